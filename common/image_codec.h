@@ -1,0 +1,49 @@
+#pragma once
+
+/// PNG (8-bit RGB, 16-bit grey) and JPEG (RGB) in memory and files; the only door of libpng and
+/// turbojpeg.
+///
+/// The size in the header is compared with `limits` and with the expectation before anything is
+/// allocated or decoded. Errors: INVALID_ARGUMENT IMAGE_UNDECODABLE, OUT_OF_RANGE LIMIT_IMAGE_SIDE,
+/// NOT_FOUND FILE_NOT_FOUND, FILE_UNREADABLE, FILE_UNWRITABLE. Thread-safe.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/image.h"
+
+namespace interlacer {
+
+struct ImageLimits {
+  int max_side_px = 8192;
+};
+struct ImageSize {
+  int width_px = 0;
+  int height_px = 0;
+};
+
+StatusOr<ImageSize> ReadPngSize(std::span<const std::uint8_t> data);
+StatusOr<ImageSize> ReadJpegSize(std::span<const std::uint8_t> data);
+/// 8-bit grey, palette and alpha PNGs are expanded to RGB (alpha dropped).
+StatusOr<RgbImage> DecodePngRgb(std::span<const std::uint8_t> data, const ImageLimits& limits = {});
+/// 16-bit grey only; `unit_m` is stored, not applied.
+StatusOr<DepthImage16> DecodePngDepth(std::span<const std::uint8_t> data, double unit_m,
+                                      const ImageLimits& limits = {});
+StatusOr<RgbImage> DecodeJpegRgb(std::span<const std::uint8_t> data,
+                                 const ImageLimits& limits = {});
+/// PNG or JPEG by magic number.
+StatusOr<RgbImage> DecodeRgb(std::span<const std::uint8_t> data, const ImageLimits& limits = {});
+
+std::vector<std::uint8_t> EncodePng(const RgbImage& image);
+std::vector<std::uint8_t> EncodePng(const DepthImage16& image);
+std::vector<std::uint8_t> EncodeJpeg(const RgbImage& image, int quality);
+
+StatusOr<RgbImage> ReadRgbFile(const std::string& path, const ImageLimits& limits = {});
+StatusOr<DepthImage16> ReadDepthPngFile(const std::string& path, double unit_m,
+                                        const ImageLimits& limits = {});
+Status WritePngFile(const RgbImage& image, const std::string& path);
+Status WritePngFile(const DepthImage16& image, const std::string& path);
+
+}  // namespace interlacer

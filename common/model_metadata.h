@@ -1,0 +1,56 @@
+#pragma once
+
+/// The contract of one model: cameras, actions, steps, workspace, measured cost. Value types.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/geometry.h"
+
+namespace interlacer {
+
+enum class ActionUnit { kRadians, kMeters };
+
+struct ActionColumn {
+  std::string name;  ///< with unit suffix, such as "left_joint_1_rad"
+  ActionUnit unit = ActionUnit::kRadians;
+  double min_value = 0;
+  double max_value = 0;
+  double max_step_change = 0;  ///< 0 means not limited
+};
+
+struct CameraSpec {
+  std::string name;
+  int width_px = 0;
+  int height_px = 0;
+};
+
+struct ModelMetadata {
+  std::string model_name;
+  std::string weights_sha256;
+  std::string config_sha256;
+  std::string attention_variant;  ///< such as "grf_exact+linear_relu"
+  std::int64_t parameter_count = 0;
+  std::int64_t particle_count = 0;  ///< drawn per observation
+  int history_step_count = 2;
+  double step_duration_s = 0.5;
+  double max_history_spacing_error_s = 0.1;
+  std::vector<CameraSpec> cameras;
+  double near_m = 0.1;
+  double far_m = 2.0;
+  Box workspace;
+  std::string world_frame_name;
+  bool accepts_joint_positions = false;
+  bool accepts_kinematic_points = false;
+  std::vector<ActionColumn> action_columns;
+  std::vector<std::string> kinematic_point_names;
+  std::string robot_model_name;
+  int trained_step_count = 0;
+  std::int64_t min_particle_count = 1024;
+  double step_cost_s = 0;    ///< measured at warm-up
+  double render_cost_s = 0;  ///< one 320x240 view
+  double ingest_cost_s = 0;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,22 @@
+#pragma once
+
+/// The threads of our kernels: one pool per process, static split of index ranges.
+///
+/// The split depends on the range and `grain` alone, never on timing, so fixed-order reductions
+/// over chunks give equal bits for any thread count. Nested calls run inline. Thread-safe.
+
+#include <cstdint>
+#include <functional>
+
+namespace interlacer {
+
+/// Sets the number of threads; call once at start, before the first ParallelFor. 0 = hardware.
+void SetThreadCount(int count);
+int ThreadCount();
+
+/// Calls body(begin, end) over [0, count) cut into chunks of `grain` (>= 1); blocks until done.
+/// An exception from a body is not allowed (terminates).
+void ParallelFor(std::int64_t count, std::int64_t grain,
+                 const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+
+}  // namespace interlacer

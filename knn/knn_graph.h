@@ -1,0 +1,62 @@
+#pragma once
+
+/// The directed graph of nearest neighbours and the three-hop walk lists over it.
+///
+/// KnnGraph::neighbors is [n, out_degree] int32, out_degree = min(k, n-1), each row ordered by
+/// (squared distance, index), self excluded by index. Value types. Source: GRF masking paper,
+/// App. C.3 (k = 3); design: merged lists, one word an entry.
+
+#include <cstdint>
+#include <vector>
+
+namespace interlacer {
+
+struct KnnGraph {
+  std::int64_t n = 0;
+  int out_degree = 0;
+  std::vector<std::int32_t> neighbors;
+};
+
+/// All end nodes of walks of 0..3 hops of every root, merged, ordered by node, with path counts.
+///   offsets  [n+1] int32       entries  [offsets[n]] uint32, see PackWalkEntry
+/// Only for out_degree <= 3, where c0 <= 1, c1 <= 1, c2 <= 3, c3 <= 9.
+struct WalkLists {
+  std::int64_t n = 0;
+  int out_degree = 0;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::uint32_t> entries;
+};
+
+/// Low 24 bits: node. High 8 bits: c0 (1 bit), c1 (1 bit), c2 (2 bits), c3 (4 bits), c0 lowest.
+inline std::uint32_t PackWalkEntry(std::uint32_t node, std::uint32_t c0, std::uint32_t c1,
+                                   std::uint32_t c2, std::uint32_t c3) {
+  return node | (c0 << 24) | (c1 << 25) | (c2 << 26) | (c3 << 28);
+}
+inline std::uint32_t WalkEntryNode(std::uint32_t entry) { return entry & 0xFFFFFFu; }
+inline std::uint32_t WalkEntryCode(std::uint32_t entry) { return entry >> 24; }
+/// Number of paths of `hops` (0..3) hops in an 8-bit code.
+inline int WalkCodeCount(std::uint32_t code, int hops) {
+  constexpr int kShift[4] = {0, 1, 2, 4};
+  constexpr std::uint32_t kMask[4] = {1, 1, 3, 15};
+  return static_cast<int>((code >> kShift[hops]) & kMask[hops]);
+}
+
+/// Lists with real loads: sampled walks, or weights that are not constant on edges.
+///   nodes [nnz] int32    loads [nnz,4] float32, loads[e,t] = estimate of (W^t)_{i,nodes[e]}
+struct WeightedWalkLists {
+  std::int64_t n = 0;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> nodes;
+  std::vector<float> loads;
+};
+
+/// The same entries by end node: for node j the rows i that list it, ascending, and the position of
+/// the entry in the forward arrays. Serves the backward pass without atomics.
+///   offsets [n+1], roots [nnz], entry_index [nnz]
+struct TransposedLists {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> roots;
+  std::vector<std::int32_t> entry_index;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,44 @@
+#pragma once
+
+/// The k nearest other points of every point of a cloud.
+///   positions_m  [n,3] float32, world frame, finite
+/// Ties: smaller squared distance, then smaller index; squared distance is
+/// fma(dz,dz,fma(dy,dy,dx*dx)) in fp32 in every exact back end, so they agree to the bit. Self is
+/// excluded by index, never by distance: coincident points are each other's neighbours.
+/// Errors: INVALID_ARGUMENT NOT_FINITE if a coordinate is not finite, ARGUMENT_INVALID if k < 1.
+/// n <= k gives out-degree n-1; n = 0 an empty graph. Threads: const methods may run together.
+/// Source: GRF masking paper, App. C.3 (k = 3).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "common/status.h"
+#include "knn/knn_graph.h"
+
+namespace interlacer {
+
+enum class KnnBackend {
+  kBruteForce,  ///< oracle
+  kGrid,        ///< exact uniform grid, CPU
+  kGridCuda,    ///< exact uniform grid, CUDA
+  kFaissFlat,   ///< exact up to FAISS's own distance arithmetic
+  kFaissIvf,    ///< approximate
+};
+
+std::string_view KnnBackendName(KnnBackend backend);
+StatusOr<KnnBackend> ParseKnnBackend(std::string_view name);
+/// False when not compiled in or the device is absent.
+bool KnnBackendAvailable(KnnBackend backend);
+
+class KnnIndex {
+ public:
+  virtual ~KnnIndex() = default;
+  virtual StatusOr<KnnGraph> Graph(std::span<const float> positions_m, int k) const = 0;
+};
+
+/// UNIMPLEMENTED FEATURE_NOT_BUILT when the back end is not available.
+StatusOr<std::unique_ptr<KnnIndex>> MakeKnnIndex(KnnBackend backend);
+
+}  // namespace interlacer

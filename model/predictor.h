@@ -1,0 +1,73 @@
+#pragma once
+
+/// The torch-free door of the world model: frames in, particles and rendered views out.
+///
+/// A Predictor is a loaded checkpoint on one device. Lift makes a Scene (two particle clouds and
+/// the kinematic history), Begin a Rollout over it; each Rollout::Step is one dynamics step, so
+/// callers can stop between steps. Torch exceptions become Status here. Determinism: equal inputs
+/// and seed give equal bytes on one build and device. Threads: one call at a time per Predictor and
+/// its scenes and rollouts (the device worker's rule); metadata() may be read from anywhere.
+/// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, ACTION_*; DATA_LOSS PREDICTION_NOT_FINITE;
+/// FAILED_PRECONDITION CHECKPOINT_INVALID; UNIMPLEMENTED FEATURE_NOT_BUILT.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/device.h"
+#include "common/model_metadata.h"
+#include "common/particles.h"
+#include "common/prediction.h"
+#include "common/scene.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+struct PredictorOptions {
+  std::string model_name = "default";
+  DeviceRequest device = DeviceRequest::kAuto;
+};
+
+/// A lifted scene; immutable, may be shared by rollouts.
+class Scene {
+ public:
+  virtual ~Scene() = default;
+  virtual const SceneReport& report() const = 0;
+};
+
+class Rollout {
+ public:
+  virtual ~Rollout() = default;
+  /// Steps done: 0 after Begin (the reconstruction).
+  virtual int step() const = 0;
+  /// Computes the next step; needs an action row for it unless the scene has no robot.
+  virtual Status Step() = 0;
+  /// Positions, and colours of the source pixels, of the current step.
+  virtual const Particles& particles() const = 0;
+  /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
+  /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where empty.
+  virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
+                            DepthImage* depth) const = 0;
+  /// Newest calibration of a scene camera; NOT_FOUND otherwise (CAMERA_UNKNOWN).
+  virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
+};
+
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  static StatusOr<std::unique_ptr<Predictor>> Load(const std::string& checkpoint_dir,
+                                                   const PredictorOptions& options);
+
+  virtual const ModelMetadata& metadata() const = 0;
+  /// "cpu" or "cuda:0 NAME".
+  virtual const std::string& device_name() const = 0;
+  virtual bool is_device_fallback() const = 0;
+
+  /// Checks cameras, sizes, history and actions; resamples images of another size.
+  virtual StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) = 0;
+  /// `actions`: row s-1 belongs to step s; kind and columns as in the history.
+  virtual StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
+                                                   const ActionSequence& actions) = 0;
+};
+
+}  // namespace interlacer
