@@ -1,0 +1,33 @@
+#pragma once
+
+/// Joint angles that bring the gripper of one arm to a pose, pointing straight down.
+///
+/// Damped least squares on position and orientation; the spare degree of freedom is pulled towards
+/// a comfortable posture with the elbow up. Metres and radians, world frame.
+/// Deterministic. Errors: OUT_OF_RANGE ACTION_OUT_OF_RANGE when the pose cannot be reached within
+/// the joint limits to 0.5 mm and 2 mrad.
+/// Thread-safety: pure functions.
+/// Source: Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
+/// damped least squares methods" (2004).
+
+#include "common/geometry.h"
+#include "common/status.h"
+#include "data/sim/robot.h"
+
+namespace interlacer::sim {
+
+/// Where the middle between the finger tips should be. The gripper's z axis points down; at yaw 0
+/// the fingers open along the world's y axis, and yaw turns about the world's z axis.
+struct ToolTarget {
+  Vec3d position_m{};
+  double yaw_rad = 0;
+  double opening_m = 0;
+};
+
+/// A posture from which the solver finds every pose above the arm's half of the table.
+ArmJoints RestPosture();
+
+/// Starts at `start_rad`, usually the pose of the step before.
+StatusOr<ArmJoints> SolveArm(int arm, const ToolTarget& target, const ArmJoints& start_rad);
+
+}  // namespace interlacer::sim

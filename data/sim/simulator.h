@@ -1,0 +1,93 @@
+#pragma once
+
+/// Simulated RGB-D episodes of two KUKA iiwa arms at a table.
+///
+/// SimulateEpisode draws a scene from the seed, lets the task's script move the arms under MuJoCo's
+/// physics, and renders every camera at every step. A draw in which the motion cannot be carried
+/// out cleanly (an arm touches the other arm or the table, a pose out of reach, the object of the
+/// task leaves the table or hardly moves) is thrown away and the next one of the same seed is taken.
+/// The still flavour shows the same scene with arms that hold their first pose.
+/// Units: metres, radians, seconds; frame `table_center` of data/sim/robot.h; depth is z along the
+/// optical axis in units of 0.1 mm, 0 where nothing was hit.
+/// Determinism: equal options give equal bytes on one machine; draws come from stream
+/// kDataGeneration.
+/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND (robot meshes),
+/// INTERNAL (no off-screen context, no clean draw).
+/// Threads: one episode per thread at a time; calls from different threads are independent.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/camera.h"
+#include "common/geometry.h"
+#include "common/image.h"
+#include "common/status.h"
+#include "data/sim/robot.h"
+
+namespace interlacer::sim {
+
+struct SimulateOptions {
+  std::string task = "push_block";
+  std::uint64_t seed = 0;
+  bool still = false;
+  int step_count = 24;
+  int width_px = 320;
+  int height_px = 240;
+  /// Folder with robots/iiwa/meshes and textures; empty: see DefaultAssetFolder().
+  std::filesystem::path asset_folder;
+};
+
+/// Labels of SimulatedView::mask; objects follow from kMaskFirstObject in the order of
+/// SimulatedEpisode::object_names.
+enum MaskLabel : std::uint8_t {
+  kMaskRoom = 0,
+  kMaskTable = 1,
+  kMaskLeftArm = 2,
+  kMaskRightArm = 3,
+  kMaskFirstObject = 4,
+};
+
+struct SimulatedView {
+  RgbImage color;
+  DepthImage16 depth;
+  std::vector<std::uint8_t> mask;  ///< [height,width] MaskLabel
+};
+
+struct SimulatedStep {
+  std::vector<SimulatedView> views;  ///< in the order of SimulatedEpisode::cameras
+  RobotState commanded;              ///< target that holds at this step
+  RobotState measured;               ///< reading at this step
+  std::vector<Transform> world_from_object;
+};
+
+struct SimulatedCamera {
+  std::string name;
+  Camera camera;
+};
+
+struct SimulatedEpisode {
+  std::string task;
+  std::string task_text;  ///< one sentence, such as "push the green block"
+  std::uint64_t seed = 0;
+  bool still = false;
+  double step_duration_s = 0;
+  double near_m = 0;
+  double far_m = 0;
+  Box workspace;
+  std::string mjcf;  ///< the MuJoCo model, complete except for meshes and textures
+  std::vector<SimulatedCamera> cameras;
+  std::vector<std::string> object_names;
+  std::vector<SimulatedStep> steps;
+};
+
+/// $INTERLACER_CACHE/robosuite_assets, or ~/.cache/interlacer/robosuite_assets.
+std::filesystem::path DefaultAssetFolder();
+
+StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options);
+
+/// Names that SimulateOptions::task takes.
+const std::vector<std::string>& TaskNames();
+
+}  // namespace interlacer::sim
