@@ -1,0 +1,74 @@
+# Helpers that give every folder the same shape: one static library, kernels apart, tests discovered at test time.
+
+# interlacer_add_library(<folder> SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...])
+# Static library interlacer_<folder>, alias interlacer::<folder>.
+function(interlacer_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
+  interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
+  add_library(interlacer_${name} STATIC ${arg_SOURCES})
+  add_library(interlacer::${name} ALIAS interlacer_${name})
+  set_target_properties(interlacer_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(interlacer_${name}
+    PUBLIC interlacer::options ${arg_PUBLIC}
+    PRIVATE $<BUILD_INTERFACE:interlacer_private_options> ${arg_PRIVATE})
+endfunction()
+
+# interlacer_add_kernels(<name> CPU a_cpu.cpp ... [AVX2 b_avx2.cpp ...] [AVX512 c_avx512.cpp ...] [CUDA d_cuda.cu ...])
+# Kernel library interlacer::<name>. Kernels know only the C++ and CUDA runtimes. Files for an instruction set get its
+# flags and nobody else does; CUDA files are left out when CUDA is off (INTERLACER_WITH_CUDA is then 0).
+function(interlacer_add_kernels name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CPU;AVX2;AVX512;CUDA")
+  interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
+  set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512})
+  set_property(SOURCE ${arg_AVX2} APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma -mf16c)
+  set_property(SOURCE ${arg_AVX512} APPEND PROPERTY COMPILE_OPTIONS
+    -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
+  if(INTERLACER_CUDA_ENABLED)
+    list(APPEND sources ${arg_CUDA})
+  endif()
+  add_library(interlacer_${name} STATIC ${sources})
+  add_library(interlacer::${name} ALIAS interlacer_${name})
+  target_link_libraries(interlacer_${name}
+    PUBLIC interlacer::options
+    PRIVATE $<BUILD_INTERFACE:interlacer_private_options>)
+  if(INTERLACER_CUDA_ENABLED AND arg_CUDA)
+    interlacer_use_cuda(interlacer_${name})
+  endif()
+endfunction()
+
+# CUDA architectures of a target, and the CUDA runtime: the one LibTorch carries, or a static one without LibTorch.
+function(interlacer_use_cuda target)
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${INTERLACER_CUDA_ARCHITECTURES}")
+  if(TARGET interlacer::cudart)
+    set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY None)
+    target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}>)
+    target_link_libraries(${target} PUBLIC interlacer::cudart)
+  else()
+    set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+    target_link_libraries(${target} PUBLIC Threads::Threads ${CMAKE_DL_LIBS} rt)
+  endif()
+endfunction()
+
+# interlacer_add_test(<name> SOURCES a_test.cpp ... [LIBS lib ...] [LABELS label ...] [TIMEOUT_S seconds])
+# GoogleTest program; its cases are listed when ctest runs, never at build time.
+function(interlacer_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT_S" "SOURCES;LIBS;LABELS")
+  interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_TIMEOUT_S)
+    set(arg_TIMEOUT_S 120)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS cpu)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
+    GTest::gmock GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
+endfunction()
+
+function(interlacer_refuse_unparsed name unparsed)
+  if(unparsed)
+    message(FATAL_ERROR "${name}: arguments not understood: ${unparsed}")
+  endif()
+endfunction()

@@ -1,0 +1,138 @@
+#pragma once
+
+/// Every number the world model depends on, with its default, its limits and its JSON form.
+///
+/// One InterlacerConfig describes a model completely: data layout, network, renderer. It is stored
+/// beside the weights as config.json. Lengths in metres, times in seconds, sizes in pixels; the
+/// workspace box is in the world frame. Unset JSON keys keep the default, unknown keys are refused.
+/// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key, what was expected and what came.
+/// Threads: value types and pure functions.
+/// Source: GRF masking paper App. C.3, HD-VPD (Whitney et al. 2024); presets as documented there.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/geometry.h"
+#include "common/model_metadata.h"
+#include "common/status.h"
+#include "render/renderer.h"
+
+namespace interlacer {
+
+/// What the clouds are made of.
+struct DataConfig {
+  std::vector<CameraSpec> cameras{{"left", 320, 240}, {"right", 320, 240}};
+  double step_duration_s = 0.5;
+  std::int64_t particle_count = 32768;     ///< drawn per time
+  std::int64_t min_particle_count = 1024;  ///< fewer valid pixels are an error
+  Box workspace{{-0.75, -0.75, -0.05}, {0.75, 0.75, 0.95}};
+  std::string world_frame_name = "table";
+  bool operator==(const DataConfig&) const = default;
+};
+
+/// The robot's particles: `point_names` in order, arm by arm, `bodies_per_arm` each.
+struct KinematicConfig {
+  std::string robot_model_name = "kuka_iiwa_bimanual";
+  int arm_count = 2;
+  int bodies_per_arm = 10;
+  /// Arm and body one-hot, bend angle, gripper opening, displacement to the next time.
+  int attribute_width() const { return arm_count + bodies_per_arm + 5; }
+  int point_count() const { return arm_count * bodies_per_arm; }
+  bool operator==(const KinematicConfig&) const = default;
+};
+
+struct EncoderConfig {
+  std::vector<int> widths{32, 64, 128, 256};  ///< U-Net, finest level first
+  int norm_group_count = 8;
+  int feature_width = 16;
+  bool operator==(const EncoderConfig&) const = default;
+};
+
+struct TokenConfig {
+  int fourier_octaves = 8;
+  /// Visual tokens see the motion of the kinematic particles around them: 60 kinematic tokens are
+  /// few among 65536 in a global average.
+  bool kinematic_context = true;
+  std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
+  bool operator==(const TokenConfig&) const = default;
+};
+
+enum class GraphScope { kAll, kPerTime };
+enum class EdgeWeight { kUniform, kExpDistance, kInverseSqrtDegree };
+
+struct GraphConfig {
+  int neighbor_count = 3;
+  GraphScope scope = GraphScope::kAll;
+  EdgeWeight edge_weight = EdgeWeight::kUniform;
+  bool operator==(const GraphConfig&) const = default;
+};
+
+enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kNone };
+enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone };
+enum class WalkSampler { kRepelling, kRepellingPerPrefix, kAntithetic, kIid };
+
+struct GlobalLayerConfig {
+  int head_count = 4;
+  bool operator==(const GlobalLayerConfig&) const = default;
+};
+
+struct LocalLayerConfig {
+  LocalLayer kind = LocalLayer::kGrfExact;
+  int key_width = 128;
+  MaskPositivity mask_positivity = MaskPositivity::kAbsCoefficients;
+  /// Multiplies the output by 1/walk_count as Alg. 2 prints it; for comparison only.
+  bool paper_literal_division = false;
+  // grf_sampled
+  WalkSampler sampler = WalkSampler::kRepelling;
+  int walk_count = 27;
+  double halt_probability = 0;
+  // message_passing
+  int anchor_stride = 4;  ///< one anchor for so many tokens
+  int anchor_neighbor_count = 16;
+  int message_width = 128;
+  float offset_scale_m = 0.05f;
+  bool operator==(const LocalLayerConfig&) const = default;
+};
+
+struct NetworkConfig {
+  int width = 128;
+  int block_count = 4;
+  int ffn_factor = 4;
+  float feature_epsilon = 1e-3f;      ///< added to ReLU features, both layers
+  float normalizer_epsilon = 1e-12f;  ///< added to normalisers, both layers
+  float max_displacement_m = 0.25f;   ///< of a particle in a step
+  GlobalLayerConfig global;
+  LocalLayerConfig local;
+  bool operator==(const NetworkConfig&) const = default;
+};
+
+struct InterlacerConfig {
+  std::string name = "paper";
+  DataConfig data;
+  KinematicConfig kinematics;
+  EncoderConfig encoder;
+  TokenConfig tokens;
+  GraphConfig graph;
+  NetworkConfig network;
+  RendererConfig renderer;  ///< feature_width follows the encoder's
+};
+
+/// "paper", "small" or "compact".
+StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
+std::vector<std::string_view> PresetNames();
+
+/// Limits, divisibility and agreement of the parts.
+Status ValidateConfig(const InterlacerConfig& config);
+
+/// Pretty JSON with every key; ParseConfigJson(ConfigToJson(c)) is c to the bit.
+std::string ConfigToJson(const InterlacerConfig& config);
+/// Parses, refuses unknown keys and wrong types, validates.
+StatusOr<InterlacerConfig> ParseConfigJson(std::string_view json);
+
+/// Layer kinds in one word, such as "grf_exact+linear_relu".
+std::string AttentionVariant(const InterlacerConfig& config);
+std::string_view LocalLayerName(LocalLayer kind);
+
+}  // namespace interlacer

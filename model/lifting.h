@@ -1,0 +1,29 @@
+#pragma once
+
+/// From chosen pixels of camera images to particles with learned features.
+///
+/// The part that trainer and predictor share: images of one time go through the encoder, every
+/// particle takes the feature vector of its source pixel. Differentiable in the encoder's weights.
+///   source_index  [n] int64: (camera * height + row) * width + column of each particle
+/// Threads: as WorldModel. Source: HD-VPD, encoder of point features.
+
+#include <torch/types.h>
+
+#include <span>
+
+#include "common/image.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+
+/// [c,3,h,w] float32 in [0,1] of equally sized images.
+torch::Tensor ImagesToTensor(std::span<const RgbImage> images);
+
+/// features [n,feature_width] of particles in `encoded` [c,feature_width,h,w].
+torch::Tensor GatherFeatures(const torch::Tensor& encoded, const torch::Tensor& source_index);
+
+/// Encodes `images` and gathers: the cloud of one time.
+CloudTensors LiftCloud(WorldModel* model, const torch::Tensor& images,
+                       const torch::Tensor& positions_m, const torch::Tensor& source_index);
+
+}  // namespace interlacer

@@ -1,0 +1,98 @@
+#pragma once
+
+/// The learned world model as one torch module: encoder, tokens, Interlacer, heads, radiance field.
+///
+///   EncodeImages   [b,3,h,w] colour in [0,1]              -> [b,feature_width,h,w]
+///   Step           clouds at t-2, t-1 and robot points    -> cloud at t
+///   RenderRays     cloud and rays                         -> colour, distance, opacity
+/// Positions in metres, world frame. All three are differentiable in inputs and parameters; indices
+/// (neighbours, walks, anchors, gather lists) are constants of the backward pass. With the heads at
+/// zero, their initial value, Step returns the newer cloud unchanged.
+/// Determinism: equal inputs give equal bits on one device and thread count.
+/// Errors: torch exceptions (c10::Error) for shapes; a Status of a kernel becomes StatusException
+/// (model/torch_status.h). Threads: one call at a time per model.
+/// Source: HD-VPD (Whitney et al. 2024); GRF masking paper, Sec. 4.3 and App. C.3.
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "model/config.h"
+
+namespace interlacer {
+
+class Unet;
+class TokenEncoder;
+class Interlacer;
+class DynamicsHead;
+class RadianceField;
+
+/// A cloud with gradients: positions_m [n,3], features [n,feature_width], float32.
+struct CloudTensors {
+  torch::Tensor positions_m;
+  torch::Tensor features;
+};
+
+/// What one dynamics step starts from. `kinematic_points_m` is [3,p,3]: the robot's points at
+/// t-2, t-1 and t, with p = 0 for a scene without a robot.
+struct StepInput {
+  CloudTensors older;  ///< t-2
+  CloudTensors newer;  ///< t-1
+  torch::Tensor kinematic_points_m;
+};
+
+struct RenderedRays {
+  torch::Tensor rgb;         ///< [r,3]
+  torch::Tensor distance_m;  ///< [r] along the ray
+  torch::Tensor opacity;     ///< [r]
+};
+
+/// Arithmetic of dense layers and convolutions; everything else is float32. kAuto takes bfloat16
+/// where the processor multiplies it natively.
+enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
+
+struct WorldModelOptions {
+  DenseDtype dense_dtype = DenseDtype::kAuto;
+  /// Seed of sampled walks and of message-passing anchors.
+  std::uint64_t graph_seed = 0;
+};
+
+class WorldModel : public torch::nn::Module {
+ public:
+  explicit WorldModel(const InterlacerConfig& config, const WorldModelOptions& options = {});
+  ~WorldModel() override;
+
+  torch::Tensor EncodeImages(const torch::Tensor& rgb);
+  CloudTensors Step(const StepInput& input);
+  /// `origins_m`, `directions` [r,3], unit directions; `jitter` [r,samples] in [0,1) or undefined
+  /// for the middle of each stratum. `range` replaces near and far of the configuration.
+  RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                          const torch::Tensor& directions, const torch::Tensor& jitter);
+  RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                          const torch::Tensor& directions, const torch::Tensor& jitter,
+                          const RendererConfig& renderer);
+
+  /// Contiguous weights of the radiance field; valid while the model lives and is not trained.
+  FieldWeights field_weights() const;
+  const InterlacerConfig& config() const { return config_; }
+  std::int64_t parameter_count() const;
+
+ private:
+  InterlacerConfig config_;
+  WorldModelOptions options_;
+  std::shared_ptr<Unet> unet_;
+  std::shared_ptr<TokenEncoder> tokens_;
+  std::shared_ptr<Interlacer> interlacer_;
+  std::shared_ptr<DynamicsHead> head_;
+  std::shared_ptr<RadianceField> radiance_field_;
+};
+
+/// Truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream 7, biases 0, norms 1,
+/// heads 0, mask coefficients exp(-0.01 hops). Depends on seed and parameter names alone.
+void InitializeWeights(WorldModel* model, std::uint64_t seed);
+
+/// False for biases, norms and mask coefficients.
+bool HasWeightDecay(const std::string& parameter_name);
+
+}  // namespace interlacer

@@ -1,0 +1,36 @@
+#pragma once
+
+/// Limits in force and their defaults; each has a flag and, where a client can meet it, a field of
+/// the wire message Limits and an error reason. Value type.
+
+#include <cstdint>
+
+namespace interlacer {
+
+struct Limits {
+  std::int64_t max_request_bytes = 64LL << 20;
+  std::int64_t max_response_bytes = 48LL << 20;
+  int max_image_side_px = 2048;
+  int max_step_count = 128;
+  int max_candidate_count = 256;
+  int max_candidate_step_count = 4096;
+  int max_render_target_count = 8;
+  int max_render_side_px = 1024;
+  int max_queue_length = 8;
+  int max_active_calls = 4;
+  std::int64_t max_inflight_request_bytes = 512LL << 20;
+  int max_scene_count = 16;
+  double scene_ttl_s = 30;
+  double max_scene_ttl_s = 300;
+  double max_camera_skew_s = 0.05;
+  double max_call_duration_s = 60;
+  double slow_reader_timeout_s = 10;
+  int max_streams_per_connection = 16;
+  std::int64_t memory_quota_bytes = 4LL << 30;
+  double drain_timeout_s = 30;
+  double watchdog_s = 30;
+  int max_buffered_messages = 4;
+  std::int64_t max_buffered_bytes = 8LL << 20;
+};
+
+}  // namespace interlacer
