@@ -4,20 +4,22 @@
 ///
 /// Knows raw arrays only; the trainable MLP reaches it as weights. All arrays row-major float32.
 ///   positions_m [n,3]   features [n,feature_width]   rays: origin [3], unit direction [3], world
-/// Math per science of the renderer: stratified samples between near and far, 16 nearest particles,
-/// annular kernel sums with masses, MLP, front-to-back compositing on white.
+/// Math per sample: 16 nearest particles, annular kernel sums with masses (annular_kernels.h), MLP
+/// (radiance_field.h); per ray: front-to-back compositing on white (composite.h).
+/// Nearest means smallest float32 dx*dx + dy*dy + dz*dz, summed in that order; ties: smaller index.
 /// A sample whose nearest particle is farther than `empty_radius_m` has density zero by definition,
 /// in training and serving alike, so skipping empty space is exact.
-/// Determinism: equal inputs give equal bits for any thread count. Threads: const methods may run
-/// together. Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE.
+/// Determinism: equal inputs give equal bits for any thread count on one machine.
+/// Threads: const methods may run together; SetParticles may not run with anything.
+/// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE, CONFIG_INVALID, ARGUMENT_INVALID.
 /// Source: GRF masking paper App. C.3; HD-VPD (Whitney et al. 2024), VPD (2023).
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "common/status.h"
+#include "render/radiance_field.h"
 
 namespace interlacer {
 
@@ -37,19 +39,14 @@ struct RendererConfig {
   bool skip_empty_space = true;
 };
 
+/// Counts within 1..{64, 16, 8 kernels, 1024 samples, 512 hidden}, lengths positive and finite,
+/// near < far, as many bandwidths as radii; else CONFIG_INVALID.
+Status ValidateRendererConfig(const RendererConfig& config);
+
 /// MLP input width: kernels * feature_width + kernels.
 inline int FieldInputWidth(const RendererConfig& c) {
   return static_cast<int>(c.kernel_radii_m.size()) * (c.feature_width + 1);
 }
-
-/// in -> hidden (ReLU) -> hidden (ReLU) -> 4; weights [out,in] row-major, as torch stores them.
-/// Output 0: density logit (softplus, 1/m); 1..3: colour logits (sigmoid).
-struct FieldWeights {
-  std::span<const float> w1, b1, w2, b2, w3, b3;
-};
-struct FieldGradients {
-  std::span<float> w1, b1, w2, b2, w3, b3;
-};
 
 struct RayBatch {
   std::span<const float> origins_m;   ///< [r,3]
@@ -63,13 +60,17 @@ struct RayOutputs {
   std::span<float> rgb, distance_m, opacity;
 };
 
-/// What the backward pass needs of a forward pass; opaque.
-class RenderTape;
+/// What the backward pass needs of a forward pass; opaque. Keeps its own cloud alive, so it stays
+/// valid after the next SetParticles. Belongs to the renderer class that made it.
+class RenderTape {
+ public:
+  virtual ~RenderTape() = default;
+};
 
 class PointNerfRenderer {
  public:
   virtual ~PointNerfRenderer() = default;
-  /// Copies and indexes a cloud; FieldWeights must outlive the calls that use them.
+  /// Copies and indexes a cloud; replaces the previous one. n = 0 is an all-white scene.
   virtual Status SetParticles(std::span<const float> positions_m,
                               std::span<const float> features) = 0;
   virtual Status Render(const FieldWeights& field, const RayBatch& rays,
@@ -77,9 +78,10 @@ class PointNerfRenderer {
   /// As Render with stop_transmittance 0, keeping what RenderBackward needs.
   virtual StatusOr<std::shared_ptr<const RenderTape>> RenderForTraining(
       const FieldWeights& field, const RayBatch& rays, const RayOutputs& out) const = 0;
-  /// Accumulates (adds) gradients. grad_rgb [r,3], grad_distance [r], grad_opacity [r] (may be
-  /// empty); position_grad [n,3], feature_grad [n,F] in the caller's particle order. Neighbour
-  /// indices are constants of the backward pass.
+  /// Accumulates (adds) gradients. `field` must hold the weights of the forward pass. grad_rgb
+  /// [r,3], grad_distance [r], grad_opacity [r]: empty means zero. position_grad [n,3],
+  /// feature_grad [n,F] in the caller's particle order: empty means not wanted. Neighbour indices
+  /// are constants of the backward pass.
   virtual Status RenderBackward(const FieldWeights& field, const RenderTape& tape,
                                 std::span<const float> grad_rgb,
                                 std::span<const float> grad_distance,
@@ -88,7 +90,7 @@ class PointNerfRenderer {
                                 const FieldGradients& field_grad) const = 0;
 };
 
-/// Fast CPU renderer (grid, skipping, blocked MLP).
+/// Fast CPU renderer (box tree, skipping, blocked MLP). The config must be valid.
 std::unique_ptr<PointNerfRenderer> MakePointNerfRenderer(const RendererConfig& config);
 /// Slow obvious twin: brute-force neighbours, one sample at a time, float64 inside.
 std::unique_ptr<PointNerfRenderer> MakeReferenceRenderer(const RendererConfig& config);

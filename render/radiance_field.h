@@ -1,0 +1,29 @@
+#pragma once
+
+/// The trainable field of the renderer: neighbourhood summary in, density and colour out.
+///
+///   in -> hidden (ReLU) -> hidden (ReLU) -> 4; weights [out,in] row-major, as torch stores them
+///   input  [kernels * feature_width + kernels]: normalised annular feature sums, kernel by kernel,
+///          then log(mass + 1e-6) / 10 of every kernel
+///   output 0: density logit (softplus, 1/m); 1..3: colour logits (sigmoid)
+/// No view direction and no absolute position, so the field moves with its particles.
+/// Source: VPD (2023); HD-VPD (Whitney et al. 2024).
+
+#include <span>
+
+namespace interlacer {
+
+inline constexpr int kFieldOutputWidth = 4;
+/// Added to a mass before a division or a logarithm.
+inline constexpr float kMassFloor = 1e-6f;
+/// Scale of the logarithm of a mass in the field's input.
+inline constexpr float kLogMassScale = 0.1f;
+
+struct FieldWeights {
+  std::span<const float> w1, b1, w2, b2, w3, b3;
+};
+struct FieldGradients {
+  std::span<float> w1, b1, w2, b2, w3, b3;
+};
+
+}  // namespace interlacer
