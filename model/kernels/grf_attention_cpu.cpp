@@ -1,0 +1,110 @@
+#include <vector>
+
+#include "common/thread_pool.h"
+#include "model/kernels/grf_attention.h"
+
+#define INTERLACER_KERNEL_BODY grf_generic
+#include "model/kernels/grf_attention_rows.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kRowsPerChunk = 256;
+constexpr int kCodeCount = 256;
+
+std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
+
+template <typename T, typename Pairs>
+void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inputs,
+             const GrfEpsilons& epsilons, T* out, T* normalizer) {
+  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
+    grf_generic::ForwardRows(shape, pairs, inputs, static_cast<T>(epsilons.feature),
+                             static_cast<T>(epsilons.normalizer), begin, end, phi_row.data(), out,
+                             normalizer);
+  });
+}
+
+/// weight_grads(begin) is where a chunk of rows that starts at `begin` puts its weight gradients.
+template <typename T, typename Pairs, typename WeightGrads>
+void Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
+              const GrfInputs<T>& inputs, const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
+              const GrfGradients<T>& gradients, T* scratch, const WeightGrads& weight_grads) {
+  const std::int64_t nnz = pairs.offsets[shape.n];
+  T* value_load = scratch;
+  T* key_load = scratch + nnz;
+  const T epsilon = static_cast<T>(epsilons.feature);
+  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
+    grf_generic::BackwardRows(shape, pairs, inputs, saved, epsilon, begin, end, phi_row.data(),
+                              gradients.q, weight_grads(begin), value_load, key_load);
+  });
+  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    grf_generic::BackwardColumns(shape, transposed, inputs, saved.grad_out, epsilon, begin, end,
+                                 value_load, key_load, gradients.k, gradients.v);
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void GrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
+                         const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
+                         T* normalizer) {
+  Forward(shape, pairs, inputs, epsilons, out, normalizer);
+}
+
+template <typename T>
+void GrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
+                         const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
+                         T* normalizer) {
+  Forward(shape, pairs, inputs, epsilons, out, normalizer);
+}
+
+std::int64_t GrfBackwardScratchCount(std::int64_t n, std::int64_t nnz) {
+  return 2 * nnz + ChunkCount(n) * kCodeCount;
+}
+
+template <typename T>
+void GrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
+                          const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
+                          const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
+                          const GrfGradients<T>& gradients, T* scratch) {
+  for (int code = 0; code < kCodeCount; ++code) gradients.weights[code] = T(0);
+  if (shape.n == 0) return;
+  // One table of sums per chunk of rows, added in chunk order: no atomics, one order of addition.
+  T* tables = scratch + 2 * static_cast<std::int64_t>(pairs.offsets[shape.n]);
+  const std::int64_t table_values = ChunkCount(shape.n) * kCodeCount;
+  for (std::int64_t x = 0; x < table_values; ++x) tables[x] = T(0);
+  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch,
+           [tables](std::int64_t begin) { return tables + begin / kRowsPerChunk * kCodeCount; });
+  for (int code = 0; code < kCodeCount; ++code) {
+    double sum = 0;
+    for (std::int64_t x = code; x < table_values; x += kCodeCount) sum += tables[x];
+    gradients.weights[code] = static_cast<T>(sum);
+  }
+}
+
+template <typename T>
+void GrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
+                          const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
+                          const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
+                          const GrfGradients<T>& gradients, T* scratch) {
+  if (shape.n == 0) return;
+  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch,
+           [&gradients](std::int64_t) { return gradients.weights; });
+}
+
+#define INTERLACER_INSTANTIATE(T, PAIRS)                                                      \
+  template void GrfAttentionForward<T>(const GrfShape&, const PAIRS<T>&, const GrfInputs<T>&, \
+                                       const GrfEpsilons&, T*, T*);                           \
+  template void GrfAttentionBackward<T>(                                                      \
+      const GrfShape&, const PAIRS<T>&, const GrfTransposedPairs&, const GrfInputs<T>&,       \
+      const GrfSaved<T>&, const GrfEpsilons&, const GrfGradients<T>&, T*);
+INTERLACER_INSTANTIATE(float, GrfPackedPairs)
+INTERLACER_INSTANTIATE(float, GrfWeightedPairs)
+INTERLACER_INSTANTIATE(double, GrfPackedPairs)
+INTERLACER_INSTANTIATE(double, GrfWeightedPairs)
+#undef INTERLACER_INSTANTIATE
+
+}  // namespace interlacer
