@@ -14,11 +14,13 @@
 /// Determinism: every sum has a fixed order that depends on the inputs alone, so equal calls give
 /// equal bits for any thread count; nothing is accumulated with atomics. T is float or double.
 /// Errors: none; sizes and indices are the caller's promise. Threads: functions may run together on
-/// different outputs; inside they use common/thread_pool.h.
+/// different outputs; inside they spread rows with the `parallel_for` they are given.
 /// Source: GRF masking paper, Alg. 2 in its asymmetric form; normalised by S_i alone, without the
 /// further division by the number of walks that is printed there.
 
 #include <cstdint>
+
+#include "common/kernels/parallel_for.h"
 
 namespace interlacer {
 
@@ -83,11 +85,11 @@ struct GrfGradients {
 template <typename T>
 void GrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                          const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
-                         T* normalizer);
+                         T* normalizer, ParallelForFunction parallel_for);
 template <typename T>
 void GrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
                          const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
-                         T* normalizer);
+                         T* normalizer, ParallelForFunction parallel_for);
 
 /// Number of T the backward pass needs as scratch memory.
 std::int64_t GrfBackwardScratchCount(std::int64_t n, std::int64_t nnz);
@@ -96,11 +98,13 @@ template <typename T>
 void GrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                           const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
                           const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
-                          const GrfGradients<T>& gradients, T* scratch);
+                          const GrfGradients<T>& gradients, T* scratch,
+                          ParallelForFunction parallel_for);
 template <typename T>
 void GrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
                           const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
                           const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
-                          const GrfGradients<T>& gradients, T* scratch);
+                          const GrfGradients<T>& gradients, T* scratch,
+                          ParallelForFunction parallel_for);
 
 }  // namespace interlacer

@@ -16,8 +16,8 @@ std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRows
 
 template <typename T, typename Pairs>
 void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inputs,
-             const GrfEpsilons& epsilons, T* out, T* normalizer) {
-  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+             const GrfEpsilons& epsilons, T* out, T* normalizer, ParallelForFunction parallel_for) {
+  parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
     grf_generic::ForwardRows(shape, pairs, inputs, static_cast<T>(epsilons.feature),
                              static_cast<T>(epsilons.normalizer), begin, end, phi_row.data(), out,
@@ -29,17 +29,18 @@ void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inpu
 template <typename T, typename Pairs, typename WeightGrads>
 void Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
               const GrfInputs<T>& inputs, const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
-              const GrfGradients<T>& gradients, T* scratch, const WeightGrads& weight_grads) {
+              const GrfGradients<T>& gradients, T* scratch, ParallelForFunction parallel_for,
+              const WeightGrads& weight_grads) {
   const std::int64_t nnz = pairs.offsets[shape.n];
   T* value_load = scratch;
   T* key_load = scratch + nnz;
   const T epsilon = static_cast<T>(epsilons.feature);
-  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
     grf_generic::BackwardRows(shape, pairs, inputs, saved, epsilon, begin, end, phi_row.data(),
                               gradients.q, weight_grads(begin), value_load, key_load);
   });
-  ParallelFor(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     grf_generic::BackwardColumns(shape, transposed, inputs, saved.grad_out, epsilon, begin, end,
                                  value_load, key_load, gradients.k, gradients.v);
   });
@@ -50,15 +51,15 @@ void Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPair
 template <typename T>
 void GrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                          const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
-                         T* normalizer) {
-  Forward(shape, pairs, inputs, epsilons, out, normalizer);
+                         T* normalizer, ParallelForFunction parallel_for) {
+  Forward(shape, pairs, inputs, epsilons, out, normalizer, parallel_for);
 }
 
 template <typename T>
 void GrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
                          const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
-                         T* normalizer) {
-  Forward(shape, pairs, inputs, epsilons, out, normalizer);
+                         T* normalizer, ParallelForFunction parallel_for) {
+  Forward(shape, pairs, inputs, epsilons, out, normalizer, parallel_for);
 }
 
 std::int64_t GrfBackwardScratchCount(std::int64_t n, std::int64_t nnz) {
@@ -69,14 +70,15 @@ template <typename T>
 void GrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                           const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
                           const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
-                          const GrfGradients<T>& gradients, T* scratch) {
+                          const GrfGradients<T>& gradients, T* scratch,
+                          ParallelForFunction parallel_for) {
   for (int code = 0; code < kCodeCount; ++code) gradients.weights[code] = T(0);
   if (shape.n == 0) return;
   // One table of sums per chunk of rows, added in chunk order: no atomics, one order of addition.
   T* tables = scratch + 2 * static_cast<std::int64_t>(pairs.offsets[shape.n]);
   const std::int64_t table_values = ChunkCount(shape.n) * kCodeCount;
   for (std::int64_t x = 0; x < table_values; ++x) tables[x] = T(0);
-  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch,
+  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch, parallel_for,
            [tables](std::int64_t begin) { return tables + begin / kRowsPerChunk * kCodeCount; });
   for (int code = 0; code < kCodeCount; ++code) {
     double sum = 0;
@@ -89,18 +91,19 @@ template <typename T>
 void GrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs,
                           const GrfTransposedPairs& transposed, const GrfInputs<T>& inputs,
                           const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
-                          const GrfGradients<T>& gradients, T* scratch) {
+                          const GrfGradients<T>& gradients, T* scratch,
+                          ParallelForFunction parallel_for) {
   if (shape.n == 0) return;
-  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch,
+  Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch, parallel_for,
            [&gradients](std::int64_t) { return gradients.weights; });
 }
 
 #define INTERLACER_INSTANTIATE(T, PAIRS)                                                      \
   template void GrfAttentionForward<T>(const GrfShape&, const PAIRS<T>&, const GrfInputs<T>&, \
-                                       const GrfEpsilons&, T*, T*);                           \
+                                       const GrfEpsilons&, T*, T*, ParallelForFunction);      \
   template void GrfAttentionBackward<T>(                                                      \
       const GrfShape&, const PAIRS<T>&, const GrfTransposedPairs&, const GrfInputs<T>&,       \
-      const GrfSaved<T>&, const GrfEpsilons&, const GrfGradients<T>&, T*);
+      const GrfSaved<T>&, const GrfEpsilons&, const GrfGradients<T>&, T*, ParallelForFunction);
 INTERLACER_INSTANTIATE(float, GrfPackedPairs)
 INTERLACER_INSTANTIATE(float, GrfWeightedPairs)
 INTERLACER_INSTANTIATE(double, GrfPackedPairs)

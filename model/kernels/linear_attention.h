@@ -17,6 +17,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/parallel_for.h"
+
 namespace interlacer {
 
 inline constexpr std::int64_t kLinearAttentionTile = 256;
@@ -71,13 +73,15 @@ template <typename T>
 void LinearAttentionForward(const LinearAttentionShape& shape,
                             const LinearAttentionInputs<T>& inputs,
                             const LinearAttentionEpsilons& epsilons,
-                            const LinearAttentionOutputs<T>& outputs, T* scratch);
+                            const LinearAttentionOutputs<T>& outputs, T* scratch,
+                            ParallelForFunction parallel_for);
 
 template <typename T>
 void LinearAttentionBackward(const LinearAttentionShape& shape,
                              const LinearAttentionInputs<T>& inputs,
                              const LinearAttentionSaved<T>& saved,
                              const LinearAttentionEpsilons& epsilons,
-                             const LinearAttentionGradients<T>& gradients, T* scratch);
+                             const LinearAttentionGradients<T>& gradients, T* scratch,
+                             ParallelForFunction parallel_for);
 
 }  // namespace interlacer

@@ -20,9 +20,10 @@ std::int64_t StateCount(const LinearAttentionShape& shape) {
 /// Runs body(first_token, token_count, tile_state) on every tile, then writes the tile states'
 /// sum times 1/n, added in tile order, to `state`.
 template <typename T, typename Body>
-void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state, const Body& body) {
+void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
+              ParallelForFunction parallel_for, const Body& body) {
   const std::int64_t state_count = StateCount(shape);
-  ParallelFor(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
     T* tile = tile_states + begin / kLinearAttentionTile * state_count;
     for (std::int64_t x = 0; x < state_count; ++x) tile[x] = T(0);
     body(begin, end - begin, tile);
@@ -51,21 +52,23 @@ template <typename T>
 void LinearAttentionForward(const LinearAttentionShape& shape,
                             const LinearAttentionInputs<T>& inputs,
                             const LinearAttentionEpsilons& epsilons,
-                            const LinearAttentionOutputs<T>& outputs, T* scratch) {
+                            const LinearAttentionOutputs<T>& outputs, T* scratch,
+                            ParallelForFunction parallel_for) {
   if (shape.n == 0) return;
   const int width = shape.head_width;
   const int stride = shape.heads * width;
   const std::int64_t head_state = static_cast<std::int64_t>(width) * (width + 1);
   const T epsilon = static_cast<T>(epsilons.feature);
-  SumTiles(
-      shape, scratch, outputs.state, [&](std::int64_t begin, std::int64_t tokens, T* tile_state) {
-        for (int h = 0; h < shape.heads; ++h) {
-          const std::int64_t at = begin * stride + h * width;
-          linear_generic::AddState(inputs.k + at, inputs.v + at, MaskAt(inputs.key_mask, begin),
-                                   tokens, stride, width, epsilon, tile_state + h * head_state);
-        }
-      });
-  ParallelFor(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
+  SumTiles(shape, scratch, outputs.state, parallel_for,
+           [&](std::int64_t begin, std::int64_t tokens, T* tile_state) {
+             for (int h = 0; h < shape.heads; ++h) {
+               const std::int64_t at = begin * stride + h * width;
+               linear_generic::AddState(inputs.k + at, inputs.v + at,
+                                        MaskAt(inputs.key_mask, begin), tokens, stride, width,
+                                        epsilon, tile_state + h * head_state);
+             }
+           });
+  parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
     for (int h = 0; h < shape.heads; ++h) {
       const std::int64_t at = begin * stride + h * width;
       linear_generic::ApplyState(inputs.q + at, outputs.state + h * head_state, end - begin, stride,
@@ -80,14 +83,15 @@ void LinearAttentionBackward(const LinearAttentionShape& shape,
                              const LinearAttentionInputs<T>& inputs,
                              const LinearAttentionSaved<T>& saved,
                              const LinearAttentionEpsilons& epsilons,
-                             const LinearAttentionGradients<T>& gradients, T* scratch) {
+                             const LinearAttentionGradients<T>& gradients, T* scratch,
+                             ParallelForFunction parallel_for) {
   if (shape.n == 0) return;
   const int width = shape.head_width;
   const int stride = shape.heads * width;
   const std::int64_t head_state = static_cast<std::int64_t>(width) * (width + 1);
   const T epsilon = static_cast<T>(epsilons.feature);
   T* grad_state = scratch;
-  SumTiles(shape, scratch + StateCount(shape), grad_state,
+  SumTiles(shape, scratch + StateCount(shape), grad_state, parallel_for,
            [&](std::int64_t begin, std::int64_t tokens, T* tile_state) {
              std::vector<T> a_row(static_cast<std::size_t>(width + 1));
              for (int h = 0; h < shape.heads; ++h) {
@@ -99,7 +103,7 @@ void LinearAttentionBackward(const LinearAttentionShape& shape,
                    tile_state + h * head_state);
              }
            });
-  ParallelFor(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
     for (int h = 0; h < shape.heads; ++h) {
       const std::int64_t at = begin * stride + h * width;
       linear_generic::KeyBackward(inputs.k + at, inputs.v + at, MaskAt(inputs.key_mask, begin),
@@ -109,14 +113,14 @@ void LinearAttentionBackward(const LinearAttentionShape& shape,
   });
 }
 
-#define INTERLACER_INSTANTIATE(T)                                            \
-  template void LinearAttentionForward<T>(                                   \
-      const LinearAttentionShape&, const LinearAttentionInputs<T>&,          \
-      const LinearAttentionEpsilons&, const LinearAttentionOutputs<T>&, T*); \
-  template void LinearAttentionBackward<T>(                                  \
-      const LinearAttentionShape&, const LinearAttentionInputs<T>&,          \
-      const LinearAttentionSaved<T>&, const LinearAttentionEpsilons&,        \
-      const LinearAttentionGradients<T>&, T*);
+#define INTERLACER_INSTANTIATE(T)                                                                 \
+  template void LinearAttentionForward<T>(                                                        \
+      const LinearAttentionShape&, const LinearAttentionInputs<T>&,                               \
+      const LinearAttentionEpsilons&, const LinearAttentionOutputs<T>&, T*, ParallelForFunction); \
+  template void LinearAttentionBackward<T>(                                                       \
+      const LinearAttentionShape&, const LinearAttentionInputs<T>&,                               \
+      const LinearAttentionSaved<T>&, const LinearAttentionEpsilons&,                             \
+      const LinearAttentionGradients<T>&, T*, ParallelForFunction);
 INTERLACER_INSTANTIATE(float)
 INTERLACER_INSTANTIATE(double)
 #undef INTERLACER_INSTANTIATE
