@@ -1,0 +1,25 @@
+#pragma once
+
+/// Geometry, cameras and times to the wire and back. Pure functions, thread-safe; values are copied
+/// as they are: the server is the judge of what it accepts.
+
+#include <cstdint>
+
+#include "common/camera.h"
+#include "common/geometry.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "interlacer/v1/types.pb.h"
+
+namespace interlacer {
+
+void ToProto(const Box& box, v1::Box* out);
+void ToProto(const Transform& transform, v1::Transform* out);
+void ToProto(const Camera& camera, v1::CameraCalibration* out);
+Box FromProto(const v1::Box& box);
+
+void TimeToProto(std::int64_t time_ns, google::protobuf::Timestamp* out);
+std::int64_t TimeFromProto(const google::protobuf::Timestamp& time);
+double SecondsFromProto(const google::protobuf::Duration& duration);
+
+}  // namespace interlacer

@@ -1,0 +1,15 @@
+#pragma once
+
+/// The one function from grpc::Status to Status: code, message, reason word and metadata of
+/// google.rpc.ErrorInfo, field of google.rpc.BadRequest. Details that do not parse are ignored.
+/// Thread-safe.
+
+#include <grpcpp/support/status.h>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+Status StatusFromGrpc(const grpc::Status& status);
+
+}  // namespace interlacer
