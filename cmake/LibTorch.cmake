@@ -33,6 +33,10 @@ add_library(interlacer::cudart SHARED IMPORTED GLOBAL)
 set_target_properties(interlacer::cudart PROPERTIES
   IMPORTED_LOCATION "${cudart_root}/lib/libcudart.so.13"
   IMPORTED_SONAME libcudart.so.13)
+add_library(interlacer::gomp SHARED IMPORTED GLOBAL)
+set_target_properties(interlacer::gomp PROPERTIES
+  IMPORTED_LOCATION "${torch_library_dir}/libgomp.so.1"
+  IMPORTED_SONAME libgomp.so.1)
 
 add_library(interlacer::torch INTERFACE IMPORTED GLOBAL)
 foreach(name IN ITEMS torch_cpu c10 c10_cuda)

@@ -1,0 +1,47 @@
+# Shared by the scripts beside it; sourced, never run. Needs bash.
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build_dir=${INTERLACER_BUILD_DIR:-$repo/build}
+cache_dir=${INTERLACER_CACHE:-$HOME/.cache/interlacer}
+export INTERLACER_CACHE=$cache_dir
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# stage NAME COMMAND...: runs the command and says how long it took, or on exit which stage failed.
+current_stage=
+stage() {
+  current_stage=$1
+  local start=$SECONDS; shift
+  say "== $current_stage"
+  "$@"
+  say "== $current_stage: $((SECONDS - start)) s"
+  current_stage=
+}
+report_failed_stage() {
+  local status=$?
+  [ -z "$current_stage" ] || printf 'error: %s failed with status %s after %s s\n' "$current_stage" "$status" "$SECONDS" >&2
+}
+trap report_failed_stage EXIT
+
+# Compilers run at once: one a core, and 1.5 GB of free memory for each.
+build_jobs() {
+  local cores memory_kb by_memory
+  cores=$(nproc)
+  memory_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  by_memory=$((memory_kb / 1500000))
+  [ "$by_memory" -ge 1 ] || by_memory=1
+  echo $((cores < by_memory ? cores : by_memory))
+}
+
+configure() {
+  cmake --preset cpu-release -S "$repo" -B "$build_dir" \
+    -DINTERLACER_CACHE="$cache_dir" -DINTERLACER_WERROR="${INTERLACER_WERROR:-OFF}" >"$build_dir.configure.log" 2>&1 ||
+    { tail -40 "$build_dir.configure.log"; return 1; }
+  mv "$build_dir.configure.log" "$build_dir/configure.log"
+}
+
+# build [TARGET...]: all targets without arguments.
+build() {
+  cmake --build "$build_dir" -j "$(build_jobs)" ${1:+--target "$@"}
+}
