@@ -35,11 +35,13 @@ struct CloudTensors {
 };
 
 /// What one dynamics step starts from. `kinematic_points_m` is [3,p,3]: the robot's points at
-/// t-2, t-1 and t, with p = 0 for a scene without a robot.
+/// t-2, t-1 and t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`,
+/// the scene's own box (a recording may replace the configuration's).
 struct StepInput {
   CloudTensors older;  ///< t-2
   CloudTensors newer;  ///< t-1
   torch::Tensor kinematic_points_m;
+  Box workspace;
 };
 
 struct RenderedRays {

@@ -14,6 +14,8 @@
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE, CONFIG_INVALID, ARGUMENT_INVALID.
 /// Source: GRF masking paper App. C.3; HD-VPD (Whitney et al. 2024), VPD (2023).
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,6 +44,20 @@ struct RendererConfig {
 /// Counts within 1..{64, 16, 8 kernels, 1024 samples, 512 hidden}, lengths positive and finite,
 /// near < far, as many bandwidths as radii; else CONFIG_INVALID.
 Status ValidateRendererConfig(const RendererConfig& config);
+
+/// The same renderer for another depth range: the spacing of samples along a ray stays that of the
+/// configuration, with at most 256 samples. near < far is the caller's to check.
+inline RendererConfig RendererForRange(const RendererConfig& config, float near_m, float far_m) {
+  constexpr int kMaxSamples = 256;
+  RendererConfig result = config;
+  result.near_m = near_m;
+  result.far_m = far_m;
+  const float ratio = (far_m - near_m) / (config.far_m - config.near_m);
+  result.samples_per_ray = std::clamp(
+      static_cast<int>(std::lround(ratio * static_cast<float>(config.samples_per_ray))), 1,
+      kMaxSamples);
+  return result;
+}
 
 /// MLP input width: kernels * feature_width + kernels.
 inline int FieldInputWidth(const RendererConfig& c) {

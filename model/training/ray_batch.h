@@ -1,0 +1,34 @@
+#pragma once
+
+/// Draws the pixels that supervise one predicted step.
+///
+/// Uniform without replacement over the supervised pixels of all views of the step; a share of the
+/// rays comes from the moving pixels alone (all of them when there are fewer). Philox stream 2, so
+/// the draw depends on (seed, draw_index, step) alone. Thread-safe.
+/// Source: HD-VPD (128 rays per step); science of the loss.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/training/sample.h"
+
+namespace interlacer {
+
+/// origins_m, directions [r,3] world frame, unit; target_rgb [r,3] in [0,1].
+struct TrainingRays {
+  std::int64_t count = 0;
+  std::vector<float> origins_m, directions, target_rgb;
+};
+
+struct RayDraw {
+  int ray_count = 128;
+  double moving_share = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t draw_index = 0;  ///< which sequence
+  std::uint32_t step = 0;        ///< which predicted step
+};
+
+/// Fewer rays than asked when fewer pixels are supervised.
+TrainingRays DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw);
+
+}  // namespace interlacer

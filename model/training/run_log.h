@@ -1,0 +1,46 @@
+#pragma once
+
+/// The log of a training run: one JSON object a line, appended as it happens.
+///
+/// Opening at step s drops the lines of later steps, so a resumed run continues its own log.
+/// Errors: FAILED_PRECONDITION FILE_UNWRITABLE. One writer at a time.
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+struct TrainingRecord {
+  std::int64_t step = 0;  ///< steps done
+  double loss = 0;
+  double reconstruction_loss = 0;  ///< of step 0
+  double prediction_loss = 0;      ///< mean over predicted steps
+  double gradient_norm = 0;        ///< before clipping
+  double learning_rate = 0;
+  double seconds = 0;  ///< of this step
+};
+
+struct ValidationRecord {
+  std::int64_t step = 0;
+  double reconstruction_loss = 0;
+  double prediction_loss = 0;
+  /// Loss of the newest input frame in place of the prediction.
+  double copy_last_loss = 0;
+};
+
+class RunLog {
+ public:
+  static StatusOr<RunLog> Open(const std::string& path, std::int64_t resume_step);
+  Status Write(const TrainingRecord& record);
+  Status Write(const ValidationRecord& record);
+
+ private:
+  explicit RunLog(std::ofstream file) : file_(std::move(file)) {}
+  Status WriteLine(const std::string& line);
+  std::ofstream file_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,45 @@
+#pragma once
+
+/// One training sequence: two lifted clouds, the robot's motion and the frames to predict.
+///
+/// A window of an episode starts at newest step s: clouds of s-1 and s, kinematic points of
+/// s-1 ... s+R, target views of s ... s+R (target_steps[0] is the reconstruction). A static scene
+/// repeats its frames in time and has no kinematic points. World frame, metres. Value types.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/camera.h"
+#include "common/image.h"
+
+namespace interlacer {
+
+/// A recorded frame, white where it shows nothing of the workspace.
+struct TargetView {
+  Camera camera;
+  RgbImage color;
+  /// [h,w] 1 where the pixel may be supervised (0: no depth was measured).
+  std::vector<std::uint8_t> is_supervised;
+  /// [h,w] 1 where the colour differs from the newest input frame of the same camera.
+  std::vector<std::uint8_t> is_moving;
+};
+
+/// Chosen pixels of the images of one time. `source_index` as in model/lifting.h.
+struct LiftedTime {
+  std::vector<RgbImage> images;
+  std::vector<float> positions_m;           ///< [n,3]
+  std::vector<std::int64_t> source_index;   ///< [n]
+};
+
+struct TrainingSample {
+  LiftedTime older;  ///< t-2
+  LiftedTime newer;  ///< t-1
+  int kinematic_point_count = 0;
+  std::vector<float> kinematic_points_m;  ///< [2 + R, p, 3]
+  std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views]
+  Box workspace;
+  float near_m = 0.1f;
+  float far_m = 2.0f;
+};
+
+}  // namespace interlacer

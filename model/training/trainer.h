@@ -1,0 +1,57 @@
+#pragma once
+
+/// Trains a world model end to end from the video loss; torch-free door of `interlacer train`.
+///
+/// Writes into `output_dir`: run.json (the configuration), metrics.jsonl, and checkpoint/ (config,
+/// weights, optimizer state) under a temporary name, renamed when complete. A run that was stopped
+/// anywhere resumes from the last checkpoint; every draw depends on (seed, step) alone, so on one
+/// thread the resumed run equals the uninterrupted one to the bit.
+/// Errors: those of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS; DATA_LOSS
+/// PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the observer stops the run
+/// (a checkpoint was written). One call at a time.
+/// Source: GRF masking paper App. C.3; HD-VPD.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/training/run_log.h"
+#include "model/training/training_config.h"
+
+namespace interlacer {
+
+struct TrainingDataset {
+  std::string path;     ///< folder with dataset.json, or an episode
+  double weight = 1.0;  ///< share of the sequences drawn from it
+};
+
+struct TrainOptions {
+  RunConfig config;
+  std::vector<TrainingDataset> datasets;
+  std::string output_dir;
+  /// Weights to start from (a checkpoint of the same configuration); empty starts at random.
+  std::string initial_checkpoint;
+  std::uint64_t seed = 0;
+  bool resume = false;
+  bool overwrite = false;
+  bool validate = true;
+};
+
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  /// After every step; false stops the run after a checkpoint.
+  virtual bool OnStep(const TrainingRecord& record, std::int64_t step_count) = 0;
+  virtual void OnValidation(const ValidationRecord& record) = 0;
+};
+
+struct TrainSummary {
+  std::int64_t steps_done = 0;
+  double final_loss = 0;
+  std::string checkpoint_dir;
+};
+
+StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observer);
+
+}  // namespace interlacer

@@ -1,0 +1,51 @@
+#pragma once
+
+/// How a model is trained: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
+///
+/// Defaults are the paper's where it states them (GRF masking paper App. C.3): batch 16, six rollout
+/// steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient norm 0.01.
+/// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Value types, pure functions.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "model/config.h"
+#include "model/training/schedule.h"
+
+namespace interlacer {
+
+struct TrainingConfig {
+  std::int64_t step_count = 100000;
+  int batch_size = 16;  ///< sequences whose gradients are averaged in one step
+  Schedule<int> rollout_steps{{0, 6}};
+  /// Particles per time; 0 means the model's own count.
+  Schedule<std::int64_t> particle_count{{0, 0}};
+  int rays_per_step = 128;
+  /// Share of rays drawn where the target differs from the newest input frame.
+  double moving_ray_share = 0.0;
+  /// Weight of the reconstructed view (step 0) beside each predicted step of weight 1.
+  double reconstruction_weight = 0.0;
+  Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
+  double weight_decay = 1e-3;
+  double gradient_clip_norm = 0.01;
+  std::int64_t checkpoint_every = 500;
+  std::int64_t validation_every = 500;
+  int validation_sample_count = 8;
+  bool operator==(const TrainingConfig&) const = default;
+};
+
+/// A run's whole description: {"model": preset or object, "training": object}.
+struct RunConfig {
+  InterlacerConfig model;
+  TrainingConfig training;
+};
+
+/// "paper", "small" or "compact": the model preset with its training settings.
+StatusOr<RunConfig> PresetRunConfig(std::string_view name);
+StatusOr<RunConfig> ParseRunConfigJson(std::string_view json);
+std::string RunConfigToJson(const RunConfig& config);
+Status ValidateTrainingConfig(const TrainingConfig& config);
+
+}  // namespace interlacer
