@@ -1,0 +1,342 @@
+#include "common/image_codec.h"
+
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstring>
+#include <memory>
+
+#include "common/check.h"
+#include "common/checked_math.h"
+#include "common/file_io.h"
+
+namespace interlacer {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+constexpr std::array<std::uint8_t, 8> kPngMagic = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::array<std::uint8_t, 3> kJpegMagic = {0xff, 0xd8, 0xff};
+/// Deflate cannot pack more than this many bytes into one.
+constexpr std::int64_t kMaxDeflateRatio = 1032;
+constexpr std::int64_t kMaxImageFileBytes = std::int64_t{512} << 20;
+
+Status Undecodable(std::string message) {
+  return InvalidArgument(reason::IMAGE_UNDECODABLE, std::move(message));
+}
+
+template <std::size_t n>
+bool StartsWith(Bytes data, const std::array<std::uint8_t, n>& magic) {
+  return data.size() >= n && std::equal(magic.begin(), magic.end(), data.begin());
+}
+
+Status CheckLimits(const ImageSize& size, const ImageLimits& limits) {
+  if (size.width_px <= limits.max_side_px && size.height_px <= limits.max_side_px) {
+    return Status::Ok();
+  }
+  const std::string limit = std::to_string(limits.max_side_px);
+  const std::string got = std::to_string(size.width_px) + " x " + std::to_string(size.height_px);
+  return OutOfRange(reason::LIMIT_IMAGE_SIDE,
+                    "image sides are at most " + limit + " px, got " + got)
+      .WithMetadata("limit", limit)
+      .WithMetadata("got", got);
+}
+
+// ---- PNG -------------------------------------------------------------------------------------
+
+/// The fields of the IHDR chunk, read without the library.
+struct PngHeader {
+  ImageSize size;
+  int bit_depth = 0;
+  int color_type = 0;
+};
+
+std::uint32_t BigEndian32(const std::uint8_t* p) {
+  return (std::uint32_t{p[0]} << 24) | (std::uint32_t{p[1]} << 16) | (std::uint32_t{p[2]} << 8) |
+         p[3];
+}
+
+StatusOr<PngHeader> ReadPngHeader(Bytes data) {
+  constexpr std::size_t kHeaderBytes = 33;  // magic 8, length 4, "IHDR" 4, content 13, CRC 4
+  if (!StartsWith(data, kPngMagic)) return Undecodable("not a PNG: wrong magic number");
+  if (data.size() < kHeaderBytes || std::memcmp(data.data() + 12, "IHDR", 4) != 0) {
+    return Undecodable("PNG without a header: " + std::to_string(data.size()) + " bytes");
+  }
+  const std::uint32_t width = BigEndian32(data.data() + 16);
+  const std::uint32_t height = BigEndian32(data.data() + 20);
+  if (width == 0 || height == 0 || width > 0x7fffffffu || height > 0x7fffffffu) {
+    return Undecodable("PNG with an impossible size");
+  }
+  return PngHeader{{static_cast<int>(width), static_cast<int>(height)}, data[24], data[25]};
+}
+
+int ChannelCount(int color_type) {
+  switch (color_type) {
+    case PNG_COLOR_TYPE_RGB:
+      return 3;
+    case PNG_COLOR_TYPE_RGB_ALPHA:
+      return 4;
+    case PNG_COLOR_TYPE_GRAY_ALPHA:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+/// Refuses headers that promise more pixels than the bytes behind them can hold.
+Status CheckPngHeader(const PngHeader& header, Bytes data, const ImageLimits& limits) {
+  INTERLACER_RETURN_IF_ERROR(CheckLimits(header.size, limits));
+  const auto bits = CheckedProduct({header.size.width_px, header.size.height_px,
+                                    ChannelCount(header.color_type), header.bit_depth});
+  if (!bits || *bits / 8 / kMaxDeflateRatio > static_cast<std::int64_t>(data.size())) {
+    return Undecodable("PNG of " + std::to_string(data.size()) + " bytes is too short for " +
+                       std::to_string(header.size.width_px) + " x " +
+                       std::to_string(header.size.height_px) + " pixels");
+  }
+  return Status::Ok();
+}
+
+enum class PngTarget { kRgb8, kGray16 };
+
+struct PngSource {
+  Bytes data;
+  std::size_t position = 0;
+  std::array<char, 160> error{};
+};
+
+void OnPngError(png_structp png, png_const_charp message) {
+  auto* source = static_cast<PngSource*>(png_get_error_ptr(png));
+  std::strncpy(source->error.data(), message, source->error.size() - 1);
+  std::longjmp(png_jmpbuf(png), 1);
+}
+
+void OnPngWarning(png_structp, png_const_charp) {}
+
+void ReadPngData(png_structp png, png_bytep out, png_size_t count) {
+  auto* source = static_cast<PngSource*>(png_get_io_ptr(png));
+  if (count > source->data.size() - source->position) png_error(png, "the data ends too early");
+  std::memcpy(out, source->data.data() + source->position, count);
+  source->position += count;
+}
+
+/// Runs libpng. Between setjmp and the end only pointers and numbers live in this frame, so a
+/// longjmp skips no destructor; `rows` and its pixels belong to the caller.
+bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::size_t row_bytes) {
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, source, OnPngError, OnPngWarning);
+  if (png == nullptr) return false;
+  png_infop info = png_create_info_struct(png);
+  if (info == nullptr || setjmp(png_jmpbuf(png)) != 0) {
+    png_destroy_read_struct(&png, &info, nullptr);
+    return false;
+  }
+  png_set_read_fn(png, source, ReadPngData);
+  png_set_chunk_malloc_max(png, 1 << 20);
+  png_set_chunk_cache_max(png, 64);
+  png_read_info(png, info);
+  if (target == PngTarget::kRgb8) {
+    png_set_expand(png);
+    png_set_strip_alpha(png);
+    png_set_gray_to_rgb(png);
+  } else {
+    png_set_swap(png);  // file order is big-endian, ours little-endian
+  }
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  if (png_get_rowbytes(png, info) != row_bytes) png_error(png, "unexpected row length");
+  png_read_image(png, rows);
+  png_read_end(png, nullptr);
+  png_destroy_read_struct(&png, &info, nullptr);
+  return true;
+}
+
+Status DecodePng(Bytes data, const ImageSize& size, PngTarget target, std::uint8_t* pixels) {
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(size.width_px) * (target == PngTarget::kRgb8 ? 3 : 2);
+  std::vector<png_bytep> rows(size.height_px);
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels + y * row_bytes;
+  PngSource source;
+  source.data = data;
+  if (!RunPngDecoder(&source, target, rows.data(), row_bytes)) {
+    return Undecodable(std::string("PNG cannot be decoded: ") + source.error.data());
+  }
+  return Status::Ok();
+}
+
+void AppendPngData(png_structp png, png_bytep data, png_size_t count) {
+  auto* out = static_cast<std::vector<std::uint8_t>*>(png_get_io_ptr(png));
+  out->insert(out->end(), data, data + count);
+}
+
+void FlushNothing(png_structp) {}
+
+[[noreturn]] void OnPngWriteError(png_structp, png_const_charp message) {
+  CheckFailed(__FILE__, __LINE__, "PNG encoding", message);  // our own pixels cannot be wrong
+}
+
+std::vector<std::uint8_t> EncodePngRows(const ImageSize& size, int bit_depth, int color_type,
+                                        const std::uint8_t* pixels) {
+  constexpr int kCompressionLevel = 6;
+  std::vector<std::uint8_t> out;
+  png_structp png =
+      png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, OnPngWriteError, OnPngWarning);
+  INTERLACER_CHECK(png != nullptr, "libpng is out of memory");
+  png_infop info = png_create_info_struct(png);
+  INTERLACER_CHECK(info != nullptr, "libpng is out of memory");
+  png_set_write_fn(png, &out, AppendPngData, FlushNothing);
+  png_set_compression_level(png, kCompressionLevel);
+  png_set_IHDR(png, info, size.width_px, size.height_px, bit_depth, color_type, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  if (bit_depth == 16) png_set_swap(png);
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(size.width_px) * ChannelCount(color_type) * bit_depth / 8;
+  for (int y = 0; y < size.height_px; ++y) png_write_row(png, pixels + y * row_bytes);
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return out;
+}
+
+// ---- JPEG ------------------------------------------------------------------------------------
+
+struct TurboJpegDeleter {
+  void operator()(void* handle) const { tjDestroy(handle); }
+};
+using TurboJpeg = std::unique_ptr<void, TurboJpegDeleter>;
+
+StatusOr<ImageSize> ReadJpegHeader(tjhandle handle, Bytes data) {
+  ImageSize size;
+  int subsampling = 0, colorspace = 0;
+  if (!StartsWith(data, kJpegMagic)) return Undecodable("not a JPEG: wrong magic number");
+  if (tjDecompressHeader3(handle, data.data(), data.size(), &size.width_px, &size.height_px,
+                          &subsampling, &colorspace) != 0) {
+    return Undecodable(std::string("JPEG header cannot be read: ") + tjGetErrorStr2(handle));
+  }
+  if (size.width_px < 1 || size.height_px < 1) return Undecodable("JPEG without pixels");
+  return size;
+}
+
+// ---- Files -----------------------------------------------------------------------------------
+
+/// A decoder's error with the path as its field.
+template <typename T>
+StatusOr<T> AtPath(StatusOr<T> result, const std::string& path) {
+  if (result.ok()) return result;
+  return std::move(result.status().WithField(path));
+}
+
+}  // namespace
+
+StatusOr<ImageSize> ReadPngSize(Bytes data) {
+  INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
+  return header.size;
+}
+
+StatusOr<ImageSize> ReadJpegSize(Bytes data) {
+  const TurboJpeg handle(tjInitDecompress());
+  INTERLACER_CHECK(handle != nullptr, "turbojpeg cannot start");
+  return ReadJpegHeader(handle.get(), data);
+}
+
+StatusOr<RgbImage> DecodePngRgb(Bytes data, const ImageLimits& limits) {
+  INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
+  INTERLACER_RETURN_IF_ERROR(CheckPngHeader(header, data, limits));
+  if (header.bit_depth == 16) {
+    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "bit_depth", "at most 8 bits a channel",
+                    "16");
+  }
+  RgbImage image{header.size.width_px, header.size.height_px, {}};
+  image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
+  INTERLACER_RETURN_IF_ERROR(DecodePng(data, header.size, PngTarget::kRgb8, image.pixels.data()));
+  return image;
+}
+
+StatusOr<DepthImage16> DecodePngDepth(Bytes data, double unit_m, const ImageLimits& limits) {
+  INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
+  INTERLACER_RETURN_IF_ERROR(CheckPngHeader(header, data, limits));
+  if (header.bit_depth != 16 || header.color_type != PNG_COLOR_TYPE_GRAY) {
+    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "depth", "16-bit grey",
+                    std::to_string(header.bit_depth) + " bits, " +
+                        std::to_string(ChannelCount(header.color_type)) + " channels");
+  }
+  DepthImage16 image{header.size.width_px, header.size.height_px, unit_m, {}};
+  image.pixels.resize(static_cast<std::size_t>(image.width_px) * image.height_px);
+  INTERLACER_RETURN_IF_ERROR(DecodePng(data, header.size, PngTarget::kGray16,
+                                       reinterpret_cast<std::uint8_t*>(image.pixels.data())));
+  return image;
+}
+
+StatusOr<RgbImage> DecodeJpegRgb(Bytes data, const ImageLimits& limits) {
+  const TurboJpeg handle(tjInitDecompress());
+  INTERLACER_CHECK(handle != nullptr, "turbojpeg cannot start");
+  INTERLACER_ASSIGN_OR_RETURN(const ImageSize size, ReadJpegHeader(handle.get(), data));
+  INTERLACER_RETURN_IF_ERROR(CheckLimits(size, limits));
+  RgbImage image{size.width_px, size.height_px, {}};
+  image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
+  // A warning means missing or damaged data: the rest would be invented.
+  if (tjDecompress2(handle.get(), data.data(), data.size(), image.pixels.data(), size.width_px, 0,
+                    size.height_px, TJPF_RGB, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
+    return Undecodable(std::string("JPEG cannot be decoded: ") + tjGetErrorStr2(handle.get()));
+  }
+  return image;
+}
+
+StatusOr<RgbImage> DecodeRgb(Bytes data, const ImageLimits& limits) {
+  if (StartsWith(data, kPngMagic)) return DecodePngRgb(data, limits);
+  if (StartsWith(data, kJpegMagic)) return DecodeJpegRgb(data, limits);
+  return Undecodable("neither PNG nor JPEG by its first bytes");
+}
+
+std::vector<std::uint8_t> EncodePng(const RgbImage& image) {
+  INTERLACER_CHECK(image.pixels.size() == std::size_t{3} * image.width_px * image.height_px,
+                   "pixels do not fit the size");
+  return EncodePngRows({image.width_px, image.height_px}, 8, PNG_COLOR_TYPE_RGB,
+                       image.pixels.data());
+}
+
+std::vector<std::uint8_t> EncodePng(const DepthImage16& image) {
+  INTERLACER_CHECK(
+      image.pixels.size() == static_cast<std::size_t>(image.width_px) * image.height_px,
+      "pixels do not fit the size");
+  return EncodePngRows({image.width_px, image.height_px}, 16, PNG_COLOR_TYPE_GRAY,
+                       reinterpret_cast<const std::uint8_t*>(image.pixels.data()));
+}
+
+std::vector<std::uint8_t> EncodeJpeg(const RgbImage& image, int quality) {
+  INTERLACER_CHECK(image.pixels.size() == std::size_t{3} * image.width_px * image.height_px,
+                   "pixels do not fit the size");
+  const TurboJpeg handle(tjInitCompress());
+  INTERLACER_CHECK(handle != nullptr, "turbojpeg cannot start");
+  std::vector<std::uint8_t> out(tjBufSize(image.width_px, image.height_px, TJSAMP_444));
+  unsigned char* buffer = out.data();
+  unsigned long size = out.size();
+  const int failed =
+      tjCompress2(handle.get(), image.pixels.data(), image.width_px, 0, image.height_px, TJPF_RGB,
+                  &buffer, &size, TJSAMP_444, quality, TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT);
+  INTERLACER_CHECK(failed == 0, tjGetErrorStr2(handle.get()));
+  out.resize(size);
+  return out;
+}
+
+StatusOr<RgbImage> ReadRgbFile(const std::string& path, const ImageLimits& limits) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto data, ReadFileBytes(path, kMaxImageFileBytes));
+  return AtPath(DecodeRgb(data, limits), path);
+}
+
+StatusOr<DepthImage16> ReadDepthPngFile(const std::string& path, double unit_m,
+                                        const ImageLimits& limits) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto data, ReadFileBytes(path, kMaxImageFileBytes));
+  return AtPath(DecodePngDepth(data, unit_m, limits), path);
+}
+
+Status WritePngFile(const RgbImage& image, const std::string& path) {
+  return WriteFileAtomic(path, EncodePng(image));
+}
+
+Status WritePngFile(const DepthImage16& image, const std::string& path) {
+  return WriteFileAtomic(path, EncodePng(image));
+}
+
+}  // namespace interlacer

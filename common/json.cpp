@@ -1,0 +1,205 @@
+#include "common/json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/file_io.h"
+
+namespace interlacer {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxShownBytes = 60;
+
+/// What came, short enough for a message.
+std::string Shown(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list of " + std::to_string(value.size());
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kMaxShownBytes) text = text.substr(0, kMaxShownBytes) + "...";
+  return text;
+}
+
+template <typename T>
+struct Field;
+
+template <>
+struct Field<bool> {
+  static constexpr char kExpected[] = "true or false";
+  static std::optional<bool> Read(const Json& v) {
+    if (!v.is_boolean()) return std::nullopt;
+    return v.get<bool>();
+  }
+};
+
+template <>
+struct Field<double> {
+  static constexpr char kExpected[] = "a finite number";
+  static std::optional<double> Read(const Json& v) {
+    if (!v.is_number() || !std::isfinite(v.get<double>())) return std::nullopt;
+    return v.get<double>();
+  }
+};
+
+template <>
+struct Field<std::int64_t> {
+  static constexpr char kExpected[] = "an integer of 64 bits";
+  static std::optional<std::int64_t> Read(const Json& v) {
+    if (!v.is_number_integer()) return std::nullopt;
+    if (v.is_number_unsigned() &&
+        v.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+      return std::nullopt;
+    }
+    return v.get<std::int64_t>();
+  }
+};
+
+template <>
+struct Field<std::uint64_t> {
+  static constexpr char kExpected[] = "an integer from 0 to 2^64-1";
+  static std::optional<std::uint64_t> Read(const Json& v) {
+    if (!v.is_number_unsigned()) return std::nullopt;
+    return v.get<std::uint64_t>();
+  }
+};
+
+template <>
+struct Field<int> {
+  static constexpr char kExpected[] = "an integer of 32 bits";
+  static std::optional<int> Read(const Json& v) {
+    const auto wide = Field<std::int64_t>::Read(v);
+    if (!wide || *wide < std::numeric_limits<int>::min() ||
+        *wide > std::numeric_limits<int>::max()) {
+      return std::nullopt;
+    }
+    return static_cast<int>(*wide);
+  }
+};
+
+template <>
+struct Field<std::string> {
+  static constexpr char kExpected[] = "a text";
+  static std::optional<std::string> Read(const Json& v) {
+    if (!v.is_string()) return std::nullopt;
+    return v.get<std::string>();
+  }
+};
+
+template <typename T>
+struct Field<std::vector<T>> {
+  static constexpr char kExpected[] = "a list of items of one type";
+  static std::optional<std::vector<T>> Read(const Json& v) {
+    if (!v.is_array()) return std::nullopt;
+    std::vector<T> items;
+    for (const Json& item : v) {
+      auto read = Field<T>::Read(item);
+      if (!read) return std::nullopt;
+      items.push_back(*std::move(read));
+    }
+    return items;
+  }
+};
+
+}  // namespace
+
+StatusOr<Json> ParseJson(std::string_view text, const std::string& origin,
+                         std::string_view reason) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    return InvalidArgument(reason, origin + " is not valid JSON: " + error.what())
+        .WithField(origin);
+  }
+}
+
+StatusOr<Json> ReadJsonFile(const std::string& path, std::string_view reason) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxJsonBytes));
+  return ParseJson(text, path, reason);
+}
+
+Status WriteJsonFile(const std::string& path, const nlohmann::ordered_json& value) {
+  return WriteFileAtomic(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+StatusOr<JsonObject> JsonObject::Make(const Json& value, std::string path,
+                                      std::string_view reason) {
+  if (!value.is_object()) {
+    return Mismatch(reason, path.empty() ? "document" : path, "an object", Shown(value));
+  }
+  return JsonObject(value, std::move(path), reason);
+}
+
+bool JsonObject::Has(std::string_view key) const { return value_->contains(key); }
+
+std::string JsonObject::PathOf(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+Status JsonObject::Invalid(std::string_view key, std::string expected, std::string got) const {
+  return Mismatch(reason_, PathOf(key), std::move(expected), std::move(got));
+}
+
+StatusOr<const Json*> JsonObject::Find(std::string_view key) const {
+  const auto found = value_->find(key);
+  if (found == value_->end()) return Invalid(key, "a value", "no such field");
+  return &*found;
+}
+
+template <typename T>
+StatusOr<T> JsonObject::Get(std::string_view key) const {
+  INTERLACER_ASSIGN_OR_RETURN(const Json* value, Find(key));
+  auto read = Field<T>::Read(*value);
+  if (!read) return Invalid(key, Field<T>::kExpected, Shown(*value));
+  return *std::move(read);
+}
+
+template StatusOr<bool> JsonObject::Get(std::string_view) const;
+template StatusOr<int> JsonObject::Get(std::string_view) const;
+template StatusOr<std::int64_t> JsonObject::Get(std::string_view) const;
+template StatusOr<std::uint64_t> JsonObject::Get(std::string_view) const;
+template StatusOr<double> JsonObject::Get(std::string_view) const;
+template StatusOr<std::string> JsonObject::Get(std::string_view) const;
+template StatusOr<std::vector<double>> JsonObject::Get(std::string_view) const;
+template StatusOr<std::vector<std::int64_t>> JsonObject::Get(std::string_view) const;
+template StatusOr<std::vector<std::string>> JsonObject::Get(std::string_view) const;
+
+StatusOr<std::vector<double>> JsonObject::GetNumbers(std::string_view key,
+                                                     std::size_t count) const {
+  INTERLACER_ASSIGN_OR_RETURN(const Json* value, Find(key));
+  auto numbers = Field<std::vector<double>>::Read(*value);
+  if (!numbers || numbers->size() != count) {
+    return Invalid(key, "a list of " + std::to_string(count) + " finite numbers", Shown(*value));
+  }
+  return *std::move(numbers);
+}
+
+StatusOr<JsonObject> JsonObject::GetObject(std::string_view key) const {
+  INTERLACER_ASSIGN_OR_RETURN(const Json* value, Find(key));
+  return Make(*value, PathOf(key), reason_);
+}
+
+StatusOr<std::vector<JsonObject>> JsonObject::GetObjects(std::string_view key) const {
+  INTERLACER_ASSIGN_OR_RETURN(const Json* value, Find(key));
+  if (!value->is_array()) return Invalid(key, "a list of objects", Shown(*value));
+  std::vector<JsonObject> objects;
+  for (const Json& item : *value) {
+    const std::string item_path = PathOf(key) + "[" + std::to_string(objects.size()) + "]";
+    INTERLACER_ASSIGN_OR_RETURN(JsonObject object, Make(item, item_path, reason_));
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+Status JsonObject::AllowOnly(std::initializer_list<std::string_view> keys) const {
+  for (const auto& [key, value] : value_->items()) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    std::string known;
+    for (std::string_view k : keys) known += (known.empty() ? "" : ", ") + std::string(k);
+    return Invalid(key, "one of " + known, "an unknown field");
+  }
+  return Status::Ok();
+}
+
+}  // namespace interlacer

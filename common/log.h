@@ -1,0 +1,36 @@
+#pragma once
+
+/// Log lines to stderr, as text or as JSON; the only door of spdlog.
+///
+/// One event is one line: control characters in messages and values are escaped. Before InitLogging
+/// the level is kInfo and the format text. Thread-safe.
+///   text  2026-11-21T10:00:00.123Z INFO server ready address=127.0.0.1:50051
+///   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"info","message":"server ready",...}
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogFormat { kText, kJson };
+
+struct LogField {
+  std::string_view key;
+  std::string value;
+};
+
+StatusOr<LogLevel> ParseLogLevel(std::string_view text);    // debug | info | warning | error
+StatusOr<LogFormat> ParseLogFormat(std::string_view text);  // text | json
+
+void InitLogging(LogLevel level, LogFormat format);
+void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+
+/// The line that Log prints at `time`.
+std::string FormatLogEvent(LogFormat format, LogLevel level, std::string_view time,
+                           std::string_view message, std::initializer_list<LogField> fields);
+
+}  // namespace interlacer
