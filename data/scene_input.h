@@ -1,0 +1,37 @@
+#pragma once
+
+/// An episode's frames and rows as the input of a prediction.
+///
+/// Observations at steps newest_step - stride and newest_step; history rows are the measured states
+/// of these steps, planned rows the actions after them. A static scene repeats its frame in time
+/// and has no actions. The episode's box and depth range travel along, because recordings live in
+/// frames and ranges of their own. Errors: those of data/episode_reader.h; INVALID_ARGUMENT
+/// CAMERA_UNKNOWN, STEP_INVALID, NO_DEPTH. Thread-safe.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/scene.h"
+#include "common/status.h"
+#include "data/episode_reader.h"
+
+namespace interlacer {
+
+struct SceneInputOptions {
+  int newest_step = 1;
+  int stride = 1;
+  /// Episode cameras that act as the model's; empty takes those with the model's names.
+  std::vector<std::string> episode_cameras;
+  std::vector<std::string> model_cameras = {"left", "right"};
+  std::int64_t seed = 0;
+};
+
+StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode, const SceneInputOptions& options);
+
+/// Rows of the actions at newest_step + stride, newest_step + 2 stride, ...: at most `step_count`,
+/// fewer where the episode ends; kNone for episodes without actions.
+StatusOr<ActionSequence> MakePlannedActions(const EpisodeReader& episode,
+                                            const SceneInputOptions& options, int step_count);
+
+}  // namespace interlacer

@@ -1,0 +1,70 @@
+#pragma once
+
+/// Depth images and cameras to particles: classes of pixels, points, the seeded draw.
+///
+/// A pixel is valid when its depth is finite and above 0, near <= |X_c| <= far (Euclidean length of
+/// the point in the camera frame) and the world point lies in the box; outside when it was measured
+/// but fails one of these; a hole when it was not measured.
+///   positions_m   [n,3] float32, world frame, metres
+///   source_index  [n] int64: pixels of all preceding views + row * width + column; for views of
+///                 one size this is (view * height + row) * width + column
+/// Order: views as given, each row-major; the draw keeps this order. Rays are undistorted.
+/// Determinism: equal inputs give equal bytes for any thread count.
+/// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH. Thread-safe.
+/// Source: science specification, unprojection and subsampling.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/camera.h"
+#include "common/geometry.h"
+#include "common/image.h"
+#include "common/scene.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+enum class PixelClass : std::uint8_t { kHole, kOutside, kValid };
+
+/// What may become a particle.
+struct LiftRegion {
+  Box workspace;
+  double near_m = 0.1;
+  double far_m = 2.0;
+};
+
+struct LiftedPoints {
+  std::vector<float> positions_m;
+  std::vector<std::int64_t> source_index;
+  std::int64_t count() const { return static_cast<std::int64_t>(source_index.size()); }
+};
+
+/// [height,width] class of each pixel.
+std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& depth,
+                                       const LiftRegion& region);
+
+/// All valid pixels.
+LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& region);
+
+/// `count` of the candidates 0 ... candidate_count - 1, uniformly without replacement, ascending;
+/// all of them if there are no more. Candidate c has the 64-bit key Philox(seed, kSubsample,
+/// `time`, c); the smallest keys win, ties go to the lower c.
+std::vector<std::int64_t> DrawSubset(std::int64_t candidate_count, std::int64_t count,
+                                     std::uint64_t seed, std::uint32_t time);
+
+LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64_t> indices);
+
+/// UnprojectViews and DrawSubset; fewer than `min_count` valid pixels are an error.
+StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const LiftRegion& region,
+                                       std::int64_t count, std::int64_t min_count,
+                                       std::uint64_t seed, std::uint32_t time);
+
+/// [n,3] colours of the source pixels.
+std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,
+                                   std::span<const std::int64_t> source_index);
+
+/// The frame as a target: pixels that show something outside the region become white.
+void PaintOutsideWhite(std::span<const PixelClass> classes, RgbImage* color);
+
+}  // namespace interlacer

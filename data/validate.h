@@ -1,0 +1,52 @@
+#pragma once
+
+/// Looks through a whole episode: files, hashes, calibration, units, time, actions.
+///
+/// Errors (a file that cannot be used) and findings (something to look at) are collected, not
+/// stopped at the first. Findings: those of data/scene_report.h, DEPTH_IMPLAUSIBLE (median outside
+/// 0.05 ... 20 m), DEPTH_CONSTANT, DEPTH_ALMOST_EMPTY, CAMERA_SKEW_HIGH, TIMESTAMP_IRREGULAR,
+/// ACTION_OUT_OF_RANGE, ACTION_JUMP, FILE_UNLISTED. Thread-safe.
+
+#include <string>
+#include <vector>
+
+#include "common/image.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "data/episode_reader.h"
+
+namespace interlacer {
+
+struct ValidateOptions {
+  bool verify_hashes = true;
+};
+
+struct CameraCheck {
+  std::string camera_name;
+  double valid_depth_ratio = 0;  ///< mean over the steps looked at
+  double workspace_ratio = 0;
+  double median_depth_m = 0;
+};
+
+struct ValidationReport {
+  std::string episode_id;
+  int step_count = 0;
+  std::int64_t frame_count = 0;  ///< decoded colour and depth pairs
+  std::vector<CameraCheck> cameras;
+  /// Median over neighbouring cameras of the cross-camera distance; negative: not measured.
+  double cross_camera_distance_m = -1;
+  std::vector<Status> errors;
+  std::vector<Finding> findings;
+  bool ok() const { return errors.empty(); }
+};
+
+/// An error only if the episode cannot be opened at all.
+StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
+                                           const ValidateOptions& options = {});
+
+/// The points of one camera drawn over the picture of another, nearest on top: with good
+/// calibration edges coincide.
+StatusOr<RgbImage> MakeOverlay(const EpisodeReader& episode, int step, int base_camera,
+                               int overlay_camera);
+
+}  // namespace interlacer
