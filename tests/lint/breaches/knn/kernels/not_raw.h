@@ -1,0 +1,1 @@
+#include "knn/knn_index.h"

@@ -1,0 +1,3 @@
+#include <ATen/ATen.h>
+
+#include "common/status.h"
