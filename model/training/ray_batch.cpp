@@ -1,10 +1,10 @@
 #include "model/training/ray_batch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 #include "common/random.h"
+#include "render/rays.h"
 
 namespace interlacer {
 namespace {
@@ -22,23 +22,27 @@ void ShuffleFront(std::vector<PixelRef>* pixels, std::size_t count, RandomSequen
   }
 }
 
-void AppendRay(const TargetView& view, std::uint32_t pixel, TrainingRays* rays) {
-  const int width = view.camera.width_px;
-  const auto [x, y] = UndistortPixel(view.camera, pixel % width, pixel / width);
-  const Transform& pose = view.camera.world_from_camera;
-  const Vec3d tip = Unproject(view.camera, pixel % width, pixel / width, 1.0);
-  const double norm = std::sqrt(x * x + y * y + 1.0);
-  for (int c = 0; c < 3; ++c) {
-    rays->origins_m.push_back(static_cast<float>(pose.translation_m[c]));
-    rays->directions.push_back(static_cast<float>((tip[c] - pose.translation_m[c]) / norm));
-    rays->target_rgb.push_back(static_cast<float>(view.color.pixels[3 * pixel + c]) / 255.0f);
+/// Chosen pixels of one view, in the order drawn.
+using ChosenPixels = std::vector<std::vector<std::int64_t>>;
+
+Status AppendRays(const TargetView& view, const std::vector<std::int64_t>& pixels,
+                  TrainingRays* rays) {
+  INTERLACER_ASSIGN_OR_RETURN(const PixelRays chosen, MakePixelRays(view.camera, pixels));
+  rays->origins_m.insert(rays->origins_m.end(), chosen.origins_m.begin(), chosen.origins_m.end());
+  rays->directions.insert(rays->directions.end(), chosen.directions.begin(),
+                          chosen.directions.end());
+  for (const std::int64_t pixel : pixels) {
+    for (int c = 0; c < 3; ++c) {
+      rays->target_rgb.push_back(static_cast<float>(view.color.pixels[3 * pixel + c]) / 255.0f);
+    }
   }
-  ++rays->count;
+  rays->count += chosen.count();
+  return Status::Ok();
 }
 
 }  // namespace
 
-TrainingRays DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw) {
+StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw) {
   std::vector<PixelRef> supervised, moving;
   for (std::uint32_t v = 0; v < views.size(); ++v) {
     for (std::uint32_t p = 0; p < views[v].is_supervised.size(); ++p) {
@@ -48,24 +52,29 @@ TrainingRays DrawTrainingRays(const std::vector<TargetView>& views, const RayDra
     }
   }
   RandomSequence random(draw.seed, RandomStream::kRays, draw.draw_index, draw.step);
-  const auto wanted_moving = static_cast<std::size_t>(draw.ray_count * draw.moving_share);
-  const std::size_t moving_count = std::min(wanted_moving, moving.size());
+  const auto ray_count = static_cast<std::size_t>(draw.ray_count);
+  const std::size_t moving_count =
+      std::min(static_cast<std::size_t>(draw.ray_count * draw.moving_share), moving.size());
   ShuffleFront(&moving, moving_count, &random);
+  // As many spare pixels are drawn as may turn out to be taken already.
+  const std::size_t shuffled = std::min(supervised.size(), ray_count);
+  ShuffleFront(&supervised, shuffled, &random);
+
+  ChosenPixels chosen(views.size());
+  std::size_t chosen_count = 0;
+  std::unordered_set<std::uint64_t> taken;
+  const auto choose = [&](const PixelRef& ref) {
+    if (chosen_count == ray_count) return;
+    if (!taken.insert((std::uint64_t{ref.view} << 32) | ref.pixel).second) return;
+    chosen[ref.view].push_back(ref.pixel);
+    ++chosen_count;
+  };
+  for (std::size_t i = 0; i < moving_count; ++i) choose(moving[i]);
+  for (std::size_t i = 0; i < shuffled; ++i) choose(supervised[i]);
 
   TrainingRays rays;
-  std::unordered_set<std::uint64_t> taken;
-  for (std::size_t i = 0; i < moving_count; ++i) {
-    taken.insert((std::uint64_t{moving[i].view} << 32) | moving[i].pixel);
-    AppendRay(views[moving[i].view], moving[i].pixel, &rays);
-  }
-  const std::size_t rest = static_cast<std::size_t>(draw.ray_count) - moving_count;
-  // Twice as many as needed are shuffled, so that skipping taken pixels leaves enough.
-  const std::size_t shuffled = std::min(supervised.size(), rest + moving_count);
-  ShuffleFront(&supervised, shuffled, &random);
-  for (std::size_t i = 0; i < shuffled && rays.count < draw.ray_count; ++i) {
-    const PixelRef ref = supervised[i];
-    if (taken.contains((std::uint64_t{ref.view} << 32) | ref.pixel)) continue;
-    AppendRay(views[ref.view], ref.pixel, &rays);
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    INTERLACER_RETURN_IF_ERROR(AppendRays(views[v], chosen[v], &rays));
   }
   return rays;
 }

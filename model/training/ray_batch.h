@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/status.h"
 #include "model/training/sample.h"
 
 namespace interlacer {
@@ -29,6 +30,6 @@ struct RayDraw {
 };
 
 /// Fewer rays than asked when fewer pixels are supervised.
-TrainingRays DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw);
+StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw);
 
 }  // namespace interlacer

@@ -27,15 +27,15 @@ struct TargetView {
 /// Chosen pixels of the images of one time. `source_index` as in model/lifting.h.
 struct LiftedTime {
   std::vector<RgbImage> images;
-  std::vector<float> positions_m;           ///< [n,3]
-  std::vector<std::int64_t> source_index;   ///< [n]
+  std::vector<float> positions_m;          ///< [n,3]
+  std::vector<std::int64_t> source_index;  ///< [n]
 };
 
 struct TrainingSample {
   LiftedTime older;  ///< t-2
   LiftedTime newer;  ///< t-1
   int kinematic_point_count = 0;
-  std::vector<float> kinematic_points_m;  ///< [2 + R, p, 3]
+  std::vector<float> kinematic_points_m;              ///< [2 + R, p, 3]
   std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views]
   Box workspace;
   float near_m = 0.1f;

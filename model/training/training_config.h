@@ -2,9 +2,9 @@
 
 /// How a model is trained: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
 ///
-/// Defaults are the paper's where it states them (GRF masking paper App. C.3): batch 16, six rollout
-/// steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient norm 0.01.
-/// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Value types, pure functions.
+/// Defaults are the paper's where it states them (GRF masking paper App. C.3): batch 16, six
+/// rollout steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient
+/// norm 0.01. Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Value types, pure functions.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,8 @@ struct TrainingConfig {
   bool operator==(const TrainingConfig&) const = default;
 };
 
-/// A run's whole description: {"model": preset or object, "training": object}.
+/// A run: {"preset": name, "model": object, "training": object}; each key optional, the preset
+/// first, then the model configuration as a whole, then single training settings over the preset's.
 struct RunConfig {
   InterlacerConfig model;
   TrainingConfig training;

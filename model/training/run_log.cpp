@@ -1,0 +1,66 @@
+#include "model/training/run_log.h"
+
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include "common/file_io.h"
+#include "common/json.h"
+
+namespace interlacer {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// Lines of an earlier run up to `last_step`; an unreadable tail (a cut line) is dropped.
+std::string KeptLines(const std::string& path, std::int64_t last_step) {
+  std::ifstream old(path);
+  std::string kept, line;
+  while (std::getline(old, line)) {
+    const auto record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (record.is_discarded() || !record.contains("step")) break;
+    if (record["step"].get<std::int64_t>() > last_step) break;
+    kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+StatusOr<RunLog> RunLog::Open(const std::string& path, std::int64_t resume_step) {
+  const std::string kept = KeptLines(path, resume_step);
+  std::ofstream file(path, std::ios::trunc);
+  file << kept << std::flush;
+  if (!file) return FailedPrecondition(reason::FILE_UNWRITABLE, "cannot write " + path);
+  return RunLog(std::move(file));
+}
+
+Status RunLog::WriteLine(const std::string& line) {
+  file_ << line << "\n" << std::flush;
+  if (!file_) return FailedPrecondition(reason::FILE_UNWRITABLE, "cannot append to the run log");
+  return Status::Ok();
+}
+
+Status RunLog::Write(const TrainingRecord& record) {
+  return WriteLine(OrderedJson{
+      {"kind", "train"},
+      {"step", record.step},
+      {"loss", record.loss},
+      {"reconstruction_loss", record.reconstruction_loss},
+      {"prediction_loss", record.prediction_loss},
+      {"gradient_norm", record.gradient_norm},
+      {"learning_rate", record.learning_rate},
+      {"seconds",
+       record.seconds}}.dump());
+}
+
+Status RunLog::Write(const ValidationRecord& record) {
+  return WriteLine(OrderedJson{{"kind", "validation"},
+                               {"step", record.step},
+                               {"reconstruction_loss", record.reconstruction_loss},
+                               {"prediction_loss", record.prediction_loss},
+                               {"copy_last_loss", record.copy_last_loss}}
+                       .dump());
+}
+
+}  // namespace interlacer

@@ -1,0 +1,81 @@
+#include "model/training/sequence_loss.h"
+
+#include "common/random.h"
+#include "model/lifting.h"
+#include "model/torch_status.h"
+#include "model/training/ray_batch.h"
+#include "render/rays.h"
+
+namespace interlacer {
+namespace {
+
+torch::Tensor RowsOf3(const std::vector<float>& values) {
+  return torch::tensor(values, torch::kFloat32).reshape({-1, 3});
+}
+
+CloudTensors Lift(WorldModel* model, const LiftedTime& time) {
+  return LiftCloud(model, ImagesToTensor(time.images), RowsOf3(time.positions_m),
+                   torch::tensor(time.source_index, torch::kInt64));
+}
+
+/// [3,p,3] of the times s-1, s, s+1 before predicted step s+1.
+torch::Tensor KinematicWindow(const torch::Tensor& kinematic_points_m, std::int64_t step) {
+  return kinematic_points_m.slice(0, step, step + 3);
+}
+
+torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const TrainingSample& sample,
+                       std::size_t step, const SequenceLossOptions& options) {
+  const RayDraw draw{options.ray_count, options.moving_ray_share, options.seed, options.draw_index,
+                     static_cast<std::uint32_t>(step)};
+  const TrainingRays rays = ValueOrThrow(DrawTrainingRays(sample.target_steps[step], draw));
+  const RendererConfig renderer =
+      RendererForRange(model->config().renderer, sample.near_m, sample.far_m);
+  torch::Tensor jitter;
+  if (options.jitter_depth) {
+    const std::uint32_t jitter_draw =
+        Philox(options.seed, 0, options.draw_index, static_cast<std::uint32_t>(step), 0).word[0];
+    jitter = torch::tensor(
+                 DrawDepthJitter(options.seed, jitter_draw, rays.count, renderer.samples_per_ray),
+                 torch::kFloat32)
+                 .reshape({rays.count, renderer.samples_per_ray});
+  }
+  const RenderedRays rendered =
+      model->RenderRays(cloud, RowsOf3(rays.origins_m), RowsOf3(rays.directions), jitter, renderer);
+  return (rendered.rgb - RowsOf3(rays.target_rgb)).square().mean();
+}
+
+}  // namespace
+
+SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,
+                                 const SequenceLossOptions& options) {
+  CloudTensors older = Lift(model, sample.older);
+  CloudTensors newer = Lift(model, sample.newer);
+  const auto step_count = static_cast<std::int64_t>(sample.target_steps.size()) - 1;
+  const torch::Tensor kinematic = torch::tensor(sample.kinematic_points_m, torch::kFloat32)
+                                      .reshape({step_count + 2, sample.kinematic_point_count, 3});
+
+  SequenceLoss loss;
+  torch::Tensor sum = torch::zeros({});
+  double weight = 0;
+  if (options.reconstruction_weight > 0) {
+    const torch::Tensor view_loss = ViewLoss(model, newer, sample, 0, options);
+    loss.reconstruction = view_loss.item<double>();
+    sum = sum + options.reconstruction_weight * view_loss;
+    weight += options.reconstruction_weight;
+  }
+  for (std::int64_t step = 0; step < step_count; ++step) {
+    CloudTensors next =
+        model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace});
+    const torch::Tensor view_loss =
+        ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
+    loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
+    sum = sum + view_loss;
+    weight += 1;
+    older = std::move(newer);
+    newer = std::move(next);
+  }
+  loss.total = sum / weight;
+  return loss;
+}
+
+}  // namespace interlacer

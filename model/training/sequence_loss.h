@@ -1,0 +1,36 @@
+#pragma once
+
+/// The video loss of one sequence: encode, lift, roll out, render rays, compare colours.
+///
+/// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
+/// predicted steps (all weigh the same) and the reconstruction (its own weight). Gradients reach
+/// encoder, tokens, Interlacer, heads and radiance field through positions and features.
+/// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
+/// Source: HD-VPD; GRF masking paper App. C.3.
+
+#include <torch/types.h>
+
+#include "model/training/sample.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+
+struct SequenceLossOptions {
+  int ray_count = 128;
+  double moving_ray_share = 0;
+  double reconstruction_weight = 0;
+  bool jitter_depth = true;
+  std::uint64_t seed = 0;
+  std::uint32_t draw_index = 0;
+};
+
+struct SequenceLoss {
+  torch::Tensor total;
+  double reconstruction = 0;  ///< 0 when its weight is 0
+  double prediction = 0;      ///< mean over predicted steps
+};
+
+SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,
+                                 const SequenceLossOptions& options);
+
+}  // namespace interlacer

@@ -1,0 +1,182 @@
+#include "model/training/training_config.h"
+
+#include "common/json.h"
+
+namespace interlacer {
+namespace {
+
+using nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+template <typename T>
+OrderedJson ScheduleToJson(const Schedule<T>& schedule) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& entry : schedule) {
+    list.push_back({{"from_step", entry.from_step}, {"value", entry.value}});
+  }
+  return list;
+}
+
+template <typename T>
+StatusOr<Schedule<T>> ScheduleOr(const JsonObject& object, const char* key, Schedule<T> fallback) {
+  if (!object.Has(key)) return fallback;
+  INTERLACER_ASSIGN_OR_RETURN(const auto entries, object.GetObjects(key));
+  Schedule<T> schedule;
+  for (const JsonObject& entry : entries) {
+    INTERLACER_RETURN_IF_ERROR(entry.AllowOnly({"from_step", "value"}));
+    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t from, entry.Get<std::int64_t>("from_step"));
+    INTERLACER_ASSIGN_OR_RETURN(const T value, entry.Get<T>("value"));
+    schedule.push_back({from, value});
+  }
+  return schedule;
+}
+
+OrderedJson TrainingToJson(const TrainingConfig& c) {
+  return {{"step_count", c.step_count},
+          {"batch_size", c.batch_size},
+          {"rollout_steps", ScheduleToJson(c.rollout_steps)},
+          {"particle_count", ScheduleToJson(c.particle_count)},
+          {"rays_per_step", c.rays_per_step},
+          {"moving_ray_share", c.moving_ray_share},
+          {"reconstruction_weight", c.reconstruction_weight},
+          {"learning_rate", ScheduleToJson(c.learning_rate)},
+          {"weight_decay", c.weight_decay},
+          {"gradient_clip_norm", c.gradient_clip_norm},
+          {"checkpoint_every", c.checkpoint_every},
+          {"validation_every", c.validation_every},
+          {"validation_sample_count", c.validation_sample_count}};
+}
+
+StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
+  INTERLACER_RETURN_IF_ERROR(o.AllowOnly(
+      {"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
+       "moving_ray_share", "reconstruction_weight", "learning_rate", "weight_decay",
+       "gradient_clip_norm", "checkpoint_every", "validation_every", "validation_sample_count"}));
+  INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
+  INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
+  INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
+  INTERLACER_ASSIGN_OR_RETURN(c.particle_count, ScheduleOr(o, "particle_count", c.particle_count));
+  INTERLACER_ASSIGN_OR_RETURN(c.rays_per_step, o.GetOr<int>("rays_per_step", c.rays_per_step));
+  INTERLACER_ASSIGN_OR_RETURN(c.moving_ray_share,
+                              o.GetOr<double>("moving_ray_share", c.moving_ray_share));
+  INTERLACER_ASSIGN_OR_RETURN(c.reconstruction_weight,
+                              o.GetOr<double>("reconstruction_weight", c.reconstruction_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.learning_rate, ScheduleOr(o, "learning_rate", c.learning_rate));
+  INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
+  INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
+                              o.GetOr<double>("gradient_clip_norm", c.gradient_clip_norm));
+  INTERLACER_ASSIGN_OR_RETURN(c.checkpoint_every,
+                              o.GetOr<std::int64_t>("checkpoint_every", c.checkpoint_every));
+  INTERLACER_ASSIGN_OR_RETURN(c.validation_every,
+                              o.GetOr<std::int64_t>("validation_every", c.validation_every));
+  INTERLACER_ASSIGN_OR_RETURN(c.validation_sample_count,
+                              o.GetOr<int>("validation_sample_count", c.validation_sample_count));
+  return c;
+}
+
+/// Science of the CPU presets: small batches, few rollout steps, a reconstruction term and rays
+/// where something moves, because two cores see thousands of steps where the paper sees 100,000.
+TrainingConfig SmallTraining() {
+  TrainingConfig c;
+  c.step_count = 6000;
+  c.batch_size = 4;
+  c.rollout_steps = {{0, 3}};
+  c.learning_rate = {{0, 1e-3}, {500, 3e-4}};
+  return c;
+}
+
+TrainingConfig CompactTraining() {
+  TrainingConfig c;
+  c.step_count = 2000;
+  c.batch_size = 1;
+  c.rollout_steps = {{0, 1}, {1200, 2}};
+  c.rays_per_step = 512;
+  c.moving_ray_share = 0.5;
+  c.reconstruction_weight = 1.0;
+  c.learning_rate = {{0, 1e-3}, {1000, 5e-4}, {1600, 2e-4}};
+  c.checkpoint_every = 100;
+  c.validation_every = 200;
+  return c;
+}
+
+}  // namespace
+
+StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
+  RunConfig run;
+  INTERLACER_ASSIGN_OR_RETURN(run.model, PresetConfig(name));
+  if (name == "small") run.training = SmallTraining();
+  if (name == "compact") run.training = CompactTraining();
+  return run;
+}
+
+StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
+  INTERLACER_ASSIGN_OR_RETURN(const json document, ParseJson(text, "", reason::CONFIG_INVALID));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject root,
+                              JsonObject::Make(document, "", reason::CONFIG_INVALID));
+  INTERLACER_RETURN_IF_ERROR(root.AllowOnly({"preset", "model", "training"}));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string preset,
+                              root.GetOr<std::string>("preset", "compact"));
+  INTERLACER_ASSIGN_OR_RETURN(RunConfig run, PresetRunConfig(preset));
+  if (root.Has("model")) {
+    INTERLACER_ASSIGN_OR_RETURN(run.model, ParseConfigJson(document["model"].dump()));
+  }
+  if (root.Has("training")) {
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject training, root.GetObject("training"));
+    INTERLACER_ASSIGN_OR_RETURN(run.training, ParseTraining(training, run.training));
+  }
+  INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(run.training));
+  return run;
+}
+
+std::string RunConfigToJson(const RunConfig& config) {
+  return OrderedJson{{"model", OrderedJson::parse(ConfigToJson(config.model))},
+                     {"training", TrainingToJson(config.training)}}
+             .dump(2) +
+         "\n";
+}
+
+Status ValidateTrainingConfig(const TrainingConfig& c) {
+  const auto require = [](bool ok, const char* key, const char* expected, double got) {
+    return ok ? Status::Ok()
+              : Mismatch(reason::CONFIG_INVALID, std::string("training.") + key, expected,
+                         std::to_string(got));
+  };
+  INTERLACER_RETURN_IF_ERROR(require(c.step_count > 0, "step_count", "> 0", c.step_count));
+  INTERLACER_RETURN_IF_ERROR(require(c.batch_size > 0, "batch_size", "> 0", c.batch_size));
+  INTERLACER_RETURN_IF_ERROR(require(c.rays_per_step > 0 && c.rays_per_step <= 65536,
+                                     "rays_per_step", "1..65536", c.rays_per_step));
+  INTERLACER_RETURN_IF_ERROR(require(c.moving_ray_share >= 0 && c.moving_ray_share <= 1,
+                                     "moving_ray_share", "0..1", c.moving_ray_share));
+  INTERLACER_RETURN_IF_ERROR(require(c.reconstruction_weight >= 0, "reconstruction_weight", ">= 0",
+                                     c.reconstruction_weight));
+  INTERLACER_RETURN_IF_ERROR(require(c.weight_decay >= 0, "weight_decay", ">= 0", c.weight_decay));
+  INTERLACER_RETURN_IF_ERROR(
+      require(c.gradient_clip_norm > 0, "gradient_clip_norm", "> 0", c.gradient_clip_norm));
+  INTERLACER_RETURN_IF_ERROR(
+      require(c.checkpoint_every > 0, "checkpoint_every", "> 0", c.checkpoint_every));
+  INTERLACER_RETURN_IF_ERROR(
+      require(c.validation_every > 0, "validation_every", "> 0", c.validation_every));
+  INTERLACER_RETURN_IF_ERROR(require(c.validation_sample_count >= 0, "validation_sample_count",
+                                     ">= 0", c.validation_sample_count));
+  const char* ascending = "a list that starts at from_step 0 and ascends";
+  INTERLACER_RETURN_IF_ERROR(
+      require(IsValidSchedule(c.rollout_steps), "rollout_steps", ascending, 0));
+  INTERLACER_RETURN_IF_ERROR(
+      require(IsValidSchedule(c.particle_count), "particle_count", ascending, 0));
+  INTERLACER_RETURN_IF_ERROR(
+      require(IsValidSchedule(c.learning_rate), "learning_rate", ascending, 0));
+  for (const auto& entry : c.rollout_steps) {
+    INTERLACER_RETURN_IF_ERROR(require(entry.value >= 1 && entry.value <= 64, "rollout_steps.value",
+                                       "1..64", entry.value));
+  }
+  for (const auto& entry : c.particle_count) {
+    INTERLACER_RETURN_IF_ERROR(
+        require(entry.value >= 0, "particle_count.value", ">= 0", entry.value));
+  }
+  for (const auto& entry : c.learning_rate) {
+    INTERLACER_RETURN_IF_ERROR(require(entry.value > 0, "learning_rate.value", "> 0", entry.value));
+  }
+  return Status::Ok();
+}
+
+}  // namespace interlacer
