@@ -58,8 +58,7 @@ Status RunLog::Write(const ValidationRecord& record) {
   return WriteLine(OrderedJson{{"kind", "validation"},
                                {"step", record.step},
                                {"reconstruction_loss", record.reconstruction_loss},
-                               {"prediction_loss", record.prediction_loss},
-                               {"copy_last_loss", record.copy_last_loss}}
+                               {"prediction_loss", record.prediction_loss}}
                        .dump());
 }
 

@@ -27,8 +27,6 @@ struct ValidationRecord {
   std::int64_t step = 0;
   double reconstruction_loss = 0;
   double prediction_loss = 0;
-  /// Loss of the newest input frame in place of the prediction.
-  double copy_last_loss = 0;
 };
 
 class RunLog {

@@ -1,0 +1,135 @@
+#include "model/training/run_directory.h"
+
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "common/file_io.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kOptimizerFile[] = "/optimizer.safetensors";
+constexpr char kStepsKey[] = "trained_step_count";
+
+Status Unwritable(const std::string& path, const std::error_code& error) {
+  return FailedPrecondition(reason::FILE_UNWRITABLE, path + ": " + error.message()).WithField(path);
+}
+
+StatusOr<std::int64_t> StepsOf(const TensorMetadata& metadata) {
+  const auto it = metadata.find(kStepsKey);
+  std::int64_t steps = -1;
+  if (it != metadata.end()) {
+    std::from_chars(it->second.data(), it->second.data() + it->second.size(), steps);
+  }
+  if (steps < 0) {
+    return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                              std::string("metadata ") + kStepsKey + ": expected a count, got \"" +
+                                  (it == metadata.end() ? "" : it->second) + "\"");
+  }
+  return steps;
+}
+
+int LongestRollout(const TrainingConfig& config) {
+  int longest = 0;
+  for (const auto& entry : config.rollout_steps) longest = std::max(longest, entry.value);
+  return longest;
+}
+
+}  // namespace
+
+Status CopyWeights(const WorldModel& from, WorldModel* to) {
+  torch::NoGradGuard no_grad;
+  const auto source = from.named_parameters();
+  for (auto& item : to->named_parameters()) {
+    const torch::Tensor* value = source.find(item.key());
+    if (value == nullptr || value->sizes() != item.value().sizes()) {
+      return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                                "expected a checkpoint of the same configuration, got another")
+          .WithField(item.key());
+    }
+    item.value().copy_(*value);
+  }
+  return Status::Ok();
+}
+
+Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
+  const std::string text = RunConfigToJson(options.config);
+  std::error_code error;
+  if (fs::exists(paths.config())) {
+    if (options.resume) {
+      INTERLACER_ASSIGN_OR_RETURN(const std::string stored, ReadTextFile(paths.config()));
+      if (stored == text) return Status::Ok();
+      return FailedPrecondition(reason::CONFIG_INVALID,
+                                "the configuration differs from the one this run began with; "
+                                "expected the content of run.json")
+          .WithField(paths.config());
+    }
+    if (!options.overwrite) {
+      return FailedPrecondition(reason::OUTPUT_EXISTS,
+                                "a run is there already; resume it, overwrite it, or choose "
+                                "another folder")
+          .WithField(paths.dir);
+    }
+    fs::remove_all(paths.checkpoint(), error);
+    if (error) return Unwritable(paths.checkpoint(), error);
+  }
+  fs::create_directories(paths.dir, error);
+  if (error) return Unwritable(paths.dir, error);
+  return WriteFileAtomic(paths.config(), text);
+}
+
+Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
+                    std::int64_t steps_done, const TrainOptions& options) {
+  const std::string partial = paths.checkpoint() + ".partial";
+  const std::string old = paths.checkpoint() + ".old";
+  std::error_code error;
+  fs::remove_all(partial, error);
+  const TensorMetadata metadata{
+      {kStepsKey, std::to_string(steps_done)},
+      {"trained_rollout_steps", std::to_string(LongestRollout(options.config.training))},
+      {"seed", std::to_string(options.seed)}};
+  INTERLACER_RETURN_IF_ERROR(SaveCheckpoint(partial, model, metadata));
+  INTERLACER_RETURN_IF_ERROR(
+      WriteTensorFile(partial + kOptimizerFile, {optimizer.State(), metadata}));
+  fs::remove_all(old, error);
+  if (fs::exists(paths.checkpoint())) {
+    fs::rename(paths.checkpoint(), old, error);
+    if (error) return Unwritable(paths.checkpoint(), error);
+  }
+  fs::rename(partial, paths.checkpoint(), error);
+  if (error) return Unwritable(paths.checkpoint(), error);
+  fs::remove_all(old, error);
+  return Status::Ok();
+}
+
+StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
+                                    ModelOptimizer* optimizer) {
+  std::error_code error;
+  // A run killed between the two renames of SaveRunState left only the old checkpoint.
+  const std::string old = paths.checkpoint() + ".old";
+  if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
+    fs::rename(old, paths.checkpoint(), error);
+    if (error) return Unwritable(old, error);
+  }
+  if (!fs::exists(paths.checkpoint())) return std::int64_t{0};
+  INTERLACER_ASSIGN_OR_RETURN(const Checkpoint stored, LoadCheckpoint(paths.checkpoint(), {}));
+  INTERLACER_ASSIGN_OR_RETURN(const TensorFile state,
+                              ReadTensorFile(paths.checkpoint() + kOptimizerFile));
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t steps, StepsOf(stored.metadata));
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t optimizer_steps, StepsOf(state.metadata));
+  if (steps != optimizer_steps) {
+    return Mismatch(reason::CHECKPOINT_INVALID, paths.checkpoint() + kOptimizerFile,
+                    "the state after " + std::to_string(steps) + " steps",
+                    std::to_string(optimizer_steps) + " steps");
+  }
+  INTERLACER_RETURN_IF_ERROR(CopyWeights(*stored.model, model));
+  INTERLACER_RETURN_IF_ERROR(optimizer->LoadState(state.tensors));
+  return steps;
+}
+
+}  // namespace interlacer

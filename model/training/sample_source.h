@@ -1,0 +1,44 @@
+#pragma once
+
+/// Where training sequences come from.
+///
+/// A draw depends on (seed, index) alone: data sets by weight, then a window of the split uniformly
+/// (Philox stream 8), so a resumed run sees the sequences it would have seen.
+/// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
+/// window of the asked length. Threads: Draw may run in another thread than the trainer's, one call
+/// at a time.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/status.h"
+#include "model/config.h"
+#include "model/training/sample.h"
+#include "model/training/trainer.h"
+
+namespace interlacer {
+
+enum class Split { kTrain, kValidation };
+
+struct SampleRequest {
+  Split split = Split::kTrain;
+  std::int64_t index = 0;  ///< of the sequence
+  int rollout_steps = 1;
+  std::int64_t particle_count = 0;  ///< per time
+};
+
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual StatusOr<TrainingSample> Draw(const SampleRequest& request) = 0;
+  /// False when no data set has a window of that split.
+  virtual bool Has(Split split) const = 0;
+};
+
+/// Reads `datasets`, images at the size of the model's cameras.
+StatusOr<std::unique_ptr<SampleSource>> MakeDatasetSource(
+    const InterlacerConfig& config, const std::vector<TrainingDataset>& datasets,
+    std::uint64_t seed);
+
+}  // namespace interlacer

@@ -1,0 +1,200 @@
+#include "model/training/trainer.h"
+
+#include <torch/utils.h>
+
+#include <chrono>
+#include <cmath>
+#include <future>
+
+#include "model/torch_status.h"
+#include "model/training/run_directory.h"
+#include "model/training/sample_source.h"
+#include "model/training/sequence_loss.h"
+
+namespace interlacer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+SampleRequest RequestAt(const RunConfig& config, std::int64_t step, int sequence) {
+  const std::int64_t particles = ValueAt(config.training.particle_count, step);
+  return {Split::kTrain, step * config.training.batch_size + sequence,
+          ValueAt(config.training.rollout_steps, step),
+          particles > 0 ? particles : config.model.data.particle_count};
+}
+
+/// One sequence ahead of the one in work, decoded by a second thread.
+class Prefetcher {
+ public:
+  explicit Prefetcher(SampleSource* source) : source_(source) {}
+  StatusOr<TrainingSample> Take(const SampleRequest& wanted, const SampleRequest& next) {
+    if (!pending_.valid()) Start(wanted);
+    StatusOr<TrainingSample> sample = pending_.get();
+    Start(next);
+    return sample;
+  }
+
+ private:
+  void Start(const SampleRequest& request) {
+    pending_ = std::async(std::launch::async, [this, request] { return source_->Draw(request); });
+  }
+  SampleSource* source_;
+  std::future<StatusOr<TrainingSample>> pending_;
+};
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainOptions& options, TrainObserver* observer)
+      : options_(options),
+        config_(options.config),
+        paths_{options.output_dir},
+        observer_(observer),
+        model_(config_.model, WorldModelOptions{.graph_seed = options.seed}),
+        optimizer_(&model_, config_.training) {}
+
+  StatusOr<TrainSummary> Run();
+
+ private:
+  Status Start(std::int64_t* steps_done);
+  StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
+  Status Validate(std::int64_t steps_done, RunLog* log);
+  SequenceLossOptions LossOptions(std::int64_t draw_index) const;
+
+  const TrainOptions& options_;
+  const RunConfig& config_;
+  RunPaths paths_;
+  TrainObserver* observer_;
+  WorldModel model_;
+  ModelOptimizer optimizer_;
+  std::unique_ptr<SampleSource> source_;
+};
+
+Status TrainingRun::Start(std::int64_t* steps_done) {
+  INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
+  INTERLACER_ASSIGN_OR_RETURN(source_,
+                              MakeDatasetSource(config_.model, options_.datasets, options_.seed));
+  InitializeWeights(&model_, options_.seed);
+  if (!options_.initial_checkpoint.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
+                                LoadCheckpoint(options_.initial_checkpoint, {}));
+    INTERLACER_RETURN_IF_ERROR(CopyWeights(*initial.model, &model_));
+  }
+  *steps_done = 0;
+  if (options_.resume) {
+    INTERLACER_ASSIGN_OR_RETURN(*steps_done, LoadRunState(paths_, &model_, &optimizer_));
+  }
+  return Status::Ok();
+}
+
+SequenceLossOptions TrainingRun::LossOptions(std::int64_t draw_index) const {
+  SequenceLossOptions result;
+  result.ray_count = config_.training.rays_per_step;
+  result.moving_ray_share = config_.training.moving_ray_share;
+  result.reconstruction_weight = config_.training.reconstruction_weight;
+  result.seed = options_.seed;
+  result.draw_index = static_cast<std::uint32_t>(draw_index);
+  return result;
+}
+
+StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* samples) {
+  const auto start = Clock::now();
+  const int batch = config_.training.batch_size;
+  TrainingRecord record;
+  record.step = step + 1;
+  for (int i = 0; i < batch; ++i) {
+    const SampleRequest next =
+        i + 1 < batch ? RequestAt(config_, step, i + 1) : RequestAt(config_, step + 1, 0);
+    INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample,
+                                samples->Take(RequestAt(config_, step, i), next));
+    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step * batch + i));
+    // The loss of a batch is a mean, so accumulating parts of it is exact.
+    (loss.total / batch).backward();
+    record.loss += loss.total.item<double>() / batch;
+    record.reconstruction_loss += loss.reconstruction / batch;
+    record.prediction_loss += loss.prediction / batch;
+  }
+  record.learning_rate = ValueAt(config_.training.learning_rate, step);
+  record.gradient_norm = optimizer_.Step(record.learning_rate);
+  record.seconds = SecondsSince(start);
+  if (!std::isfinite(record.loss) || !std::isfinite(record.gradient_norm)) {
+    return DataLoss(reason::PREDICTION_NOT_FINITE, "loss " + std::to_string(record.loss) +
+                                                       ", gradient norm " +
+                                                       std::to_string(record.gradient_norm) +
+                                                       " at step " + std::to_string(step + 1));
+  }
+  return record;
+}
+
+Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
+  const int count = config_.training.validation_sample_count;
+  if (!options_.validate || count == 0 || !source_->Has(Split::kValidation)) return Status::Ok();
+  torch::NoGradGuard no_grad;
+  ValidationRecord record;
+  record.step = steps_done;
+  for (int i = 0; i < count; ++i) {
+    SampleRequest request = RequestAt(config_, std::max<std::int64_t>(steps_done - 1, 0), 0);
+    request.split = Split::kValidation;
+    request.index = i;
+    INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
+    SequenceLossOptions options = LossOptions(i);
+    options.jitter_depth = false;
+    options.moving_ray_share = 0;
+    options.reconstruction_weight = 1;
+    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
+    record.reconstruction_loss += loss.reconstruction / count;
+    record.prediction_loss += loss.prediction / count;
+  }
+  observer_->OnValidation(record);
+  return log->Write(record);
+}
+
+StatusOr<TrainSummary> TrainingRun::Run() {
+  std::int64_t steps_done = 0;
+  INTERLACER_RETURN_IF_ERROR(Start(&steps_done));
+  INTERLACER_ASSIGN_OR_RETURN(RunLog log, RunLog::Open(paths_.log(), steps_done));
+  Prefetcher samples(source_.get());
+  const TrainingConfig& training = config_.training;
+  TrainSummary summary{steps_done, 0, paths_.checkpoint()};
+  bool go_on = true;
+  while (go_on && summary.steps_done < training.step_count) {
+    INTERLACER_ASSIGN_OR_RETURN(const TrainingRecord record, OneStep(summary.steps_done, &samples));
+    summary.steps_done = record.step;
+    summary.final_loss = record.loss;
+    INTERLACER_RETURN_IF_ERROR(log.Write(record));
+    go_on = observer_->OnStep(record, training.step_count);
+    const bool last = !go_on || record.step == training.step_count;
+    if (last || record.step % training.checkpoint_every == 0) {
+      INTERLACER_RETURN_IF_ERROR(SaveRunState(paths_, model_, optimizer_, record.step, options_));
+    }
+    if (go_on && (last || record.step % training.validation_every == 0)) {
+      INTERLACER_RETURN_IF_ERROR(Validate(record.step, &log));
+    }
+  }
+  if (!go_on) {
+    return Cancelled("stopped after step " + std::to_string(summary.steps_done) +
+                     "; the run can be resumed");
+  }
+  return summary;
+}
+
+}  // namespace
+
+StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observer) {
+  INTERLACER_RETURN_IF_ERROR(ValidateConfig(options.config.model));
+  INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(options.config.training));
+  try {
+    return TrainingRun(options, observer).Run();
+  } catch (const StatusException& error) {
+    return error.status();
+  } catch (const c10::Error& error) {
+    return Internal(std::string("torch: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return Internal(error.what());
+  }
+}
+
+}  // namespace interlacer
