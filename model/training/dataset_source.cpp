@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "common/random.h"
+#include "data/dataset.h"
+#include "data/episode_reader.h"
+#include "data/resized_view.h"
+#include "data/sim/forward_kinematics.h"
+#include "data/training_windows.h"
+#include "data/unproject.h"
+#include "model/training/sample_source.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kMovingThreshold = 16;  // grey levels, as the masked SSIM defines "moving"
+constexpr double kStepToleranceS = 0.1;
+
+struct Recording {
+  EpisodeReader reader;
+  int stride = 1;
+};
+
+struct WindowRef {
+  std::size_t recording;
+  TrainingWindow window;
+};
+
+/// The episodes of one split of one data set, with its windows by rollout length.
+struct SplitData {
+  std::vector<Recording> recordings;
+  std::map<int, std::vector<WindowRef>> windows;
+};
+
+LiftRegion RegionOf(const EpisodeManifest& manifest) {
+  const EpisodeCamera& camera = manifest.cameras.front();
+  return {manifest.workspace, camera.near_m, camera.far_m};
+}
+
+/// Pixels whose colour differs from the newest input frame in some channel.
+std::vector<std::uint8_t> MovingMask(const RgbImage& now, const RgbImage& newest) {
+  std::vector<std::uint8_t> mask(now.pixels.size() / 3, 0);
+  for (std::size_t i = 0; i < now.pixels.size(); ++i) {
+    if (std::abs(int{now.pixels[i]} - int{newest.pixels[i]}) >= kMovingThreshold) mask[i / 3] = 1;
+  }
+  return mask;
+}
+
+class DatasetSource : public SampleSource {
+ public:
+  DatasetSource(const InterlacerConfig& config, std::uint64_t seed)
+      : config_(config), seed_(seed) {}
+
+  Status Add(const TrainingDataset& dataset);
+  StatusOr<TrainingSample> Draw(const SampleRequest& request) override;
+  bool Has(Split split) const override {
+    return std::any_of(sets_.begin(), sets_.end(),
+                       [&](const auto& set) { return !set.splits.at(split).recordings.empty(); });
+  }
+
+ private:
+  struct WeightedSet {
+    double weight;
+    std::string path;
+    std::map<Split, SplitData> splits;
+  };
+
+  Status AddEpisodes(const std::string& path, const char* split_name, SplitData* split);
+  StatusOr<const std::vector<WindowRef>*> Windows(const std::string& path, SplitData* split,
+                                                  int rollout_steps);
+  WeightedSet* ChooseSet(Split split, double u);
+  StatusOr<RgbdView> ReadView(const Recording& recording, int step, int camera) const;
+  StatusOr<TrainingSample> Load(const Recording& recording, const TrainingWindow& window,
+                                const SampleRequest& request) const;
+  StatusOr<LiftedTime> Lift(const Recording& recording, int step, const TrainingWindow& window,
+                            const SampleRequest& request, std::uint32_t time) const;
+  Status AddTargets(const Recording& recording, const TrainingWindow& window,
+                    TrainingSample* sample) const;
+  static Status AddKinematics(const Recording& recording, const TrainingWindow& window,
+                              TrainingSample* sample);
+
+  InterlacerConfig config_;
+  std::uint64_t seed_;
+  std::vector<WeightedSet> sets_;
+};
+
+Status DatasetSource::AddEpisodes(const std::string& path, const char* split_name,
+                                  SplitData* split) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto directories, ListEpisodes(path, split_name));
+  for (const std::string& directory : directories) {
+    INTERLACER_ASSIGN_OR_RETURN(EpisodeReader reader, EpisodeReader::Open(directory));
+    INTERLACER_ASSIGN_OR_RETURN(
+        const int stride,
+        WindowStride(reader.manifest(), config_.data.step_duration_s, kStepToleranceS));
+    split->recordings.push_back({std::move(reader), stride});
+  }
+  return Status::Ok();
+}
+
+Status DatasetSource::Add(const TrainingDataset& dataset) {
+  WeightedSet set{dataset.weight, dataset.path, {}};
+  INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "train", &set.splits[Split::kTrain]));
+  INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "val", &set.splits[Split::kValidation]));
+  sets_.push_back(std::move(set));
+  return Status::Ok();
+}
+
+StatusOr<const std::vector<WindowRef>*> DatasetSource::Windows(const std::string& path,
+                                                               SplitData* split,
+                                                               int rollout_steps) {
+  const auto [it, is_new] = split->windows.try_emplace(rollout_steps);
+  for (std::size_t r = 0; is_new && r < split->recordings.size(); ++r) {
+    WindowOptions options;
+    options.rollout_step_count = rollout_steps;
+    options.stride = split->recordings[r].stride;
+    options.camera_names.clear();
+    for (const CameraSpec& camera : config_.data.cameras)
+      options.camera_names.push_back(camera.name);
+    INTERLACER_ASSIGN_OR_RETURN(
+        auto windows, ListTrainingWindows(split->recordings[r].reader.manifest(), options));
+    for (TrainingWindow& window : windows) it->second.push_back({r, std::move(window)});
+  }
+  if (it->second.empty()) {
+    return FailedPrecondition(reason::ARGUMENT_INVALID,
+                              path + ": no window of " + std::to_string(rollout_steps) +
+                                  " rollout steps; the episodes are too short")
+        .WithField(path);
+  }
+  return const_cast<const std::vector<WindowRef>*>(&it->second);
+}
+
+DatasetSource::WeightedSet* DatasetSource::ChooseSet(Split split, double u) {
+  double total = 0;
+  for (const WeightedSet& set : sets_) {
+    if (!set.splits.at(split).recordings.empty()) total += set.weight;
+  }
+  WeightedSet* chosen = nullptr;
+  double sum = 0;
+  for (WeightedSet& set : sets_) {
+    if (set.splits.at(split).recordings.empty()) continue;
+    if (chosen == nullptr || u * total >= sum) chosen = &set;
+    sum += set.weight;
+  }
+  return chosen;
+}
+
+StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
+  RandomSequence random(seed_, RandomStream::kDataGeneration,
+                        static_cast<std::uint32_t>(request.split),
+                        static_cast<std::uint32_t>(request.index));
+  WeightedSet* set = ChooseSet(request.split, random.Uniform());
+  if (set == nullptr) {
+    return FailedPrecondition(reason::ARGUMENT_INVALID, "no data set has episodes of this split");
+  }
+  SplitData& split = set->splits.at(request.split);
+  INTERLACER_ASSIGN_OR_RETURN(const auto* windows,
+                              Windows(set->path, &split, request.rollout_steps));
+  const WindowRef& chosen = (*windows)[random.Below(static_cast<std::uint32_t>(windows->size()))];
+  return Load(split.recordings[chosen.recording], chosen.window, request);
+}
+
+StatusOr<RgbdView> DatasetSource::ReadView(const Recording& recording, int step, int camera) const {
+  INTERLACER_ASSIGN_OR_RETURN(const RgbdView view, recording.reader.ReadView(step, camera));
+  const CameraSpec& size = config_.data.cameras.front();
+  return ResizedView(view, size.width_px, size.height_px);
+}
+
+StatusOr<LiftedTime> DatasetSource::Lift(const Recording& recording, int step,
+                                         const TrainingWindow& window, const SampleRequest& request,
+                                         std::uint32_t time) const {
+  std::vector<RgbdView> views;
+  for (const int camera : window.input_cameras) {
+    INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
+    views.push_back(std::move(view));
+  }
+  const std::uint64_t draw_seed =
+      seed_ + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(request.index + 1);
+  INTERLACER_ASSIGN_OR_RETURN(
+      LiftedPoints points,
+      LiftObservation(views, RegionOf(recording.reader.manifest()), request.particle_count,
+                      std::min(config_.data.min_particle_count, request.particle_count), draw_seed,
+                      time));
+  LiftedTime lifted;
+  for (RgbdView& view : views) lifted.images.push_back(std::move(view.color));
+  lifted.positions_m = std::move(points.positions_m);
+  lifted.source_index = std::move(points.source_index);
+  return lifted;
+}
+
+Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindow& window,
+                                 TrainingSample* sample) const {
+  const LiftRegion region = RegionOf(recording.reader.manifest());
+  std::vector<RgbImage> newest;
+  for (const int step : window.target_steps) {
+    std::vector<TargetView> views;
+    for (const int camera : window.target_cameras) {
+      INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
+      const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
+      PaintOutsideWhite(classes, &view.color);
+      TargetView target;
+      for (const PixelClass c : classes) target.is_supervised.push_back(c != PixelClass::kHole);
+      if (sample->target_steps.empty()) newest.push_back(view.color);
+      target.is_moving = MovingMask(view.color, newest[views.size()]);
+      target.camera = std::move(view.camera);
+      target.color = std::move(view.color);
+      views.push_back(std::move(target));
+    }
+    sample->target_steps.push_back(std::move(views));
+  }
+  return Status::Ok();
+}
+
+Status DatasetSource::AddKinematics(const Recording& recording, const TrainingWindow& window,
+                                    TrainingSample* sample) {
+  const EpisodeReader& reader = recording.reader;
+  if (reader.actions().row_count == 0) return Status::Ok();
+  const bool is_joints = reader.manifest().actions->kind == ActionKind::kJointPositions;
+  // Measured where it lies in the past, commanded from the first predicted time on.
+  const auto append = [&](const NumberTable& table, int step) -> Status {
+    const double* row = table.values.data() + step * table.column_count;
+    std::vector<double> points(row, row + table.column_count);
+    if (is_joints) {
+      if (table.column_count != sim::kStateColumns) {
+        return Mismatch(reason::ACTION_SHAPE, "actions", std::to_string(sim::kStateColumns),
+                        std::to_string(table.column_count));
+      }
+      points.clear();
+      for (const Vec3d& point : sim::ForwardKinematics(
+               std::span<const double, sim::kStateColumns>(row, sim::kStateColumns))) {
+        points.insert(points.end(), point.begin(), point.end());
+      }
+    }
+    sample->kinematic_point_count = static_cast<int>(points.size() / 3);
+    sample->kinematic_points_m.insert(sample->kinematic_points_m.end(), points.begin(),
+                                      points.end());
+    return Status::Ok();
+  };
+  INTERLACER_RETURN_IF_ERROR(append(reader.states(), window.older_step));
+  INTERLACER_RETURN_IF_ERROR(append(reader.states(), window.newest_step));
+  for (std::size_t i = 1; i < window.target_steps.size(); ++i) {
+    INTERLACER_RETURN_IF_ERROR(append(reader.actions(), window.target_steps[i]));
+  }
+  return Status::Ok();
+}
+
+StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
+                                             const TrainingWindow& window,
+                                             const SampleRequest& request) const {
+  const LiftRegion region = RegionOf(recording.reader.manifest());
+  TrainingSample sample;
+  sample.workspace = region.workspace;
+  sample.near_m = static_cast<float>(region.near_m);
+  sample.far_m = static_cast<float>(region.far_m);
+  INTERLACER_ASSIGN_OR_RETURN(sample.older, Lift(recording, window.older_step, window, request, 0));
+  INTERLACER_ASSIGN_OR_RETURN(sample.newer,
+                              Lift(recording, window.newest_step, window, request, 1));
+  INTERLACER_RETURN_IF_ERROR(AddTargets(recording, window, &sample));
+  INTERLACER_RETURN_IF_ERROR(AddKinematics(recording, window, &sample));
+  return sample;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<SampleSource>> MakeDatasetSource(
+    const InterlacerConfig& config, const std::vector<TrainingDataset>& datasets,
+    std::uint64_t seed) {
+  auto source = std::make_unique<DatasetSource>(config, seed);
+  for (const TrainingDataset& dataset : datasets) {
+    INTERLACER_RETURN_IF_ERROR(source->Add(dataset));
+  }
+  if (!source->Has(Split::kTrain)) {
+    return FailedPrecondition(reason::ARGUMENT_INVALID,
+                              "no training episodes in the data sets given")
+        .WithField("datasets");
+  }
+  return std::unique_ptr<SampleSource>(std::move(source));
+}
+
+}  // namespace interlacer
