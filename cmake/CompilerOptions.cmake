@@ -32,8 +32,10 @@ if(NOT INTERLACER_CUDA STREQUAL "OFF")
     # Architectures are properties of our targets; this value only serves the compiler check.
     set(CMAKE_CUDA_ARCHITECTURES 80)
     enable_language(CUDA)
+    # CMake 3.25 does not know that nvcc understands C++20.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA_STANDARD 20)
-    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(INTERLACER_CUDA_ENABLED ON)
   elseif(INTERLACER_CUDA STREQUAL "ON")
     message(FATAL_ERROR "INTERLACER_CUDA=ON: expected nvcc on the path or under /usr/local/cuda, found none")
@@ -46,7 +48,6 @@ add_library(interlacer_options INTERFACE)
 add_library(interlacer::options ALIAS interlacer_options)
 target_include_directories(interlacer_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/interlacer>)
-target_compile_features(interlacer_options INTERFACE cxx_std_20)
 target_compile_definitions(interlacer_options INTERFACE
   INTERLACER_WITH_CUDA=$<BOOL:${INTERLACER_CUDA_ENABLED}>
   INTERLACER_WITH_TORCH=$<BOOL:${INTERLACER_WITH_TORCH}>
