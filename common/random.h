@@ -28,6 +28,7 @@ enum class RandomStream : std::uint32_t {
   kWeightInit = 7,
   kDataGeneration = 8,
   kDropout = 9,
+  kBootstrap = 10,
 };
 
 struct PhiloxWords {

@@ -1,0 +1,55 @@
+#pragma once
+
+/// Charts as inline SVG: curves with bands, and the distribution of numbers by group.
+///
+/// Colours are the page's variables --c0 .. --c6 (colour-blind safe, light and dark) and every
+/// series has a dash pattern and a marker of its own, so that a grey print stays readable. Texts
+/// are escaped here. Non-finite values are gaps. Pure functions, thread-safe.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace interlacer {
+
+struct ChartSeries {
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> y;  ///< as long as x
+  /// Band around y; both empty or both as long as x.
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+struct ChartSpec {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::string alt_text;
+  std::vector<ChartSeries> series;
+  /// A vertical line, such as the end of the training horizon.
+  std::optional<double> marker_x;
+  std::string marker_label;
+  /// A horizontal line, such as "no difference".
+  std::optional<double> reference_y;
+};
+std::string LineChartSvg(const ChartSpec& spec);
+
+struct DistributionGroup {
+  std::string name;
+  std::vector<double> values;
+};
+struct DistributionSpec {
+  std::string title;
+  std::string value_label;
+  std::string alt_text;
+  std::vector<DistributionGroup> groups;
+  std::optional<double> reference_value;
+};
+/// One row a group: a dot for each value, a line at the mean.
+std::string DistributionSvg(const DistributionSpec& spec);
+
+/// Round steps that cover [low, high] with about `count` ticks.
+std::vector<double> NiceTicks(double low, double high, int count);
+
+}  // namespace interlacer

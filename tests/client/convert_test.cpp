@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "client/convert/geometry.h"
+#include "client/convert/requests.h"
+#include "client/convert/responses.h"
+#include "common/image_codec.h"
+
+namespace interlacer {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+RgbImage PatternImage(int width_px, int height_px) {
+  RgbImage image{width_px, height_px, {}};
+  for (int i = 0; i < width_px * height_px * 3; ++i) {
+    image.pixels.push_back(static_cast<std::uint8_t>(i * 37 + i / 5));
+  }
+  return image;
+}
+
+std::span<const std::uint8_t> Bytes(const std::string& data) {
+  return {reinterpret_cast<const std::uint8_t*>(data.data()), data.size()};
+}
+
+TEST(ColorPacking, RawAndPngKeepEveryPixel) {
+  const RgbImage image = PatternImage(7, 5);
+  v1::Image raw;
+  ASSERT_TRUE(ColorToProto(image, {}, &raw).ok());
+  EXPECT_EQ(raw.compression(), v1::IMAGE_COMPRESSION_NONE);
+  EXPECT_EQ(raw.encoding(), v1::PIXEL_ENCODING_RGB8);
+  EXPECT_EQ(raw.row_stride_bytes(), 0);
+  EXPECT_EQ(std::vector<std::uint8_t>(raw.data().begin(), raw.data().end()), image.pixels);
+
+  v1::Image png;
+  ASSERT_TRUE(ColorToProto(image, {.color = ColorPacking::kPng}, &png).ok());
+  const auto decoded = DecodePngRgb(Bytes(png.data()));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->pixels, image.pixels);
+}
+
+TEST(ColorPacking, JpegSaysItsSizeAndRefusesOddQuality) {
+  const RgbImage image = PatternImage(16, 8);
+  v1::Image jpeg;
+  ASSERT_TRUE(ColorToProto(image, {.color = ColorPacking::kJpeg}, &jpeg).ok());
+  EXPECT_EQ(jpeg.compression(), v1::IMAGE_COMPRESSION_JPEG);
+  EXPECT_EQ(ReadJpegSize(Bytes(jpeg.data()))->width_px, 16);
+  const Status refused =
+      ColorToProto(image, {.color = ColorPacking::kJpeg, .jpeg_quality = 101}, &jpeg);
+  EXPECT_EQ(refused.reason(), reason::ARGUMENT_INVALID);
+}
+
+TEST(ColorPacking, RefusesPixelsThatDoNotFitTheSize) {
+  RgbImage image = PatternImage(4, 4);
+  image.pixels.pop_back();
+  v1::Image out;
+  const Status status = ColorToProto(image, {}, &out);
+  EXPECT_EQ(status.reason(), reason::IMAGE_DATA_LENGTH);
+  EXPECT_EQ(status.metadata().at("got"), "47");
+}
+
+TEST(DepthPacking, FloatsTravelBitForBit) {
+  const DepthImage image{2, 2, {0.731f, kNan, -1.f, 1e-20f}};
+  v1::Image out;
+  ASSERT_TRUE(DepthToProto(image, {}, &out).ok());
+  EXPECT_EQ(out.encoding(), v1::PIXEL_ENCODING_DEPTH_F32);
+  EXPECT_EQ(out.depth_unit_m(), 0);
+  ASSERT_EQ(out.data().size(), 16u);
+  EXPECT_EQ(std::memcmp(out.data().data(), image.pixels_m.data(), 16), 0);
+}
+
+TEST(DepthPacking, PngInTheSourceUnitIsExact) {
+  constexpr double kUnitM = 0.0001;
+  DepthImage16 source{5, 1, kUnitM, {0, 1, 12345, 65535, 9}};
+  const DepthImage meters = DepthToMeters(source);
+  v1::Image out;
+  ASSERT_TRUE(DepthToProto(meters, {.png_depth_unit_m = kUnitM}, &out).ok());
+  EXPECT_EQ(out.depth_unit_m(), kUnitM);
+  const auto decoded = DecodePngDepth(Bytes(out.data()), kUnitM);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->pixels, source.pixels);
+}
+
+TEST(DepthPacking, RefusesWhatSixteenBitsCannotHold) {
+  v1::Image out;
+  const Status status = DepthToProto({1, 1, {7.f}}, {.png_depth_unit_m = 0.0001}, &out);
+  EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+  const Status unit = DepthToProto({1, 1, {1.f}}, {.png_depth_unit_m = -1}, &out);
+  EXPECT_EQ(unit.reason(), reason::ARGUMENT_INVALID);
+}
+
+TEST(SceneToProto, NamesTheViewThatIsWrong) {
+  SceneInput input;
+  input.observations.resize(2);
+  for (Observation& observation : input.observations) {
+    RgbdView view;
+    view.camera_name = "left";
+    view.color = PatternImage(4, 4);
+    view.depth = {4, 4, std::vector<float>(16, 1.f)};
+    observation.views.push_back(view);
+  }
+  input.observations[1].views[0].depth.pixels_m.resize(3);
+  v1::SceneInput out;
+  const Status status = ToProto(input, {}, &out);
+  EXPECT_EQ(status.field(), "observations[1].views[0].depth.data");
+}
+
+TEST(SceneToProto, CarriesTheSceneOverrides) {
+  SceneInput input;
+  input.seed = 42;
+  input.workspace = Box{{-1, -2, -3}, {1, 2, 3}};
+  input.near_m = 0.3;
+  v1::SceneInput out;
+  ASSERT_TRUE(ToProto(input, {}, &out).ok());
+  EXPECT_EQ(out.seed(), 42);
+  EXPECT_EQ(FromProto(out.workspace()), *input.workspace);
+  EXPECT_EQ(out.near_m(), 0.3);
+  EXPECT_FALSE(out.has_far_m());
+  EXPECT_FALSE(out.has_history_actions());
+}
+
+TEST(ActionsToProto, RowMajorBlockAndShapeCheck) {
+  ActionSequence actions{ActionKind::kJointPositions, 2, 3, {1, 2, 3, 4, 5, 6}};
+  v1::ActionSequence out;
+  ASSERT_TRUE(ToProto(actions, &out).ok());
+  ASSERT_TRUE(out.has_joint_positions());
+  EXPECT_EQ(out.joint_positions().row_count(), 2);
+  EXPECT_EQ(out.joint_positions().values_f32le().size(), 24u);
+  actions.values.pop_back();
+  EXPECT_EQ(ToProto(actions, &out).reason(), reason::ACTION_SHAPE);
+}
+
+TEST(Times, NanosecondsSurviveTheRoundTrip) {
+  google::protobuf::Timestamp time;
+  for (const std::int64_t ns : {0ll, 1ll, 999'999'999ll, 1'763'726'400'123'456'789ll}) {
+    TimeToProto(ns, &time);
+    EXPECT_EQ(TimeFromProto(time), ns);
+  }
+}
+
+v1::PredictedStep StepWithParticles(v1::PositionEncoding encoding, const std::string& positions) {
+  v1::PredictedStep step;
+  step.set_step(3);
+  step.mutable_particles()->set_particle_count(1);
+  step.mutable_particles()->set_position_encoding(encoding);
+  step.mutable_particles()->set_positions(positions);
+  return step;
+}
+
+TEST(StepFromProto, SixteenBitPositionsSpanTheWorkspace) {
+  const std::uint16_t q[3] = {0, 65535, 32768};
+  const auto step =
+      FromProto(StepWithParticles(v1::POSITION_ENCODING_WORKSPACE_U16,
+                                  std::string(reinterpret_cast<const char*>(q), sizeof q)),
+                Box{{-1, 0, 10}, {1, 2, 12}});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(step->step, 3);
+  EXPECT_EQ(step->positions_m[0], -1.f);
+  EXPECT_EQ(step->positions_m[1], 2.f);
+  EXPECT_NEAR(step->positions_m[2], 11.0, 2.0 / 65535);
+}
+
+TEST(StepFromProto, RefusesBlocksOfTheWrongLength) {
+  const auto step =
+      FromProto(StepWithParticles(v1::POSITION_ENCODING_FLOAT32, std::string(11, 'x')), Box{});
+  EXPECT_EQ(step.status().code(), StatusCode::kInternal);
+  EXPECT_EQ(step.status().field(), "particles.positions");
+
+  v1::PredictedStep view;
+  v1::Image* image = view.add_images()->mutable_image();
+  image->set_width_px(1 << 30);
+  image->set_height_px(1 << 30);
+  image->set_encoding(v1::PIXEL_ENCODING_RGB8);
+  image->set_compression(v1::IMAGE_COMPRESSION_NONE);
+  image->set_data("abc");
+  EXPECT_EQ(FromProto(view, Box{}).status().code(), StatusCode::kInternal);
+}
+
+TEST(StepFromProto, PngViewMustHaveTheStatedSize) {
+  v1::PredictedStep step;
+  v1::Image* image = step.add_images()->mutable_image();
+  const std::vector<std::uint8_t> png = EncodePng(PatternImage(6, 4));
+  image->set_encoding(v1::PIXEL_ENCODING_RGB8);
+  image->set_compression(v1::IMAGE_COMPRESSION_PNG);
+  image->set_data(std::string(png.begin(), png.end()));
+  image->set_width_px(6);
+  image->set_height_px(4);
+  const auto good = FromProto(step, Box{});
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(good->views[0].color.pixels, PatternImage(6, 4).pixels);
+  image->set_width_px(8);
+  EXPECT_FALSE(FromProto(step, Box{}).ok());
+}
+
+TEST(ServerInfoFromProto, StatesAreWords) {
+  v1::GetServerInfoResponse response;
+  response.set_state(v1::SERVER_STATE_WARMING_UP);
+  response.add_models()->set_state(v1::MODEL_STATE_READY);
+  const ServerInfo info = FromProto(response);
+  EXPECT_EQ(info.state, "warming_up");
+  EXPECT_EQ(info.models[0].state, "ready");
+}
+
+}  // namespace
+}  // namespace interlacer

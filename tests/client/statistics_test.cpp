@@ -1,0 +1,96 @@
+#include "client/cli/evaluation/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "common/random.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kRounding = 1e-12;  // a few double sums
+
+TEST(EstimateMean, KnownValues) {
+  const std::vector<double> values{2, 4, 4, 4, 5, 5, 7, 9};
+  const auto estimate = EstimateMean(values);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(estimate->mean, 5, kRounding);
+  EXPECT_NEAR(estimate->std_dev, std::sqrt(32.0 / 7), kRounding);
+  EXPECT_EQ(estimate->n, 8);
+  ASSERT_TRUE(estimate->interval);
+  EXPECT_LT(estimate->interval->low, 5);
+  EXPECT_GT(estimate->interval->high, 5);
+}
+
+TEST(EstimateMean, NothingAndOneEpisode) {
+  EXPECT_FALSE(EstimateMean({}));
+  const auto one = EstimateMean(std::vector<double>{0.7});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->mean, 0.7);
+  EXPECT_EQ(one->n, 1);
+  EXPECT_FALSE(one->interval);
+}
+
+TEST(EstimateMean, EqualValuesGiveAPointInterval) {
+  const auto estimate = EstimateMean(std::vector<double>(5, 0.25));
+  EXPECT_EQ(estimate->std_dev, 0);
+  EXPECT_EQ(estimate->interval->low, 0.25);
+  EXPECT_EQ(estimate->interval->high, 0.25);
+}
+
+TEST(EstimateMean, SameSeedSameInterval) {
+  const std::vector<double> values{1, 2, 3, 5, 8};
+  const auto a = EstimateMean(values);
+  const auto b = EstimateMean(values);
+  EXPECT_EQ(a->interval->low, b->interval->low);
+  EXPECT_EQ(a->interval->high, b->interval->high);
+  BootstrapOptions other;
+  other.seed = 1;
+  const auto c = EstimateMean(values, other);
+  EXPECT_TRUE(c->interval->low != a->interval->low || c->interval->high != a->interval->high);
+}
+
+// The bootstrap interval of a normal sample is close to mean +- 1.96 s / sqrt(n).
+TEST(EstimateMean, IntervalAgreesWithTheNormalOne) {
+  constexpr int kCount = 400;
+  constexpr double kShareOfWidth = 0.12;  // quantile noise of 2000 draws, 4 standard errors
+  RandomSequence random(7, RandomStream::kDataGeneration);
+  std::vector<double> values;
+  for (int i = 0; i < kCount; ++i) values.push_back(random.Normal());
+  const auto estimate = EstimateMean(values);
+  const double half_width = 1.959964 * estimate->std_dev / std::sqrt(kCount);
+  EXPECT_NEAR(estimate->interval->low, estimate->mean - half_width, kShareOfWidth * half_width);
+  EXPECT_NEAR(estimate->interval->high, estimate->mean + half_width, kShareOfWidth * half_width);
+}
+
+TEST(ComparePaired, CountsAndDifference) {
+  const std::vector<double> a{1, 2, 3, 4};
+  const std::vector<double> b{0, 2, 4, 1};
+  const auto paired = ComparePaired(a, b);
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->wins, 2);
+  EXPECT_EQ(paired->losses, 1);
+  EXPECT_EQ(paired->ties, 1);
+  EXPECT_NEAR(paired->difference.mean, 0.75, kRounding);
+}
+
+TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
+  const auto unequal = ComparePaired(std::vector<double>{1}, std::vector<double>{1, 2});
+  EXPECT_EQ(unequal.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(unequal.status().reason(), reason::SHAPE_MISMATCH);
+  EXPECT_FALSE(ComparePaired({}, {}).ok());
+}
+
+TEST(Percentile, InterpolatesBetweenOrderStatistics) {
+  EXPECT_FALSE(Percentile({}, 0.5));
+  EXPECT_EQ(*Percentile({3}, 0.99), 3);
+  EXPECT_NEAR(*Percentile({4, 1, 3, 2}, 0.5), 2.5, kRounding);
+  EXPECT_EQ(*Percentile({4, 1, 3, 2}, 0), 1);
+  EXPECT_EQ(*Percentile({4, 1, 3, 2}, 1), 4);
+  EXPECT_NEAR(*Percentile({0, 10}, 0.9), 9, kRounding);
+}
+
+}  // namespace
+}  // namespace interlacer
