@@ -23,7 +23,7 @@ Status StatusFromGrpc(const grpc::Status& status) {
     out.WithField(bad_request.field_violations(0).field());
   }
   for (const auto& [key, value] : info.metadata()) {
-    out = std::move(out).WithMetadata(key, value);
+    std::move(out).WithMetadata(key, value);  // in place
   }
   return out;
 }
