@@ -48,6 +48,7 @@ add_library(interlacer_options INTERFACE)
 add_library(interlacer::options ALIAS interlacer_options)
 target_include_directories(interlacer_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/interlacer>)
+target_compile_features(interlacer_options INTERFACE cxx_std_20)
 target_compile_definitions(interlacer_options INTERFACE
   INTERLACER_WITH_CUDA=$<BOOL:${INTERLACER_CUDA_ENABLED}>
   INTERLACER_WITH_TORCH=$<BOOL:${INTERLACER_WITH_TORCH}>
