@@ -54,7 +54,7 @@ class EpisodeReader {
   StatusOr<std::vector<std::uint8_t>> ReadFile(const std::string& relative_path) const;
   /// Hash of manifest.json: names the whole episode.
   StatusOr<std::string> ManifestSha256() const;
-  /// Paths listed in files.sha256, in its order.
+  /// Paths listed in files.sha256, sorted.
   std::vector<std::string> ListedFiles() const;
 
  private:

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -59,6 +60,8 @@ class EpisodeWriter {
   EpisodeWriter(std::string final_dir, std::string partial_dir, EpisodeManifest manifest,
                 bool overwrite);
   Status WriteRelative(const std::string& relative_path, std::span<const std::uint8_t> data);
+  Status WriteTable(const std::optional<MotionTable>& motion, const std::string& field,
+                    const NumberTable& table);
   Status CheckComplete() const;
 
   std::string final_dir_, partial_dir_;

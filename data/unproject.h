@@ -10,8 +10,9 @@
 ///                 one size this is (view * height + row) * width + column
 /// Order: views as given, each row-major; the draw keeps this order. Rays are undistorted.
 /// Determinism: equal inputs give equal bytes for any thread count.
-/// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH. Thread-safe.
-/// Source: science specification, unprojection and subsampling.
+/// Errors of LiftObservation: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH; the
+/// others take images that fit their cameras. Thread-safe. Source: science specification,
+/// unprojection and subsampling.
 
 #include <cstdint>
 #include <span>
@@ -60,7 +61,7 @@ StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const Li
                                        std::int64_t count, std::int64_t min_count,
                                        std::uint64_t seed, std::uint32_t time);
 
-/// [n,3] colours of the source pixels.
+/// [n,3] colours of the source pixels; `source_index` ascending, as UnprojectViews gives it.
 std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,
                                    std::span<const std::int64_t> source_index);
 

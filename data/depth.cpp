@@ -1,0 +1,53 @@
+#include "data/depth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace interlacer {
+namespace {
+
+bool IsMeasured(float depth_m) { return std::isfinite(depth_m) && depth_m > 0; }
+
+}  // namespace
+
+Status ValidateDepthUnit(double unit_m, std::string_view field) {
+  if (std::isfinite(unit_m) && unit_m > 0 && unit_m <= 1) return Status::Ok();
+  return Mismatch(reason::DEPTH_UNIT_MISSING, std::string(field),
+                  "metres per integer above 0, at most 1", std::to_string(unit_m));
+}
+
+void NormalizeMissingDepth(DepthImage* depth) {
+  for (float& value : depth->pixels_m) {
+    if (!IsMeasured(value)) value = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+double ValidDepthRatio(const DepthImage& depth) {
+  if (depth.pixels_m.empty()) return 0;
+  const auto measured = std::count_if(depth.pixels_m.begin(), depth.pixels_m.end(), IsMeasured);
+  return static_cast<double>(measured) / static_cast<double>(depth.pixels_m.size());
+}
+
+std::optional<double> MedianDepthM(const DepthImage& depth) {
+  std::vector<float> measured;
+  std::copy_if(depth.pixels_m.begin(), depth.pixels_m.end(), std::back_inserter(measured),
+               IsMeasured);
+  if (measured.empty()) return std::nullopt;
+  const auto middle = measured.begin() + (static_cast<std::ptrdiff_t>(measured.size()) - 1) / 2;
+  std::nth_element(measured.begin(), middle, measured.end());
+  return *middle;
+}
+
+Status CheckPlausibleDepth(const DepthImage& depth, std::string_view field) {
+  const std::optional<double> median_m = MedianDepthM(depth);
+  if (!median_m || (*median_m >= kMinPlausibleMedianM && *median_m <= kMaxPlausibleMedianM)) {
+    return Status::Ok();
+  }
+  return Mismatch(reason::DEPTH_IMPLAUSIBLE, std::string(field),
+                  "a median depth from 0.05 to 20 m (is the unit right?)",
+                  std::to_string(*median_m) + " m");
+}
+
+}  // namespace interlacer

@@ -1,0 +1,192 @@
+#include "data/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "common/checked_math.h"
+#include "common/file_io.h"
+
+namespace interlacer {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are stored little-endian");
+
+constexpr std::array<std::uint8_t, 6> kMagic = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+constexpr std::size_t kMaxHeaderBytes = 4096;
+constexpr std::size_t kMaxDimensions = 8;
+
+struct TypeInfo {
+  NpyType type;
+  std::string_view descriptor;
+  std::int64_t size_bytes;
+};
+constexpr TypeInfo kTypes[] = {{NpyType::kFloat32, "<f4", 4},
+                               {NpyType::kFloat64, "<f8", 8},
+                               {NpyType::kInt64, "<i8", 8},
+                               {NpyType::kUint8, "|u1", 1}};
+
+const TypeInfo& InfoOf(NpyType type) {
+  return *std::find_if(std::begin(kTypes), std::end(kTypes),
+                       [type](const TypeInfo& info) { return info.type == type; });
+}
+
+Status NotNpy(std::string expected, std::string got) {
+  return Mismatch(reason::SCHEMA_INVALID, "npy", std::move(expected), std::move(got));
+}
+
+/// Text after `'key':` in the header's dictionary, blanks removed.
+std::string_view ValueOf(std::string_view header, std::string_view key) {
+  const std::string quoted = "'" + std::string(key) + "':";
+  const std::size_t at = header.find(quoted);
+  if (at == std::string_view::npos) return {};
+  std::string_view value = header.substr(at + quoted.size());
+  while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
+  return value;
+}
+
+/// "(3, 4)" or "(3,)" or "()".
+std::optional<std::vector<std::int64_t>> ParseShape(std::string_view text) {
+  std::vector<std::int64_t> shape;
+  if (text.empty() || text.front() != '(') return std::nullopt;
+  text.remove_prefix(1);
+  for (;;) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == ',')) text.remove_prefix(1);
+    if (text.empty()) return std::nullopt;
+    if (text.front() == ')') return shape;
+    std::int64_t side = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
+    if (error != std::errc() || side < 0 || shape.size() == kMaxDimensions) return std::nullopt;
+    shape.push_back(side);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+}
+
+std::vector<std::uint8_t> Encode(NpyType type, const void* data, std::size_t size_bytes,
+                                 std::span<const std::int64_t> shape) {
+  std::string header = "{'descr': '" + std::string(InfoOf(type).descriptor) +
+                       "', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    header += std::to_string(shape[i]) + (shape.size() == 1 ? "," : "");
+    if (i + 1 < shape.size()) header += ", ";
+  }
+  header += "), }";
+  constexpr std::size_t kPrefixBytes = 10, kAlignmentBytes = 64;
+  while ((kPrefixBytes + header.size() + 1) % kAlignmentBytes != 0) header += ' ';
+  header += '\n';
+  std::vector<std::uint8_t> bytes(kMagic.begin(), kMagic.end());
+  bytes.push_back(1);  // version 1.0
+  bytes.push_back(0);
+  bytes.push_back(static_cast<std::uint8_t>(header.size() & 0xff));
+  bytes.push_back(static_cast<std::uint8_t>(header.size() >> 8));
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  const auto* first = static_cast<const std::uint8_t*>(data);
+  bytes.insert(bytes.end(), first, first + size_bytes);
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t NpyArray::element_count() const {
+  std::int64_t count = 1;
+  for (std::int64_t side : shape) count *= side;
+  return count;
+}
+
+StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kVersion1Prefix = 10, kVersion2Prefix = 12;
+  if (bytes.size() < kVersion2Prefix || !std::equal(kMagic.begin(), kMagic.end(), bytes.begin())) {
+    return NotNpy("a NumPy file", "other content of " + std::to_string(bytes.size()) + " bytes");
+  }
+  const int version = bytes[6];
+  if (version != 1 && version != 2) return NotNpy("version 1 or 2", std::to_string(version));
+  const std::size_t prefix = version == 1 ? kVersion1Prefix : kVersion2Prefix;
+  std::size_t header_bytes = bytes[8] | (std::size_t{bytes[9]} << 8);
+  if (version == 2) header_bytes |= (std::size_t{bytes[10]} << 16) | (std::size_t{bytes[11]} << 24);
+  if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - prefix) {
+    return NotNpy("a header inside the file", std::to_string(header_bytes) + " bytes of header");
+  }
+  const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + prefix, header_bytes);
+
+  const std::string_view descriptor = ValueOf(header, "descr");
+  const auto* info = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeInfo& t) {
+    return descriptor.substr(0, 1) == "'" && descriptor.substr(1).starts_with(t.descriptor);
+  });
+  if (info == std::end(kTypes)) {
+    return NotNpy("float32, float64, int64 or uint8, little-endian",
+                  std::string(descriptor.substr(0, 8)));
+  }
+  if (!ValueOf(header, "fortran_order").starts_with("False")) {
+    return NotNpy("C order", "Fortran order");
+  }
+  const auto shape = ParseShape(ValueOf(header, "shape"));
+  if (!shape) return NotNpy("a shape of at most 8 sides", "another header");
+  std::int64_t byte_count = info->size_bytes;
+  for (std::int64_t side : *shape) {
+    const auto product = CheckedProduct({byte_count, side});
+    if (!product) return NotNpy("a shape that fits the file", "an overflowing one");
+    byte_count = *product;
+  }
+  const std::size_t data_bytes = bytes.size() - prefix - header_bytes;
+  if (static_cast<std::uint64_t>(byte_count) != data_bytes) {
+    return Mismatch(reason::SHAPE_MISMATCH, "npy", std::to_string(byte_count) + " bytes of data",
+                    std::to_string(data_bytes));
+  }
+  const auto data = bytes.subspan(prefix + header_bytes);
+  return NpyArray{info->type, *shape, {data.begin(), data.end()}};
+}
+
+StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path));
+  auto array = ParseNpy(bytes);
+  if (!array.ok()) return std::move(array.status().WithField(path));
+  return array;
+}
+
+StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {
+  std::vector<double> values(static_cast<std::size_t>(array.element_count()));
+  if (array.type == NpyType::kFloat64) {
+    std::memcpy(values.data(), array.data.data(), array.data.size());
+    return values;
+  }
+  if (array.type != NpyType::kFloat32) {
+    return NotNpy("float32 or float64", std::string(InfoOf(array.type).descriptor));
+  }
+  std::vector<float> floats(values.size());
+  std::memcpy(floats.data(), array.data.data(), array.data.size());
+  std::copy(floats.begin(), floats.end(), values.begin());
+  return values;
+}
+
+StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array) {
+  if (array.type != NpyType::kInt64) {
+    return NotNpy("int64", std::string(InfoOf(array.type).descriptor));
+  }
+  std::vector<std::int64_t> values(static_cast<std::size_t>(array.element_count()));
+  std::memcpy(values.data(), array.data.data(), array.data.size());
+  return values;
+}
+
+std::vector<std::uint8_t> EncodeNpy(std::span<const double> values,
+                                    std::span<const std::int64_t> shape) {
+  return Encode(NpyType::kFloat64, values.data(), values.size_bytes(), shape);
+}
+std::vector<std::uint8_t> EncodeNpy(std::span<const float> values,
+                                    std::span<const std::int64_t> shape) {
+  return Encode(NpyType::kFloat32, values.data(), values.size_bytes(), shape);
+}
+std::vector<std::uint8_t> EncodeNpy(std::span<const std::int64_t> values,
+                                    std::span<const std::int64_t> shape) {
+  return Encode(NpyType::kInt64, values.data(), values.size_bytes(), shape);
+}
+std::vector<std::uint8_t> EncodeNpy(std::span<const std::uint8_t> values,
+                                    std::span<const std::int64_t> shape) {
+  return Encode(NpyType::kUint8, values.data(), values.size_bytes(), shape);
+}
+
+}  // namespace interlacer

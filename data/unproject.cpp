@@ -1,0 +1,195 @@
+#include "data/unproject.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "common/check.h"
+#include "common/random.h"
+#include "common/thread_pool.h"
+#include "common/transforms.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kRowsPerChunk = 16;
+constexpr std::int64_t kKeysPerChunk = 8192;
+
+/// Depth to world points of one camera, with the pose as a matrix.
+class PixelLifter {
+ public:
+  PixelLifter(const Camera& camera, const LiftRegion& region)
+      : camera_(camera), region_(region), pose_(ToMatrix(camera.world_from_camera)) {}
+
+  /// Class of the pixel; for valid ones its world point.
+  PixelClass Lift(int u_px, int v_px, float depth_m, Vec3f* point_m) const {
+    if (!(std::isfinite(depth_m) && depth_m > 0)) return PixelClass::kHole;
+    const auto ray = UndistortPixel(camera_, u_px, v_px);
+    const double z = depth_m, x = ray[0] * z, y = ray[1] * z;
+    const double range_m = std::sqrt(x * x + y * y + z * z);
+    for (int axis = 0; axis < 3; ++axis) {
+      const double* row = pose_.data() + 4 * axis;
+      (*point_m)[axis] = static_cast<float>(row[0] * x + row[1] * y + row[2] * z + row[3]);
+    }
+    const bool inside = range_m >= region_.near_m && range_m <= region_.far_m &&
+                        Contains(region_.workspace, *point_m);
+    return inside ? PixelClass::kValid : PixelClass::kOutside;
+  }
+
+ private:
+  const Camera& camera_;
+  const LiftRegion& region_;
+  const Matrix4d pose_;
+};
+
+void CheckSizes(const Camera& camera, const DepthImage& depth) {
+  INTERLACER_CHECK(camera.width_px == depth.width_px && camera.height_px == depth.height_px,
+                   "calibration and depth image differ in size");
+  INTERLACER_CHECK(
+      depth.pixels_m.size() == static_cast<std::size_t>(depth.width_px) * depth.height_px,
+      "pixels do not fit the size");
+}
+
+/// Valid pixels of rows [row_begin, row_end).
+void AppendRows(const RgbdView& view, const PixelLifter& lifter, std::int64_t first_index,
+                std::int64_t row_begin, std::int64_t row_end, LiftedPoints* points) {
+  Vec3f point_m;
+  for (std::int64_t i = row_begin * view.depth.width_px; i < row_end * view.depth.width_px; ++i) {
+    const int u_px = static_cast<int>(i % view.depth.width_px);
+    const int v_px = static_cast<int>(i / view.depth.width_px);
+    if (lifter.Lift(u_px, v_px, view.depth.pixels_m[i], &point_m) != PixelClass::kValid) continue;
+    points->positions_m.insert(points->positions_m.end(), point_m.begin(), point_m.end());
+    points->source_index.push_back(first_index + i);
+  }
+}
+
+}  // namespace
+
+std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& depth,
+                                       const LiftRegion& region) {
+  CheckSizes(camera, depth);
+  std::vector<PixelClass> classes(depth.pixels_m.size());
+  const PixelLifter lifter(camera, region);
+  ParallelFor(depth.height_px, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    Vec3f point_m;
+    for (std::int64_t i = begin * depth.width_px; i < end * depth.width_px; ++i) {
+      classes[i] = lifter.Lift(static_cast<int>(i % depth.width_px),
+                               static_cast<int>(i / depth.width_px), depth.pixels_m[i], &point_m);
+    }
+  });
+  return classes;
+}
+
+LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& region) {
+  LiftedPoints points;
+  std::int64_t first_index = 0;
+  for (const RgbdView& view : views) {
+    CheckSizes(view.camera, view.depth);
+    const PixelLifter lifter(view.camera, region);
+    const std::int64_t height = view.depth.height_px;
+    std::vector<LiftedPoints> chunks((height + kRowsPerChunk - 1) / kRowsPerChunk);
+    ParallelFor(height, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+      AppendRows(view, lifter, first_index, begin, end, &chunks[begin / kRowsPerChunk]);
+    });
+    for (const LiftedPoints& chunk : chunks) {
+      points.positions_m.insert(points.positions_m.end(), chunk.positions_m.begin(),
+                                chunk.positions_m.end());
+      points.source_index.insert(points.source_index.end(), chunk.source_index.begin(),
+                                 chunk.source_index.end());
+    }
+    first_index += static_cast<std::int64_t>(view.depth.pixels_m.size());
+  }
+  return points;
+}
+
+std::vector<std::int64_t> DrawSubset(std::int64_t candidate_count, std::int64_t count,
+                                     std::uint64_t seed, std::uint32_t time) {
+  std::vector<std::int64_t> chosen;
+  if (candidate_count <= count) {
+    chosen.resize(std::max<std::int64_t>(candidate_count, 0));
+    std::iota(chosen.begin(), chosen.end(), 0);
+    return chosen;
+  }
+  if (count <= 0) return chosen;
+  std::vector<std::uint64_t> keys(candidate_count);
+  ParallelFor(candidate_count, kKeysPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const PhiloxWords w = Philox(seed, static_cast<std::uint32_t>(RandomStream::kSubsample), time,
+                                   static_cast<std::uint32_t>(c), 0);
+      keys[c] = (static_cast<std::uint64_t>(w.word[1]) << 32) | w.word[0];
+    }
+  });
+  std::vector<std::uint64_t> ordered = keys;
+  std::nth_element(ordered.begin(), ordered.begin() + count - 1, ordered.end());
+  const std::uint64_t largest = ordered[count - 1];
+  std::int64_t ties_left =
+      count - std::count_if(ordered.begin(), ordered.begin() + count,
+                            [largest](std::uint64_t key) { return key < largest; });
+  chosen.reserve(count);
+  for (std::int64_t c = 0; c < candidate_count; ++c) {
+    if (keys[c] < largest || (keys[c] == largest && ties_left-- > 0)) chosen.push_back(c);
+  }
+  return chosen;
+}
+
+LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64_t> indices) {
+  LiftedPoints selected;
+  selected.positions_m.reserve(3 * indices.size());
+  selected.source_index.reserve(indices.size());
+  for (std::int64_t i : indices) {
+    const float* position = points.positions_m.data() + 3 * i;
+    selected.positions_m.insert(selected.positions_m.end(), position, position + 3);
+    selected.source_index.push_back(points.source_index[i]);
+  }
+  return selected;
+}
+
+StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const LiftRegion& region,
+                                       std::int64_t count, std::int64_t min_count,
+                                       std::uint64_t seed, std::uint32_t time) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const RgbdView& view = views[i];
+    if (view.camera.width_px != view.depth.width_px ||
+        view.camera.height_px != view.depth.height_px) {
+      return Mismatch(
+          reason::IMAGE_SIZE_MISMATCH, "views[" + std::to_string(i) + "].depth",
+          std::to_string(view.camera.width_px) + " x " + std::to_string(view.camera.height_px),
+          std::to_string(view.depth.width_px) + " x " + std::to_string(view.depth.height_px));
+    }
+  }
+  LiftedPoints candidates = UnprojectViews(views, region);
+  if (candidates.count() < min_count) {
+    return Mismatch(
+        reason::TOO_FEW_VALID_POINTS, "views",
+        "at least " + std::to_string(min_count) + " pixels with depth inside workspace and range",
+        std::to_string(candidates.count()));
+  }
+  if (candidates.count() <= count) return candidates;
+  return SelectPoints(candidates, DrawSubset(candidates.count(), count, seed, time));
+}
+
+std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,
+                                   std::span<const std::int64_t> source_index) {
+  std::vector<std::uint8_t> colors;
+  colors.reserve(3 * source_index.size());
+  std::size_t view = 0;
+  std::int64_t first_index = 0;
+  for (std::int64_t index : source_index) {  // ascending, so views come in order
+    while (index - first_index >= static_cast<std::int64_t>(views[view].depth.pixels_m.size())) {
+      first_index += static_cast<std::int64_t>(views[view].depth.pixels_m.size());
+      ++view;
+    }
+    const std::uint8_t* pixel = views[view].color.pixels.data() + 3 * (index - first_index);
+    colors.insert(colors.end(), pixel, pixel + 3);
+  }
+  return colors;
+}
+
+void PaintOutsideWhite(std::span<const PixelClass> classes, RgbImage* color) {
+  INTERLACER_CHECK(color->pixels.size() == 3 * classes.size(), "classes and colour differ in size");
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] == PixelClass::kOutside) std::fill_n(color->pixels.begin() + 3 * i, 3, 255);
+  }
+}
+
+}  // namespace interlacer
