@@ -9,6 +9,7 @@
 /// No view direction and no absolute position, so the field moves with its particles.
 /// Source: VPD (2023); HD-VPD (Whitney et al. 2024).
 
+#include <cmath>
 #include <span>
 
 namespace interlacer {
@@ -18,6 +19,16 @@ inline constexpr int kFieldOutputWidth = 4;
 inline constexpr float kMassFloor = 1e-6f;
 /// Scale of the logarithm of a mass in the field's input.
 inline constexpr float kLogMassScale = 0.1f;
+
+/// ln(1 + e^x) and its slope, without overflow.
+template <typename Real>
+Real Softplus(Real x) {
+  return x > Real(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+template <typename Real>
+Real Sigmoid(Real x) {
+  return x > Real(0) ? Real(1) / (Real(1) + std::exp(-x)) : std::exp(x) / (Real(1) + std::exp(x));
+}
 
 struct FieldWeights {
   std::span<const float> w1, b1, w2, b2, w3, b3;

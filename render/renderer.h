@@ -53,9 +53,9 @@ inline RendererConfig RendererForRange(const RendererConfig& config, float near_
   result.near_m = near_m;
   result.far_m = far_m;
   const float ratio = (far_m - near_m) / (config.far_m - config.near_m);
-  result.samples_per_ray = std::clamp(
-      static_cast<int>(std::lround(ratio * static_cast<float>(config.samples_per_ray))), 1,
-      kMaxSamples);
+  result.samples_per_ray =
+      std::clamp(static_cast<int>(std::lround(ratio * static_cast<float>(config.samples_per_ray))),
+                 1, kMaxSamples);
   return result;
 }
 

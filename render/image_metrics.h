@@ -1,0 +1,63 @@
+#pragma once
+
+/// Scores of a rendered image against the true one.
+///
+///   ssim_wang_rgb_v1  Gaussian window 11x11, sigma 1.5, K1 .01, K2 .03, range 255, population
+///                     covariances, mean over channels and over pixels at least 5 px from the
+///                     border
+///   psnr_rgb8_v1      10 log10(255^2 / mean squared error)
+/// On 8-bit images, in double precision, fixed order of sums: equal inputs give equal bits.
+/// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH (sizes differ, or a side below 11 px), NOT_FINITE.
+/// Pure functions, thread-safe. Source: Wang et al. 2004; scikit-image with gaussian_weights.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/camera.h"
+#include "common/image.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+inline constexpr int kSsimWindowPx = 11;
+inline constexpr int kSsimBorderPx = kSsimWindowPx / 2;
+/// A masked score of fewer pixels than this says nothing.
+inline constexpr int kMinMaskedPixels = 100;
+
+/// SSIM of every window that lies inside the image, mean over channels; pixel (0,0) of the map is
+/// pixel (5,5) of the image.
+struct SsimMap {
+  int width_px = 0;
+  int height_px = 0;
+  std::vector<double> values;
+};
+
+/// 1 where a pixel counts, [height,width].
+struct PixelMask {
+  int width_px = 0;
+  int height_px = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth);
+StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth);
+/// Quantises by QuantizeRgb first; a number that is not finite is refused.
+StatusOr<double> SsimWangRgbV1(const FloatImage& image, const FloatImage& truth);
+/// Mean of the map over the mask; nothing below kMinMaskedPixels pixels. The mask has the image's
+/// size; its border of 5 px does not count.
+StatusOr<std::optional<double>> MaskedSsim(const SsimMap& map, const PixelMask& mask);
+
+/// Nothing for equal images.
+StatusOr<std::optional<double>> PsnrRgb8V1(const RgbImage& image, const RgbImage& truth);
+
+/// `@moving`: pixels whose true colour differs from the newest observed frame by 16 or more in some
+/// channel, grown by 5 px in the four directions and the diagonals.
+StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_observed);
+/// `@workspace`: pixels with a valid true depth whose point lies in the box (world frame).
+StatusOr<PixelMask> WorkspaceMask(const Camera& camera, const DepthImage& depth,
+                                  const Box& workspace);
+/// `depth_abs_m_v1`: mean |rendered - true| where both are finite and positive; nothing if nowhere.
+StatusOr<std::optional<double>> DepthAbsMV1(const DepthImage& depth, const DepthImage& truth);
+
+}  // namespace interlacer

@@ -1,0 +1,2 @@
+#define INTERLACER_KERNEL_NAMESPACE avx512
+#include "render/kernels/field_mlp_body.h"

@@ -1,0 +1,2 @@
+#define INTERLACER_KERNEL_NAMESPACE cpu
+#include "render/kernels/field_mlp_body.h"
