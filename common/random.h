@@ -10,11 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define INTERLACER_HOST_DEVICE __host__ __device__
-#else
-#define INTERLACER_HOST_DEVICE
-#endif
+#include "common/kernels/host_device.h"
 
 namespace interlacer {
 

@@ -1,0 +1,121 @@
+#include "knn/faiss_index.h"
+
+#include <faiss/IndexFlat.h>
+#include <faiss/IndexIVFFlat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/thread_pool.h"
+#include "knn/brute_force.h"
+#include "knn/cloud_checks.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kExtraCandidates = 8;
+constexpr std::int64_t kPointsPerList = 64;
+constexpr std::int64_t kListsVisited = 12;
+
+/// FAISS expands |a - b|^2 into three terms; that needs coordinates around zero.
+std::vector<float> Centered(std::span<const float> positions_m, std::int64_t n) {
+  double center_m[3] = {0, 0, 0};
+  for (std::int64_t i = 0; i < 3 * n; ++i) center_m[i % 3] += positions_m[i];
+  std::vector<float> centered(positions_m.size());
+  for (std::int64_t i = 0; i < 3 * n; ++i) {
+    centered[i] = static_cast<float>(positions_m[i] - center_m[i % 3] / static_cast<double>(n));
+  }
+  return centered;
+}
+
+using Candidate = std::pair<float, std::int32_t>;
+
+/// The candidates of one row without self and without gaps, in our order.
+std::vector<Candidate> Ordered(std::span<const float> positions_m, std::int64_t i,
+                               std::span<const faiss::Index::idx_t> labels) {
+  std::vector<Candidate> row;
+  for (const faiss::Index::idx_t j : labels) {
+    if (j < 0 || j == i) continue;
+    row.emplace_back(SquaredDistance(&positions_m[3 * i], &positions_m[3 * j]),
+                     static_cast<std::int32_t>(j));
+  }
+  std::sort(row.begin(), row.end());
+  return row;
+}
+
+std::vector<Candidate> AllOthers(std::span<const float> positions_m, std::int64_t n,
+                                 std::int64_t i) {
+  std::vector<faiss::Index::idx_t> labels(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j) labels[j] = j;
+  return Ordered(positions_m, i, labels);
+}
+
+class FaissIndex : public KnnIndex {
+ public:
+  explicit FaissIndex(FaissKind kind) : kind_(kind) {}
+
+  StatusOr<KnnGraph> Graph(std::span<const float> positions_m, int k) const override {
+    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t n, CheckCloud(positions_m, k));
+    KnnGraph graph;
+    graph.n = n;
+    if (n <= 1) return graph;
+    graph.out_degree = static_cast<int>(std::min<std::int64_t>(k, n - 1));
+    graph.neighbors.resize(static_cast<std::size_t>(n * graph.out_degree));
+    const std::int64_t fetched = std::min<std::int64_t>(n, graph.out_degree + kExtraCandidates);
+    std::vector<faiss::Index::idx_t> labels(static_cast<std::size_t>(n * fetched));
+    try {
+      Search(Centered(positions_m, n), n, fetched, labels.data());
+    } catch (const std::exception& error) {
+      return Internal(std::string("FAISS: ") + error.what());
+    }
+    ParallelFor(n, 256, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::vector<Candidate> row = Ordered(
+            positions_m, i, {labels.data() + i * fetched, static_cast<std::size_t>(fetched)});
+        if (row.size() < static_cast<std::size_t>(graph.out_degree)) {
+          row = AllOthers(positions_m, n, i);
+        }
+        for (int r = 0; r < graph.out_degree; ++r) {
+          graph.neighbors[i * graph.out_degree + r] = row[r].second;
+        }
+      }
+    });
+    return graph;
+  }
+
+ private:
+  void Search(const std::vector<float>& points, std::int64_t n, std::int64_t fetched,
+              faiss::Index::idx_t* labels) const {
+    std::vector<float> distances(static_cast<std::size_t>(n * fetched));
+    faiss::IndexFlatL2 flat(3);
+    if (kind_ == FaissKind::kFlat) {
+      flat.add(n, points.data());
+      flat.search(n, points.data(), fetched, distances.data(), labels);
+      return;
+    }
+    const std::int64_t lists = std::max<std::int64_t>(1, n / kPointsPerList);
+    faiss::IndexIVFFlat inverted(&flat, 3, static_cast<std::size_t>(lists));
+    inverted.nprobe = static_cast<std::size_t>(std::min(kListsVisited, lists));
+    inverted.cp.niter = 5;
+    inverted.cp.min_points_per_centroid = 1;
+    inverted.train(n, points.data());
+    inverted.add(n, points.data());
+    inverted.search(n, points.data(), fetched, distances.data(), labels);
+  }
+
+  FaissKind kind_;
+};
+
+}  // namespace
+
+bool FaissAvailable() { return true; }
+
+std::unique_ptr<KnnIndex> MakeFaissIndex(FaissKind kind) {
+  return std::make_unique<FaissIndex>(kind);
+}
+
+}  // namespace interlacer
