@@ -35,8 +35,7 @@ Extent BulkExtent(std::span<const float> positions_m, std::int64_t n) {
     const double high = sample[sample.size() - 1 - trim];
     const double margin = kBoxMargin * (high - low);
     extent.low_m[axis] = std::max<double>(sample.front(), low - margin);
-    extent.size_m[axis] =
-        std::min<double>(sample.back(), high + margin) - extent.low_m[axis];
+    extent.size_m[axis] = std::min<double>(sample.back(), high + margin) - extent.low_m[axis];
   }
   return extent;
 }

@@ -68,8 +68,7 @@ INTERLACER_HOST_DEVICE inline double SearchedRadius(const CellGrid& grid, const 
       radius = to_low < radius ? to_low : radius;
     }
     if (block.high[axis] < grid.cells[axis] - 1) {
-      const double to_high =
-          grid.origin_m[axis] + (block.high[axis] + 1) * grid.edge_m - x - slack;
+      const double to_high = grid.origin_m[axis] + (block.high[axis] + 1) * grid.edge_m - x - slack;
       radius = to_high < radius ? to_high : radius;
     }
   }

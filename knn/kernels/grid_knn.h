@@ -40,10 +40,9 @@ CellSortedCloud SortIntoCells(const CellGrid& grid, const float* positions_m, st
 /// Neighbours of the points at sorted places [begin, end); row index[p] of neighbors
 /// [n, out_degree] is written. 1 <= out_degree < n. best_sq_dist [out_degree] and
 /// best_index [out_degree] are scratch.
-using GridNeighborsFn = void (*)(const CellGrid& grid, const CellSortedCloud& cloud,
-                                 int out_degree, std::int64_t begin, std::int64_t end,
-                                 float* best_sq_dist, std::int32_t* best_index,
-                                 std::int32_t* neighbors);
+using GridNeighborsFn = void (*)(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
+                                 std::int64_t begin, std::int64_t end, float* best_sq_dist,
+                                 std::int32_t* best_index, std::int32_t* neighbors);
 
 namespace cpu {
 void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,

@@ -54,8 +54,7 @@ void Scan(Search& s, std::int64_t begin, std::int64_t end) {
   const __m512 qz = _mm512_set1_ps(s.query_m[2]);
   const __m512i self = _mm512_set1_epi32(s.self);
   for (std::int64_t p = begin; p < end; p += 16) {
-    const __mmask16 live =
-        end - p >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (end - p)) - 1u);
+    const __mmask16 live = end - p >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (end - p)) - 1u);
     const __m512 dx = _mm512_sub_ps(_mm512_maskz_loadu_ps(live, s.cloud.x_m + p), qx);
     const __m512 dy = _mm512_sub_ps(_mm512_maskz_loadu_ps(live, s.cloud.y_m + p), qy);
     const __m512 dz = _mm512_sub_ps(_mm512_maskz_loadu_ps(live, s.cloud.z_m + p), qz);
@@ -137,8 +136,8 @@ std::int64_t ScanShell(Search& s, const CellGrid& grid, const CellBlock& block,
                        const CellBlock& inner) {
   for (std::int32_t z = block.low[2]; z <= block.high[2]; ++z) {
     for (std::int32_t y = block.low[1]; y <= block.high[1]; ++y) {
-      const bool new_row = z < inner.low[2] || z > inner.high[2] || y < inner.low[1] ||
-                           y > inner.high[1];
+      const bool new_row =
+          z < inner.low[2] || z > inner.high[2] || y < inner.low[1] || y > inner.high[1];
       if (new_row) {
         ScanCells(s, grid, block.low[0], block.high[0], y, z);
         continue;
@@ -178,7 +177,7 @@ void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_d
                    std::int32_t* best_index, std::int32_t* neighbors) {
   for (std::int64_t p = begin; p < end; ++p) {
     const std::int32_t self = cloud.index[p];
-    Search s{cloud,      {cloud.x_m[p], cloud.y_m[p], cloud.z_m[p]}, self, out_degree, best_sq_dist,
+    Search s{cloud,     {cloud.x_m[p], cloud.y_m[p], cloud.z_m[p]}, self, out_degree, best_sq_dist,
              best_index};
     FindNeighbors(s, grid);
     std::int32_t* row = neighbors + static_cast<std::int64_t>(self) * out_degree;

@@ -1,0 +1,37 @@
+#pragma once
+
+/// Kernels of the exact neighbour search on a grid of cells, CUDA form.
+///
+/// Same contract and same bits as knn/kernels/grid_knn.h. Pointers named *_device live on the
+/// current device; a stream is an opaque cudaStream_t. Functions that return int return a
+/// cudaError_t, 0 being success. No kernel allocates; nothing runs on the default stream.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "knn/kernels/cell_grid.h"
+
+namespace interlacer {
+
+/// Neighbours a search can hold.
+inline constexpr int kMaxCudaNeighbors = 32;
+
+/// Scratch memory of LaunchGridKnn.
+std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n);
+
+/// Writes neighbors_device [n, out_degree] for positions_device [n,3];
+/// 1 <= out_degree <= min(n - 1, kMaxCudaNeighbors). n = 0 returns at once. Does not wait.
+int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
+                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
+                  void* stream);
+
+/// As LaunchGridKnn with host memory on both sides and a stream of its own; waits.
+int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t n, int out_degree,
+                    std::int32_t* neighbors);
+
+/// Devices that answer; 0 without a driver.
+int CudaDeviceCount();
+
+const char* CudaErrorText(int error);
+
+}  // namespace interlacer
