@@ -21,15 +21,23 @@ constexpr int kExtraCandidates = 8;
 constexpr std::int64_t kPointsPerList = 64;
 constexpr std::int64_t kListsVisited = 12;
 
-/// FAISS expands |a - b|^2 into three terms; that needs coordinates around zero.
-std::vector<float> Centered(std::span<const float> positions_m, std::int64_t n) {
+/// The cloud around zero and within [-1, 1]: FAISS expands |a - b|^2 into three terms, which needs
+/// small coordinates, and its clustering aborts the program on distances that overflow.
+std::vector<float> Normalized(std::span<const float> positions_m, std::int64_t n) {
   double center_m[3] = {0, 0, 0};
-  for (std::int64_t i = 0; i < 3 * n; ++i) center_m[i % 3] += positions_m[i];
-  std::vector<float> centered(positions_m.size());
-  for (std::int64_t i = 0; i < 3 * n; ++i) {
-    centered[i] = static_cast<float>(positions_m[i] - center_m[i % 3] / static_cast<double>(n));
+  for (std::int64_t c = 0; c < 3 * n; ++c) {
+    center_m[c % 3] += positions_m[c] / static_cast<double>(n);
   }
-  return centered;
+  double largest_m = 0;
+  for (std::int64_t c = 0; c < 3 * n; ++c) {
+    largest_m = std::max(largest_m, std::abs(positions_m[c] - center_m[c % 3]));
+  }
+  const double scale = largest_m > 0 ? 1 / largest_m : 1;
+  std::vector<float> normalized(positions_m.size());
+  for (std::int64_t c = 0; c < 3 * n; ++c) {
+    normalized[c] = static_cast<float>((positions_m[c] - center_m[c % 3]) * scale);
+  }
+  return normalized;
 }
 
 using Candidate = std::pair<float, std::int32_t>;
@@ -68,7 +76,7 @@ class FaissIndex : public KnnIndex {
     const std::int64_t fetched = std::min<std::int64_t>(n, graph.out_degree + kExtraCandidates);
     std::vector<faiss::Index::idx_t> labels(static_cast<std::size_t>(n * fetched));
     try {
-      Search(Centered(positions_m, n), n, fetched, labels.data());
+      Search(Normalized(positions_m, n), n, fetched, labels.data());
     } catch (const std::exception& error) {
       return Internal(std::string("FAISS: ") + error.what());
     }

@@ -1,0 +1,67 @@
+#include "knn/spatial_order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tests/support/clouds.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::uint64_t kSeed = 20263;
+
+TEST(MortonOrder, IsAPermutationWithItsInverse) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kSeed)) {
+    const std::vector<std::int32_t> order = *MortonOrder(cloud.positions_m, 0.05);
+    std::vector<std::int32_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<std::int32_t> all(order.size());
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(sorted, all) << cloud.name;
+    const std::vector<std::int32_t> place_of = InverseOrder(order);
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      ASSERT_EQ(place_of[order[place]], static_cast<std::int32_t>(place));
+    }
+  }
+}
+
+TEST(MortonOrder, VisitsTheEightCellsOfACubeInZOrder) {
+  std::vector<float> corners;
+  for (int code = 7; code >= 0; --code) {  // backwards: index 0 is the farthest corner
+    testing::AddPoint(corners, code & 1, (code >> 1) & 1, (code >> 2) & 1);
+  }
+  EXPECT_EQ(*MortonOrder(corners, 1.0), (std::vector<std::int32_t>{7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST(MortonOrder, PointsOfOneCellKeepTheirOrder) {
+  const std::vector<std::int32_t> order = *MortonOrder(testing::CoincidentCloud(9), 0.01);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(MortonOrder, BringsNeighboursTogether) {
+  const std::vector<float> cloud = testing::CubeCloud(4000, kSeed);
+  const std::vector<std::int32_t> order = *MortonOrder(cloud, 0.05);
+  const auto mean_step_m = [&](const auto& point_at) {
+    double sum = 0;
+    for (int s = 1; s < 4000; ++s) {
+      const float* a = &cloud[3 * point_at(s - 1)];
+      const float* b = &cloud[3 * point_at(s)];
+      sum += std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+    }
+    return sum / 3999;
+  };
+  EXPECT_LT(mean_step_m([&](int s) { return order[s]; }),
+            0.2 * mean_step_m([](int s) { return s; }));
+}
+
+TEST(MortonOrder, RefusesBadInput) {
+  EXPECT_EQ(MortonOrder(std::vector<float>{1, 2, 3}, 0).status().reason(),
+            reason::ARGUMENT_INVALID);
+  EXPECT_EQ(MortonOrder(std::vector<float>{1, NAN, 3}, 1).status().reason(), reason::NOT_FINITE);
+}
+
+}  // namespace
+}  // namespace interlacer
