@@ -6,7 +6,7 @@
 /// of these steps, planned rows the actions after them. A static scene repeats its frame in time
 /// and has no actions. The episode's box and depth range travel along, because recordings live in
 /// frames and ranges of their own. Errors: those of data/episode_reader.h; INVALID_ARGUMENT
-/// CAMERA_UNKNOWN, STEP_INVALID, NO_DEPTH. Thread-safe.
+/// CAMERA_UNKNOWN, CAMERA_MISSING, CAMERA_DUPLICATE, STEP_INVALID. Thread-safe.
 
 #include <cstdint>
 #include <string>

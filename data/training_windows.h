@@ -3,12 +3,12 @@
 /// Which frames of an episode make one sample: two input times and the times to predict.
 ///
 /// Manipulation and moving cameras: the newest input step s runs over the episode, the older is
-/// s - 1, targets are s ... s + rollout_step_count. Static scenes have one step: each window is a
-/// choice of two input views and one more target view; both input times are the same frames.
+/// s - stride, targets are s, s + stride, ... s + rollout_step_count stride. Static scenes have one
+/// step: each window is an ordered choice of two input views that look at the same place, and one
+/// more such view as a target; both input times are the same frames.
+/// Errors: INVALID_ARGUMENT CAMERA_UNKNOWN, HISTORY_SPACING, ARGUMENT_INVALID.
 /// Order: deterministic, ascending. Pure functions, thread-safe.
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,18 +29,20 @@ struct WindowOptions {
   int rollout_step_count = 6;
   /// Steps of the episode between two model steps; 1 if their durations are equal.
   int stride = 1;
-  /// Names of the model's cameras; manipulation episodes must have all of them.
+  /// Names of the model's cameras. Manipulation episodes must have all of them; a moving camera
+  /// may be alone.
   std::vector<std::string> camera_names = {"left", "right"};
-  /// Static scenes: at most so many views apart in the order of recording, so that they overlap.
-  int max_view_gap = 4;
+  /// Static scenes: views overlap if their axes differ by at most this angle and their centres by
+  /// at most this part of far_m.
+  double max_view_angle_rad = 0.6;
+  double max_view_baseline_ratio = 0.3;
 };
 
 /// All windows of an episode; none if it is too short.
 StatusOr<std::vector<TrainingWindow>> ListTrainingWindows(const EpisodeManifest& manifest,
                                                           const WindowOptions& options);
 
-/// Stride that makes the episode's steps the model's, within `tolerance_s` a step; static scenes
-/// take 1. Errors: INVALID_ARGUMENT HISTORY_SPACING.
+/// Stride that makes the episode's steps the model's, within `tolerance_s`; 1 for static scenes.
 StatusOr<int> WindowStride(const EpisodeManifest& manifest, double step_duration_s,
                            double tolerance_s);
 

@@ -44,7 +44,8 @@ struct ValidationReport {
 StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
                                            const ValidateOptions& options = {});
 
-/// The points of one camera drawn over the picture of another, nearest on top: with good
+/// Picture of the base camera whose every second 16 px tile shows the points of the other camera,
+/// nearest on top: with good
 /// calibration edges coincide.
 StatusOr<RgbImage> MakeOverlay(const EpisodeReader& episode, int step, int base_camera,
                                int overlay_camera);
