@@ -1,0 +1,44 @@
+#include "model/training/run_log.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace interlacer {
+namespace {
+
+class RunLogTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove(path_); }
+  std::vector<std::int64_t> Steps() const {
+    std::vector<std::int64_t> steps;
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) {
+      const auto at = line.find("\"step\":");
+      steps.push_back(std::stoll(line.substr(at + 7)));
+    }
+    return steps;
+  }
+  std::string path_ = ::testing::TempDir() + "run_log_test.jsonl";
+};
+
+TEST_F(RunLogTest, ResumeDropsLaterLinesAndACutTail) {
+  {
+    RunLog log = RunLog::Open(path_, 0).value();
+    for (int step = 1; step <= 5; ++step) {
+      ASSERT_TRUE(log.Write(TrainingRecord{.step = step, .loss = 0.5}).ok());
+    }
+  }
+  std::ofstream(path_, std::ios::app) << "{\"kind\": \"tra";
+  RunLog log = RunLog::Open(path_, 3).value();
+  ASSERT_TRUE(log.Write(ValidationRecord{.step = 4}).ok());
+  EXPECT_EQ(Steps(), (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(RunLogTest, UnwritableFolderIsAnError) {
+  EXPECT_EQ(RunLog::Open("/nonexistent/folder/log", 0).status().reason(),
+            reason::FILE_UNWRITABLE);
+}
+
+}  // namespace
+}  // namespace interlacer

@@ -1,0 +1,52 @@
+#include "model/training/training_config.h"
+
+#include <gtest/gtest.h>
+
+namespace interlacer {
+namespace {
+
+TEST(TrainingConfig, PresetsRoundTripThroughJson) {
+  for (const auto name : PresetNames()) {
+    const RunConfig run = PresetRunConfig(name).value();
+    const RunConfig back = ParseRunConfigJson(RunConfigToJson(run)).value();
+    EXPECT_EQ(back.training, run.training) << name;
+    EXPECT_EQ(ConfigToJson(back.model), ConfigToJson(run.model)) << name;
+  }
+}
+
+TEST(TrainingConfig, PaperNumbers) {
+  const TrainingConfig c = PresetRunConfig("paper").value().training;
+  EXPECT_EQ(c.batch_size, 16);
+  EXPECT_EQ(ValueAt(c.rollout_steps, 0), 6);
+  EXPECT_EQ(c.rays_per_step, 128);
+  EXPECT_DOUBLE_EQ(ValueAt(c.learning_rate, 999), 3e-4);
+  EXPECT_DOUBLE_EQ(ValueAt(c.learning_rate, 1000), 1e-4);
+}
+
+TEST(TrainingConfig, OverridesSingleSettingsOfThePreset) {
+  const RunConfig run =
+      ParseRunConfigJson(R"({"preset": "small", "training": {"step_count": 7}})").value();
+  EXPECT_EQ(run.training.step_count, 7);
+  EXPECT_EQ(run.training.batch_size, PresetRunConfig("small").value().training.batch_size);
+}
+
+void ExpectRefused(const char* json, const std::string& field) {
+  const Status status = ParseRunConfigJson(json).status();
+  ASSERT_FALSE(status.ok()) << json;
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID) << status.ToString();
+  EXPECT_NE(status.ToString().find(field), std::string::npos) << status.ToString();
+}
+
+TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
+  ExpectRefused(R"({"training": {"step_cont": 7}})", "step_cont");
+  ExpectRefused(R"({"preset": "huge"})", "huge");
+  ExpectRefused(R"({"training": {"batch_size": 0}})", "batch_size");
+  ExpectRefused(R"({"training": {"batch_size": "two"}})", "batch_size");
+  ExpectRefused(R"({"training": {"learning_rate": [{"from_step": 5, "value": 1e-3}]}})",
+                "learning_rate");
+  ExpectRefused(R"({"training": {"rollout_steps": []}})", "rollout_steps");
+  ExpectRefused("{", "");
+}
+
+}  // namespace
+}  // namespace interlacer
