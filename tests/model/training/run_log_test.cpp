@@ -36,8 +36,7 @@ TEST_F(RunLogTest, ResumeDropsLaterLinesAndACutTail) {
 }
 
 TEST_F(RunLogTest, UnwritableFolderIsAnError) {
-  EXPECT_EQ(RunLog::Open("/nonexistent/folder/log", 0).status().reason(),
-            reason::FILE_UNWRITABLE);
+  EXPECT_EQ(RunLog::Open("/nonexistent/folder/log", 0).status().reason(), reason::FILE_UNWRITABLE);
 }
 
 }  // namespace

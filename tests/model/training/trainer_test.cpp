@@ -1,0 +1,119 @@
+#include "model/training/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/file_io.h"
+#include "common/thread_pool.h"
+#include "tests/support/painted_plane.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CountingObserver : public TrainObserver {
+ public:
+  explicit CountingObserver(std::int64_t stop_after = 1 << 30) : stop_after_(stop_after) {}
+  bool OnStep(const TrainingRecord& record, std::int64_t) override {
+    losses.push_back(record.loss);
+    return record.step < stop_after_;
+  }
+  void OnValidation(const ValidationRecord&) override {}
+  std::vector<double> losses;
+
+ private:
+  std::int64_t stop_after_;
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = ::testing::TempDir() + "trainer_test";
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+    episode_ = testing::WritePaintedPlane(root_ + "/plane").value();
+  }
+
+  TrainOptions Options(const std::string& name, std::int64_t step_count) const {
+    TrainOptions options;
+    InterlacerConfig& model = options.config.model;
+    model = PresetConfig("small").value();
+    for (CameraSpec& camera : model.data.cameras) camera = {camera.name, 32, 24};
+    model.data.particle_count = 256;
+    model.data.min_particle_count = 64;
+    model.encoder.widths = {8, 16};
+    model.network.width = 16;
+    model.network.block_count = 1;
+    model.network.global.head_count = 2;
+    model.network.local.key_width = 16;
+    model.tokens.fourier_octaves = 2;
+    model.renderer.hidden_width = 16;
+    model.renderer.samples_per_ray = 16;
+    TrainingConfig& training = options.config.training;
+    training.step_count = step_count;
+    training.batch_size = 1;
+    training.rollout_steps = {{0, 1}};
+    training.rays_per_step = 48;
+    training.reconstruction_weight = 1;
+    training.learning_rate = {{0, 5e-3}};
+    training.checkpoint_every = 2;
+    options.datasets = {{episode_, 1.0}};
+    options.output_dir = root_ + "/" + name;
+    options.seed = 7;
+    return options;
+  }
+
+  static std::vector<std::uint8_t> Weights(const std::string& run) {
+    return ReadFileBytes(run + "/checkpoint/weights.safetensors").value();
+  }
+
+  std::string root_, episode_;
+};
+
+TEST_F(TrainerTest, LossFallsOnAStaticScene) {
+  CountingObserver observer;
+  const auto summary = Train(Options("learn", 60), &observer);
+  ASSERT_TRUE(summary.ok()) << summary.status().ToString();
+  ASSERT_EQ(observer.losses.size(), 60u);
+  const auto mean = [&](int from) {
+    double sum = 0;
+    for (int i = from; i < from + 10; ++i) sum += observer.losses[i] / 10;
+    return sum;
+  };
+  EXPECT_LT(mean(50), 0.6 * mean(0));
+}
+
+TEST_F(TrainerTest, StoppedAndResumedEqualsUninterruptedToTheBit) {
+  SetThreadCount(1);
+  CountingObserver whole, first(3), second;
+  ASSERT_TRUE(Train(Options("whole", 6), &whole).ok());
+  EXPECT_EQ(Train(Options("parts", 6), &first).status().code(), StatusCode::kCancelled);
+  TrainOptions resumed = Options("parts", 6);
+  resumed.resume = true;
+  ASSERT_TRUE(Train(resumed, &second).ok());
+  EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+  EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
+}
+
+TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
+  EXPECT_EQ(Train(Options("run", 1), &observer).status().reason(), reason::OUTPUT_EXISTS);
+  TrainOptions other = Options("run", 2);
+  other.resume = true;
+  EXPECT_EQ(Train(other, &observer).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST_F(TrainerTest, MissingDataIsNamed) {
+  TrainOptions options = Options("missing", 1);
+  options.datasets = {{root_ + "/nowhere", 1.0}};
+  CountingObserver observer;
+  const Status status = Train(options, &observer).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.ToString().find("nowhere"), std::string::npos) << status.ToString();
+}
+
+}  // namespace
+}  // namespace interlacer
