@@ -4,7 +4,7 @@
 #include "model/kernels/grf_attention.h"
 
 #define INTERLACER_KERNEL_BODY grf_generic
-#include "model/kernels/grf_attention_rows.h"
+#include "model/kernels/grf_attention_body.h"
 
 namespace interlacer {
 namespace {

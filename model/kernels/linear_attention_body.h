@@ -1,5 +1,5 @@
 /// Loops of ReLU linear attention over a range of tokens and one head; included by one file per
-/// instruction set, each in its own namespace INTERLACER_KERNEL_BODY (see grf_attention_rows.h).
+/// instruction set, each in its own namespace INTERLACER_KERNEL_BODY (see grf_attention_body.h).
 /// Contract and formulas: model/kernels/linear_attention.h.
 ///
 /// A state matrix is [width, width + 1]: columns 0..width-1 are S, the last column is z. Its

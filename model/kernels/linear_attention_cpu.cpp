@@ -4,7 +4,7 @@
 #include "model/kernels/linear_attention.h"
 
 #define INTERLACER_KERNEL_BODY linear_generic
-#include "model/kernels/linear_attention_rows.h"
+#include "model/kernels/linear_attention_body.h"
 
 namespace interlacer {
 namespace {

@@ -22,7 +22,7 @@ set(doors
   "^(mujoco|GL)/"                               "^data/sim/"
   "^Eigen/"                                     "^common/transforms\\.cpp$"
   "^(png|turbojpeg|jpeglib)\\.h$"               "^common/image_codec\\.cpp$"
-  "^nlohmann/"                                  "^common/(json|log)\\.(h|cpp)$"
+  "^nlohmann/json\\.hpp$"                       "^common/(json|log)\\.(h|cpp)$"
   "^(spdlog|fmt)/"                              "^common/(json|log)\\.(h|cpp)$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
   "^CLI/"                                       "^server/options\\.cpp$"
