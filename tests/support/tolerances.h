@@ -21,5 +21,11 @@ inline constexpr double kMaxStandardErrors = 4;
 /// Walk loads that are exact in real arithmetic, in float64 and float32.
 inline constexpr double kExactLoadTolerance = 1e-12;
 inline constexpr double kExactFloatLoadTolerance = 1e-6;
+/// Least cosine between a float32 gradient and its float64 reference: direction, not only size.
+inline constexpr double kMinGradientCosine = 0.9999;
+/// Largest difference of a float32 picture from its float64 reference: front-to-back sums.
+inline constexpr double kPictureTolerance = 1e-4;
+/// Image scores in float64 against published ones of twelve digits.
+inline constexpr double kGoldenScoreTolerance = 1e-11;
 
 }  // namespace interlacer::testing
