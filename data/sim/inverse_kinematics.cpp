@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "common/transforms.h"
@@ -12,9 +13,9 @@ namespace {
 
 constexpr int kTaskDimensions = 6;
 constexpr int kMaxIterations = 200;
-constexpr double kDamping = 1e-4;         // squared, in the units of J J^T
+constexpr double kDamping = 1e-4;  // squared, in the units of J J^T
 constexpr double kPostureGain = 0.1;
-constexpr double kMaxTurnRad = 0.3;       // per joint and iteration
+constexpr double kMaxTurnRad = 0.3;  // per joint and iteration
 constexpr double kPositionToleranceM = 5e-4;
 constexpr double kAngleToleranceRad = 2e-3;
 constexpr double kLimitMarginRad = 0.02;
@@ -113,8 +114,10 @@ bool Converged(const Vector6& e) {
 ArmJoints RestPosture() { return {0, 0.55, 0, -1.5, 0, 1.09, 0}; }
 
 StatusOr<ArmJoints> SolveArm(int arm, const ToolTarget& target, const ArmJoints& start_rad) {
-  // Pointing down is a half turn about the horizontal axis that yaw turns.
-  const double half_yaw = target.yaw_rad / 2;
+  // Pointing down is a half turn about the horizontal axis that yaw turns. The two fingers are
+  // alike, so the right arm takes the half turn more that suits its base.
+  const double base_yaw_rad = arm == 0 ? 0 : std::numbers::pi;
+  const double half_yaw = (target.yaw_rad + base_yaw_rad) / 2;
   const Transform world_from_goal = {target.position_m,
                                      {-std::sin(half_yaw), std::cos(half_yaw), 0, 0}};
   const ArmJoints rest_rad = RestPosture();

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kHalf = std::numbers::sqrt2 / 2;
 constexpr std::array<double, 4> kNoTurn = {0, 0, 0, 1};
-constexpr std::array<double, 4> kFlip = {0, kHalf, kHalf, 0};       // y up, x reversed
+constexpr std::array<double, 4> kFlip = {0, kHalf, kHalf, 0};  // y up, x reversed
 constexpr std::array<double, 4> kQuarterAboutX = {kHalf, 0, 0, kHalf};
 
 constexpr double kWideLimitRad = 2.96706;

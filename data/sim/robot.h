@@ -22,8 +22,8 @@
 namespace interlacer::sim {
 
 inline constexpr int kArmCount = 2;
-inline constexpr int kJointCount = 7;               ///< revolute joints of one arm
-inline constexpr int kArmColumns = kJointCount + 1; ///< joints and gripper opening
+inline constexpr int kJointCount = 7;                ///< revolute joints of one arm
+inline constexpr int kArmColumns = kJointCount + 1;  ///< joints and gripper opening
 inline constexpr int kStateColumns = kArmCount * kArmColumns;
 inline constexpr double kGripperMaxM = 0.04;
 

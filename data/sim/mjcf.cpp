@@ -1,0 +1,300 @@
+#include "data/sim/mjcf.h"
+
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+namespace interlacer::sim {
+namespace {
+
+constexpr double kTableHalfThickness = 0.02;
+constexpr double kFloorZ = -0.74;
+constexpr double kRoomHalfX = 2.2;
+constexpr double kRoomBackY = 1.9;
+constexpr double kRoomFrontY = -2.2;
+constexpr double kRoomTopZ = 2.4;
+constexpr double kLampDistanceM = 2.0;
+
+// Contact classes: bit 0 the room and free objects, bit 1 left arm, bit 2 right arm. An arm touches
+// everything but itself.
+constexpr int kWorldClass = 1;
+constexpr int ArmClass(int arm) { return 2 << arm; }
+constexpr int kEveryClass = 7;
+
+/// Mass and inertia of a link about its centre; the values of the robosuite model.
+struct LinkInertia {
+  const char* position;
+  double mass_kg;
+  const char* quaternion_wxyz;
+  const char* diagonal;
+};
+constexpr LinkInertia kInertias[kJointCount] = {
+    {"0 -0.03 0.12", 3.4525, "0.428904 0.562175 -0.562175 0.428904",
+     "0.0218946 0.02183 0.00663837"},
+    {"0.0003 0.059 0.042", 3.4821, "0.701371 0.0898824 0.0898824 0.701371",
+     "0.02179 0.0217049 0.00684512"},
+    {"0 0.03 0.13", 4.05623, "0.56292 0.427927 -0.427927 0.56292", "0.0321488 0.03204 0.00799117"},
+    {"0 0.067 0.034", 3.4822, "0.991887 -0.127124 0 0", "0.02178 0.0216947 0.00684029"},
+    {"0.0001 0.021 0.076", 2.1633, "0.365352 0.605407 -0.605407 0.365352",
+     "0.0131987 0.01287 0.0036293"},
+    {"0 0.0006 0.0004", 2.3466, "0.996112 0.088097 0 0", "0.006509 0.00631585 0.00447015"},
+    {"0 0 0.02", 3.129, "0.923068 0 0 0.384636", "0.0152362 0.0140538 0.002872"},
+};
+/// Where the mesh of a link lies along z in the frame of the link.
+constexpr double kMeshZ[kJointCount] = {0.0075, 0, -0.026, 0, -0.026, 0, -0.0005};
+/// Capsules that stand for the links in contacts: from, to (frame of the link) and radius.
+struct LinkCapsule {
+  const char* from_to;
+  double radius_m;
+};
+constexpr LinkCapsule kCapsules[kJointCount] = {
+    {"0 0 0.03 0 0 0.16", 0.072},  {"0 0.02 0.02 0 0.16 0", 0.068},
+    {"0 0 0.02 0 0 0.17", 0.068},  {"0 0.02 0.02 0 0.16 0", 0.068},
+    {"0 0 0.02 0 0 0.17", 0.062},  {"0 0 0.02 0 0.06 0.06", 0.058},
+    {"0 0 -0.02 0 0 0.02", 0.045},
+};
+
+class Text {
+ public:
+  template <typename... Args>
+  void Line(const char* format, Args... args) {
+    char buffer[512];
+    std::snprintf(buffer, sizeof buffer, format, args...);
+    text_ += buffer;
+    text_ += '\n';
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// "w x y z", the order of MJCF, with the translation before it.
+std::string PoseAttributes(const Transform& parent_from_child) {
+  const Vec3d& t = parent_from_child.translation_m;
+  const std::array<double, 4>& q = parent_from_child.rotation_xyzw;
+  char buffer[256];
+  std::snprintf(buffer, sizeof buffer, "pos=\"%.9g %.9g %.9g\" quat=\"%.9g %.9g %.9g %.9g\"", t[0],
+                t[1], t[2], q[3], q[0], q[1], q[2]);
+  return buffer;
+}
+
+void WriteAssets(const Scene& scene, Text& out) {
+  out.Line("<asset>");
+  for (int link = 0; link <= kJointCount; ++link) {
+    const std::string file = LinkMeshName(link);
+    out.Line("<mesh name=\"link_%d\" file=\"%s\"/>", link, file.c_str());
+  }
+  out.Line("<texture name=\"table\" type=\"2d\" file=\"%s\"/>", scene.table_texture.c_str());
+  out.Line("<texture name=\"floor\" type=\"2d\" file=\"%s\"/>", scene.floor_texture.c_str());
+  const Rgb& tint = scene.table_tint;
+  out.Line(
+      "<material name=\"table\" texture=\"table\" texrepeat=\"1 1\" rgba=\"%.4f %.4f %.4f 1\" "
+      "specular=\"0.15\" shininess=\"0.3\"/>",
+      tint[0], tint[1], tint[2]);
+  out.Line(
+      "<material name=\"floor\" texture=\"floor\" texrepeat=\"2 2\" texuniform=\"true\" "
+      "specular=\"0\"/>");
+  out.Line("<material name=\"wall\" rgba=\"%.4f %.4f %.4f 1\" specular=\"0\"/>",
+           scene.wall_color[0], scene.wall_color[1], scene.wall_color[2]);
+  out.Line(
+      "<material name=\"metal\" rgba=\"0.36 0.37 0.39 1\" specular=\"0.4\" shininess=\"0.5\"/>");
+  out.Line(
+      "<material name=\"silver\" rgba=\"0.78 0.79 0.80 1\" specular=\"0.5\" shininess=\"0.5\"/>");
+  out.Line("<material name=\"orange\" rgba=\"1 0.42 0.04 1\" specular=\"0.5\" shininess=\"0.5\"/>");
+  out.Line("<material name=\"rubber\" rgba=\"0.10 0.10 0.11 1\" specular=\"0.1\"/>");
+  out.Line("</asset>");
+}
+
+void WriteRoom(const Scene& scene, Text& out) {
+  const SceneLight& light = scene.light;
+  out.Line(
+      "<light directional=\"true\" pos=\"%.5f %.5f %.5f\" dir=\"%.5f %.5f %.5f\" "
+      "diffuse=\"%.4f %.4f %.4f\" ambient=\"0.1 0.1 0.1\" specular=\"0.3 0.3 0.3\" "
+      "castshadow=\"true\"/>",
+      -kLampDistanceM * light.direction[0], -kLampDistanceM * light.direction[1],
+      -kLampDistanceM * light.direction[2], light.direction[0], light.direction[1],
+      light.direction[2], light.diffuse[0], light.diffuse[1], light.diffuse[2]);
+  for (const SceneCamera& named : scene.cameras) {
+    const Camera& camera = named.camera;
+    const double fovy_deg =
+        2 * std::atan(camera.height_px / 2.0 / camera.fy_px) * 180 / std::numbers::pi;
+    // MuJoCo's cameras look along -z with y up: half a turn about x from the optical frame.
+    const std::array<double, 4>& q = camera.world_from_camera.rotation_xyzw;
+    const Transform world_from_gl = {camera.world_from_camera.translation_m,
+                                     {q[3], q[2], -q[1], -q[0]}};
+    out.Line("<camera name=\"%s\" fovy=\"%.9g\" %s/>", named.name.c_str(), fovy_deg,
+             PoseAttributes(world_from_gl).c_str());
+  }
+  const char* untouched = "contype=\"0\" conaffinity=\"0\"";
+  out.Line(
+      "<geom name=\"%s\" type=\"box\" size=\"%.3f %.3f %.3f\" pos=\"0 0 %.3f\" "
+      "material=\"table\" %s/>",
+      kTableGeomName, kTableHalfX, kTableHalfY, kTableHalfThickness, -kTableHalfThickness,
+      untouched);
+  // Contacts are with a plane in the table top: cylinders rest on it without rocking.
+  out.Line(
+      "<geom type=\"plane\" size=\"1 1 0.1\" group=\"3\" contype=\"%d\" conaffinity=\"%d\" "
+      "friction=\"0.6 0.005 0.0001\"/>",
+      kWorldClass, kEveryClass);
+  const double leg_top_z = -2 * kTableHalfThickness;
+  const double leg_half = (leg_top_z - kFloorZ) / 2;
+  for (const double x : {-0.68, 0.68}) {
+    for (const double y : {-0.45, 0.45}) {
+      out.Line(
+          "<geom type=\"box\" size=\"0.03 0.03 %.4f\" pos=\"%.3f %.3f %.4f\" "
+          "material=\"metal\" %s/>",
+          leg_half, x, y, kFloorZ + leg_half, untouched);
+    }
+  }
+  out.Line("<geom type=\"plane\" size=\"4 4 0.1\" pos=\"0 0 %.3f\" material=\"floor\" %s/>",
+           kFloorZ, untouched);
+  const double wall_half_z = (kRoomTopZ - kFloorZ) / 2;
+  const double wall_z = kFloorZ + wall_half_z;
+  const double wall_y = (kRoomBackY + kRoomFrontY) / 2;
+  const double wall_half_y = (kRoomBackY - kRoomFrontY) / 2;
+  out.Line("<geom type=\"box\" size=\"%.3f 0.05 %.3f\" pos=\"0 %.3f %.3f\" material=\"wall\" %s/>",
+           kRoomHalfX, wall_half_z, kRoomBackY + 0.05, wall_z, untouched);
+  for (const double side : {-1.0, 1.0}) {
+    out.Line(
+        "<geom type=\"box\" size=\"0.05 %.3f %.3f\" pos=\"%.3f %.3f %.3f\" material=\"wall\" %s/>",
+        wall_half_y, wall_half_z, side * (kRoomHalfX + 0.05), wall_y, wall_z, untouched);
+  }
+}
+
+void WriteGripper(int arm, Text& out) {
+  const std::string prefix = ArmBodyPrefix(arm);
+  const char* name = prefix.c_str();
+  out.Line("<body name=\"%sgripper\" %s gravcomp=\"1\">", name,
+           PoseAttributes(kLink7FromGripper).c_str());
+  out.Line(
+      "<geom type=\"cylinder\" size=\"0.034 0.010\" pos=\"0 0 0.010\" material=\"metal\" "
+      "mass=\"0.2\" class=\"%sarm\"/>",
+      name);
+  out.Line(
+      "<geom type=\"box\" size=\"0.030 0.062 0.026\" pos=\"0 0 0.046\" material=\"rubber\" "
+      "mass=\"0.5\" class=\"%sarm\"/>",
+      name);
+  for (int finger = 0; finger < 2; ++finger) {
+    const double side = finger == 0 ? 1 : -1;
+    const std::string body = FingerBodyName(arm, finger);
+    out.Line("<body name=\"%s\" pos=\"0 %.5f %.5f\" gravcomp=\"1\">", body.c_str(),
+             side * kFingerOffsetM, kFingerLengthM);
+    out.Line(
+        "<joint name=\"%s\" type=\"slide\" axis=\"0 %.0f 0\" range=\"0 %.3f\" armature=\"0.1\" "
+        "damping=\"1\"/>",
+        body.c_str(), side, kGripperMaxM);
+    out.Line(
+        "<geom type=\"box\" size=\"0.010 0.007 0.040\" pos=\"0 0 -0.040\" material=\"metal\" "
+        "mass=\"0.05\" friction=\"0.9 0.01 0.0001\" class=\"%sarm\"/>",
+        name);
+    out.Line("</body>");
+  }
+  out.Line("</body>");
+}
+
+void WriteArm(int arm, Text& out) {
+  const std::string prefix = ArmBodyPrefix(arm);
+  const char* name = prefix.c_str();
+  out.Line("<body name=\"%sbase\" %s childclass=\"%sarm\">", name,
+           PoseAttributes(kWorldFromBase[arm]).c_str(), name);
+  out.Line(
+      "<geom type=\"mesh\" mesh=\"link_0\" material=\"silver\" contype=\"0\" "
+      "conaffinity=\"0\"/>");
+  for (int j = 0; j < kJointCount; ++j) {
+    const LinkInertia& inertia = kInertias[j];
+    out.Line("<body name=\"%slink_%d\" %s gravcomp=\"1\">", name, j + 1,
+             PoseAttributes(kLinks[j].parent_from_link).c_str());
+    out.Line("<inertial pos=\"%s\" quat=\"%s\" mass=\"%.6g\" diaginertia=\"%s\"/>",
+             inertia.position, inertia.quaternion_wxyz, inertia.mass_kg, inertia.diagonal);
+    out.Line(
+        "<joint name=\"%sjoint_%d\" axis=\"0 0 1\" range=\"%.6f %.6f\" armature=\"0.3\" "
+        "damping=\"1\"/>",
+        name, j + 1, -kLinks[j].limit_rad, kLinks[j].limit_rad);
+    out.Line(
+        "<geom type=\"mesh\" mesh=\"link_%d\" pos=\"0 0 %.4f\" material=\"%s\" contype=\"0\" "
+        "conaffinity=\"0\" mass=\"0\"/>",
+        j + 1, kMeshZ[j], j % 2 == 1 ? "orange" : "silver");
+    out.Line("<geom type=\"capsule\" fromto=\"%s\" size=\"%.3f\" group=\"3\" mass=\"0\"/>",
+             kCapsules[j].from_to, kCapsules[j].radius_m);
+  }
+  WriteGripper(arm, out);
+  for (int j = 0; j <= kJointCount; ++j) out.Line("</body>");
+}
+
+void WriteObject(const SceneObject& object, Text& out) {
+  out.Line("<body name=\"%s\" %s>", object.name.c_str(),
+           PoseAttributes(object.world_from_object).c_str());
+  out.Line("<freejoint/>");
+  const Vec3d& half = object.half_size_m;
+  const Rgb& color = object.color;
+  char size[96];
+  if (object.shape == ObjectShape::kBox) {
+    std::snprintf(size, sizeof size, "%.5f %.5f %.5f", half[0], half[1], half[2]);
+  } else {
+    std::snprintf(size, sizeof size, "%.5f %.5f", half[0], half[2]);
+  }
+  out.Line(
+      "<geom type=\"%s\" size=\"%s\" rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" contype=\"%d\" "
+      "conaffinity=\"%d\" friction=\"0.6 0.005 0.0001\"/>",
+      object.shape == ObjectShape::kBox ? "box" : "cylinder", size, color[0], color[1], color[2],
+      object.mass_kg, kWorldClass, kEveryClass);
+  out.Line("</body>");
+}
+
+void WriteActuators(Text& out) {
+  out.Line("<actuator>");
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    const std::string prefix = ArmBodyPrefix(arm);
+    for (int j = 0; j < kJointCount; ++j) {
+      out.Line("<position joint=\"%sjoint_%d\" kp=\"%.0f\" kv=\"%.0f\"/>", prefix.c_str(), j + 1,
+               kJointStiffness, kJointDamping);
+    }
+    for (int finger = 0; finger < 2; ++finger) {
+      out.Line("<position joint=\"%s\" kp=\"%.0f\" kv=\"%.0f\" forcerange=\"-40 40\"/>",
+               FingerBodyName(arm, finger).c_str(), kFingerStiffness, kFingerDamping);
+    }
+  }
+  out.Line("</actuator>");
+}
+
+}  // namespace
+
+std::string LinkMeshName(int link) { return "link_" + std::to_string(link) + ".stl"; }
+
+std::string ArmBodyPrefix(int arm) { return std::string(kArmNames[arm]) + "/"; }
+
+std::string FingerBodyName(int arm, int finger) {
+  return ArmBodyPrefix(arm) + "finger_" + std::to_string(finger + 1);
+}
+
+std::string ComposeMjcf(const Scene& scene) {
+  Text out;
+  out.Line("<mujoco model=\"two_kuka_iiwa\">");
+  out.Line("<compiler angle=\"radian\" autolimits=\"true\"/>");
+  out.Line("<option timestep=\"%.4f\" integrator=\"implicitfast\"/>", kPhysicsStepS);
+  out.Line("<statistic extent=\"1\" center=\"0 0 0.3\"/>");
+  out.Line(
+      "<visual><map znear=\"0.05\" zfar=\"10\" shadowclip=\"1.2\"/>"
+      "<quality shadowsize=\"1024\" offsamples=\"0\"/>"
+      "<headlight ambient=\"0.35 0.35 0.35\" diffuse=\"0.3 0.3 0.3\" specular=\"0 0 0\"/>"
+      "<global offwidth=\"%d\" offheight=\"%d\"/></visual>",
+      scene.cameras.front().camera.width_px, scene.cameras.front().camera.height_px);
+  out.Line("<default>");
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    out.Line("<default class=\"%sarm\"><geom contype=\"%d\" conaffinity=\"%d\"/></default>",
+             ArmBodyPrefix(arm).c_str(), ArmClass(arm), kEveryClass & ~ArmClass(arm));
+  }
+  out.Line("</default>");
+  WriteAssets(scene, out);
+  out.Line("<worldbody>");
+  WriteRoom(scene, out);
+  for (int arm = 0; arm < kArmCount; ++arm) WriteArm(arm, out);
+  for (const SceneObject& object : scene.objects) WriteObject(object, out);
+  out.Line("</worldbody>");
+  WriteActuators(out);
+  out.Line("</mujoco>");
+  return out.Take();
+}
+
+}  // namespace interlacer::sim

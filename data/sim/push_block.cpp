@@ -1,0 +1,192 @@
+#include "data/sim/push_block.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace interlacer::sim {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+
+// The lane in the middle of the table in which the block stays.
+constexpr double kLaneHalfX = 0.20;
+constexpr double kLaneHalfY = 0.22;
+constexpr double kStartHalfX = 0.14;
+constexpr double kStartHalfY = 0.14;
+
+constexpr double kFingerHalfThicknessM = 0.010;
+constexpr double kApproachGapM = 0.035;  // fingers to block before a push
+constexpr double kRetreatM = 0.05;
+constexpr double kPushHeightM = 0.018;
+constexpr double kLiftedHeightM = 0.15;
+constexpr double kPushOpeningM = 0.018;
+constexpr double kMinPushM = 0.12;
+constexpr double kMaxPushM = 0.30;
+constexpr double kMaxSlantRad = 0.2;  // of a push from the normal of the face
+constexpr int kPushTries = 64;
+
+// How far from its base, and how far beyond the middle, an arm works.
+constexpr double kMinReachM = 0.43;
+constexpr double kMaxReachM = 0.75;
+constexpr double kMaxBeyondMiddleM = 0.08;
+
+// Where an arm without work moves about: polar coordinates about its base.
+constexpr double kMaxHoverReachM = 0.53;
+constexpr double kMaxHoverBearingRad = 0.6;
+constexpr double kMaxHoverHeightM = 0.30;
+constexpr double kMaxHoverYawRad = 0.8;
+
+constexpr double kMovedM = 0.08;  // block travel that makes an episode a push
+constexpr double kUprightCosine = 0.98;
+
+double SideOf(int arm) { return arm == 0 ? -1 : 1; }
+
+/// The same line of the two fingers with |yaw| <= pi/2.
+double FoldYaw(double yaw_rad) { return yaw_rad - kPi * std::round(yaw_rad / kPi); }
+
+double YawOf(const Transform& world_from_block) {
+  const std::array<double, 4>& q = world_from_block.rotation_xyzw;
+  return std::atan2(2 * (q[3] * q[2] + q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2]));
+}
+
+/// Cosine between the block's z axis and the world's.
+double Uprightness(const Transform& world_from_block) {
+  const std::array<double, 4>& q = world_from_block.rotation_xyzw;
+  return 1 - 2 * (q[0] * q[0] + q[1] * q[1]);
+}
+
+bool StandsOnTheTable(const Transform& pose) {
+  const Vec3d& p = pose.translation_m;
+  return std::abs(p[0]) < kTableHalfX && std::abs(p[1]) < kTableHalfY &&
+         Uprightness(pose) > kUprightCosine;
+}
+
+Vec3d Along(const Vec3d& from_m, double angle_rad, double distance_m) {
+  return {from_m[0] + distance_m * std::cos(angle_rad),
+          from_m[1] + distance_m * std::sin(angle_rad), from_m[2]};
+}
+
+bool InReach(int arm, const Vec3d& tool_m) {
+  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+  const double reach_m = std::hypot(tool_m[0] - base_m[0], tool_m[1] - base_m[1]);
+  return reach_m > kMinReachM && reach_m < kMaxReachM &&
+         -SideOf(arm) * tool_m[0] < kMaxBeyondMiddleM;
+}
+
+bool InLane(const Vec3d& block_m) {
+  return std::abs(block_m[0]) < kLaneHalfX && std::abs(block_m[1]) < kLaneHalfY;
+}
+
+}  // namespace
+
+PushBlock::PushBlock(RandomSequence random)
+    : random_(random), speed_m_(random_.Uniform(0.07, 0.12)) {}
+
+std::string PushBlock::Text() const { return "push the " + color_name_ + " block about the table"; }
+
+ToolPair PushBlock::Prepare(Scene& scene) {
+  SceneObject block;
+  block.name = "block";
+  block.half_size_m = {random_.Uniform(0.04, 0.06), random_.Uniform(0.04, 0.06),
+                       random_.Uniform(0.03, 0.04)};
+  half_size_m_ = block.half_size_m;
+  // Three of four are green.
+  struct NamedColor {
+    const char* name;
+    Rgb color;
+  };
+  constexpr NamedColor kColors[] = {{"green", {0.12, 0.62, 0.18}}, {"green", {0.20, 0.70, 0.25}},
+                                    {"green", {0.10, 0.52, 0.22}}, {"red", {0.78, 0.14, 0.12}},
+                                    {"blue", {0.12, 0.28, 0.76}},  {"green", {0.16, 0.66, 0.14}},
+                                    {"green", {0.26, 0.60, 0.12}}, {"green", {0.08, 0.58, 0.30}}};
+  const NamedColor& color = kColors[random_.Below(std::size(kColors))];
+  color_name_ = color.name;
+  block.color = color.color;
+  block.mass_kg = random_.Uniform(0.2, 0.4);
+  const double half_yaw = random_.Uniform(-kPi, kPi) / 2;
+  block.world_from_object = {{random_.Uniform(-kStartHalfX, kStartHalfX),
+                              random_.Uniform(-kStartHalfY, kStartHalfY), block.half_size_m[2]},
+                             {0, 0, std::sin(half_yaw), std::cos(half_yaw)}};
+  scene.objects.push_back(block);
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    tool_[arm] = DrawHover(arm);
+    path_[arm].Restart(tool_[arm]);
+  }
+  return tool_;
+}
+
+ToolTarget PushBlock::DrawHover(int arm) {
+  const double reach_m = random_.Uniform(kMinReachM, kMaxHoverReachM);
+  const double bearing_rad = random_.Uniform(-kMaxHoverBearingRad, kMaxHoverBearingRad);
+  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+  return {{base_m[0] - SideOf(arm) * reach_m * std::cos(bearing_rad),
+           reach_m * std::sin(bearing_rad), random_.Uniform(kLiftedHeightM, kMaxHoverHeightM)},
+          random_.Uniform(-kMaxHoverYawRad, kMaxHoverYawRad),
+          random_.Uniform(0, kGripperMaxM)};
+}
+
+bool PushBlock::DrawPush(const Transform& world_from_block, Push& push) {
+  const Vec3d& block_m = world_from_block.translation_m;
+  for (int attempt = 0; attempt < kPushTries; ++attempt) {
+    push.arm = static_cast<int>(random_.Below(kArmCount));
+    const int face = static_cast<int>(random_.Below(4));
+    push.angle_rad =
+        YawOf(world_from_block) + face * kPi / 2 + random_.Uniform(-kMaxSlantRad, kMaxSlantRad);
+    const double length_m = random_.Uniform(kMinPushM, kMaxPushM);
+    const double behind_m = half_size_m_[face % 2] + kFingerHalfThicknessM;
+    if (!InLane(Along(block_m, push.angle_rad, length_m))) continue;
+    push.contact_m = Along(block_m, push.angle_rad, -behind_m);
+    push.end_m = Along(push.contact_m, push.angle_rad, length_m);
+    push.contact_m[2] = push.end_m[2] = kPushHeightM;
+    const Vec3d start_m = Along(push.contact_m, push.angle_rad, -kApproachGapM);
+    if (InReach(push.arm, start_m) && InReach(push.arm, push.end_m)) return true;
+  }
+  return false;
+}
+
+void PushBlock::PlanPush(const Push& push) {
+  ToolPath& path = path_[push.arm];
+  path.Restart(tool_[push.arm]);
+  ToolTarget goal = {Along(push.contact_m, push.angle_rad, -kApproachGapM), FoldYaw(push.angle_rad),
+                     kPushOpeningM};
+  goal.position_m[2] = kLiftedHeightM;
+  path.MoveTo(goal, speed_m_);
+  goal.position_m[2] = kPushHeightM;
+  path.MoveTo(goal, speed_m_);
+  goal.position_m = push.end_m;
+  path.MoveTo(goal, speed_m_);
+  goal.position_m = Along(push.end_m, push.angle_rad, -kRetreatM);
+  goal.position_m[2] = kPushHeightM + kRetreatM;
+  path.MoveTo(goal, speed_m_);
+  goal.position_m[2] = kLiftedHeightM;
+  path.MoveTo(goal, speed_m_);
+  path.MoveTo(DrawHover(push.arm), speed_m_);
+  pushing_arm_ = push.arm;
+}
+
+ToolPair PushBlock::Next(const std::vector<Transform>& world_from_object) {
+  if (pushing_arm_ < 0 || path_[pushing_arm_].Done()) {
+    Push push;
+    pushing_arm_ = -1;
+    if (DrawPush(world_from_object.front(), push)) PlanPush(push);
+  }
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(arm), speed_m_);
+    tool_[arm] = path_[arm].Pop();
+  }
+  return tool_;
+}
+
+bool PushBlock::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const {
+  double travel_m = 0;
+  for (std::size_t step = 1; step < poses_of_step.size(); ++step) {
+    const Vec3d& from_m = poses_of_step[step - 1].front().translation_m;
+    const Vec3d& to_m = poses_of_step[step].front().translation_m;
+    travel_m += std::hypot(to_m[0] - from_m[0], to_m[1] - from_m[1]);
+  }
+  const std::vector<Transform>& last = poses_of_step.back();
+  return travel_m > kMovedM && std::all_of(last.begin(), last.end(), StandsOnTheTable);
+}
+
+}  // namespace interlacer::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+/// The task push_block: the arms take turns at pushing a block about the middle of the table.
+///
+/// The arm at work goes behind the block, down, pushes it with both finger tips along the normal of
+/// one of its faces (give or take), backs off and rises; then an arm is chosen again. Meanwhile the
+/// other arm moves about above its own end of the table. Colours are mostly green.
+
+#include <array>
+
+#include "data/sim/tasks.h"
+#include "data/sim/tool_path.h"
+
+namespace interlacer::sim {
+
+class PushBlock final : public Task {
+ public:
+  explicit PushBlock(RandomSequence random);
+
+  std::string Text() const override;
+  ToolPair Prepare(Scene& scene) override;
+  ToolPair Next(const std::vector<Transform>& world_from_object) override;
+  bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
+
+ private:
+  struct Push {
+    int arm;
+    Vec3d contact_m;   ///< tool point when the fingers meet the block
+    Vec3d end_m;       ///< tool point at the end of the push
+    double angle_rad;  ///< direction of the push
+  };
+
+  /// A push that keeps block and arm within bounds; false if none was found.
+  bool DrawPush(const Transform& world_from_block, Push& push);
+  void PlanPush(const Push& push);
+  ToolTarget DrawHover(int arm);
+
+  RandomSequence random_;
+  double speed_m_;  ///< per step
+  Vec3d half_size_m_{};
+  std::string color_name_;
+  int pushing_arm_ = -1;
+  ToolPair tool_{};
+  std::array<ToolPath, kArmCount> path_;
+};
+
+}  // namespace interlacer::sim

@@ -1,0 +1,222 @@
+#include "data/sim/simulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "data/sim/assets.h"
+#include "data/sim/inverse_kinematics.h"
+#include "data/sim/mjcf.h"
+#include "data/sim/offscreen.h"
+#include "data/sim/scene.h"
+#include "data/sim/tasks.h"
+#include "data/sim/world.h"
+
+namespace interlacer::sim {
+namespace {
+
+constexpr int kMaxDraws = 50;
+constexpr int kJudgedSteps = 24;  // a shorter episode is the beginning of one of this length
+constexpr int kMaxDistractors = 3;
+constexpr int kMaxSteps = 10000;
+constexpr int kMinSidePx = 16;
+constexpr int kMaxSidePx = 2048;
+
+// Second counter word of the draws; the first is the number of the draw.
+constexpr std::uint32_t kRoomDraws = 0;
+constexpr std::uint32_t kTaskDraws = 1;
+constexpr std::uint32_t kDistractorDraws = 2;
+
+constexpr double kSettleS = 1.0;               // objects come to rest before the first step
+constexpr double kMaxTrackingErrorRad = 0.01;  // measured joint against commanded
+
+Status CheckOptions(const SimulateOptions& options) {
+  const auto check = [](const char* field, int value, int low, int high) {
+    if (value >= low && value <= high) return Status::Ok();
+    return Mismatch(reason::ARGUMENT_INVALID, field,
+                    std::to_string(low) + " to " + std::to_string(high), std::to_string(value));
+  };
+  INTERLACER_RETURN_IF_ERROR(check("step_count", options.step_count, 1, kMaxSteps));
+  INTERLACER_RETURN_IF_ERROR(check("width_px", options.width_px, kMinSidePx, kMaxSidePx));
+  return check("height_px", options.height_px, kMinSidePx, kMaxSidePx);
+}
+
+/// What physics left behind, to be rendered.
+struct Motion {
+  std::vector<WorldSnapshot> snapshots;
+  std::vector<RobotState> commanded;
+  std::vector<RobotState> measured;
+  std::vector<std::vector<Transform>> object_poses;
+};
+
+/// One draw of an episode: its scene, its script and its world.
+struct Draw {
+  Scene scene;
+  std::unique_ptr<Task> task;
+  std::string mjcf;
+};
+
+StatusOr<RobotState> SolveState(const ToolPair& tools, const RobotState& start) {
+  RobotState state;
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    INTERLACER_ASSIGN_OR_RETURN(const ArmJoints joint_rad,
+                                SolveArm(arm, tools[arm], JointsOfArm(start, arm)));
+    std::copy(joint_rad.begin(), joint_rad.end(), state.begin() + arm * kArmColumns);
+    state[arm * kArmColumns + kJointCount] = tools[arm].opening_m;
+  }
+  return state;
+}
+
+RobotState RestState() {
+  RobotState state{};
+  const ArmJoints rest_rad = RestPosture();
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    std::copy(rest_rad.begin(), rest_rad.end(), state.begin() + arm * kArmColumns);
+  }
+  return state;
+}
+
+/// OUT_OF_RANGE when the first pose cannot be reached.
+StatusOr<Draw> MakeDraw(const SimulateOptions& options, std::uint32_t number) {
+  const auto random = [&](std::uint32_t what) {
+    return RandomSequence(options.seed, RandomStream::kDataGeneration, number, what);
+  };
+  RandomSequence room_random = random(kRoomDraws);
+  RandomSequence distractor_random = random(kDistractorDraws);
+  Draw draw;
+  draw.scene = DrawRoom(room_random, options.width_px, options.height_px);
+  INTERLACER_ASSIGN_OR_RETURN(draw.task, MakeTask(options.task, random(kTaskDraws)));
+  const ToolPair tools = draw.task->Prepare(draw.scene);
+  AddDistractors(distractor_random, kMaxDistractors, draw.scene);
+  INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state, SolveState(tools, RestState()));
+  draw.mjcf = ComposeMjcf(draw.scene);
+  return draw;
+}
+
+void Record(const World& world, Motion& motion) {
+  motion.snapshots.push_back(world.Snapshot());
+  motion.commanded.push_back(world.Commanded());
+  motion.measured.push_back(world.Measured());
+  motion.object_poses.push_back(world.ObjectPoses());
+}
+
+/// OUT_OF_RANGE when the script asks for a pose that an arm cannot take.
+StatusOr<Motion> Play(Task& task, bool still, int step_count, World& world) {
+  world.Advance(world.Commanded(), kSettleS);
+  Motion motion;
+  Record(world, motion);
+  while (static_cast<int>(motion.snapshots.size()) < step_count) {
+    RobotState target = world.Commanded();
+    if (!still) {
+      const ToolPair tools = task.Next(motion.object_poses.back());
+      INTERLACER_ASSIGN_OR_RETURN(target, SolveState(tools, world.Commanded()));
+    }
+    world.Advance(target, kStepDurationS);
+    Record(world, motion);
+  }
+  return motion;
+}
+
+bool WellTracked(const Motion& motion) {
+  for (std::size_t step = 0; step < motion.measured.size(); ++step) {
+    for (int c = 0; c < kStateColumns; ++c) {
+      if (c % kArmColumns == kJointCount) continue;  // the gripper may hold something
+      const double error_rad = motion.measured[step][c] - motion.commanded[step][c];
+      if (std::abs(error_rad) > kMaxTrackingErrorRad) return false;
+    }
+  }
+  return true;
+}
+
+StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const Draw& draw,
+                                         const Motion& motion, World& world) {
+  SimulatedEpisode episode;
+  episode.task = options.task;
+  episode.task_text = draw.task->Text();
+  episode.seed = options.seed;
+  episode.still = options.still;
+  episode.step_duration_s = kStepDurationS;
+  episode.near_m = kNearM;
+  episode.far_m = kFarM;
+  episode.workspace = kWorkspace;
+  episode.mjcf = draw.mjcf;
+  for (const SceneCamera& named : draw.scene.cameras) {
+    episode.cameras.push_back({named.name, named.camera});
+  }
+  for (const SceneObject& object : draw.scene.objects) episode.object_names.push_back(object.name);
+  INTERLACER_ASSIGN_OR_RETURN(
+      OffscreenRenderer renderer,
+      OffscreenRenderer::Create(world, options.width_px, options.height_px));
+  for (std::size_t s = 0; s < motion.snapshots.size(); ++s) {
+    world.Restore(motion.snapshots[s]);
+    SimulatedStep step;
+    for (std::size_t c = 0; c < episode.cameras.size(); ++c) {
+      step.views.push_back(renderer.Render(static_cast<int>(c)));
+    }
+    step.commanded = motion.commanded[s];
+    step.measured = motion.measured[s];
+    step.world_from_object = motion.object_poses[s];
+    episode.steps.push_back(std::move(step));
+  }
+  return episode;
+}
+
+}  // namespace
+
+std::filesystem::path DefaultAssetFolder() {
+  const char* const cache = std::getenv("INTERLACER_CACHE");
+  if (cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "robosuite_assets";
+  return INTERLACER_ROBOT_ASSETS;
+}
+
+StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
+  INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+  const std::filesystem::path folder =
+      options.asset_folder.empty() ? DefaultAssetFolder() : options.asset_folder;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<Asset> meshes, LoadLinkMeshes(folder));
+  std::string last_refusal = "none";
+  for (std::uint32_t number = 0; number < kMaxDraws; ++number) {
+    StatusOr<Draw> draw = MakeDraw(options, number);
+    if (!draw.ok()) {
+      if (draw.status().code() != StatusCode::kOutOfRange) return draw.status();
+      last_refusal = draw.status().message();
+      continue;
+    }
+    std::vector<Asset> assets = meshes;
+    for (const std::string& name : {draw->scene.table_texture, draw->scene.floor_texture}) {
+      INTERLACER_ASSIGN_OR_RETURN(Asset texture, LoadTexture(folder, name));
+      assets.push_back(std::move(texture));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(World world, World::Create(draw->scene, draw->mjcf, assets));
+    // The still flavour shows the draw that its moving twin shows, so the script is played first.
+    StatusOr<Motion> motion =
+        Play(*draw->task, false, std::max(options.step_count, kJudgedSteps), world);
+    if (!motion.ok()) {
+      last_refusal = motion.status().message();
+      continue;
+    }
+    if (world.ArmCollided()) {
+      last_refusal = "an arm touched the other arm or the table";
+      continue;
+    }
+    if (!WellTracked(*motion)) {
+      last_refusal = "an arm missed its target";
+      continue;
+    }
+    if (!draw->task->Succeeded(motion->object_poses)) {
+      last_refusal = "the task did not come about";
+      continue;
+    }
+    if (options.still) {
+      INTERLACER_ASSIGN_OR_RETURN(world, World::Create(draw->scene, draw->mjcf, assets));
+      INTERLACER_ASSIGN_OR_RETURN(motion, Play(*draw->task, true, options.step_count, world));
+    }
+    motion->snapshots.resize(options.step_count);
+    return RenderEpisode(options, *draw, *motion, world);
+  }
+  return Internal("no clean draw of " + options.task + " with seed " +
+                  std::to_string(options.seed) + " in " + std::to_string(kMaxDraws) +
+                  "; last refusal: " + last_refusal);
+}
+
+}  // namespace interlacer::sim

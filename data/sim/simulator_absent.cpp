@@ -1,0 +1,17 @@
+#include "data/sim/simulator.h"
+
+namespace interlacer::sim {
+
+std::filesystem::path DefaultAssetFolder() { return {}; }
+
+const std::vector<std::string>& TaskNames() {
+  static const std::vector<std::string> names;
+  return names;
+}
+
+StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions&) {
+  return Unimplemented(reason::FEATURE_NOT_BUILT,
+                       "simulation needs MuJoCo: configure with INTERLACER_WITH_MUJOCO=ON");
+}
+
+}  // namespace interlacer::sim

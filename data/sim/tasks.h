@@ -1,0 +1,44 @@
+#pragma once
+
+/// Scripted manipulations: what stands on the table and where the arms go next.
+///
+/// A task is asked once for its objects and then, step by step, for the next goal of both tools,
+/// knowing where the objects are now. It never sees MuJoCo. Metres, radians, frame of
+/// data/sim/robot.h. Deterministic for a given random sequence. Thread-safety: one thread at a time
+/// per object.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/random.h"
+#include "common/status.h"
+#include "data/sim/inverse_kinematics.h"
+#include "data/sim/scene.h"
+
+namespace interlacer::sim {
+
+using ToolPair = std::array<ToolTarget, kArmCount>;
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  /// One sentence about what happens.
+  virtual std::string Text() const = 0;
+  /// Adds the task's objects to the scene; the result is where the tools start.
+  virtual ToolPair Prepare(Scene& scene) = 0;
+  /// Where the tools should be one step later. `world_from_object` has all objects of the scene.
+  virtual ToolPair Next(const std::vector<Transform>& world_from_object) = 0;
+  /// Whether an episode with these object poses, one entry a step, shows the task.
+  virtual bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const = 0;
+};
+
+/// Names that MakeTask takes.
+const std::vector<std::string>& TaskNames();
+
+/// INVALID_ARGUMENT ARGUMENT_INVALID for a name that is not in TaskNames.
+StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random);
+
+}  // namespace interlacer::sim

@@ -1,0 +1,78 @@
+#pragma once
+
+/// A MuJoCo model and its state: the physics of one scene.
+///
+/// Metres, radians, seconds, frame of data/sim/robot.h. The robot's state is kept by position
+/// servos with gravity compensated. Deterministic on one machine. Errors: INTERNAL when the model
+/// does not compile, with MuJoCo's words. Thread-safety: one thread at a time per object.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/geometry.h"
+#include "common/status.h"
+#include "data/sim/assets.h"
+#include "data/sim/robot.h"
+#include "data/sim/scene.h"
+
+struct mjModel_;
+struct mjData_;
+
+namespace interlacer::sim {
+
+/// Everything that changes; what a picture needs.
+struct WorldSnapshot {
+  std::vector<double> generalized_positions;
+};
+
+class World {
+ public:
+  static StatusOr<World> Create(const Scene& scene, const std::string& mjcf,
+                                const std::vector<Asset>& assets);
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+  ~World();
+
+  /// Moves the servos' targets from the present one to `target` over `duration_s` with zero speed
+  /// at both ends (quintic), while physics runs.
+  void Advance(const RobotState& target, double duration_s);
+
+  RobotState Measured() const;
+  const RobotState& Commanded() const { return commanded_; }
+  std::vector<Transform> ObjectPoses() const;
+  /// World positions of the bodies of the kinematic points, in their order.
+  std::vector<Vec3d> KinematicBodies() const;
+  /// True once an arm has touched the other arm or the table since Create.
+  bool ArmCollided() const { return arm_collided_; }
+
+  WorldSnapshot Snapshot() const;
+  void Restore(const WorldSnapshot& snapshot);
+
+  /// Number of the arm or object that a body of the model belongs to, or -1.
+  int ArmOfBody(int body) const { return arm_of_body_[body]; }
+  int ObjectOfBody(int body) const;
+
+  const mjModel_* model() const { return model_.get(); }
+  mjData_* data() const { return data_.get(); }
+
+ private:
+  struct ModelDeleter {
+    void operator()(mjModel_* model) const;
+  };
+  struct DataDeleter {
+    void operator()(mjData_* data) const;
+  };
+  World() = default;
+  void NoteCollisions();
+
+  std::unique_ptr<mjModel_, ModelDeleter> model_;
+  std::unique_ptr<mjData_, DataDeleter> data_;
+  RobotState commanded_{};
+  std::vector<int> object_bodies_;
+  std::vector<int> kinematic_bodies_;
+  std::vector<int> arm_of_body_;  ///< 0, 1, or -1 for every body of the model
+  bool arm_collided_ = false;
+};
+
+}  // namespace interlacer::sim

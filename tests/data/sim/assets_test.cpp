@@ -1,0 +1,67 @@
+#include "data/sim/assets.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "data/sim/simulator.h"
+
+namespace interlacer::sim {
+namespace {
+
+using Triangle = std::array<float, 9>;
+
+std::string MakeStl(const std::vector<Triangle>& triangles) {
+  std::string stl(80, '\0');
+  const auto count = static_cast<std::uint32_t>(triangles.size());
+  stl.append(reinterpret_cast<const char*>(&count), 4);
+  for (const Triangle& triangle : triangles) {
+    stl.append(12, '\0');
+    stl.append(reinterpret_cast<const char*>(triangle.data()), sizeof triangle);
+    stl.append(2, '\0');
+  }
+  return stl;
+}
+
+std::uint32_t TriangleCount(const std::string& stl) {
+  std::uint32_t count = 0;
+  std::memcpy(&count, stl.data() + 80, 4);
+  return count;
+}
+
+TEST(SimplifyStlTest, DropsTrianglesSmallerThanACell) {
+  const Triangle large = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+  const Triangle tiny = {0, 0, 0, 0.001f, 0, 0, 0, 0.001f, 0};
+  const StatusOr<std::string> simple = SimplifyStl(MakeStl({large, tiny}), 0.01);
+  ASSERT_TRUE(simple.ok()) << simple.status().ToString();
+  EXPECT_EQ(TriangleCount(*simple), 1u);
+}
+
+TEST(SimplifyStlTest, RefusesWhatIsNotABinaryStl) {
+  std::string cut = MakeStl({{0, 0, 0, 1, 0, 0, 0, 1, 0}});
+  cut.pop_back();
+  for (const std::string& bad : {std::string(), std::string("solid x"), cut}) {
+    const StatusOr<std::string> simple = SimplifyStl(bad, 0.01);
+    ASSERT_FALSE(simple.ok());
+    EXPECT_EQ(simple.status().reason(), reason::FILE_UNREADABLE);
+  }
+}
+
+TEST(LoadLinkMeshesTest, NamesTheMissingFile) {
+  const StatusOr<std::vector<Asset>> meshes = LoadLinkMeshes("/nonexistent");
+  ASSERT_FALSE(meshes.ok());
+  EXPECT_EQ(meshes.status().reason(), reason::FILE_NOT_FOUND);
+  EXPECT_NE(meshes.status().ToString().find("link_0.stl"), std::string::npos);
+}
+
+TEST(LoadLinkMeshesTest, ReadsTheRobot) {
+  const StatusOr<std::vector<Asset>> meshes = LoadLinkMeshes(DefaultAssetFolder());
+  ASSERT_TRUE(meshes.ok()) << meshes.status().ToString();
+  ASSERT_EQ(meshes->size(), 8u);
+  for (const Asset& mesh : *meshes) EXPECT_GT(TriangleCount(mesh.bytes), 500u) << mesh.name;
+}
+
+}  // namespace
+}  // namespace interlacer::sim

@@ -1,0 +1,95 @@
+#include "data/sim/world.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data/sim/assets.h"
+#include "data/sim/forward_kinematics.h"
+#include "data/sim/mjcf.h"
+#include "data/sim/simulator.h"
+
+namespace interlacer::sim {
+namespace {
+
+constexpr double kKinematicsM = 1e-6;  // MJCF text carries nine digits
+constexpr double kTrackingRad = 0.01;
+
+Scene MakeScene(const RobotState& first_state) {
+  RandomSequence random(5, RandomStream::kDataGeneration);
+  Scene scene = DrawRoom(random, 64, 48);
+  scene.first_state = first_state;
+  return scene;
+}
+
+StatusOr<World> MakeWorld(const Scene& scene) {
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<Asset> assets, LoadLinkMeshes(DefaultAssetFolder()));
+  for (const std::string& name : {scene.table_texture, scene.floor_texture}) {
+    INTERLACER_ASSIGN_OR_RETURN(Asset texture, LoadTexture(DefaultAssetFolder(), name));
+    assets.push_back(std::move(texture));
+  }
+  return World::Create(scene, ComposeMjcf(scene), assets);
+}
+
+TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
+  RandomSequence random(7, RandomStream::kDataGeneration);
+  for (int trial = 0; trial < 5; ++trial) {
+    RobotState state;
+    for (int c = 0; c < kStateColumns; ++c) {
+      state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
+    }
+    const StatusOr<World> world = MakeWorld(MakeScene(state));
+    ASSERT_TRUE(world.ok()) << world.status().ToString();
+    const std::vector<Vec3d> bodies = world->KinematicBodies();
+    const KinematicPoints points = ForwardKinematics(state);
+    ASSERT_EQ(bodies.size(), points.size());
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(bodies[p][i], points[p][i], kKinematicsM) << KinematicPointNames()[p];
+      }
+    }
+  }
+}
+
+RobotState Resting() {
+  RobotState state{};
+  for (int arm = 0; arm < kArmCount; ++arm) {
+    const ArmJoints rest_rad = {0, 0.3, 0, -1.5, 0, 1.0, 0};
+    std::copy(rest_rad.begin(), rest_rad.end(), state.begin() + arm * kArmColumns);
+  }
+  return state;
+}
+
+TEST(WorldTest, ServosArriveAtTheirTargets) {
+  StatusOr<World> world = MakeWorld(MakeScene(Resting()));
+  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  RobotState target = Resting();
+  for (int c = 0; c < kStateColumns; ++c) {
+    target[c] += c % kArmColumns == kJointCount ? 0.03 : 0.2;
+  }
+  world->Advance(target, 0.5);
+  const RobotState measured = world->Measured();
+  for (int c = 0; c < kStateColumns; ++c) {
+    EXPECT_NEAR(measured[c], target[c], kTrackingRad) << StateColumns()[c].name;
+  }
+  EXPECT_EQ(world->Commanded(), target);
+  EXPECT_FALSE(world->ArmCollided());
+}
+
+TEST(WorldTest, AnArmThatReachesIntoTheTableIsNoticed) {
+  StatusOr<World> world = MakeWorld(MakeScene(Resting()));
+  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  RobotState target = Resting();
+  target[1] = 1.6;  // shoulder of the left arm, forwards and down
+  world->Advance(target, 1.0);
+  EXPECT_TRUE(world->ArmCollided());
+}
+
+TEST(WorldTest, BrokenModelIsAStatus) {
+  const StatusOr<World> world = World::Create(MakeScene(Resting()), "<mujoco><nonsense/>", {});
+  ASSERT_FALSE(world.ok());
+  EXPECT_NE(world.status().message().find("MuJoCo"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace interlacer::sim
