@@ -1,0 +1,303 @@
+#include "model/attention/walk_sampler.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "common/random.h"
+#include "common/thread_pool.h"
+#include "knn/walk_lists.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kRootsPerChunk = 64;
+
+Status CheckGraph(const WeightedGraph& graph) {
+  if (static_cast<std::int64_t>(graph.offsets.size()) != graph.n + 1) {
+    return Mismatch(reason::SHAPE_MISMATCH, "graph.offsets",
+                    std::to_string(graph.n + 1) + " values", std::to_string(graph.offsets.size()));
+  }
+  const std::size_t edges = static_cast<std::size_t>(graph.offsets.back());
+  if (graph.neighbors.size() != edges || graph.weights.size() != edges) {
+    return Mismatch(
+        reason::SHAPE_MISMATCH, "graph.neighbors and graph.weights",
+        std::to_string(edges) + " values each",
+        std::to_string(graph.neighbors.size()) + " and " + std::to_string(graph.weights.size()));
+  }
+  return Status::Ok();
+}
+
+Status CheckOptions(const WalkSamplerOptions& options) {
+  if (options.walk_count < 1) {
+    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "at least 1",
+                    std::to_string(options.walk_count));
+  }
+  if (options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "an even number for antithetic walks",
+                    std::to_string(options.walk_count));
+  }
+  if (options.max_hops < 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", "at least 0",
+                    std::to_string(options.max_hops));
+  }
+  if (!(options.halt_probability >= 0 && options.halt_probability < 1)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "halt_probability", "a number in [0, 1)",
+                    std::to_string(options.halt_probability));
+  }
+  return Status::Ok();
+}
+
+struct Visit {
+  std::int32_t node;
+  std::int32_t hops;
+  double load;
+};
+
+struct Walker {
+  std::int32_t node = 0;
+  /// Number of its past: equal for walkers that took the same edges. Kept per prefix only.
+  std::int32_t prefix = 0;
+  std::int32_t chosen_edge = 0;
+  double load = 1;
+  bool alive = true;
+};
+
+/// The walkers of one start node at a time; holds the memory of all.
+class Ensemble {
+ public:
+  Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
+      : graph_(graph), options_(options) {}
+
+  void Run(std::int32_t root, std::vector<Visit>& visits) {
+    RandomSequence random(options_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+                          options_.ensemble);
+    Walker start;
+    start.node = root;
+    walkers_.assign(static_cast<std::size_t>(options_.walk_count), start);
+    for (int hops = 0;; ++hops) {
+      for (const Walker& walker : walkers_) {
+        if (walker.alive) visits.push_back({walker.node, hops, walker.load});
+      }
+      if (hops == options_.max_hops) return;
+      Halt(random);
+      ChooseEdges(random);
+      Move();
+    }
+  }
+
+ private:
+  int Degree(std::int32_t node) const { return graph_.offsets[node + 1] - graph_.offsets[node]; }
+
+  void Halt(RandomSequence& random) {
+    for (Walker& walker : walkers_) {
+      if (Degree(walker.node) == 0) walker.alive = false;
+    }
+    const double p = options_.halt_probability;
+    if (p == 0) return;
+    const bool mirror = options_.sampler == WalkSampler::kAntithetic;
+    const std::size_t half = walkers_.size() / 2;
+    draws_.clear();
+    for (std::size_t w = 0; w < walkers_.size(); ++w) {
+      double draw = mirror && w >= half ? draws_[w - half] + 0.5 : random.Uniform();
+      if (draw >= 1) draw -= 1;
+      draws_.push_back(draw);
+      if (draw < p) walkers_[w].alive = false;
+    }
+  }
+
+  void ChooseEdges(RandomSequence& random) {
+    if (options_.sampler == WalkSampler::kIid || options_.sampler == WalkSampler::kAntithetic) {
+      for (Walker& walker : walkers_) {
+        if (!walker.alive) continue;
+        const auto degree = static_cast<std::uint32_t>(Degree(walker.node));
+        walker.chosen_edge =
+            graph_.offsets[walker.node] + static_cast<std::int32_t>(random.Below(degree));
+      }
+      return;
+    }
+    GroupWalkers();
+    std::int32_t next_prefix = 0;
+    for (std::size_t begin = 0; begin < order_.size();) {
+      std::size_t end = begin;
+      while (end < order_.size() && order_[end].first == order_[begin].first) ++end;
+      Spread(begin, end, next_prefix, random);
+      begin = end;
+    }
+  }
+
+  /// Live walkers ordered by what they share, then by number.
+  void GroupWalkers() {
+    const bool by_prefix = options_.sampler == WalkSampler::kRepellingPerPrefix;
+    order_.clear();
+    for (std::size_t w = 0; w < walkers_.size(); ++w) {
+      if (!walkers_[w].alive) continue;
+      order_.emplace_back(by_prefix ? walkers_[w].prefix : walkers_[w].node,
+                          static_cast<std::int32_t>(w));
+    }
+    std::sort(order_.begin(), order_.end());
+  }
+
+  /// Walkers on one node of degree d. More than d: blocks of d, each a random rotation of the
+  /// neighbours. Otherwise evenly spaced quantiles with one random shift.
+  void Spread(std::size_t begin, std::size_t end, std::int32_t& next_prefix,
+              RandomSequence& random) {
+    const std::int32_t node = walkers_[order_[begin].second].node;
+    const int degree = Degree(node);
+    const int count = static_cast<int>(end - begin);
+    int rotation = 0;
+    const double shift = count > degree ? 0 : random.Uniform();
+    for (int w = 0; w < count; ++w) {
+      int neighbor = 0;
+      if (count > degree) {
+        if (w % degree == 0) {
+          rotation = static_cast<int>(random.Below(static_cast<std::uint32_t>(degree)));
+        }
+        neighbor = (w + rotation) % degree;
+      } else {
+        double quantile = static_cast<double>(w) / count + shift;
+        if (quantile >= 1) quantile -= 1;
+        neighbor = std::min(static_cast<int>(quantile * degree), degree - 1);
+      }
+      Walker& walker = walkers_[order_[begin + w].second];
+      walker.chosen_edge = graph_.offsets[node] + neighbor;
+      walker.prefix = next_prefix + neighbor;
+    }
+    next_prefix += degree;
+  }
+
+  void Move() {
+    for (Walker& walker : walkers_) {
+      if (!walker.alive) continue;
+      walker.load *= graph_.weights[walker.chosen_edge] * Degree(walker.node) /
+                     (1 - options_.halt_probability);
+      walker.node = graph_.neighbors[walker.chosen_edge];
+    }
+  }
+
+  const WeightedGraph& graph_;
+  const WalkSamplerOptions& options_;
+  std::vector<Walker> walkers_;
+  std::vector<double> draws_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> order_;  // what is shared, walker
+};
+
+struct Chunk {
+  std::vector<std::int32_t> nodes;
+  std::vector<double> loads;
+};
+
+/// Sums the visits of one root by node and appends them to the chunk; returns the row's length.
+std::int32_t AppendRow(std::vector<Visit>& visits, int max_hops, double scale, Chunk& chunk) {
+  std::stable_sort(visits.begin(), visits.end(),
+                   [](const Visit& a, const Visit& b) { return a.node < b.node; });
+  std::int32_t length = 0;
+  std::vector<double> load(static_cast<std::size_t>(max_hops) + 1);
+  for (std::size_t v = 0; v < visits.size(); ++length) {
+    const std::int32_t node = visits[v].node;
+    std::fill(load.begin(), load.end(), 0);
+    for (; v < visits.size() && visits[v].node == node; ++v) load[visits[v].hops] += visits[v].load;
+    chunk.nodes.push_back(node);
+    for (const double sum : load) chunk.loads.push_back(sum * scale);
+  }
+  return length;
+}
+
+/// Rows from the visits that make_walker()(root, visits) appends, each sum times `scale`.
+template <typename MakeWalker>
+WalkLoads CollectRows(std::int64_t n, int max_hops, double scale, const MakeWalker& make_walker) {
+  WalkLoads result;
+  result.n = n;
+  result.max_hops = max_hops;
+  result.offsets.assign(static_cast<std::size_t>(n + 1), 0);
+  std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
+  ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    auto walk = make_walker();
+    std::vector<Visit> visits;
+    for (std::int64_t i = begin; i < end; ++i) {
+      visits.clear();
+      walk(static_cast<std::int32_t>(i), visits);
+      result.offsets[i + 1] = AppendRow(visits, max_hops, scale, chunks[begin / kRootsPerChunk]);
+    }
+  });
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  for (const Chunk& chunk : chunks) {
+    result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
+    result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
+  }
+  return result;
+}
+
+/// One step of the power iteration from a single root: row of W^t to row of W^(t+1).
+std::map<std::int32_t, double> Step(const WeightedGraph& graph,
+                                    const std::map<std::int32_t, double>& row) {
+  std::map<std::int32_t, double> next;
+  for (const auto& [node, load] : row) {
+    for (std::int32_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e) {
+      next[graph.neighbors[e]] += load * graph.weights[e];
+    }
+  }
+  return next;
+}
+
+}  // namespace
+
+StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph,
+                                        std::span<const float> edge_weights) {
+  if (edge_weights.size() != graph.neighbors.size()) {
+    return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
+                    std::to_string(graph.neighbors.size()) + " values",
+                    std::to_string(edge_weights.size()));
+  }
+  WeightedGraph weighted;
+  weighted.n = graph.n;
+  for (std::int64_t i = 0; i <= graph.n; ++i) {
+    weighted.offsets.push_back(static_cast<std::int32_t>(i * graph.out_degree));
+  }
+  weighted.neighbors = graph.neighbors;
+  weighted.weights.assign(edge_weights.begin(), edge_weights.end());
+  return weighted;
+}
+
+StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options) {
+  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+  return CollectRows(graph.n, options.max_hops, 1.0 / options.walk_count, [&] {
+    return
+        [ensemble = Ensemble(graph, options)](
+            std::int32_t root, std::vector<Visit>& visits) mutable { ensemble.Run(root, visits); };
+  });
+}
+
+StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops) {
+  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  if (max_hops < 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", "at least 0", std::to_string(max_hops));
+  }
+  return CollectRows(graph.n, max_hops, 1.0, [&] {
+    return [&](std::int32_t root, std::vector<Visit>& visits) {
+      std::map<std::int32_t, double> row = {{root, 1.0}};
+      for (int hops = 0; hops <= max_hops; ++hops) {
+        for (const auto& [node, load] : row) visits.push_back({node, hops, load});
+        if (hops < max_hops) row = Step(graph, row);
+      }
+    };
+  });
+}
+
+StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads) {
+  if (loads.max_hops != kMaxHops) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", std::to_string(kMaxHops),
+                    std::to_string(loads.max_hops));
+  }
+  WeightedWalkLists lists;
+  lists.n = loads.n;
+  lists.offsets = loads.offsets;
+  lists.nodes = loads.nodes;
+  lists.loads.assign(loads.loads.begin(), loads.loads.end());
+  return lists;
+}
+
+}  // namespace interlacer

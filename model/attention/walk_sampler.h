@@ -1,0 +1,72 @@
+#pragma once
+
+/// Random walks over a weighted directed graph: unbiased estimates of the powers of its adjacency.
+///
+/// A walk from i halts at a visited node with the halting probability, else hops to one of the d
+/// out-neighbours of its node, and ends after max_hops hops or where d = 0. Its load is the running
+/// product of W d / (1 - halt_probability). Row i of the result holds, for every node j that a
+/// prefix of t hops ended at, (1 / walk_count) sum of loads: an unbiased estimate of (W^t)_ij.
+///
+/// Samplers differ in how walkers of one start node depend on each other; each walker's own law is
+/// the same, so all are unbiased:
+///   kIid                  independent
+///   kAntithetic           walkers k and k + n/2 halt on draws u and u + 1/2 mod 1; n even
+///   kRepelling            walkers that share a node spread over its neighbours
+///   kRepellingPerPrefix   walkers that share their whole past spread; no variance once
+///                         enumeration fits into walk_count
+/// Walks of different start nodes are independent.
+/// Determinism: a function of the graph and the options, equal for any thread count.
+/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with kAntithetic,
+/// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
+/// Threads: pure functions; they use common/thread_pool.h inside.
+/// Source: GRF masking paper, Sec. 3.2 and Alg. 1; repelling random walks, arXiv 2310.04854.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/status.h"
+#include "knn/knn_graph.h"
+#include "model/config.h"
+
+namespace interlacer {
+
+/// Out-edges of node i are [offsets[i], offsets[i + 1]); weights belong to edges.
+struct WeightedGraph {
+  std::int64_t n = 0;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> neighbors;
+  std::vector<double> weights;
+};
+
+/// edge_weights as EdgeWeights gives them (knn/walk_lists.h).
+StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph, std::span<const float> edge_weights);
+
+struct WalkSamplerOptions {
+  WalkSampler sampler = WalkSampler::kRepelling;
+  int walk_count = 27;
+  int max_hops = 3;
+  double halt_probability = 0;
+  std::uint64_t seed = 0;
+  /// Ensembles of one seed are independent of each other.
+  std::uint32_t ensemble = 0;
+};
+
+/// Rows ordered by node: nodes [nnz], loads [nnz, max_hops + 1].
+struct WalkLoads {
+  std::int64_t n = 0;
+  int max_hops = 0;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> nodes;
+  std::vector<double> loads;
+};
+
+StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options);
+
+/// All walks instead of some: loads[e, t] = (W^t)_ij. Rows hold every node within max_hops hops.
+StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops);
+
+/// In the form the attention kernels take; INVALID_ARGUMENT if max_hops is not 3.
+StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads);
+
+}  // namespace interlacer
