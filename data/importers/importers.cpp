@@ -1,0 +1,23 @@
+#include "data/importers/importers.h"
+
+#include <string>
+
+#include "data/importers/apc.h"
+#include "data/importers/redwood.h"
+#include "data/importers/tum.h"
+
+namespace interlacer {
+
+const std::vector<std::string_view>& ImportFormats() {
+  static const std::vector<std::string_view> formats = {"tum", "redwood", "apc"};
+  return formats;
+}
+
+StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOptions& options) {
+  if (format == "tum") return ImportTum(options);
+  if (format == "redwood") return ImportRedwood(options);
+  if (format == "apc") return ImportApc(options);
+  return Mismatch(reason::ARGUMENT_INVALID, "format", "tum, redwood or apc", std::string(format));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,23 @@
+#pragma once
+
+/// Foreign RGB-D recordings to episodes: one entry for all formats.
+///
+///   tum      TUM RGB-D: rgb.txt, depth.txt, groundtruth.txt       -> moving_camera
+///   redwood  Redwood and Open3D: color|image, depth, trajectory   -> static_views
+///   apc      apc-vision-toolbox: frame-N.color.png, cam.info.txt  -> static_views
+/// Every import ends with the validation of what was written.
+/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown format), NO_CALIBRATION, NO_DEPTH,
+/// CALIBRATION_INVALID, SCHEMA_INVALID and those of data/episode_writer.h. Thread-safe.
+
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+#include "data/importers/import_options.h"
+
+namespace interlacer {
+
+const std::vector<std::string_view>& ImportFormats();
+StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOptions& options);
+
+}  // namespace interlacer

@@ -1,0 +1,31 @@
+#pragma once
+
+/// Redwood and Open3D recordings: folders of images and a trajectory.
+///
+/// Colour in `color`, `image` or `rgb` (JPEG or PNG), depth in `depth` (16-bit PNG, 1000 units a
+/// metre), paired in order of their names. The trajectory is a .log (header line and 4x4 matrix,
+/// world_from_camera; the header's first number is the frame) or Open3D's JSON, whose `extrinsic`
+/// is the inverse and column-major. Fewer poses than images are usual; those images are left out.
+/// The world is turned so that z points up. Errors: as data/importers/importers.h.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/camera.h"
+#include "common/status.h"
+#include "data/importers/import_options.h"
+
+namespace interlacer {
+
+struct RedwoodTrajectory {
+  std::map<int, Transform> world_from_camera;  ///< by frame
+  std::optional<Camera> intrinsics;            ///< from JSON
+};
+StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::string& file);
+StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const std::string& file);
+
+StatusOr<ImportReport> ImportRedwood(const ImportOptions& options);
+
+}  // namespace interlacer

@@ -1,0 +1,175 @@
+#include "data/importers/write_recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "common/transforms.h"
+#include "common/version.h"
+#include "data/episode_writer.h"
+#include "data/importers/intrinsics.h"
+#include "data/importers/scene_extent.h"
+#include "data/manifest.h"
+
+namespace interlacer {
+namespace {
+
+/// Holds until the real box is known.
+constexpr Box kUnknownBox = {{-1, -1, -1}, {1, 1, 1}};
+
+Status KeepEveryNth(ImportedRecording* recording, int stride) {
+  if (stride < 1) {
+    return Mismatch(reason::ARGUMENT_INVALID, "frame_stride", "at least 1", std::to_string(stride));
+  }
+  std::vector<ImportFrame> kept;
+  for (std::size_t i = 0; i < recording->frames.size(); i += stride) {
+    kept.push_back(std::move(recording->frames[i]));
+  }
+  recording->frames = std::move(kept);
+  recording->step_duration_s *= recording->kind == EpisodeKind::kMovingCamera ? stride : 1;
+  if (!recording->frames.empty()) return Status::Ok();
+  return InvalidArgument(reason::NO_DEPTH, "no frame with colour, depth and pose")
+      .WithField("source");
+}
+
+/// A size that the intrinsics state must be that of the frames; none is taken from them.
+Status SetImageSize(ImportedRecording* recording) {
+  INTERLACER_ASSIGN_OR_RETURN(const RgbImage first, recording->frames.front().load_color());
+  Camera& camera = recording->camera;
+  if (camera.width_px == 0) camera.width_px = first.width_px;
+  if (camera.height_px == 0) camera.height_px = first.height_px;
+  if (camera.width_px == first.width_px && camera.height_px == first.height_px) {
+    return Status::Ok();
+  }
+  return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, "intrinsics",
+                  std::to_string(first.width_px) + " x " + std::to_string(first.height_px),
+                  std::to_string(camera.width_px) + " x " + std::to_string(camera.height_px));
+}
+
+StatusOr<Camera> CameraOf(const ImportedRecording& recording, std::size_t frame) {
+  Camera camera = recording.camera;
+  camera.world_from_camera = recording.frames[frame].world_from_camera;
+  INTERLACER_RETURN_IF_ERROR(NormalizeFocalSigns(&camera));
+  return camera;
+}
+
+EpisodeManifest MakeManifest(const ImportedRecording& recording, const ImportOptions& options) {
+  EpisodeManifest manifest;
+  manifest.episode_id = options.episode_id;
+  if (manifest.episode_id.empty()) {
+    const auto path = std::filesystem::path(options.episode_dir + "/").lexically_normal();
+    manifest.episode_id = path.parent_path().filename().string();
+  }
+  manifest.kind = recording.kind;
+  manifest.created_time = CurrentTimeRfc3339();
+  manifest.source = {"import",        std::string("interlacer ") + kVersion,
+                     options.command, std::nullopt,
+                     options.license, options.attribution,
+                     recording.notes};
+  manifest.source.notes.insert(manifest.source.notes.begin(), "format: " + recording.format);
+  if (recording.skipped_count > 0) {
+    manifest.source.notes.push_back(std::to_string(recording.skipped_count) +
+                                    " frames without partner or pose left out");
+  }
+  manifest.task_name = recording.format;
+  manifest.step_duration_s = recording.step_duration_s;
+  manifest.world_frame_name = recording.world_frame_name;
+  manifest.workspace = kUnknownBox;
+  manifest.step_count =
+      recording.kind == EpisodeKind::kMovingCamera ? static_cast<int>(recording.frames.size()) : 1;
+  return manifest;
+}
+
+Status AddCameras(const ImportedRecording& recording, EpisodeManifest* manifest) {
+  const bool moving = recording.kind == EpisodeKind::kMovingCamera;
+  for (std::size_t i = 0; i < (moving ? 1 : recording.frames.size()); ++i) {
+    EpisodeCamera item;
+    char name[32];
+    std::snprintf(name, sizeof(name), "view_%04zu", i);
+    item.name = moving ? "camera" : name;
+    INTERLACER_ASSIGN_OR_RETURN(item.camera, CameraOf(recording, i));
+    item.depth_unit_m = recording.depth_unit_m;
+    manifest->cameras.push_back(std::move(item));
+  }
+  return Status::Ok();
+}
+
+Status WriteFrames(const ImportedRecording& recording, EpisodeWriter* writer, SceneExtent* extent) {
+  const bool moving = recording.kind == EpisodeKind::kMovingCamera;
+  std::vector<Transform> poses;
+  std::vector<std::int64_t> times_ns;
+  for (std::size_t i = 0; i < recording.frames.size(); ++i) {
+    const ImportFrame& frame = recording.frames[i];
+    const int index = static_cast<int>(i);
+    INTERLACER_ASSIGN_OR_RETURN(const Camera camera, CameraOf(recording, i));
+    INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, frame.load_color());
+    INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, frame.load_depth());
+    INTERLACER_RETURN_IF_ERROR(
+        writer->WriteFrame(moving ? index : 0, moving ? 0 : index, color, depth));
+    extent->Add(camera, DepthToMeters(depth));
+    poses.push_back(camera.world_from_camera);
+    times_ns.push_back(frame.capture_time_ns);
+  }
+  if (!moving) return Status::Ok();
+  INTERLACER_RETURN_IF_ERROR(writer->WritePoses(0, poses));
+  return writer->WriteCaptureTimes(times_ns);
+}
+
+}  // namespace
+
+StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options) {
+  INTERLACER_RETURN_IF_ERROR(KeepEveryNth(&recording, options.frame_stride));
+  INTERLACER_RETURN_IF_ERROR(SetImageSize(&recording));
+  EpisodeManifest manifest = MakeManifest(recording, options);
+  INTERLACER_RETURN_IF_ERROR(AddCameras(recording, &manifest));
+  INTERLACER_ASSIGN_OR_RETURN(
+      auto writer,
+      EpisodeWriter::Create(options.episode_dir, std::move(manifest), {options.overwrite}));
+  SceneExtent extent;
+  INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, writer.get(), &extent));
+  INTERLACER_ASSIGN_OR_RETURN(const SceneExtent::Result found,
+                              extent.Finish(options.near_m, options.far_m, options.workspace));
+  EpisodeManifest& final_manifest = writer->manifest();
+  final_manifest.workspace = found.workspace;
+  for (EpisodeCamera& camera : final_manifest.cameras) {
+    camera.near_m = found.near_m;
+    camera.far_m = found.far_m;
+  }
+  auto& notes = final_manifest.source.notes;
+  notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+  INTERLACER_RETURN_IF_ERROR(writer->Finish());
+
+  ImportReport report;
+  report.frame_count = static_cast<int>(recording.frames.size());
+  report.skipped_count = recording.skipped_count;
+  INTERLACER_ASSIGN_OR_RETURN(report.validation, ValidateEpisode(options.episode_dir));
+  return report;
+}
+
+std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames) {
+  Vec3d up{0, 0, 0};
+  for (const ImportFrame& frame : *frames) {
+    const Matrix4d m = ToMatrix(frame.world_from_camera);
+    for (int axis = 0; axis < 3; ++axis) up[axis] -= m[4 * axis + 1];  // camera y points down
+  }
+  int axis = 0;
+  for (int i = 1; i < 3; ++i) {
+    if (std::abs(up[i]) > std::abs(up[axis])) axis = i;
+  }
+  const double sign = up[axis] < 0 ? -1 : 1;
+  // Rows: the new axes in the old frame. z is up; x is the next old axis; y completes them.
+  const int next = (axis + 1) % 3, last = (axis + 2) % 3;
+  Matrix4d turn{};
+  turn[next] = 1;
+  turn[4 + last] = sign;
+  turn[8 + axis] = sign;
+  turn[15] = 1;
+  const Transform z_up_from_source = *FromMatrix(turn);
+  for (ImportFrame& frame : *frames) {
+    frame.world_from_camera = Compose(z_up_from_source, frame.world_from_camera);
+  }
+  return std::string(sign < 0 ? "-" : "+") + "xyz"[axis];
+}
+
+}  // namespace interlacer

@@ -1,0 +1,47 @@
+#pragma once
+
+/// The common end of all importers: frames in, a validated episode out.
+///
+/// Frames are loaded one after the other. Near, far and box come from
+/// data/importers/scene_extent.h. Errors: those of the frames' loaders, of data/episode_writer.h
+/// and of validation (the first one); a failed import leaves no folder behind. Threads: one at a
+/// time an output folder.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/camera.h"
+#include "common/image.h"
+#include "data/episode.h"
+#include "data/importers/import_options.h"
+
+namespace interlacer {
+
+struct ImportFrame {
+  Transform world_from_camera;
+  std::int64_t capture_time_ns = 0;
+  std::function<StatusOr<RgbImage>()> load_color;
+  std::function<StatusOr<DepthImage16>()> load_depth;
+};
+
+struct ImportedRecording {
+  EpisodeKind kind = EpisodeKind::kStaticViews;
+  std::string format;  ///< "tum", ...
+  Camera camera;       ///< intrinsics; a missing size is taken from the first frame
+  double depth_unit_m = 0;
+  double step_duration_s = 0.5;
+  std::string world_frame_name;
+  std::vector<ImportFrame> frames;  ///< kStaticViews: one camera each; kMovingCamera: one step each
+  int skipped_count = 0;
+  std::vector<std::string> notes;
+};
+
+StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options);
+
+/// World frames of reconstructions have any axis up. Turns all poses so that the signed axis
+/// nearest to the cameras' mean upward direction becomes z; gives the axis, such as "-y".
+std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames);
+
+}  // namespace interlacer
