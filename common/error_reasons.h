@@ -28,7 +28,7 @@ namespace interlacer::reason {
   /* the server's state */                                                               \
   X(MODEL_NOT_FOUND) X(SCENE_NOT_FOUND) X(SCENE_MODEL_MISMATCH) X(MODEL_LOAD_FAILED)     \
   X(QUEUE_FULL) X(SCENE_LIMIT) X(HOST_MEMORY) X(DEVICE_OUT_OF_MEMORY) X(MODEL_LOADING)   \
-  X(DRAINING) X(DEADLINE_TOO_SHORT) X(CALL_TOO_LONG) X(SLOW_READER)                      \
+  X(DRAINING) X(DEADLINE_TOO_SHORT) X(DEADLINE_PASSED) X(CALL_TOO_LONG) X(SLOW_READER)                      \
   X(PREDICTION_NOT_FINITE) X(DEVICE_LOST) X(DEVICE_ABSENT) X(INTERNAL_ERROR)             \
   X(CLIENT_NOT_ALLOWED) X(FEATURE_NOT_BUILT) X(CANCELLED_BY_CALLER)                      \
   /* files and arguments */                                                              \

@@ -1,0 +1,34 @@
+#pragma once
+
+/// The gate of prediction calls. Order: state of the server - request id and model - counts against
+/// limits - calibration, history and action checks - cost against deadline - host memory. The place
+/// in the queue comes last, in SceneCall::Start. Nothing is decoded or allocated for pixels here.
+///
+/// Errors: those of convert/*.h with field paths from the request; UNAVAILABLE MODEL_LOADING or
+/// DRAINING; NOT_FOUND MODEL_NOT_FOUND; DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED
+/// HOST_MEMORY. Thread-safe.
+
+#include <string>
+
+#include "common/prediction.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/incoming_call.h"
+#include "server/scene_call.h"
+#include "server/server_context.h"
+
+namespace interlacer {
+
+struct AdmittedRollout {
+  AdmittedScene scene;
+  ActionSequence actions;
+  OutputOptions output;
+};
+
+/// Both fill what the log line needs into `call->record` and move the frames out of `request`.
+StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
+                                        wire::ValidateSceneRequest* request, IncomingCall* call);
+StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
+                                       wire::PredictRolloutRequest* request, IncomingCall* call);
+
+}  // namespace interlacer

@@ -1,0 +1,125 @@
+#include "server/convert/actions.h"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "common/checked_math.h"
+
+namespace interlacer {
+namespace {
+
+/// Slack for limits that were rounded to float32 on the wire.
+constexpr double kFloatRounding = 1e-6;
+
+std::int64_t ExpectedColumns(ActionKind kind, const ModelMetadata& metadata) {
+  return kind == ActionKind::kJointPositions
+             ? static_cast<std::int64_t>(metadata.action_columns.size())
+             : 3 * static_cast<std::int64_t>(metadata.kinematic_point_names.size());
+}
+
+std::string CellText(std::int64_t row, std::int64_t column) {
+  return "row " + std::to_string(row) + ", column " + std::to_string(column);
+}
+
+Status CheckShape(const wire::FloatMatrix& matrix, std::int64_t expected_columns) {
+  if (matrix.row_count() < 0) {
+    return Mismatch(reason::ACTION_SHAPE, "row_count", "0 or more",
+                    std::to_string(matrix.row_count()));
+  }
+  if (matrix.column_count() != expected_columns) {
+    return Mismatch(reason::ACTION_SHAPE, "column_count", std::to_string(expected_columns),
+                    std::to_string(matrix.column_count()));
+  }
+  const auto bytes = CheckedProduct({matrix.row_count(), matrix.column_count(), sizeof(float)});
+  if (!bytes || static_cast<std::size_t>(*bytes) != matrix.values_f32le().size()) {
+    return Mismatch(reason::ACTION_SHAPE, "values_f32le",
+                    bytes ? std::to_string(*bytes) + " bytes" : "fewer bytes",
+                    std::to_string(matrix.values_f32le().size()) + " bytes");
+  }
+  return Status::Ok();
+}
+
+Status CheckFinite(const ActionSequence& actions) {
+  for (std::size_t i = 0; i < actions.values.size(); ++i) {
+    if (std::isfinite(actions.values[i])) continue;
+    return Mismatch(reason::ACTION_NOT_FINITE, "values_f32le", "finite values",
+                    std::to_string(actions.values[i]) + " at " +
+                        CellText(i / actions.column_count, i % actions.column_count));
+  }
+  return Status::Ok();
+}
+
+Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata) {
+  for (std::size_t i = 0; i < actions.values.size(); ++i) {
+    const std::int64_t column_index = static_cast<std::int64_t>(i) % actions.column_count;
+    const ActionColumn& column = metadata.action_columns[column_index];
+    const float value = actions.values[i];
+    if (value >= static_cast<float>(column.min_value) &&
+        value <= static_cast<float>(column.max_value)) {
+      continue;
+    }
+    return Mismatch(
+        reason::ACTION_OUT_OF_RANGE, "values_f32le",
+        column.name + " from " + std::to_string(column.min_value) + " to " +
+            std::to_string(column.max_value),
+        std::to_string(value) + " at " + CellText(i / actions.column_count, column_index));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
+                                          const ModelMetadata& metadata) {
+  if (sequence.kind_case() == wire::ActionSequence::KIND_NOT_SET) return ActionSequence{};
+  const bool is_joints = sequence.has_joint_positions();
+  const char* field = is_joints ? "joint_positions" : "kinematic_points_m";
+  if (!(is_joints ? metadata.accepts_joint_positions : metadata.accepts_kinematic_points)) {
+    return Mismatch(reason::ACTION_KIND, field,
+                    is_joints ? "kinematic_points_m" : "joint_positions", field);
+  }
+  const wire::FloatMatrix& matrix =
+      is_joints ? sequence.joint_positions() : sequence.kinematic_points_m();
+
+  ActionSequence actions;
+  actions.kind = is_joints ? ActionKind::kJointPositions : ActionKind::kKinematicPoints;
+  if (Status status =
+          CheckShape(matrix, ExpectedColumns(actions.kind, metadata));
+      !status.ok()) {
+    return std::move(status).WithFieldPrefix(field);
+  }
+  actions.row_count = matrix.row_count();
+  actions.column_count = matrix.column_count();
+  actions.values.resize(matrix.values_f32le().size() / sizeof(float));
+  std::memcpy(actions.values.data(), matrix.values_f32le().data(), matrix.values_f32le().size());
+
+  Status status = CheckFinite(actions);
+  if (status.ok() && is_joints) status = CheckRanges(actions, metadata);
+  if (!status.ok()) return std::move(status).WithFieldPrefix(field);
+  return actions;
+}
+
+Status CheckStepChanges(const ActionSequence& history, const ActionSequence& actions,
+                        const ModelMetadata& metadata) {
+  if (actions.kind != ActionKind::kJointPositions || history.row_count == 0) return Status::Ok();
+  const std::int64_t columns = actions.column_count;
+  const float* previous = history.values.data() + (history.row_count - 1) * columns;
+  for (std::int64_t row = 0; row < actions.row_count; ++row) {
+    const float* current = actions.values.data() + row * columns;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const ActionColumn& column = metadata.action_columns[c];
+      const double change = std::abs(double{current[c]} - double{previous[c]});
+      if (column.max_step_change > 0 && change > column.max_step_change + kFloatRounding) {
+        return Mismatch(
+            reason::ACTION_OUT_OF_RANGE, "joint_positions.values_f32le",
+            column.name + " changes by at most " + std::to_string(column.max_step_change),
+            std::to_string(change) + " at " + CellText(row, c));
+      }
+    }
+    previous = current;
+  }
+  return Status::Ok();
+}
+
+}  // namespace interlacer

@@ -1,0 +1,249 @@
+#include "server/convert/output_options.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "common/checked_math.h"
+#include "server/convert/calibration.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::size_t kMaxTargetNameLength = 64;
+/// Room for names, times and the summary in an estimate of a message.
+constexpr std::int64_t kMessageOverheadBytes = 4096;
+constexpr int kDefaultJpegQuality = 90;
+
+std::string Indexed(const char* field, int index) {
+  return std::string(field) + "[" + std::to_string(index) + "]";
+}
+
+Status LimitExceeded(const char* reason_word, std::string field, const std::string& what,
+                     std::int64_t got, std::int64_t limit) {
+  return OutOfRange(reason_word, what + ": " + std::to_string(got) + " is above the limit of " +
+                                     std::to_string(limit))
+      .WithField(std::move(field))
+      .WithMetadata("got", std::to_string(got))
+      .WithMetadata("limit", std::to_string(limit));
+}
+
+std::int64_t RowCount(const wire::ActionSequence& actions) {
+  return actions.has_joint_positions() ? actions.joint_positions().row_count()
+                                       : actions.kinematic_points_m().row_count();
+}
+
+StatusOr<std::vector<int>> AllSteps(std::int64_t row_count) {
+  if (row_count <= 0) {
+    return Mismatch(reason::STEP_INVALID, "steps", "steps, because there are no action rows",
+                    "none");
+  }
+  std::vector<int> steps;
+  for (int s = 1; s <= row_count; ++s) steps.push_back(s);
+  return steps;
+}
+
+StatusOr<std::vector<int>> ToSteps(const wire::OutputOptions& output,
+                                   const wire::ActionSequence& actions, const Limits& limits) {
+  const std::int64_t limit = limits.max_step_count;
+  const std::int64_t row_count = RowCount(actions);
+  const bool has_robot = actions.kind_case() != wire::ActionSequence::KIND_NOT_SET;
+  if (row_count > limit) {
+    return LimitExceeded(reason::LIMIT_STEPS, "steps", "action rows", row_count, limit);
+  }
+  if (output.steps_size() == 0) return AllSteps(row_count);
+  int previous = -1;
+  for (int i = 0; i < output.steps_size(); ++i) {
+    const int step = output.steps(i);
+    const std::string field = Indexed("steps", i);
+    if (step <= previous) {
+      return Mismatch(reason::STEP_INVALID, field, "ascending steps from 0", std::to_string(step));
+    }
+    if (step > limit) return LimitExceeded(reason::LIMIT_STEPS, field, "step", step, limit);
+    if (has_robot && step > row_count) {
+      return Mismatch(reason::STEP_INVALID, field,
+                      "at most " + std::to_string(row_count) + ", one step an action row",
+                      std::to_string(step));
+    }
+    previous = step;
+  }
+  return std::vector<int>(output.steps().begin(), output.steps().end());
+}
+
+StatusOr<PositionEncoding> ToPositionEncoding(wire::PositionEncoding encoding) {
+  switch (encoding) {
+    case wire::POSITION_ENCODING_UNSPECIFIED:
+    case wire::POSITION_ENCODING_FLOAT32:
+      return PositionEncoding::kFloat32;
+    case wire::POSITION_ENCODING_WORKSPACE_U16:
+      return PositionEncoding::kWorkspaceU16;
+    default:
+      return Mismatch(reason::SELECTION_INVALID, "position_encoding", "FLOAT32 or WORKSPACE_U16",
+                      std::to_string(encoding));
+  }
+}
+
+Status ReadSelection(const wire::ParticleSelection& selection, OutputOptions* plain) {
+  if (selection.has_initial_region()) {
+    auto box = ToBox(selection.initial_region());
+    if (!box.ok()) {
+      return InvalidArgument(reason::SELECTION_INVALID, box.status().message())
+          .WithField("initial_region");
+    }
+    plain->initial_region = *box;
+  }
+  if (selection.stride() < 0) {
+    return Mismatch(reason::SELECTION_INVALID, "stride", "0 or more",
+                    std::to_string(selection.stride()));
+  }
+  plain->stride = std::max(selection.stride(), 1);
+  return Status::Ok();
+}
+
+Status ReadTargetView(const wire::RenderTarget& target, const ModelMetadata& metadata,
+                      int max_side_px, RenderTarget* plain) {
+  if (target.has_scene_camera_name()) {
+    plain->scene_camera_name = target.scene_camera_name();
+    const bool known = std::any_of(
+        metadata.cameras.begin(), metadata.cameras.end(),
+        [&](const CameraSpec& camera) { return camera.name == plain->scene_camera_name; });
+    if (known) return Status::Ok();
+    return Mismatch(reason::CAMERA_UNKNOWN, "scene_camera_name", "a camera of the model",
+                    "\"" + plain->scene_camera_name + "\"");
+  }
+  if (!target.has_camera()) {
+    return Mismatch(reason::RENDER_TARGET_INVALID, "camera", "camera or scene_camera_name",
+                    "neither");
+  }
+  for (const auto& [field, side_px] : {std::pair{"camera.width_px", target.camera().width_px()},
+                                       std::pair{"camera.height_px", target.camera().height_px()}}) {
+    if (side_px > max_side_px) {
+      return LimitExceeded(reason::LIMIT_RENDER_SIDE, field, "view side in pixels", side_px,
+                           max_side_px);
+    }
+  }
+  auto camera = ToCamera(target.camera());
+  if (!camera.ok()) return camera.status().WithFieldPrefix("camera");
+  if (camera->distortion_model != DistortionModel::kNone) {
+    return Mismatch(reason::DISTORTION_INVALID, "camera.distortion_model",
+                    "DISTORTION_MODEL_NONE for a view", "a lens model");
+  }
+  plain->camera = *std::move(camera);
+  return Status::Ok();
+}
+
+Status ReadTargetContainer(const wire::RenderTarget& target, RenderTarget* plain) {
+  switch (target.encoding()) {
+    case wire::PIXEL_ENCODING_UNSPECIFIED:
+    case wire::PIXEL_ENCODING_RGB8:
+      plain->encoding = ViewEncoding::kRgb8;
+      break;
+    case wire::PIXEL_ENCODING_DEPTH_F32:
+      plain->encoding = ViewEncoding::kDepthF32;
+      break;
+    default:
+      return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "encoding", "RGB8 or DEPTH_F32",
+                      std::to_string(target.encoding()));
+  }
+  switch (target.compression()) {
+    case wire::IMAGE_COMPRESSION_UNSPECIFIED:
+    case wire::IMAGE_COMPRESSION_NONE:
+      plain->compression = ViewCompression::kNone;
+      break;
+    case wire::IMAGE_COMPRESSION_PNG:
+      plain->compression = ViewCompression::kPng;
+      break;
+    case wire::IMAGE_COMPRESSION_JPEG:
+      plain->compression = ViewCompression::kJpeg;
+      break;
+    default:
+      return Mismatch(reason::COMPRESSION_UNSUPPORTED, "compression", "NONE, PNG or JPEG",
+                      std::to_string(target.compression()));
+  }
+  if (plain->encoding == ViewEncoding::kDepthF32 && plain->compression != ViewCompression::kNone) {
+    return Mismatch(reason::COMPRESSION_UNSUPPORTED, "compression", "NONE for depth",
+                    std::to_string(target.compression()));
+  }
+  if (target.jpeg_quality() < 0 || target.jpeg_quality() > 100) {
+    return Mismatch(reason::RENDER_TARGET_INVALID, "jpeg_quality", "0 to 100",
+                    std::to_string(target.jpeg_quality()));
+  }
+  plain->jpeg_quality = target.jpeg_quality() == 0 ? kDefaultJpegQuality : target.jpeg_quality();
+  return Status::Ok();
+}
+
+Status ReadTargets(const wire::OutputOptions& output, const ModelMetadata& metadata,
+                   const Limits& limits, OutputOptions* plain) {
+  if (output.render_targets_size() > limits.max_render_target_count) {
+    return LimitExceeded(reason::LIMIT_RENDER_TARGETS, "render_targets", "views",
+                         output.render_targets_size(), limits.max_render_target_count);
+  }
+  std::unordered_set<std::string> names;
+  for (int i = 0; i < output.render_targets_size(); ++i) {
+    const wire::RenderTarget& target = output.render_targets(i);
+    const std::string field = Indexed("render_targets", i);
+    RenderTarget view;
+    view.name = target.target_name();
+    if (view.name.empty() || view.name.size() > kMaxTargetNameLength ||
+        !names.insert(view.name).second) {
+      return Mismatch(reason::RENDER_TARGET_INVALID, field + ".target_name",
+                      "a name of 1 to 64 bytes, unique in the request", "\"" + view.name + "\"");
+    }
+    Status status = ReadTargetView(target, metadata, limits.max_render_side_px, &view);
+    if (status.ok()) status = ReadTargetContainer(target, &view);
+    if (!status.ok()) return std::move(status).WithFieldPrefix(field);
+    plain->render_targets.push_back(std::move(view));
+  }
+  return Status::Ok();
+}
+
+std::int64_t ViewPixels(const RenderTarget& target, std::int64_t scene_view_px) {
+  return target.camera ? std::int64_t{target.camera->width_px} * target.camera->height_px
+                       : scene_view_px;
+}
+
+}  // namespace
+
+StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
+                                        const wire::ActionSequence& actions,
+                                        const ModelMetadata& metadata, const Limits& limits) {
+  OutputOptions plain;
+  INTERLACER_ASSIGN_OR_RETURN(plain.steps, ToSteps(output, actions, limits));
+  INTERLACER_ASSIGN_OR_RETURN(plain.position_encoding,
+                              ToPositionEncoding(output.position_encoding()));
+  plain.include_positions = output.include_positions();
+  plain.include_colors = output.include_colors();
+  if (Status status = ReadSelection(output.particle_selection(), &plain); !status.ok()) {
+    return std::move(status).WithFieldPrefix("particle_selection");
+  }
+  INTERLACER_RETURN_IF_ERROR(ReadTargets(output, metadata, limits, &plain));
+  return plain;
+}
+
+std::int64_t RenderedPixels(const OutputOptions& output, std::int64_t scene_view_px) {
+  std::int64_t pixels = 0;
+  for (const RenderTarget& target : output.render_targets) {
+    pixels += ViewPixels(target, scene_view_px);
+  }
+  return pixels;
+}
+
+Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
+                          std::int64_t scene_view_px, const Limits& limits) {
+  const std::int64_t particles = metadata.particle_count / output.stride + 1;
+  const std::int64_t position_bytes =
+      output.position_encoding == PositionEncoding::kFloat32 ? 12 : 6;
+  std::int64_t bytes = kMessageOverheadBytes;
+  if (output.include_positions) bytes += particles * position_bytes;
+  if (output.include_colors) bytes += particles * 3;
+  if (output.initial_region) bytes += particles * 4;
+  for (const RenderTarget& target : output.render_targets) {
+    bytes += ViewPixels(target, scene_view_px) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
+  }
+  if (bytes <= limits.max_response_bytes) return Status::Ok();
+  return LimitExceeded(reason::LIMIT_RESPONSE_BYTES, "output", "bytes of one step message", bytes,
+                       limits.max_response_bytes);
+}
+
+}  // namespace interlacer

@@ -1,0 +1,33 @@
+#pragma once
+
+/// What a call sends back, checked against the limits before any work starts.
+///
+/// Errors: INVALID_ARGUMENT STEP_INVALID, SELECTION_INVALID, RENDER_TARGET_INVALID, CAMERA_UNKNOWN,
+/// DISTORTION_INVALID and those of calibration.h; OUT_OF_RANGE LIMIT_STEPS, LIMIT_RENDER_TARGETS,
+/// LIMIT_RENDER_SIDE, LIMIT_RESPONSE_BYTES. Field paths relative to the message. Thread-safe.
+
+#include <cstdint>
+
+#include "common/model_metadata.h"
+#include "common/prediction.h"
+#include "common/status.h"
+#include "server/convert/wire.h"
+#include "server/limits.h"
+
+namespace interlacer {
+
+/// The action rows bound the steps: row s - 1 belongs to step s; without a robot (`actions` has no
+/// kind) any step up to the limit may be asked for. The steps of the result are never empty: all
+/// from 1 when none were named.
+StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
+                                        const wire::ActionSequence& actions,
+                                        const ModelMetadata& metadata, const Limits& limits);
+
+/// Pixels of all views of one step; a view from a scene camera counts as `scene_view_px`.
+std::int64_t RenderedPixels(const OutputOptions& output, std::int64_t scene_view_px);
+
+/// Refuses a step message that could exceed the limit.
+Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
+                          std::int64_t scene_view_px, const Limits& limits);
+
+}  // namespace interlacer

@@ -1,0 +1,258 @@
+#include "server/convert/responses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "common/image.h"
+#include "common/image_codec.h"
+#include "common/transforms.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+
+Vec3f PositionOf(const Particles& particles, std::uint32_t index) {
+  const float* p = particles.positions_m.data() + std::size_t{3} * index;
+  return {p[0], p[1], p[2]};
+}
+
+std::uint16_t Quantize(double value, double min, double max) {
+  const double q = std::round((value - min) / (max - min) * 65535.0);
+  return static_cast<std::uint16_t>(std::clamp(q, 0.0, 65535.0));
+}
+
+template <typename T>
+void AppendBytes(const T& value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+std::string PackPositions(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                          PositionEncoding encoding, const Box& box) {
+  std::string bytes;
+  bytes.reserve(selected.size() * (encoding == PositionEncoding::kFloat32 ? 12 : 6));
+  for (const std::uint32_t index : selected) {
+    const Vec3f p = PositionOf(particles, index);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (encoding == PositionEncoding::kFloat32) {
+        AppendBytes(p[axis], &bytes);
+      } else {
+        AppendBytes(Quantize(p[axis], box.min_m[axis], box.max_m[axis]), &bytes);
+      }
+    }
+  }
+  return bytes;
+}
+
+void ToWire(const Vec3d& v, wire::Vector3* message) {
+  message->set_x(v[0]);
+  message->set_y(v[1]);
+  message->set_z(v[2]);
+}
+
+std::string ToString(const std::vector<std::uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+void PackColor(const RenderTarget& target, const FloatImage& color, wire::Image* image) {
+  const RgbImage rgb = QuantizeRgb(color);
+  image->set_encoding(wire::PIXEL_ENCODING_RGB8);
+  switch (target.compression) {
+    case ViewCompression::kNone:
+      image->set_compression(wire::IMAGE_COMPRESSION_NONE);
+      image->set_data(rgb.pixels.data(), rgb.pixels.size());
+      break;
+    case ViewCompression::kPng:
+      image->set_compression(wire::IMAGE_COMPRESSION_PNG);
+      image->set_data(ToString(EncodePng(rgb)));
+      break;
+    case ViewCompression::kJpeg:
+      image->set_compression(wire::IMAGE_COMPRESSION_JPEG);
+      image->set_data(ToString(EncodeJpeg(rgb, target.jpeg_quality)));
+      break;
+  }
+}
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> SelectParticles(const Particles& initial, const OutputOptions& output) {
+  std::vector<std::uint32_t> selected;
+  std::int64_t rank = 0;
+  for (std::uint32_t i = 0; i < initial.count; ++i) {
+    if (output.initial_region && !Contains(*output.initial_region, PositionOf(initial, i))) {
+      continue;
+    }
+    if (rank++ % output.stride == 0) selected.push_back(i);
+  }
+  return selected;
+}
+
+void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud) {
+  cloud->set_particle_count(static_cast<int>(selected.size()));
+  if (output.include_positions) {
+    const bool is_float = output.position_encoding == PositionEncoding::kFloat32;
+    cloud->set_position_encoding(is_float ? wire::POSITION_ENCODING_FLOAT32
+                                          : wire::POSITION_ENCODING_WORKSPACE_U16);
+    cloud->set_positions(PackPositions(particles, selected, output.position_encoding, box));
+  }
+  if (output.include_colors) {
+    std::string* bytes = cloud->mutable_colors_rgb8();
+    bytes->reserve(selected.size() * 3);
+    for (const std::uint32_t index : selected) {
+      const std::uint8_t* rgb = particles.colors_rgb8.data() + std::size_t{3} * index;
+      bytes->append(reinterpret_cast<const char*>(rgb), 3);
+    }
+  }
+}
+
+Status CheckFinite(const Particles& particles, int step) {
+  if (AllFinite(particles.positions_m)) return Status::Ok();
+  return DataLoss(reason::PREDICTION_NOT_FINITE,
+                  "the prediction of step " + std::to_string(step) + " is not finite")
+      .WithMetadata("step", std::to_string(step));
+}
+
+Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
+                wire::RenderedImage* image) {
+  const bool is_color = target.encoding == ViewEncoding::kRgb8;
+  if (!AllFinite(is_color ? color.pixels : depth.pixels_m)) {
+    return DataLoss(reason::PREDICTION_NOT_FINITE, "view \"" + target.name + "\" is not finite");
+  }
+  image->set_target_name(target.name);
+  wire::Image* message = image->mutable_image();
+  message->set_width_px(is_color ? color.width_px : depth.width_px);
+  message->set_height_px(is_color ? color.height_px : depth.height_px);
+  if (is_color) {
+    PackColor(target, color, message);
+    return Status::Ok();
+  }
+  message->set_encoding(wire::PIXEL_ENCODING_DEPTH_F32);
+  message->set_compression(wire::IMAGE_COMPRESSION_NONE);
+  message->set_data(depth.pixels_m.data(), depth.pixels_m.size() * sizeof(float));
+  return Status::Ok();
+}
+
+void ToWire(const SceneReport& report, wire::SceneReport* message) {
+  for (const CameraReport& camera : report.cameras) {
+    wire::CameraReport* entry = message->add_cameras();
+    entry->set_camera_name(camera.camera_name);
+    entry->set_valid_depth_ratio(camera.valid_depth_ratio);
+    entry->set_workspace_ratio(camera.workspace_ratio);
+    entry->set_median_depth_m(camera.median_depth_m);
+  }
+  message->set_candidate_point_count(report.candidate_point_count);
+  message->set_cross_camera_distance_m(report.cross_camera_distance_m);
+  message->set_camera_skew_s(report.camera_skew_s);
+  for (const Finding& finding : report.findings) ToWire(finding, message->add_findings());
+}
+
+void ToWire(const Finding& finding, wire::Finding* message) {
+  message->set_reason(finding.reason);
+  message->set_message(finding.message);
+  message->set_field(finding.field);
+}
+
+void ToWire(const StageDurations& durations, wire::StageDurations* message) {
+  SetDuration(durations.queue_s, message->mutable_queue());
+  SetDuration(durations.decode_s, message->mutable_decode());
+  SetDuration(durations.lift_s, message->mutable_lift());
+  SetDuration(durations.dynamics_s, message->mutable_dynamics());
+  SetDuration(durations.render_s, message->mutable_render());
+  SetDuration(durations.encode_s, message->mutable_encode());
+  SetDuration(durations.blocked_s, message->mutable_blocked());
+}
+
+void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* message) {
+  message->set_model_name(metadata.model_name);
+  message->set_weights_sha256(metadata.weights_sha256);
+  message->set_config_sha256(metadata.config_sha256);
+  message->set_attention_variant(metadata.attention_variant);
+  message->set_parameter_count(metadata.parameter_count);
+  message->set_particle_count(static_cast<int>(metadata.particle_count));
+  message->set_history_step_count(metadata.history_step_count);
+  SetDuration(metadata.step_duration_s, message->mutable_step_duration());
+  SetDuration(metadata.max_history_spacing_error_s, message->mutable_max_history_spacing_error());
+  for (const CameraSpec& camera : metadata.cameras) {
+    wire::CameraSpec* entry = message->add_cameras();
+    entry->set_name(camera.name);
+    entry->set_width_px(camera.width_px);
+    entry->set_height_px(camera.height_px);
+  }
+  message->set_near_m(metadata.near_m);
+  message->set_far_m(metadata.far_m);
+  ToWire(metadata.workspace, message->mutable_workspace());
+  message->set_world_frame_name(metadata.world_frame_name);
+  if (metadata.accepts_joint_positions) {
+    message->add_action_kinds(wire::ACTION_KIND_JOINT_POSITIONS);
+  }
+  if (metadata.accepts_kinematic_points) {
+    message->add_action_kinds(wire::ACTION_KIND_KINEMATIC_POINTS);
+  }
+  for (const ActionColumn& column : metadata.action_columns) {
+    wire::ActionColumn* entry = message->add_action_columns();
+    entry->set_name(column.name);
+    entry->set_unit(column.unit == ActionUnit::kRadians ? wire::ACTION_UNIT_RADIANS
+                                                        : wire::ACTION_UNIT_METERS);
+    entry->set_min_value(column.min_value);
+    entry->set_max_value(column.max_value);
+    entry->set_max_step_change(column.max_step_change);
+  }
+  for (const std::string& name : metadata.kinematic_point_names) {
+    message->add_kinematic_point_names(name);
+  }
+  message->set_robot_model_name(metadata.robot_model_name);
+  message->set_trained_step_count(metadata.trained_step_count);
+  SetDuration(metadata.step_cost_s, message->mutable_step_cost());
+  SetDuration(metadata.render_cost_s, message->mutable_render_cost());
+  SetDuration(metadata.ingest_cost_s, message->mutable_ingest_cost());
+  message->set_min_particle_count(static_cast<int>(metadata.min_particle_count));
+}
+
+void ToWire(const Limits& limits, wire::Limits* message) {
+  message->set_max_request_bytes(limits.max_request_bytes);
+  message->set_max_response_bytes(limits.max_response_bytes);
+  message->set_max_image_side_px(limits.max_image_side_px);
+  message->set_max_step_count(limits.max_step_count);
+  message->set_max_candidate_count(limits.max_candidate_count);
+  message->set_max_candidate_step_count(limits.max_candidate_step_count);
+  message->set_max_render_target_count(limits.max_render_target_count);
+  message->set_max_render_side_px(limits.max_render_side_px);
+  message->set_max_queue_length(limits.max_queue_length);
+  message->set_max_scene_count(limits.max_scene_count);
+  SetDuration(limits.scene_ttl_s, message->mutable_default_scene_time_to_live());
+  SetDuration(limits.max_scene_ttl_s, message->mutable_max_scene_time_to_live());
+  SetDuration(limits.max_camera_skew_s, message->mutable_max_camera_skew());
+  SetDuration(limits.max_call_duration_s, message->mutable_max_call_duration());
+  SetDuration(limits.slow_reader_timeout_s, message->mutable_slow_reader_timeout());
+}
+
+void ToWire(const Box& box, wire::Box* message) {
+  ToWire(box.min_m, message->mutable_min_m());
+  ToWire(box.max_m, message->mutable_max_m());
+}
+
+void SetDuration(double seconds, google::protobuf::Duration* message) {
+  const auto total_ns = static_cast<std::int64_t>(std::llround(seconds * kNanosecondsPerSecond));
+  message->set_seconds(total_ns / kNanosecondsPerSecond);
+  message->set_nanos(static_cast<int>(total_ns % kNanosecondsPerSecond));
+}
+
+void SetTimestamp(std::int64_t time_ns, google::protobuf::Timestamp* message) {
+  std::int64_t seconds = time_ns / kNanosecondsPerSecond;
+  std::int64_t nanos = time_ns % kNanosecondsPerSecond;
+  if (nanos < 0) {
+    nanos += kNanosecondsPerSecond;
+    --seconds;
+  }
+  message->set_seconds(seconds);
+  message->set_nanos(static_cast<int>(nanos));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,45 @@
+#pragma once
+
+/// Plain results to wire messages. Positions and pixels are packed as the request asked.
+///
+/// Errors: DATA_LOSS PREDICTION_NOT_FINITE when a position or a depth is not finite; such a step is
+/// never packed. Thread-safe.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/model_metadata.h"
+#include "common/particles.h"
+#include "common/prediction.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/convert/wire.h"
+#include "server/limits.h"
+
+namespace interlacer {
+
+/// Indices of the particles that a call sends: the region at step 0 first, then the stride.
+std::vector<std::uint32_t> SelectParticles(const Particles& initial, const OutputOptions& output);
+
+/// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16.
+void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud);
+
+/// All positions finite, else DATA_LOSS PREDICTION_NOT_FINITE naming the step.
+Status CheckFinite(const Particles& particles, int step);
+
+/// One rendered view: colour in [0,1] or depth in metres, whichever the target asks for.
+Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
+                wire::RenderedImage* image);
+
+void ToWire(const SceneReport& report, wire::SceneReport* message);
+void ToWire(const Finding& finding, wire::Finding* message);
+void ToWire(const StageDurations& durations, wire::StageDurations* message);
+void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* message);
+void ToWire(const Limits& limits, wire::Limits* message);
+void ToWire(const Box& box, wire::Box* message);
+void SetDuration(double seconds, google::protobuf::Duration* message);
+void SetTimestamp(std::int64_t time_ns, google::protobuf::Timestamp* message);
+
+}  // namespace interlacer

@@ -1,0 +1,286 @@
+#include "server/convert/scene_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/checked_math.h"
+#include "server/convert/actions.h"
+#include "server/convert/calibration.h"
+#include "server/convert/images.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+std::string Indexed(const char* field, int index) {
+  return std::string(field) + "[" + std::to_string(index) + "]";
+}
+
+std::string SizeText(int width_px, int height_px) {
+  return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";
+}
+
+/// Earliest and latest exposure of an observation.
+struct TimeSpan {
+  std::int64_t first_ns = INT64_MAX;
+  std::int64_t last_ns = INT64_MIN;
+
+  void Add(std::int64_t time_ns) {
+    first_ns = std::min(first_ns, time_ns);
+    last_ns = std::max(last_ns, time_ns);
+  }
+  double length_s() const {
+    return (static_cast<double>(last_ns) - static_cast<double>(first_ns)) / kNanosecondsPerSecond;
+  }
+};
+
+std::optional<std::size_t> CameraIndex(const ModelMetadata& metadata, const std::string& name) {
+  for (std::size_t i = 0; i < metadata.cameras.size(); ++i) {
+    if (metadata.cameras[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::string CameraNames(const ModelMetadata& metadata) {
+  std::string names;
+  for (const CameraSpec& camera : metadata.cameras) {
+    names += (names.empty() ? "" : ", ") + camera.name;
+  }
+  return names;
+}
+
+Status CheckTimes(const wire::RgbdView& view, TimeSpan* span) {
+  if (!view.has_capture_time()) {
+    return Mismatch(reason::TIMESTAMP_INVALID, "capture_time", "a time", "nothing");
+  }
+  auto capture_time_ns = ToNanoseconds(view.capture_time());
+  if (!capture_time_ns.ok()) return capture_time_ns.status().WithFieldPrefix("capture_time");
+  span->Add(*capture_time_ns);
+  if (view.has_depth_capture_time()) {
+    auto depth_time_ns = ToNanoseconds(view.depth_capture_time());
+    if (!depth_time_ns.ok()) return depth_time_ns.status().WithFieldPrefix("depth_capture_time");
+    span->Add(*depth_time_ns);
+  }
+  return Status::Ok();
+}
+
+Status CheckImages(const wire::RgbdView& view, int max_side_px) {
+  if (!view.has_color()) {
+    return Mismatch(reason::IMAGE_DATA_LENGTH, "color", "an image", "nothing");
+  }
+  if (!view.has_depth()) {
+    return Mismatch(reason::IMAGE_DATA_LENGTH, "depth", "an image", "nothing");
+  }
+  if (Status status = CheckColorImage(view.color(), max_side_px); !status.ok()) {
+    return std::move(status).WithFieldPrefix("color");
+  }
+  if (Status status = CheckDepthImage(view.depth(), max_side_px); !status.ok()) {
+    return std::move(status).WithFieldPrefix("depth");
+  }
+  if (view.depth().width_px() != view.color().width_px() ||
+      view.depth().height_px() != view.color().height_px()) {
+    return Mismatch(reason::IMAGE_SIZE_MISMATCH, "depth",
+                    SizeText(view.color().width_px(), view.color().height_px()) + ", as colour",
+                    SizeText(view.depth().width_px(), view.depth().height_px()));
+  }
+  return Status::Ok();
+}
+
+Status CheckView(const wire::RgbdView& view, const Limits& limits, TimeSpan* span) {
+  INTERLACER_RETURN_IF_ERROR(CheckTimes(view, span));
+  if (!view.has_calibration()) {
+    return Mismatch(reason::CALIBRATION_INVALID, "calibration", "a calibration", "nothing");
+  }
+  INTERLACER_RETURN_IF_ERROR(CheckImages(view, limits.max_image_side_px));
+  auto camera = ToCamera(view.calibration());
+  if (!camera.ok()) return camera.status().WithFieldPrefix("calibration");
+  if (camera->width_px != view.color().width_px() || camera->height_px != view.color().height_px()) {
+    return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, "calibration",
+                    SizeText(view.color().width_px(), view.color().height_px()) + ", as the image",
+                    SizeText(camera->width_px, camera->height_px));
+  }
+  return Status::Ok();
+}
+
+/// Every camera of the model once; nothing else.
+Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata& metadata) {
+  std::vector<bool> seen(metadata.cameras.size(), false);
+  for (int v = 0; v < observation.views_size(); ++v) {
+    const std::string& name = observation.views(v).camera_name();
+    const auto index = CameraIndex(metadata, name);
+    const std::string field = Indexed("views", v) + ".camera_name";
+    if (!index) {
+      return Mismatch(reason::CAMERA_UNKNOWN, field, "one of " + CameraNames(metadata),
+                      "\"" + name + "\"");
+    }
+    if (seen[*index]) {
+      return Mismatch(reason::CAMERA_DUPLICATE, field, "every camera once", "\"" + name + "\" twice");
+    }
+    seen[*index] = true;
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i]) {
+      return Mismatch(reason::CAMERA_MISSING, "views", "a view of " + metadata.cameras[i].name,
+                      "none");
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckObservation(const wire::Observation& observation, const ModelMetadata& metadata,
+                        const Limits& limits, TimeSpan* span) {
+  INTERLACER_RETURN_IF_ERROR(CheckCameraSet(observation, metadata));
+  for (int v = 0; v < observation.views_size(); ++v) {
+    if (Status status = CheckView(observation.views(v), limits, span); !status.ok()) {
+      return std::move(status).WithFieldPrefix(Indexed("views", v));
+    }
+  }
+  if (span->length_s() > limits.max_camera_skew_s) {
+    return Mismatch(reason::CAMERA_SKEW_TOO_LARGE, "views",
+                    "exposures within " + std::to_string(limits.max_camera_skew_s) + " s",
+                    std::to_string(span->length_s()) + " s");
+  }
+  return Status::Ok();
+}
+
+Status CheckSpacing(const std::vector<TimeSpan>& spans, const ModelMetadata& metadata) {
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    const double spacing_s =
+        (static_cast<double>(spans[i].last_ns) - static_cast<double>(spans[i - 1].last_ns)) /
+        kNanosecondsPerSecond;
+    if (std::abs(spacing_s - metadata.step_duration_s) > metadata.max_history_spacing_error_s) {
+      return Mismatch(reason::HISTORY_SPACING, Indexed("observations", static_cast<int>(i)),
+                      std::to_string(metadata.step_duration_s) + " s after the one before, within " +
+                          std::to_string(metadata.max_history_spacing_error_s) + " s",
+                      std::to_string(spacing_s) + " s");
+    }
+  }
+  return Status::Ok();
+}
+
+StatusOr<ActionSequence> CheckHistory(const wire::SceneInput& input,
+                                      const ModelMetadata& metadata) {
+  auto history = ToActionSequence(input.history_actions(), metadata);
+  if (!history.ok()) return history.status().WithFieldPrefix("history_actions");
+  if (history->kind != ActionKind::kNone && history->row_count != metadata.history_step_count) {
+    return Mismatch(reason::HISTORY_LENGTH, "history_actions",
+                    std::to_string(metadata.history_step_count) + " rows, one an observation",
+                    std::to_string(history->row_count));
+  }
+  return history;
+}
+
+Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metadata) {
+  const double near_m = input.has_near_m() ? input.near_m() : metadata.near_m;
+  const double far_m = input.has_far_m() ? input.far_m() : metadata.far_m;
+  if (!std::isfinite(near_m) || near_m <= 0) {
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "above 0", std::to_string(near_m));
+  }
+  if (!std::isfinite(far_m) || far_m <= near_m) {
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "far_m", "above near_m " + std::to_string(near_m),
+                    std::to_string(far_m));
+  }
+  return Status::Ok();
+}
+
+/// Facts that do not need the pixels: memory, the largest view, what will be resampled.
+void Summarize(const wire::SceneInput& input, const ModelMetadata& metadata, CheckedScene* scene) {
+  for (const wire::Observation& observation : input.observations()) {
+    for (const wire::RgbdView& view : observation.views()) {
+      scene->decoded_bytes += DecodedViewBytes(view.color());
+    }
+  }
+  const int newest = input.observations_size() - 1;
+  for (int v = 0; v < input.observations(newest).views_size(); ++v) {
+    const wire::RgbdView& view = input.observations(newest).views(v);
+    const wire::Image& color = view.color();
+    scene->largest_view_px =
+        std::max(scene->largest_view_px, std::int64_t{color.width_px()} * color.height_px());
+    const CameraSpec& spec = metadata.cameras[*CameraIndex(metadata, view.camera_name())];
+    if (color.width_px() == spec.width_px && color.height_px() == spec.height_px) continue;
+    scene->findings.push_back({"IMAGE_RESAMPLED",
+                               "camera " + spec.name + " was resampled from " +
+                                   SizeText(color.width_px(), color.height_px()) + " to " +
+                                   SizeText(spec.width_px, spec.height_px),
+                               Indexed("observations", newest) + "." + Indexed("views", v)});
+  }
+}
+
+StatusOr<RgbdView> DecodeView(const wire::RgbdView& view) {
+  RgbdView plain;
+  plain.camera_name = view.camera_name();
+  INTERLACER_ASSIGN_OR_RETURN(plain.camera, ToCamera(view.calibration()));
+  INTERLACER_ASSIGN_OR_RETURN(plain.capture_time_ns, ToNanoseconds(view.capture_time()));
+  auto color = DecodeColorImage(view.color());
+  if (!color.ok()) return color.status().WithFieldPrefix("color");
+  auto depth = DecodeDepthImage(view.depth());
+  if (!depth.ok()) return depth.status().WithFieldPrefix("depth");
+  plain.color = *std::move(color);
+  plain.depth = *std::move(depth);
+  return plain;
+}
+
+}  // namespace
+
+StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata,
+                                       const Limits& limits) {
+  if (input.observations_size() != metadata.history_step_count) {
+    return Mismatch(reason::HISTORY_LENGTH, "observations",
+                    std::to_string(metadata.history_step_count) + " observations",
+                    std::to_string(input.observations_size()));
+  }
+  CheckedScene scene;
+  std::vector<TimeSpan> spans(input.observations_size());
+  for (int o = 0; o < input.observations_size(); ++o) {
+    if (Status status = CheckObservation(input.observations(o), metadata, limits, &spans[o]);
+        !status.ok()) {
+      return std::move(status).WithFieldPrefix(Indexed("observations", o));
+    }
+    scene.camera_skew_s = std::max(scene.camera_skew_s, spans[o].length_s());
+  }
+  INTERLACER_RETURN_IF_ERROR(CheckSpacing(spans, metadata));
+  INTERLACER_RETURN_IF_ERROR(CheckDepthRange(input, metadata));
+  scene.workspace = metadata.workspace;
+  if (input.has_workspace()) {
+    auto box = ToBox(input.workspace());
+    if (!box.ok()) return box.status().WithFieldPrefix("workspace");
+    scene.workspace = *box;
+  }
+  INTERLACER_ASSIGN_OR_RETURN(scene.history_actions, CheckHistory(input, metadata));
+  scene.newest_capture_time_ns = spans.back().last_ns;
+  Summarize(input, metadata, &scene);
+  return scene;
+}
+
+StatusOr<SceneInput> DecodeSceneInput(const wire::SceneInput& input,
+                                      const ModelMetadata& metadata) {
+  SceneInput plain;
+  plain.seed = input.seed();
+  if (input.has_workspace()) {
+    INTERLACER_ASSIGN_OR_RETURN(plain.workspace, ToBox(input.workspace()));
+  }
+  if (input.has_near_m()) plain.near_m = input.near_m();
+  if (input.has_far_m()) plain.far_m = input.far_m();
+  INTERLACER_ASSIGN_OR_RETURN(plain.history_actions, CheckHistory(input, metadata));
+  for (int o = 0; o < input.observations_size(); ++o) {
+    Observation observation;
+    observation.views.resize(metadata.cameras.size());
+    for (int v = 0; v < input.observations(o).views_size(); ++v) {
+      const wire::RgbdView& view = input.observations(o).views(v);
+      auto decoded = DecodeView(view);
+      if (!decoded.ok()) {
+        return decoded.status().WithFieldPrefix(Indexed("observations", o) + "." +
+                                                Indexed("views", v));
+      }
+      observation.views[*CameraIndex(metadata, view.camera_name())] = *std::move(decoded);
+    }
+    plain.observations.push_back(std::move(observation));
+  }
+  return plain;
+}
+
+}  // namespace interlacer

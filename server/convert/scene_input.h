@@ -1,0 +1,42 @@
+#pragma once
+
+/// SceneInput of a request: checked as it came, then decoded.
+///
+/// Check covers everything that can be known without decoding pixels: cameras, sizes, headers,
+/// calibrations, times, history and overrides. Decode assumes a checked message and returns the
+/// views in the order of the model's cameras. Errors: the reasons of images.h, calibration.h and
+/// actions.h, CAMERA_*, HISTORY_*, DEPTH_RANGE_INVALID; field paths relative to the message.
+/// Thread-safe.
+
+#include <cstdint>
+
+#include "common/model_metadata.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/convert/wire.h"
+#include "server/limits.h"
+
+namespace interlacer {
+
+/// What Check learned; needed for admission and for the outputs.
+struct CheckedScene {
+  ActionSequence history_actions;
+  /// Workspace of the scene: the request's or the model's.
+  Box workspace;
+  /// Largest camera of the newest observation, by pixels; bounds a view from a scene camera.
+  std::int64_t largest_view_px = 0;
+  /// Newest capture time of the newest observation.
+  std::int64_t newest_capture_time_ns = 0;
+  double camera_skew_s = 0;
+  /// Host memory that the decoded frames will take.
+  std::int64_t decoded_bytes = 0;
+  /// IMAGE_RESAMPLED for every camera whose size is not the model's.
+  std::vector<Finding> findings;
+};
+
+StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata,
+                                       const Limits& limits);
+
+StatusOr<SceneInput> DecodeSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata);
+
+}  // namespace interlacer

@@ -1,0 +1,11 @@
+#pragma once
+
+/// Shorthand for the generated messages; only inside server/.
+
+#include "interlacer/v1/interlacer_service.pb.h"
+
+namespace interlacer {
+
+namespace wire = ::interlacer::v1;
+
+}  // namespace interlacer

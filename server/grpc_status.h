@@ -1,0 +1,20 @@
+#pragma once
+
+/// Status -> grpc::Status with google.rpc details: ErrorInfo (domain "interlacer", reason,
+/// metadata), BadRequest for an error with a field path, RetryInfo for metadata "retry_delay_s".
+///
+/// The details stay below 2 KiB: whole metadata entries and then the field description are left out
+/// when they do not fit. Thread-safe.
+
+#include <grpcpp/support/status.h>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+inline constexpr std::size_t kMaxDetailBytes = 2048;
+inline constexpr char kRetryDelayKey[] = "retry_delay_s";
+
+grpc::Status ToGrpcStatus(const Status& status);
+
+}  // namespace interlacer

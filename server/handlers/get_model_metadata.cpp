@@ -1,0 +1,15 @@
+#include "server/handlers/get_model_metadata.h"
+
+#include "server/convert/responses.h"
+
+namespace interlacer {
+
+StatusOr<wire::GetModelMetadataResponse> GetModelMetadata(
+    const ServerContext& server, const wire::GetModelMetadataRequest& request) {
+  INTERLACER_ASSIGN_OR_RETURN(const Engine* engine, server.models.Find(request.model_name()));
+  wire::GetModelMetadataResponse response;
+  ToWire(engine->metadata(), &response);
+  return response;
+}
+
+}  // namespace interlacer

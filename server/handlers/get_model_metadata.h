@@ -1,0 +1,14 @@
+#pragma once
+
+/// GetModelMetadata: the contract of one model. Errors: those of ModelRegistry::Find.
+
+#include "common/status.h"
+#include "server/convert/wire.h"
+#include "server/server_context.h"
+
+namespace interlacer {
+
+StatusOr<wire::GetModelMetadataResponse> GetModelMetadata(
+    const ServerContext& server, const wire::GetModelMetadataRequest& request);
+
+}  // namespace interlacer

@@ -1,0 +1,65 @@
+#include "server/handlers/get_server_info.h"
+
+#include <string>
+
+#include "common/version.h"
+#include "server/build_id.h"
+#include "server/convert/responses.h"
+
+namespace interlacer {
+namespace {
+
+wire::ServerState ToWire(ServerState state) {
+  switch (state) {
+    case ServerState::kStarting:
+      return wire::SERVER_STATE_STARTING;
+    case ServerState::kWarmingUp:
+      return wire::SERVER_STATE_WARMING_UP;
+    case ServerState::kServing:
+      return wire::SERVER_STATE_SERVING;
+    case ServerState::kDraining:
+      return wire::SERVER_STATE_DRAINING;
+    case ServerState::kDeviceLost:
+      return wire::SERVER_STATE_DEVICE_LOST;
+  }
+  return wire::SERVER_STATE_UNSPECIFIED;
+}
+
+wire::ModelState ToWire(ModelState state) {
+  switch (state) {
+    case ModelState::kLoading:
+      return wire::MODEL_STATE_LOADING;
+    case ModelState::kReady:
+      return wire::MODEL_STATE_READY;
+    case ModelState::kFailed:
+      return wire::MODEL_STATE_FAILED;
+  }
+  return wire::MODEL_STATE_UNSPECIFIED;
+}
+
+}  // namespace
+
+wire::GetServerInfoResponse GetServerInfo(const ServerContext& server) {
+  wire::GetServerInfoResponse response;
+  response.set_server_version(kVersion);
+  response.set_build_id(kBuildId);
+  response.set_instance_id(server.instance_id);
+  response.set_state(ToWire(server.state.state()));
+  for (const ModelLoadStatus& model : server.models.Statuses()) {
+    wire::ModelStatus* entry = response.add_models();
+    entry->set_model_name(model.model_name);
+    entry->set_state(ToWire(model.state));
+    entry->set_failure_message(model.failure_message);
+  }
+  if (const Engine* engine = server.models.FirstReady()) {
+    response.set_device(engine->device_name());
+    response.set_is_device_fallback(engine->is_device_fallback());
+    for (const std::string& feature : engine->features()) response.add_features(feature);
+  }
+  response.add_features("png");
+  response.add_features("jpeg");
+  ToWire(server.limits, response.mutable_limits());
+  return response;
+}
+
+}  // namespace interlacer

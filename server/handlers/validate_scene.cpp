@@ -1,0 +1,27 @@
+#include "server/handlers/validate_scene.h"
+
+#include <memory>
+#include <utility>
+
+#include "server/admission.h"
+#include "server/validate_call.h"
+
+namespace interlacer {
+
+void StartValidateScene(const ServerContext& server, IncomingCall call, ResponseSink* sink) {
+  wire::ValidateSceneRequest request;
+  Status status = ParseRequest(*call.request, &request);
+  if (status.ok()) {
+    auto admitted = AdmitValidation(server, &request, &call);
+    if (admitted.ok()) {
+      std::make_shared<ValidateCall>(server, std::move(call.record), *std::move(admitted), sink)
+          ->Start();
+      return;
+    }
+    status = admitted.status();
+  }
+  server.Report(call.record, status);
+  sink->Finish(status);
+}
+
+}  // namespace interlacer

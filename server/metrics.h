@@ -1,0 +1,43 @@
+#pragma once
+
+/// Counters and histograms of the server in Prometheus form; the only door of prometheus-cpp.
+///
+/// No label carries a request id, a peer or a scene. Thread-safe. Errors of Expose: INVALID_ARGUMENT
+/// CONFIG_INVALID when the address cannot be bound.
+
+#include <memory>
+#include <string>
+
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/call_record.h"
+#include "server/server_state.h"
+
+namespace interlacer {
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  void SetBuildInfo(const std::string& version, const std::string& build_id,
+                    const std::string& device);
+  void SetState(ServerState state);
+  void SetQueue(int queue_length, int active_calls);
+  /// Request counter, durations by stage, sizes, cancellations.
+  void CountCall(const CallRecord& record, const Status& status);
+  void CountStep(const std::string& model_name, double seconds);
+  void CountPixels(const std::string& model_name, std::int64_t pixels);
+  void ObserveScene(const SceneReport& report);
+
+  /// Serves `http://address/metrics`; port 0 takes a free one.
+  Status Expose(const std::string& address);
+  /// All metrics as text, as a scrape returns them.
+  std::string Text() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,206 @@
+#include "server/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <utility>
+
+namespace interlacer {
+namespace {
+
+constexpr char kPrefix[] = "INTERLACER_";
+/// Variables of the set-up and the tests, which are no options of the server.
+const std::vector<std::string> kForeignVariables = {"INTERLACER_CACHE", "INTERLACER_TEST_DATA"};
+const std::vector<std::string> kCommandOnly = {"help", "config", "print-config", "check-config"};
+
+const std::map<std::string, double> kSecondUnits = {{"ms", 1e-3}, {"s", 1}, {"min", 60}};
+
+/// The flags as they are typed, before they become ServerOptions.
+struct Flags {
+  ServerOptions options;
+  std::vector<std::string> models;
+  std::string device = "auto";
+  std::string reflection = "auto";
+  std::string log_level = "info";
+  std::string log_format = "text";
+  bool print_config = false;
+  bool check_config = false;
+};
+
+void AddDuration(CLI::App* app, const char* name, double* seconds, const char* help) {
+  app->add_option(name, *seconds, help)
+      ->transform(CLI::AsNumberWithUnit(kSecondUnits, CLI::AsNumberWithUnit::DEFAULT, "SECONDS"));
+}
+
+void AddBytes(CLI::App* app, const char* name, std::int64_t* bytes, const char* help) {
+  app->add_option(name, *bytes, help)->transform(CLI::AsSizeValue(false));
+}
+
+void AddCount(CLI::App* app, const char* name, int* count, const char* help, int min = 1) {
+  app->add_option(name, *count, help)->check(CLI::Range(min, 1'000'000));
+}
+
+void AddServing(CLI::App* app, Flags* flags) {
+  ServerOptions& o = flags->options;
+  app->add_option("--address", o.address, "Address to listen on: HOST:PORT, [IPv6]:PORT, unix:PATH");
+  app->add_option("--metrics-address", o.metrics_address, "Prometheus endpoint; empty for none");
+  app->add_flag("--insecure", o.insecure, "Allow an address beyond loopback without TLS");
+  app->add_option("--reflection", flags->reflection, "Server reflection; auto: loopback only")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
+  app->add_option("--model", flags->models, "NAME=DIR of a checkpoint; the first is the default");
+  app->add_flag("--allow-failed-models", o.allow_failed_models, "Serve the models that do load");
+  app->add_option("--device", flags->device, "cuda is strict, auto may fall back to the CPU")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  AddCount(app, "--threads", &o.threads, "Threads of the kernels; 0: all", 0);
+  AddCount(app, "--decode-threads", &o.decode_threads, "Threads that decode images");
+  app->add_option("--log-level", flags->log_level, "Least level that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  app->add_option("--log-format", flags->log_format, "Form of the log lines")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+void AddLimits(CLI::App* app, Limits* l) {
+  AddBytes(app, "--max-request-bytes", &l->max_request_bytes, "Bytes of one request");
+  AddBytes(app, "--max-response-bytes", &l->max_response_bytes, "Bytes of one response message");
+  AddCount(app, "--max-image-side", &l->max_image_side_px, "Pixels of an input image's side");
+  AddCount(app, "--max-steps", &l->max_step_count, "Steps of a rollout");
+  AddCount(app, "--max-render-targets", &l->max_render_target_count, "Views in one call");
+  AddCount(app, "--max-render-side", &l->max_render_side_px, "Pixels of a view's side");
+  AddCount(app, "--max-queue", &l->max_queue_length, "Calls that may wait");
+  AddCount(app, "--max-active-calls", &l->max_active_calls, "Calls that hold device state");
+  AddBytes(app, "--max-inflight-request-bytes", &l->max_inflight_request_bytes,
+           "Bytes of all requests in flight, decoded frames included");
+  AddDuration(app, "--max-camera-skew", &l->max_camera_skew_s, "Spread of one observation");
+  AddDuration(app, "--max-call-duration", &l->max_call_duration_s, "Life of a call");
+  AddDuration(app, "--slow-reader-timeout", &l->slow_reader_timeout_s,
+              "Wait for a client that does not read");
+  AddCount(app, "--max-streams-per-connection", &l->max_streams_per_connection,
+           "Calls at once on one connection");
+  AddBytes(app, "--memory-quota", &l->memory_quota_bytes, "Memory of the gRPC library");
+  AddDuration(app, "--drain-timeout", &l->drain_timeout_s, "Time for calls in flight at the end");
+  AddDuration(app, "--watchdog", &l->watchdog_s, "Longest unit of work");
+}
+
+std::string VariableOf(const std::string& option_name) {
+  std::string variable = kPrefix + option_name;
+  std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return variable;
+}
+
+std::string NameOf(const CLI::Option& option) { return option.get_lnames().front(); }
+
+bool Contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool IsTyped(const std::vector<std::string>& arguments, const std::string& option_name) {
+  const std::string flag = "--" + option_name;
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument == flag || argument.starts_with(flag + "=");
+  });
+}
+
+Status Invalid(const std::string& option, const std::string& message) {
+  return InvalidArgument(reason::CONFIG_INVALID, option + ": " + message).WithField(option);
+}
+
+/// Every option that is set by a variable and not by a flag, as arguments.
+StatusOr<std::vector<std::string>> EnvironmentArguments(
+    const CLI::App& app, const std::vector<std::string>& arguments,
+    const std::map<std::string, std::string>& environment) {
+  std::map<std::string, std::string> option_of_variable;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!Contains(kCommandOnly, NameOf(*option))) {
+      option_of_variable[VariableOf(NameOf(*option))] = NameOf(*option);
+    }
+  }
+  std::vector<std::string> extra;
+  for (const auto& [variable, value] : environment) {
+    if (!variable.starts_with(kPrefix) || Contains(kForeignVariables, variable)) continue;
+    const auto it = option_of_variable.find(variable);
+    if (it == option_of_variable.end()) return Invalid(variable, "no option has this variable");
+    if (!IsTyped(arguments, it->second)) extra.push_back("--" + it->second + "=" + value);
+  }
+  return extra;
+}
+
+Status FillOptions(const Flags& flags, ServerOptions* options) {
+  for (const std::string& model : flags.models) {
+    const std::size_t equals = model.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == model.size()) {
+      return Invalid("model", "expected NAME=DIR, got \"" + model + "\"");
+    }
+    options->models.emplace_back(model.substr(0, equals), model.substr(equals + 1));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(options->device, ParseDeviceRequest(flags.device));
+  INTERLACER_ASSIGN_OR_RETURN(options->log_level, ParseLogLevel(flags.log_level));
+  INTERLACER_ASSIGN_OR_RETURN(options->log_format, ParseLogFormat(flags.log_format));
+  options->reflection = flags.reflection == "on"    ? ReflectionMode::kOn
+                        : flags.reflection == "off" ? ReflectionMode::kOff
+                                                    : ReflectionMode::kAuto;
+  return Status::Ok();
+}
+
+/// One line an option: name = value  # source
+std::string ConfigText(const CLI::App& app, const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = NameOf(*option);
+    if (Contains(kCommandOnly, name)) continue;
+    std::string value = option->get_default_str();
+    if (option->count() > 0) value = CLI::detail::join(option->results(), ", ");
+    const char* source = option->count() == 0                        ? "default"
+                         : IsTyped(arguments, name)                  ? "flag"
+                         : environment.count(VariableOf(name)) > 0 ? "environment"
+                                                                     : "file";
+    text += name + " = \"" + value + "\"  # " + source + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+StatusOr<ParsedServerOptions> ParseServerOptions(
+    const std::vector<std::string>& arguments,
+    const std::map<std::string, std::string>& environment) {
+  Flags flags;
+  CLI::App app("Predicts rollouts from RGB-D frames over gRPC.", "interlacer-server");
+  app.option_defaults()->always_capture_default();
+  AddServing(&app, &flags);
+  AddLimits(&app, &flags.options.limits);
+  app.set_config("--config", "", "TOML file with any of these options");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_flag("--print-config", flags.print_config, "Print every option with value and source");
+  app.add_flag("--check-config", flags.check_config, "Check the options and exit");
+
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> extra,
+                              EnvironmentArguments(app, arguments, environment));
+  std::vector<std::string> all = arguments;
+  all.insert(all.end(), extra.begin(), extra.end());
+  std::reverse(all.begin(), all.end());  // CLI11 takes its vector from the back
+  ParsedServerOptions parsed;
+  try {
+    app.parse(all);
+  } catch (const CLI::CallForHelp&) {
+    parsed.is_done = true;
+    parsed.text = app.help();
+    return parsed;
+  } catch (const CLI::Error& error) {
+    return Invalid(error.get_name(), error.what());
+  }
+  parsed.options = flags.options;
+  INTERLACER_RETURN_IF_ERROR(FillOptions(flags, &parsed.options));
+  if (flags.print_config) {
+    parsed.text = ConfigText(app, arguments, environment);
+  } else if (parsed.options.models.empty()) {
+    return Invalid("model", "expected at least one NAME=DIR, got none");
+  }
+  parsed.is_done = flags.print_config || flags.check_config;
+  return parsed;
+}
+
+}  // namespace interlacer

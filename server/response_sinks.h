@@ -1,0 +1,107 @@
+#pragma once
+
+/// ResponseSink over gRPC reactors: one for unary methods, one for server streams.
+///
+/// The stream buffers a few messages (at least one) and keeps one write outstanding. A sink owns
+/// itself: it is deleted when the library is done with the call, which is after Finish. The
+/// listener is kept until then.
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "common/status.h"
+#include "server/response_sink.h"
+
+namespace interlacer {
+
+/// Counts the calls that the library is not done with.
+class CallCounter {
+ public:
+  class Guard {
+   public:
+    explicit Guard(CallCounter* counter) : counter_(counter) { ++counter_->count_; }
+    ~Guard() { --counter_->count_; }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    CallCounter* const counter_;
+  };
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int> count_{0};
+};
+
+class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
+ public:
+  UnarySink(grpc::ByteBuffer* response, CallCounter* counter)
+      : response_(response), guard_(counter) {}
+
+  void SetListener(std::shared_ptr<SinkListener> listener) override;
+  bool HasRoom() const override { return true; }
+  bool IsDrained() const override { return true; }
+  void Send(grpc::ByteBuffer message) override;
+  void Finish(const Status& status) override;
+  void Abort() override {}
+  std::int64_t sent_bytes() const override { return sent_bytes_; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
+    return std::nullopt;
+  }
+
+ private:
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  grpc::ByteBuffer* const response_;
+  const CallCounter::Guard guard_;
+  std::atomic<std::int64_t> sent_bytes_{0};
+  std::mutex mutex_;
+  std::shared_ptr<SinkListener> listener_;
+};
+
+class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public ResponseSink {
+ public:
+  StreamSink(grpc::CallbackServerContext* context, int max_messages, std::int64_t max_bytes,
+             CallCounter* counter)
+      : context_(context), max_messages_(max_messages), max_bytes_(max_bytes), guard_(counter) {}
+
+  void SetListener(std::shared_ptr<SinkListener> listener) override;
+  bool HasRoom() const override;
+  bool IsDrained() const override;
+  void Send(grpc::ByteBuffer message) override;
+  void Finish(const Status& status) override;
+  void Abort() override { context_->TryCancel(); }
+  std::int64_t sent_bytes() const override { return sent_bytes_; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
+
+ private:
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  grpc::CallbackServerContext* const context_;
+  const int max_messages_;
+  const std::int64_t max_bytes_;
+  const CallCounter::Guard guard_;
+  std::atomic<std::int64_t> sent_bytes_{0};
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<SinkListener> listener_;
+  /// The front is the message being written.
+  std::deque<grpc::ByteBuffer> messages_;
+  std::int64_t buffered_bytes_ = 0;
+  bool is_broken_ = false;
+  std::chrono::steady_clock::time_point write_start_;
+  /// Set by Finish while a write is outstanding.
+  std::optional<grpc::Status> final_status_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,169 @@
+#include "server/rollout_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "server/convert/responses.h"
+#include "server/incoming_call.h"
+
+namespace interlacer {
+namespace {
+
+/// Rows of one unit of rendering: small enough that a cancel is noticed soon.
+constexpr int kTileRows = 16;
+constexpr double kNanosecondsPerSecond = 1e9;
+
+/// Adds its life to a stage of the call.
+class StageTimer {
+ public:
+  explicit StageTimer(double* stage_s) : stage_s_(stage_s) {}
+  ~StageTimer() { *stage_s_ += seconds(); }
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  double* const stage_s_;
+  const Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+Status RolloutCall::OnLifted() {
+  {
+    const StageTimer timer(&record().durations.lift_s);
+    INTERLACER_ASSIGN_OR_RETURN(rollout_, engine().Begin(scene(), actions_));
+  }
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(rollout_->particles(), 0));
+  selected_ = SelectParticles(rollout_->particles(), output_);
+  SendIfComplete();
+  return Status::Ok();
+}
+
+StatusOr<DeviceJob::Progress> RolloutCall::RunLifted() {
+  if (!is_finished_) {
+    const bool has_view =
+        IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
+    INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
+    SendIfComplete();
+  }
+  if (!is_finished_) return Progress::kReady;
+  return sink().IsDrained() ? Progress::kDone : Progress::kWaiting;
+}
+
+void RolloutCall::FreeDeviceState() { rollout_.reset(); }
+
+bool RolloutCall::IsSent(int step) const {
+  return std::binary_search(output_.steps.begin(), output_.steps.end(), step);
+}
+
+Status RolloutCall::Step() {
+  const StageTimer timer(&record().durations.dynamics_s);
+  INTERLACER_RETURN_IF_ERROR(rollout_->Step());
+  ++computed_steps_;
+  view_index_ = 0;
+  server().metrics.CountStep(record().model_name, timer.seconds());
+  return CheckFinite(rollout_->particles(), rollout_->step());
+}
+
+Status RolloutCall::StartView() {
+  const RenderTarget& target = output_.render_targets[view_index_];
+  if (target.camera) {
+    view_camera_ = *target.camera;
+  } else {
+    INTERLACER_ASSIGN_OR_RETURN(view_camera_, rollout_->SceneCamera(target.scene_camera_name));
+    view_camera_.distortion_model = DistortionModel::kNone;
+    view_camera_.distortion_coefficients.clear();
+  }
+  const int side_px = std::max(view_camera_.width_px, view_camera_.height_px);
+  if (side_px > server().limits.max_render_side_px) {
+    return OutOfRange(reason::LIMIT_RENDER_SIDE,
+                      "camera " + target.scene_camera_name + " has a side of " +
+                          std::to_string(side_px) + " px, above the limit for views of " +
+                          std::to_string(server().limits.max_render_side_px) + " px")
+        .WithField("output.render_targets[" + std::to_string(view_index_) + "].scene_camera_name")
+        .WithMetadata("limit", std::to_string(server().limits.max_render_side_px))
+        .WithMetadata("got", std::to_string(side_px));
+  }
+  view_color_ = {view_camera_.width_px, 0, 3, {}};
+  view_depth_ = {view_camera_.width_px, 0, {}};
+  next_row_ = 0;
+  return Status::Ok();
+}
+
+Status RolloutCall::RenderTile() {
+  const StageTimer timer(&record().durations.render_s);
+  if (next_row_ == 0) INTERLACER_RETURN_IF_ERROR(StartView());
+  const int row_end = std::min(next_row_ + kTileRows, view_camera_.height_px);
+  FloatImage color;
+  DepthImage depth;
+  INTERLACER_RETURN_IF_ERROR(
+      rollout_->RenderRows(view_camera_, next_row_, row_end, &color, &depth));
+  view_color_.pixels.insert(view_color_.pixels.end(), color.pixels.begin(), color.pixels.end());
+  view_depth_.pixels_m.insert(view_depth_.pixels_m.end(), depth.pixels_m.begin(),
+                              depth.pixels_m.end());
+  next_row_ = row_end;
+  if (next_row_ < view_camera_.height_px) return Status::Ok();
+  return FinishView();
+}
+
+Status RolloutCall::FinishView() {
+  const StageTimer timer(&record().durations.encode_s);
+  view_color_.height_px = view_camera_.height_px;
+  view_depth_.height_px = view_camera_.height_px;
+  INTERLACER_RETURN_IF_ERROR(PackView(output_.render_targets[view_index_], view_color_,
+                                      view_depth_, message_.mutable_step()->add_images()));
+  server().metrics.CountPixels(record().model_name,
+                               std::int64_t{view_camera_.width_px} * view_camera_.height_px);
+  ++view_index_;
+  next_row_ = 0;
+  return Status::Ok();
+}
+
+void RolloutCall::SendIfComplete() {
+  const int step = rollout_->step();
+  if (!IsSent(step) || view_index_ < output_.render_targets.size()) return;
+  {
+    const StageTimer timer(&record().durations.encode_s);
+    message_.set_request_id(request_id_);
+    message_.mutable_step()->set_step(step);
+    const double offset_ns = step * engine().metadata().step_duration_s * kNanosecondsPerSecond;
+    SetTimestamp(admitted().checked.newest_capture_time_ns + std::llround(offset_ns),
+                 message_.mutable_step()->mutable_predict_time());
+    if (output_.include_positions || output_.include_colors) {
+      wire::ParticleCloud* cloud = message_.mutable_step()->mutable_particles();
+      PackParticles(rollout_->particles(), selected_, output_, admitted().checked.workspace, cloud);
+      if (is_first_message_ && output_.initial_region) {
+        cloud->set_indices_u32le(selected_.data(), selected_.size() * sizeof(selected_[0]));
+      }
+    }
+  }
+  is_finished_ = step == last_step();
+  if (is_finished_) FillSummary(message_.mutable_summary());
+  sink().Send(SerializeResponse(message_));
+  message_.Clear();
+  is_first_message_ = false;
+  view_index_ = output_.render_targets.size();
+}
+
+void RolloutCall::FillSummary(wire::CallSummary* summary) {
+  const ModelMetadata& metadata = engine().metadata();
+  summary->set_model_name(metadata.model_name);
+  summary->set_weights_sha256(metadata.weights_sha256);
+  summary->set_computed_step_count(computed_steps_);
+  summary->set_selected_particle_count(static_cast<int>(selected_.size()));
+  ToWire(record().durations, summary->mutable_durations());
+  ToWire(Report(), summary->mutable_scene_report());
+  if (metadata.trained_step_count > 0 && last_step() > metadata.trained_step_count) {
+    ToWire({"ROLLOUT_BEYOND_TRAINING",
+            "the rollout has " + std::to_string(last_step()) + " steps, training saw " +
+                std::to_string(metadata.trained_step_count),
+            "output.steps"},
+           summary->add_findings());
+  }
+}
+
+}  // namespace interlacer

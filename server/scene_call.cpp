@@ -1,0 +1,167 @@
+#include "server/scene_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace interlacer {
+namespace {
+
+Clock::duration Seconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+SceneCall::SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
+                     ResponseSink* sink)
+    : server_(server),
+      record_(std::move(record)),
+      admitted_(std::move(admitted)),
+      sink_(sink),
+      call_limit_(record_.start + Seconds(server.limits.max_call_duration_s)) {}
+
+void SceneCall::Start() {
+  sink_->SetListener(shared_from_this());
+  if (Status status = server_.worker.Submit(shared_from_this()); !status.ok()) {
+    End(std::move(status));
+    return;
+  }
+  server_.decoders.Post([self = shared_from_this()] { self->Decode(); });
+}
+
+void SceneCall::Decode() {
+  const Clock::time_point start = Clock::now();
+  decoded_ = DecodeSceneInput(admitted_.scene_input, engine().metadata());
+  admitted_.scene_input.Clear();
+  decoded_time_ = Clock::now();
+  decode_s_ = SecondsBetween(start, decoded_time_);
+  if (decoded_.ok()) {
+    server_.worker.Wake(this);
+  } else {
+    server_.worker.Cancel(this, decoded_.status().WithFieldPrefix(admitted_.field));
+  }
+}
+
+double SceneCall::RemainingCostS() const { return std::max(admitted_.cost_s - used_s_, 0.0); }
+
+Status SceneCall::CheckAlive(Clock::time_point now) const {
+  if (now >= admitted_.deadline) {
+    return DeadlineExceeded(reason::DEADLINE_PASSED, "the deadline of the client has passed");
+  }
+  if (now >= call_limit_) {
+    return DeadlineExceeded(reason::CALL_TOO_LONG,
+                            "the call ran longer than the server allows")
+        .WithMetadata("limit", std::to_string(server_.limits.max_call_duration_s));
+  }
+  const auto stalled_since = sink_->stalled_since();
+  if (stalled_since && now >= *stalled_since + Seconds(server_.limits.slow_reader_timeout_s)) {
+    return Status(StatusCode::kCancelled, reason::SLOW_READER,
+                  "the client did not read for " +
+                      std::to_string(server_.limits.slow_reader_timeout_s) + " s");
+  }
+  return Status::Ok();
+}
+
+Clock::time_point SceneCall::NextCheck() const {
+  Clock::time_point next = std::min(admitted_.deadline, call_limit_);
+  if (const auto stalled_since = sink_->stalled_since()) {
+    next = std::min(next, *stalled_since + Seconds(server_.limits.slow_reader_timeout_s));
+  }
+  return next;
+}
+
+StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
+  const Clock::time_point start = Clock::now();
+  NoteFirstUnit();
+  if (blocked_since_) {
+    record_.durations.blocked_s += SecondsBetween(*blocked_since_, start);
+    blocked_since_.reset();
+  }
+  if (failure_) {
+    if (sink_->IsDrained()) return *failure_;
+    return Progress::kWaiting;
+  }
+  if (!sink_->HasRoom()) {
+    blocked_since_ = start;
+    return Progress::kWaiting;
+  }
+  StatusOr<Progress> progress = Progress::kReady;
+  if (scene_ == nullptr) {
+    if (Status status = Lift(); !status.ok()) progress = std::move(status);
+  } else {
+    progress = RunLifted();
+  }
+  used_s_ = used_s_ + SecondsBetween(start, Clock::now());
+  if (!progress.ok() && !sink_->IsDrained()) {
+    failure_ = progress.status();
+    FreeDeviceState();
+    return Progress::kWaiting;
+  }
+  return progress;
+}
+
+void SceneCall::NoteFirstUnit() {
+  if (has_run_.exchange(true)) return;
+  record_.durations.decode_s = decode_s_;
+  record_.durations.queue_s = SecondsBetween(decoded_time_, Clock::now());
+}
+
+Status SceneCall::Lift() {
+  const Clock::time_point start = Clock::now();
+  auto scene = engine().Lift(*decoded_);
+  decoded_ = SceneInput{};
+  if (!scene.ok()) {
+    Status status = scene.status();
+    if (status.field().empty()) return status;
+    return std::move(status).WithFieldPrefix(admitted_.field);
+  }
+  scene_ = *std::move(scene);
+  record_.durations.lift_s = SecondsBetween(start, Clock::now());
+  server_.metrics.ObserveScene(Report());
+  return OnLifted();
+}
+
+SceneReport SceneCall::Report() const {
+  SceneReport report = scene_->report();
+  report.camera_skew_s = admitted_.checked.camera_skew_s;
+  const auto has_reason = [&](const std::string& word) {
+    return std::any_of(report.findings.begin(), report.findings.end(),
+                       [&](const Finding& finding) { return finding.reason == word; });
+  };
+  const bool is_reported = has_reason("IMAGE_RESAMPLED");
+  for (Finding finding : admitted_.checked.findings) {
+    if (is_reported) break;
+    finding.field = admitted_.field + "." + finding.field;
+    report.findings.push_back(std::move(finding));
+  }
+  return report;
+}
+
+void SceneCall::End(Status status) {
+  FreeDeviceState();
+  scene_.reset();
+  record_.response_bytes = sink_->sent_bytes();
+  if (status.code() == StatusCode::kCancelled) {
+    record_.cancelled_where = status.reason() == reason::SLOW_READER ? "slow_reader"
+                              : has_run_                             ? "running"
+                                                                     : "queue";
+  }
+  if (!status.ok() && !sink_->IsDrained()) sink_->Abort();
+  server_.Report(record_, status);
+  sink_->Finish(status);
+}
+
+void SceneCall::OnClientGone() {
+  Status status = CheckAlive(Clock::now());
+  if (status.ok()) status = Cancelled("the client cancelled the call or went away");
+  server_.worker.Cancel(this, std::move(status));
+}
+
+void SceneCall::OnMessageSent() { server_.worker.Wake(this); }
+
+}  // namespace interlacer

@@ -1,0 +1,101 @@
+#pragma once
+
+/// A call that starts from frames: decoded by the pool, lifted on the device, then whatever the
+/// method does with the scene. Base of ValidateCall and RolloutCall.
+///
+/// Life: Start (queue slot, then decoding) - RunUnit on the worker's thread - End, exactly once.
+/// The sink is used by RunUnit and End only.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/call_record.h"
+#include "server/convert/scene_input.h"
+#include "server/device_worker.h"
+#include "server/engine.h"
+#include "server/memory_budget.h"
+#include "server/response_sink.h"
+#include "server/server_context.h"
+
+namespace interlacer {
+
+/// What admission found; see server/admission.h.
+struct AdmittedScene {
+  Engine* engine = nullptr;
+  wire::SceneInput scene_input;
+  /// Path of scene_input in the request.
+  std::string field;
+  CheckedScene checked;
+  Clock::time_point deadline;
+  int priority = 0;
+  /// Estimated device time of the whole call.
+  double cost_s = 0;
+  MemoryBudget::Reservation memory;
+};
+
+class SceneCall : public DeviceJob,
+                  public SinkListener,
+                  public std::enable_shared_from_this<SceneCall> {
+ public:
+  SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
+            ResponseSink* sink);
+
+  /// Takes a place in the queue and starts to decode; without a place the call ends at once.
+  void Start();
+
+  int priority() const override { return admitted_.priority; }
+  double RemainingCostS() const override;
+  Status CheckAlive(Clock::time_point now) const override;
+  Clock::time_point NextCheck() const override;
+  StatusOr<Progress> RunUnit() override;
+  void End(Status status) override;
+
+  void OnClientGone() override;
+  void OnMessageSent() override;
+
+ protected:
+  /// Runs once, in the unit that lifted the scene.
+  virtual Status OnLifted() = 0;
+  /// One unit after the lift; kDone once everything has been sent.
+  virtual StatusOr<Progress> RunLifted() = 0;
+  /// Frees what the call holds on the device.
+  virtual void FreeDeviceState() = 0;
+
+  const ServerContext& server() const { return server_; }
+  const AdmittedScene& admitted() const { return admitted_; }
+  Engine& engine() const { return *admitted_.engine; }
+  CallRecord& record() { return record_; }
+  ResponseSink& sink() { return *sink_; }
+  const std::shared_ptr<const Scene>& scene() const { return scene_; }
+  /// The engine's report with what the server adds.
+  SceneReport Report() const;
+
+ private:
+  void Decode();
+  Status Lift();
+  void NoteFirstUnit();
+
+  const ServerContext& server_;
+  CallRecord record_;
+  AdmittedScene admitted_;
+  ResponseSink* const sink_;
+  const Clock::time_point call_limit_;
+
+  /// Written by the decoder before its Wake.
+  StatusOr<SceneInput> decoded_{SceneInput{}};
+  double decode_s_ = 0;
+  Clock::time_point decoded_time_;
+
+  std::shared_ptr<const Scene> scene_;
+  std::atomic<double> used_s_{0};
+  std::atomic<bool> has_run_{false};
+  std::optional<Clock::time_point> blocked_since_;
+  /// An error after the first message: sent once what is buffered has left.
+  std::optional<Status> failure_;
+};
+
+}  // namespace interlacer

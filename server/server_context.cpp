@@ -1,0 +1,11 @@
+#include "server/server_context.h"
+
+namespace interlacer {
+
+void ServerContext::Report(const CallRecord& record, const Status& status) const {
+  metrics.CountCall(record, status);
+  LogCall(record, status);
+  if (status.reason() == reason::DEVICE_LOST) state.Advance(ServerState::kDeviceLost);
+}
+
+}  // namespace interlacer

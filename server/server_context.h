@@ -1,0 +1,37 @@
+#pragma once
+
+/// What the handlers share: references to the parts of one running server. Thread-safe as its parts.
+
+#include <functional>
+#include <string>
+
+#include "common/status.h"
+#include "server/call_record.h"
+#include "server/decode_pool.h"
+#include "server/device_worker.h"
+#include "server/limits.h"
+#include "server/memory_budget.h"
+#include "server/metrics.h"
+#include "server/model_registry.h"
+#include "server/response_sinks.h"
+#include "server/server_state.h"
+
+namespace interlacer {
+
+struct ServerContext {
+  const Limits& limits;
+  /// Random for each process.
+  const std::string instance_id;
+  ServerStateMachine& state;
+  ModelRegistry& models;
+  DeviceWorker& worker;
+  DecodePool& decoders;
+  MemoryBudget& memory;
+  Metrics& metrics;
+  CallCounter& calls;
+
+  /// Metrics and log line of a finished call; a lost device changes the state of the server.
+  void Report(const CallRecord& record, const Status& status) const;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,15 @@
+#include "server/validate_call.h"
+
+#include "server/convert/responses.h"
+#include "server/incoming_call.h"
+
+namespace interlacer {
+
+Status ValidateCall::OnLifted() {
+  wire::ValidateSceneResponse response;
+  ToWire(Report(), response.mutable_report());
+  sink().Send(SerializeResponse(response));
+  return Status::Ok();
+}
+
+}  // namespace interlacer

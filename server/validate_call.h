@@ -1,0 +1,19 @@
+#pragma once
+
+/// ValidateScene after admission: decode, lift, report. Threads: server/scene_call.h.
+
+#include "server/scene_call.h"
+
+namespace interlacer {
+
+class ValidateCall final : public SceneCall {
+ public:
+  using SceneCall::SceneCall;
+
+ private:
+  Status OnLifted() override;
+  StatusOr<Progress> RunLifted() override { return Progress::kDone; }
+  void FreeDeviceState() override {}
+};
+
+}  // namespace interlacer
