@@ -36,8 +36,8 @@ std::int64_t LargestViewPixels(const wire::SceneInput& input, int max_side_px) {
   if (input.observations_size() == 0) return largest_px;
   for (const wire::RgbdView& view : input.observations(input.observations_size() - 1).views()) {
     const std::int64_t width_px = std::clamp(view.color().width_px(), 0, max_side_px);
-    largest_px = std::max(largest_px,
-                          width_px * std::clamp(view.color().height_px(), 0, max_side_px));
+    largest_px =
+        std::max(largest_px, width_px * std::clamp(view.color().height_px(), 0, max_side_px));
   }
   return largest_px;
 }
@@ -78,9 +78,8 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("got", std::to_string(left_s));
   }
   // The library keeps the request's bytes until the call ends; the parsed message holds them again.
-  INTERLACER_ASSIGN_OR_RETURN(
-      scene->memory,
-      server.memory.Reserve(2 * call.record.request_bytes + scene->checked.decoded_bytes));
+  INTERLACER_ASSIGN_OR_RETURN(scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
+                                                                   scene->checked.decoded_bytes));
   return Status::Ok();
 }
 
@@ -144,9 +143,9 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
 
   INTERLACER_ASSIGN_OR_RETURN(rollout.scene,
                               AdmitScene(server, engine, input, "source.scene_input"));
-  INTERLACER_ASSIGN_OR_RETURN(
-      rollout.actions, ReadActions(request->actions(), rollout.scene.checked.history_actions,
-                                   rollout.output, metadata));
+  INTERLACER_ASSIGN_OR_RETURN(rollout.actions,
+                              ReadActions(request->actions(), rollout.scene.checked.history_actions,
+                                          rollout.output, metadata));
 
   const double views = static_cast<double>(RenderedPixels(rollout.output, scene_view_px)) /
                        kReferenceViewPx * static_cast<double>(rollout.output.steps.size());

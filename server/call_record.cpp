@@ -47,8 +47,7 @@ LogLevel LevelOf(const Status& status) {
 
 Status CheckRequestId(std::string_view request_id) {
   if (IsId(request_id)) return Status::Ok();
-  return Mismatch(reason::REQUEST_ID_INVALID, "request_id",
-                  "at most 64 of A-Z a-z 0-9 . _ -",
+  return Mismatch(reason::REQUEST_ID_INVALID, "request_id", "at most 64 of A-Z a-z 0-9 . _ -",
                   request_id.size() > kMaxIdLength ? std::to_string(request_id.size()) + " bytes"
                                                    : "other characters");
 }

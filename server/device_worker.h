@@ -6,8 +6,8 @@
 /// `max_active` calls hold device state; up to `max_queue` more wait. A call that is cancelled,
 /// past its deadline or otherwise over is ended before its next unit, and at once when it is not
 /// running. Every submitted job gets exactly one End. Thread-safe; the jobs' RunUnit and End never
-/// overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING
-/// after Stop.
+/// overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE
+/// DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>

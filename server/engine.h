@@ -2,11 +2,12 @@
 
 /// What the server sees of a model: lift frames, begin a rollout, take one unit of work at a time.
 ///
-/// The units are Engine::Lift, Rollout::Step and Rollout::RenderRows (model/predictor.h, torch-free);
-/// between two units the device worker may turn to another call or drop a cancelled one.
-/// EngineImpl runs a checkpoint; tests use MockEngine (tests/support/mock_engine.h).
-/// Threads: Load, WarmUp, Lift, Begin and everything on their results run on one thread at a time;
-/// metadata(), device_name() and is_device_fallback() may be read from anywhere once WarmUp is done.
+/// The units are Engine::Lift, Rollout::Step and Rollout::RenderRows (model/predictor.h,
+/// torch-free); between two units the device worker may turn to another call or drop a cancelled
+/// one. EngineImpl runs a checkpoint; tests use MockEngine (tests/support/mock_engine.h). Threads:
+/// Load, WarmUp, Lift, Begin and everything on their results run on one thread at a time;
+/// metadata(), device_name() and is_device_fallback() may be read from anywhere once WarmUp is
+/// done.
 
 #include <functional>
 #include <memory>

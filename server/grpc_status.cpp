@@ -51,8 +51,7 @@ void AddRetryInfo(const std::string& delay_text, google::rpc::Status* details) {
   const double delay_s = std::strtod(delay_text.c_str(), nullptr);
   google::rpc::RetryInfo retry;
   retry.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(delay_s));
-  retry.mutable_retry_delay()->set_nanos(
-      static_cast<int>((delay_s - std::floor(delay_s)) * 1e9));
+  retry.mutable_retry_delay()->set_nanos(static_cast<int>((delay_s - std::floor(delay_s)) * 1e9));
   details->add_details()->PackFrom(retry);
 }
 

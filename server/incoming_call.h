@@ -3,6 +3,7 @@
 /// What the library hands over with a call, and the bytes of messages both ways.
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <chrono>
 #include <string>

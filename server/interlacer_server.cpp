@@ -66,9 +66,9 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
 StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
     const ServerOptions& options, std::vector<ModelSource> models) {
   if (!options.insecure && !IsLoopback(options.address)) {
-    return InvalidArgument(reason::CONFIG_INVALID,
-                           "address " + options.address +
-                               " is not loopback; without TLS that needs --insecure")
+    return InvalidArgument(
+               reason::CONFIG_INVALID,
+               "address " + options.address + " is not loopback; without TLS that needs --insecure")
         .WithField("address");
   }
   std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));

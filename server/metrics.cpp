@@ -74,9 +74,8 @@ struct Metrics::Families {
       Histogram("interlacer_valid_depth_ratio", "share of pixels with a valid depth");
   prometheus::Family<prometheus::Histogram>& camera_skew_seconds =
       Histogram("interlacer_camera_skew_seconds", "spread of the exposures of an observation");
-  prometheus::Family<prometheus::Histogram>& cross_camera_distance =
-      Histogram("interlacer_cross_camera_distance_meters",
-                "median distance between what two cameras see");
+  prometheus::Family<prometheus::Histogram>& cross_camera_distance = Histogram(
+      "interlacer_cross_camera_distance_meters", "median distance between what two cameras see");
 
   void ObserveStages(const StageDurations& d) {
     for (const auto& [stage, seconds] :

@@ -2,8 +2,8 @@
 
 /// Counters and histograms of the server in Prometheus form; the only door of prometheus-cpp.
 ///
-/// No label carries a request id, a peer or a scene. Thread-safe. Errors of Expose: INVALID_ARGUMENT
-/// CONFIG_INVALID when the address cannot be bound.
+/// No label carries a request id, a peer or a scene. Thread-safe. Errors of Expose:
+/// INVALID_ARGUMENT CONFIG_INVALID when the address cannot be bound.
 
 #include <memory>
 #include <string>

@@ -43,7 +43,8 @@ void AddCount(CLI::App* app, const char* name, int* count, const char* help, int
 
 void AddServing(CLI::App* app, Flags* flags) {
   ServerOptions& o = flags->options;
-  app->add_option("--address", o.address, "Address to listen on: HOST:PORT, [IPv6]:PORT, unix:PATH");
+  app->add_option("--address", o.address,
+                  "Address to listen on: HOST:PORT, [IPv6]:PORT, unix:PATH");
   app->add_option("--metrics-address", o.metrics_address, "Prometheus endpoint; empty for none");
   app->add_flag("--insecure", o.insecure, "Allow an address beyond loopback without TLS");
   app->add_option("--reflection", flags->reflection, "Server reflection; auto: loopback only")
@@ -153,10 +154,10 @@ std::string ConfigText(const CLI::App& app, const std::vector<std::string>& argu
     if (Contains(kCommandOnly, name)) continue;
     std::string value = option->get_default_str();
     if (option->count() > 0) value = CLI::detail::join(option->results(), ", ");
-    const char* source = option->count() == 0                        ? "default"
-                         : IsTyped(arguments, name)                  ? "flag"
+    const char* source = option->count() == 0                      ? "default"
+                         : IsTyped(arguments, name)                ? "flag"
                          : environment.count(VariableOf(name)) > 0 ? "environment"
-                                                                     : "file";
+                                                                   : "file";
     text += name + " = \"" + value + "\"  # " + source + "\n";
   }
   return text;

@@ -21,9 +21,7 @@ class StageTimer {
  public:
   explicit StageTimer(double* stage_s) : stage_s_(stage_s) {}
   ~StageTimer() { *stage_s_ += seconds(); }
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
   double* const stage_s_;
@@ -45,8 +43,7 @@ Status RolloutCall::OnLifted() {
 
 StatusOr<DeviceJob::Progress> RolloutCall::RunLifted() {
   if (!is_finished_) {
-    const bool has_view =
-        IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
+    const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
     INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
     SendIfComplete();
   }
@@ -114,8 +111,8 @@ Status RolloutCall::FinishView() {
   const StageTimer timer(&record().durations.encode_s);
   view_color_.height_px = view_camera_.height_px;
   view_depth_.height_px = view_camera_.height_px;
-  INTERLACER_RETURN_IF_ERROR(PackView(output_.render_targets[view_index_], view_color_,
-                                      view_depth_, message_.mutable_step()->add_images()));
+  INTERLACER_RETURN_IF_ERROR(PackView(output_.render_targets[view_index_], view_color_, view_depth_,
+                                      message_.mutable_step()->add_images()));
   server().metrics.CountPixels(record().model_name,
                                std::int64_t{view_camera_.width_px} * view_camera_.height_px);
   ++view_index_;

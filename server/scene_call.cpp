@@ -54,8 +54,7 @@ Status SceneCall::CheckAlive(Clock::time_point now) const {
     return DeadlineExceeded(reason::DEADLINE_PASSED, "the deadline of the client has passed");
   }
   if (now >= call_limit_) {
-    return DeadlineExceeded(reason::CALL_TOO_LONG,
-                            "the call ran longer than the server allows")
+    return DeadlineExceeded(reason::CALL_TOO_LONG, "the call ran longer than the server allows")
         .WithMetadata("limit", std::to_string(server_.limits.max_call_duration_s));
   }
   const auto stalled_since = sink_->stalled_since();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the handlers share: references to the parts of one running server. Thread-safe as its parts.
+/// What the handlers share: references to the parts of one running server. Thread-safe as its
+/// parts.
 
 #include <functional>
 #include <string>

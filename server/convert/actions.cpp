@@ -84,9 +84,7 @@ StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
 
   ActionSequence actions;
   actions.kind = is_joints ? ActionKind::kJointPositions : ActionKind::kKinematicPoints;
-  if (Status status =
-          CheckShape(matrix, ExpectedColumns(actions.kind, metadata));
-      !status.ok()) {
+  if (Status status = CheckShape(matrix, ExpectedColumns(actions.kind, metadata)); !status.ok()) {
     return std::move(status).WithFieldPrefix(field);
   }
   actions.row_count = matrix.row_count();

@@ -16,8 +16,7 @@ constexpr std::int64_t kMaxSeconds = INT64_MAX / kNanosecondsPerSecond - 1'000'0
 Status CheckFinite(std::initializer_list<std::pair<const char*, double>> fields) {
   for (const auto& [field, value] : fields) {
     if (!std::isfinite(value)) {
-      return Mismatch(reason::CALIBRATION_INVALID, field, "a finite number",
-                      std::to_string(value));
+      return Mismatch(reason::CALIBRATION_INVALID, field, "a finite number", std::to_string(value));
     }
   }
   return Status::Ok();
@@ -30,10 +29,8 @@ Status CheckIntrinsics(const wire::CameraCalibration& c) {
       return Mismatch(reason::CALIBRATION_INVALID, field, "at least 1", std::to_string(side_px));
     }
   }
-  INTERLACER_RETURN_IF_ERROR(CheckFinite({{"fx_px", c.fx_px()},
-                                          {"fy_px", c.fy_px()},
-                                          {"cx_px", c.cx_px()},
-                                          {"cy_px", c.cy_px()}}));
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(
+      {{"fx_px", c.fx_px()}, {"fy_px", c.fy_px()}, {"cx_px", c.cx_px()}, {"cy_px", c.cy_px()}}));
   for (const auto& [field, focal_px] :
        {std::pair{"fx_px", c.fx_px()}, std::pair{"fy_px", c.fy_px()}}) {
     if (focal_px <= 0) {
@@ -106,16 +103,16 @@ StatusOr<Camera> ToCamera(const wire::CameraCalibration& calibration) {
   }
   auto pose = ToTransform(calibration.world_from_camera());
   if (!pose.ok()) return pose.status().WithFieldPrefix("world_from_camera");
-  Camera camera{calibration.width_px(),
-                calibration.height_px(),
-                calibration.fx_px(),
-                calibration.fy_px(),
-                calibration.cx_px(),
-                calibration.cy_px(),
-                model,
-                {calibration.distortion_coefficients().begin(),
-                 calibration.distortion_coefficients().end()},
-                *pose};
+  Camera camera{
+      calibration.width_px(),
+      calibration.height_px(),
+      calibration.fx_px(),
+      calibration.fy_px(),
+      calibration.cx_px(),
+      calibration.cy_px(),
+      model,
+      {calibration.distortion_coefficients().begin(), calibration.distortion_coefficients().end()},
+      *pose};
   INTERLACER_RETURN_IF_ERROR(ValidateCamera(camera));
   return camera;
 }

@@ -125,7 +125,6 @@ std::vector<T> UnpackRows(const wire::Image& image, int channels) {
   return values;
 }
 
-
 Status CheckMedian(const DepthImage& depth) {
   std::vector<float> valid;
   valid.reserve(depth.pixels_m.size());

@@ -116,8 +116,9 @@ Status ReadTargetView(const wire::RenderTarget& target, const ModelMetadata& met
     return Mismatch(reason::RENDER_TARGET_INVALID, "camera", "camera or scene_camera_name",
                     "neither");
   }
-  for (const auto& [field, side_px] : {std::pair{"camera.width_px", target.camera().width_px()},
-                                       std::pair{"camera.height_px", target.camera().height_px()}}) {
+  for (const auto& [field, side_px] :
+       {std::pair{"camera.width_px", target.camera().width_px()},
+        std::pair{"camera.height_px", target.camera().height_px()}}) {
     if (side_px > max_side_px) {
       return LimitExceeded(reason::LIMIT_RENDER_SIDE, field, "view side in pixels", side_px,
                            max_side_px);

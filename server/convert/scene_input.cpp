@@ -98,7 +98,8 @@ Status CheckView(const wire::RgbdView& view, const Limits& limits, TimeSpan* spa
   INTERLACER_RETURN_IF_ERROR(CheckImages(view, limits.max_image_side_px));
   auto camera = ToCamera(view.calibration());
   if (!camera.ok()) return camera.status().WithFieldPrefix("calibration");
-  if (camera->width_px != view.color().width_px() || camera->height_px != view.color().height_px()) {
+  if (camera->width_px != view.color().width_px() ||
+      camera->height_px != view.color().height_px()) {
     return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, "calibration",
                     SizeText(view.color().width_px(), view.color().height_px()) + ", as the image",
                     SizeText(camera->width_px, camera->height_px));
@@ -118,7 +119,8 @@ Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata&
                       "\"" + name + "\"");
     }
     if (seen[*index]) {
-      return Mismatch(reason::CAMERA_DUPLICATE, field, "every camera once", "\"" + name + "\" twice");
+      return Mismatch(reason::CAMERA_DUPLICATE, field, "every camera once",
+                      "\"" + name + "\" twice");
     }
     seen[*index] = true;
   }
@@ -154,7 +156,8 @@ Status CheckSpacing(const std::vector<TimeSpan>& spans, const ModelMetadata& met
         kNanosecondsPerSecond;
     if (std::abs(spacing_s - metadata.step_duration_s) > metadata.max_history_spacing_error_s) {
       return Mismatch(reason::HISTORY_SPACING, Indexed("observations", static_cast<int>(i)),
-                      std::to_string(metadata.step_duration_s) + " s after the one before, within " +
+                      std::to_string(metadata.step_duration_s) +
+                          " s after the one before, within " +
                           std::to_string(metadata.max_history_spacing_error_s) + " s",
                       std::to_string(spacing_s) + " s");
     }

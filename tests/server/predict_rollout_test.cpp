@@ -1,0 +1,230 @@
+/// PredictRollout over a real socket with a mock model: order of messages, contents, options.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "common/image_codec.h"
+#include "tests/support/in_process_server.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr int kParticles = 2 * kViewWidthPx * kViewHeightPx;
+
+std::vector<float> Floats(const std::string& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+class PredictRolloutTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(fixture_.WaitForServing()); }
+
+  std::vector<v1::PredictRolloutResponse> Predict(const v1::PredictRolloutRequest& request) {
+    grpc::ClientContext context;
+    auto reader = fixture_.stub->PredictRollout(&context, request);
+    std::vector<v1::PredictRolloutResponse> messages;
+    v1::PredictRolloutResponse message;
+    while (reader->Read(&message)) messages.push_back(message);
+    const grpc::Status status = reader->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return messages;
+  }
+
+  InProcessServer fixture_;
+};
+
+TEST_F(PredictRolloutTest, SendsEveryStepInOrderAndASummaryLast) {
+  const auto messages = Predict(MakeRolloutRequest(6));
+  ASSERT_EQ(messages.size(), 6u);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(messages[i].request_id(), "test-1");
+    EXPECT_EQ(messages[i].step().step(), i + 1);
+    EXPECT_EQ(messages[i].step().predict_time().seconds(), 100 + (i + 2) / 2);
+    EXPECT_EQ(messages[i].step().predict_time().nanos(), i % 2 == 0 ? 0 : 500'000'000);
+    EXPECT_EQ(messages[i].has_summary(), i == 5);
+  }
+  const v1::CallSummary& summary = messages.back().summary();
+  EXPECT_EQ(summary.model_name(), "mock");
+  EXPECT_EQ(summary.computed_step_count(), 6);
+  EXPECT_EQ(summary.selected_particle_count(), kParticles);
+  EXPECT_EQ(summary.scene_report().cameras_size(), 2);
+  ASSERT_EQ(summary.findings_size(), 1);
+  EXPECT_EQ(summary.findings(0).reason(), "ROLLOUT_BEYOND_TRAINING");
+}
+
+TEST_F(PredictRolloutTest, ParticlesFollowTheAction) {
+  auto request = MakeRolloutRequest(3);
+  for (const int step : {0, 1, 3}) request.mutable_output()->add_steps(step);
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 3u);
+  const auto start = Floats(messages[0].step().particles().positions());
+  ASSERT_EQ(start.size(), 3u * kParticles);
+  for (const auto& [message, moved_m] :
+       {std::pair{messages[1], 0.1f}, std::pair{messages[2], 0.3f}}) {
+    const auto now = Floats(message.step().particles().positions());
+    for (int i = 0; i < kParticles; ++i) {
+      ASSERT_NEAR(now[3 * i], start[3 * i] + moved_m, 1e-5) << "particle " << i;
+      ASSERT_EQ(now[3 * i + 2], start[3 * i + 2] + 0.0f);
+    }
+  }
+}
+
+TEST_F(PredictRolloutTest, StepOneLeavesBeforeStepTwoIsComputed) {
+  fixture_.controls->gate.Close();
+  grpc::ClientContext context;
+  auto reader = fixture_.stub->PredictRollout(&context, MakeRolloutRequest(2));
+  fixture_.controls->gate.Allow(2);  // the lift and one step
+  v1::PredictRolloutResponse message;
+  ASSERT_TRUE(reader->Read(&message));
+  EXPECT_EQ(message.step().step(), 1);
+  EXPECT_EQ(fixture_.controls->step_count, 1);
+  fixture_.controls->gate.Open();
+  ASSERT_TRUE(reader->Read(&message));
+  EXPECT_EQ(message.step().step(), 2);
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(PredictRolloutTest, NothingHeavyIsSentUnasked) {
+  auto request = MakeRolloutRequest(1);
+  request.clear_output();
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_FALSE(messages[0].step().has_particles());
+  EXPECT_EQ(messages[0].step().images_size(), 0);
+}
+
+TEST_F(PredictRolloutTest, RegionAndStrideChooseTheSameParticlesInEveryStep) {
+  auto request = MakeRolloutRequest(2);
+  request.mutable_output()->set_include_colors(true);
+  auto* selection = request.mutable_output()->mutable_particle_selection();
+  selection->set_stride(3);
+  for (auto* corner : {selection->mutable_initial_region()->mutable_min_m(),
+                       selection->mutable_initial_region()->mutable_max_m()}) {
+    const double sign = corner == selection->mutable_initial_region()->mutable_min_m() ? -1 : 1;
+    corner->set_x(sign > 0 ? 0 : -5);
+    corner->set_y(sign * 5);
+    corner->set_z(sign * 5);
+  }
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 2u);
+  const auto& first = messages[0].step().particles();
+  // Half of the pixels of both cameras lie left of the optical axis.
+  EXPECT_EQ(first.particle_count(), kParticles / 2 / 3);
+  EXPECT_EQ(first.indices_u32le().size(), 4u * first.particle_count());
+  EXPECT_EQ(first.colors_rgb8().size(), 3u * first.particle_count());
+  EXPECT_TRUE(messages[1].step().particles().indices_u32le().empty());
+  EXPECT_EQ(messages[1].step().particles().colors_rgb8(), first.colors_rgb8());
+}
+
+TEST_F(PredictRolloutTest, QuantizedPositionsStayWithinHalfAStep) {
+  auto request = MakeRolloutRequest(1);
+  const auto exact = Floats(Predict(request)[0].step().particles().positions());
+  request.mutable_output()->set_position_encoding(v1::POSITION_ENCODING_WORKSPACE_U16);
+  const std::string bytes = Predict(request)[0].step().particles().positions();
+  ASSERT_EQ(bytes.size(), exact.size() * 2);
+  const double quantum_m = 10.0 / 65535;  // the mock's workspace is 10 m wide
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    std::uint16_t q = 0;
+    std::memcpy(&q, bytes.data() + 2 * i, 2);
+    ASSERT_NEAR(-5 + q * quantum_m, exact[i], 0.51 * quantum_m);
+  }
+}
+
+TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
+  auto request = MakeRolloutRequest(1);
+  request.mutable_output()->set_include_positions(false);
+  for (const auto compression :
+       {v1::IMAGE_COMPRESSION_NONE, v1::IMAGE_COMPRESSION_PNG, v1::IMAGE_COMPRESSION_JPEG}) {
+    auto* target = request.mutable_output()->add_render_targets();
+    target->set_target_name("view" + std::to_string(compression));
+    target->set_scene_camera_name("left");
+    target->set_compression(compression);
+  }
+  auto* depth = request.mutable_output()->add_render_targets();
+  depth->set_target_name("depth");
+  depth->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32);
+  *depth->mutable_camera() = MakeView("left", 0).calibration();
+  depth->mutable_camera()->set_height_px(40);  // several tiles of rows
+
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 1u);
+  const auto& images = messages[0].step().images();
+  ASSERT_EQ(images.size(), 4);
+  EXPECT_EQ(images[0].image().data(), std::string(3 * kViewWidthPx * kViewHeightPx, '\x80'));
+  for (const int i : {1, 2}) {
+    const std::string& data = images[i].image().data();
+    const auto decoded =
+        DecodeRgb({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
+    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+    EXPECT_EQ(decoded->width_px, kViewWidthPx);
+    EXPECT_NEAR(decoded->pixels[0], 128, 1);
+  }
+  EXPECT_EQ(images[3].target_name(), "depth");
+  const auto depth_m = Floats(images[3].image().data());
+  ASSERT_EQ(depth_m.size(), 40u * kViewWidthPx);
+  EXPECT_EQ(depth_m.back(), 2.0f);
+}
+
+TEST_F(PredictRolloutTest, EqualRequestsGiveEqualBytes) {
+  auto request = MakeRolloutRequest(2);
+  request.mutable_output()->set_include_colors(true);
+  const auto a = Predict(request);
+  const auto b = Predict(request);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].step().SerializeAsString(), b[i].step().SerializeAsString());
+  }
+}
+
+TEST_F(PredictRolloutTest, ASceneWithoutARobotNeedsNoActions) {
+  auto request = MakeRolloutRequest(1);
+  request.clear_actions();
+  request.mutable_source()->mutable_scene_input()->clear_history_actions();
+  request.mutable_output()->add_steps(0);
+  request.mutable_output()->add_steps(2);
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[1].summary().computed_step_count(), 2);
+}
+
+TEST_F(PredictRolloutTest, BgrAndRgbDeclaredRightGiveEqualParticles) {
+  auto request = MakeRolloutRequest(1);
+  request.mutable_output()->set_include_colors(true);
+  const auto rgb = Predict(request);
+  for (auto& observation :
+       *request.mutable_source()->mutable_scene_input()->mutable_observations()) {
+    for (auto& view : *observation.mutable_views()) {
+      view.mutable_color()->set_encoding(v1::PIXEL_ENCODING_BGR8);
+      std::string& data = *view.mutable_color()->mutable_data();
+      for (std::size_t i = 0; i + 2 < data.size(); i += 3) std::swap(data[i], data[i + 2]);
+    }
+  }
+  const auto bgr = Predict(request);
+  EXPECT_EQ(rgb[0].step().SerializeAsString(), bgr[0].step().SerializeAsString());
+}
+
+TEST_F(PredictRolloutTest, OtherSizesAreReportedAsResampled) {
+  auto request = MakeRolloutRequest(1);
+  auto* view =
+      request.mutable_source()->mutable_scene_input()->mutable_observations(1)->mutable_views(1);
+  const int width_px = 2 * kViewWidthPx;
+  view->mutable_color()->set_width_px(width_px);
+  view->mutable_depth()->set_width_px(width_px);
+  view->mutable_calibration()->set_width_px(width_px);
+  view->mutable_color()->mutable_data()->append(view->color().data());
+  view->mutable_depth()->mutable_data()->append(view->depth().data());
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 1u);
+  const auto& findings = messages[0].summary().scene_report().findings();
+  ASSERT_EQ(findings.size(), 1);
+  EXPECT_EQ(findings[0].reason(), "IMAGE_RESAMPLED");
+  EXPECT_EQ(findings[0].field(), "source.scene_input.observations[1].views[1]");
+}
+
+}  // namespace
+}  // namespace interlacer::testing

@@ -1,0 +1,76 @@
+#pragma once
+
+/// A server on a free loopback port of this process, with a MockEngine behind it, and a stub that
+/// talks to it over the socket. The destructor stops it.
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "interlacer/v1/interlacer_service.grpc.pb.h"
+#include "server/interlacer_server.h"
+#include "tests/support/mock_engine.h"
+
+namespace interlacer::testing {
+
+/// True once `condition` holds; false after `timeout_s`.
+inline bool WaitUntil(const std::function<bool()>& condition, double timeout_s = 5) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > limit) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+inline ServerOptions TestServerOptions() {
+  ServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.metrics_address = "";
+  options.log_level = LogLevel::kError;
+  return options;
+}
+
+class InProcessServer {
+ public:
+  explicit InProcessServer(const ServerOptions& options = TestServerOptions(),
+                           std::shared_ptr<MockControls> mock = std::make_shared<MockControls>())
+      : controls(std::move(mock)) {
+    const ModelSource source{
+        "mock", [this]() -> StatusOr<std::unique_ptr<Engine>> {
+          return std::unique_ptr<Engine>(std::make_unique<MockEngine>(controls));
+        }};
+    auto started = InterlacerServer::Start(options, {source});
+    EXPECT_TRUE(started.ok()) << started.status().ToString();
+    server = *std::move(started);
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(64 << 20);
+    arguments.SetMaxSendMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server->port()),
+                                        grpc::InsecureChannelCredentials(), arguments);
+    stub = v1::InterlacerService::NewStub(channel);
+  }
+  ~InProcessServer() {
+    controls->gate.Open();
+    controls->warm_up_gate.Open();
+  }
+
+  bool WaitForServing() const {
+    return WaitUntil([this] { return server->state() == ServerState::kServing; });
+  }
+
+  const std::shared_ptr<MockControls> controls;
+  std::unique_ptr<InterlacerServer> server;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::InterlacerService::Stub> stub;
+};
+
+}  // namespace interlacer::testing
