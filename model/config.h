@@ -28,7 +28,7 @@ struct DataConfig {
   std::int64_t particle_count = 32768;     ///< drawn per time
   std::int64_t min_particle_count = 1024;  ///< fewer valid pixels are an error
   Box workspace{{-0.75, -0.75, -0.05}, {0.75, 0.75, 0.95}};
-  std::string world_frame_name = "table";
+  std::string world_frame_name = "table_center";
   bool operator==(const DataConfig&) const = default;
 };
 
@@ -36,7 +36,8 @@ struct DataConfig {
 struct KinematicConfig {
   std::string robot_model_name = "kuka_iiwa_bimanual";
   int arm_count = 2;
-  int bodies_per_arm = 10;
+  int bodies_per_arm = 10;        ///< links, gripper base, two finger tips last
+  double finger_span_m = 0.104;  ///< largest distance of the finger tips
   /// Arm and body one-hot, bend angle, gripper opening, displacement to the next time.
   int attribute_width() const { return arm_count + bodies_per_arm + 5; }
   int point_count() const { return arm_count * bodies_per_arm; }

@@ -1,0 +1,34 @@
+#pragma once
+
+/// Local attention under a mask of walks on the token graph, with learned hop coefficients.
+///
+///   w_ij  = sum_t F_t loads_t(i,j)      F_t = |f_t| (or another MaskPositivity)
+///   out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
+/// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules.
+/// Source: GRF masking paper, Alg. 2 and Sec. 3.2; the division by n printed in Alg. 2 is left out
+/// unless `paper_literal_division` asks for it.
+
+#include <memory>
+
+#include "model/attention/mechanism.h"
+#include "model/config.h"
+#include "model/layers.h"
+
+namespace interlacer {
+
+class GrfMaskedAttention : public AttentionMechanism {
+ public:
+  GrfMaskedAttention(const NetworkConfig& config, Precision precision);
+  torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) override;
+
+  /// Weight of every pair (or path-count code) under the current coefficients.
+  torch::Tensor PairWeights(const WalkMask& mask) const;
+
+ private:
+  LocalLayerConfig config_;
+  GrfEpsilons epsilons_;
+  std::shared_ptr<Dense> query_, key_, value_, out_;
+  torch::Tensor hop_coefficients_;
+};
+
+}  // namespace interlacer

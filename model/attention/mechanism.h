@@ -1,0 +1,19 @@
+#pragma once
+
+/// One interface for everything that lets tokens look at each other.
+///
+///   Forward   h [T,d] normalised tokens, graph of the step  ->  update [T,d] for the residual
+/// Differentiable in h and weights. Threads: as torch modules.
+
+#include <torch/nn/module.h>
+
+#include "model/token_graph.h"
+
+namespace interlacer {
+
+class AttentionMechanism : public torch::nn::Module {
+ public:
+  virtual torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) = 0;
+};
+
+}  // namespace interlacer

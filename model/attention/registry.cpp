@@ -1,0 +1,28 @@
+#include "model/attention/registry.h"
+
+#include "model/attention/grf.h"
+#include "model/attention/linear.h"
+#include "model/attention/message_passing.h"
+
+namespace interlacer {
+
+std::shared_ptr<AttentionMechanism> MakeGlobalMechanism(const NetworkConfig& config,
+                                                        Precision precision) {
+  return std::make_shared<LinearReluAttention>(config, precision);
+}
+
+std::shared_ptr<AttentionMechanism> MakeLocalMechanism(const NetworkConfig& config,
+                                                       Precision precision) {
+  switch (config.local.kind) {
+    case LocalLayer::kGrfExact:
+    case LocalLayer::kGrfSampled:
+      return std::make_shared<GrfMaskedAttention>(config, precision);
+    case LocalLayer::kMessagePassing:
+      return std::make_shared<MessagePassing>(config, precision);
+    case LocalLayer::kNone:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace interlacer

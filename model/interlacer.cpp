@@ -1,0 +1,50 @@
+#include "model/interlacer.h"
+
+#include <string>
+
+#include "model/attention/registry.h"
+
+namespace interlacer {
+
+InterlacerBlock::InterlacerBlock(const NetworkConfig& config, Precision precision) {
+  const auto norm = [&](const char* name) {
+    return register_module(name, std::make_shared<LayerNorm>(config.width));
+  };
+  const auto ffn = [&](const char* name) {
+    return register_module(
+        name, std::make_shared<FeedForward>(config.width, config.ffn_factor * config.width,
+                                            config.width, precision));
+  };
+  global_norm_ = norm("global_norm");
+  global_ = register_module("global", MakeGlobalMechanism(config, precision));
+  global_ffn_norm_ = norm("global_ffn_norm");
+  global_ffn_ = ffn("global_ffn");
+  if (config.local.kind == LocalLayer::kNone) return;
+  local_norm_ = norm("local_norm");
+  local_ = register_module("local", MakeLocalMechanism(config, precision));
+  local_ffn_norm_ = norm("local_ffn_norm");
+  local_ffn_ = ffn("local_ffn");
+}
+
+torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph) {
+  h = h + global_->Forward(global_norm_->forward(h), graph);
+  h = h + global_ffn_->forward(global_ffn_norm_->forward(h));
+  if (!local_) return h;
+  h = h + local_->Forward(local_norm_->forward(h), graph);
+  return h + local_ffn_->forward(local_ffn_norm_->forward(h));
+}
+
+Interlacer::Interlacer(const NetworkConfig& config, Precision precision) {
+  for (int block = 0; block < config.block_count; ++block) {
+    blocks_.push_back(register_module("block" + std::to_string(block),
+                                      std::make_shared<InterlacerBlock>(config, precision)));
+  }
+  last_norm_ = register_module("last_norm", std::make_shared<LayerNorm>(config.width));
+}
+
+torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph) {
+  for (const auto& block : blocks_) h = block->forward(h, graph);
+  return last_norm_->forward(h);
+}
+
+}  // namespace interlacer

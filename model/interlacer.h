@@ -1,0 +1,41 @@
+#pragma once
+
+/// The Interlacer: global and local attention in turn, over all tokens of a step.
+///
+///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
+/// and one more LN after the last block. Without a local layer its feed-forward is absent too.
+///   h [T,d] -> [T,d]. Threads: as torch modules. Source: GRF masking paper, App. C.3 (alternation).
+
+#include <torch/nn/module.h>
+
+#include <memory>
+#include <vector>
+
+#include "model/attention/mechanism.h"
+#include "model/config.h"
+#include "model/layers.h"
+
+namespace interlacer {
+
+class InterlacerBlock : public torch::nn::Module {
+ public:
+  InterlacerBlock(const NetworkConfig& config, Precision precision);
+  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
+
+ private:
+  std::shared_ptr<LayerNorm> global_norm_, global_ffn_norm_, local_norm_, local_ffn_norm_;
+  std::shared_ptr<AttentionMechanism> global_, local_;
+  std::shared_ptr<FeedForward> global_ffn_, local_ffn_;
+};
+
+class Interlacer : public torch::nn::Module {
+ public:
+  Interlacer(const NetworkConfig& config, Precision precision);
+  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
+
+ private:
+  std::vector<std::shared_ptr<InterlacerBlock>> blocks_;
+  std::shared_ptr<LayerNorm> last_norm_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,87 @@
+#include "model/ops/linear_attention_op.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace interlacer {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+LinearAttentionShape ShapeOf(const torch::Tensor& q, int head_count) {
+  return {q.size(0), head_count, static_cast<int>(q.size(1) / head_count)};
+}
+
+class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& q_in,
+                               const torch::Tensor& k_in, const torch::Tensor& v_in,
+                               std::int64_t head_count, double feature_epsilon,
+                               double normalizer_epsilon) {
+    const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
+    const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(head_count));
+    const torch::Tensor out = at::empty_like(q);
+    const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
+    const torch::Tensor state =
+        at::empty({shape.heads, shape.head_width, shape.head_width + 1}, q.options());
+    const torch::Tensor scratch = at::empty({LinearAttentionScratchCount(shape)}, q.options());
+    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttention", [&] {
+      LinearAttentionForward<scalar_t>(
+          shape,
+          {q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(), v.const_data_ptr<scalar_t>(),
+           nullptr},
+          {feature_epsilon, normalizer_epsilon},
+          {out.mutable_data_ptr<scalar_t>(), normalizer.mutable_data_ptr<scalar_t>(),
+           state.mutable_data_ptr<scalar_t>()},
+          scratch.mutable_data_ptr<scalar_t>());
+    });
+    context->save_for_backward({q, k, v, out, normalizer, state});
+    context->saved_data["feature_epsilon"] = feature_epsilon;
+    context->saved_data["normalizer_epsilon"] = normalizer_epsilon;
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
+    const torch::Tensor grad_out = grads[0].contiguous();
+    const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(saved[4].size(1)));
+    const torch::Tensor grad_q = at::empty_like(q), grad_k = at::empty_like(k),
+                        grad_v = at::empty_like(v);
+    const torch::Tensor scratch = at::empty({LinearAttentionScratchCount(shape)}, q.options());
+    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttentionBackward", [&] {
+      LinearAttentionBackward<scalar_t>(
+          shape,
+          {q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(), v.const_data_ptr<scalar_t>(),
+           nullptr},
+          {saved[3].const_data_ptr<scalar_t>(), saved[4].const_data_ptr<scalar_t>(),
+           saved[5].const_data_ptr<scalar_t>(), grad_out.const_data_ptr<scalar_t>()},
+          {context->saved_data["feature_epsilon"].toDouble(),
+           context->saved_data["normalizer_epsilon"].toDouble()},
+          {grad_q.mutable_data_ptr<scalar_t>(), grad_k.mutable_data_ptr<scalar_t>(),
+           grad_v.mutable_data_ptr<scalar_t>()},
+          scratch.mutable_data_ptr<scalar_t>());
+    });
+    return {grad_q, grad_k, grad_v, {}, {}, {}};
+  }
+};
+
+}  // namespace
+
+torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, int head_count,
+                              const LinearAttentionEpsilons& epsilons) {
+  TORCH_CHECK(q.dim() == 2 && q.sizes() == k.sizes() && q.sizes() == v.sizes(),
+              "linear attention: expected q, k, v of one shape [T,width], got ", q.sizes(), ", ",
+              k.sizes(), ", ", v.sizes());
+  TORCH_CHECK(head_count > 0 && q.size(1) % head_count == 0, "linear attention: width ", q.size(1),
+              " is not a multiple of ", head_count, " heads");
+  TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(),
+              "linear attention: q, k, v must have one type");
+  return LinearAttentionFunction::apply(q, k, v, static_cast<std::int64_t>(head_count),
+                                        epsilons.feature, epsilons.normalizer);
+}
+
+}  // namespace interlacer

@@ -1,0 +1,20 @@
+#pragma once
+
+/// ReLU linear attention as a differentiable tensor operation.
+///
+///   q, k, v  [T, heads * head_width], one type, float32 or float64   ->   same shape
+/// Formula, order of sums and determinism: model/kernels/linear_attention.h.
+/// Errors: c10::Error for shapes and types. Threads: may run together.
+/// Source: GRF masking paper, Eq. 3, with ReLU features and no random projection.
+
+#include <torch/types.h>
+
+#include "model/kernels/linear_attention.h"
+
+namespace interlacer {
+
+torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, int head_count,
+                              const LinearAttentionEpsilons& epsilons);
+
+}  // namespace interlacer

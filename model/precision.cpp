@@ -1,0 +1,31 @@
+#include "model/precision.h"
+
+#include <string>
+
+namespace interlacer {
+namespace {
+
+bool MultipliesBfloat16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+Precision ResolvePrecision(DenseDtype dtype) {
+  const bool bfloat16 =
+      dtype == DenseDtype::kBfloat16 || (dtype == DenseDtype::kAuto && MultipliesBfloat16());
+  return bfloat16 ? Precision::kBfloat16 : Precision::kNative;
+}
+
+StatusOr<DenseDtype> ParseDenseDtype(std::string_view text) {
+  if (text == "auto") return DenseDtype::kAuto;
+  if (text == "fp32") return DenseDtype::kFloat32;
+  if (text == "bf16") return DenseDtype::kBfloat16;
+  return Mismatch(reason::CONFIG_INVALID, "dense_dtype", "auto, fp32 or bf16", std::string(text));
+}
+
+}  // namespace interlacer

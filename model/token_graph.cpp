@@ -1,0 +1,175 @@
+#include "model/token_graph.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/random.h"
+#include "knn/knn_index.h"
+#include "knn/walk_lists.h"
+#include "model/torch_status.h"
+
+namespace interlacer {
+namespace {
+
+/// Rows of the distance matrix held at once when every token looks for its closest anchor.
+constexpr std::int64_t kClosestAnchorRows = 1024;
+
+KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
+  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
+  const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
+  return ValueOrThrow(index->Graph(
+      std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
+}
+
+/// Tokens of each time: visual and kinematic of t-2, of t-1, kinematic of t.
+std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens) {
+  const std::int64_t newer = tokens.older_count, kinematic = newer + tokens.newer_count;
+  const std::int64_t p = tokens.kinematic_count;
+  const auto range = [](std::int64_t begin, std::int64_t count) {
+    return at::arange(begin, begin + count, at::kLong);
+  };
+  return {at::cat({range(0, tokens.older_count), range(kinematic, p)}, 0),
+          at::cat({range(newer, tokens.newer_count), range(kinematic + p, p)}, 0),
+          range(kinematic + 2 * p, p)};
+}
+
+/// One graph per time, joined; all times must give the same out-degree.
+KnnGraph PerTimeGraph(const TokenSet& tokens, int k) {
+  const std::int64_t token_count = tokens.positions_m.size(0);
+  KnnGraph joined{token_count, k, std::vector<std::int32_t>(token_count * k)};
+  for (const torch::Tensor& members : TokensByTime(tokens)) {
+    if (members.size(0) == 0) continue;
+    const KnnGraph part = NeighborGraph(tokens.positions_m.index_select(0, members), k);
+    if (part.out_degree != k) {
+      ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "graph.scope",
+                            "more than " + std::to_string(k) + " tokens of each time",
+                            std::to_string(part.n)));
+    }
+    const std::int64_t* token = members.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < part.n; ++i) {
+      for (int e = 0; e < k; ++e) {
+        joined.neighbors[token[i] * k + e] =
+            static_cast<std::int32_t>(token[part.neighbors[i * k + e]]);
+      }
+    }
+  }
+  return joined;
+}
+
+EdgeWeighting ToWeighting(EdgeWeight weight) {
+  switch (weight) {
+    case EdgeWeight::kUniform:
+      return EdgeWeighting::kConstant;
+    case EdgeWeight::kExpDistance:
+      return EdgeWeighting::kExpDist;
+    case EdgeWeight::kInverseSqrtDegree:
+      return EdgeWeighting::kInvSqrtDeg;
+  }
+  return EdgeWeighting::kConstant;
+}
+
+std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const KnnGraph& graph,
+                                  const torch::Tensor& positions_m) {
+  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
+  return ValueOrThrow(EdgeWeights(
+      graph, ToWeighting(config.graph.edge_weight),
+      std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
+}
+
+std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens) {
+  const int k = config.graph.neighbor_count;
+  const KnnGraph graph = config.graph.scope == GraphScope::kAll
+                             ? NeighborGraph(tokens.positions_m, k)
+                             : PerTimeGraph(tokens, k);
+  const bool with_transpose = at::GradMode::is_enabled();
+  if (config.graph.edge_weight == EdgeWeight::kUniform && graph.out_degree <= 3) {
+    return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
+                                      with_transpose);
+  }
+  const std::vector<float> weights = WeightsOfEdges(config, graph, tokens.positions_m);
+  return std::make_shared<WalkMask>(ValueOrThrow(BuildWeightedWalkLists(graph, weights)),
+                                    with_transpose);
+}
+
+/// `count` of `token_count` tokens without replacement: those with the smallest Philox keys.
+std::vector<std::int64_t> DrawAnchors(std::int64_t token_count, std::int64_t count,
+                                      std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed(token_count);
+  for (std::int64_t i = 0; i < token_count; ++i) {
+    const PhiloxWords w = Philox(seed, static_cast<std::uint32_t>(RandomStream::kAnchors), 0, 0,
+                                 static_cast<std::uint32_t>(i));
+    keyed[i] = {(static_cast<std::uint64_t>(w.word[1]) << 32) | w.word[0], i};
+  }
+  std::nth_element(keyed.begin(), keyed.begin() + count, keyed.end());
+  std::vector<std::int64_t> anchors(count);
+  for (std::int64_t i = 0; i < count; ++i) anchors[i] = keyed[i].second;
+  std::sort(anchors.begin(), anchors.end());
+  return anchors;
+}
+
+/// Position in `anchors_m` of the closest anchor of every row, smaller position on ties.
+torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tensor& anchors_m) {
+  std::vector<torch::Tensor> parts;
+  for (std::int64_t begin = 0; begin < positions_m.size(0); begin += kClosestAnchorRows) {
+    const std::int64_t count = std::min(kClosestAnchorRows, positions_m.size(0) - begin);
+    const torch::Tensor rows = positions_m.narrow(0, begin, count);
+    torch::Tensor sq_dist_m2;
+    for (int axis = 0; axis < 3; ++axis) {
+      const torch::Tensor difference =
+          rows.select(1, axis).unsqueeze(1) - anchors_m.select(1, axis).unsqueeze(0);
+      sq_dist_m2 = axis == 0 ? difference.square() : sq_dist_m2.addcmul_(difference, difference);
+    }
+    parts.push_back(sq_dist_m2.argmin(1));
+  }
+  return parts.empty() ? at::empty({0}, at::kLong) : at::cat(parts, 0);
+}
+
+std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
+                                                const torch::Tensor& positions_m,
+                                                std::uint64_t seed) {
+  const std::int64_t token_count = positions_m.size(0);
+  const std::int64_t count = (token_count + config.anchor_stride - 1) / config.anchor_stride;
+  auto graph = std::make_shared<AnchorGraph>();
+  graph->anchors = at::tensor(DrawAnchors(token_count, count, seed), at::kLong);
+  torch::Tensor is_other = at::ones({token_count}, at::kBool);
+  is_other.index_fill_(0, graph->anchors, 0);
+  graph->others = is_other.nonzero().flatten();
+  const KnnGraph nearest = NeighborGraph(positions_m, config.anchor_neighbor_count);
+  graph->neighbors = at::tensor(nearest.neighbors, at::kInt)
+                         .reshape({token_count, nearest.out_degree})
+                         .index_select(0, graph->anchors)
+                         .to(at::kLong);
+  graph->closest = ClosestAnchors(positions_m.index_select(0, graph->others),
+                                  positions_m.index_select(0, graph->anchors));
+  return graph;
+}
+
+}  // namespace
+
+TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
+                           std::uint64_t seed) {
+  TokenSet constant = tokens;
+  constant.positions_m = tokens.positions_m.detach();
+  TokenGraph graph;
+  graph.positions_m = tokens.positions_m;
+  switch (config.network.local.kind) {
+    case LocalLayer::kGrfExact:
+    case LocalLayer::kGrfSampled:
+      graph.mask = BuildMask(config, constant);
+      break;
+    case LocalLayer::kMessagePassing:
+      graph.anchors = BuildAnchors(config.network.local, constant.positions_m, seed);
+      break;
+    case LocalLayer::kNone:
+      break;
+  }
+  return graph;
+}
+
+}  // namespace interlacer

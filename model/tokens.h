@@ -1,0 +1,61 @@
+#pragma once
+
+/// Particles to tokens: what the Interlacer sees of a step's input.
+///
+/// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t.
+///   visual     [f, p, Fourier(p), time one-hot (2), kinematic context]      -> dense -> d
+///   kinematic  [p, Fourier(p), time one-hot (3), attributes]                -> dense -> d
+/// p = (position - box centre) / largest half extent; Fourier is sin and cos of 2^l pi p.
+/// Differentiable in positions, features and weights; kinematic points are constants.
+/// Threads: as torch modules. Source: HD-VPD (tokens); encodings are ours, linear attention has no
+/// positional signal of its own.
+
+#include <torch/nn/module.h>
+
+#include <memory>
+
+#include "model/config.h"
+#include "model/layers.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+
+/// h [T,d], positions [T,3], and how many tokens of each kind there are.
+struct TokenSet {
+  torch::Tensor h;
+  torch::Tensor positions_m;
+  std::int64_t older_count = 0;      ///< visual, t-2
+  std::int64_t newer_count = 0;      ///< visual, t-1
+  std::int64_t kinematic_count = 0;  ///< of one time
+};
+
+/// [n,6 octaves]: for every octave sin of x, y, z, then cos.
+torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
+
+/// [3,p,attribute_width] from points [3,p,3]: arm and body one-hot, bend angle / pi of the chain at
+/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x 4 (zero
+/// at t). All from points, so that joints and points give equal tokens.
+torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config);
+
+/// [n,4 * bandwidths]: for every bandwidth s the Gaussian-weighted mean displacement x 4 of the
+/// kinematic points around a position, and log(mass + 1e-6) / 10; weight exp(-|x - y|^2 / (2 s^2)).
+///   positions_m [n,3]   points_m [p,3] at the same time   displacements_m [p,3] to the next time
+torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Tensor& points_m,
+                               const torch::Tensor& displacements_m,
+                               const std::vector<float>& bandwidths_m);
+
+class TokenEncoder : public torch::nn::Module {
+ public:
+  explicit TokenEncoder(const InterlacerConfig& config);
+  TokenSet forward(const StepInput& input);
+
+ private:
+  torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
+  torch::Tensor VisualInput(const StepInput& input, int time) const;
+  torch::Tensor KinematicInput(const StepInput& input) const;
+
+  InterlacerConfig config_;
+  std::shared_ptr<Dense> visual_, kinematic_;
+};
+
+}  // namespace interlacer
