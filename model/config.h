@@ -4,7 +4,7 @@
 ///
 /// One InterlacerConfig describes a model completely: data layout, network, renderer. It is stored
 /// beside the weights as config.json. Lengths in metres, times in seconds, sizes in pixels; the
-/// workspace box is in the world frame. Unset JSON keys keep the default, unknown keys are refused.
+/// workspace box is in the world frame.
 /// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key, what was expected and what came.
 /// Threads: value types and pure functions.
 /// Source: GRF masking paper App. C.3, HD-VPD (Whitney et al. 2024); presets as documented there.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/geometry.h"
+#include "common/json.h"
 #include "common/model_metadata.h"
 #include "common/status.h"
 #include "render/renderer.h"
@@ -36,7 +37,7 @@ struct DataConfig {
 struct KinematicConfig {
   std::string robot_model_name = "kuka_iiwa_bimanual";
   int arm_count = 2;
-  int bodies_per_arm = 10;        ///< links, gripper base, two finger tips last
+  int bodies_per_arm = 10;       ///< links, gripper base, two finger tips last
   double finger_span_m = 0.104;  ///< largest distance of the finger tips
   /// Arm and body one-hot, bend angle, gripper opening, displacement to the next time.
   int attribute_width() const { return arm_count + bodies_per_arm + 5; }
@@ -127,10 +128,13 @@ std::vector<std::string_view> PresetNames();
 /// Limits, divisibility and agreement of the parts.
 Status ValidateConfig(const InterlacerConfig& config);
 
-/// Pretty JSON with every key; ParseConfigJson(ConfigToJson(c)) is c to the bit.
-std::string ConfigToJson(const InterlacerConfig& config);
-/// Parses, refuses unknown keys and wrong types, validates.
-StatusOr<InterlacerConfig> ParseConfigJson(std::string_view json);
+/// Every key, in a fixed order; ConfigFromJson(ConfigToJson(c)) is c to the bit.
+nlohmann::ordered_json ConfigToJson(const InterlacerConfig& config);
+/// Unset keys take their value from the preset named by key "base" (default "paper"); refuses
+/// unknown keys and wrong types, validates. Errors name keys from `object.path()`.
+StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object);
+/// As ConfigFromJson for a text.
+StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text);
 
 /// Layer kinds in one word, such as "grf_exact+linear_relu".
 std::string AttentionVariant(const InterlacerConfig& config);

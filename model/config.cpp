@@ -1,0 +1,178 @@
+#include "model/config.h"
+
+#include <cmath>
+#include <set>
+
+namespace interlacer {
+namespace {
+
+constexpr int kMaxImageSidePx = 2048;
+constexpr std::int64_t kMaxParticles = std::int64_t{1} << 22;
+constexpr double kMaxWorkspaceSideM = 100;
+
+/// Collects the first violated limit.
+class Limits {
+ public:
+  template <typename T>
+  void Within(std::string_view key, T value, T low, T high) {
+    if (!(value >= low && value <= high)) {
+      Refuse(key, std::to_string(low) + ".." + std::to_string(high), std::to_string(value));
+    }
+  }
+  void Require(bool holds, std::string_view key, std::string expected, std::string got) {
+    if (!holds) Refuse(key, std::move(expected), std::move(got));
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  void Refuse(std::string_view key, std::string expected, std::string got) {
+    if (!status_.ok()) return;
+    status_ =
+        Mismatch(reason::CONFIG_INVALID, std::string(key), std::move(expected), std::move(got));
+  }
+  Status status_;
+};
+
+void CheckData(const DataConfig& data, Limits* limits) {
+  limits->Within<std::size_t>("data.cameras", data.cameras.size(), 1, 8);
+  std::set<std::string> names;
+  for (const CameraSpec& camera : data.cameras) {
+    limits->Within("data.cameras.width_px", camera.width_px, 1, kMaxImageSidePx);
+    limits->Within("data.cameras.height_px", camera.height_px, 1, kMaxImageSidePx);
+    limits->Require(names.insert(camera.name).second, "data.cameras.name", "distinct names",
+                    camera.name);
+    limits->Require(camera.width_px == data.cameras[0].width_px &&
+                        camera.height_px == data.cameras[0].height_px,
+                    "data.cameras", "one size for all cameras", camera.name);
+  }
+  limits->Within("data.step_duration_s", data.step_duration_s, 1e-3, 60.0);
+  limits->Within<std::int64_t>("data.particle_count", data.particle_count, 1, kMaxParticles);
+  limits->Within<std::int64_t>("data.min_particle_count", data.min_particle_count, 1,
+                               data.particle_count);
+  for (int axis = 0; axis < 3; ++axis) {
+    const double side_m = data.workspace.max_m[axis] - data.workspace.min_m[axis];
+    limits->Within("data.workspace", side_m, 1e-3, kMaxWorkspaceSideM);
+  }
+}
+
+void CheckEncoder(const EncoderConfig& encoder, Limits* limits) {
+  limits->Within<std::size_t>("encoder.widths", encoder.widths.size(), 1, 6);
+  limits->Within("encoder.norm_group_count", encoder.norm_group_count, 1, 64);
+  for (const int width : encoder.widths) {
+    limits->Within("encoder.widths", width, 1, 1024);
+    limits->Require(width % encoder.norm_group_count == 0, "encoder.widths",
+                    "multiples of norm_group_count", std::to_string(width));
+  }
+  limits->Within("encoder.feature_width", encoder.feature_width, 1, 64);
+}
+
+void CheckTokens(const TokenConfig& tokens, Limits* limits) {
+  limits->Within("tokens.fourier_octaves", tokens.fourier_octaves, 1, 16);
+  limits->Within<std::size_t>("tokens.kinematic_context_bandwidths_m",
+                              tokens.kinematic_context_bandwidths_m.size(), 1, 8);
+  for (const float bandwidth_m : tokens.kinematic_context_bandwidths_m) {
+    limits->Within("tokens.kinematic_context_bandwidths_m", bandwidth_m, 1e-3f, 10.f);
+  }
+}
+
+void CheckNetwork(const NetworkConfig& network, Limits* limits) {
+  limits->Within("network.width", network.width, 1, 1024);
+  limits->Within("network.block_count", network.block_count, 1, 32);
+  limits->Within("network.ffn_factor", network.ffn_factor, 1, 8);
+  limits->Within("network.feature_epsilon", network.feature_epsilon, 0.f, 1.f);
+  limits->Within("network.normalizer_epsilon", network.normalizer_epsilon, 0.f, 1.f);
+  limits->Within("network.max_displacement_m", network.max_displacement_m, 1e-6f, 10.f);
+  const int heads = network.global.head_count;
+  limits->Within("network.global.head_count", heads, 1, 64);
+  limits->Require(heads > 0 && network.width % heads == 0, "network.global.head_count",
+                  "a divisor of network.width", std::to_string(heads));
+  const LocalLayerConfig& local = network.local;
+  limits->Within("network.local.key_width", local.key_width, 1, 1024);
+  limits->Within("network.local.walk_count", local.walk_count, 1, 4096);
+  limits->Within("network.local.halt_probability", local.halt_probability, 0.0, 0.99);
+  limits->Within("network.local.anchor_stride", local.anchor_stride, 1, 1024);
+  limits->Within("network.local.anchor_neighbor_count", local.anchor_neighbor_count, 1, 64);
+  limits->Within("network.local.message_width", local.message_width, 1, 4096);
+  limits->Within("network.local.offset_scale_m", local.offset_scale_m, 1e-6f, 10.f);
+}
+
+InterlacerConfig PaperConfig() { return InterlacerConfig(); }
+
+InterlacerConfig SmallConfig() {
+  InterlacerConfig config;
+  config.name = "small";
+  for (CameraSpec& camera : config.data.cameras) camera.width_px = camera.height_px = 64;
+  config.data.particle_count = 2048;
+  config.data.min_particle_count = 256;
+  config.encoder.widths = {16, 32, 64};
+  config.tokens.fourier_octaves = 6;
+  config.network.width = 64;
+  config.network.block_count = 2;
+  config.network.local.key_width = 64;
+  config.renderer.kernel_radii_m = {0.f, .02f, .04f, .10f};
+  config.renderer.kernel_bandwidths_m = {.02f, .02f, .02f, .10f};
+  config.renderer.empty_radius_m = .35f;
+  config.renderer.samples_per_ray = 32;
+  config.renderer.hidden_width = 64;
+  return config;
+}
+
+InterlacerConfig CompactConfig() {
+  InterlacerConfig config;
+  config.name = "compact";
+  config.encoder.widths = {16, 32, 64};
+  config.tokens.fourier_octaves = 6;
+  config.network.width = 64;
+  config.network.block_count = 2;
+  config.network.local.key_width = 64;
+  config.renderer.hidden_width = 64;
+  return config;
+}
+
+}  // namespace
+
+std::vector<std::string_view> PresetNames() { return {"paper", "small", "compact"}; }
+
+StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
+  if (name == "paper") return PaperConfig();
+  if (name == "small") return SmallConfig();
+  if (name == "compact") return CompactConfig();
+  return Mismatch(reason::CONFIG_INVALID, "model", "paper, small or compact", std::string(name));
+}
+
+Status ValidateConfig(const InterlacerConfig& config) {
+  Limits limits;
+  CheckData(config.data, &limits);
+  limits.Within("kinematics.arm_count", config.kinematics.arm_count, 1, 16);
+  limits.Within("kinematics.bodies_per_arm", config.kinematics.bodies_per_arm, 3, 64);
+  limits.Within("kinematics.finger_span_m", config.kinematics.finger_span_m, 1e-3, 10.0);
+  CheckEncoder(config.encoder, &limits);
+  CheckTokens(config.tokens, &limits);
+  limits.Within("graph.neighbor_count", config.graph.neighbor_count, 1, 16);
+  CheckNetwork(config.network, &limits);
+  limits.Require(config.renderer.feature_width == config.encoder.feature_width,
+                 "renderer.feature_width", std::to_string(config.encoder.feature_width),
+                 std::to_string(config.renderer.feature_width));
+  INTERLACER_RETURN_IF_ERROR(limits.status());
+  return ValidateRendererConfig(config.renderer);
+}
+
+std::string_view LocalLayerName(LocalLayer kind) {
+  switch (kind) {
+    case LocalLayer::kGrfExact:
+      return "grf_exact";
+    case LocalLayer::kGrfSampled:
+      return "grf_sampled";
+    case LocalLayer::kMessagePassing:
+      return "message_passing";
+    case LocalLayer::kNone:
+      return "none";
+  }
+  return "none";
+}
+
+std::string AttentionVariant(const InterlacerConfig& config) {
+  return std::string(LocalLayerName(config.network.local.kind)) + "+linear_relu";
+}
+
+}  // namespace interlacer

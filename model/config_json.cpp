@@ -1,0 +1,358 @@
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "model/config.h"
+
+namespace interlacer {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <typename E, std::size_t N>
+using Words = std::array<std::pair<E, std::string_view>, N>;
+
+constexpr Words<GraphScope, 2> kGraphScopes{
+    {{GraphScope::kAll, "all"}, {GraphScope::kPerTime, "per_time"}}};
+constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
+                                             {EdgeWeight::kExpDistance, "exp_dist"},
+                                             {EdgeWeight::kInverseSqrtDegree, "inv_sqrt_deg"}}};
+constexpr Words<LocalLayer, 4> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
+                                             {LocalLayer::kGrfSampled, "grf_sampled"},
+                                             {LocalLayer::kMessagePassing, "message_passing"},
+                                             {LocalLayer::kNone, "none"}}};
+constexpr Words<MaskPositivity, 4> kMaskPositivities{
+    {{MaskPositivity::kAbsCoefficients, "abs_f"},
+     {MaskPositivity::kAbsMask, "abs_mask"},
+     {MaskPositivity::kSoftplusCoefficients, "softplus_f"},
+     {MaskPositivity::kNone, "none"}}};
+constexpr Words<WalkSampler, 4> kWalkSamplers{
+    {{WalkSampler::kRepelling, "repelling"},
+     {WalkSampler::kRepellingPerPrefix, "repelling_per_prefix"},
+     {WalkSampler::kAntithetic, "antithetic"},
+     {WalkSampler::kIid, "iid"}}};
+
+template <typename E, std::size_t N>
+std::string WordOf(const Words<E, N>& words, E value) {
+  for (const auto& [candidate, word] : words) {
+    if (candidate == value) return std::string(word);
+  }
+  return std::string(words.front().second);
+}
+
+/// The double with the shortest decimal form that rounds to `value`: 0.01, not 0.00999999978.
+double Shortest(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  double result = 0;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+std::vector<double> Shortest(const std::vector<float>& values) {
+  std::vector<double> result;
+  for (const float value : values) result.push_back(Shortest(value));
+  return result;
+}
+
+/// Reads optional fields one after the other and keeps the first error.
+class Reader {
+ public:
+  explicit Reader(const JsonObject& object) : object_(object) {}
+
+  template <typename T>
+  void Field(std::string_view key, T* out) {
+    Take<T>(key, [&](T value) { *out = std::move(value); });
+  }
+  void Field(std::string_view key, float* out) {
+    Take<double>(key, [&](double value) { *out = static_cast<float>(value); });
+  }
+  void Field(std::string_view key, std::vector<float>* out) {
+    Take<std::vector<double>>(
+        key, [&](const std::vector<double>& values) { out->assign(values.begin(), values.end()); });
+  }
+  void Field(std::string_view key, std::vector<int>* out) {
+    Take<std::vector<std::int64_t>>(key, [&](const std::vector<std::int64_t>& values) {
+      out->assign(values.begin(), values.end());
+    });
+  }
+  void Field(std::string_view key, Vec3d* out) {
+    if (!status_.ok() || !object_.Has(key)) return;
+    const auto values = object_.GetNumbers(key, out->size());
+    if (!(status_ = values.status()).ok()) return;
+    for (std::size_t i = 0; i < out->size(); ++i) (*out)[i] = (*values)[i];
+  }
+  template <typename E, std::size_t N>
+  void Field(std::string_view key, const Words<E, N>& words, E* out) {
+    Take<std::string>(key, [&](const std::string& text) {
+      std::string expected;
+      for (const auto& [value, word] : words) {
+        if (word == text) {
+          *out = value;
+          return;
+        }
+        expected += (expected.empty() ? "" : ", ") + std::string(word);
+      }
+      status_ = object_.Invalid(key, expected, text);
+    });
+  }
+  template <typename T>
+  void Section(std::string_view key, Status (*read)(const JsonObject&, T*), T* out) {
+    if (!status_.ok() || !object_.Has(key)) return;
+    const auto section = object_.GetObject(key);
+    status_ = section.ok() ? read(*section, out) : section.status();
+  }
+  Status Finish(std::initializer_list<std::string_view> keys) {
+    return status_.ok() ? object_.AllowOnly(keys) : status_;
+  }
+
+ private:
+  template <typename T, typename Use>
+  void Take(std::string_view key, const Use& use) {
+    if (!status_.ok() || !object_.Has(key)) return;
+    auto value = object_.Get<T>(key);
+    status_ = value.status();
+    if (status_.ok()) use(*std::move(value));
+  }
+
+  const JsonObject& object_;
+  Status status_;
+};
+
+ordered_json ToJson(const DataConfig& c) {
+  ordered_json cameras = ordered_json::array();
+  for (const CameraSpec& camera : c.cameras) {
+    cameras.push_back(
+        {{"name", camera.name}, {"width_px", camera.width_px}, {"height_px", camera.height_px}});
+  }
+  return {{"cameras", cameras},
+          {"step_duration_s", c.step_duration_s},
+          {"particle_count", c.particle_count},
+          {"min_particle_count", c.min_particle_count},
+          {"workspace", {{"min_m", c.workspace.min_m}, {"max_m", c.workspace.max_m}}},
+          {"world_frame_name", c.world_frame_name}};
+}
+
+Status ReadBox(const JsonObject& object, Box* out) {
+  Reader reader(object);
+  reader.Field("min_m", &out->min_m);
+  reader.Field("max_m", &out->max_m);
+  return reader.Finish({"min_m", "max_m"});
+}
+
+Status ReadCamera(const JsonObject& object, CameraSpec* out) {
+  Reader reader(object);
+  reader.Field("name", &out->name);
+  reader.Field("width_px", &out->width_px);
+  reader.Field("height_px", &out->height_px);
+  return reader.Finish({"name", "width_px", "height_px"});
+}
+
+Status ReadData(const JsonObject& object, DataConfig* out) {
+  if (object.Has("cameras")) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto cameras, object.GetObjects("cameras"));
+    out->cameras.clear();
+    for (const JsonObject& camera : cameras) {
+      INTERLACER_RETURN_IF_ERROR(ReadCamera(camera, &out->cameras.emplace_back()));
+    }
+  }
+  Reader reader(object);
+  reader.Field("step_duration_s", &out->step_duration_s);
+  reader.Field("particle_count", &out->particle_count);
+  reader.Field("min_particle_count", &out->min_particle_count);
+  reader.Section("workspace", ReadBox, &out->workspace);
+  reader.Field("world_frame_name", &out->world_frame_name);
+  return reader.Finish({"cameras", "step_duration_s", "particle_count", "min_particle_count",
+                        "workspace", "world_frame_name"});
+}
+
+ordered_json ToJson(const KinematicConfig& c) {
+  return {{"robot_model_name", c.robot_model_name},
+          {"arm_count", c.arm_count},
+          {"bodies_per_arm", c.bodies_per_arm},
+          {"finger_span_m", c.finger_span_m}};
+}
+
+Status ReadKinematics(const JsonObject& object, KinematicConfig* out) {
+  Reader reader(object);
+  reader.Field("robot_model_name", &out->robot_model_name);
+  reader.Field("arm_count", &out->arm_count);
+  reader.Field("bodies_per_arm", &out->bodies_per_arm);
+  reader.Field("finger_span_m", &out->finger_span_m);
+  return reader.Finish({"robot_model_name", "arm_count", "bodies_per_arm", "finger_span_m"});
+}
+
+ordered_json ToJson(const EncoderConfig& c) {
+  return {{"widths", c.widths},
+          {"norm_group_count", c.norm_group_count},
+          {"feature_width", c.feature_width}};
+}
+
+Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
+  Reader reader(object);
+  reader.Field("widths", &out->widths);
+  reader.Field("norm_group_count", &out->norm_group_count);
+  reader.Field("feature_width", &out->feature_width);
+  return reader.Finish({"widths", "norm_group_count", "feature_width"});
+}
+
+ordered_json ToJson(const TokenConfig& c) {
+  return {{"fourier_octaves", c.fourier_octaves},
+          {"kinematic_context", c.kinematic_context},
+          {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)}};
+}
+
+Status ReadTokens(const JsonObject& object, TokenConfig* out) {
+  Reader reader(object);
+  reader.Field("fourier_octaves", &out->fourier_octaves);
+  reader.Field("kinematic_context", &out->kinematic_context);
+  reader.Field("kinematic_context_bandwidths_m", &out->kinematic_context_bandwidths_m);
+  return reader.Finish({"fourier_octaves", "kinematic_context", "kinematic_context_bandwidths_m"});
+}
+
+ordered_json ToJson(const GraphConfig& c) {
+  return {{"neighbor_count", c.neighbor_count},
+          {"scope", WordOf(kGraphScopes, c.scope)},
+          {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)}};
+}
+
+Status ReadGraph(const JsonObject& object, GraphConfig* out) {
+  Reader reader(object);
+  reader.Field("neighbor_count", &out->neighbor_count);
+  reader.Field("scope", kGraphScopes, &out->scope);
+  reader.Field("edge_weight", kEdgeWeights, &out->edge_weight);
+  return reader.Finish({"neighbor_count", "scope", "edge_weight"});
+}
+
+ordered_json ToJson(const LocalLayerConfig& c) {
+  return {{"kind", WordOf(kLocalLayers, c.kind)},
+          {"key_width", c.key_width},
+          {"mask_positivity", WordOf(kMaskPositivities, c.mask_positivity)},
+          {"paper_literal_division", c.paper_literal_division},
+          {"sampler", WordOf(kWalkSamplers, c.sampler)},
+          {"walk_count", c.walk_count},
+          {"halt_probability", c.halt_probability},
+          {"anchor_stride", c.anchor_stride},
+          {"anchor_neighbor_count", c.anchor_neighbor_count},
+          {"message_width", c.message_width},
+          {"offset_scale_m", Shortest(c.offset_scale_m)}};
+}
+
+Status ReadLocal(const JsonObject& object, LocalLayerConfig* out) {
+  Reader reader(object);
+  reader.Field("kind", kLocalLayers, &out->kind);
+  reader.Field("key_width", &out->key_width);
+  reader.Field("mask_positivity", kMaskPositivities, &out->mask_positivity);
+  reader.Field("paper_literal_division", &out->paper_literal_division);
+  reader.Field("sampler", kWalkSamplers, &out->sampler);
+  reader.Field("walk_count", &out->walk_count);
+  reader.Field("halt_probability", &out->halt_probability);
+  reader.Field("anchor_stride", &out->anchor_stride);
+  reader.Field("anchor_neighbor_count", &out->anchor_neighbor_count);
+  reader.Field("message_width", &out->message_width);
+  reader.Field("offset_scale_m", &out->offset_scale_m);
+  return reader.Finish({"kind", "key_width", "mask_positivity", "paper_literal_division", "sampler",
+                        "walk_count", "halt_probability", "anchor_stride", "anchor_neighbor_count",
+                        "message_width", "offset_scale_m"});
+}
+
+Status ReadGlobal(const JsonObject& object, GlobalLayerConfig* out) {
+  Reader reader(object);
+  reader.Field("head_count", &out->head_count);
+  return reader.Finish({"head_count"});
+}
+
+ordered_json ToJson(const NetworkConfig& c) {
+  return {{"width", c.width},
+          {"block_count", c.block_count},
+          {"ffn_factor", c.ffn_factor},
+          {"feature_epsilon", Shortest(c.feature_epsilon)},
+          {"normalizer_epsilon", Shortest(c.normalizer_epsilon)},
+          {"max_displacement_m", Shortest(c.max_displacement_m)},
+          {"global", {{"head_count", c.global.head_count}}},
+          {"local", ToJson(c.local)}};
+}
+
+Status ReadNetwork(const JsonObject& object, NetworkConfig* out) {
+  Reader reader(object);
+  reader.Field("width", &out->width);
+  reader.Field("block_count", &out->block_count);
+  reader.Field("ffn_factor", &out->ffn_factor);
+  reader.Field("feature_epsilon", &out->feature_epsilon);
+  reader.Field("normalizer_epsilon", &out->normalizer_epsilon);
+  reader.Field("max_displacement_m", &out->max_displacement_m);
+  reader.Section("global", ReadGlobal, &out->global);
+  reader.Section("local", ReadLocal, &out->local);
+  return reader.Finish({"width", "block_count", "ffn_factor", "feature_epsilon",
+                        "normalizer_epsilon", "max_displacement_m", "global", "local"});
+}
+
+ordered_json ToJson(const RendererConfig& c) {
+  return {{"neighbor_count", c.neighbor_count},
+          {"kernel_radii_m", Shortest(c.kernel_radii_m)},
+          {"kernel_bandwidths_m", Shortest(c.kernel_bandwidths_m)},
+          {"empty_radius_m", Shortest(c.empty_radius_m)},
+          {"samples_per_ray", c.samples_per_ray},
+          {"hidden_width", c.hidden_width},
+          {"near_m", Shortest(c.near_m)},
+          {"far_m", Shortest(c.far_m)},
+          {"stop_transmittance", Shortest(c.stop_transmittance)}};
+}
+
+Status ReadRenderer(const JsonObject& object, RendererConfig* out) {
+  Reader reader(object);
+  reader.Field("neighbor_count", &out->neighbor_count);
+  reader.Field("kernel_radii_m", &out->kernel_radii_m);
+  reader.Field("kernel_bandwidths_m", &out->kernel_bandwidths_m);
+  reader.Field("empty_radius_m", &out->empty_radius_m);
+  reader.Field("samples_per_ray", &out->samples_per_ray);
+  reader.Field("hidden_width", &out->hidden_width);
+  reader.Field("near_m", &out->near_m);
+  reader.Field("far_m", &out->far_m);
+  reader.Field("stop_transmittance", &out->stop_transmittance);
+  return reader.Finish({"neighbor_count", "kernel_radii_m", "kernel_bandwidths_m", "empty_radius_m",
+                        "samples_per_ray", "hidden_width", "near_m", "far_m",
+                        "stop_transmittance"});
+}
+
+}  // namespace
+
+ordered_json ConfigToJson(const InterlacerConfig& config) {
+  return {{"name", config.name},
+          {"data", ToJson(config.data)},
+          {"kinematics", ToJson(config.kinematics)},
+          {"encoder", ToJson(config.encoder)},
+          {"tokens", ToJson(config.tokens)},
+          {"graph", ToJson(config.graph)},
+          {"network", ToJson(config.network)},
+          {"renderer", ToJson(config.renderer)}};
+}
+
+StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string base, object.GetOr<std::string>("base", "paper"));
+  INTERLACER_ASSIGN_OR_RETURN(InterlacerConfig config, PresetConfig(base));
+  Reader reader(object);
+  reader.Field("name", &config.name);
+  reader.Section("data", ReadData, &config.data);
+  reader.Section("kinematics", ReadKinematics, &config.kinematics);
+  reader.Section("encoder", ReadEncoder, &config.encoder);
+  reader.Section("tokens", ReadTokens, &config.tokens);
+  reader.Section("graph", ReadGraph, &config.graph);
+  reader.Section("network", ReadNetwork, &config.network);
+  reader.Section("renderer", ReadRenderer, &config.renderer);
+  INTERLACER_RETURN_IF_ERROR(reader.Finish(
+      {"base", "name", "data", "kinematics", "encoder", "tokens", "graph", "network", "renderer"}));
+  config.renderer.feature_width = config.encoder.feature_width;
+  INTERLACER_RETURN_IF_ERROR(ValidateConfig(config));
+  return config;
+}
+
+StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
+                              ParseJson(text, "config.json", reason::CONFIG_INVALID));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject object,
+                              JsonObject::Make(document, "", reason::CONFIG_INVALID));
+  return ConfigFromJson(object);
+}
+
+}  // namespace interlacer

@@ -1,0 +1,31 @@
+#pragma once
+
+/// The point renderer as a differentiable tensor operation.
+///
+///   positions_m [n,3], features [n,F], field weights, float32; rays [r,3] constants
+///   -> rgb [r,3], distance [r] in metres along the ray, opacity [r]
+/// Gradients reach positions, features and field weights; neighbour indices are constants. With no
+/// gradient wanted the serving path runs (early stop, no tape).
+/// Errors: StatusException from the renderer. Threads: may run together.
+/// Source: HD-VPD (Whitney et al. 2024); formulas in render/renderer.h.
+
+#include <torch/types.h>
+
+#include <array>
+
+#include "model/world_model.h"
+#include "render/renderer.h"
+
+namespace interlacer {
+
+/// w1, b1, w2, b2, w3, b3 of render/radiance_field.h.
+using FieldTensors = std::array<torch::Tensor, 6>;
+
+FieldWeights ViewOf(const FieldTensors& field);
+
+/// `jitter` [r,samples_per_ray] in [0,1), or undefined for the middle of each stratum.
+RenderedRays RenderOp(const CloudTensors& cloud, const FieldTensors& field,
+                      const torch::Tensor& origins_m, const torch::Tensor& directions,
+                      const torch::Tensor& jitter, const RendererConfig& config);
+
+}  // namespace interlacer

@@ -1,0 +1,60 @@
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "common/random.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kTruncation = 2;  // standard deviations
+constexpr double kHopDecay = 0.01;
+
+bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends_with(suffix); }
+
+bool IsHead(std::string_view name) { return name.starts_with("head."); }
+
+/// Truncated normal of the given deviation; draws outside are repeated.
+void FillTruncatedNormal(torch::Tensor parameter, double deviation, std::uint64_t seed,
+                         std::uint32_t parameter_index) {
+  RandomSequence random(seed, RandomStream::kWeightInit, parameter_index);
+  const torch::Tensor values = at::empty(parameter.sizes(), at::kFloat);
+  float* out = values.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    double draw = random.Normal();
+    while (std::abs(draw) > kTruncation) draw = random.Normal();
+    out[i] = static_cast<float>(deviation * draw);
+  }
+  parameter.copy_(values);
+}
+
+}  // namespace
+
+bool HasWeightDecay(const std::string& parameter_name) {
+  return EndsWith(parameter_name, ".weight");
+}
+
+void InitializeWeights(WorldModel* model, std::uint64_t seed) {
+  const at::NoGradGuard no_grad;
+  std::uint32_t index = 0;
+  for (const auto& item : model->named_parameters()) {
+    torch::Tensor parameter = item.value();
+    if (EndsWith(item.key(), ".scale")) {
+      parameter.fill_(1);
+    } else if (EndsWith(item.key(), ".hop_coefficients")) {
+      parameter.copy_(at::exp(-kHopDecay * at::arange(parameter.size(0), parameter.options())));
+    } else if (EndsWith(item.key(), ".weight") && !IsHead(item.key())) {
+      const double fan_in = static_cast<double>(parameter[0].numel());
+      FillTruncatedNormal(parameter, 1 / std::sqrt(fan_in), seed, index);
+    } else {
+      parameter.fill_(0);
+    }
+    ++index;
+  }
+}
+
+}  // namespace interlacer

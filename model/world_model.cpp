@@ -1,0 +1,59 @@
+#include "model/world_model.h"
+
+#include <ATen/Functions.h>
+
+#include "model/head.h"
+#include "model/interlacer.h"
+#include "model/precision.h"
+#include "model/radiance_field.h"
+#include "model/token_graph.h"
+#include "model/tokens.h"
+#include "model/unet.h"
+
+namespace interlacer {
+
+WorldModel::WorldModel(const InterlacerConfig& config, const WorldModelOptions& options)
+    : config_(config), options_(options) {
+  const Precision precision = ResolvePrecision(options.dense_dtype);
+  unet_ = register_module("unet", std::make_shared<Unet>(config.encoder, precision));
+  tokens_ = register_module("tokens", std::make_shared<TokenEncoder>(config));
+  interlacer_ =
+      register_module("interlacer", std::make_shared<Interlacer>(config.network, precision));
+  head_ = register_module("head", std::make_shared<DynamicsHead>(config));
+  radiance_field_ =
+      register_module("radiance_field", std::make_shared<RadianceField>(config.renderer));
+}
+
+WorldModel::~WorldModel() = default;
+
+torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
+
+CloudTensors WorldModel::Step(const StepInput& input) {
+  const TokenSet tokens = tokens_->forward(input);
+  const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
+  const torch::Tensor h = interlacer_->forward(tokens.h, graph);
+  const DynamicsHead::Change change =
+      head_->forward(h.narrow(0, tokens.older_count, tokens.newer_count));
+  return {input.newer.positions_m + change.displacement_m, input.newer.features + change.features};
+}
+
+RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                                    const torch::Tensor& directions, const torch::Tensor& jitter) {
+  return RenderRays(cloud, origins_m, directions, jitter, config_.renderer);
+}
+
+RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                                    const torch::Tensor& directions, const torch::Tensor& jitter,
+                                    const RendererConfig& renderer) {
+  return RenderOp(cloud, radiance_field_->tensors(), origins_m, directions, jitter, renderer);
+}
+
+FieldWeights WorldModel::field_weights() const { return ViewOf(radiance_field_->tensors()); }
+
+std::int64_t WorldModel::parameter_count() const {
+  std::int64_t count = 0;
+  for (const torch::Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+}  // namespace interlacer
