@@ -12,9 +12,9 @@ DynamicsHead::DynamicsHead(const InterlacerConfig& config)
           register_module("feature_norm", std::make_shared<LayerNorm>(config.network.width))),
       position_(register_module(
           "position", std::make_shared<Dense>(config.network.width, 3, Precision::kNative))),
-      feature_(register_module("feature", std::make_shared<Dense>(config.network.width,
-                                                                  config.encoder.feature_width,
-                                                                  Precision::kNative))) {}
+      feature_(register_module(
+          "feature", std::make_shared<Dense>(config.network.width, config.encoder.feature_width,
+                                             Precision::kNative))) {}
 
 DynamicsHead::Change DynamicsHead::forward(const torch::Tensor& h) {
   return {max_displacement_m_ * at::tanh(position_->forward(position_norm_->forward(h))),

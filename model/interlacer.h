@@ -4,7 +4,8 @@
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
 /// and one more LN after the last block. Without a local layer its feed-forward is absent too.
-///   h [T,d] -> [T,d]. Threads: as torch modules. Source: GRF masking paper, App. C.3 (alternation).
+///   h [T,d] -> [T,d]. Threads: as torch modules. Source: GRF masking paper, App. C.3
+///   (alternation).
 
 #include <torch/nn/module.h>
 

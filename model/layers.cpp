@@ -37,8 +37,8 @@ Convolution::Convolution(std::int64_t in_width, std::int64_t out_width, int kern
     : padding_(kernel_size / 2),
       stride_(stride),
       precision_(precision),
-      weight_(register_parameter("weight",
-                                 at::zeros({out_width, in_width, kernel_size, kernel_size}))),
+      weight_(
+          register_parameter("weight", at::zeros({out_width, in_width, kernel_size, kernel_size}))),
       bias_(register_parameter("bias", at::zeros({out_width}))) {}
 
 torch::Tensor Convolution::forward(const torch::Tensor& x) {
@@ -53,8 +53,7 @@ GroupNormSilu::GroupNormSilu(int group_count, std::int64_t width)
 
 torch::Tensor GroupNormSilu::forward(const torch::Tensor& x) {
   const at::ScalarType type = x.scalar_type();
-  return at::silu(
-      at::group_norm(x, group_count_, scale_.to(type), bias_.to(type), kNormEpsilon));
+  return at::silu(at::group_norm(x, group_count_, scale_.to(type), bias_.to(type), kNormEpsilon));
 }
 
 FeedForward::FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::int64_t out_width,

@@ -23,8 +23,8 @@ constexpr std::int64_t kClosestAnchorRows = 1024;
 KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
   const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
-  return ValueOrThrow(index->Graph(
-      std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
+  return ValueOrThrow(
+      index->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
 }
 
 /// Tokens of each time: visual and kinematic of t-2, of t-1, kinematic of t.
@@ -77,9 +77,9 @@ EdgeWeighting ToWeighting(EdgeWeight weight) {
 std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const KnnGraph& graph,
                                   const torch::Tensor& positions_m) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
-  return ValueOrThrow(EdgeWeights(
-      graph, ToWeighting(config.graph.edge_weight),
-      std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
+  return ValueOrThrow(
+      EdgeWeights(graph, ToWeighting(config.graph.edge_weight),
+                  std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
 }
 
 std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens) {

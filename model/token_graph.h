@@ -26,8 +26,8 @@ struct AnchorGraph {
 };
 
 struct TokenGraph {
-  torch::Tensor positions_m;             ///< [T,3]
-  std::shared_ptr<const WalkMask> mask;  ///< grf_exact, grf_sampled
+  torch::Tensor positions_m;                   ///< [T,3]
+  std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
 };
 

@@ -12,8 +12,8 @@ namespace interlacer {
 namespace {
 
 constexpr double kDisplacementScale = 4;  // displacements are at most 0.25 m
-constexpr double kMassEpsilon = 1e-6;
-constexpr double kLogMassScale = 0.1;
+constexpr double kContextMassFloor = 1e-6;
+constexpr double kContextLogScale = 0.1;
 constexpr int kVisualTimes = 2;
 constexpr int kKinematicTimes = 3;
 
@@ -38,8 +38,8 @@ int KinematicInputWidth(const InterlacerConfig& c) {
 /// at the fingers. points [3,arms,bodies,3] -> [3,arms,bodies,1], in units of pi.
 torch::Tensor BendAngles(const torch::Tensor& points) {
   const std::int64_t chain = points.size(2) - 2;  // links and gripper; the two fingers branch off
-  torch::Tensor angles = at::zeros({points.size(0), points.size(1), points.size(2), 1},
-                                   points.options());
+  torch::Tensor angles =
+      at::zeros({points.size(0), points.size(1), points.size(2), 1}, points.options());
   if (chain < 3) return angles;
   const torch::Tensor segments = points.narrow(2, 1, chain - 1) - points.narrow(2, 0, chain - 1);
   const torch::Tensor in = segments.narrow(2, 0, chain - 2);
@@ -53,8 +53,7 @@ torch::Tensor BendAngles(const torch::Tensor& points) {
 /// Distance of the two finger tips over its largest value, at gripper and fingers.
 torch::Tensor GripperOpenings(const torch::Tensor& points, double span_m) {
   const std::int64_t bodies = points.size(2);
-  torch::Tensor openings =
-      at::zeros({points.size(0), points.size(1), bodies, 1}, points.options());
+  torch::Tensor openings = at::zeros({points.size(0), points.size(1), bodies, 1}, points.options());
   const torch::Tensor tips = points.narrow(2, bodies - 2, 2);
   const torch::Tensor distance =
       (tips.select(2, 0) - tips.select(2, 1)).norm(2, {-1}, true).unsqueeze(2);
@@ -115,9 +114,9 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
   std::vector<torch::Tensor> parts;
   for (const float bandwidth_m : bandwidths_m) {
     const torch::Tensor weights = at::exp(sq_dist_m2 / (-2.0 * bandwidth_m * bandwidth_m));
-    const torch::Tensor mass = weights.sum(1, true) + kMassEpsilon;
+    const torch::Tensor mass = weights.sum(1, true) + kContextMassFloor;
     parts.push_back(kDisplacementScale * at::matmul(weights, displacements_m) / mass);
-    parts.push_back(kLogMassScale * at::log(mass));
+    parts.push_back(kContextLogScale * at::log(mass));
   }
   return at::cat(parts, 1);
 }

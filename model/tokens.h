@@ -33,8 +33,8 @@ struct TokenSet {
 torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
 
 /// [3,p,attribute_width] from points [3,p,3]: arm and body one-hot, bend angle / pi of the chain at
-/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x 4 (zero
-/// at t). All from points, so that joints and points give equal tokens.
+/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x 4
+/// (zero at t). All from points, so that joints and points give equal tokens.
 torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config);
 
 /// [n,4 * bandwidths]: for every bandwidth s the Gaussian-weighted mean displacement x 4 of the

@@ -17,15 +17,14 @@ torch::Tensor DoubleSize(const torch::Tensor& x) {
 }  // namespace
 
 ConvolutionPair::ConvolutionPair(int in_width, int out_width, int group_count, Precision precision)
-    : first_(register_module(
-          "first", std::make_shared<Convolution>(in_width, out_width, 3, 1, precision))),
+    : first_(register_module("first",
+                             std::make_shared<Convolution>(in_width, out_width, 3, 1, precision))),
       second_(register_module(
           "second", std::make_shared<Convolution>(out_width, out_width, 3, 1, precision))),
       first_norm_(
           register_module("first_norm", std::make_shared<GroupNormSilu>(group_count, out_width))),
-      second_norm_(
-          register_module("second_norm", std::make_shared<GroupNormSilu>(group_count, out_width))) {
-}
+      second_norm_(register_module("second_norm",
+                                   std::make_shared<GroupNormSilu>(group_count, out_width))) {}
 
 torch::Tensor ConvolutionPair::forward(const torch::Tensor& x) {
   return second_norm_->forward(second_->forward(first_norm_->forward(first_->forward(x))));
@@ -52,15 +51,15 @@ Unet::Unet(const EncoderConfig& config, Precision precision) {
     up_pairs_.push_back(register_module(
         "merge" + id, std::make_shared<ConvolutionPair>(2 * width, width, groups, precision)));
   }
-  last_ = register_module("last", std::make_shared<Convolution>(
-                                      widths.front(), config.feature_width, 1, 1, precision));
+  last_ = register_module(
+      "last", std::make_shared<Convolution>(widths.front(), config.feature_width, 1, 1, precision));
 }
 
 torch::Tensor Unet::forward(const torch::Tensor& rgb) {
   const std::int64_t height = rgb.size(2), width = rgb.size(3);
   const std::int64_t step = std::int64_t{1} << downs_.size();
-  torch::Tensor x = at::replication_pad2d(
-      2 * rgb - 1, {0, PaddingTo(width, step), 0, PaddingTo(height, step)});
+  torch::Tensor x =
+      at::replication_pad2d(2 * rgb - 1, {0, PaddingTo(width, step), 0, PaddingTo(height, step)});
   std::vector<torch::Tensor> skips;
   for (std::size_t level = 0; level < down_pairs_.size(); ++level) {
     if (level > 0) x = downs_[level - 1]->forward(x);

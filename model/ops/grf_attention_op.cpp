@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/thread_pool.h"
 #include "knn/walk_lists.h"
 #include "model/ops/saved_object.h"
 
@@ -48,7 +49,7 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
       const auto run = [&](const auto& pairs) {
         GrfAttentionForward(ShapeOf(q, v), pairs, inputs, epsilons,
                             out.mutable_data_ptr<scalar_t>(),
-                            normalizer.mutable_data_ptr<scalar_t>());
+                            normalizer.mutable_data_ptr<scalar_t>(), &ParallelFor);
       };
       mask->packed() ? run(PackedPairs<scalar_t>(*mask, weights))
                      : run(WeightedPairs<scalar_t>(*mask, weights));
@@ -85,7 +86,7 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
           grad_v.mutable_data_ptr<scalar_t>(), grad_weights.mutable_data_ptr<scalar_t>()};
       const auto run = [&](const auto& pairs) {
         GrfAttentionBackward(ShapeOf(q, v), pairs, transposed, inputs, forward, epsilons, gradients,
-                             scratch.mutable_data_ptr<scalar_t>());
+                             scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
       };
       mask->packed() ? run(PackedPairs<scalar_t>(*mask, weights))
                      : run(WeightedPairs<scalar_t>(*mask, weights));

@@ -4,6 +4,8 @@
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "common/thread_pool.h"
+
 namespace interlacer {
 namespace {
 
@@ -35,7 +37,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
           {feature_epsilon, normalizer_epsilon},
           {out.mutable_data_ptr<scalar_t>(), normalizer.mutable_data_ptr<scalar_t>(),
            state.mutable_data_ptr<scalar_t>()},
-          scratch.mutable_data_ptr<scalar_t>());
+          scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
     });
     context->save_for_backward({q, k, v, out, normalizer, state});
     context->saved_data["feature_epsilon"] = feature_epsilon;
@@ -62,7 +64,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
            context->saved_data["normalizer_epsilon"].toDouble()},
           {grad_q.mutable_data_ptr<scalar_t>(), grad_k.mutable_data_ptr<scalar_t>(),
            grad_v.mutable_data_ptr<scalar_t>()},
-          scratch.mutable_data_ptr<scalar_t>());
+          scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
     });
     return {grad_q, grad_k, grad_v, {}, {}, {}};
   }

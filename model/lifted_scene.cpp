@@ -1,0 +1,81 @@
+#include "model/lifted_scene.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "data/scene_report.h"
+#include "data/unproject.h"
+#include "model/lifting.h"
+#include "model/scene_views.h"
+
+namespace interlacer {
+namespace {
+
+StatusOr<CloudTensors> LiftTime(const std::vector<RgbdView>& views, const LiftedPoints& points,
+                                WorldModel* model) {
+  std::vector<RgbImage> images;
+  for (const RgbdView& view : views) images.push_back(view.color);
+  return LiftCloud(model, ImagesToTensor(images),
+                   at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}),
+                   at::tensor(points.source_index, at::kLong));
+}
+
+/// The camera that a rendered view of the scene is compared with: same pinhole, no lens.
+Camera Rectified(Camera camera) {
+  camera.distortion_model = DistortionModel::kNone;
+  camera.distortion_coefficients.clear();
+  return camera;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
+                                                       const ModelMetadata& metadata,
+                                                       WorldModel* model) {
+  const at::NoGradGuard no_grad;
+  INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
+  auto scene = std::make_shared<LiftedScene>();
+  INTERLACER_ASSIGN_OR_RETURN(scene->history,
+                              ToKinematicRows(input.history_actions, metadata, "history_actions"));
+  scene->action_kind = input.history_actions.kind;
+  if (scene->history.point_count > 0 && scene->history.row_count != kHistoryLength) {
+    return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count",
+                    std::to_string(kHistoryLength), std::to_string(scene->history.row_count));
+  }
+  for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
+    auto points =
+        LiftObservation(views.times[time], views.region, metadata.particle_count,
+                        metadata.min_particle_count, static_cast<std::uint64_t>(input.seed), time);
+    if (!points.ok()) {
+      return std::move(points).status().WithFieldPrefix("observations[" + std::to_string(time) +
+                                                        "].");
+    }
+    INTERLACER_ASSIGN_OR_RETURN(CloudTensors cloud, LiftTime(views.times[time], *points, model));
+    (time == 0 ? scene->older : scene->newer) = std::move(cloud);
+    if (time == 0) continue;
+    scene->colors_rgb8 = ColorsOf(views.times[time], points->source_index);
+    scene->report_ = ReportScene(views.times[time], views.region);
+    if (points->count() < metadata.particle_count) {
+      views.findings.push_back({"FEW_POINTS",
+                                "the cloud has " + std::to_string(points->count()) + " of " +
+                                    std::to_string(metadata.particle_count) + " particles",
+                                "observations[1]"});
+    }
+  }
+  for (Finding& finding : views.findings) {
+    scene->report_.findings.push_back(std::move(finding));
+  }
+  for (const RgbdView& view : views.times.back()) {
+    scene->camera_names.push_back(view.camera_name);
+    scene->cameras.push_back(Rectified(view.camera));
+  }
+  scene->workspace = views.region.workspace;
+  scene->renderer =
+      RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),
+                       static_cast<float>(views.region.far_m));
+  return std::shared_ptr<const LiftedScene>(std::move(scene));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,117 @@
+#include "model/predictor.h"
+
+#include <charconv>
+#include <utility>
+
+#include "model/checkpoint.h"
+#include "model/kinematic_rows.h"
+#include "model/lifted_scene.h"
+#include "model/rollout.h"
+#include "model/torch_errors.h"
+
+namespace interlacer {
+namespace {
+
+constexpr char kTrainedStepCountKey[] = "trained_step_count";
+
+int NumberOr(const TensorMetadata& metadata, const std::string& key, int fallback) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return fallback;
+  int value = fallback;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  return value;
+}
+
+ModelMetadata DescribeModel(const Checkpoint& checkpoint, const std::string& model_name) {
+  const InterlacerConfig& config = checkpoint.model->config();
+  ModelMetadata metadata;
+  metadata.model_name = model_name;
+  metadata.weights_sha256 = checkpoint.weights_sha256;
+  metadata.config_sha256 = checkpoint.config_sha256;
+  metadata.attention_variant = AttentionVariant(config);
+  metadata.parameter_count = checkpoint.model->parameter_count();
+  metadata.particle_count = config.data.particle_count;
+  metadata.min_particle_count = config.data.min_particle_count;
+  metadata.step_duration_s = config.data.step_duration_s;
+  metadata.cameras = config.data.cameras;
+  metadata.near_m = config.renderer.near_m;
+  metadata.far_m = config.renderer.far_m;
+  metadata.workspace = config.data.workspace;
+  metadata.world_frame_name = config.data.world_frame_name;
+  metadata.trained_step_count = NumberOr(checkpoint.metadata, kTrainedStepCountKey, 0);
+  DescribeRobot(config.kinematics.robot_model_name, config.kinematics.point_count(), &metadata);
+  return metadata;
+}
+
+class ModelPredictor : public Predictor {
+ public:
+  ModelPredictor(Checkpoint checkpoint, const PredictorOptions& options)
+      : model_(std::move(checkpoint.model)),
+        is_device_fallback_(options.device == DeviceRequest::kAuto) {
+    checkpoint.model = model_;
+    metadata_ = DescribeModel(checkpoint, options.model_name);
+  }
+
+  const ModelMetadata& metadata() const override { return metadata_; }
+  const std::string& device_name() const override { return device_name_; }
+  bool is_device_fallback() const override { return is_device_fallback_; }
+
+  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
+    std::shared_ptr<const Scene> scene;
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
+      INTERLACER_ASSIGN_OR_RETURN(scene, LiftScene(input, metadata_, model_.get()));
+      return Status();
+    }));
+    return scene;
+  }
+
+  StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
+                                           const ActionSequence& actions) override {
+    auto lifted = std::dynamic_pointer_cast<const LiftedScene>(scene);
+    if (!lifted) {
+      return FailedPrecondition(reason::SCENE_MODEL_MISMATCH, "the scene is not of this model")
+          .WithField("scene");
+    }
+    if (lifted->action_kind != actions.kind && actions.row_count > 0) {
+      return InvalidArgument(reason::ACTION_KIND, "actions differ in kind from history_actions")
+          .WithField("actions.kind");
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const KinematicRows rows,
+                                ToKinematicRows(actions, metadata_, "actions"));
+    std::unique_ptr<Rollout> rollout;
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&] {
+      rollout = std::make_unique<ModelRollout>(model_, lifted, rows);
+      return Status();
+    }));
+    return rollout;
+  }
+
+ private:
+  std::shared_ptr<WorldModel> model_;
+  ModelMetadata metadata_;
+  std::string device_name_ = "cpu";
+  bool is_device_fallback_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoint_dir,
+                                                     const PredictorOptions& options) {
+  if (options.device == DeviceRequest::kCuda) {
+    return FailedPrecondition(reason::DEVICE_ABSENT,
+                              "device: expected a CUDA device for the model, got none; use cpu or "
+                              "auto")
+        .WithField("device");
+  }
+  UseKernelThreadCount();
+  std::unique_ptr<Predictor> predictor;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
+    INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(checkpoint_dir, {}));
+    checkpoint.model->eval();
+    predictor = std::make_unique<ModelPredictor>(std::move(checkpoint), options);
+    return Status();
+  }));
+  return predictor;
+}
+
+}  // namespace interlacer

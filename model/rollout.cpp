@@ -1,0 +1,121 @@
+#include "model/rollout.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "model/torch_errors.h"
+#include "render/rays.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kKinematicTimes = 3;
+
+std::vector<float> ToVector(const torch::Tensor& tensor) {
+  const torch::Tensor values = tensor.contiguous();
+  const float* data = values.const_data_ptr<float>();
+  return {data, data + values.numel()};
+}
+
+torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& actions) {
+  std::vector<float> points = history.points_m;
+  points.insert(points.end(), actions.points_m.begin(), actions.points_m.end());
+  return at::tensor(points, at::kFloat)
+      .reshape({history.row_count + actions.row_count, history.point_count, 3});
+}
+
+}  // namespace
+
+ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model,
+                           std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions)
+    : model_(std::move(model)),
+      scene_(std::move(scene)),
+      older_(scene_->older),
+      newer_(scene_->newer),
+      kinematic_points_m_(scene_->history.point_count > 0 ? JoinRows(scene_->history, actions)
+                                                          : at::empty({0, 0, 3}, at::kFloat)) {
+  particles_.colors_rgb8 = scene_->colors_rgb8;
+  PublishParticles();
+}
+
+void ModelRollout::PublishParticles() {
+  particles_.count = newer_.positions_m.size(0);
+  particles_.feature_width = static_cast<int>(newer_.features.size(1));
+  particles_.positions_m = ToVector(newer_.positions_m);
+  particles_.features = ToVector(newer_.features);
+}
+
+Status ModelRollout::Step() {
+  return CatchTorchErrors([this] { return Advance(); });
+}
+
+Status ModelRollout::Advance() {
+  const at::NoGradGuard no_grad;
+  torch::Tensor window = at::empty({kKinematicTimes, 0, 3}, at::kFloat);
+  if (scene_->history.point_count > 0) {
+    if (step_ + kKinematicTimes > kinematic_points_m_.size(0)) {
+      return Mismatch(reason::ACTION_SHAPE, "actions.row_count",
+                      "a row for step " + std::to_string(step_ + 1),
+                      std::to_string(kinematic_points_m_.size(0) - scene_->history.row_count));
+    }
+    window = kinematic_points_m_.narrow(0, step_, kKinematicTimes);
+  }
+  CloudTensors next = model_->Step({older_, newer_, window, scene_->workspace});
+  const bool finite = at::isfinite(next.positions_m).all().item<bool>() &&
+                      at::isfinite(next.features).all().item<bool>();
+  if (!finite) {
+    return DataLoss(reason::PREDICTION_NOT_FINITE,
+                    "step " + std::to_string(step_ + 1) + " predicted a value that is not finite");
+  }
+  older_ = std::move(newer_);
+  newer_ = std::move(next);
+  ++step_;
+  PublishParticles();
+  return Status();
+}
+
+Status ModelRollout::PrepareRenderer() const {
+  if (renderer_step_ == step_) return Status();
+  if (!renderer_) renderer_ = MakePointNerfRenderer(scene_->renderer);
+  INTERLACER_RETURN_IF_ERROR(renderer_->SetParticles(particles_.positions_m, particles_.features));
+  renderer_step_ = step_;
+  return Status();
+}
+
+Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
+                                DepthImage* depth) const {
+  if (row_begin < 0 || row_begin > row_end || row_end > camera.height_px) {
+    return Mismatch(reason::RENDER_TARGET_INVALID, "rows",
+                    "0 <= begin <= end <= " + std::to_string(camera.height_px),
+                    std::to_string(row_begin) + ".." + std::to_string(row_end));
+  }
+  INTERLACER_RETURN_IF_ERROR(PrepareRenderer());
+  const int rows = row_end - row_begin;
+  std::vector<std::int64_t> pixels(static_cast<std::size_t>(rows) * camera.width_px);
+  std::iota(pixels.begin(), pixels.end(), static_cast<std::int64_t>(row_begin) * camera.width_px);
+  INTERLACER_ASSIGN_OR_RETURN(const PixelRays rays, MakePixelRays(camera, pixels));
+
+  *color = {camera.width_px, rows, 3, std::vector<float>(3 * pixels.size())};
+  *depth = {camera.width_px, rows, std::vector<float>(pixels.size())};
+  std::vector<float> opacity(pixels.size());
+  INTERLACER_RETURN_IF_ERROR(renderer_->Render(model_->field_weights(), rays.batch(),
+                                               {color->pixels, depth->pixels_m, opacity}));
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    depth->pixels_m[i] *= rays.depth_per_distance[i];
+  }
+  return Status();
+}
+
+StatusOr<Camera> ModelRollout::SceneCamera(const std::string& name) const {
+  for (std::size_t i = 0; i < scene_->camera_names.size(); ++i) {
+    if (scene_->camera_names[i] == name) return scene_->cameras[i];
+  }
+  return NotFound(reason::CAMERA_UNKNOWN, "the scene has no camera named " + name)
+      .WithField("scene_camera_name");
+}
+
+}  // namespace interlacer

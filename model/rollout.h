@@ -1,0 +1,47 @@
+#pragma once
+
+/// The recursion of predicted clouds over one scene: (t-2, t-1) <- (t-1, prediction).
+///
+/// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
+/// action). Implements Rollout of model/predictor.h; same errors and threads.
+/// Source: HD-VPD (recursion); GRF masking paper App. C.3.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/lifted_scene.h"
+#include "model/predictor.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+
+class ModelRollout : public Rollout {
+ public:
+  /// `actions` continues the scene's history: row s-1 belongs to step s.
+  ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<const LiftedScene> scene,
+               const KinematicRows& actions);
+
+  int step() const override { return step_; }
+  Status Step() override;
+  const Particles& particles() const override { return particles_; }
+  Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
+                    DepthImage* depth) const override;
+  StatusOr<Camera> SceneCamera(const std::string& name) const override;
+
+ private:
+  Status Advance();
+  void PublishParticles();
+  Status PrepareRenderer() const;
+
+  std::shared_ptr<WorldModel> model_;
+  std::shared_ptr<const LiftedScene> scene_;
+  CloudTensors older_, newer_;
+  torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
+  int step_ = 0;
+  Particles particles_;
+  mutable std::unique_ptr<PointNerfRenderer> renderer_;
+  mutable int renderer_step_ = -1;  ///< whose particles the renderer holds
+};
+
+}  // namespace interlacer
