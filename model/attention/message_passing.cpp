@@ -23,23 +23,21 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
 
   const torch::Tensor root = g.anchors.unsqueeze(1).expand({anchors, k}).flatten();
   const torch::Tensor neighbor = g.neighbors.flatten();
-  const torch::Tensor messages = message_->forward(
-      at::cat({h.index_select(0, root), h.index_select(0, neighbor),
-               x.index_select(0, neighbor) - x.index_select(0, root)},
-              1));
-  const torch::Tensor gathered =
-      messages.to(type).reshape({anchors, k, h.size(1)}).mean(1);
+  const torch::Tensor messages =
+      message_->forward(at::cat({h.index_select(0, root), h.index_select(0, neighbor),
+                                 x.index_select(0, neighbor) - x.index_select(0, root)},
+                                1));
+  const torch::Tensor gathered = messages.to(type).reshape({anchors, k, h.size(1)}).mean(1);
 
   const torch::Tensor anchor_h = h.index_select(0, g.anchors);
-  const torch::Tensor anchor_update =
-      update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
+  const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
   const torch::Tensor leader_h = (anchor_h + anchor_update).index_select(0, g.closest);
   const torch::Tensor leader_x = x.index_select(0, g.anchors).index_select(0, g.closest);
   const torch::Tensor other_update =
-      follow_->forward(at::cat({h.index_select(0, g.others), leader_h,
-                                leader_x - x.index_select(0, g.others)},
-                               1))
+      follow_
+          ->forward(at::cat(
+              {h.index_select(0, g.others), leader_h, leader_x - x.index_select(0, g.others)}, 1))
           .to(type);
   return at::zeros_like(h)
       .index_copy(0, g.anchors, anchor_update)

@@ -1,0 +1,78 @@
+#include "model/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace interlacer {
+namespace {
+
+class PresetTest : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(PresetTest, IsValidAndSurvivesJson) {
+  const auto config = PresetConfig(GetParam());
+  ASSERT_TRUE(config.ok());
+  EXPECT_TRUE(ValidateConfig(*config).ok()) << ValidateConfig(*config).ToString();
+  const auto json = ConfigToJson(*config);
+  const auto read = ParseConfigJson(json.dump());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(ConfigToJson(*read), json);
+  EXPECT_EQ(read->network, config->network);
+  EXPECT_EQ(read->renderer.kernel_radii_m, config->renderer.kernel_radii_m);
+  EXPECT_EQ(read->renderer.kernel_bandwidths_m, config->renderer.kernel_bandwidths_m);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PresetTest, ::testing::ValuesIn(PresetNames()),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ConfigTest, TokenCountsOfTheShippedModel) {
+  const InterlacerConfig config = *PresetConfig("compact");
+  EXPECT_EQ(config.data.particle_count, 32768);
+  EXPECT_EQ(config.kinematics.point_count(), 20);
+  EXPECT_EQ(config.kinematics.attribute_width(), 17);
+  EXPECT_EQ(FieldInputWidth(config.renderer), 68);
+  EXPECT_EQ(AttentionVariant(config), "grf_exact+linear_relu");
+}
+
+TEST(ConfigTest, UnsetKeysComeFromTheBase) {
+  const auto config = ParseConfigJson(R"({"base": "small", "network": {"block_count": 1}})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->network.block_count, 1);
+  EXPECT_EQ(config->network.width, 64);
+  EXPECT_EQ(config->data.particle_count, 2048);
+}
+
+struct Refusal {
+  const char* name;
+  const char* json;
+  const char* field;
+};
+
+class RefusalTest : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, NamesTheKey) {
+  const auto config = ParseConfigJson(GetParam().json);
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(config.status().reason(), "CONFIG_INVALID");
+  EXPECT_THAT(config.status().ToString(), ::testing::HasSubstr(GetParam().field));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusalTest,
+    ::testing::Values(
+        Refusal{"NoJson", "{", "config.json"},
+        Refusal{"UnknownKey", R"({"netwrok": {}})", "netwrok"},
+        Refusal{"UnknownNestedKey", R"({"network": {"local": {"kernel": 1}}})", "kernel"},
+        Refusal{"WrongType", R"({"network": {"width": "wide"}})", "network.width"},
+        Refusal{"UnknownWord", R"({"network": {"local": {"kind": "magic"}}})", "kind"},
+        Refusal{"UnknownBase", R"({"base": "huge"})", "huge"},
+        Refusal{"HeadsDoNotDivide", R"({"network": {"global": {"head_count": 3}}})", "head_count"},
+        Refusal{"EmptyBox", R"({"data": {"workspace": {"min_m": [0, 0, 0], "max_m": [0, 0, 0]}}})",
+                "workspace"},
+        Refusal{"TooManyParticles", R"({"data": {"particle_count": 1000000000}})",
+                "particle_count"},
+        Refusal{"NearBehindFar", R"({"renderer": {"near_m": 3}})", "near"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace interlacer

@@ -1,0 +1,125 @@
+#include "model/tensor_file.h"
+
+#include <ATen/Functions.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "common/file_io.h"
+
+namespace interlacer {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TensorFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+            ".safetensors";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  /// A file of the given header and data bytes.
+  void WriteRaw(const std::string& header, const std::string& data) const {
+    std::string text(8, '\0');
+    const std::uint64_t size = header.size();
+    std::memcpy(text.data(), &size, sizeof(size));
+    ASSERT_TRUE(WriteFileAtomic(path_, text + header + data).ok());
+  }
+
+  void ExpectRefused(const std::string& what) const {
+    const auto file = ReadTensorFile(path_);
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.status().reason(), "CHECKPOINT_INVALID") << file.status().ToString();
+    EXPECT_THAT(file.status().ToString(), HasSubstr(what));
+  }
+
+  std::string path_;
+};
+
+TEST_F(TensorFileTest, RoundTripKeepsBits) {
+  TensorFile file;
+  file.tensors["a.weight"] = at::randn({3, 5}, at::kFloat);
+  file.tensors["b"] = at::randn({2, 1, 4}, at::kDouble);
+  file.tensors["step"] = at::tensor({7}, at::kLong);
+  file.tensors["empty"] = at::empty({0, 3}, at::kFloat);
+  file.metadata = {{"trained_step_count", "12"}, {"note", "\"quoted\" \xc3\xa9"}};
+  ASSERT_TRUE(WriteTensorFile(path_, file).ok());
+  const auto read = ReadTensorFile(path_);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->metadata, file.metadata);
+  ASSERT_EQ(read->tensors.size(), file.tensors.size());
+  for (const auto& [name, tensor] : file.tensors) {
+    EXPECT_TRUE(at::equal(read->tensors.at(name), tensor)) << name;
+    EXPECT_EQ(read->tensors.at(name).scalar_type(), tensor.scalar_type()) << name;
+  }
+}
+
+TEST_F(TensorFileTest, NonContiguousTensorsAreStoredInOrder) {
+  const torch::Tensor transposed = at::randn({3, 4}).t();
+  ASSERT_TRUE(WriteTensorFile(path_, {{{"t", transposed}}, {}}).ok());
+  EXPECT_TRUE(at::equal(ReadTensorFile(path_)->tensors.at("t"), transposed));
+}
+
+TEST_F(TensorFileTest, AbsentFile) {
+  EXPECT_EQ(ReadTensorFile(path_ + ".absent").status().reason(), "FILE_NOT_FOUND");
+}
+
+TEST_F(TensorFileTest, TooShortForALength) {
+  ASSERT_TRUE(WriteFileAtomic(path_, std::string("abc")).ok());
+  ExpectRefused("at least 8 bytes");
+}
+
+TEST_F(TensorFileTest, HeaderLongerThanTheFile) {
+  ASSERT_TRUE(WriteFileAtomic(path_, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10)).ok());
+  ExpectRefused("header");
+}
+
+TEST_F(TensorFileTest, HeaderIsNoJson) {
+  WriteRaw("{\"a\": ", "");
+  ExpectRefused(path_);
+}
+
+TEST_F(TensorFileTest, UnknownType) {
+  WriteRaw(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "x");
+  ExpectRefused("a.dtype");
+}
+
+TEST_F(TensorFileTest, ShapeAndOffsetsDisagree) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678");
+  ExpectRefused("a.data_offsets");
+}
+
+TEST_F(TensorFileTest, ShapeOverflows) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", "");
+  ExpectRefused("a.data_offsets");
+}
+
+TEST_F(TensorFileTest, NegativeSize) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234");
+  ExpectRefused("a.data_offsets");
+}
+
+TEST_F(TensorFileTest, OverlappingTensors) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+           R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+           "12345678");
+  ExpectRefused("b.data_offsets");
+}
+
+TEST_F(TensorFileTest, CutData) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234");
+  ExpectRefused("data section");
+}
+
+TEST_F(TensorFileTest, BytesAfterTheLastTensor) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "12345678");
+  ExpectRefused("data section");
+}
+
+}  // namespace
+}  // namespace interlacer

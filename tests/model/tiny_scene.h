@@ -1,0 +1,43 @@
+#pragma once
+
+/// Tensors of a made-up step for the tiny model: two sheets of particles and moving arms.
+
+#include <ATen/Functions.h>
+#include <torch/types.h>
+
+#include "model/world_model.h"
+#include "tests/support/clouds.h"
+#include "tests/support/tiny_model.h"
+
+namespace interlacer::testing {
+
+inline torch::Tensor ToPositions(const Cloud& cloud) {
+  return at::tensor(cloud, at::kFloat).reshape({-1, 3});
+}
+
+inline CloudTensors SheetTensors(int n, int feature_width, std::uint64_t seed) {
+  return {ToPositions(SheetCloud(n, seed)), at::randn({n, feature_width})};
+}
+
+/// Two clouds of n particles and 20 points that move by a centimetre a step.
+inline StepInput MakeStepInput(int n, const InterlacerConfig& config) {
+  at::manual_seed(5);
+  const torch::Tensor points = 0.3 * at::randn({1, config.kinematics.point_count(), 3});
+  const torch::Tensor motion = 0.01 * at::arange(3, at::kFloat).reshape({3, 1, 1});
+  return {SheetTensors(n, config.encoder.feature_width, 11),
+          SheetTensors(n, config.encoder.feature_width, 12), points + motion,
+          config.data.workspace};
+}
+
+/// Heads that move things: an untrained model's are zero.
+inline void PerturbHeads(WorldModel* model) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(6);
+  for (const auto& item : model->named_parameters()) {
+    if (item.key().rfind("head.", 0) == 0 && item.key().ends_with(".weight")) {
+      item.value().copy_(0.05 * at::randn(item.value().sizes()));
+    }
+  }
+}
+
+}  // namespace interlacer::testing

@@ -1,0 +1,103 @@
+#include "model/tokens.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/model/gradient_check.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+
+TEST(FourierFeaturesTest, MatchesTheFormula) {
+  const torch::Tensor p = at::tensor({0.25, -0.5, 1.0}, at::kDouble).reshape({1, 3});
+  const torch::Tensor features = FourierFeatures(p, 2);
+  ASSERT_EQ(features.sizes(), (at::IntArrayRef{1, 12}));
+  const auto f = features.accessor<double, 2>()[0];
+  EXPECT_NEAR(f[0], std::sin(kPi * 0.25), kDoubleOpTolerance);
+  EXPECT_NEAR(f[4], std::cos(kPi * -0.5), kDoubleOpTolerance);
+  EXPECT_NEAR(f[6], std::sin(2 * kPi * 0.25), kDoubleOpTolerance);
+  EXPECT_NEAR(f[11], std::cos(2 * kPi), kDoubleOpTolerance);
+}
+
+TEST(KinematicContextTest, MatchesASumByHand) {
+  const torch::Tensor x = at::zeros({1, 3}, at::kDouble);
+  const torch::Tensor y = at::tensor({0.1, 0.0, 0.0, 0.0, 0.2, 0.0}, at::kDouble).reshape({2, 3});
+  const torch::Tensor u = at::tensor({0.01, 0.0, 0.0, 0.0, 0.0, 0.02}, at::kDouble).reshape({2, 3});
+  const double s = 0.1f;
+  const double w0 = std::exp(-0.01 / (2 * s * s)), w1 = std::exp(-0.04 / (2 * s * s));
+  const double mass = w0 + w1 + 1e-6;
+  const torch::Tensor context = KinematicContext(x, y, u, {0.1f});
+  const auto c = context.accessor<double, 2>()[0];
+  EXPECT_NEAR(c[0], 4 * w0 * 0.01 / mass, kDoubleOpTolerance);
+  EXPECT_NEAR(c[1], 0, kDoubleOpTolerance);
+  EXPECT_NEAR(c[2], 4 * w1 * 0.02 / mass, kDoubleOpTolerance);
+  EXPECT_NEAR(c[3], 0.1 * std::log(mass), kDoubleOpTolerance);
+}
+
+TEST(KinematicContextTest, GradientInPositions) {
+  at::manual_seed(1);
+  const torch::Tensor y = 0.1 * at::randn({4, 3}, at::kDouble);
+  const torch::Tensor u = 0.02 * at::randn({4, 3}, at::kDouble);
+  ExpectGradientsMatch(
+      [&](const std::vector<torch::Tensor>& x) {
+        return KinematicContext(x[0], y, u, {0.05f, 0.2f}).square().sum();
+      },
+      {0.1 * at::randn({5, 3}, at::kDouble)}, kDoubleGradientTolerance);
+}
+
+TEST(KinematicContextTest, WithoutPointsOnlyTheFloorOfTheMassRemains) {
+  const torch::Tensor none = at::empty({0, 3}, at::kDouble);
+  const torch::Tensor context =
+      KinematicContext(at::zeros({2, 3}, at::kDouble), none, none, {0.1f});
+  EXPECT_NEAR(context[0][0].item<double>(), 0, kDoubleOpTolerance);
+  EXPECT_NEAR(context[1][3].item<double>(), 0.1 * std::log(1e-6), kDoubleOpTolerance);
+}
+
+/// One arm of five bodies: three links in a right angle, then gripper base and two fingers.
+TEST(KinematicAttributesTest, OfABentArm) {
+  KinematicConfig config;
+  config.arm_count = 1;
+  config.bodies_per_arm = 5;
+  config.finger_span_m = 0.1;
+  const torch::Tensor arm = at::tensor({0.0, 0.0, 0.0,   //
+                                        0.0, 0.0, 0.3,   //
+                                        0.3, 0.0, 0.3,   //
+                                        0.3, 0.02, 0.4,  //
+                                        0.3, -0.03, 0.4},
+                                       at::kDouble)
+                                .reshape({1, 5, 3});
+  const torch::Tensor shift = at::tensor({0.0, 0.01, 0.03}, at::kDouble).reshape({3, 1, 1});
+  const torch::Tensor attributes = KinematicAttributes(arm + shift, config);
+  ASSERT_EQ(attributes.sizes(), (at::IntArrayRef{3, 5, 11}));
+  const auto a = attributes.accessor<double, 3>();
+  EXPECT_EQ(a[0][3][0], 1);                               // the only arm
+  EXPECT_EQ(a[0][3][1 + 3], 1);                           // body 3
+  EXPECT_NEAR(a[0][1][6], 0.5, kDoubleOpTolerance);       // a right angle, over pi
+  EXPECT_EQ(a[0][0][6], 0);                               // the chain's end has no angle
+  EXPECT_NEAR(a[0][4][7], 0.5, kDoubleOpTolerance);       // 5 cm of 10
+  EXPECT_EQ(a[0][1][7], 0);                               // not a gripper body
+  EXPECT_NEAR(a[0][2][8], 4 * 0.01, kDoubleOpTolerance);  // displacement x 4
+  EXPECT_NEAR(a[1][2][10], 4 * 0.02, kDoubleOpTolerance);
+  EXPECT_EQ(a[2][2][9], 0);  // nothing comes after t
+}
+
+TEST(TokenEncoderTest, OrderAndCounts) {
+  const InterlacerConfig config = TinyConfig();
+  TokenEncoder encoder(config);
+  const StepInput input = MakeStepInput(50, config);
+  const TokenSet tokens = encoder.forward(input);
+  EXPECT_EQ(tokens.h.sizes(), (at::IntArrayRef{2 * 50 + 60, 32}));
+  EXPECT_TRUE(at::equal(tokens.positions_m.narrow(0, 50, 50), input.newer.positions_m));
+  EXPECT_TRUE(
+      at::equal(tokens.positions_m.narrow(0, 140, 20), input.kinematic_points_m.select(0, 2)));
+}
+
+}  // namespace
+}  // namespace interlacer::testing

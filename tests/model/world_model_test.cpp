@@ -1,0 +1,231 @@
+#include "model/world_model.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/model/gradient_check.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// bfloat16 keeps 7 bits of mantissa in dense layers.
+constexpr double kBfloat16StepTolerance = 5e-2;
+constexpr int kParticles = 256;
+
+struct Variant {
+  const char* name;
+  LocalLayer local;
+  GraphScope scope = GraphScope::kAll;
+  EdgeWeight edge_weight = EdgeWeight::kUniform;
+};
+
+InterlacerConfig ConfigOf(const Variant& variant) {
+  InterlacerConfig config = TinyConfig();
+  config.network.local.kind = variant.local;
+  config.graph.scope = variant.scope;
+  config.graph.edge_weight = variant.edge_weight;
+  return config;
+}
+
+std::unique_ptr<WorldModel> MakeModel(const InterlacerConfig& config,
+                                      DenseDtype dtype = DenseDtype::kFloat32) {
+  auto model = std::make_unique<WorldModel>(config, WorldModelOptions{dtype, 0});
+  InitializeWeights(model.get(), 3);
+  return model;
+}
+
+class WorldModelVariants : public ::testing::TestWithParam<Variant> {
+ protected:
+  InterlacerConfig config_ = ConfigOf(GetParam());
+  std::unique_ptr<WorldModel> model_ = MakeModel(config_);
+  StepInput input_ = MakeStepInput(kParticles, config_);
+};
+
+TEST_P(WorldModelVariants, ZeroHeadsKeepTheCloud) {
+  const CloudTensors next = model_->Step(input_);
+  EXPECT_TRUE(at::equal(next.positions_m, input_.newer.positions_m));
+  EXPECT_TRUE(at::equal(next.features, input_.newer.features));
+}
+
+TEST_P(WorldModelVariants, SameBitsTwice) {
+  PerturbHeads(model_.get());
+  const CloudTensors first = model_->Step(input_), second = model_->Step(input_);
+  EXPECT_TRUE(at::equal(first.positions_m, second.positions_m));
+  EXPECT_TRUE(at::equal(first.features, second.features));
+  EXPECT_FALSE(at::equal(first.positions_m, input_.newer.positions_m));
+}
+
+TEST_P(WorldModelVariants, DisplacementsStayWithinTheBound) {
+  PerturbHeads(model_.get());
+  const torch::Tensor moved = model_->Step(input_).positions_m - input_.newer.positions_m;
+  EXPECT_LE(moved.abs().max().item<float>(), config_.network.max_displacement_m);
+}
+
+TEST_P(WorldModelVariants, GradientsReachEveryParameterOfTheStep) {
+  PerturbHeads(model_.get());
+  const CloudTensors next = model_->Step(input_);
+  (next.positions_m.square().sum() + next.features.square().sum()).backward();
+  for (const auto& item : model_->named_parameters()) {
+    if (item.key().rfind("unet.", 0) == 0 || item.key().rfind("radiance_field.", 0) == 0) continue;
+    ASSERT_TRUE(item.value().grad().defined()) << item.key();
+    EXPECT_TRUE(at::isfinite(item.value().grad()).all().item<bool>()) << item.key();
+    EXPECT_GT(item.value().grad().abs().max().item<float>(), 0) << item.key();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
+                         ::testing::Values(Variant{"GrfExact", LocalLayer::kGrfExact},
+                                           Variant{"GrfPerTime", LocalLayer::kGrfExact,
+                                                   GraphScope::kPerTime},
+                                           Variant{"GrfExpDistance", LocalLayer::kGrfExact,
+                                                   GraphScope::kAll, EdgeWeight::kExpDistance},
+                                           Variant{"MessagePassing", LocalLayer::kMessagePassing},
+                                           Variant{"None", LocalLayer::kNone}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
+  const auto model = MakeModel(TinyConfig());
+  PerturbHeads(model.get());
+  StepInput input = MakeStepInput(kParticles, model->config());
+  const CloudTensors expected = model->Step(input);
+  const torch::Tensor order = at::randperm(kParticles, at::kLong);
+  input.newer = {input.newer.positions_m.index_select(0, order),
+                 input.newer.features.index_select(0, order)};
+  const CloudTensors permuted = model->Step(input);
+  EXPECT_LT(RelativeL2(permuted.positions_m, expected.positions_m.index_select(0, order)),
+            kFloatOpTolerance);
+  EXPECT_LT(RelativeL2(permuted.features, expected.features.index_select(0, order)),
+            kFloatOpTolerance);
+}
+
+TEST(WorldModelTest, SceneWithoutARobot) {
+  const auto model = MakeModel(TinyConfig());
+  PerturbHeads(model.get());
+  StepInput input = MakeStepInput(kParticles, model->config());
+  input.kinematic_points_m = at::empty({3, 0, 3});
+  EXPECT_TRUE(at::isfinite(model->Step(input).positions_m).all().item<bool>());
+}
+
+TEST(WorldModelTest, Bfloat16StaysNearFloat32) {
+  const auto exact = MakeModel(TinyConfig());
+  const auto rounded = MakeModel(TinyConfig(), DenseDtype::kBfloat16);
+  PerturbHeads(exact.get());
+  PerturbHeads(rounded.get());
+  const StepInput input = MakeStepInput(kParticles, exact->config());
+  const torch::Tensor expected = exact->Step(input).positions_m - input.newer.positions_m;
+  const torch::Tensor got = rounded->Step(input).positions_m - input.newer.positions_m;
+  EXPECT_LT(RelativeL2(got, expected), kBfloat16StepTolerance);
+}
+
+TEST(WorldModelTest, Float32StepNearFloat64) {
+  const auto model = MakeModel(TinyConfig());
+  PerturbHeads(model.get());
+  StepInput input = MakeStepInput(kParticles, model->config());
+  const torch::Tensor got = model->Step(input).positions_m - input.newer.positions_m;
+  model->to(at::kDouble);
+  for (torch::Tensor* tensor :
+       {&input.older.positions_m, &input.older.features, &input.newer.positions_m,
+        &input.newer.features, &input.kinematic_points_m}) {
+    *tensor = tensor->to(at::kDouble);
+  }
+  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
+  EXPECT_LT(RelativeL2(got, expected), kFloatStepTolerance);
+}
+
+TEST(WorldModelTest, AccumulatedGradientsAreThoseOfTheWhole) {
+  const auto model = MakeModel(TinyConfig());
+  PerturbHeads(model.get());
+  const StepInput first = MakeStepInput(kParticles, model->config());
+  StepInput second = first;
+  second.newer = SheetTensors(kParticles, model->config().encoder.feature_width, 21);
+  const auto loss = [&](const StepInput& input) {
+    return model->Step(input).positions_m.square().mean();
+  };
+  ((loss(first) + loss(second)) / 2).backward();
+  std::vector<torch::Tensor> whole;
+  for (torch::Tensor& parameter : model->parameters()) {
+    whole.push_back(parameter.grad().defined() ? parameter.grad().clone() : torch::Tensor());
+  }
+  model->zero_grad();
+  (loss(first) / 2).backward();
+  (loss(second) / 2).backward();
+  std::size_t i = 0;
+  for (torch::Tensor& parameter : model->parameters()) {
+    if (whole[i].defined()) EXPECT_LT(RelativeL2(parameter.grad(), whole[i]), kFloatOpTolerance);
+    ++i;
+  }
+}
+
+TEST(WorldModelTest, WeightsDependOnTheSeedAlone) {
+  const auto a = MakeModel(TinyConfig()), b = MakeModel(TinyConfig());
+  const auto others = b->named_parameters();
+  for (const auto& item : a->named_parameters()) {
+    EXPECT_TRUE(at::equal(item.value(), others[item.key()])) << item.key();
+  }
+  InitializeWeights(b.get(), 4);
+  EXPECT_FALSE(at::equal(a->named_parameters()["unet.last.weight"],
+                         b->named_parameters()["unet.last.weight"]));
+}
+
+TEST(WorldModelTest, InitialWeightsHaveTheStatedSpread) {
+  InterlacerConfig config = TinyConfig();
+  config.network.width = 128;
+  config.network.local.key_width = 128;
+  const auto model = MakeModel(config);
+  const torch::Tensor weight = model->named_parameters()["interlacer.block0.global_ffn.in.weight"];
+  const double bound = 2 / std::sqrt(128.0);
+  EXPECT_LE(weight.abs().max().item<double>(), bound);
+  EXPECT_NEAR(weight.mean().item<double>(), 0, 0.01 * bound);
+  // A normal truncated at two deviations keeps 0.880 of its deviation.
+  EXPECT_NEAR(weight.std().item<double>(), 0.880 / std::sqrt(128.0), 0.01 / std::sqrt(128.0));
+}
+
+TEST(WorldModelTest, DecayLeavesBiasesNormsAndCoefficientsAlone) {
+  EXPECT_TRUE(HasWeightDecay("interlacer.block0.local.query.weight"));
+  EXPECT_FALSE(HasWeightDecay("interlacer.block0.local.query.bias"));
+  EXPECT_FALSE(HasWeightDecay("interlacer.block0.local.hop_coefficients"));
+  EXPECT_FALSE(HasWeightDecay("interlacer.last_norm.scale"));
+}
+
+TEST(WorldModelTest, ParameterCountsOfThePresets) {
+  const auto count = [](std::string_view preset, const char* prefix) {
+    const WorldModel model(*PresetConfig(preset));
+    std::int64_t sum = 0;
+    for (const auto& item : model.named_parameters()) {
+      if (item.key().rfind(prefix, 0) == 0) sum += item.value().numel();
+    }
+    return static_cast<double>(sum);
+  };
+  EXPECT_NEAR(count("paper", "unet."), 2.3e6, 0.1e6);
+  EXPECT_NEAR(count("paper", "interlacer."), 1.6e6, 0.1e6);
+  EXPECT_NEAR(count("paper", "radiance_field."), 26e3, 1e3);
+}
+
+TEST(UnetTest, KeepsOddSizes) {
+  const auto model = MakeModel(TinyConfig());
+  for (const auto& size : {std::pair{48, 64}, std::pair{7, 5}, std::pair{1, 1}}) {
+    const torch::Tensor features = model->EncodeImages(at::rand({2, 3, size.first, size.second}));
+    EXPECT_EQ(features.sizes(), (at::IntArrayRef{2, 16, size.first, size.second}));
+    EXPECT_TRUE(at::isfinite(features).all().item<bool>());
+  }
+}
+
+TEST(UnetTest, ImagesOfABatchDoNotMix) {
+  const auto model = MakeModel(TinyConfig());
+  const at::NoGradGuard no_grad;
+  const torch::Tensor images = at::rand({3, 3, 24, 32});
+  const torch::Tensor together = model->EncodeImages(images);
+  EXPECT_LT(RelativeL2(model->EncodeImages(images.narrow(0, 1, 1)), together.narrow(0, 1, 1)),
+            kFloatOpTolerance);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
