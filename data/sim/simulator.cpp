@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "data/sim/assets.h"
+#include "data/sim/depth_noise.h"
 #include "data/sim/inverse_kinematics.h"
 #include "data/sim/mjcf.h"
 #include "data/sim/offscreen.h"
@@ -19,6 +20,7 @@ constexpr int kMaxDraws = 50;
 constexpr int kJudgedSteps = 24;  // a shorter episode is the beginning of one of this length
 constexpr int kMaxDistractors = 3;
 constexpr int kMaxSteps = 10000;
+constexpr double kMaxDepthNoiseM = 0.1;
 constexpr int kMinSidePx = 16;
 constexpr int kMaxSidePx = 2048;
 
@@ -38,7 +40,13 @@ Status CheckOptions(const SimulateOptions& options) {
   };
   INTERLACER_RETURN_IF_ERROR(check("step_count", options.step_count, 1, kMaxSteps));
   INTERLACER_RETURN_IF_ERROR(check("width_px", options.width_px, kMinSidePx, kMaxSidePx));
-  return check("height_px", options.height_px, kMinSidePx, kMaxSidePx);
+  INTERLACER_RETURN_IF_ERROR(check("height_px", options.height_px, kMinSidePx, kMaxSidePx));
+  if (!(options.depth_noise_m >= 0 && options.depth_noise_m <= kMaxDepthNoiseM)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "depth_noise_m",
+                    "0 to " + std::to_string(kMaxDepthNoiseM),
+                    std::to_string(options.depth_noise_m));
+  }
+  return Status::Ok();
 }
 
 /// What physics left behind, to be rendered.
@@ -47,6 +55,7 @@ struct Motion {
   std::vector<RobotState> commanded;
   std::vector<RobotState> measured;
   std::vector<std::vector<Transform>> object_poses;
+  std::vector<std::vector<std::uint8_t>> arm_touches_object;
 };
 
 /// One draw of an episode: its scene, its script and its world.
@@ -98,6 +107,7 @@ void Record(const World& world, Motion& motion) {
   motion.commanded.push_back(world.Commanded());
   motion.measured.push_back(world.Measured());
   motion.object_poses.push_back(world.ObjectPoses());
+  motion.arm_touches_object.push_back(world.ArmTouchesObject());
 }
 
 /// OUT_OF_RANGE when the script asks for a pose that an arm cannot take.
@@ -151,11 +161,15 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
     world.Restore(motion.snapshots[s]);
     SimulatedStep step;
     for (std::size_t c = 0; c < episode.cameras.size(); ++c) {
-      step.views.push_back(renderer.Render(static_cast<int>(c)));
+      SimulatedView view = renderer.Render(static_cast<int>(c));
+      AddDepthNoise(options.seed, static_cast<int>(s), static_cast<int>(c), options.depth_noise_m,
+                    view.depth);
+      step.views.push_back(std::move(view));
     }
     step.commanded = motion.commanded[s];
     step.measured = motion.measured[s];
     step.world_from_object = motion.object_poses[s];
+    step.arm_touches_object = motion.arm_touches_object[s];
     episode.steps.push_back(std::move(step));
   }
   return episode;

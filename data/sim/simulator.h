@@ -34,6 +34,8 @@ struct SimulateOptions {
   int step_count = 24;
   int width_px = 320;
   int height_px = 240;
+  /// Standard deviation of depth noise at 1 m, see data/sim/depth_noise.h; 0: exact depth.
+  double depth_noise_m = 0;
   /// Folder with robots/iiwa/meshes and textures; empty: see DefaultAssetFolder().
   std::filesystem::path asset_folder;
 };
@@ -59,6 +61,8 @@ struct SimulatedStep {
   RobotState commanded;              ///< target that holds at this step
   RobotState measured;               ///< reading at this step
   std::vector<Transform> world_from_object;
+  /// [arm,object] 1 where the arm touched the object during the step that ends here.
+  std::vector<std::uint8_t> arm_touches_object;
 };
 
 struct SimulatedCamera {

@@ -70,6 +70,7 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
   for (const SceneObject& object : scene.objects) {
     world.object_bodies_.push_back(mj_name2id(model, mjOBJ_BODY, object.name.c_str()));
   }
+  world.arm_touches_object_.assign(kArmCount * scene.objects.size(), 0);
   for (int arm = 0; arm < kArmCount; ++arm) {
     const std::string prefix = ArmBodyPrefix(arm);
     std::vector<std::string> names;
@@ -106,6 +107,7 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
 void World::Advance(const RobotState& target, double duration_s) {
   const int count = static_cast<int>(std::lround(duration_s / kPhysicsStepS));
   const RobotState from = commanded_;
+  std::fill(arm_touches_object_.begin(), arm_touches_object_.end(), 0);
   for (int i = 1; i <= count; ++i) {
     // Quintic s(x) = x^3 (10 - 15 x + 6 x^2): no speed, no acceleration at either end.
     const double x = static_cast<double>(i) / count;
@@ -119,22 +121,27 @@ void World::Advance(const RobotState& target, double duration_s) {
     }
     WriteControls(position, speed, data_->ctrl);
     mj_step(model_.get(), data_.get());
-    NoteCollisions();
+    NoteContacts();
   }
   mj_forward(model_.get(), data_.get());
   commanded_ = target;
 }
 
-void World::NoteCollisions() {
+void World::NoteContacts() {
   for (int i = 0; i < data_->ncon; ++i) {
     const mjContact& contact = data_->contact[i];
     if (contact.exclude != 0) continue;
-    const int body_a = model_->geom_bodyid[contact.geom[0]];
-    const int body_b = model_->geom_bodyid[contact.geom[1]];
-    const bool arm_a = arm_of_body_[body_a] >= 0;
-    const bool arm_b = arm_of_body_[body_b] >= 0;
-    // Body 0 is the room with its table; free objects may be touched.
-    if ((arm_a && (arm_b || body_b == 0)) || (arm_b && body_a == 0)) arm_collided_ = true;
+    int body = model_->geom_bodyid[contact.geom[0]];
+    int other = model_->geom_bodyid[contact.geom[1]];
+    if (ArmOfBody(body) < 0) std::swap(body, other);
+    const int arm = ArmOfBody(body);
+    if (arm < 0) continue;
+    const int object = ObjectOfBody(other);
+    if (object >= 0) {
+      arm_touches_object_[arm * object_bodies_.size() + object] = 1;
+    } else {
+      arm_collided_ = true;  // what is neither a free object nor this arm: the other arm, the table
+    }
   }
 }
 

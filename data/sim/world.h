@@ -6,6 +6,7 @@
 /// servos with gravity compensated. Deterministic on one machine. Errors: INTERNAL when the model
 /// does not compile, with MuJoCo's words. Thread-safety: one thread at a time per object.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ class World {
   std::vector<Transform> ObjectPoses() const;
   /// World positions of the bodies of the kinematic points, in their order.
   std::vector<Vec3d> KinematicBodies() const;
+  /// [arm,object] 1 where an arm touched an object during the last Advance.
+  const std::vector<std::uint8_t>& ArmTouchesObject() const { return arm_touches_object_; }
   /// True once an arm has touched the other arm or the table since Create.
   bool ArmCollided() const { return arm_collided_; }
 
@@ -64,7 +67,7 @@ class World {
     void operator()(mjData_* data) const;
   };
   World() = default;
-  void NoteCollisions();
+  void NoteContacts();
 
   std::unique_ptr<mjModel_, ModelDeleter> model_;
   std::unique_ptr<mjData_, DataDeleter> data_;
@@ -72,6 +75,7 @@ class World {
   std::vector<int> object_bodies_;
   std::vector<int> kinematic_bodies_;
   std::vector<int> arm_of_body_;  ///< 0, 1, or -1 for every body of the model
+  std::vector<std::uint8_t> arm_touches_object_;
   bool arm_collided_ = false;
 };
 

@@ -101,6 +101,16 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
     }
   }
   EXPECT_GT(block_travel_m, kPushedM);
+  // Only an arm that touches it moves the block.
+  for (std::size_t s = 1; s < episode.steps.size(); ++s) {
+    const SimulatedStep& step = episode.steps[s];
+    const std::size_t object_count = episode.object_names.size();
+    const bool touched =
+        step.arm_touches_object[0] != 0 || step.arm_touches_object[object_count] != 0;
+    const double moved_m = Distance(episode.steps[s - 1].world_from_object.front().translation_m,
+                                    step.world_from_object.front().translation_m);
+    if (moved_m > 0.01) EXPECT_TRUE(touched) << s;
+  }
   for (const double travel_m : tool_travel_m) EXPECT_GT(travel_m / 23, 0.04);
 }
 
@@ -186,6 +196,9 @@ TEST(SimulatorTest, BadOptionsNameTheField) {
   options = Options(1, 1);
   options.width_px = 100000;
   EXPECT_EQ(SimulateEpisode(options).status().field(), "width_px");
+  options = Options(1, 1);
+  options.depth_noise_m = -1;
+  EXPECT_EQ(SimulateEpisode(options).status().field(), "depth_noise_m");
   options = Options(1, 1);
   options.task = "juggle";
   EXPECT_EQ(SimulateEpisode(options).status().field(), "task");
