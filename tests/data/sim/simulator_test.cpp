@@ -109,7 +109,7 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
         step.arm_touches_object[0] != 0 || step.arm_touches_object[object_count] != 0;
     const double moved_m = Distance(episode.steps[s - 1].world_from_object.front().translation_m,
                                     step.world_from_object.front().translation_m);
-    if (moved_m > 0.01) EXPECT_TRUE(touched) << s;
+    EXPECT_TRUE(touched || moved_m < 0.01) << s;
   }
   for (const double travel_m : tool_travel_m) EXPECT_GT(travel_m / 23, 0.04);
 }
