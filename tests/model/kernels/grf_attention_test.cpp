@@ -1,0 +1,254 @@
+#include "model/kernels/grf_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/thread_pool.h"
+#include "knn/walk_graph.h"
+#include "knn/walk_lists.h"
+#include "tests/support/clouds.h"
+#include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer {
+namespace {
+
+using testing::Poisoned;
+using testing::RandomNormal;
+using testing::RelativeL2;
+
+constexpr std::uint64_t kSeed = 31;
+constexpr GrfEpsilons kEpsilons;
+constexpr double kCoefficients[4] = {1, 0.9, 0.7, 0.5};
+
+/// One problem: lists over a cloud, weights per entry and per code, random inputs.
+template <typename T>
+struct Problem {
+  GrfShape shape;
+  WalkLists lists;
+  TransposedLists transposed;
+  std::vector<std::int32_t> nodes;
+  std::vector<T> table, weights, q, k, v, grad_out;
+
+  std::int64_t nnz() const { return static_cast<std::int64_t>(lists.entries.size()); }
+  GrfPackedPairs<T> packed() const {
+    return {lists.offsets.data(), lists.entries.data(), table.data()};
+  }
+  GrfWeightedPairs<T> weighted() const {
+    return {lists.offsets.data(), nodes.data(), weights.data()};
+  }
+  GrfTransposedPairs by_end_node() const {
+    return {transposed.offsets.data(), transposed.roots.data(), transposed.entry_index.data()};
+  }
+  GrfInputs<T> inputs() const { return {q.data(), k.data(), v.data()}; }
+};
+
+template <typename T>
+Problem<T> MakeProblem(int n, int qk_width, int v_width) {
+  Problem<T> p;
+  p.shape = {n, qk_width, v_width};
+  const WalkGraph graph = *BuildWalkGraph(testing::SheetCloud(n, kSeed), {});
+  p.lists = graph.lists;
+  p.transposed = graph.transposed;
+  const std::vector<double> code_loads = WalkCodeLoads(graph.lists.out_degree);
+  for (int code = 0; code < 256; ++code) {
+    double weight = 0;
+    for (int t = 0; t < 4; ++t) weight += kCoefficients[t] * code_loads[4 * code + t];
+    p.table.push_back(static_cast<T>(weight));
+  }
+  for (const std::uint32_t entry : p.lists.entries) {
+    p.nodes.push_back(static_cast<std::int32_t>(WalkEntryNode(entry)));
+    p.weights.push_back(p.table[WalkEntryCode(entry)]);
+  }
+  p.q = RandomNormal<T>(n * qk_width, kSeed, 1);
+  p.k = RandomNormal<T>(n * qk_width, kSeed, 2);
+  p.v = RandomNormal<T>(n * v_width, kSeed, 3);
+  p.grad_out = RandomNormal<T>(n * v_width, kSeed, 4);
+  return p;
+}
+
+template <typename T>
+struct Result {
+  std::vector<T> out, normalizer, grad_q, grad_k, grad_v, grad_weights;
+};
+
+template <typename T, typename Pairs>
+Result<T> Attend(const Problem<T>& p, const Pairs& pairs, std::int64_t weight_count) {
+  Result<T> r;
+  r.out = Poisoned<T>(p.shape.n * p.shape.v_width);
+  r.normalizer = Poisoned<T>(p.shape.n);
+  r.grad_q = Poisoned<T>(static_cast<std::int64_t>(p.q.size()));
+  r.grad_k = Poisoned<T>(static_cast<std::int64_t>(p.k.size()));
+  r.grad_v = Poisoned<T>(static_cast<std::int64_t>(p.v.size()));
+  r.grad_weights = Poisoned<T>(weight_count);
+  std::vector<T> scratch = Poisoned<T>(GrfBackwardScratchCount(p.shape.n, p.nnz()));
+  GrfAttentionForward(p.shape, pairs, p.inputs(), kEpsilons, r.out.data(), r.normalizer.data(),
+                      ParallelFor);
+  GrfAttentionBackward<T>(
+      p.shape, pairs, p.by_end_node(), p.inputs(),
+      {r.out.data(), r.normalizer.data(), p.grad_out.data()}, kEpsilons,
+      {r.grad_q.data(), r.grad_k.data(), r.grad_v.data(), r.grad_weights.data()}, scratch.data(),
+      ParallelFor);
+  return r;
+}
+
+template <typename T>
+Result<T> AttendPacked(const Problem<T>& p) {
+  return Attend(p, p.packed(), 256);
+}
+template <typename T>
+Result<T> AttendWeighted(const Problem<T>& p) {
+  return Attend(p, p.weighted(), p.nnz());
+}
+
+/// The slow, obvious twin: dense (A o M) V / ((A o M) 1 + delta) in float64.
+template <typename T>
+std::vector<double> DenseForward(const Problem<T>& p) {
+  const std::int64_t n = p.shape.n;
+  std::vector<double> mask(n * n, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int32_t e = p.lists.offsets[i]; e < p.lists.offsets[i + 1]; ++e) {
+      mask[i * n + p.nodes[e]] = p.weights[e];
+    }
+  }
+  const auto phi = [](double x) { return std::max(x, 0.0) + kEpsilons.feature; };
+  std::vector<double> out(n * p.shape.v_width, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = kEpsilons.normalizer;
+    std::vector<double> row(p.shape.v_width, 0);
+    for (std::int64_t j = 0; j < n; ++j) {
+      double score = 0;
+      for (int c = 0; c < p.shape.qk_width; ++c) {
+        score += phi(p.q[i * p.shape.qk_width + c]) * phi(p.k[j * p.shape.qk_width + c]);
+      }
+      sum += mask[i * n + j] * score;
+      for (int c = 0; c < p.shape.v_width; ++c) {
+        row[c] += mask[i * n + j] * score * p.v[j * p.shape.v_width + c];
+      }
+    }
+    for (int c = 0; c < p.shape.v_width; ++c) out[i * p.shape.v_width + c] = row[c] / sum;
+  }
+  return out;
+}
+
+struct Widths {
+  int qk;
+  int v;
+};
+class GrfAttentionTest : public ::testing::TestWithParam<Widths> {};
+INSTANTIATE_TEST_SUITE_P(AllWidths, GrfAttentionTest,
+                         ::testing::Values(Widths{2, 1}, Widths{5, 19}, Widths{16, 16},
+                                           Widths{40, 24}, Widths{64, 64}, Widths{128, 128}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.qk) + "_" +
+                                  std::to_string(test.param.v);
+                         });
+
+TEST_P(GrfAttentionTest, ForwardEqualsTheDenseFormula) {
+  const Problem<float> in_float = MakeProblem<float>(700, GetParam().qk, GetParam().v);
+  const Problem<double> in_double = MakeProblem<double>(700, GetParam().qk, GetParam().v);
+  const std::vector<double> dense = DenseForward(in_double);
+  EXPECT_LE(RelativeL2(AttendPacked(in_float).out, DenseForward(in_float)),
+            testing::kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(AttendWeighted(in_float).out, DenseForward(in_float)),
+            testing::kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(AttendPacked(in_double).out, dense), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(AttendWeighted(in_double).out, dense), testing::kDoubleOpTolerance);
+}
+
+TEST_P(GrfAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
+  constexpr double kLeastCosine = 0.9999;
+  const Problem<float> p = MakeProblem<float>(700, GetParam().qk, GetParam().v);
+  Problem<double> wide = MakeProblem<double>(700, GetParam().qk, GetParam().v);
+  const Result<float> got = AttendPacked(p);
+  const Result<double> expected = AttendPacked(wide);
+  const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
+    EXPECT_LE(RelativeL2(a, b), testing::kFloatGradientTolerance);
+    EXPECT_GE(testing::Cosine(a, b), kLeastCosine);
+  };
+  expect_close(got.grad_q, expected.grad_q);
+  expect_close(got.grad_k, expected.grad_k);
+  expect_close(got.grad_v, expected.grad_v);
+  expect_close(got.grad_weights, expected.grad_weights);
+}
+
+TEST(GrfAttentionGradients, EqualCentralDifferences) {
+  Problem<double> p = MakeProblem<double>(23, 5, 3);
+  const Result<double> packed = AttendPacked(p);
+  const Result<double> weighted = AttendWeighted(p);
+  const auto loss = [&](bool with_table) {
+    const Result<double> r = with_table ? AttendPacked(p) : AttendWeighted(p);
+    double sum = 0;
+    for (std::size_t x = 0; x < r.out.size(); ++x) sum += r.out[x] * p.grad_out[x];
+    return sum;
+  };
+  const auto packed_loss = [&] { return loss(true); };
+  const auto weighted_loss = [&] { return loss(false); };
+  const auto check = [](const std::vector<double>& gradient,
+                        const std::vector<double>& differences) {
+    EXPECT_LE(RelativeL2(gradient, differences), testing::kDoubleGradientTolerance);
+  };
+  check(packed.grad_q, testing::CentralDifferences(p.q, packed_loss));
+  check(packed.grad_k, testing::CentralDifferences(p.k, packed_loss));
+  check(packed.grad_v, testing::CentralDifferences(p.v, packed_loss));
+  check(packed.grad_weights, testing::CentralDifferences(p.table, packed_loss));
+  check(weighted.grad_q, testing::CentralDifferences(p.q, weighted_loss));
+  check(weighted.grad_k, testing::CentralDifferences(p.k, weighted_loss));
+  check(weighted.grad_v, testing::CentralDifferences(p.v, weighted_loss));
+  check(weighted.grad_weights, testing::CentralDifferences(p.weights, weighted_loss));
+}
+
+TEST(GrfAttention, DoesNotDependOnTheNumberOfThreads) {
+  const Problem<float> p = MakeProblem<float>(3000, 16, 16);
+  SetThreadCount(1);
+  const Result<float> one = AttendPacked(p);
+  SetThreadCount(3);
+  const Result<float> three = AttendPacked(p);
+  SetThreadCount(0);
+  EXPECT_EQ(one.out, three.out);
+  EXPECT_EQ(one.grad_q, three.grad_q);
+  EXPECT_EQ(one.grad_k, three.grad_k);
+  EXPECT_EQ(one.grad_v, three.grad_v);
+  EXPECT_EQ(one.grad_weights, three.grad_weights);
+}
+
+TEST(GrfAttention, AllNegativeFeaturesGiveTheWeightedMean) {
+  // phi is the constant epsilon everywhere, so every score is equal.
+  Problem<double> p = MakeProblem<double>(200, 4, 2);
+  for (double& x : p.q) x = -std::abs(x);
+  for (double& x : p.k) x = -std::abs(x);
+  const Result<double> r = AttendPacked(p);
+  EXPECT_LE(RelativeL2(r.out, DenseForward(p)), testing::kDoubleOpTolerance);
+  for (const double g : r.grad_q) ASSERT_EQ(g, 0);  // ReLU is flat there
+  for (const double g : r.grad_k) ASSERT_EQ(g, 0);
+}
+
+TEST(GrfAttention, RowsWithoutPairsOrWithZeroWeightsAreZero) {
+  Problem<float> p = MakeProblem<float>(50, 4, 3);
+  std::fill(p.weights.begin(), p.weights.end(), 0.0f);
+  Result<float> r = AttendWeighted(p);
+  for (const float x : r.out) ASSERT_EQ(x, 0);
+  for (const float g : r.grad_v) ASSERT_EQ(g, 0);
+
+  p.lists.offsets.assign(51, 0);
+  p.lists.entries.clear();
+  p.transposed = Transpose(p.lists);
+  r = AttendWeighted(p);
+  for (const float x : r.out) ASSERT_EQ(x, 0);
+  for (const float g : r.grad_k) ASSERT_EQ(g, 0);
+}
+
+TEST(GrfAttention, OneTokenReturnsItsOwnValue) {
+  const Problem<double> p = MakeProblem<double>(1, 4, 3);
+  EXPECT_LE(RelativeL2(AttendPacked(p).out, p.v), testing::kDoubleOpTolerance);
+}
+
+TEST(GrfAttention, NoTokensIsNoWork) {
+  const Result<float> r = AttendPacked(MakeProblem<float>(0, 4, 3));
+  EXPECT_TRUE(r.out.empty());
+  EXPECT_EQ(r.grad_weights, std::vector<float>(256, 0));
+}
+
+}  // namespace
+}  // namespace interlacer

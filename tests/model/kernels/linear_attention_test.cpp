@@ -1,0 +1,193 @@
+#include "model/kernels/linear_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/thread_pool.h"
+#include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer {
+namespace {
+
+using testing::Poisoned;
+using testing::RandomNormal;
+using testing::RelativeL2;
+
+constexpr std::uint64_t kSeed = 32;
+constexpr LinearAttentionEpsilons kEpsilons;
+
+template <typename T>
+struct Problem {
+  LinearAttentionShape shape;
+  std::vector<T> q, k, v, grad_out, key_mask;
+
+  LinearAttentionInputs<T> inputs() const {
+    return {q.data(), k.data(), v.data(), key_mask.empty() ? nullptr : key_mask.data()};
+  }
+};
+
+template <typename T>
+Problem<T> MakeProblem(std::int64_t n, int heads, int head_width) {
+  Problem<T> p;
+  p.shape = {n, heads, head_width};
+  const std::int64_t count = n * heads * head_width;
+  p.q = RandomNormal<T>(count, kSeed, 1);
+  p.k = RandomNormal<T>(count, kSeed, 2);
+  p.v = RandomNormal<T>(count, kSeed, 3);
+  p.grad_out = RandomNormal<T>(count, kSeed, 4);
+  return p;
+}
+
+template <typename T>
+struct Result {
+  std::vector<T> out, normalizer, state, grad_q, grad_k, grad_v;
+};
+
+template <typename T>
+Result<T> Attend(const Problem<T>& p) {
+  const LinearAttentionShape& s = p.shape;
+  const std::int64_t count = s.n * s.heads * s.head_width;
+  Result<T> r;
+  r.out = Poisoned<T>(count);
+  r.normalizer = Poisoned<T>(s.n * s.heads);
+  r.state = Poisoned<T>(s.heads * s.head_width * (s.head_width + 1));
+  r.grad_q = Poisoned<T>(count);
+  r.grad_k = Poisoned<T>(count);
+  r.grad_v = Poisoned<T>(count);
+  std::vector<T> scratch = Poisoned<T>(LinearAttentionScratchCount(s));
+  LinearAttentionForward<T>(s, p.inputs(), kEpsilons,
+                            {r.out.data(), r.normalizer.data(), r.state.data()}, scratch.data(),
+                            ParallelFor);
+  scratch = Poisoned<T>(LinearAttentionScratchCount(s));
+  LinearAttentionBackward<T>(
+      s, p.inputs(), {r.out.data(), r.normalizer.data(), r.state.data(), p.grad_out.data()},
+      kEpsilons, {r.grad_q.data(), r.grad_k.data(), r.grad_v.data()}, scratch.data(), ParallelFor);
+  return r;
+}
+
+/// The slow, obvious twin: dense A = phi(Q) phi(K)^T per head, rows divided by their sums.
+template <typename T>
+std::vector<double> DenseForward(const Problem<T>& p) {
+  const std::int64_t n = p.shape.n;
+  const int d = p.shape.head_width;
+  const int stride = p.shape.heads * d;
+  const auto phi = [](double x) { return std::max(x, 0.0) + kEpsilons.feature; };
+  std::vector<double> out(n * stride, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (int h = 0; h < p.shape.heads; ++h) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        double score = 0;
+        for (int c = h * d; c < (h + 1) * d; ++c) {
+          score += phi(p.q[i * stride + c]) * phi(p.k[j * stride + c]);
+        }
+        if (!p.key_mask.empty()) score *= p.key_mask[j];
+        sum += score;
+        for (int c = h * d; c < (h + 1) * d; ++c)
+          out[i * stride + c] += score * p.v[j * stride + c];
+      }
+      sum += static_cast<double>(n) * kEpsilons.normalizer;
+      for (int c = h * d; c < (h + 1) * d; ++c) out[i * stride + c] /= sum;
+    }
+  }
+  return out;
+}
+
+struct Shape {
+  std::int64_t n;
+  int heads;
+  int head_width;
+};
+class LinearAttentionTest : public ::testing::TestWithParam<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, LinearAttentionTest,
+                         ::testing::Values(Shape{1, 1, 1}, Shape{2, 3, 5}, Shape{256, 2, 16},
+                                           Shape{257, 4, 16}, Shape{700, 4, 32}, Shape{300, 1, 70}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.n) + "_" +
+                                  std::to_string(test.param.heads) + "_" +
+                                  std::to_string(test.param.head_width);
+                         });
+
+TEST_P(LinearAttentionTest, ForwardEqualsTheDenseFormula) {
+  const auto [n, heads, head_width] = GetParam();
+  const Problem<float> in_float = MakeProblem<float>(n, heads, head_width);
+  const Problem<double> in_double = MakeProblem<double>(n, heads, head_width);
+  EXPECT_LE(RelativeL2(Attend(in_float).out, DenseForward(in_float)), testing::kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(Attend(in_double).out, DenseForward(in_double)),
+            testing::kDoubleOpTolerance);
+}
+
+TEST_P(LinearAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
+  constexpr double kLeastCosine = 0.9999;
+  const auto [n, heads, head_width] = GetParam();
+  if (n == 1) GTEST_SKIP() << "one token attends to itself: the gradients of q and k vanish";
+  const Result<float> got = Attend(MakeProblem<float>(n, heads, head_width));
+  const Result<double> expected = Attend(MakeProblem<double>(n, heads, head_width));
+  const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
+    EXPECT_LE(RelativeL2(a, b), testing::kFloatGradientTolerance);
+    EXPECT_GE(testing::Cosine(a, b), kLeastCosine);
+  };
+  expect_close(got.grad_q, expected.grad_q);
+  expect_close(got.grad_k, expected.grad_k);
+  expect_close(got.grad_v, expected.grad_v);
+}
+
+TEST(LinearAttentionGradients, EqualCentralDifferencesWithAndWithoutMask) {
+  for (const bool masked : {false, true}) {
+    Problem<double> p = MakeProblem<double>(19, 2, 4);
+    if (masked) {
+      p.key_mask.assign(19, 1);
+      p.key_mask[3] = p.key_mask[18] = 0;
+    }
+    const Result<double> r = Attend(p);
+    const auto loss = [&] {
+      const Result<double> again = Attend(p);
+      double sum = 0;
+      for (std::size_t x = 0; x < again.out.size(); ++x) sum += again.out[x] * p.grad_out[x];
+      return sum;
+    };
+    const double tolerance = testing::kDoubleGradientTolerance;
+    EXPECT_LE(RelativeL2(r.grad_q, testing::CentralDifferences(p.q, loss)), tolerance);
+    EXPECT_LE(RelativeL2(r.grad_k, testing::CentralDifferences(p.k, loss)), tolerance);
+    EXPECT_LE(RelativeL2(r.grad_v, testing::CentralDifferences(p.v, loss)), tolerance);
+  }
+}
+
+TEST(LinearAttention, MaskedKeysHaveNoInfluence) {
+  Problem<double> p = MakeProblem<double>(40, 2, 8);
+  p.key_mask.assign(40, 1);
+  for (int j = 30; j < 40; ++j) p.key_mask[j] = 0;
+  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), testing::kDoubleOpTolerance);
+  const std::vector<double> before = Attend(p).out;
+  for (int x = 30 * 16; x < 40 * 16; ++x) p.k[x] = p.v[x] = 1e6;
+  EXPECT_EQ(Attend(p).out, before);
+}
+
+TEST(LinearAttention, AllNegativeFeaturesGiveTheMeanValue) {
+  Problem<double> p = MakeProblem<double>(30, 1, 3);
+  for (double& x : p.q) x = -std::abs(x);
+  for (double& x : p.k) x = -std::abs(x);
+  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), testing::kDoubleOpTolerance);
+}
+
+TEST(LinearAttention, DoesNotDependOnTheNumberOfThreads) {
+  const Problem<float> p = MakeProblem<float>(3000, 4, 16);
+  SetThreadCount(1);
+  const Result<float> one = Attend(p);
+  SetThreadCount(3);
+  const Result<float> three = Attend(p);
+  SetThreadCount(0);
+  EXPECT_EQ(one.out, three.out);
+  EXPECT_EQ(one.grad_q, three.grad_q);
+  EXPECT_EQ(one.grad_k, three.grad_k);
+  EXPECT_EQ(one.grad_v, three.grad_v);
+}
+
+TEST(LinearAttention, NoTokensIsNoWork) {
+  EXPECT_TRUE(Attend(MakeProblem<float>(0, 2, 4)).out.empty());
+}
+
+}  // namespace
+}  // namespace interlacer
