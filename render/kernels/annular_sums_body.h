@@ -16,22 +16,13 @@ int PresentCount(const std::uint32_t* slots) {
   return count;
 }
 
-float SumLanes(const F16& v) {
-  float lane[16];
-  Store16(lane, v);
-  for (int half = 8; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
-  }
-  return lane[0];
-}
-
 /// w_b of the 16 neighbours; an absent one, at infinite distance, weighs 0.
-INTERLACER_LANES F16 Weights(const AnnularParameters& p, int b, const F16& distance) {
+INTERLACER_LANES F16 Weights(const AnnularParameters& p, int b, F16 distance) {
   const F16 z = (distance - p.radii_m[b]) / p.bandwidths_m[b];
-  return Exp16(-(z * z));
+  return Exp16(Minus(0.f, z * z));
 }
 
-void StoreFeatures(const AnnularParameters& p, const F16& value, int b, int block, float* inputs) {
+void StoreFeatures(const AnnularParameters& p, F16 value, int b, int block, float* inputs) {
   float* target = inputs + b * p.feature_width + block;
   if (p.feature_width - block >= 16) {
     Store16(target, value);
@@ -60,11 +51,11 @@ void AnnularSums(const AnnularParameters& p, const float* features, const std::u
     const std::uint32_t* slot = slots + 16 * s;
     const int present = PresentCount(slot);
     float* row = inputs + p.input_stride * s;
-    for (int i = 0; i < p.input_stride; i += 16) Store16(row + i, F16{});
+    for (int i = 0; i < p.input_stride; i += 16) Store16(row + i, Zero16());
     const F16 distance = Sqrt16(Load16(sq_dist_m2 + 16 * s));
     float weight[kMaxAnnularKernels][16];
     float mass[16];
-    Store16(mass, F16{});
+    Store16(mass, Zero16());
     for (int b = 0; b < p.kernel_count; ++b) {
       const F16 w = Weights(p, b, distance);
       Store16(weight[b], w);
@@ -75,7 +66,7 @@ void AnnularSums(const AnnularParameters& p, const float* features, const std::u
       for (int b = 0; b < p.kernel_count; b += 4) {
         const int b1 = b + 1 < p.kernel_count ? b + 1 : b, b2 = b + 2 < p.kernel_count ? b + 2 : b,
                   b3 = b + 3 < p.kernel_count ? b + 3 : b;
-        F16 sum0 = F16{}, sum1 = F16{}, sum2 = F16{}, sum3 = F16{};
+        F16 sum0 = Zero16(), sum1 = Zero16(), sum2 = Zero16(), sum3 = Zero16();
         for (int i = 0; i < present; ++i) {
           const F16 f =
               Load16(features + static_cast<std::int64_t>(slot[i]) * p.feature_stride + block);
@@ -118,12 +109,12 @@ void AnnularSumsBackward(const AnnularParameters& p, const float* features,
     const float* grad = input_grad + p.input_stride * s;
     float* grad_rows = feature_grad_rows + p.kernel_count * p.feature_stride * s;
     const F16 distance = Sqrt16(Load16(sq_dist_m2 + 16 * s));
-    F16 slope = F16{};
+    F16 slope = Zero16();
     for (int b = 0; b < p.kernel_count; ++b) {
       const F16 w = Weights(p, b, distance);
       const float mass_inverse = 1.f / (SumLanes(w) + kMassFloor);
       float* grad_row = grad_rows + b * p.feature_stride;
-      F16 along = F16{};  // F_b . g_b / m_b, lane by lane
+      F16 along = Zero16();  // F_b . g_b / m_b, lane by lane
       for (int block = 0; block < p.feature_stride; block += 16) {
         const F16 g = LoadFeatures(p, grad, b, block) * mass_inverse;
         Store16(grad_row + block, g);
@@ -135,7 +126,7 @@ void AnnularSumsBackward(const AnnularParameters& p, const float* features,
       Store16(weight, w);
       for (int i = 0; i < present; ++i) {
         const float* f = features + static_cast<std::int64_t>(slot[i]) * p.feature_stride;
-        F16 dot = F16{};
+        F16 dot = Zero16();
         for (int block = 0; block < p.feature_stride; block += 16) {
           dot += Load16(f + block) * Load16(grad_row + block);
         }

@@ -7,20 +7,24 @@
 namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
 namespace {
 
-// Register tile: rows x columns of 16 lanes; 32 AVX-512 registers against 16 of the others.
+// Register tile, rows x columns of 16 lanes: its sums, a row of weights and a value must fit into
+// 32 AVX-512 or 16 narrower registers.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 6;
 constexpr int kTileColumns = 4;
+#elif defined(__AVX2__)
+constexpr int kTileRows = 6;
+constexpr int kTileColumns = 1;
 #else
-constexpr int kTileRows = 3;
-constexpr int kTileColumns = 2;
+constexpr int kTileRows = 2;
+constexpr int kTileColumns = 1;
 #endif
 
 template <int kRows, int kColumns>
 INTERLACER_LANES void ForwardTile(const DenseLayer& l, std::int64_t row, int column) {
   F16 sum[kRows][kColumns];
   for (int c = 0; c < kColumns; ++c) {
-    const F16 start = l.bias != nullptr ? Load16(l.bias + column + 16 * c) : F16{};
+    const F16 start = l.bias != nullptr ? Load16(l.bias + column + 16 * c) : Zero16();
     for (int r = 0; r < kRows; ++r) sum[r][c] = start;
   }
   const float* x = l.x + row * l.x_stride;
@@ -40,8 +44,8 @@ INTERLACER_LANES void ForwardTile(const DenseLayer& l, std::int64_t row, int col
     for (int c = 0; c < kColumns; ++c) {
       const std::int64_t at = (row + r) * l.y_stride + column + 16 * c;
       F16 value = sum[r][c];
-      if (l.relu) value = Max16(value, F16{});
-      if (l.mask != nullptr) value = Load16(l.mask + at) > 0.f ? value : F16{};
+      if (l.relu) value = Max16(value, Zero16());
+      if (l.mask != nullptr) value = WherePositive16(Load16(l.mask + at), value);
       Store16(l.y + at, value);
     }
   }

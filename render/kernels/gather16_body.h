@@ -43,10 +43,10 @@ INTERLACER_LANES F16 LeafSqDist(const Search& s, std::int64_t leaf) {
 /// float distance to a particle inside.
 INTERLACER_LANES F16 GroupSqDist(const Search& s, int level, std::int64_t group) {
   const float* box = s.tree.level_boxes[level] + 96 * group;
-  const F16 zero = F16{};
-  const F16 dx = Max16(Max16(Load16(box) - s.x, s.x - Load16(box + 48)), zero);
-  const F16 dy = Max16(Max16(Load16(box + 16) - s.y, s.y - Load16(box + 64)), zero);
-  const F16 dz = Max16(Max16(Load16(box + 32) - s.z, s.z - Load16(box + 80)), zero);
+  const F16 zero = Zero16();
+  const F16 dx = Max16(Max16(Load16(box) - s.x, Minus(s.x, Load16(box + 48))), zero);
+  const F16 dy = Max16(Max16(Load16(box + 16) - s.y, Minus(s.y, Load16(box + 64))), zero);
+  const F16 dz = Max16(Max16(Load16(box + 32) - s.z, Minus(s.z, Load16(box + 80))), zero);
   return dx * dx + dy * dy + dz * dz;
 }
 
