@@ -50,21 +50,42 @@ INTERLACER_LANES F16 GroupSqDist(const Search& s, int level, std::int64_t group)
   return dx * dx + dy * dy + dz * dz;
 }
 
-INTERLACER_LANES void VisitLeaf(Search& s, std::int64_t leaf) {
-  const F16 sq_dist = LeafSqDist(s, leaf);
-  std::uint32_t mask = AtMostMask16(sq_dist, s.bound());
-  if (mask == 0) return;
-  float lane[16];
-  Store16(lane, sq_dist);
-  const std::uint32_t* index = s.tree.original_index + 16 * leaf;
+/// Inserts the particles of a leaf whose bits are set. A key that is too large falls off the end.
+INTERLACER_LANES void InsertKeys(Search& s, std::uint32_t mask, const float* sq_dist,
+                                 const std::uint32_t* index) {
+#if defined(__AVX512F__)
+  // Without branches: keys[i] = min(keys[i], max(key, keys[i - 1])).
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i low = _mm512_loadu_si512(s.keys), high = _mm512_loadu_si512(s.keys + 8);
   for (; mask != 0; mask &= mask - 1) {
     const int i = __builtin_ctz(mask);
-    const std::uint64_t key = SortKey(lane[i], index[i]);
+    const __m512i key = _mm512_set1_epi64(static_cast<std::int64_t>(SortKey(sq_dist[i], index[i])));
+    const __m512i before_low = _mm512_maskz_alignr_epi64(0xff, low, zero, 7);
+    const __m512i before_high = _mm512_maskz_alignr_epi64(0xff, high, low, 7);
+    low = _mm512_maskz_min_epu64(0xff, low, _mm512_maskz_max_epu64(0xff, key, before_low));
+    high = _mm512_maskz_min_epu64(0xff, high, _mm512_maskz_max_epu64(0xff, key, before_high));
+  }
+  _mm512_storeu_si512(s.keys, low);
+  _mm512_storeu_si512(s.keys + 8, high);
+#else
+  for (; mask != 0; mask &= mask - 1) {
+    const int i = __builtin_ctz(mask);
+    const std::uint64_t key = SortKey(sq_dist[i], index[i]);
     if (key >= s.keys[s.last]) continue;
     int rank = s.last;
     for (; rank > 0 && s.keys[rank - 1] > key; --rank) s.keys[rank] = s.keys[rank - 1];
     s.keys[rank] = key;
   }
+#endif
+}
+
+INTERLACER_LANES void VisitLeaf(Search& s, std::int64_t leaf) {
+  const F16 sq_dist = LeafSqDist(s, leaf);
+  const std::uint32_t mask = AtMostMask16(sq_dist, s.bound());
+  if (mask == 0) return;
+  float lane[16];
+  Store16(lane, sq_dist);
+  InsertKeys(s, mask, lane, s.tree.original_index + 16 * leaf);
 }
 
 void VisitGroup(Search& s, int level, std::int64_t group) {
