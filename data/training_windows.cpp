@@ -4,32 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "common/transforms.h"
-
 namespace interlacer {
 namespace {
-
-/// Optical axis and centre of a camera in the world.
-struct ViewPose {
-  Vec3d axis;
-  Vec3d center_m;
-};
-
-ViewPose PoseOf(const EpisodeCamera& item) {
-  const Matrix4d m = ToMatrix(item.camera.world_from_camera);
-  return {{m[2], m[6], m[10]}, item.camera.world_from_camera.translation_m};
-}
-
-bool SeeTheSamePlace(const ViewPose& a, const ViewPose& b, double far_m,
-                     const WindowOptions& options) {
-  double cosine = 0, sq_distance_m2 = 0;
-  for (int i = 0; i < 3; ++i) {
-    cosine += a.axis[i] * b.axis[i];
-    sq_distance_m2 += (a.center_m[i] - b.center_m[i]) * (a.center_m[i] - b.center_m[i]);
-  }
-  return cosine >= std::cos(options.max_view_angle_rad) &&
-         std::sqrt(sq_distance_m2) <= options.max_view_baseline_ratio * far_m;
-}
 
 /// One window for each ordered pair of views with a common neighbour; which neighbour is the target
 /// rotates with the pair, so that all views get their turn.
@@ -37,18 +13,20 @@ std::vector<TrainingWindow> ListStaticWindows(const EpisodeManifest& manifest,
                                               const WindowOptions& options) {
   const int count = static_cast<int>(manifest.cameras.size());
   const double far_m = manifest.cameras.front().far_m;
-  std::vector<ViewPose> poses;
-  for (const EpisodeCamera& camera : manifest.cameras) poses.push_back(PoseOf(camera));
-  const auto near_each_other = [&](int a, int b) {
-    return a != b && SeeTheSamePlace(poses[a], poses[b], far_m, options);
-  };
+  std::vector<std::vector<bool>> overlap(count, std::vector<bool>(count, false));
+  for (int a = 0; a < count; ++a) {
+    for (int b = 0; b < a; ++b) {
+      overlap[a][b] = overlap[b][a] = ViewsOverlap(
+          manifest.cameras[a].camera, manifest.cameras[b].camera, far_m, options.overlap);
+    }
+  }
   std::vector<TrainingWindow> windows;
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
-      if (!near_each_other(i, j)) continue;
+      if (!overlap[i][j]) continue;
       std::vector<int> thirds;
       for (int k = 0; k < count; ++k) {
-        if (near_each_other(i, k) && near_each_other(j, k)) thirds.push_back(k);
+        if (overlap[i][k] && overlap[j][k]) thirds.push_back(k);
       }
       if (thirds.empty()) continue;
       const int target = thirds[static_cast<std::size_t>(i + j) % thirds.size()];

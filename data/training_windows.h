@@ -14,6 +14,7 @@
 
 #include "common/status.h"
 #include "data/episode.h"
+#include "data/view_overlap.h"
 
 namespace interlacer {
 
@@ -32,10 +33,8 @@ struct WindowOptions {
   /// Names of the model's cameras. Manipulation episodes must have all of them; a moving camera
   /// may be alone.
   std::vector<std::string> camera_names = {"left", "right"};
-  /// Static scenes: views overlap if their axes differ by at most this angle and their centres by
-  /// at most this part of far_m.
-  double max_view_angle_rad = 0.6;
-  double max_view_baseline_ratio = 0.3;
+  /// Static scenes: which views look at the same place.
+  OverlapLimits overlap;
 };
 
 /// All windows of an episode; none if it is too short.

@@ -4,14 +4,20 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <numbers>
 #include <set>
+#include <span>
 #include <system_error>
 
 #include "common/camera.h"
+#include "common/thread_pool.h"
 #include "data/depth.h"
+#include "data/frame_facts.h"
 #include "data/manifest.h"
 #include "data/scene_report.h"
 #include "data/unproject.h"
+#include "data/view_overlap.h"
 
 namespace interlacer {
 namespace {
@@ -21,11 +27,11 @@ namespace fs = std::filesystem;
 constexpr double kAlmostEmptyRatio = 0.01;
 constexpr double kLowValidDepthRatio = 0.3;
 constexpr double kLowWorkspaceRatio = 0.05;
-/// A real sensor or renderer never gives one value for all of this many pixels.
-constexpr std::int64_t kConstantMinPixels = 1000;
 constexpr double kSpacingTolerance = 0.1;
 /// Pairs of neighbouring cameras compared in an episode, spread over its views and steps.
 constexpr int kMaxComparedPairs = 12;
+/// Findings of one kind that are listed one by one.
+constexpr int kMaxFindingsPerReason = 10;
 /// A change of more than this part of the range in one step is a jump.
 constexpr double kJumpRangeShare = 0.5;
 
@@ -40,19 +46,6 @@ std::string Percent(double ratio) {
   return text;
 }
 
-bool IsConstant(const DepthImage16& depth) {
-  if (static_cast<std::int64_t>(depth.pixels.size()) < kConstantMinPixels) return false;
-  return depth.pixels[0] != 0 && std::all_of(depth.pixels.begin(), depth.pixels.end(),
-                                             [&](auto value) { return value == depth.pixels[0]; });
-}
-
-/// Sums over the frames of one camera.
-struct CameraSums {
-  double valid_depth = 0, workspace = 0;
-  int frames = 0;
-  std::vector<double> medians_m;
-};
-
 class Validator {
  public:
   Validator(const EpisodeReader& episode, ValidationReport* report)
@@ -61,64 +54,84 @@ class Validator {
   void Run() {
     report_->episode_id = manifest_.episode_id;
     report_->step_count = manifest_.step_count;
-    for (int camera = 0; camera < episode_.camera_count(); ++camera) CheckCamera(camera);
+    CheckFrames();
     CompareCameras();
     CheckTimes();
     CheckMotion();
     CheckFolder();
+    CountSuppressedFindings();
   }
 
  private:
-  void AddFinding(const char* reason, std::string field, std::string message) {
+  void AddFinding(const std::string& reason, std::string field, std::string message) {
+    if (++finding_counts_[reason] > kMaxFindingsPerReason) return;
     report_->findings.push_back({reason, std::move(message), std::move(field)});
   }
 
-  /// Decodes every frame of a camera.
-  void CheckCamera(int camera) {
-    CameraSums sums;
-    for (int step = 0; step < episode_.step_count(); ++step) {
-      if (const auto color = episode_.ReadColor(step, camera); !color.ok()) {
-        report_->errors.push_back(color.status());
-      }
-      const auto raw = episode_.ReadRawDepth(step, camera);
-      if (!raw.ok()) {
-        report_->errors.push_back(raw.status());
-        continue;
-      }
-      CheckDepth(step, camera, *raw, &sums);
+  void CountSuppressedFindings() {
+    for (const auto& [reason, count] : finding_counts_) {
+      if (count <= kMaxFindingsPerReason) continue;
+      const std::string more = std::to_string(count - kMaxFindingsPerReason);
+      report_->findings.push_back({reason, "and " + more + " more of this kind", ""});
     }
-    const EpisodeCamera& item = manifest_.cameras[camera];
-    CameraCheck check{item.name, 0, 0, 0};
-    if (sums.frames > 0) {
-      check.valid_depth_ratio = sums.valid_depth / sums.frames;
-      check.workspace_ratio = sums.workspace / sums.frames;
-      std::sort(sums.medians_m.begin(), sums.medians_m.end());
-      check.median_depth_m = sums.medians_m.empty() ? 0 : sums.medians_m[sums.medians_m.size() / 2];
+  }
+
+  /// Decodes every frame, in parallel; looks at what was found one after the other.
+  void CheckFrames() {
+    const int steps = episode_.step_count(), cameras = episode_.camera_count();
+    std::vector<FrameFacts> facts(static_cast<std::size_t>(steps) * cameras);
+    ParallelFor(
+        static_cast<std::int64_t>(facts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            facts[i] =
+                MeasureFrame(episode_, static_cast<int>(i % steps), static_cast<int>(i / steps));
+          }
+        });
+    for (int camera = 0; camera < cameras; ++camera) {
+      CheckCamera(camera,
+                  std::span(facts).subspan(static_cast<std::size_t>(camera) * steps, steps));
+    }
+  }
+
+  void CheckCamera(int camera, std::span<const FrameFacts> facts) {
+    CameraCheck check{manifest_.cameras[camera].name, 0, 0, 0};
+    std::vector<double> medians_m;
+    int frames = 0;
+    for (std::size_t step = 0; step < facts.size(); ++step) {
+      const FrameFacts& frame = facts[step];
+      for (const Status& status : {frame.color, frame.depth}) {
+        if (!status.ok()) report_->errors.push_back(status);
+      }
+      if (!frame.depth.ok()) continue;
+      ++frames;
+      check.valid_depth_ratio += frame.valid_depth_ratio;
+      check.workspace_ratio += frame.workspace_ratio;
+      if (frame.median_depth_m) medians_m.push_back(*frame.median_depth_m);
+      AddFrameFindings(FramePath(manifest_.cameras[camera].depth_pattern, static_cast<int>(step)),
+                       frame);
+    }
+    report_->frame_count += frames;
+    if (frames > 0) {
+      check.valid_depth_ratio /= frames;
+      check.workspace_ratio /= frames;
+      std::sort(medians_m.begin(), medians_m.end());
+      check.median_depth_m = medians_m.empty() ? 0 : medians_m[medians_m.size() / 2];
       AddRatioFindings(check);
     }
     report_->cameras.push_back(std::move(check));
   }
 
-  void CheckDepth(int step, int camera, const DepthImage16& raw, CameraSums* sums) {
-    const std::string path = FramePath(manifest_.cameras[camera].depth_pattern, step);
-    const DepthImage depth = DepthToMeters(raw);
-    const auto classes =
-        ClassifyPixels(episode_.CameraAt(step, camera), depth, RegionOf(manifest_, camera));
-    const double pixels = static_cast<double>(classes.size());
-    sums->valid_depth += ValidDepthRatio(depth);
-    sums->workspace +=
-        static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
-        pixels;
-    if (const auto median = MedianDepthM(depth)) sums->medians_m.push_back(*median);
-    ++sums->frames;
-    ++report_->frame_count;
-    if (const Status status = CheckPlausibleDepth(depth, path); !status.ok()) {
-      AddFinding(reason::DEPTH_IMPLAUSIBLE, path, status.message());
+  void AddFrameFindings(const std::string& path, const FrameFacts& frame) {
+    if (frame.median_depth_m && (*frame.median_depth_m < kMinPlausibleMedianM ||
+                                 *frame.median_depth_m > kMaxPlausibleMedianM)) {
+      AddFinding(reason::DEPTH_IMPLAUSIBLE, path,
+                 "the median depth is " + std::to_string(*frame.median_depth_m) +
+                     " m, outside 0.05 to 20 m: is unit_m right?");
     }
-    if (IsConstant(raw)) AddFinding("DEPTH_CONSTANT", path, "every pixel has the same depth");
-    if (ValidDepthRatio(depth) < kAlmostEmptyRatio) {
+    if (frame.is_constant) AddFinding("DEPTH_CONSTANT", path, "every pixel has the same depth");
+    if (frame.valid_depth_ratio < kAlmostEmptyRatio) {
       AddFinding("DEPTH_ALMOST_EMPTY", path,
-                 Percent(ValidDepthRatio(depth)) + " of the pixels have a depth");
+                 Percent(frame.valid_depth_ratio) + " of the pixels have a depth");
     }
   }
 
@@ -144,6 +157,10 @@ class Validator {
     std::vector<double> medians_m;
     for (int step = 0; step < episode_.step_count(); step += step_stride) {
       for (int camera = 0; camera < pairs; camera += pair_stride) {
+        if (!ViewsOverlap(episode_.CameraAt(step, camera), episode_.CameraAt(step, camera + 1),
+                          manifest_.cameras[camera].far_m, CompareLimits())) {
+          continue;
+        }
         const auto a = episode_.ReadView(step, camera);
         const auto b = episode_.ReadView(step, camera + 1);
         if (!a.ok() || !b.ok()) continue;  // reported with its camera
@@ -157,14 +174,18 @@ class Validator {
     report_->cross_camera_distance_m = medians_m[medians_m.size() / 2];
   }
 
+  /// Views of a static scene may look at different sides of it; cameras around a robot see the same
+  /// table from anywhere.
+  OverlapLimits CompareLimits() const {
+    if (manifest_.kind == EpisodeKind::kStaticViews) return {};
+    return {std::numbers::pi, std::numeric_limits<double>::infinity()};
+  }
+
   void ReportDistance(const CrossCameraDistance& distance, const std::string& cameras, int step) {
     const double limit_m = SceneReportOptions().suspect_distance_m;
-    const bool is_static = manifest_.kind == EpisodeKind::kStaticViews;
-    // Views of a static scene may look at different sides of it.
-    const bool disagree = distance.views_disagree && !is_static;
-    if (distance.median_m <= limit_m && !disagree) return;
+    if (distance.median_m <= limit_m && !distance.views_disagree) return;
     AddFinding("CALIBRATION_SUSPECT", "cameras " + cameras,
-               disagree && distance.median_m < 0
+               distance.median_m < 0
                    ? "step " + std::to_string(step) + ": the cameras share no surface"
                    : "step " + std::to_string(step) + ": surfaces lie " +
                          std::to_string(distance.median_m) + " m apart where both cameras see");
@@ -254,6 +275,7 @@ class Validator {
   const EpisodeReader& episode_;
   const EpisodeManifest& manifest_;
   ValidationReport* report_;
+  std::map<std::string, int> finding_counts_;
 };
 
 }  // namespace
@@ -265,41 +287,6 @@ StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
   ValidationReport report;
   Validator(episode, &report).Run();
   return report;
-}
-
-StatusOr<RgbImage> MakeOverlay(const EpisodeReader& episode, int step, int base_camera,
-                               int overlay_camera) {
-  for (int camera : {base_camera, overlay_camera}) {
-    if (step < 0 || step >= episode.step_count() || camera < 0 ||
-        camera >= episode.camera_count()) {
-      return Mismatch(reason::STEP_INVALID, "step, camera", "a step and cameras of the episode",
-                      std::to_string(step) + ", " + std::to_string(camera));
-    }
-  }
-  INTERLACER_ASSIGN_OR_RETURN(const RgbdView base, episode.ReadView(step, base_camera));
-  INTERLACER_ASSIGN_OR_RETURN(const RgbdView over, episode.ReadView(step, overlay_camera));
-  const LiftedPoints points =
-      UnprojectViews({&over, 1}, RegionOf(episode.manifest(), overlay_camera));
-  const std::vector<std::uint8_t> colors = ColorsOf({&over, 1}, points.source_index);
-  RgbImage picture = base.color;
-  std::vector<float> nearest_m(picture.pixels.size() / 3, std::numeric_limits<float>::infinity());
-  for (std::int64_t i = 0; i < points.count(); ++i) {
-    const float* p = points.positions_m.data() + 3 * i;
-    const ProjectedPixel pixel = Project(base.camera, {p[0], p[1], p[2]});
-    const double u = std::round(pixel.u_px), v = std::round(pixel.v_px);
-    if (!(pixel.depth_m > 0 && u >= 0 && u < picture.width_px && v >= 0 && v < picture.height_px)) {
-      continue;
-    }
-    // A checkerboard of both pictures makes a displacement visible along every edge.
-    constexpr int kTilePx = 16;
-    const int column = static_cast<int>(u), row = static_cast<int>(v);
-    if ((column / kTilePx + row / kTilePx) % 2 == 0) continue;
-    const std::size_t at = static_cast<std::size_t>(row) * picture.width_px + column;
-    if (pixel.depth_m >= nearest_m[at]) continue;
-    nearest_m[at] = static_cast<float>(pixel.depth_m);
-    std::copy_n(colors.begin() + 3 * i, 3, picture.pixels.begin() + 3 * at);
-  }
-  return picture;
 }
 
 }  // namespace interlacer

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "common/image.h"
 #include "common/scene.h"
 #include "common/status.h"
 #include "data/episode_reader.h"
@@ -43,11 +42,5 @@ struct ValidationReport {
 /// An error only if the episode cannot be opened at all.
 StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
                                            const ValidateOptions& options = {});
-
-/// Picture of the base camera whose every second 16 px tile shows the points of the other camera,
-/// nearest on top: with good
-/// calibration edges coincide.
-StatusOr<RgbImage> MakeOverlay(const EpisodeReader& episode, int step, int base_camera,
-                               int overlay_camera);
 
 }  // namespace interlacer

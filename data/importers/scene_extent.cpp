@@ -37,6 +37,10 @@ void SceneExtent::Add(const Camera& camera, const DepthImage& depth) {
   }
 }
 
+void SceneExtent::Append(const SceneExtent& other) {
+  samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
+}
+
 StatusOr<SceneExtent::Result> SceneExtent::Finish(std::optional<double> near_m,
                                                   std::optional<double> far_m,
                                                   const std::optional<Box>& workspace) const {

@@ -21,6 +21,7 @@ namespace interlacer {
 class SceneExtent {
  public:
   void Add(const Camera& camera, const DepthImage& depth);
+  void Append(const SceneExtent& other);
 
   struct Result {
     double near_m = 0;

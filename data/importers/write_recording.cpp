@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "common/version.h"
 #include "data/episode_writer.h"
@@ -95,23 +96,41 @@ Status AddCameras(const ImportedRecording& recording, EpisodeManifest* manifest)
   return Status::Ok();
 }
 
-Status WriteFrames(const ImportedRecording& recording, EpisodeWriter* writer, SceneExtent* extent) {
+/// Loads and writes one frame.
+Status WriteFrame(const ImportedRecording& recording, std::size_t index, EpisodeWriter* writer,
+                  SceneExtent* extent) {
+  const ImportFrame& frame = recording.frames[index];
   const bool moving = recording.kind == EpisodeKind::kMovingCamera;
+  INTERLACER_ASSIGN_OR_RETURN(const Camera camera, CameraOf(recording, index));
+  INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, frame.load_color());
+  INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, frame.load_depth());
+  INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(
+      moving ? static_cast<int>(index) : 0, moving ? 0 : static_cast<int>(index), color, depth));
+  extent->Add(camera, DepthToMeters(depth));
+  return Status::Ok();
+}
+
+Status WriteFrames(const ImportedRecording& recording, EpisodeWriter* writer, SceneExtent* extent) {
+  const std::size_t count = recording.frames.size();
+  std::vector<Status> statuses(count);
+  std::vector<SceneExtent> extents(count);
+  ParallelFor(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      statuses[i] = WriteFrame(recording, i, writer, &extents[i]);
+    }
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    INTERLACER_RETURN_IF_ERROR(statuses[i]);
+    extent->Append(extents[i]);
+  }
+  if (recording.kind != EpisodeKind::kMovingCamera) return Status::Ok();
   std::vector<Transform> poses;
   std::vector<std::int64_t> times_ns;
-  for (std::size_t i = 0; i < recording.frames.size(); ++i) {
-    const ImportFrame& frame = recording.frames[i];
-    const int index = static_cast<int>(i);
+  for (std::size_t i = 0; i < count; ++i) {
     INTERLACER_ASSIGN_OR_RETURN(const Camera camera, CameraOf(recording, i));
-    INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, frame.load_color());
-    INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, frame.load_depth());
-    INTERLACER_RETURN_IF_ERROR(
-        writer->WriteFrame(moving ? index : 0, moving ? 0 : index, color, depth));
-    extent->Add(camera, DepthToMeters(depth));
     poses.push_back(camera.world_from_camera);
-    times_ns.push_back(frame.capture_time_ns);
+    times_ns.push_back(recording.frames[i].capture_time_ns);
   }
-  if (!moving) return Status::Ok();
   INTERLACER_RETURN_IF_ERROR(writer->WritePoses(0, poses));
   return writer->WriteCaptureTimes(times_ns);
 }

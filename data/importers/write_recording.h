@@ -2,7 +2,7 @@
 
 /// The common end of all importers: frames in, a validated episode out.
 ///
-/// Frames are loaded one after the other. Near, far and box come from
+/// Frames are loaded in parallel, so their loaders share no state. Near, far and box come from
 /// data/importers/scene_extent.h. Errors: those of the frames' loaders, of data/episode_writer.h
 /// and of validation (the first one); a failed import leaves no folder behind. Threads: one at a
 /// time an output folder.

@@ -1,0 +1,24 @@
+#pragma once
+
+/// What validation wants to know of one frame: can it be decoded, how much depth, where.
+/// Pure functions over files, thread-safe.
+
+#include <optional>
+
+#include "common/status.h"
+#include "data/episode_reader.h"
+
+namespace interlacer {
+
+struct FrameFacts {
+  Status color;  ///< OK if the colour image can be decoded
+  Status depth;  ///< OK if the depth image can; the numbers below hold only then
+  double valid_depth_ratio = 0;
+  double workspace_ratio = 0;  ///< share of pixels inside workspace and range
+  std::optional<double> median_depth_m;
+  bool is_constant = false;  ///< every pixel has the same depth: no sensor does that
+};
+
+FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera);
+
+}  // namespace interlacer

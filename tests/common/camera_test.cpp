@@ -1,0 +1,102 @@
+#include "common/camera.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/random.h"
+#include "common/transforms.h"
+
+namespace interlacer {
+namespace {
+
+/// Unproject, then project: the statement asks for 1e-3 px, double arithmetic gives far better.
+constexpr double kRoundTripPx = 1e-7;
+
+Camera TestCamera(DistortionModel model, std::vector<double> coefficients) {
+  Camera camera{640, 480, 610, 615, 317.7, 243.2, model, std::move(coefficients), {}};
+  camera.world_from_camera = LookAt({1, 0.5, 0.8}, {0, 0, 0.1});
+  return camera;
+}
+
+class RoundTripTest : public testing::TestWithParam<Camera> {};
+
+TEST_P(RoundTripTest, UnprojectThenProjectReturnsThePixel) {
+  const Camera& camera = GetParam();
+  ASSERT_TRUE(ValidateCamera(camera).ok()) << ValidateCamera(camera).ToString();
+  RandomSequence random(5, RandomStream::kDataGeneration);
+  for (int i = 0; i < 500; ++i) {
+    const double u = random.Uniform(-0.5, camera.width_px - 0.5);
+    const double v = random.Uniform(-0.5, camera.height_px - 0.5);
+    const double depth_m = random.Uniform(0.1, 3);
+    const ProjectedPixel pixel = Project(camera, Unproject(camera, u, v, depth_m));
+    ASSERT_NEAR(pixel.u_px, u, kRoundTripPx);
+    ASSERT_NEAR(pixel.v_px, v, kRoundTripPx);
+    ASSERT_NEAR(pixel.depth_m, depth_m, kRoundTripPx);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lenses, RoundTripTest,
+    testing::Values(TestCamera(DistortionModel::kNone, {}),
+                    TestCamera(DistortionModel::kPlumbBob, {-0.31, 0.12, 1e-3, -7e-4, -0.02}),
+                    TestCamera(DistortionModel::kPlumbBob, {0.16, -0.27, 2e-4, 1e-4, 0.1}),
+                    TestCamera(DistortionModel::kRationalPolynomial,
+                               {0.6, -2.4, 6e-4, -1e-4, 1.3, 0.5, -2.2, 1.2})));
+
+TEST(CameraTest, DepthIsAlongTheAxisNotTheRay) {
+  Camera camera{100, 100, 50, 50, 49.5, 49.5, DistortionModel::kNone, {}, {}};
+  const Vec3d point = Unproject(camera, 99.5, 49.5, 2.0);
+  EXPECT_DOUBLE_EQ(point[0], 2.0);
+  EXPECT_DOUBLE_EQ(point[1], 0.0);
+  EXPECT_DOUBLE_EQ(point[2], 2.0);
+}
+
+TEST(CameraTest, PointsBehindHaveNegativeDepth) {
+  Camera camera{100, 100, 50, 50, 49.5, 49.5, DistortionModel::kNone, {}, {}};
+  EXPECT_LT(Project(camera, {0, 0, -1}).depth_m, 0);
+}
+
+TEST(CameraTest, ResizeMovesThePrincipalPointByHalfPixels) {
+  const Camera camera{640, 480, 600, 600, 319.5, 239.5, DistortionModel::kNone, {}, {}};
+  const Camera half = ResizedCamera(camera, 320, 240);
+  EXPECT_DOUBLE_EQ(half.fx_px, 300);
+  EXPECT_DOUBLE_EQ(half.cx_px, 159.5);  // (319.5 + 0.5) / 2 - 0.5
+  EXPECT_DOUBLE_EQ(half.cy_px, 119.5);
+  // A corner of the image stays on its ray: pixel edges, not centres, scale.
+  const auto ray = UndistortPixel(camera, -0.5, -0.5);
+  const auto half_ray = UndistortPixel(half, -0.5, -0.5);
+  EXPECT_NEAR(ray[0], half_ray[0], 1e-15);
+}
+
+TEST(CameraTest, ResizeKeepsTheLens) {
+  const Camera camera = TestCamera(DistortionModel::kPlumbBob, {-0.31, 0.12, 1e-3, -7e-4, -0.02});
+  const Camera half = ResizedCamera(camera, 320, 240);
+  const auto full_ray = UndistortPixel(camera, 100.5, 60.5);
+  const auto half_ray = UndistortPixel(half, 50, 30);
+  EXPECT_NEAR(full_ray[0], half_ray[0], 1e-9);
+  EXPECT_NEAR(full_ray[1], half_ray[1], 1e-9);
+}
+
+TEST(CameraTest, BadCalibrationNamesTheField) {
+  Camera camera = TestCamera(DistortionModel::kNone, {});
+  camera.fy_px = -615;
+  EXPECT_EQ(ValidateCamera(camera).field(), "fy_px");
+  camera = TestCamera(DistortionModel::kPlumbBob, {0.1});
+  EXPECT_EQ(ValidateCamera(camera).reason(), "DISTORTION_INVALID");
+  EXPECT_EQ(ValidateCamera(camera).metadata().at("expected"), "5 numbers");
+  camera = TestCamera(DistortionModel::kNone, {});
+  camera.world_from_camera.rotation_xyzw = {0, 0, 0, 2};
+  EXPECT_EQ(ValidateCamera(camera).field(), "world_from_camera.rotation_xyzw");
+  camera = TestCamera(DistortionModel::kNone, {});
+  camera.width_px = 0;
+  EXPECT_EQ(ValidateCamera(camera).reason(), "CALIBRATION_INVALID");
+}
+
+TEST(CameraTest, LensThatFoldsInsideTheImageIsRefused) {
+  const Camera camera = TestCamera(DistortionModel::kPlumbBob, {-2.5, 0, 0, 0, 0});
+  EXPECT_EQ(ValidateCamera(camera).reason(), "DISTORTION_INVALID");
+}
+
+}  // namespace
+}  // namespace interlacer

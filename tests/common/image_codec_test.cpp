@@ -1,0 +1,162 @@
+#include "common/image_codec.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+
+#include "common/file_io.h"
+#include "common/random.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+RgbImage RandomImage(int width_px, int height_px) {
+  RandomSequence random(1, RandomStream::kDataGeneration);
+  RgbImage image{width_px, height_px, {}};
+  for (int i = 0; i < 3 * width_px * height_px; ++i) {
+    image.pixels.push_back(static_cast<std::uint8_t>(random.Below(256)));
+  }
+  return image;
+}
+
+/// Smooth, so that JPEG keeps it nearly unchanged.
+RgbImage SmoothImage(int width_px, int height_px) {
+  RgbImage image{width_px, height_px, {}};
+  for (int y = 0; y < height_px; ++y) {
+    for (int x = 0; x < width_px; ++x) {
+      image.pixels.push_back(static_cast<std::uint8_t>(100 + x));
+      image.pixels.push_back(static_cast<std::uint8_t>(50 + y));
+      image.pixels.push_back(80);
+    }
+  }
+  return image;
+}
+
+void SetBigEndian(Bytes* data, std::size_t at, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) (*data)[at + i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+}
+
+std::int64_t PeakMemoryKiB() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+TEST(PngTest, ColourRoundTrip) {
+  const RgbImage image = RandomImage(37, 21);
+  const Bytes data = EncodePng(image);
+  const auto size = ReadPngSize(data);
+  ASSERT_TRUE(size.ok());
+  EXPECT_EQ(size->width_px, 37);
+  EXPECT_EQ(size->height_px, 21);
+  const auto decoded = DecodeRgb(data);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_EQ(decoded->pixels, image.pixels);
+}
+
+TEST(PngTest, DepthRoundTripKeepsAllSixteenBits) {
+  DepthImage16 depth{256, 256, 0.0001, {}};
+  for (int i = 0; i < 65536; ++i) depth.pixels.push_back(static_cast<std::uint16_t>(i));
+  const auto decoded = DecodePngDepth(EncodePng(depth), 0.0001);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_EQ(decoded->pixels, depth.pixels);
+  EXPECT_EQ(decoded->unit_m, 0.0001);
+}
+
+TEST(PngTest, ColourIsNotDepthAndDepthIsNotColour) {
+  EXPECT_EQ(DecodePngDepth(EncodePng(RandomImage(4, 4)), 0.001).status().reason(),
+            "PIXEL_ENCODING_UNSUPPORTED");
+  const DepthImage16 depth{2, 2, 0.001, {1, 2, 3, 4}};
+  EXPECT_EQ(DecodePngRgb(EncodePng(depth)).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
+}
+
+TEST(PngTest, EveryTruncationIsAnError) {
+  const Bytes data = EncodePng(RandomImage(13, 9));
+  for (std::size_t length = 0; length < data.size(); length += 7) {
+    const auto decoded = DecodePngRgb(std::span(data).first(length));
+    ASSERT_FALSE(decoded.ok()) << length << " of " << data.size() << " bytes";
+    EXPECT_EQ(decoded.status().reason(), "IMAGE_UNDECODABLE");
+  }
+}
+
+TEST(PngTest, DamageIsAnErrorOrAnImageNeverACrash) {
+  const Bytes data = EncodePng(RandomImage(13, 9));
+  RandomSequence random(2, RandomStream::kDataGeneration);
+  for (int i = 0; i < 500; ++i) {
+    Bytes damaged = data;
+    damaged[random.Below(static_cast<std::uint32_t>(data.size()))] ^=
+        static_cast<std::uint8_t>(1 + random.Below(255));
+    const auto decoded = DecodePngRgb(damaged);
+    if (decoded.ok()) {
+      EXPECT_EQ(decoded->pixels.size(), 3u * 13 * 9);
+    }
+  }
+}
+
+TEST(PngTest, HugeHeadersAllocateNothing) {
+  Bytes bomb = EncodePng(RandomImage(4, 4));
+  SetBigEndian(&bomb, 16, 65535);
+  SetBigEndian(&bomb, 20, 65535);
+  const std::int64_t before_kib = PeakMemoryKiB();
+  EXPECT_EQ(DecodePngRgb(bomb).status().reason(), "LIMIT_IMAGE_SIDE");
+  EXPECT_EQ(DecodePngDepth(bomb, 0.001).status().code(), StatusCode::kOutOfRange);
+  // Inside a generous limit it is still a promise that the few bytes cannot keep.
+  EXPECT_EQ(DecodePngRgb(bomb, {65535}).status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_LT(PeakMemoryKiB() - before_kib, 16 * 1024);
+  SetBigEndian(&bomb, 16, 0xffffffff);
+  EXPECT_EQ(DecodePngRgb(bomb, {INT32_MAX}).status().reason(), "IMAGE_UNDECODABLE");
+  SetBigEndian(&bomb, 16, 0);
+  EXPECT_EQ(ReadPngSize(bomb).status().reason(), "IMAGE_UNDECODABLE");
+}
+
+TEST(JpegTest, SmoothImagesSurvive) {
+  const RgbImage image = SmoothImage(64, 48);
+  const Bytes data = EncodeJpeg(image, 95);
+  const auto size = ReadJpegSize(data);
+  ASSERT_TRUE(size.ok());
+  EXPECT_EQ(size->width_px, 64);
+  const auto decoded = DecodeRgb(data);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  constexpr int kQuality95Error = 4;  // grey levels
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    ASSERT_NEAR(decoded->pixels[i], image.pixels[i], kQuality95Error);
+  }
+}
+
+TEST(JpegTest, TruncatedDataIsAnErrorNotGreyPixels) {
+  const Bytes data = EncodeJpeg(RandomImage(64, 48), 90);
+  for (std::size_t length : {data.size() / 4, data.size() / 2, data.size() - 20}) {
+    EXPECT_EQ(DecodeJpegRgb(std::span(data).first(length)).status().reason(), "IMAGE_UNDECODABLE");
+  }
+}
+
+TEST(JpegTest, HugeHeadersAllocateNothing) {
+  Bytes bomb = EncodeJpeg(SmoothImage(16, 16), 90);
+  for (std::size_t i = 0; i + 8 < bomb.size(); ++i) {
+    if (bomb[i] == 0xff && bomb[i + 1] == 0xc0) {  // start of frame: height, width
+      bomb[i + 5] = bomb[i + 7] = 0xff;            // 65280 and more; JPEG itself ends at 65500
+      break;
+    }
+  }
+  const std::int64_t before_kib = PeakMemoryKiB();
+  EXPECT_EQ(DecodeJpegRgb(bomb).status().reason(), "LIMIT_IMAGE_SIDE");
+  EXPECT_LT(PeakMemoryKiB() - before_kib, 16 * 1024);
+}
+
+TEST(ImageFileTest, OtherContentIsNamed) {
+  const TempFolder folder;
+  const std::string path = folder.File("picture.png");
+  EXPECT_EQ(ReadRgbFile(path).status().reason(), "FILE_NOT_FOUND");
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("no picture")).ok());
+  EXPECT_EQ(ReadRgbFile(path).status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_EQ(ReadRgbFile(path).status().field(), path);
+  ASSERT_TRUE(WritePngFile(RandomImage(3, 2), path).ok());
+  EXPECT_TRUE(ReadRgbFile(path).ok());
+}
+
+}  // namespace
+}  // namespace interlacer

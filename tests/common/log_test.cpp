@@ -1,0 +1,34 @@
+#include "common/log.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace interlacer {
+namespace {
+
+TEST(LogTest, TextIsOneLine) {
+  EXPECT_EQ(FormatLogEvent(LogFormat::kText, LogLevel::kInfo, "T", "ready", {{"port", "1"}}),
+            "T INFO ready port=1");
+  EXPECT_EQ(FormatLogEvent(LogFormat::kText, LogLevel::kError, "T", "a\nT INFO forged", {}),
+            "T ERROR a\\x0aT INFO forged");
+}
+
+TEST(LogTest, JsonEscapesAndSurvivesBrokenText) {
+  const std::string line = FormatLogEvent(LogFormat::kJson, LogLevel::kWarning, "T", "a\"\n\xff",
+                                          {{"request_id", "x\ty"}});
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto parsed = nlohmann::json::parse(line);
+  EXPECT_EQ(parsed.at("level"), "warning");
+  EXPECT_EQ(parsed.at("request_id"), "x\ty");
+}
+
+TEST(LogTest, WordsAreParsed) {
+  EXPECT_EQ(*ParseLogLevel("debug"), LogLevel::kDebug);
+  EXPECT_EQ(ParseLogLevel("loud").status().field(), "log_level");
+  EXPECT_EQ(*ParseLogFormat("json"), LogFormat::kJson);
+  EXPECT_FALSE(ParseLogFormat("xml").ok());
+}
+
+}  // namespace
+}  // namespace interlacer
