@@ -1,0 +1,115 @@
+#include "model/checkpoint.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "common/file_io.h"
+#include "common/sha256.h"
+#include "tests/support/tiny_model.h"
+
+namespace interlacer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = ::testing::TempDir() + "checkpoint_" +
+           ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    WorldModel model(TinyConfig());
+    InitializeWeights(&model, 1);
+    ASSERT_TRUE(SaveCheckpoint(dir_, model, {{"trained_step_count", "3"}}).ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  std::string Weights() const { return dir_ + "/weights.safetensors"; }
+
+  /// Rewrites the weights after `change`, then expects a refusal that holds `texts`.
+  void ExpectRefused(const std::function<void(NamedTensors*)>& change,
+                     const std::vector<std::string>& texts) const {
+    TensorFile file = *ReadTensorFile(Weights());
+    change(&file.tensors);
+    ASSERT_TRUE(WriteTensorFile(Weights(), file).ok());
+    const auto loaded = LoadCheckpoint(dir_, {});
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(loaded.status().reason(), "CHECKPOINT_INVALID");
+    for (const std::string& text : texts) {
+      EXPECT_THAT(loaded.status().ToString(), HasSubstr(text));
+    }
+  }
+
+  std::string dir_;
+};
+
+TEST_F(CheckpointTest, RoundTrip) {
+  const auto loaded = LoadCheckpoint(dir_, {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  WorldModel original(TinyConfig());
+  InitializeWeights(&original, 1);
+  const auto expected = original.named_parameters();
+  for (const auto& item : loaded->model->named_parameters()) {
+    EXPECT_TRUE(at::equal(item.value(), expected[item.key()])) << item.key();
+  }
+  EXPECT_EQ(ConfigToJson(loaded->model->config()), ConfigToJson(TinyConfig()));
+  EXPECT_EQ(loaded->metadata.at("trained_step_count"), "3");
+  EXPECT_EQ(loaded->weights_sha256, *Sha256OfFile(Weights()));
+  EXPECT_EQ(loaded->config_sha256, *Sha256OfFile(dir_ + "/config.json"));
+}
+
+TEST_F(CheckpointTest, MissingTensor) {
+  ExpectRefused([](NamedTensors* t) { t->erase("head.position.bias"); },
+                {"head.position.bias", "no such tensor"});
+}
+
+TEST_F(CheckpointTest, UnknownTensor) {
+  ExpectRefused([](NamedTensors* t) { (*t)["head.extra"] = at::zeros({2}); },
+                {"head.extra", "[2]"});
+}
+
+TEST_F(CheckpointTest, WrongShape) {
+  ExpectRefused([](NamedTensors* t) { (*t)["head.position.bias"] = at::zeros({4}); },
+                {"head.position.bias", "[3]", "[4]"});
+}
+
+TEST_F(CheckpointTest, WrongType) {
+  ExpectRefused([](NamedTensors* t) { (*t)["head.position.bias"] = at::zeros({3}, at::kDouble); },
+                {"head.position.bias", "Float", "Double"});
+}
+
+TEST_F(CheckpointTest, NotFinite) {
+  ExpectRefused(
+      [](NamedTensors* t) {
+        (*t)["head.position.bias"] = at::full({3}, std::numeric_limits<float>::quiet_NaN());
+      },
+      {"head.position.bias", "finite"});
+}
+
+TEST_F(CheckpointTest, AbsentFiles) {
+  EXPECT_EQ(LoadCheckpoint(dir_ + "_absent", {}).status().reason(), "FILE_NOT_FOUND");
+  std::filesystem::remove(Weights());
+  EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "FILE_NOT_FOUND");
+}
+
+TEST_F(CheckpointTest, ConfigOfAnotherModel) {
+  InterlacerConfig wider = TinyConfig();
+  wider.network.width = 64;
+  ASSERT_TRUE(WriteJsonFile(dir_ + "/config.json", ConfigToJson(wider)).ok());
+  EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "CHECKPOINT_INVALID");
+}
+
+TEST_F(CheckpointTest, BrokenConfig) {
+  ASSERT_TRUE(WriteFileAtomic(dir_ + "/config.json", std::string("{\"widht\": 1}")).ok());
+  EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "CONFIG_INVALID");
+}
+
+}  // namespace
+}  // namespace interlacer::testing

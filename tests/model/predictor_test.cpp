@@ -1,0 +1,319 @@
+/// The torch-free door with a tiny untrained model: lift, roll out, render, refuse.
+
+#include "model/predictor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "data/sim/forward_kinematics.h"
+#include "model/checkpoint.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/tiny_model.h"
+
+namespace interlacer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kStepNs = 500'000'000;
+constexpr int kSteps = 3;
+
+RgbdView ViewOfPlane(const std::string& name, int index, std::int64_t time_ns) {
+  const PaintedPlane plane{64, 48, 2, 0.0001};
+  RgbdView view;
+  view.camera_name = name;
+  view.camera = PlaneCamera(plane, index);
+  view.capture_time_ns = time_ns;
+  DepthImage16 depth;
+  RenderPlane(plane, view.camera, &view.color, &depth);
+  view.depth = DepthToMeters(depth);
+  return view;
+}
+
+/// A joint row that moves with `step`; grippers stay open.
+std::vector<float> JointRow(int step) {
+  std::vector<float> row;
+  for (int arm = 0; arm < sim::kArmCount; ++arm) {
+    for (int joint = 0; joint < sim::kJointCount; ++joint) {
+      row.push_back(0.1f * static_cast<float>(joint) + 0.05f * static_cast<float>(step));
+    }
+    row.push_back(0.02f);
+  }
+  return row;
+}
+
+ActionSequence Joints(int first_step, int count) {
+  ActionSequence actions{ActionKind::kJointPositions, count, sim::kStateColumns, {}};
+  for (int i = 0; i < count; ++i) {
+    const auto row = JointRow(first_step + i);
+    actions.values.insert(actions.values.end(), row.begin(), row.end());
+  }
+  return actions;
+}
+
+/// The same motion as points.
+ActionSequence Points(const ActionSequence& joints) {
+  ActionSequence actions{
+      ActionKind::kKinematicPoints, joints.row_count, 3 * sim::kKinematicPoints, {}};
+  for (std::int64_t row = 0; row < joints.row_count; ++row) {
+    sim::RobotState state{};
+    for (int c = 0; c < sim::kStateColumns; ++c) {
+      state[c] = joints.values[row * sim::kStateColumns + c];
+    }
+    for (const Vec3d& point : sim::ForwardKinematics(state)) {
+      for (const double x : point) actions.values.push_back(static_cast<float>(x));
+    }
+  }
+  return actions;
+}
+
+SceneInput MakeScene() {
+  SceneInput input;
+  for (int time = 0; time < 2; ++time) {
+    input.observations.push_back(
+        {{ViewOfPlane("left", 0, time * kStepNs), ViewOfPlane("right", 2, time * kStepNs)}});
+  }
+  input.history_actions = Joints(0, 2);
+  input.seed = 9;
+  return input;
+}
+
+class PredictorTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = ::testing::TempDir() + "predictor_checkpoint";
+    WorldModel model(TinyConfig());
+    InitializeWeights(&model, 1);
+    PerturbHeads(&model);
+    ASSERT_TRUE(SaveCheckpoint(dir_, model, {{"trained_step_count", "6"}}).ok());
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
+
+  void SetUp() override {
+    auto loaded = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+    predictor_ = *std::move(loaded);
+  }
+
+  std::unique_ptr<Rollout> Begin(const SceneInput& input, const ActionSequence& actions) {
+    auto scene = predictor_->Lift(input);
+    EXPECT_TRUE(scene.ok()) << scene.status().ToString();
+    auto rollout = predictor_->Begin(*scene, actions);
+    EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
+    return *std::move(rollout);
+  }
+
+  Particles RunToEnd(const SceneInput& input, const ActionSequence& actions) {
+    auto rollout = Begin(input, actions);
+    for (int step = 1; step <= kSteps; ++step) {
+      const Status status = rollout->Step();
+      EXPECT_TRUE(status.ok()) << status.ToString();
+    }
+    return rollout->particles();
+  }
+
+  static std::string dir_;
+  std::unique_ptr<Predictor> predictor_;
+};
+std::string PredictorTest::dir_;
+
+TEST_F(PredictorTest, Metadata) {
+  const ModelMetadata& metadata = predictor_->metadata();
+  EXPECT_EQ(metadata.model_name, "tiny");
+  EXPECT_EQ(metadata.particle_count, 256);
+  EXPECT_EQ(metadata.trained_step_count, 6);
+  EXPECT_EQ(metadata.action_columns.size(), 16u);
+  EXPECT_EQ(metadata.kinematic_point_names.size(), 20u);
+  EXPECT_TRUE(metadata.accepts_joint_positions);
+  EXPECT_TRUE(metadata.accepts_kinematic_points);
+  EXPECT_EQ(metadata.weights_sha256.size(), 64u);
+  EXPECT_EQ(predictor_->device_name(), "cpu");
+}
+
+TEST_F(PredictorTest, StepZeroIsTheReconstruction) {
+  const SceneInput input = MakeScene();
+  auto scene = predictor_->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  EXPECT_EQ((*scene)->report().cameras.size(), 2u);
+  EXPECT_GT((*scene)->report().candidate_point_count, 256);
+  const auto rollout = *predictor_->Begin(*scene, Joints(2, kSteps));
+  EXPECT_EQ(rollout->step(), 0);
+  const Particles& particles = rollout->particles();
+  ASSERT_EQ(particles.count, 256);
+  EXPECT_EQ(particles.colors_rgb8.size(), 3u * 256);
+  for (std::int64_t i = 0; i < particles.count; ++i) {
+    const float* p = &particles.positions_m[3 * i];
+    EXPECT_NEAR(p[2], 0, 1e-3);
+    const auto color = PlaneColor(p[0], p[1]);
+    for (int c = 0; c < 3; ++c) EXPECT_NEAR(particles.colors_rgb8[3 * i + c], color[c], 2);
+  }
+}
+
+TEST_F(PredictorTest, JointsAndPointsGiveEqualBytes) {
+  const SceneInput joints = MakeScene();
+  SceneInput points = joints;
+  points.history_actions = Points(joints.history_actions);
+  const ActionSequence motion = Joints(2, kSteps);
+  const Particles a = RunToEnd(joints, motion), b = RunToEnd(points, Points(motion));
+  EXPECT_EQ(a.positions_m, b.positions_m);
+  EXPECT_EQ(a.features, b.features);
+}
+
+TEST_F(PredictorTest, TheMotionMatters) {
+  EXPECT_NE(RunToEnd(MakeScene(), Joints(2, kSteps)).positions_m,
+            RunToEnd(MakeScene(), Joints(-3, kSteps)).positions_m);
+}
+
+TEST_F(PredictorTest, SameSeedSameBytesOtherSeedOthers) {
+  SceneInput input = MakeScene();
+  const ActionSequence motion = Joints(2, kSteps);
+  const auto first = RunToEnd(input, motion).positions_m;
+  EXPECT_EQ(first, RunToEnd(input, motion).positions_m);
+  input.seed = 10;
+  EXPECT_NE(first, RunToEnd(input, motion).positions_m);
+}
+
+TEST_F(PredictorTest, StaticSceneNeedsNoActions) {
+  SceneInput input = MakeScene();
+  input.history_actions = {};
+  input.observations[0] = input.observations[1];
+  EXPECT_EQ(RunToEnd(input, {}).count, 256);
+}
+
+TEST_F(PredictorTest, RowsOfAViewJoinToTheWhole) {
+  const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
+  ASSERT_TRUE(rollout->Step().ok());
+  const Camera camera = *rollout->SceneCamera("right");
+  EXPECT_EQ(rollout->SceneCamera("top").status().reason(), "CAMERA_UNKNOWN");
+  FloatImage whole, part;
+  DepthImage whole_depth, part_depth;
+  ASSERT_TRUE(rollout->RenderRows(camera, 0, 48, &whole, &whole_depth).ok());
+  ASSERT_TRUE(rollout->RenderRows(camera, 17, 30, &part, &part_depth).ok());
+  ASSERT_EQ(part.height_px, 13);
+  EXPECT_TRUE(
+      std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
+  EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
+                         whole_depth.pixels_m.begin() + 17 * 64));
+  for (const float value : whole.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
+  EXPECT_FALSE(rollout->RenderRows(camera, 40, 49, &part, &part_depth).ok());
+}
+
+TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {
+  SceneInput input = MakeScene();
+  const PaintedPlane plane{32, 24, 2, 0.0001};
+  for (Observation& observation : input.observations) {
+    RgbdView& view = observation.views[0];
+    DepthImage16 depth;
+    view.camera = PlaneCamera(plane, 0);
+    RenderPlane(plane, view.camera, &view.color, &depth);
+    view.depth = DepthToMeters(depth);
+  }
+  const auto scene = predictor_->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  bool found = false;
+  for (const Finding& finding : (*scene)->report().findings) {
+    found = found || finding.reason == "IMAGE_RESAMPLED";
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(PredictorTest, RunningOutOfActionsIsAnError) {
+  auto rollout = Begin(MakeScene(), Joints(2, 1));
+  ASSERT_TRUE(rollout->Step().ok());
+  const Status status = rollout->Step();
+  EXPECT_EQ(status.reason(), "ACTION_SHAPE") << status.ToString();
+  EXPECT_EQ(rollout->step(), 1);
+}
+
+struct BadScene {
+  const char* name;
+  std::function<void(SceneInput*)> spoil;
+  const char* reason;
+  const char* field;
+};
+
+class RefusedScenes : public PredictorTest, public ::testing::WithParamInterface<BadScene> {};
+
+TEST_P(RefusedScenes, NameReasonAndField) {
+  SceneInput input = MakeScene();
+  GetParam().spoil(&input);
+  const auto scene = predictor_->Lift(input);
+  ASSERT_FALSE(scene.ok());
+  EXPECT_EQ(scene.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(scene.status().reason(), GetParam().reason) << scene.status().ToString();
+  EXPECT_THAT(scene.status().field(), HasSubstr(GetParam().field));
+}
+
+RgbdView& NewestLeft(SceneInput* input) { return input->observations[1].views[0]; }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedScenes,
+    ::testing::Values(
+        BadScene{"OneObservation", [](SceneInput* s) { s->observations.pop_back(); },
+                 "HISTORY_LENGTH", "observations"},
+        BadScene{"Spacing", [](SceneInput* s) { NewestLeft(s).capture_time_ns = 2 * kStepNs; },
+                 "HISTORY_SPACING", "observations[1]"},
+        BadScene{"CameraUnknown", [](SceneInput* s) { NewestLeft(s).camera_name = "top"; },
+                 "CAMERA_UNKNOWN", "observations[1].views[0]"},
+        BadScene{"CameraTwice", [](SceneInput* s) { NewestLeft(s).camera_name = "right"; },
+                 "CAMERA_DUPLICATE", "observations[1].views[1]"},
+        BadScene{"CameraMissing", [](SceneInput* s) { s->observations[1].views.pop_back(); },
+                 "CAMERA_MISSING", "observations[1]"},
+        BadScene{"FocalLength", [](SceneInput* s) { NewestLeft(s).camera.fx_px = 0; },
+                 "CALIBRATION_INVALID", "observations[1].views[0]"},
+        BadScene{"Quaternion",
+                 [](SceneInput* s) {
+                   NewestLeft(s).camera.world_from_camera.rotation_xyzw = {0, 0, 0, 2};
+                 },
+                 "QUATERNION_NOT_UNIT", "observations[1].views[0]"},
+        BadScene{"DepthSize", [](SceneInput* s) { NewestLeft(s).depth.width_px = 65; },
+                 "IMAGE_SIZE_MISMATCH", "observations[1].views[0].depth"},
+        BadScene{"ColorLength", [](SceneInput* s) { NewestLeft(s).color.pixels.pop_back(); },
+                 "IMAGE_DATA_LENGTH", "observations[1].views[0].color"},
+        BadScene{"Millimetres",
+                 [](SceneInput* s) {
+                   for (float& depth_m : NewestLeft(s).depth.pixels_m) depth_m *= 1000;
+                 },
+                 "DEPTH_IMPLAUSIBLE", "observations[1].views[0].depth"},
+        BadScene{"NoDepth",
+                 [](SceneInput* s) {
+                   for (RgbdView& view : s->observations[1].views) {
+                     view.depth.pixels_m.assign(view.depth.pixels_m.size(),
+                                                std::numeric_limits<float>::quiet_NaN());
+                   }
+                 },
+                 "TOO_FEW_VALID_POINTS", "observations[1]"},
+        BadScene{"Workspace",
+                 [](SceneInput* s) {
+                   s->workspace = Box{{1, 1, 1}, {0, 0, 0}};
+                 },
+                 "WORKSPACE_INVALID", ""},
+        BadScene{"Range", [](SceneInput* s) { s->near_m = 3; }, "DEPTH_RANGE_INVALID", "near_m"},
+        BadScene{"HistoryRows", [](SceneInput* s) { s->history_actions = Joints(0, 1); },
+                 "ACTION_SHAPE", "history_actions"},
+        BadScene{"Columns", [](SceneInput* s) { s->history_actions.column_count = 15; },
+                 "ACTION_SHAPE", "history_actions"},
+        BadScene{"NotANumber",
+                 [](SceneInput* s) {
+                   s->history_actions.values[3] = std::numeric_limits<float>::quiet_NaN();
+                 },
+                 "ACTION_NOT_FINITE", "history_actions.values[3]"},
+        BadScene{"Degrees", [](SceneInput* s) { s->history_actions.values[17] = 45; },
+                 "ACTION_OUT_OF_RANGE", "history_actions.values[17]"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(PredictorLoadTest, AbsentCheckpoint) {
+  const auto loaded = Predictor::Load("/nonexistent/checkpoint", {});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.status().reason(), "FILE_NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace interlacer::testing
