@@ -4,14 +4,15 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "common/random.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
+#include "model/attention/walk_sampler.h"
 #include "model/torch_status.h"
 
 namespace interlacer {
@@ -19,6 +20,8 @@ namespace {
 
 /// Rows of the distance matrix held at once when every token looks for its closest anchor.
 constexpr std::int64_t kClosestAnchorRows = 1024;
+/// Path counts of graphs with more neighbours do not fit a packed entry.
+constexpr int kPackedOutDegree = 3;
 
 KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
@@ -82,18 +85,33 @@ std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const KnnGraph
                   std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
 }
 
-std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens) {
+WeightedWalkLists SampledLists(const LocalLayerConfig& config, const KnnGraph& graph,
+                               const std::vector<float>& edge_weights, std::uint64_t seed) {
+  const WalkSamplerOptions options{.sampler = config.sampler,
+                                   .walk_count = config.walk_count,
+                                   .max_hops = kMaxHops,
+                                   .halt_probability = config.halt_probability,
+                                   .seed = seed};
+  const WeightedGraph weighted = ValueOrThrow(ToWeightedGraph(graph, edge_weights));
+  return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
+}
+
+std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens,
+                                          std::uint64_t seed) {
+  const LocalLayerConfig& local = config.network.local;
   const int k = config.graph.neighbor_count;
   const KnnGraph graph = config.graph.scope == GraphScope::kAll
                              ? NeighborGraph(tokens.positions_m, k)
                              : PerTimeGraph(tokens, k);
   const bool with_transpose = at::GradMode::is_enabled();
-  if (config.graph.edge_weight == EdgeWeight::kUniform && graph.out_degree <= 3) {
+  const bool exact = local.kind == LocalLayer::kGrfExact;
+  if (exact && config.graph.edge_weight == EdgeWeight::kUniform && graph.out_degree <= kPackedOutDegree) {
     return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
                                       with_transpose);
   }
   const std::vector<float> weights = WeightsOfEdges(config, graph, tokens.positions_m);
-  return std::make_shared<WalkMask>(ValueOrThrow(BuildWeightedWalkLists(graph, weights)),
+  return std::make_shared<WalkMask>(exact ? ValueOrThrow(BuildWeightedWalkLists(graph, weights))
+                                          : SampledLists(local, graph, weights, seed),
                                     with_transpose);
 }
 
@@ -161,7 +179,7 @@ TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& token
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
-      graph.mask = BuildMask(config, constant);
+      graph.mask = BuildMask(config, constant, seed);
       break;
     case LocalLayer::kMessagePassing:
       graph.anchors = BuildAnchors(config.network.local, constant.positions_m, seed);

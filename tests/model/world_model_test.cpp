@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                                    GraphScope::kPerTime},
                                            Variant{"GrfExpDistance", LocalLayer::kGrfExact,
                                                    GraphScope::kAll, EdgeWeight::kExpDistance},
-                                           Variant{"MessagePassing", LocalLayer::kMessagePassing},
+                                           Variant{"GrfSampled", LocalLayer::kGrfSampled},
+                      Variant{"MessagePassing", LocalLayer::kMessagePassing},
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& info) { return info.param.name; });
 
@@ -104,6 +105,18 @@ TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
             kFloatOpTolerance);
   EXPECT_LT(RelativeL2(permuted.features, expected.features.index_select(0, order)),
             kFloatOpTolerance);
+}
+
+/// At W = 1/3 twenty-seven walkers that repel per prefix enumerate every three-hop walk.
+TEST(WorldModelTest, SampledWalksEqualExactLists) {
+  InterlacerConfig sampled = TinyConfig();
+  sampled.network.local.kind = LocalLayer::kGrfSampled;
+  sampled.network.local.sampler = WalkSampler::kRepellingPerPrefix;
+  const auto a = MakeModel(TinyConfig()), b = MakeModel(sampled);
+  PerturbHeads(a.get());
+  PerturbHeads(b.get());
+  const StepInput input = MakeStepInput(kParticles, sampled);
+  EXPECT_LT(RelativeL2(b->Step(input).positions_m, a->Step(input).positions_m), 1e-6);
 }
 
 TEST(WorldModelTest, SceneWithoutARobot) {
