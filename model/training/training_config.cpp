@@ -118,7 +118,8 @@ StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
                               root.GetOr<std::string>("preset", "compact"));
   INTERLACER_ASSIGN_OR_RETURN(RunConfig run, PresetRunConfig(preset));
   if (root.Has("model")) {
-    INTERLACER_ASSIGN_OR_RETURN(run.model, ParseConfigJson(document["model"].dump()));
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject model, root.GetObject("model"));
+    INTERLACER_ASSIGN_OR_RETURN(run.model, ConfigFromJson(model));
   }
   if (root.Has("training")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject training, root.GetObject("training"));
@@ -129,7 +130,7 @@ StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
 }
 
 std::string RunConfigToJson(const RunConfig& config) {
-  return OrderedJson{{"model", OrderedJson::parse(ConfigToJson(config.model))},
+  return OrderedJson{{"model", ConfigToJson(config.model)},
                      {"training", TrainingToJson(config.training)}}
              .dump(2) +
          "\n";
