@@ -28,6 +28,9 @@ struct GrfShape {
   std::int64_t n = 0;
   int qk_width = 0;
   int v_width = 0;
+  /// Order [n] in which rows are visited, or null for 0, 1, ...; neighbours in a row visit each
+  /// other's data, so a spatial order (knn/spatial_order.h) saves most of the memory traffic.
+  const std::int32_t* visit_order = nullptr;
 };
 
 struct GrfEpsilons {

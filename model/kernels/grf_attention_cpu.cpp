@@ -1,9 +1,9 @@
 #include <vector>
 
-#include "common/thread_pool.h"
 #include "model/kernels/grf_attention.h"
+#include "model/kernels/instruction_set.h"
 
-#define INTERLACER_KERNEL_BODY grf_generic
+#define INTERLACER_KERNEL_NAMESPACE cpu
 #include "model/kernels/grf_attention_body.h"
 
 namespace interlacer {
@@ -14,14 +14,36 @@ constexpr int kCodeCount = 256;
 
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
+/// The row loops for this processor.
+template <typename T, typename Pairs>
+struct RowLoops {
+  decltype(&cpu::GrfForwardRows<T, Pairs>) forward_rows;
+  decltype(&cpu::GrfBackwardRows<T, Pairs>) backward_rows;
+  decltype(&cpu::GrfBackwardColumns<T>) backward_columns;
+};
+template <typename T, typename Pairs>
+RowLoops<T, Pairs> ChooseRowLoops() {
+  switch (BestInstructionSet()) {
+    case InstructionSet::kAvx512:
+      return {avx512::GrfForwardRows<T, Pairs>, avx512::GrfBackwardRows<T, Pairs>,
+              avx512::GrfBackwardColumns<T>};
+    case InstructionSet::kAvx2:
+      return {avx2::GrfForwardRows<T, Pairs>, avx2::GrfBackwardRows<T, Pairs>,
+              avx2::GrfBackwardColumns<T>};
+    case InstructionSet::kGeneric:
+      break;
+  }
+  return {cpu::GrfForwardRows<T, Pairs>, cpu::GrfBackwardRows<T, Pairs>,
+          cpu::GrfBackwardColumns<T>};
+}
+
 template <typename T, typename Pairs>
 void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inputs,
              const GrfEpsilons& epsilons, T* out, T* normalizer, ParallelForFunction parallel_for) {
+  const auto loops = ChooseRowLoops<T, Pairs>();
   parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
-    grf_generic::ForwardRows(shape, pairs, inputs, static_cast<T>(epsilons.feature),
-                             static_cast<T>(epsilons.normalizer), begin, end, phi_row.data(), out,
-                             normalizer);
+    loops.forward_rows(shape, pairs, inputs, epsilons, begin, end, phi_row.data(), out, normalizer);
   });
 }
 
@@ -31,18 +53,17 @@ void Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPair
               const GrfInputs<T>& inputs, const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
               const GrfGradients<T>& gradients, T* scratch, ParallelForFunction parallel_for,
               const WeightGrads& weight_grads) {
-  const std::int64_t nnz = pairs.offsets[shape.n];
+  const auto loops = ChooseRowLoops<T, Pairs>();
   T* value_load = scratch;
-  T* key_load = scratch + nnz;
-  const T epsilon = static_cast<T>(epsilons.feature);
+  T* key_load = scratch + pairs.offsets[shape.n];
   parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
-    grf_generic::BackwardRows(shape, pairs, inputs, saved, epsilon, begin, end, phi_row.data(),
-                              gradients.q, weight_grads(begin), value_load, key_load);
+    loops.backward_rows(shape, pairs, inputs, saved, epsilons, begin, end, phi_row.data(),
+                        gradients.q, weight_grads(begin), value_load, key_load);
   });
   parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    grf_generic::BackwardColumns(shape, transposed, inputs, saved.grad_out, epsilon, begin, end,
-                                 value_load, key_load, gradients.k, gradients.v);
+    loops.backward_columns(shape, transposed, inputs, saved.grad_out, epsilons, begin, end,
+                           value_load, key_load, gradients.k, gradients.v);
   });
 }
 

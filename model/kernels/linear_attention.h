@@ -3,11 +3,13 @@
 /// ReLU linear attention over all tokens: forward and backward on raw pointers.
 ///
 ///   phi(x) = max(x, 0) + feature_epsilon                          per head h of width d_h
-///   state_h = 1/n sum_j m_j phi(k_j) [v_j | 1]^T                  [d_h, d_h + 1]
-///   out_i   = phi(q_i) S / (phi(q_i).z + normalizer_epsilon)      [S | z] = state_h
+///   S_h   = 1/n sum_j m_j phi(k_j) v_j^T     [d_h, d_h]
+///   z_h   = 1/n sum_j m_j phi(k_j)           [d_h]
+///   out_i = phi(q_i) S_h / (phi(q_i) . z_h + normalizer_epsilon)
 ///
 /// q, k, v, out are [n, heads * head_width] row-major, head h in columns h*head_width onwards;
-/// normalizer [n, heads] holds the denominators; state [heads, head_width, head_width + 1].
+/// normalizer [n, heads] holds the denominators; state [heads, head_width + 1, head_width] holds
+/// the rows of S_h and then z_h.
 /// key_mask [n] is 0 for padding and 1 elsewhere; null means all ones.
 ///
 /// Determinism: the state is summed in tiles of kLinearAttentionTile tokens that are added in index

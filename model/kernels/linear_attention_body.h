@@ -1,114 +1,184 @@
-/// Loops of ReLU linear attention over a range of tokens and one head; included by one file per
-/// instruction set, each in its own namespace INTERLACER_KERNEL_BODY (see grf_attention_body.h).
-/// Contract and formulas: model/kernels/linear_attention.h.
+/// Body of linear_attention_rows.h; the including file sets INTERLACER_KERNEL_NAMESPACE and is
+/// compiled for one instruction set. No include guard on purpose; rules as grf_attention_body.h.
 ///
-/// A state matrix is [width, width + 1]: columns 0..width-1 are S, the last column is z. Its
-/// gradient has the same form.
+/// Every inner loop is a sum of scaled rows, never a sum over lanes, so results do not depend on
+/// the register width. The usual head widths are compile-time constants: kWidth, or 0 for any.
 
-#include <cstdint>
+#include "model/kernels/linear_attention_rows.h"
 
-#ifndef INTERLACER_KERNEL_BODY
-#error "define INTERLACER_KERNEL_BODY before the include"
-#endif
-
-namespace interlacer::INTERLACER_KERNEL_BODY {
+namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
+namespace {
 
 template <typename T>
 inline T Phi(T x, T epsilon) {
   return (x > T(0) ? x : T(0)) + epsilon;
 }
 
-/// state += sum over tokens of m_j phi(k_j) [v_j | 1]^T, in token order.
 template <typename T>
-void AddState(const T* k, const T* v, const T* key_mask, std::int64_t tokens, int row_stride,
-              int width, T epsilon, T* state) {
-  for (std::int64_t j = 0; j < tokens; ++j) {
-    const T mask = key_mask == nullptr ? T(1) : key_mask[j];
-    if (mask == T(0)) continue;
-    const T* k_row = k + j * row_stride;
-    const T* v_row = v + j * row_stride;
-    for (int a = 0; a < width; ++a) {
-      const T phi = mask * Phi(k_row[a], epsilon);
-      T* row = state + a * (width + 1);
-      for (int b = 0; b < width; ++b) row[b] += phi * v_row[b];
-      row[width] += phi;
-    }
+inline void AddScaled(T scale, const T* __restrict x, int width, T* __restrict y) {
+  for (int c = 0; c < width; ++c) y[c] += scale * x[c];
+}
+
+/// y = sum over rows r of coefficients[r] * matrix[r, :].
+template <typename T>
+inline void SumOfRows(const T* __restrict coefficients, const T* __restrict matrix, int width,
+                      T* __restrict y) {
+  for (int r = 0; r < width; ++r) AddScaled(coefficients[r], matrix + r * width, width, y);
+}
+
+/// S^T of a state.
+template <typename T>
+inline void Transpose(const T* state, int width, T* transposed) {
+  for (int a = 0; a < width; ++a) {
+    for (int b = 0; b < width; ++b) transposed[b * width + a] = state[a * width + b];
   }
 }
 
-/// out_i and the denominators of a range of tokens; `normalizer` has `heads` values a token.
-template <typename T>
-void ApplyState(const T* q, const T* state, std::int64_t tokens, int row_stride, int width,
-                int heads, T epsilon, T delta, T* out, T* normalizer) {
-  for (std::int64_t i = 0; i < tokens; ++i) {
-    const T* q_row = q + i * row_stride;
-    T* o = out + i * row_stride;
-    for (int b = 0; b < width; ++b) o[b] = T(0);
+template <int kWidth, typename T>
+void AddState(const LinearRange& range, const T* k, const T* v, const T* key_mask, T epsilon,
+              T* __restrict phi, T* __restrict state) {
+  const int width = kWidth > 0 ? kWidth : range.width;
+  for (std::int64_t j = 0; j < range.tokens; ++j) {
+    const T mask = key_mask == nullptr ? T(1) : key_mask[j];
+    if (mask == T(0)) continue;
+    const T* k_row = k + j * range.row_stride;
+    const T* v_row = v + j * range.row_stride;
+    for (int a = 0; a < width; ++a) phi[a] = mask * Phi(k_row[a], epsilon);
+    for (int a = 0; a < width; ++a) AddScaled(phi[a], v_row, width, state + a * width);
+    AddScaled(T(1), phi, width, state + width * width);
+  }
+}
+
+template <int kWidth, typename T>
+void ApplyState(const LinearRange& range, const T* q, const T* __restrict state, T epsilon, T delta,
+                T* __restrict phi, T* __restrict out, T* __restrict normalizer) {
+  const int width = kWidth > 0 ? kWidth : range.width;
+  const T* z = state + width * width;
+  for (std::int64_t i = 0; i < range.tokens; ++i) {
+    const T* q_row = q + i * range.row_stride;
+    T* o = out + i * range.row_stride;
     T sum = delta;
     for (int a = 0; a < width; ++a) {
-      const T phi = Phi(q_row[a], epsilon);
-      const T* row = state + a * (width + 1);
-      for (int b = 0; b < width; ++b) o[b] += phi * row[b];
-      sum += phi * row[width];
+      phi[a] = Phi(q_row[a], epsilon);
+      sum += phi[a] * z[a];
     }
-    normalizer[i * heads] = sum;
     const T scale = sum == T(0) ? T(0) : T(1) / sum;
+    for (int b = 0; b < width; ++b) o[b] = T(0);
+    SumOfRows(phi, state, width, o);
     for (int b = 0; b < width; ++b) o[b] *= scale;
+    normalizer[i * range.heads] = sum;
   }
 }
 
 /// With a_i = g_i / den_i and b_i = -(g_i . out_i) / den_i:
-///   d phi(q_i) = S a_i + b_i z,   grad_state += phi(q_i) [a_i | b_i]^T.
-/// `a_row` is scratch of width + 1.
-template <typename T>
-void QueryBackward(const T* q, const T* out, const T* normalizer, const T* grad_out, const T* state,
-                   std::int64_t tokens, int row_stride, int width, int heads, T epsilon, T* a_row,
-                   T* grad_q, T* grad_state) {
-  for (std::int64_t i = 0; i < tokens; ++i) {
-    const T* q_row = q + i * row_stride;
-    const T* o = out + i * row_stride;
-    const T* g = grad_out + i * row_stride;
-    const T den = normalizer[i * heads];
+///   d phi(q_i) = S a_i + b_i z,   dS += phi(q_i) a_i^T,   dz += b_i phi(q_i).
+template <int kWidth, typename T>
+void QueryBackward(const LinearRange& range, const T* q, const T* out, const T* normalizer,
+                   const T* grad_out, const T* __restrict state, T epsilon, T* __restrict scratch,
+                   T* __restrict grad_q, T* __restrict grad_state) {
+  const int width = kWidth > 0 ? kWidth : range.width;
+  T* const phi = scratch;
+  T* const a_row = scratch + width;
+  T* const transposed = scratch + 2 * width;
+  Transpose(state, width, transposed);
+  const T* z = state + width * width;
+  for (std::int64_t i = 0; i < range.tokens; ++i) {
+    const T* q_row = q + i * range.row_stride;
+    const T* o = out + i * range.row_stride;
+    const T* g = grad_out + i * range.row_stride;
+    const T den = normalizer[i * range.heads];
     const T inverse = den == T(0) ? T(0) : T(1) / den;
-    T dot = T(0);
-    for (int b = 0; b < width; ++b) {
-      a_row[b] = inverse * g[b];
-      dot += a_row[b] * o[b];
+    T b = T(0);
+    for (int c = 0; c < width; ++c) {
+      phi[c] = Phi(q_row[c], epsilon);
+      a_row[c] = inverse * g[c];
+      b -= a_row[c] * o[c];
     }
-    a_row[width] = -dot;
-    T* dq = grad_q + i * row_stride;
-    for (int a = 0; a < width; ++a) {
-      const T phi = Phi(q_row[a], epsilon);
-      const T* row = state + a * (width + 1);
-      T* grad_row = grad_state + a * (width + 1);
-      T sum = T(0);
-      for (int b = 0; b <= width; ++b) sum += row[b] * a_row[b];
-      for (int b = 0; b <= width; ++b) grad_row[b] += phi * a_row[b];
-      dq[a] = q_row[a] > T(0) ? sum : T(0);
-    }
+    T* dq = grad_q + i * range.row_stride;
+    for (int a = 0; a < width; ++a) dq[a] = b * z[a];
+    SumOfRows(a_row, transposed, width, dq);
+    for (int a = 0; a < width; ++a) dq[a] = q_row[a] > T(0) ? dq[a] : T(0);
+    for (int a = 0; a < width; ++a) AddScaled(phi[a], a_row, width, grad_state + a * width);
+    AddScaled(b, phi, width, grad_state + width * width);
   }
 }
 
-/// d phi(k_j) = m_j (dS v_j + dz),   dv_j = m_j dS^T phi(k_j); grad_state is already scaled by 1/n.
-template <typename T>
-void KeyBackward(const T* k, const T* v, const T* key_mask, const T* grad_state,
-                 std::int64_t tokens, int row_stride, int width, T epsilon, T* grad_k, T* grad_v) {
-  for (std::int64_t j = 0; j < tokens; ++j) {
+/// d phi(k_j) = m_j (dS v_j + dz),   dv_j = m_j dS^T phi(k_j).
+template <int kWidth, typename T>
+void KeyBackward(const LinearRange& range, const T* k, const T* v, const T* key_mask,
+                 const T* __restrict grad_state, T epsilon, T* __restrict scratch,
+                 T* __restrict grad_k, T* __restrict grad_v) {
+  const int width = kWidth > 0 ? kWidth : range.width;
+  T* const phi = scratch;
+  T* const transposed = scratch + 2 * width;
+  Transpose(grad_state, width, transposed);
+  const T* dz = grad_state + width * width;
+  for (std::int64_t j = 0; j < range.tokens; ++j) {
     const T mask = key_mask == nullptr ? T(1) : key_mask[j];
-    const T* k_row = k + j * row_stride;
-    const T* v_row = v + j * row_stride;
-    T* dk = grad_k + j * row_stride;
-    T* dv = grad_v + j * row_stride;
-    for (int b = 0; b < width; ++b) dv[b] = T(0);
+    const T* k_row = k + j * range.row_stride;
+    const T* v_row = v + j * range.row_stride;
+    T* dk = grad_k + j * range.row_stride;
+    T* dv = grad_v + j * range.row_stride;
     for (int a = 0; a < width; ++a) {
-      const T phi = mask * Phi(k_row[a], epsilon);
-      const T* row = grad_state + a * (width + 1);
-      T sum = row[width];
-      for (int b = 0; b < width; ++b) sum += row[b] * v_row[b];
-      for (int b = 0; b < width; ++b) dv[b] += phi * row[b];
-      dk[a] = k_row[a] > T(0) ? mask * sum : T(0);
+      phi[a] = mask * Phi(k_row[a], epsilon);
+      dk[a] = dz[a];
+      dv[a] = T(0);
     }
+    SumOfRows(phi, grad_state, width, dv);
+    SumOfRows(v_row, transposed, width, dk);
+    for (int a = 0; a < width; ++a) dk[a] = k_row[a] > T(0) ? mask * dk[a] : T(0);
   }
 }
 
-}  // namespace interlacer::INTERLACER_KERNEL_BODY
+}  // namespace
+
+/// Calls function<kWidth>(...) with the range's width as a constant where it is a usual one.
+#define INTERLACER_BY_WIDTH(function, ...) \
+  switch (range.width) {                   \
+    case 16:                               \
+      return function<16>(__VA_ARGS__);    \
+    case 32:                               \
+      return function<32>(__VA_ARGS__);    \
+    default:                               \
+      return function<0>(__VA_ARGS__);     \
+  }
+
+template <typename T>
+void LinearAddState(const LinearRange& range, const T* k, const T* v, const T* key_mask, T epsilon,
+                    T* scratch, T* state) {
+  INTERLACER_BY_WIDTH(AddState, range, k, v, key_mask, epsilon, scratch, state)
+}
+
+template <typename T>
+void LinearApplyState(const LinearRange& range, const T* q, const T* state, T epsilon, T delta,
+                      T* scratch, T* out, T* normalizer) {
+  INTERLACER_BY_WIDTH(ApplyState, range, q, state, epsilon, delta, scratch, out, normalizer)
+}
+
+template <typename T>
+void LinearQueryBackward(const LinearRange& range, const T* q, const T* out, const T* normalizer,
+                         const T* grad_out, const T* state, T epsilon, T* scratch, T* grad_q,
+                         T* grad_state) {
+  INTERLACER_BY_WIDTH(QueryBackward, range, q, out, normalizer, grad_out, state, epsilon, scratch,
+                      grad_q, grad_state)
+}
+
+template <typename T>
+void LinearKeyBackward(const LinearRange& range, const T* k, const T* v, const T* key_mask,
+                       const T* grad_state, T epsilon, T* scratch, T* grad_k,
+                       T* grad_v){INTERLACER_BY_WIDTH(KeyBackward, range, k, v, key_mask,
+                                                      grad_state, epsilon, scratch, grad_k, grad_v)}
+
+#undef INTERLACER_BY_WIDTH
+
+#define INTERLACER_INSTANTIATE(T)                                                                  \
+  template void LinearAddState<T>(const LinearRange&, const T*, const T*, const T*, T, T*, T*);    \
+  template void LinearApplyState<T>(const LinearRange&, const T*, const T*, T, T, T*, T*, T*);     \
+  template void LinearQueryBackward<T>(const LinearRange&, const T*, const T*, const T*, const T*, \
+                                       const T*, T, T*, T*, T*);                                   \
+  template void LinearKeyBackward<T>(const LinearRange&, const T*, const T*, const T*, const T*,   \
+                                     T, T*, T*, T*);
+INTERLACER_INSTANTIATE(float) INTERLACER_INSTANTIATE(double)
+#undef INTERLACER_INSTANTIATE
+
+}  // namespace interlacer::INTERLACER_KERNEL_NAMESPACE

@@ -1,9 +1,9 @@
 #include <vector>
 
-#include "common/thread_pool.h"
+#include "model/kernels/instruction_set.h"
 #include "model/kernels/linear_attention.h"
 
-#define INTERLACER_KERNEL_BODY linear_generic
+#define INTERLACER_KERNEL_NAMESPACE cpu
 #include "model/kernels/linear_attention_body.h"
 
 namespace interlacer {
@@ -17,7 +17,7 @@ std::int64_t StateCount(const LinearAttentionShape& shape) {
   return static_cast<std::int64_t>(shape.heads) * shape.head_width * (shape.head_width + 1);
 }
 
-/// Runs body(first_token, token_count, tile_state) on every tile, then writes the tile states'
+/// Runs body(begin, end, tile_state) on every tile, then writes the tile states'
 /// sum times 1/n, added in tile order, to `state`.
 template <typename T, typename Body>
 void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
@@ -26,7 +26,7 @@ void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
   parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
     T* tile = tile_states + begin / kLinearAttentionTile * state_count;
     for (std::int64_t x = 0; x < state_count; ++x) tile[x] = T(0);
-    body(begin, end - begin, tile);
+    body(begin, end, tile);
   });
   const std::int64_t tiles = TileCount(shape.n);
   const T scale = T(1) / static_cast<T>(shape.n);
@@ -34,6 +34,43 @@ void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
     T sum = T(0);
     for (std::int64_t tile = 0; tile < tiles; ++tile) sum += tile_states[tile * state_count + x];
     state[x] = sum * scale;
+  }
+}
+
+/// The row loops for this processor.
+template <typename T>
+struct RowLoops {
+  decltype(&cpu::LinearAddState<T>) add_state;
+  decltype(&cpu::LinearApplyState<T>) apply_state;
+  decltype(&cpu::LinearQueryBackward<T>) query_backward;
+  decltype(&cpu::LinearKeyBackward<T>) key_backward;
+};
+template <typename T>
+RowLoops<T> ChooseRowLoops() {
+  switch (BestInstructionSet()) {
+    case InstructionSet::kAvx512:
+      return {avx512::LinearAddState<T>, avx512::LinearApplyState<T>,
+              avx512::LinearQueryBackward<T>, avx512::LinearKeyBackward<T>};
+    case InstructionSet::kAvx2:
+      return {avx2::LinearAddState<T>, avx2::LinearApplyState<T>, avx2::LinearQueryBackward<T>,
+              avx2::LinearKeyBackward<T>};
+    case InstructionSet::kGeneric:
+      break;
+  }
+  return {cpu::LinearAddState<T>, cpu::LinearApplyState<T>, cpu::LinearQueryBackward<T>,
+          cpu::LinearKeyBackward<T>};
+}
+
+/// Runs body(h, at, range, scratch) for every head of the tokens [begin, end); `at` is the offset
+/// of the head's first number in a [n, heads * head_width] array.
+template <typename T, typename Body>
+void ForEachHead(const LinearAttentionShape& shape, std::int64_t begin, std::int64_t end,
+                 const Body& body) {
+  const int width = shape.head_width;
+  const LinearRange range{end - begin, shape.heads * width, shape.heads, width};
+  std::vector<T> scratch(static_cast<std::size_t>(LinearRowScratchCount(width)));
+  for (int h = 0; h < shape.heads; ++h) {
+    body(h, begin * range.row_stride + h * width, range, scratch.data());
   }
 }
 
@@ -55,26 +92,25 @@ void LinearAttentionForward(const LinearAttentionShape& shape,
                             const LinearAttentionOutputs<T>& outputs, T* scratch,
                             ParallelForFunction parallel_for) {
   if (shape.n == 0) return;
-  const int width = shape.head_width;
-  const int stride = shape.heads * width;
-  const std::int64_t head_state = static_cast<std::int64_t>(width) * (width + 1);
+  const RowLoops<T> loops = ChooseRowLoops<T>();
+  const std::int64_t head_state = StateCount(shape) / shape.heads;
   const T epsilon = static_cast<T>(epsilons.feature);
   SumTiles(shape, scratch, outputs.state, parallel_for,
-           [&](std::int64_t begin, std::int64_t tokens, T* tile_state) {
-             for (int h = 0; h < shape.heads; ++h) {
-               const std::int64_t at = begin * stride + h * width;
-               linear_generic::AddState(inputs.k + at, inputs.v + at,
-                                        MaskAt(inputs.key_mask, begin), tokens, stride, width,
-                                        epsilon, tile_state + h * head_state);
-             }
+           [&](std::int64_t begin, std::int64_t end, T* tile_state) {
+             ForEachHead<T>(shape, begin, end,
+                            [&](int h, std::int64_t at, const LinearRange& range, T* row_scratch) {
+                              loops.add_state(range, inputs.k + at, inputs.v + at,
+                                              MaskAt(inputs.key_mask, begin), epsilon, row_scratch,
+                                              tile_state + h * head_state);
+                            });
            });
   parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
-    for (int h = 0; h < shape.heads; ++h) {
-      const std::int64_t at = begin * stride + h * width;
-      linear_generic::ApplyState(inputs.q + at, outputs.state + h * head_state, end - begin, stride,
-                                 width, shape.heads, epsilon, static_cast<T>(epsilons.normalizer),
-                                 outputs.out + at, outputs.normalizer + begin * shape.heads + h);
-    }
+    ForEachHead<T>(
+        shape, begin, end, [&](int h, std::int64_t at, const LinearRange& range, T* row_scratch) {
+          loops.apply_state(range, inputs.q + at, outputs.state + h * head_state, epsilon,
+                            static_cast<T>(epsilons.normalizer), row_scratch, outputs.out + at,
+                            outputs.normalizer + begin * shape.heads + h);
+        });
   });
 }
 
@@ -86,30 +122,28 @@ void LinearAttentionBackward(const LinearAttentionShape& shape,
                              const LinearAttentionGradients<T>& gradients, T* scratch,
                              ParallelForFunction parallel_for) {
   if (shape.n == 0) return;
-  const int width = shape.head_width;
-  const int stride = shape.heads * width;
-  const std::int64_t head_state = static_cast<std::int64_t>(width) * (width + 1);
+  const RowLoops<T> loops = ChooseRowLoops<T>();
+  const std::int64_t head_state = StateCount(shape) / shape.heads;
   const T epsilon = static_cast<T>(epsilons.feature);
   T* grad_state = scratch;
   SumTiles(shape, scratch + StateCount(shape), grad_state, parallel_for,
-           [&](std::int64_t begin, std::int64_t tokens, T* tile_state) {
-             std::vector<T> a_row(static_cast<std::size_t>(width + 1));
-             for (int h = 0; h < shape.heads; ++h) {
-               const std::int64_t at = begin * stride + h * width;
-               linear_generic::QueryBackward(
-                   inputs.q + at, saved.out + at, saved.normalizer + begin * shape.heads + h,
-                   saved.grad_out + at, saved.state + h * head_state, tokens, stride, width,
-                   shape.heads, epsilon, a_row.data(), gradients.q + at,
-                   tile_state + h * head_state);
-             }
+           [&](std::int64_t begin, std::int64_t end, T* tile_state) {
+             ForEachHead<T>(shape, begin, end,
+                            [&](int h, std::int64_t at, const LinearRange& range, T* row_scratch) {
+                              loops.query_backward(
+                                  range, inputs.q + at, saved.out + at,
+                                  saved.normalizer + begin * shape.heads + h, saved.grad_out + at,
+                                  saved.state + h * head_state, epsilon, row_scratch,
+                                  gradients.q + at, tile_state + h * head_state);
+                            });
            });
   parallel_for(shape.n, kLinearAttentionTile, [&](std::int64_t begin, std::int64_t end) {
-    for (int h = 0; h < shape.heads; ++h) {
-      const std::int64_t at = begin * stride + h * width;
-      linear_generic::KeyBackward(inputs.k + at, inputs.v + at, MaskAt(inputs.key_mask, begin),
-                                  grad_state + h * head_state, end - begin, stride, width, epsilon,
-                                  gradients.k + at, gradients.v + at);
-    }
+    ForEachHead<T>(shape, begin, end,
+                   [&](int h, std::int64_t at, const LinearRange& range, T* row_scratch) {
+                     loops.key_backward(range, inputs.k + at, inputs.v + at,
+                                        MaskAt(inputs.key_mask, begin), grad_state + h * head_state,
+                                        epsilon, row_scratch, gradients.k + at, gradients.v + at);
+                   });
   });
 }
 

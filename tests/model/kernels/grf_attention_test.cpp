@@ -4,9 +4,11 @@
 
 #include <cmath>
 
+#include "common/cpu_features.h"
 #include "common/thread_pool.h"
 #include "knn/walk_graph.h"
 #include "knn/walk_lists.h"
+#include "model/kernels/grf_attention_rows.h"
 #include "tests/support/clouds.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
@@ -146,8 +148,8 @@ INSTANTIATE_TEST_SUITE_P(AllWidths, GrfAttentionTest,
                          });
 
 TEST_P(GrfAttentionTest, ForwardEqualsTheDenseFormula) {
-  const Problem<float> in_float = MakeProblem<float>(700, GetParam().qk, GetParam().v);
-  const Problem<double> in_double = MakeProblem<double>(700, GetParam().qk, GetParam().v);
+  const Problem<float> in_float = MakeProblem<float>(350, GetParam().qk, GetParam().v);
+  const Problem<double> in_double = MakeProblem<double>(350, GetParam().qk, GetParam().v);
   const std::vector<double> dense = DenseForward(in_double);
   EXPECT_LE(RelativeL2(AttendPacked(in_float).out, DenseForward(in_float)),
             testing::kFloatOpTolerance);
@@ -159,8 +161,8 @@ TEST_P(GrfAttentionTest, ForwardEqualsTheDenseFormula) {
 
 TEST_P(GrfAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
   constexpr double kLeastCosine = 0.9999;
-  const Problem<float> p = MakeProblem<float>(700, GetParam().qk, GetParam().v);
-  Problem<double> wide = MakeProblem<double>(700, GetParam().qk, GetParam().v);
+  const Problem<float> p = MakeProblem<float>(350, GetParam().qk, GetParam().v);
+  Problem<double> wide = MakeProblem<double>(350, GetParam().qk, GetParam().v);
   const Result<float> got = AttendPacked(p);
   const Result<double> expected = AttendPacked(wide);
   const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
@@ -211,6 +213,56 @@ TEST(GrfAttention, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(one.grad_k, three.grad_k);
   EXPECT_EQ(one.grad_v, three.grad_v);
   EXPECT_EQ(one.grad_weights, three.grad_weights);
+}
+
+TEST(GrfAttention, DoesNotDependOnTheVisitingOrder) {
+  Problem<float> p = MakeProblem<float>(900, 16, 24);
+  const Result<float> in_order = AttendPacked(p);
+  std::vector<std::int32_t> backwards(900);
+  for (int i = 0; i < 900; ++i) backwards[i] = 899 - i;
+  p.shape.visit_order = backwards.data();
+  const Result<float> reversed = AttendPacked(p);
+  EXPECT_EQ(in_order.out, reversed.out);
+  EXPECT_EQ(in_order.grad_q, reversed.grad_q);
+  EXPECT_EQ(in_order.grad_k, reversed.grad_k);
+  EXPECT_EQ(in_order.grad_v, reversed.grad_v);
+  EXPECT_LE(RelativeL2(reversed.grad_weights, in_order.grad_weights), testing::kFloatOpTolerance);
+}
+
+TEST(GrfAttention, EveryInstructionSetGivesTheSameBits) {
+  for (const int width : {5, 16, 40, 64}) {
+    const Problem<float> p = MakeProblem<float>(300, width, width);
+    const Result<float> chosen = AttendPacked(p);
+    const auto expect_equal = [&](const auto& forward, const auto& backward, const auto& columns) {
+      std::vector<float> phi(width), out = Poisoned<float>(300 * width),
+                                     sums = Poisoned<float>(300);
+      forward(p.shape, p.packed(), p.inputs(), kEpsilons, 0, 300, phi.data(), out.data(),
+              sums.data());
+      EXPECT_EQ(out, chosen.out);
+      EXPECT_EQ(sums, chosen.normalizer);
+      std::vector<float> dq(out), dk(out), dv(out), table(256), value_load(p.nnz()),
+          key_load(p.nnz());
+      backward(p.shape, p.packed(), p.inputs(), {out.data(), sums.data(), p.grad_out.data()},
+               kEpsilons, 0, 300, phi.data(), dq.data(), table.data(), value_load.data(),
+               key_load.data());
+      columns(p.shape, p.by_end_node(), p.inputs(), p.grad_out.data(), kEpsilons, 0, 300,
+              value_load.data(), key_load.data(), dk.data(), dv.data());
+      EXPECT_EQ(dq, chosen.grad_q);
+      EXPECT_EQ(dk, chosen.grad_k);
+      EXPECT_EQ(dv, chosen.grad_v);
+    };
+    using Pairs = GrfPackedPairs<float>;
+    expect_equal(cpu::GrfForwardRows<float, Pairs>, cpu::GrfBackwardRows<float, Pairs>,
+                 cpu::GrfBackwardColumns<float>);
+    if (HostCpuFeatures().avx2) {
+      expect_equal(avx2::GrfForwardRows<float, Pairs>, avx2::GrfBackwardRows<float, Pairs>,
+                   avx2::GrfBackwardColumns<float>);
+    }
+    if (HostCpuFeatures().avx512) {
+      expect_equal(avx512::GrfForwardRows<float, Pairs>, avx512::GrfBackwardRows<float, Pairs>,
+                   avx512::GrfBackwardColumns<float>);
+    }
+  }
 }
 
 TEST(GrfAttention, AllNegativeFeaturesGiveTheWeightedMean) {

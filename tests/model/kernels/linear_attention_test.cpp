@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "common/cpu_features.h"
 #include "common/thread_pool.h"
+#include "model/kernels/linear_attention_rows.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
@@ -183,6 +185,49 @@ TEST(LinearAttention, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(one.grad_q, three.grad_q);
   EXPECT_EQ(one.grad_k, three.grad_k);
   EXPECT_EQ(one.grad_v, three.grad_v);
+}
+
+/// All four loops over one range of one head, outputs one after the other.
+template <typename AddState, typename ApplyState, typename QueryBackward, typename KeyBackward>
+std::vector<float> OneHead(int width, const AddState& add_state, const ApplyState& apply_state,
+                           const QueryBackward& query_backward, const KeyBackward& key_backward) {
+  constexpr int kTokens = 100;
+  const Problem<float> p = MakeProblem<float>(kTokens, 1, width);
+  const LinearRange range{kTokens, width, 1, width};
+  const float epsilon = 1e-3f;
+  std::vector<float> scratch(LinearRowScratchCount(width));
+  std::vector<float> state((width + 1) * width), grad_state(state.size()), sums(kTokens);
+  std::vector<float> out(kTokens * width), dq(out), dk(out), dv(out);
+  add_state(range, p.k.data(), p.v.data(), nullptr, epsilon, scratch.data(), state.data());
+  apply_state(range, p.q.data(), state.data(), epsilon, 1e-12f, scratch.data(), out.data(),
+              sums.data());
+  query_backward(range, p.q.data(), out.data(), sums.data(), p.grad_out.data(), state.data(),
+                 epsilon, scratch.data(), dq.data(), grad_state.data());
+  key_backward(range, p.k.data(), p.v.data(), nullptr, grad_state.data(), epsilon, scratch.data(),
+               dk.data(), dv.data());
+  std::vector<float> all;
+  for (const auto* part : {&state, &grad_state, &sums, &out, &dq, &dk, &dv}) {
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  return all;
+}
+
+TEST(LinearAttention, EveryInstructionSetGivesTheSameBits) {
+  for (const int width : {7, 16, 32, 40}) {
+    const std::vector<float> generic =
+        OneHead(width, cpu::LinearAddState<float>, cpu::LinearApplyState<float>,
+                cpu::LinearQueryBackward<float>, cpu::LinearKeyBackward<float>);
+    if (HostCpuFeatures().avx2) {
+      EXPECT_EQ(OneHead(width, avx2::LinearAddState<float>, avx2::LinearApplyState<float>,
+                        avx2::LinearQueryBackward<float>, avx2::LinearKeyBackward<float>),
+                generic);
+    }
+    if (HostCpuFeatures().avx512) {
+      EXPECT_EQ(OneHead(width, avx512::LinearAddState<float>, avx512::LinearApplyState<float>,
+                        avx512::LinearQueryBackward<float>, avx512::LinearKeyBackward<float>),
+                generic);
+    }
+  }
 }
 
 TEST(LinearAttention, NoTokensIsNoWork) {
