@@ -107,7 +107,7 @@ RenderedRays RenderOp(const CloudTensors& cloud, const FieldTensors& field,
   const variable_list out =
       RenderFunction::apply(positions, features, field[0], field[1], field[2], field[3], field[4],
                             field[5], origins_m.contiguous(), directions.contiguous(),
-                            jitter.defined() ? jitter.contiguous() : jitter, config,
+                            jitter.defined() ? jitter.contiguous() : torch::empty({0}), config,
                             wants_gradient && at::GradMode::is_enabled());
   return {out[0], out[1], out[2]};
 }
