@@ -1,13 +1,15 @@
 # Helpers that give every folder the same shape: one static library, kernels apart, tests discovered at test time.
 
-# interlacer_add_library(<folder> SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...])
-# Static library interlacer_<folder>, alias interlacer::<folder>.
+# interlacer_add_library(<folder> SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [UNITY files])
+# Static library interlacer_<folder>, alias interlacer::<folder>. UNITY: where INTERLACER_UNITY is on, so many files are
+# compiled at once; worth it where a heavy header costs more than the file.
 function(interlacer_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "UNITY" "SOURCES;PUBLIC;PRIVATE")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
   add_library(interlacer_${name} STATIC ${arg_SOURCES})
   add_library(interlacer::${name} ALIAS interlacer_${name})
   set_target_properties(interlacer_${name} PROPERTIES EXPORT_NAME ${name})
+  interlacer_unite(interlacer_${name} "${arg_UNITY}")
   target_link_libraries(interlacer_${name}
     PUBLIC interlacer::options ${arg_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:interlacer_private_options> ${arg_PRIVATE})
@@ -49,10 +51,10 @@ function(interlacer_use_cuda target)
   endif()
 endfunction()
 
-# interlacer_add_test(<name> SOURCES a_test.cpp ... [LIBS lib ...] [LABELS label ...] [TIMEOUT_S seconds])
+# interlacer_add_test(<name> SOURCES a_test.cpp ... [LIBS lib ...] [LABELS label ...] [TIMEOUT_S seconds] [UNITY files])
 # GoogleTest program; its cases are listed when ctest runs, never at build time.
 function(interlacer_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT_S" "SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT_S;UNITY" "SOURCES;LIBS;LABELS")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_TIMEOUT_S)
     set(arg_TIMEOUT_S 120)
@@ -61,10 +63,17 @@ function(interlacer_add_test name)
     set(arg_LABELS cpu)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  interlacer_unite(${name} "${arg_UNITY}")
   target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
     GTest::gmock GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
+endfunction()
+
+function(interlacer_unite target files)
+  if(INTERLACER_UNITY AND files)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+  endif()
 endfunction()
 
 function(interlacer_refuse_unparsed name unparsed)
