@@ -7,8 +7,8 @@
 namespace interlacer {
 namespace {
 
-/// One window for each ordered pair of views with a common neighbour; which neighbour is the target
-/// rotates with the pair, so that all views get their turn.
+/// One window for each ordered pair of views with a common neighbour; the target takes
+/// turns, so that all views come up.
 std::vector<TrainingWindow> ListStaticWindows(const EpisodeManifest& manifest,
                                               const WindowOptions& options) {
   const int count = static_cast<int>(manifest.cameras.size());
@@ -29,7 +29,7 @@ std::vector<TrainingWindow> ListStaticWindows(const EpisodeManifest& manifest,
         if (overlap[i][k] && overlap[j][k]) thirds.push_back(k);
       }
       if (thirds.empty()) continue;
-      const int target = thirds[static_cast<std::size_t>(i + j) % thirds.size()];
+      const int target = thirds[windows.size() % thirds.size()];
       TrainingWindow window{0, 0, {i, j}, {i, j, target}, {}};
       window.target_steps.assign(static_cast<std::size_t>(options.rollout_step_count) + 1, 0);
       windows.push_back(std::move(window));

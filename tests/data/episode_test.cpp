@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "common/file_io.h"
+#include "common/image_codec.h"
+#include "data/dataset.h"
+#include "data/episode_reader.h"
+#include "data/episode_writer.h"
+#include "data/manifest.h"
+#include "tests/data/synthetic_scene.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+class EpisodeTest : public testing::Test {
+ protected:
+  EpisodeTest() : episode_(folder_.File("synthetic_000001")) { WriteSyntheticEpisode(episode_); }
+
+  void Overwrite(const std::string& file, std::string_view text) {
+    ASSERT_TRUE(WriteFileAtomic(episode_ + "/" + file, text).ok());
+  }
+
+  TempFolder folder_;
+  std::string episode_;
+};
+
+TEST_F(EpisodeTest, ReadsBackWhatWasWritten) {
+  const auto episode = EpisodeReader::Open(episode_);
+  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
+  EXPECT_EQ(episode->step_count(), kSyntheticStepCount);
+  EXPECT_EQ(episode->FindCamera("right"), 1);
+  EXPECT_EQ(episode->FindCamera("top"), std::nullopt);
+  const RgbdView expected = SyntheticView(SyntheticCamera(false), 0.04);
+  const auto view = episode->ReadView(2, 1);
+  ASSERT_TRUE(view.ok()) << view.status().ToString();
+  EXPECT_EQ(view->color.pixels, expected.color.pixels);
+  EXPECT_EQ(view->capture_time_ns, 1'000'000'000);  // step 2 of 0.5 s
+  for (std::size_t i = 0; i < expected.depth.pixels_m.size(); ++i) {
+    if (std::isnan(expected.depth.pixels_m[i])) {
+      ASSERT_TRUE(std::isnan(view->depth.pixels_m[i]));
+    } else {
+      ASSERT_NEAR(view->depth.pixels_m[i], expected.depth.pixels_m[i], kSyntheticDepthUnitM);
+    }
+  }
+  EXPECT_EQ(episode->actions().row_count, kSyntheticStepCount);
+  EXPECT_DOUBLE_EQ(episode->states().values[2 * 3], 0.3);
+}
+
+TEST_F(EpisodeTest, ChangedFilesAreFound) {
+  const std::string frame = "color/left/000001.png";
+  RgbImage other{80, 60, std::vector<std::uint8_t>(3 * 80 * 60, 9)};
+  ASSERT_TRUE(WritePngFile(other, episode_ + "/" + frame).ok());
+  const auto episode = EpisodeReader::Open(episode_);
+  ASSERT_TRUE(episode.ok());
+  const Status changed = episode->ReadColor(1, 0).status();
+  EXPECT_EQ(changed.reason(), "HASH_MISMATCH");
+  EXPECT_EQ(changed.field(), frame);
+  const auto trusting = EpisodeReader::Open(episode_, {.verify_hashes = false});
+  ASSERT_TRUE(trusting.ok());
+  EXPECT_TRUE(trusting->ReadColor(1, 0).ok());
+}
+
+TEST_F(EpisodeTest, BrokenFramesNameTheFile) {
+  const auto episode = EpisodeReader::Open(episode_, {.verify_hashes = false});
+  ASSERT_TRUE(episode.ok());
+  const std::string png = *ReadTextFile(episode_ + "/depth/left/000000.png");
+  Overwrite("depth/left/000000.png", png.substr(0, png.size() / 2));
+  EXPECT_EQ(episode->ReadDepth(0, 0).status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_EQ(episode->ReadDepth(0, 0).status().field(), "depth/left/000000.png");
+  std::string bomb = png;
+  for (int at : {16, 17, 20, 21}) bomb[at] = '\x7f';
+  Overwrite("depth/left/000000.png", bomb);
+  EXPECT_EQ(episode->ReadDepth(0, 0).status().reason(), "IMAGE_SIZE_MISMATCH");
+  ASSERT_TRUE(
+      WritePngFile(RgbImage{2, 1, {1, 2, 3, 4, 5, 6}}, episode_ + "/color/right/000003.png").ok());
+  EXPECT_EQ(episode->ReadColor(3, 1).status().metadata().at("expected"), "80 x 60");
+  fs::remove(episode_ + "/color/right/000002.png");
+  EXPECT_EQ(episode->ReadColor(2, 1).status().reason(), "FILE_NOT_FOUND");
+}
+
+TEST_F(EpisodeTest, TablesMustHaveARowAStep) {
+  EXPECT_EQ(EpisodeReader::Open(folder_.File("none")).status().reason(), "FILE_NOT_FOUND");
+  std::string manifest = *ReadTextFile(episode_ + "/manifest.json");
+  const std::string from = "\"step_count\": 4";
+  Overwrite("manifest.json",
+            manifest.replace(manifest.find(from), from.size(), "\"step_count\": 5"));
+  const Status status = EpisodeReader::Open(episode_).status();
+  EXPECT_EQ(status.reason(), "SHAPE_MISMATCH");
+  EXPECT_EQ(status.field(), "actions.npy");
+  EXPECT_EQ(status.metadata().at("expected"), "[5,2]");
+}
+
+TEST_F(EpisodeTest, ManifestErrorsNameFileAndField) {
+  std::string manifest = *ReadTextFile(episode_ + "/manifest.json");
+  const std::string from = "\"optical\"";
+  Overwrite("manifest.json", manifest.replace(manifest.find(from), from.size(), "\"opengl\""));
+  EXPECT_EQ(EpisodeReader::Open(episode_).status().field(),
+            episode_ + "/manifest.json:cameras[0].axes");
+}
+
+TEST_F(EpisodeTest, ExistingEpisodesAreKeptUnlessAskedFor) {
+  EXPECT_EQ(EpisodeWriter::Create(episode_, SyntheticManifest()).status().reason(),
+            "OUTPUT_EXISTS");
+  {
+    const auto writer = EpisodeWriter::Create(episode_, SyntheticManifest(), {.overwrite = true});
+    ASSERT_TRUE(writer.ok());
+    EXPECT_FALSE((*writer)->Finish().ok());  // no frames
+  }
+  EXPECT_TRUE(EpisodeReader::Open(episode_).ok());  // the old one is still there
+}
+
+TEST_F(EpisodeTest, UnfinishedEpisodesVanish) {
+  const std::string other = folder_.File("other");
+  {
+    const auto writer = EpisodeWriter::Create(other, SyntheticManifest());
+    ASSERT_TRUE(writer.ok());
+    const RgbdView view = SyntheticView(SyntheticCamera(true));
+    EXPECT_TRUE((*writer)->WriteFrame(0, 0, view.color, ToIntegers(view.depth)).ok());
+    EXPECT_EQ((*writer)->WriteFrame(9, 0, view.color, ToIntegers(view.depth)).reason(),
+              "STEP_INVALID");
+    DepthImage16 millimetres = ToIntegers(view.depth);
+    millimetres.unit_m = 0.001;
+    EXPECT_EQ((*writer)->WriteFrame(1, 0, view.color, millimetres).reason(), "DEPTH_UNIT_MISSING");
+    EXPECT_EQ((*writer)->WriteFrame(1, 0, {1, 1, {0, 0, 0}}, ToIntegers(view.depth)).reason(),
+              "IMAGE_SIZE_MISMATCH");
+    EXPECT_TRUE(fs::exists(folder_.File(".other.partial")));
+    EXPECT_EQ(ListEpisodes(folder_.path())->size(), 1u);  // dots are not listed
+  }
+  EXPECT_FALSE(fs::exists(folder_.File(".other.partial")));
+  EXPECT_FALSE(fs::exists(other));
+}
+
+TEST_F(EpisodeTest, PosesAndTimesOfAMovingCamera) {
+  EpisodeManifest manifest = SyntheticManifest();
+  manifest.kind = EpisodeKind::kMovingCamera;
+  manifest.actions.reset();
+  manifest.states.reset();
+  manifest.cameras.resize(1);
+  manifest.step_count = 2;
+  const std::string path = folder_.File("moving");
+  auto writer = EpisodeWriter::Create(path, manifest);
+  ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+  const RgbdView view = SyntheticView(SyntheticCamera(true));
+  std::vector<Transform> poses(2, view.camera.world_from_camera);
+  poses[1].translation_m[0] += 0.25;
+  for (int step = 0; step < 2; ++step) {
+    ASSERT_TRUE((*writer)->WriteFrame(step, 0, view.color, ToIntegers(view.depth)).ok());
+  }
+  EXPECT_EQ((*writer)->WritePoses(0, std::span(poses).first(1)).reason(), "SHAPE_MISMATCH");
+  ASSERT_TRUE((*writer)->WritePoses(0, poses).ok());
+  const std::int64_t times_ns[] = {5, 500'000'005};
+  ASSERT_TRUE((*writer)->WriteCaptureTimes(times_ns).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const auto episode = EpisodeReader::Open(path);
+  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
+  EXPECT_EQ(episode->CaptureTimeNs(1, 0), 500'000'005);
+  EXPECT_NEAR(episode->CameraAt(1, 0).world_from_camera.translation_m[0], poses[1].translation_m[0],
+              1e-12);
+}
+
+TEST_F(EpisodeTest, DatasetsCheckSplitsAndHashes) {
+  const auto episode = EpisodeReader::Open(episode_);
+  Dataset dataset;
+  dataset.name = "synthetic";
+  dataset.splits["val"] = {"synthetic_000001"};
+  dataset.manifest_sha256["synthetic_000001"] = *episode->ManifestSha256();
+  ASSERT_TRUE(WriteDataset(folder_.path(), dataset).ok());
+  EXPECT_EQ(ListEpisodes(folder_.path(), "val")->size(), 1u);
+  EXPECT_TRUE(ListEpisodes(folder_.path(), "train")->empty());
+  EXPECT_EQ(ListEpisodes(folder_.path(), "dev").status().reason(), "ARGUMENT_INVALID");
+  EXPECT_EQ(ListEpisodes(episode_, "train")->front(), episode_);
+
+  dataset.splits["train"] = {"synthetic_000001"};
+  ASSERT_TRUE(WriteDataset(folder_.path(), dataset).ok());
+  EXPECT_EQ(ReadDataset(folder_.path()).status().reason(), "SCHEMA_INVALID");  // in two splits
+  dataset.splits.erase("train");
+  dataset.manifest_sha256["synthetic_000001"] = std::string(64, '0');
+  ASSERT_TRUE(WriteDataset(folder_.path(), dataset).ok());
+  EXPECT_EQ(ListEpisodes(folder_.path(), "val").status().reason(), "HASH_MISMATCH");
+}
+
+}  // namespace
+}  // namespace interlacer

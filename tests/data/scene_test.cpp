@@ -1,0 +1,202 @@
+// Scene input, scene report, validation and overlay over one synthetic episode.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "common/file_io.h"
+#include "common/transforms.h"
+#include "data/overlay.h"
+#include "data/scene_input.h"
+#include "data/scene_report.h"
+#include "data/validate.h"
+#include "tests/data/synthetic_scene.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+constexpr LiftRegion kRegion{kSyntheticWorkspace, 0.1, 2.0};
+
+bool Has(const std::vector<Finding>& findings, const std::string& reason) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.reason == reason; });
+}
+
+std::vector<RgbdView> TwoViews() {
+  return {SyntheticView(SyntheticCamera(true, 160, 120)),
+          SyntheticView(SyntheticCamera(false, 160, 120))};
+}
+
+TEST(SceneReportTest, GoodCalibrationAgreesWithinThePixelSpacing) {
+  const SceneReport report = ReportScene(TwoViews(), kRegion);
+  EXPECT_TRUE(report.findings.empty()) << report.findings.front().message;
+  EXPECT_GE(report.cross_camera_distance_m, 0);
+  EXPECT_LT(report.cross_camera_distance_m, 0.008);  // pixels lie about 1 cm apart
+  ASSERT_EQ(report.cameras.size(), 2u);
+  EXPECT_GT(report.cameras[0].workspace_ratio, 0.5);
+  EXPECT_GT(report.candidate_point_count, 10000);
+}
+
+struct Disturbance {
+  const char* name;
+  std::function<void(std::vector<RgbdView>*)> apply;
+};
+
+class WrongCalibrationTest : public testing::TestWithParam<Disturbance> {};
+
+TEST_P(WrongCalibrationTest, IsSuspect) {
+  std::vector<RgbdView> views = TwoViews();
+  GetParam().apply(&views);
+  // The box would hide some of these mistakes; a caller's may be wide.
+  const LiftRegion wide{{{-5, -5, -5}, {5, 5, 5}}, 0.1, 3.0};
+  const SceneReport report = ReportScene(views, wide);
+  EXPECT_TRUE(Has(report.findings, "CALIBRATION_SUSPECT"))
+      << "distance " << report.cross_camera_distance_m;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, WrongCalibrationTest,
+    testing::Values(
+        Disturbance{"InversePose",
+                    [](auto* views) {
+                      for (RgbdView& view : *views) {
+                        view.camera.world_from_camera = Inverse(view.camera.world_from_camera);
+                      }
+                    }},
+        Disturbance{"OpenGlAxes",
+                    [](auto* views) {
+                      for (RgbdView& view : *views) {
+                        view.camera.world_from_camera = Compose(view.camera.world_from_camera,
+                                                                Transform{{0, 0, 0}, {1, 0, 0, 0}});
+                      }
+                    }},
+        Disturbance{"SwappedCameras",
+                    [](auto* views) { std::swap((*views)[0].camera, (*views)[1].camera); }},
+        Disturbance{"WrongFocalLength",
+                    [](auto* views) {
+                      for (RgbdView& view : *views) {
+                        view.camera.fx_px *= 0.7;
+                        view.camera.fy_px *= 0.7;
+                      }
+                    }},
+        Disturbance{
+            "TenCentimetresOff",
+            [](auto* views) { (*views)[1].camera.world_from_camera.translation_m[2] += 0.1; }}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(SceneReportTest, SaysWhatElseLooksWrong) {
+  std::vector<RgbdView> views = TwoViews();
+  for (std::size_t i = 0; i < views[0].depth.pixels_m.size(); ++i) {
+    if (i % 5 != 0) views[0].depth.pixels_m[i] = NAN;
+  }
+  views[1].capture_time_ns = 30'000'000;
+  SceneReport report = ReportScene(views, kRegion);
+  EXPECT_TRUE(Has(report.findings, "LOW_VALID_DEPTH"));
+  EXPECT_TRUE(Has(report.findings, "CAMERA_SKEW_HIGH"));
+  EXPECT_DOUBLE_EQ(report.camera_skew_s, 0.03);
+  report = ReportScene(views, {{{5, 5, 5}, {6, 6, 6}}, 0.1, 2});
+  EXPECT_TRUE(Has(report.findings, "MOSTLY_OUTSIDE_WORKSPACE"));
+  EXPECT_EQ(ReportScene({}, kRegion).candidate_point_count, 0);
+}
+
+class SceneEpisodeTest : public testing::Test {
+ protected:
+  SceneEpisodeTest() : path_(folder_.File("synthetic_000001")) { WriteSyntheticEpisode(path_); }
+  TempFolder folder_;
+  std::string path_;
+};
+
+TEST_F(SceneEpisodeTest, InputHasHistoryAndPlan) {
+  const auto episode = EpisodeReader::Open(path_);
+  SceneInputOptions options;
+  options.newest_step = 2;
+  options.seed = 7;
+  const auto input = MakeSceneInput(*episode, options);
+  ASSERT_TRUE(input.ok()) << input.status().ToString();
+  ASSERT_EQ(input->observations.size(), 2u);
+  EXPECT_EQ(input->observations[1].views[1].camera_name, "right");
+  EXPECT_EQ(input->observations[1].views[0].capture_time_ns -
+                input->observations[0].views[0].capture_time_ns,
+            500'000'000);
+  EXPECT_GT(input->observations[0].views[0].capture_time_ns, 0);
+  EXPECT_EQ(input->history_actions.kind, ActionKind::kJointPositions);
+  ASSERT_EQ(input->history_actions.row_count, 2);
+  EXPECT_FLOAT_EQ(input->history_actions.values[0], 0.1f);  // measured at step 1
+  EXPECT_EQ(input->workspace, kSyntheticWorkspace);
+  const auto plan = MakePlannedActions(*episode, options, 8);
+  ASSERT_EQ(plan->row_count, 1);           // the episode ends at step 3
+  EXPECT_FLOAT_EQ(plan->values[0], 0.4f);  // commanded for step 3
+}
+
+TEST_F(SceneEpisodeTest, BadChoicesAreNamed) {
+  const auto episode = EpisodeReader::Open(path_);
+  SceneInputOptions options;
+  options.newest_step = 0;  // nothing before it
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().reason(), "STEP_INVALID");
+  options.newest_step = 4;
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().reason(), "STEP_INVALID");
+  options.newest_step = 1;
+  options.episode_cameras = {"left", "top"};
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().metadata().at("got"), "top");
+  options.episode_cameras = {"left", "left"};
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().reason(), "CAMERA_DUPLICATE");
+  options.episode_cameras = {"left"};
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().reason(), "CAMERA_MISSING");
+}
+
+TEST_F(SceneEpisodeTest, AGoodEpisodeValidatesWithoutFindings) {
+  const auto report = ValidateEpisode(path_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(report->errors.empty());
+  EXPECT_TRUE(report->findings.empty()) << report->findings.front().message;
+  EXPECT_EQ(report->frame_count, 2 * kSyntheticStepCount);
+  EXPECT_GT(report->cross_camera_distance_m, 0);
+}
+
+TEST_F(SceneEpisodeTest, ValidationGoesOnAfterTheFirstError) {
+  ASSERT_TRUE(WriteFileAtomic(path_ + "/color/left/000001.png", std::string_view("x")).ok());
+  ASSERT_TRUE(WriteFileAtomic(path_ + "/depth/right/000002.png", std::string_view("y")).ok());
+  ASSERT_TRUE(WriteFileAtomic(path_ + "/notes.txt", std::string_view("z")).ok());
+  const auto report = ValidateEpisode(path_);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->errors.size(), 2u);
+  EXPECT_EQ(report->errors[0].field(), "color/left/000001.png");
+  EXPECT_EQ(report->errors[1].reason(), "HASH_MISMATCH");
+  EXPECT_TRUE(Has(report->findings, "FILE_UNLISTED"));
+}
+
+TEST_F(SceneEpisodeTest, WrongUnitsAndRangesAreFindings) {
+  std::string manifest = *ReadTextFile(path_ + "/manifest.json");
+  for (std::size_t at; (at = manifest.find("0.0001")) != std::string::npos;) {
+    manifest.replace(at, 6, "0.1");  // a thousand times too large
+  }
+  const std::size_t max_at = manifest.find("\"max\": 3.0");
+  ASSERT_NE(max_at, std::string::npos);
+  manifest.replace(max_at, 10, "\"max\": 0.2");
+  ASSERT_TRUE(WriteFileAtomic(path_ + "/manifest.json", manifest).ok());
+  const auto report = ValidateEpisode(path_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(Has(report->findings, "DEPTH_IMPLAUSIBLE"));
+  EXPECT_TRUE(Has(report->findings, "MOSTLY_OUTSIDE_WORKSPACE"));
+  EXPECT_TRUE(Has(report->findings, "ACTION_OUT_OF_RANGE"));
+}
+
+TEST_F(SceneEpisodeTest, OverlayOfGoodCamerasShowsTheSamePicture) {
+  const auto episode = EpisodeReader::Open(path_);
+  const auto picture = MakeOverlay(*episode, 1, 0, 1);
+  ASSERT_TRUE(picture.ok()) << picture.status().ToString();
+  const RgbImage base = *episode->ReadColor(1, 0);
+  int different = 0;
+  for (std::size_t i = 0; i < base.pixels.size(); ++i) {
+    different += base.pixels[i] != picture->pixels[i] ? 1 : 0;
+  }
+  // Colours depend on the surface alone; only pixels at the block's edges differ.
+  EXPECT_LT(different, static_cast<int>(base.pixels.size() / 20));
+  EXPECT_EQ(MakeOverlay(*episode, 9, 0, 1).status().reason(), "STEP_INVALID");
+}
+
+}  // namespace
+}  // namespace interlacer
