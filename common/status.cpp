@@ -54,7 +54,8 @@ Status&& Status::WithFieldPrefix(std::string_view prefix) && {
   if (field_.empty()) {
     field_ = std::string(prefix);
   } else if (!prefix.empty()) {
-    const bool joined = prefix.back() == '.' || prefix.back() == '/' || prefix.back() == ':' || field_.front() == '[';
+    const bool joined = prefix.back() == '.' || prefix.back() == '/' || prefix.back() == ':' ||
+                        field_.front() == '[';
     field_ = std::string(prefix) + (joined ? "" : ".") + field_;
   }
   return std::move(*this);

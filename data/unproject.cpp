@@ -1,6 +1,7 @@
 #include "data/unproject.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -19,12 +20,18 @@ constexpr std::int64_t kKeysPerChunk = 8192;
 class PixelLifter {
  public:
   PixelLifter(const Camera& camera, const LiftRegion& region)
-      : camera_(camera), region_(region), pose_(ToMatrix(camera.world_from_camera)) {}
+      : camera_(camera), region_(region), pose_(ToMatrix(camera.world_from_camera)) {
+    // Without a lens model the ray of a pixel has one factor a column and one a row.
+    if (camera.distortion_model != DistortionModel::kNone) return;
+    for (int u = 0; u < camera.width_px; ++u) column_.push_back(UndistortPixel(camera, u, 0)[0]);
+    for (int v = 0; v < camera.height_px; ++v) row_.push_back(UndistortPixel(camera, 0, v)[1]);
+  }
 
   /// Class of the pixel; for valid ones its world point.
   PixelClass Lift(int u_px, int v_px, float depth_m, Vec3f* point_m) const {
     if (!(std::isfinite(depth_m) && depth_m > 0)) return PixelClass::kHole;
-    const auto ray = UndistortPixel(camera_, u_px, v_px);
+    const auto ray = column_.empty() ? UndistortPixel(camera_, u_px, v_px)
+                                     : std::array<double, 2>{column_[u_px], row_[v_px]};
     const double z = depth_m, x = ray[0] * z, y = ray[1] * z;
     const double range_m = std::sqrt(x * x + y * y + z * z);
     for (int axis = 0; axis < 3; ++axis) {
@@ -40,6 +47,7 @@ class PixelLifter {
   const Camera& camera_;
   const LiftRegion& region_;
   const Matrix4d pose_;
+  std::vector<double> column_, row_;
 };
 
 void CheckSizes(const Camera& camera, const DepthImage& depth) {
@@ -51,16 +59,25 @@ void CheckSizes(const Camera& camera, const DepthImage& depth) {
 }
 
 /// Valid pixels of rows [row_begin, row_end).
-void AppendRows(const RgbdView& view, const PixelLifter& lifter, std::int64_t first_index,
-                std::int64_t row_begin, std::int64_t row_end, LiftedPoints* points) {
+LiftedPoints LiftRows(const DepthImage& depth, const PixelLifter& lifter, std::int64_t first_index,
+                      std::int64_t row_begin, std::int64_t row_end) {
+  LiftedPoints points;
+  const std::size_t most = static_cast<std::size_t>((row_end - row_begin) * depth.width_px);
+  points.positions_m.reserve(3 * most);
+  points.source_index.reserve(most);
   Vec3f point_m;
-  for (std::int64_t i = row_begin * view.depth.width_px; i < row_end * view.depth.width_px; ++i) {
-    const int u_px = static_cast<int>(i % view.depth.width_px);
-    const int v_px = static_cast<int>(i / view.depth.width_px);
-    if (lifter.Lift(u_px, v_px, view.depth.pixels_m[i], &point_m) != PixelClass::kValid) continue;
-    points->positions_m.insert(points->positions_m.end(), point_m.begin(), point_m.end());
-    points->source_index.push_back(first_index + i);
+  for (std::int64_t v = row_begin; v < row_end; ++v) {
+    for (int u = 0; u < depth.width_px; ++u) {
+      const std::int64_t pixel = v * depth.width_px + u;
+      if (lifter.Lift(u, static_cast<int>(v), depth.pixels_m[pixel], &point_m) !=
+          PixelClass::kValid) {
+        continue;
+      }
+      for (float coordinate : point_m) points.positions_m.push_back(coordinate);
+      points.source_index.push_back(first_index + pixel);
+    }
   }
+  return points;
 }
 
 }  // namespace
@@ -72,9 +89,11 @@ std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& d
   const PixelLifter lifter(camera, region);
   ParallelFor(depth.height_px, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     Vec3f point_m;
-    for (std::int64_t i = begin * depth.width_px; i < end * depth.width_px; ++i) {
-      classes[i] = lifter.Lift(static_cast<int>(i % depth.width_px),
-                               static_cast<int>(i / depth.width_px), depth.pixels_m[i], &point_m);
+    for (std::int64_t v = begin; v < end; ++v) {
+      for (int u = 0; u < depth.width_px; ++u) {
+        const std::int64_t pixel = v * depth.width_px + u;
+        classes[pixel] = lifter.Lift(u, static_cast<int>(v), depth.pixels_m[pixel], &point_m);
+      }
     }
   });
   return classes;
@@ -89,7 +108,7 @@ LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& r
     const std::int64_t height = view.depth.height_px;
     std::vector<LiftedPoints> chunks((height + kRowsPerChunk - 1) / kRowsPerChunk);
     ParallelFor(height, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-      AppendRows(view, lifter, first_index, begin, end, &chunks[begin / kRowsPerChunk]);
+      chunks[begin / kRowsPerChunk] = LiftRows(view.depth, lifter, first_index, begin, end);
     });
     for (const LiftedPoints& chunk : chunks) {
       points.positions_m.insert(points.positions_m.end(), chunk.positions_m.begin(),
