@@ -12,6 +12,8 @@ namespace interlacer {
 namespace {
 
 constexpr double kDisplacementScale = 4;  // displacements are at most 0.25 m
+/// Far from the robot the mean displacement fades to zero instead of following the nearest point.
+constexpr double kContextSoftening = 0.1;
 constexpr double kContextMassFloor = 1e-6;
 constexpr double kContextLogScale = 0.1;
 constexpr int kVisualTimes = 2;
@@ -114,9 +116,10 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
   std::vector<torch::Tensor> parts;
   for (const float bandwidth_m : bandwidths_m) {
     const torch::Tensor weights = at::exp(sq_dist_m2 / (-2.0 * bandwidth_m * bandwidth_m));
-    const torch::Tensor mass = weights.sum(1, true) + kContextMassFloor;
-    parts.push_back(kDisplacementScale * at::matmul(weights, displacements_m) / mass);
-    parts.push_back(kContextLogScale * at::log(mass));
+    const torch::Tensor mass = weights.sum(1, true);
+    parts.push_back(kDisplacementScale * at::matmul(weights, displacements_m) /
+                    (mass + kContextSoftening));
+    parts.push_back(kContextLogScale * at::log(mass + kContextMassFloor));
   }
   return at::cat(parts, 1);
 }

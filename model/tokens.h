@@ -37,8 +37,9 @@ torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
 /// (zero at t). All from points, so that joints and points give equal tokens.
 torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config);
 
-/// [n,4 * bandwidths]: for every bandwidth s the Gaussian-weighted mean displacement x 4 of the
-/// kinematic points around a position, and log(mass + 1e-6) / 10; weight exp(-|x - y|^2 / (2 s^2)).
+/// [n,4 * bandwidths]: for every bandwidth s sum(w u) / (sum(w) + 0.1) x 4, the mean displacement
+/// u of the kinematic points around a position, zero far from all of them, and log(sum(w) + 1e-6) /
+/// 10; w = exp(-|x - y|^2 / (2 s^2)).
 ///   positions_m [n,3]   points_m [p,3] at the same time   displacements_m [p,3] to the next time
 torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Tensor& points_m,
                                const torch::Tensor& displacements_m,

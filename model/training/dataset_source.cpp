@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <string>
@@ -104,7 +105,11 @@ Status DatasetSource::AddEpisodes(const std::string& path, const char* split_nam
 Status DatasetSource::Add(const TrainingDataset& dataset) {
   WeightedSet set{dataset.weight, dataset.path, {}};
   INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "train", &set.splits[Split::kTrain]));
-  INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "val", &set.splits[Split::kValidation]));
+  // A lone episode has no splits: it is trained on and validates nothing.
+  SplitData& validation = set.splits[Split::kValidation];
+  if (std::filesystem::exists(dataset.path + "/" + kDatasetFile)) {
+    INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "val", &validation));
+  }
   sets_.push_back(std::move(set));
   return Status::Ok();
 }
