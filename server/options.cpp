@@ -51,6 +51,8 @@ void AddServing(CLI::App* app, Flags* flags) {
       ->check(CLI::IsMember({"auto", "on", "off"}));
   app->add_option("--model", flags->models, "NAME=DIR of a checkpoint; the first is the default");
   app->add_flag("--allow-failed-models", o.allow_failed_models, "Serve the models that do load");
+  app->add_flag("--record-warm-up", o.record_warm_up,
+                "Store the results of each model's warmup/episode as expected.json and stop");
   app->add_option("--device", flags->device, "cuda is strict, auto may fall back to the CPU")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   AddCount(app, "--threads", &o.threads, "Threads of the kernels; 0: all", 0);

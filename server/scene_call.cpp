@@ -128,15 +128,8 @@ Status SceneCall::Lift() {
 SceneReport SceneCall::Report() const {
   SceneReport report = scene_->report();
   report.camera_skew_s = admitted_.checked.camera_skew_s;
-  const auto has_reason = [&](const std::string& word) {
-    return std::any_of(report.findings.begin(), report.findings.end(),
-                       [&](const Finding& finding) { return finding.reason == word; });
-  };
-  const bool is_reported = has_reason("IMAGE_RESAMPLED");
-  for (Finding finding : admitted_.checked.findings) {
-    if (is_reported) break;
-    finding.field = admitted_.field + "." + finding.field;
-    report.findings.push_back(std::move(finding));
+  for (Finding& finding : report.findings) {
+    if (!finding.field.empty()) finding.field = admitted_.field + "." + finding.field;
   }
   return report;
 }

@@ -71,7 +71,7 @@ class SceneCall : public DeviceJob,
   CallRecord& record() { return record_; }
   ResponseSink& sink() { return *sink_; }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
-  /// The engine's report with what the server adds.
+  /// The engine's report, with field paths from the root of the request.
   SceneReport Report() const;
 
  private:

@@ -26,6 +26,8 @@ struct ServerOptions {
   std::vector<std::pair<std::string, std::string>> models;
   /// Serves with the models that can be loaded.
   bool allow_failed_models = false;
+  /// Stores what the warm-up scene of every model gives now, and stops.
+  bool record_warm_up = false;
   DeviceRequest device = DeviceRequest::kAuto;
   /// Threads of the kernels; 0 means all.
   int threads = 0;

@@ -190,27 +190,13 @@ Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metad
   return Status::Ok();
 }
 
-/// Facts that do not need the pixels: memory, the largest view, what will be resampled.
-void Summarize(const wire::SceneInput& input, const ModelMetadata& metadata, CheckedScene* scene) {
+/// Host memory of all decoded frames.
+std::int64_t DecodedBytes(const wire::SceneInput& input) {
+  std::int64_t bytes = 0;
   for (const wire::Observation& observation : input.observations()) {
-    for (const wire::RgbdView& view : observation.views()) {
-      scene->decoded_bytes += DecodedViewBytes(view.color());
-    }
+    for (const wire::RgbdView& view : observation.views()) bytes += DecodedViewBytes(view.color());
   }
-  const int newest = input.observations_size() - 1;
-  for (int v = 0; v < input.observations(newest).views_size(); ++v) {
-    const wire::RgbdView& view = input.observations(newest).views(v);
-    const wire::Image& color = view.color();
-    scene->largest_view_px =
-        std::max(scene->largest_view_px, std::int64_t{color.width_px()} * color.height_px());
-    const CameraSpec& spec = metadata.cameras[*CameraIndex(metadata, view.camera_name())];
-    if (color.width_px() == spec.width_px && color.height_px() == spec.height_px) continue;
-    scene->findings.push_back({"IMAGE_RESAMPLED",
-                               "camera " + spec.name + " was resampled from " +
-                                   SizeText(color.width_px(), color.height_px()) + " to " +
-                                   SizeText(spec.width_px, spec.height_px),
-                               Indexed("observations", newest) + "." + Indexed("views", v)});
-  }
+  return bytes;
 }
 
 StatusOr<RgbdView> DecodeView(const wire::RgbdView& view) {
@@ -255,7 +241,7 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Mode
   }
   INTERLACER_ASSIGN_OR_RETURN(scene.history_actions, CheckHistory(input, metadata));
   scene.newest_capture_time_ns = spans.back().last_ns;
-  Summarize(input, metadata, &scene);
+  scene.decoded_bytes = DecodedBytes(input);
   return scene;
 }
 

@@ -23,15 +23,11 @@ struct CheckedScene {
   ActionSequence history_actions;
   /// Workspace of the scene: the request's or the model's.
   Box workspace;
-  /// Largest camera of the newest observation, by pixels; bounds a view from a scene camera.
-  std::int64_t largest_view_px = 0;
   /// Newest capture time of the newest observation.
   std::int64_t newest_capture_time_ns = 0;
   double camera_skew_s = 0;
   /// Host memory that the decoded frames will take.
   std::int64_t decoded_bytes = 0;
-  /// IMAGE_RESAMPLED for every camera whose size is not the model's.
-  std::vector<Finding> findings;
 };
 
 StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata,

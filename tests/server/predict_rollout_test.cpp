@@ -208,7 +208,7 @@ TEST_F(PredictRolloutTest, BgrAndRgbDeclaredRightGiveEqualParticles) {
   EXPECT_EQ(rgb[0].step().SerializeAsString(), bgr[0].step().SerializeAsString());
 }
 
-TEST_F(PredictRolloutTest, OtherSizesAreReportedAsResampled) {
+TEST_F(PredictRolloutTest, FindingsOfTheEngineGetAPathFromTheRequest) {
   auto request = MakeRolloutRequest(1);
   auto* view =
       request.mutable_source()->mutable_scene_input()->mutable_observations(1)->mutable_views(1);
@@ -223,7 +223,7 @@ TEST_F(PredictRolloutTest, OtherSizesAreReportedAsResampled) {
   const auto& findings = messages[0].summary().scene_report().findings();
   ASSERT_EQ(findings.size(), 1);
   EXPECT_EQ(findings[0].reason(), "IMAGE_RESAMPLED");
-  EXPECT_EQ(findings[0].field(), "source.scene_input.observations[1].views[1]");
+  EXPECT_EQ(findings[0].field(), "source.scene_input.observations[1]");
 }
 
 }  // namespace

@@ -215,6 +215,9 @@ class MockEngine final : public Engine {
       const double ratio = static_cast<double>(scene->particles.count - before) /
                            static_cast<double>(view.depth.pixels_m.size());
       scene->scene_report.cameras.push_back({view.camera_name, ratio, 1, 1});
+      if (view.color.width_px != metadata_.cameras[0].width_px) {
+        scene->scene_report.findings.push_back({"IMAGE_RESAMPLED", "", "observations[1]"});
+      }
       scene->cameras.push_back(view.camera);
       scene->names.push_back(view.camera_name);
     }

@@ -1,0 +1,113 @@
+/// interlacer-server: options, signals, exit codes. Everything else is InterlacerServer.
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/log.h"
+#include "common/thread_pool.h"
+#include "server/engine_impl.h"
+#include "server/interlacer_server.h"
+#include "server/options.h"
+
+namespace interlacer {
+namespace {
+
+constexpr long kPollNanoseconds = 50'000'000;
+
+std::map<std::string, std::string> Environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+std::vector<ModelSource> Sources(const ServerOptions& options) {
+  std::vector<ModelSource> sources;
+  for (const auto& [name, dir] : options.models) {
+    sources.push_back({name, MakeEngineFactory(name, dir, options.device)});
+  }
+  return sources;
+}
+
+/// Blocked in every thread, so that only the loop below sees them.
+sigset_t BlockStopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+/// The first signal drains, the second cancels what is left.
+ServerExit RunUntilStopped(const sigset_t& signals, InterlacerServer* server) {
+  const timespec poll_interval{0, kPollNanoseconds};
+  bool is_draining = false;
+  while (true) {
+    if (sigtimedwait(&signals, nullptr, &poll_interval) > 0) {
+      if (is_draining) server->CancelCalls();
+      server->Drain();
+      is_draining = true;
+    }
+    if (const auto exit = server->Poll()) return *exit;
+  }
+}
+
+int Serve(const ServerOptions& options) {
+  InitLogging(options.log_level, options.log_format);
+  SetThreadCount(options.threads);
+  const sigset_t signals = BlockStopSignals();
+  auto server = InterlacerServer::Start(options, Sources(options));
+  if (!server.ok()) {
+    std::fprintf(stderr, "interlacer-server: %s\n", server.status().ToString().c_str());
+    return static_cast<int>(ServerExit::kUsage);
+  }
+  const ServerExit exit = RunUntilStopped(signals, server->get());
+  Log(LogLevel::kInfo, "stopped", {{"exit", std::to_string(static_cast<int>(exit))}});
+  // A unit of work that hangs on a lost device would keep the destructor waiting.
+  if (exit == ServerExit::kInternal) std::_Exit(static_cast<int>(exit));
+  return static_cast<int>(exit);
+}
+
+int RecordWarmUps(const ServerOptions& options) {
+  SetThreadCount(options.threads);
+  for (const auto& [name, dir] : options.models) {
+    if (Status status = RecordWarmUpOf(name, dir, options.device); !status.ok()) {
+      std::fprintf(stderr, "interlacer-server: %s\n", status.ToString().c_str());
+      return static_cast<int>(ServerExit::kBadModel);
+    }
+  }
+  return static_cast<int>(ServerExit::kDone);
+}
+
+int Main(int argc, char** argv) {
+  auto parsed = ParseServerOptions({argv + 1, argv + argc}, Environment());
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "interlacer-server: %s\nSee interlacer-server --help.\n",
+                 parsed.status().message().c_str());
+    return static_cast<int>(ServerExit::kUsage);
+  }
+  if (parsed->is_done) {
+    std::fputs(parsed->text.c_str(), stdout);
+    return static_cast<int>(ServerExit::kDone);
+  }
+  const ServerOptions& options = parsed->options;
+  return options.record_warm_up ? RecordWarmUps(options) : Serve(options);
+}
+
+}  // namespace
+}  // namespace interlacer
+
+int main(int argc, char** argv) { return interlacer::Main(argc, argv); }

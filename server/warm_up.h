@@ -1,0 +1,58 @@
+#pragma once
+
+/// The first run of a model: lift, two steps and a part of a view of a known scene, timed, and
+/// compared with values stored in the checkpoint.
+///
+///   warmup/episode/       an episode of four or more steps (data/episode.h)
+///   warmup/expected.json  {"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m",
+///                          "max_outlier_count", "samples": [{"step", "particle", "position_m"}]}
+///
+/// A checkpoint without warmup/ is warmed up on a made-up plane: the costs are measured, nothing is
+/// compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch; CANCELLED when stopped;
+/// those of the readers and the predictor. One thread.
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "common/model_metadata.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "model/predictor.h"
+
+namespace interlacer {
+
+struct WarmUpSample {
+  int step = 0;
+  std::int64_t particle = 0;
+  Vec3f position_m{};
+};
+
+struct WarmUpScene {
+  SceneInput input;
+  ActionSequence actions;
+  /// Empty when nothing is stored.
+  std::vector<WarmUpSample> expected;
+  double tolerance_m = 0;
+  /// Samples that may lie outside: neighbours that tie differ between processors.
+  int max_outlier_count = 0;
+};
+
+struct WarmUpResult {
+  double ingest_cost_s = 0;
+  double step_cost_s = 0;
+  double render_cost_s = 0;
+  /// Positions after each of the two steps.
+  std::vector<Particles> steps;
+};
+
+StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
+                                      const ModelMetadata& metadata);
+StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
+                                 Predictor* predictor);
+Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result);
+
+/// Runs the scene of warmup/episode and stores what comes out as warmup/expected.json.
+Status RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor);
+
+}  // namespace interlacer

@@ -1,0 +1,297 @@
+/// Bad requests at the socket: the right code, reason and field path for each, and a server that
+/// answers a good request right after.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "common/image_codec.h"
+#include "tests/support/in_process_server.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+namespace {
+
+using Request = v1::PredictRolloutRequest;
+
+struct BadRequestCase {
+  const char* name;
+  std::function<void(Request*)> spoil;
+  grpc::StatusCode code;
+  const char* reason;
+  const char* field;
+};
+
+v1::SceneInput* Scene(Request* r) { return r->mutable_source()->mutable_scene_input(); }
+v1::RgbdView* View(Request* r) { return Scene(r)->mutable_observations(1)->mutable_views(0); }
+v1::Image* Color(Request* r) { return View(r)->mutable_color(); }
+v1::Image* Depth(Request* r) { return View(r)->mutable_depth(); }
+v1::CameraCalibration* Calibration(Request* r) { return View(r)->mutable_calibration(); }
+v1::FloatMatrix* Actions(Request* r) { return r->mutable_actions()->mutable_joint_positions(); }
+v1::RenderTarget* Target(Request* r) {
+  auto* target = r->mutable_output()->add_render_targets();
+  target->set_target_name("view");
+  target->set_scene_camera_name("left");
+  return target;
+}
+
+RgbImage SmallRgb(int width_px, int height_px) {
+  return {width_px, height_px, std::vector<std::uint8_t>(3 * width_px * height_px, 90)};
+}
+
+std::string Png(int width_px = kViewWidthPx, int height_px = kViewHeightPx) {
+  const auto bytes = EncodePng(SmallRgb(width_px, height_px));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string Jpeg() {
+  const auto bytes = EncodeJpeg(SmallRgb(kViewWidthPx, kViewHeightPx), 90);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string DepthPng() {
+  const DepthImage16 depth{kViewWidthPx, kViewHeightPx, 0.001,
+                           std::vector<std::uint16_t>(kViewWidthPx * kViewHeightPx, 1000)};
+  const auto bytes = EncodePng(depth);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A PNG that claims 65535 x 65535 pixels; the size stands at bytes 16 to 23 of the file.
+std::string BombPng() {
+  std::string png = Png();
+  for (const int offset : {16, 20}) png.replace(offset, 4, std::string("\0\0\xff\xff", 4));
+  return png;
+}
+
+void SetCompressed(v1::Image* image, v1::ImageCompression compression, std::string data) {
+  image->set_compression(compression);
+  image->set_data(std::move(data));
+}
+
+void SetFloatDepth(v1::Image* image, float depth_m) {
+  image->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32);
+  image->set_depth_unit_m(0);
+  image->set_data(BytesOf(std::vector<float>(kViewWidthPx * kViewHeightPx, depth_m)));
+}
+
+void SetAllFloatDepth(Request* r, float depth_m) {
+  for (auto& observation : *Scene(r)->mutable_observations()) {
+    for (auto& view : *observation.mutable_views()) SetFloatDepth(view.mutable_depth(), depth_m);
+  }
+}
+
+void SetAction(Request* r, float value) {
+  std::vector<float> values(2 * kJointCount, 0.0f);
+  values[3] = value;
+  Actions(r)->set_values_f32le(BytesOf(values));
+}
+
+constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
+constexpr auto kRange = grpc::StatusCode::OUT_OF_RANGE;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+
+
+// clang-format off
+const BadRequestCase kCases[] = {
+  // Request, model, source
+  {"RequestIdCharacters", [](Request* r) { r->set_request_id("a\nb\x01"); }, kInvalid, "REQUEST_ID_INVALID", "request_id"},
+  {"RequestIdLength", [](Request* r) { r->set_request_id(std::string(65, 'a')); }, kInvalid, "REQUEST_ID_INVALID", "request_id"},
+  {"ModelUnknown", [](Request* r) { r->set_model_name("other"); }, grpc::StatusCode::NOT_FOUND, "MODEL_NOT_FOUND", "model_name"},
+  {"SourceAbsent", [](Request* r) { r->clear_source(); }, kInvalid, "SOURCE_MISSING", "source"},
+  {"SceneId", [](Request* r) { r->mutable_source()->set_scene_id("x"); }, grpc::StatusCode::UNIMPLEMENTED, "FEATURE_NOT_BUILT", "source.scene_id"},
+  // Cameras, times
+  {"CameraUnknown", [](Request* r) { View(r)->set_camera_name("top"); }, kInvalid, "CAMERA_UNKNOWN", "source.scene_input.observations[1].views[0].camera_name"},
+  {"CameraTwice", [](Request* r) { View(r)->set_camera_name("right"); }, kInvalid, "CAMERA_DUPLICATE", "source.scene_input.observations[1].views[1].camera_name"},
+  {"CameraMissing", [](Request* r) { Scene(r)->mutable_observations(0)->mutable_views()->RemoveLast(); }, kInvalid, "CAMERA_MISSING", "source.scene_input.observations[0].views"},
+  {"TimeAbsent", [](Request* r) { View(r)->clear_capture_time(); }, kInvalid, "TIMESTAMP_INVALID", "source.scene_input.observations[1].views[0].capture_time"},
+  {"TimeHuge", [](Request* r) { View(r)->mutable_capture_time()->set_seconds(1LL << 60); }, kInvalid, "TIMESTAMP_INVALID", "source.scene_input.observations[1].views[0].capture_time.seconds"},
+  {"TimeNanos", [](Request* r) { View(r)->mutable_capture_time()->set_nanos(-1); }, kInvalid, "TIMESTAMP_INVALID", "source.scene_input.observations[1].views[0].capture_time.nanos"},
+  {"CameraSkew", [](Request* r) { View(r)->mutable_capture_time()->set_nanos(900'000'000); }, kInvalid, "CAMERA_SKEW_TOO_LARGE", "source.scene_input.observations[1].views"},
+  {"DepthSkew", [](Request* r) { View(r)->mutable_depth_capture_time()->set_seconds(99); }, kInvalid, "CAMERA_SKEW_TOO_LARGE", "source.scene_input.observations[1].views"},
+  {"TimesEqual", [](Request* r) { *Scene(r)->mutable_observations(0) = Scene(r)->observations(1); }, kInvalid, "HISTORY_SPACING", "source.scene_input.observations[1]"},
+  {"TimesBackward", [](Request* r) { Scene(r)->mutable_observations()->SwapElements(0, 1); }, kInvalid, "HISTORY_SPACING", "source.scene_input.observations[1]"},
+  {"ObservationMissing", [](Request* r) { Scene(r)->mutable_observations()->RemoveLast(); }, kInvalid, "HISTORY_LENGTH", "source.scene_input.observations"},
+  // Colour
+  {"ColorAbsent", [](Request* r) { View(r)->clear_color(); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].color"},
+  {"ColorEncodingUnset", [](Request* r) { Color(r)->clear_encoding(); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "source.scene_input.observations[1].views[0].color.encoding"},
+  {"ColorCompressionUnset", [](Request* r) { Color(r)->clear_compression(); }, kInvalid, "COMPRESSION_UNSUPPORTED", "source.scene_input.observations[1].views[0].color.compression"},
+  {"ColorTooShort", [](Request* r) { Color(r)->mutable_data()->pop_back(); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorTooLong", [](Request* r) { Color(r)->mutable_data()->push_back('x'); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorEmpty", [](Request* r) { Color(r)->clear_data(); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorStrideOne", [](Request* r) { Color(r)->set_row_stride_bytes(1); }, kInvalid, "IMAGE_STRIDE", "source.scene_input.observations[1].views[0].color.row_stride_bytes"},
+  {"ColorStrideNegative", [](Request* r) { Color(r)->set_row_stride_bytes(-48); }, kInvalid, "IMAGE_STRIDE", "source.scene_input.observations[1].views[0].color.row_stride_bytes"},
+  {"ColorStrideHuge", [](Request* r) { Color(r)->set_row_stride_bytes(2147483647); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorWidthNegative", [](Request* r) { Color(r)->set_width_px(-1); }, kInvalid, "IMAGE_SIZE_MISMATCH", "source.scene_input.observations[1].views[0].color.width_px"},
+  {"ColorWidthHuge", [](Request* r) { Color(r)->set_width_px(2147483647); }, kRange, "LIMIT_IMAGE_SIDE", "source.scene_input.observations[1].views[0].color.width_px"},
+  {"ColorPngTruncated", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, Png().substr(0, 60)); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorPngHeaderCut", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, Png().substr(0, 20)); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorPngBomb", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, BombPng()); }, kRange, "LIMIT_IMAGE_SIDE", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorPngOtherSize", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, Png(8, 8)); }, kInvalid, "IMAGE_SIZE_MISMATCH", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorPngIsJpeg", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, Jpeg()); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorJpegTruncated", [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_JPEG, Jpeg().substr(0, 80)); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].color.data"},
+  {"ColorWithUnit", [](Request* r) { Color(r)->set_depth_unit_m(0.001); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "source.scene_input.observations[1].views[0].color.depth_unit_m"},
+  // Depth
+  {"DepthUnitAbsent", [](Request* r) { Depth(r)->clear_depth_unit_m(); }, kInvalid, "DEPTH_UNIT_MISSING", "source.scene_input.observations[1].views[0].depth.depth_unit_m"},
+  {"DepthUnitNan", [](Request* r) { Depth(r)->set_depth_unit_m(kNan); }, kInvalid, "DEPTH_UNIT_MISSING", "source.scene_input.observations[1].views[0].depth.depth_unit_m"},
+  {"DepthUnitNegative", [](Request* r) { Depth(r)->set_depth_unit_m(-1); }, kInvalid, "DEPTH_UNIT_MISSING", "source.scene_input.observations[1].views[0].depth.depth_unit_m"},
+  {"DepthEncodingColor", [](Request* r) { Depth(r)->set_encoding(v1::PIXEL_ENCODING_RGB8); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "source.scene_input.observations[1].views[0].depth.encoding"},
+  {"DepthJpeg", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_JPEG, Jpeg()); }, kInvalid, "COMPRESSION_UNSUPPORTED", "source.scene_input.observations[1].views[0].depth.compression"},
+  {"DepthTooShort", [](Request* r) { Depth(r)->mutable_data()->resize(10); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].depth.data"},
+  {"DepthPngTruncated", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_PNG, DepthPng().substr(0, 50)); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].depth.data"},
+  {"DepthPngIsColor", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_PNG, Png()); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].depth.data"},
+  {"DepthOtherSize", [](Request* r) { Depth(r)->set_height_px(6); Depth(r)->mutable_data()->resize(2 * 16 * 6); }, kInvalid, "IMAGE_SIZE_MISMATCH", "source.scene_input.observations[1].views[0].depth"},
+  {"MillimetresAsMetres", [](Request* r) { SetFloatDepth(Depth(r), 1500); }, kInvalid, "DEPTH_IMPLAUSIBLE", "source.scene_input.observations[1].views[0].depth.data"},
+  {"MetresAsMillimetres", [](Request* r) { Depth(r)->set_depth_unit_m(1e-6); }, kInvalid, "DEPTH_IMPLAUSIBLE", "source.scene_input.observations[1].views[0].depth.data"},
+  {"DepthAllNan", [](Request* r) { SetAllFloatDepth(r, kNan); }, kInvalid, "TOO_FEW_VALID_POINTS", "source.scene_input.observations[1]"},
+  {"DepthAllZero", [](Request* r) { SetAllFloatDepth(r, 0); }, kInvalid, "TOO_FEW_VALID_POINTS", "source.scene_input.observations[1]"},
+  {"DepthAllNegative", [](Request* r) { SetAllFloatDepth(r, -1); }, kInvalid, "TOO_FEW_VALID_POINTS", "source.scene_input.observations[1]"},
+  {"DepthAllInfinite", [](Request* r) { SetAllFloatDepth(r, std::numeric_limits<float>::infinity()); }, kInvalid, "TOO_FEW_VALID_POINTS", "source.scene_input.observations[1]"},
+  // Calibration
+  {"CalibrationAbsent", [](Request* r) { View(r)->clear_calibration(); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration"},
+  {"CalibrationOtherSize", [](Request* r) { Calibration(r)->set_width_px(32); }, kInvalid, "CALIBRATION_SIZE_MISMATCH", "source.scene_input.observations[1].views[0].calibration"},
+  {"FocalLengthZero", [](Request* r) { Calibration(r)->set_fx_px(0); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration.fx_px"},
+  {"FocalLengthNegative", [](Request* r) { Calibration(r)->set_fy_px(-15); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration.fy_px"},
+  {"PrincipalPointNan", [](Request* r) { Calibration(r)->set_cx_px(kNan); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration.cx_px"},
+  {"PoseAbsent", [](Request* r) { Calibration(r)->clear_world_from_camera(); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration.world_from_camera"},
+  {"TranslationNan", [](Request* r) { Calibration(r)->mutable_world_from_camera()->mutable_translation_m()->set_y(kNan); }, kInvalid, "CALIBRATION_INVALID", "source.scene_input.observations[1].views[0].calibration.world_from_camera.translation_m.y"},
+  {"QuaternionNotUnit", [](Request* r) { Calibration(r)->mutable_world_from_camera()->mutable_rotation()->set_w(1.01); }, kInvalid, "QUATERNION_NOT_UNIT", "source.scene_input.observations[1].views[0].calibration.world_from_camera.rotation"},
+  {"QuaternionZero", [](Request* r) { Calibration(r)->mutable_world_from_camera()->mutable_rotation()->Clear(); }, kInvalid, "QUATERNION_NOT_UNIT", "source.scene_input.observations[1].views[0].calibration.world_from_camera.rotation"},
+  {"QuaternionNan", [](Request* r) { Calibration(r)->mutable_world_from_camera()->mutable_rotation()->set_x(kNan); }, kInvalid, "QUATERNION_NOT_UNIT", "source.scene_input.observations[1].views[0].calibration.world_from_camera.rotation"},
+  {"DistortionUnset", [](Request* r) { Calibration(r)->clear_distortion_model(); }, kInvalid, "DISTORTION_INVALID", "source.scene_input.observations[1].views[0].calibration.distortion_model"},
+  {"DistortionCount", [](Request* r) { Calibration(r)->set_distortion_model(v1::DISTORTION_MODEL_PLUMB_BOB); Calibration(r)->add_distortion_coefficients(0.1); }, kInvalid, "DISTORTION_INVALID", "source.scene_input.observations[1].views[0].calibration.distortion_coefficients"},
+  // Overrides
+  {"WorkspaceInverted", [](Request* r) { auto* box = Scene(r)->mutable_workspace(); for (auto* corner : {box->mutable_min_m(), box->mutable_max_m()}) { corner->set_x(1); corner->set_y(1); corner->set_z(1); } }, kInvalid, "WORKSPACE_INVALID", "source.scene_input.workspace"},
+  {"NearNegative", [](Request* r) { Scene(r)->set_near_m(-1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.near_m"},
+  {"FarBelowNear", [](Request* r) { Scene(r)->set_near_m(2); Scene(r)->set_far_m(1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
+  // Actions
+  {"HistoryRows", [](Request* r) { *Scene(r)->mutable_history_actions()->mutable_joint_positions() = MakeJoints(3, 0, 0); }, kInvalid, "HISTORY_LENGTH", "source.scene_input.history_actions"},
+  {"HistoryAbsent", [](Request* r) { Scene(r)->clear_history_actions(); }, kInvalid, "ACTION_KIND", "actions"},
+  {"ActionsAbsent", [](Request* r) { r->clear_actions(); r->mutable_output()->add_steps(1); }, kInvalid, "ACTION_KIND", "actions"},
+  {"ActionsOfAnotherKind", [](Request* r) { auto* m = r->mutable_actions()->mutable_kinematic_points_m(); m->set_row_count(1); m->set_column_count(6); m->set_values_f32le(std::string(24, '\0')); }, kInvalid, "ACTION_KIND", "actions"},
+  {"ActionColumns", [](Request* r) { Actions(r)->set_column_count(2); }, kInvalid, "ACTION_SHAPE", "actions.joint_positions.column_count"},
+  {"ActionBytes", [](Request* r) { Actions(r)->mutable_values_f32le()->pop_back(); }, kInvalid, "ACTION_SHAPE", "actions.joint_positions.values_f32le"},
+  {"ActionRowsNegative", [](Request* r) { Actions(r)->set_row_count(-1); r->mutable_output()->add_steps(0); }, kInvalid, "ACTION_SHAPE", "actions.joint_positions.row_count"},
+  {"ActionNan", [](Request* r) { SetAction(r, kNan); }, kInvalid, "ACTION_NOT_FINITE", "actions.joint_positions.values_f32le"},
+  {"DegreesForRadians", [](Request* r) { SetAction(r, 45); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
+  {"ActionJump", [](Request* r) { SetAction(r, 2); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
+  // Output
+  {"StepNegative", [](Request* r) { r->mutable_output()->add_steps(-1); }, kInvalid, "STEP_INVALID", "output.steps[0]"},
+  {"StepsDescend", [](Request* r) { r->mutable_output()->add_steps(2); r->mutable_output()->add_steps(1); }, kInvalid, "STEP_INVALID", "output.steps[1]"},
+  {"StepBeyondActions", [](Request* r) { r->mutable_output()->add_steps(3); }, kInvalid, "STEP_INVALID", "output.steps[0]"},
+  {"StepLimit", [](Request* r) { r->mutable_output()->add_steps(129); }, kRange, "LIMIT_STEPS", "output.steps[0]"},
+  {"RowLimit", [](Request* r) { *Actions(r) = MakeJoints(129, 0, 0); }, kRange, "LIMIT_STEPS", "output.steps"},
+  {"StrideNegative", [](Request* r) { r->mutable_output()->mutable_particle_selection()->set_stride(-1); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.stride"},
+  {"RegionEmpty", [](Request* r) { r->mutable_output()->mutable_particle_selection()->mutable_initial_region(); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.initial_region"},
+  {"TargetLimit", [](Request* r) { for (int i = 0; i < 9; ++i) Target(r)->set_target_name("v" + std::to_string(i)); }, kRange, "LIMIT_RENDER_TARGETS", "output.render_targets"},
+  {"TargetNameTwice", [](Request* r) { Target(r); Target(r); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[1].target_name"},
+  {"TargetWithoutView", [](Request* r) { Target(r)->clear_view(); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[0].camera"},
+  {"TargetCameraUnknown", [](Request* r) { Target(r)->set_scene_camera_name("top"); }, kInvalid, "CAMERA_UNKNOWN", "output.render_targets[0].scene_camera_name"},
+  {"TargetSide", [](Request* r) { *Target(r)->mutable_camera() = *Calibration(r); r->mutable_output()->mutable_render_targets(0)->mutable_camera()->set_width_px(4096); }, kRange, "LIMIT_RENDER_SIDE", "output.render_targets[0].camera.width_px"},
+  {"TargetEncoding", [](Request* r) { Target(r)->set_encoding(v1::PIXEL_ENCODING_BGR8); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "output.render_targets[0].encoding"},
+  {"TargetDepthPng", [](Request* r) { auto* t = Target(r); t->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32); t->set_compression(v1::IMAGE_COMPRESSION_PNG); }, kInvalid, "COMPRESSION_UNSUPPORTED", "output.render_targets[0].compression"},
+  {"TargetQuality", [](Request* r) { Target(r)->set_jpeg_quality(101); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[0].jpeg_quality"},
+};
+// clang-format on
+
+class RequestValidationTest : public ::testing::TestWithParam<BadRequestCase> {
+ protected:
+  static void SetUpTestSuite() {
+    fixture_ = std::make_unique<InProcessServer>();
+    ASSERT_TRUE(fixture_->WaitForServing());
+  }
+  static void TearDownTestSuite() { fixture_.reset(); }
+
+  static grpc::Status Predict(const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    auto reader = fixture_->stub->PredictRollout(&context, request);
+    v1::PredictRolloutResponse message;
+    while (reader->Read(&message)) {
+    }
+    return reader->Finish();
+  }
+
+  static inline std::unique_ptr<InProcessServer> fixture_;
+};
+
+TEST_P(RequestValidationTest, IsRefusedWithReasonAndField) {
+  Request request = MakeRolloutRequest(2);
+  GetParam().spoil(&request);
+  const grpc::Status status = Predict(request);
+  const ErrorDetails details = ReadDetails(status);
+  EXPECT_EQ(status.error_code(), GetParam().code) << status.error_message();
+  EXPECT_EQ(details.info.domain(), "interlacer");
+  EXPECT_EQ(details.info.reason(), GetParam().reason) << status.error_message();
+  EXPECT_EQ(details.field(), GetParam().field) << status.error_message();
+  EXPECT_FALSE(status.error_message().empty());
+  EXPECT_LE(status.error_details().size(), 2048u);
+
+  EXPECT_TRUE(Predict(MakeRolloutRequest(1)).ok()) << "the next good request must work";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RequestValidationTest, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+class ValidRequestTest : public RequestValidationTest {};
+
+TEST_F(ValidRequestTest, ExpectedAndGotAreInTheMetadata) {
+  Request request = MakeRolloutRequest(1);
+  Color(&request)->mutable_data()->pop_back();
+  const ErrorDetails details = ReadDetails(Predict(request));
+  EXPECT_EQ(details.info.metadata().at("expected"), "576 bytes");
+  EXPECT_EQ(details.info.metadata().at("got"), "575 bytes");
+}
+
+TEST_F(ValidRequestTest, PaddedRowsPngAndJpegAreRead) {
+  Request request = MakeRolloutRequest(1);
+  SetCompressed(Color(&request), v1::IMAGE_COMPRESSION_JPEG, Jpeg());
+  SetCompressed(Depth(&request), v1::IMAGE_COMPRESSION_PNG, DepthPng());
+  auto* right = Scene(&request)->mutable_observations(1)->mutable_views(1)->mutable_color();
+  const int stride = 3 * kViewWidthPx + 5;
+  right->set_row_stride_bytes(stride);
+  right->set_data(std::string(stride * kViewHeightPx, '\x10'));
+  EXPECT_TRUE(Predict(request).ok());
+}
+
+TEST_F(ValidRequestTest, ClocksMayStartAnywhere) {
+  for (const std::int64_t shift_s : {-100LL, -5'000'000'000LL, 9'000'000'000LL}) {
+    Request request = MakeRolloutRequest(1);
+    for (auto& observation : *Scene(&request)->mutable_observations()) {
+      for (auto& view : *observation.mutable_views()) {
+        view.mutable_capture_time()->set_seconds(view.capture_time().seconds() + shift_s);
+      }
+    }
+    EXPECT_TRUE(Predict(request).ok()) << shift_s;
+  }
+}
+
+TEST_F(ValidRequestTest, PointsWithoutDepthAreLeftOut) {
+  v1::ValidateSceneRequest request;
+  *request.mutable_scene_input() = MakeSceneInput();
+  auto* depth =
+      request.mutable_scene_input()->mutable_observations(1)->mutable_views(0)->mutable_depth();
+  const int pixels = kViewWidthPx * kViewHeightPx;
+  std::fill_n(depth->mutable_data()->begin(), 2 * (pixels / 2), '\0');
+  grpc::ClientContext context;
+  v1::ValidateSceneResponse response;
+  const grpc::Status status = fixture_->stub->ValidateScene(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_DOUBLE_EQ(response.report().cameras(0).valid_depth_ratio(), 0.5);
+  EXPECT_EQ(response.report().candidate_point_count(), pixels + pixels / 2);
+}
+
+TEST_F(ValidRequestTest, ValidateSceneNamesItsOwnFieldPath) {
+  v1::ValidateSceneRequest request;
+  *request.mutable_scene_input() = MakeSceneInput();
+  request.mutable_scene_input()->mutable_observations(0)->mutable_views(1)->clear_calibration();
+  grpc::ClientContext context;
+  v1::ValidateSceneResponse response;
+  const grpc::Status status = fixture_->stub->ValidateScene(&context, request, &response);
+  EXPECT_EQ(ReadDetails(status).field(), "scene_input.observations[0].views[1].calibration");
+}
+
+}  // namespace
+}  // namespace interlacer::testing
