@@ -14,7 +14,7 @@ namespace {
 constexpr char kDomain[] = "interlacer";
 /// Values come partly from requests; longer ones are cut before they are put into an answer.
 constexpr std::size_t kMaxValueBytes = 200;
-/// The message appears in the details and in a header of its own.
+/// The message stands in the details and in a header of its own.
 constexpr std::size_t kMaxMessageBytes = 512;
 
 /// At most `max_bytes` of printable ASCII: strings of a proto message must be valid UTF-8.
@@ -23,6 +23,18 @@ std::string Printable(const std::string& text, std::size_t max_bytes) {
   std::replace_if(
       out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return out;
+}
+
+/// The message with the whole path of the field in front: "data: expected ..." becomes
+/// "source.scene_input. ... .data: expected ...".
+std::string MessageWithPath(const Status& status) {
+  const std::string& field = status.field();
+  const std::string& message = status.message();
+  if (field.empty()) return message;
+  const std::size_t colon = message.find(": ");
+  const bool starts_with_name =
+      colon != std::string::npos && field.ends_with(message.substr(0, colon));
+  return field + (starts_with_name ? message.substr(colon) : ": " + message);
 }
 
 void AddErrorInfo(const Status& status, google::rpc::Status* details) {
@@ -59,7 +71,7 @@ void AddRetryInfo(const std::string& delay_text, google::rpc::Status* details) {
 
 grpc::Status ToGrpcStatus(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  const std::string message = Printable(status.message(), kMaxMessageBytes);
+  const std::string message = Printable(MessageWithPath(status), kMaxMessageBytes);
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
   details.set_message(message);

@@ -20,6 +20,8 @@ namespace {
 constexpr int kMinPingIntervalMs = 10'000;
 /// Time for the answers of calls that a lost device ended.
 constexpr std::chrono::seconds kDeviceLostGrace(1);
+/// Time for the status of calls that were cancelled at the end of a drain.
+constexpr double kLastWordsS = 1;
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
 
 /// 128 random bits in hex.
@@ -176,6 +178,7 @@ void InterlacerServer::CancelCalls() {
 
 std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
+  calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
   const auto unit_start = worker_.unit_start();
   const std::chrono::duration<double> watchdog(options_.limits.watchdog_s);
   if (unit_start && Clock::now() - *unit_start > watchdog) {
@@ -184,7 +187,10 @@ std::optional<ServerExit> InterlacerServer::Poll() {
   if (state_.state() == ServerState::kDeviceLost) return PollDeviceLost();
   if (drain_limit_) {
     if (calls_.count() == 0) return ServerExit::kDone;
-    if (Clock::now() > *drain_limit_) CancelCalls();
+    if (Clock::now() > *drain_limit_) {
+      CancelCalls();
+      calls_.AbortStalled(kLastWordsS);
+    }
     return std::nullopt;
   }
   if (load_exit_ != 0) return static_cast<ServerExit>(load_exit_.load());

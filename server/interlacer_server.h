@@ -68,7 +68,7 @@ class InterlacerServer {
   ServerStateMachine state_;
   ModelRegistry models_;
   MemoryBudget memory_;
-  CallCounter calls_;
+  CallRegistry calls_;
   /// Only references: outlives the worker and the decoders, whose last tasks use it.
   const ServerContext context_;
   DeviceWorker worker_;

@@ -19,7 +19,7 @@ class SinkListener {
   virtual ~SinkListener() = default;
   /// The client went away or its deadline passed.
   virtual void OnClientGone() = 0;
-  /// A message left; there is room, or the sink is empty.
+  /// A message left; there is room for another one.
   virtual void OnMessageSent() = 0;
 };
 
@@ -31,11 +31,10 @@ class ResponseSink {
   virtual void SetListener(std::shared_ptr<SinkListener> listener) = 0;
   /// Whether another message may be buffered now.
   virtual bool HasRoom() const = 0;
-  /// Whether everything that was sent has left.
-  virtual bool IsDrained() const = 0;
   virtual void Send(grpc::ByteBuffer message) = 0;
+  /// The status leaves after all messages.
   virtual void Finish(const Status& status) = 0;
-  /// Resets the stream below a client that does not read, so that Finish can take effect.
+  /// Resets the stream below a client that does not read; what has not left is lost.
   virtual void Abort() = 0;
   /// Bytes of all messages sent so far.
   virtual std::int64_t sent_bytes() const = 0;

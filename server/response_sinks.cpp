@@ -40,11 +40,6 @@ bool StreamSink::HasRoom() const {
          (static_cast<int>(messages_.size()) < max_messages_ && buffered_bytes_ < max_bytes_);
 }
 
-bool StreamSink::IsDrained() const {
-  std::lock_guard lock(mutex_);
-  return messages_.empty();
-}
-
 std::optional<std::chrono::steady_clock::time_point> StreamSink::stalled_since() const {
   std::lock_guard lock(mutex_);
   if (messages_.empty()) return std::nullopt;

@@ -17,37 +17,18 @@
 #include <optional>
 
 #include "common/status.h"
+#include "server/call_registry.h"
 #include "server/response_sink.h"
 
 namespace interlacer {
 
-/// Counts the calls that the library is not done with.
-class CallCounter {
- public:
-  class Guard {
-   public:
-    explicit Guard(CallCounter* counter) : counter_(counter) { ++counter_->count_; }
-    ~Guard() { --counter_->count_; }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    CallCounter* const counter_;
-  };
-  int count() const { return count_; }
-
- private:
-  std::atomic<int> count_{0};
-};
-
 class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
  public:
-  UnarySink(grpc::ByteBuffer* response, CallCounter* counter)
-      : response_(response), guard_(counter) {}
+  UnarySink(grpc::ByteBuffer* response, CallRegistry* registry)
+      : response_(response), entry_(registry, this) {}
 
   void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override { return true; }
-  bool IsDrained() const override { return true; }
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void Abort() override {}
@@ -61,7 +42,7 @@ class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
   void OnDone() override { delete this; }
 
   grpc::ByteBuffer* const response_;
-  const CallCounter::Guard guard_;
+  const CallRegistry::Entry entry_;
   std::atomic<std::int64_t> sent_bytes_{0};
   std::mutex mutex_;
   std::shared_ptr<SinkListener> listener_;
@@ -70,12 +51,14 @@ class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
 class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public ResponseSink {
  public:
   StreamSink(grpc::CallbackServerContext* context, int max_messages, std::int64_t max_bytes,
-             CallCounter* counter)
-      : context_(context), max_messages_(max_messages), max_bytes_(max_bytes), guard_(counter) {}
+             CallRegistry* registry)
+      : context_(context),
+        max_messages_(max_messages),
+        max_bytes_(max_bytes),
+        entry_(registry, this) {}
 
   void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override;
-  bool IsDrained() const override;
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void Abort() override { context_->TryCancel(); }
@@ -90,7 +73,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   grpc::CallbackServerContext* const context_;
   const int max_messages_;
   const std::int64_t max_bytes_;
-  const CallCounter::Guard guard_;
+  const CallRegistry::Entry entry_;
   std::atomic<std::int64_t> sent_bytes_{0};
 
   mutable std::mutex mutex_;

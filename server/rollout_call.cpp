@@ -42,13 +42,11 @@ Status RolloutCall::OnLifted() {
 }
 
 StatusOr<DeviceJob::Progress> RolloutCall::RunLifted() {
-  if (!is_finished_) {
-    const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
-    INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
-    SendIfComplete();
-  }
-  if (!is_finished_) return Progress::kReady;
-  return sink().IsDrained() ? Progress::kDone : Progress::kWaiting;
+  if (is_finished_) return Progress::kDone;
+  const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
+  INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
+  SendIfComplete();
+  return is_finished_ ? Progress::kDone : Progress::kReady;
 }
 
 void RolloutCall::FreeDeviceState() { rollout_.reset(); }

@@ -81,10 +81,6 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
     record_.durations.blocked_s += SecondsBetween(*blocked_since_, start);
     blocked_since_.reset();
   }
-  if (failure_) {
-    if (sink_->IsDrained()) return *failure_;
-    return Progress::kWaiting;
-  }
   if (!sink_->HasRoom()) {
     blocked_since_ = start;
     return Progress::kWaiting;
@@ -96,11 +92,6 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
     progress = RunLifted();
   }
   used_s_ = used_s_ + SecondsBetween(start, Clock::now());
-  if (!progress.ok() && !sink_->IsDrained()) {
-    failure_ = progress.status();
-    FreeDeviceState();
-    return Progress::kWaiting;
-  }
   return progress;
 }
 
@@ -143,7 +134,7 @@ void SceneCall::End(Status status) {
                               : has_run_                             ? "running"
                                                                      : "queue";
   }
-  if (!status.ok() && !sink_->IsDrained()) sink_->Abort();
+  if (status.reason() == reason::SLOW_READER) sink_->Abort();
   server_.Report(record_, status);
   sink_->Finish(status);
 }

@@ -60,7 +60,7 @@ class SceneCall : public DeviceJob,
  protected:
   /// Runs once, in the unit that lifted the scene.
   virtual Status OnLifted() = 0;
-  /// One unit after the lift; kDone once everything has been sent.
+  /// One unit after the lift; kDone once the last message is with the sink.
   virtual StatusOr<Progress> RunLifted() = 0;
   /// Frees what the call holds on the device.
   virtual void FreeDeviceState() = 0;
@@ -94,8 +94,6 @@ class SceneCall : public DeviceJob,
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};
   std::optional<Clock::time_point> blocked_since_;
-  /// An error after the first message: sent once what is buffered has left.
-  std::optional<Status> failure_;
 };
 
 }  // namespace interlacer

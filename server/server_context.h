@@ -8,13 +8,13 @@
 
 #include "common/status.h"
 #include "server/call_record.h"
+#include "server/call_registry.h"
 #include "server/decode_pool.h"
 #include "server/device_worker.h"
 #include "server/limits.h"
 #include "server/memory_budget.h"
 #include "server/metrics.h"
 #include "server/model_registry.h"
-#include "server/response_sinks.h"
 #include "server/server_state.h"
 
 namespace interlacer {
@@ -29,7 +29,7 @@ struct ServerContext {
   DecodePool& decoders;
   MemoryBudget& memory;
   Metrics& metrics;
-  CallCounter& calls;
+  CallRegistry& calls;
 
   /// Metrics and log line of a finished call; a lost device changes the state of the server.
   void Report(const CallRecord& record, const Status& status) const;

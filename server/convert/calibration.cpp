@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "common/transforms.h"
 
@@ -120,7 +121,9 @@ StatusOr<Camera> ToCamera(const wire::CameraCalibration& calibration) {
 StatusOr<Box> ToBox(const wire::Box& box) {
   const Box plain{{box.min_m().x(), box.min_m().y(), box.min_m().z()},
                   {box.max_m().x(), box.max_m().y(), box.max_m().z()}};
-  INTERLACER_RETURN_IF_ERROR(ValidateBox(plain, kMaxBoxSideM));
+  if (Status status = ValidateBox(plain, kMaxBoxSideM); !status.ok()) {
+    return std::move(status).WithField("");
+  }
   return plain;
 }
 

@@ -61,7 +61,7 @@ StatusOr<std::vector<int>> ToSteps(const wire::OutputOptions& output,
       return Mismatch(reason::STEP_INVALID, field, "ascending steps from 0", std::to_string(step));
     }
     if (step > limit) return LimitExceeded(reason::LIMIT_STEPS, field, "step", step, limit);
-    if (has_robot && step > row_count) {
+    if (has_robot && row_count >= 0 && step > row_count) {
       return Mismatch(reason::STEP_INVALID, field,
                       "at most " + std::to_string(row_count) + ", one step an action row",
                       std::to_string(step));

@@ -24,6 +24,8 @@ struct BadRequestCase {
   const char* field;
 };
 
+std::ostream& operator<<(std::ostream& out, const BadRequestCase& c) { return out << c.name; }
+
 v1::SceneInput* Scene(Request* r) { return r->mutable_source()->mutable_scene_input(); }
 v1::RgbdView* View(Request* r) { return Scene(r)->mutable_observations(1)->mutable_views(0); }
 v1::Image* Color(Request* r) { return View(r)->mutable_color(); }
@@ -92,8 +94,6 @@ constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
 constexpr auto kRange = grpc::StatusCode::OUT_OF_RANGE;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-
-
 // clang-format off
 const BadRequestCase kCases[] = {
   // Request, model, source
@@ -141,7 +141,7 @@ const BadRequestCase kCases[] = {
   {"DepthJpeg", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_JPEG, Jpeg()); }, kInvalid, "COMPRESSION_UNSUPPORTED", "source.scene_input.observations[1].views[0].depth.compression"},
   {"DepthTooShort", [](Request* r) { Depth(r)->mutable_data()->resize(10); }, kInvalid, "IMAGE_DATA_LENGTH", "source.scene_input.observations[1].views[0].depth.data"},
   {"DepthPngTruncated", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_PNG, DepthPng().substr(0, 50)); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].depth.data"},
-  {"DepthPngIsColor", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_PNG, Png()); }, kInvalid, "IMAGE_UNDECODABLE", "source.scene_input.observations[1].views[0].depth.data"},
+  {"DepthPngIsColor", [](Request* r) { SetCompressed(Depth(r), v1::IMAGE_COMPRESSION_PNG, Png()); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "source.scene_input.observations[1].views[0].depth.data"},
   {"DepthOtherSize", [](Request* r) { Depth(r)->set_height_px(6); Depth(r)->mutable_data()->resize(2 * 16 * 6); }, kInvalid, "IMAGE_SIZE_MISMATCH", "source.scene_input.observations[1].views[0].depth"},
   {"MillimetresAsMetres", [](Request* r) { SetFloatDepth(Depth(r), 1500); }, kInvalid, "DEPTH_IMPLAUSIBLE", "source.scene_input.observations[1].views[0].depth.data"},
   {"MetresAsMillimetres", [](Request* r) { Depth(r)->set_depth_unit_m(1e-6); }, kInvalid, "DEPTH_IMPLAUSIBLE", "source.scene_input.observations[1].views[0].depth.data"},
@@ -233,7 +233,7 @@ TEST_P(RequestValidationTest, IsRefusedWithReasonAndField) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RequestValidationTest, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 class ValidRequestTest : public RequestValidationTest {};
 

@@ -50,6 +50,15 @@ class InProcessServer {
     auto started = InterlacerServer::Start(options, {source});
     EXPECT_TRUE(started.ok()) << started.status().ToString();
     server = *std::move(started);
+    Connect();
+  }
+  ~InProcessServer() {
+    controls->gate.Open();
+    controls->warm_up_gate.Open();
+  }
+
+  /// Replaces the channel and the stub by new ones with a connection of their own.
+  void Connect() {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(64 << 20);
     arguments.SetMaxSendMessageSize(-1);
@@ -57,10 +66,6 @@ class InProcessServer {
     channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server->port()),
                                         grpc::InsecureChannelCredentials(), arguments);
     stub = v1::InterlacerService::NewStub(channel);
-  }
-  ~InProcessServer() {
-    controls->gate.Open();
-    controls->warm_up_gate.Open();
   }
 
   bool WaitForServing() const {

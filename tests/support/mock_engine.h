@@ -48,10 +48,10 @@ class Gate {
     --waiting_;
     --allowed_;
   }
-  /// Waits until a unit stands at the closed gate.
-  void WaitForUnit() {
+  /// Waits until a unit stands at the closed gate; false when none came.
+  bool WaitForUnit() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_ > 0; });
+    return changed_.wait_for(lock, std::chrono::seconds(10), [this] { return waiting_ > 0; });
   }
 
  private:

@@ -4,7 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -85,12 +85,14 @@ inline v1::SceneInput MakeSceneInput() {
   return input;
 }
 
-/// `step_count` steps that each move the first joint by 0.1.
+/// `step_count` steps that each move the first joint by 0.1, or less when that would leave its
+/// range.
 inline v1::PredictRolloutRequest MakeRolloutRequest(int step_count) {
+  const float slope = std::min(0.1f, 2.5f / static_cast<float>(step_count));
   v1::PredictRolloutRequest request;
   request.set_request_id("test-1");
   *request.mutable_source()->mutable_scene_input() = MakeSceneInput();
-  *request.mutable_actions()->mutable_joint_positions() = MakeJoints(step_count, 0.1f, 0.1f);
+  *request.mutable_actions()->mutable_joint_positions() = MakeJoints(step_count, 0.1f, slope);
   request.mutable_output()->set_include_positions(true);
   return request;
 }

@@ -1,0 +1,200 @@
+/// Start, health, readiness, draining, addresses, information.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "tests/server/health_client.h"
+#include "tests/support/in_process_server.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr char kService[] = "interlacer.v1.InterlacerService";
+
+grpc::Status Predict(InProcessServer* fixture, int step_count = 1) {
+  grpc::ClientContext context;
+  auto reader = fixture->stub->PredictRollout(&context, MakeRolloutRequest(step_count));
+  v1::PredictRolloutResponse message;
+  while (reader->Read(&message)) {
+  }
+  return reader->Finish();
+}
+
+v1::GetServerInfoResponse Info(InProcessServer* fixture) {
+  grpc::ClientContext context;
+  v1::GetServerInfoResponse response;
+  EXPECT_TRUE(fixture->stub->GetServerInfo(&context, {}, &response).ok());
+  return response;
+}
+
+TEST(Health, FollowsTheStateFromStartToDrain) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_gate.Close();
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
+  EXPECT_EQ(CheckHealth(fixture.channel, ""), Health::kNotServing);
+  EXPECT_EQ(CheckHealth(fixture.channel, kService), Health::kNotServing);
+  EXPECT_EQ(CheckHealth(fixture.channel, "live"), Health::kServing);
+  EXPECT_EQ(CheckHealth(fixture.channel, "nobody"), Health::kUnknown);
+  EXPECT_EQ(Info(&fixture).state(), v1::SERVER_STATE_WARMING_UP);
+  EXPECT_EQ(Info(&fixture).models(0).state(), v1::MODEL_STATE_LOADING);
+  const grpc::Status early = Predict(&fixture);
+  EXPECT_EQ(early.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReadDetails(early).info.reason(), "MODEL_LOADING");
+
+  controls->warm_up_gate.Open();
+  ASSERT_TRUE(fixture.WaitForServing());
+  EXPECT_EQ(CheckHealth(fixture.channel, ""), Health::kServing);
+  EXPECT_EQ(CheckHealth(fixture.channel, kService), Health::kServing);
+  EXPECT_EQ(Info(&fixture).models(0).state(), v1::MODEL_STATE_READY);
+  EXPECT_TRUE(Predict(&fixture).ok());
+
+  fixture.server->Drain();
+  EXPECT_EQ(CheckHealth(fixture.channel, kService), Health::kNotServing);
+  EXPECT_EQ(CheckHealth(fixture.channel, "live"), Health::kServing);
+}
+
+TEST(Health, WatchSeesTheTransitions) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_gate.Close();
+  InProcessServer fixture(TestServerOptions(), controls);
+  HealthWatch watch(fixture.channel, kService);
+  EXPECT_EQ(watch.Next(), Health::kNotServing);
+  controls->warm_up_gate.Open();
+  EXPECT_EQ(watch.Next(), Health::kServing);
+  fixture.server->Drain();
+  EXPECT_EQ(watch.Next(), Health::kNotServing);
+}
+
+TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
+  InProcessServer fixture;
+  ASSERT_TRUE(fixture.WaitForServing());
+  fixture.controls->gate.Close();
+  auto in_flight = std::async(std::launch::async, [&] { return Predict(&fixture, 5); });
+  ASSERT_TRUE(fixture.controls->gate.WaitForUnit());
+  fixture.server->Drain();
+  EXPECT_EQ(fixture.server->Poll(), std::nullopt);
+  const grpc::Status late = Predict(&fixture);
+  EXPECT_EQ(late.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReadDetails(late).info.reason(), "DRAINING");
+  fixture.controls->gate.Open();
+  EXPECT_TRUE(in_flight.get().ok());
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDone; }));
+}
+
+TEST(Drain, CancelsWhatOutlivesTheTimeout) {
+  ServerOptions options = TestServerOptions();
+  options.limits.drain_timeout_s = 0.1;
+  InProcessServer fixture(options);
+  ASSERT_TRUE(fixture.WaitForServing());
+  fixture.controls->unit_s = 0.02;
+  auto in_flight = std::async(std::launch::async, [&] { return Predict(&fixture, 128); });
+  ASSERT_TRUE(WaitUntil([&] { return fixture.controls->step_count > 0; }));
+  fixture.server->Drain();
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDone; }));
+  EXPECT_EQ(ReadDetails(in_flight.get()).info.reason(), "DRAINING");
+}
+
+TEST(Drain, WhileLoadingNeverBecomesReady) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_gate.Close();
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
+  fixture.server->Drain();
+  EXPECT_EQ(fixture.server->Poll(), ServerExit::kDone);
+  controls->warm_up_gate.Open();
+  EXPECT_EQ(fixture.server->state(), ServerState::kDraining);
+}
+
+TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_status = FailedPrecondition(reason::MODEL_LOAD_FAILED, "values differ");
+  InProcessServer fixture(TestServerOptions(), controls);
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kBadModel; }));
+  EXPECT_NE(fixture.server->state(), ServerState::kServing);
+}
+
+TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_status = FailedPrecondition(reason::DEVICE_ABSENT, "no GPU");
+  InProcessServer fixture(TestServerOptions(), controls);
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDeviceAbsent; }));
+}
+
+TEST(Watchdog, AUnitThatHangsEndsTheServer) {
+  ServerOptions options = TestServerOptions();
+  options.limits.watchdog_s = 0.05;
+  InProcessServer fixture(options);
+  ASSERT_TRUE(fixture.WaitForServing());
+  fixture.controls->gate.Close();
+  auto hung = std::async(std::launch::async, [&] { return Predict(&fixture); });
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kInternal; }));
+  EXPECT_EQ(CheckHealth(fixture.channel, "live"), Health::kNotServing);
+  fixture.controls->gate.Open();
+  EXPECT_EQ(ReadDetails(hung.get()).info.reason(), "DEVICE_LOST");
+}
+
+TEST(Address, InUseIsAnErrorThatNamesIt) {
+  InProcessServer first;
+  ServerOptions options = TestServerOptions();
+  options.address = "127.0.0.1:" + std::to_string(first.server->port());
+  auto second = InterlacerServer::Start(options, {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().reason(), reason::CONFIG_INVALID);
+  EXPECT_NE(second.status().message().find(options.address), std::string::npos);
+}
+
+TEST(Address, BeyondLoopbackNeedsInsecure) {
+  ServerOptions options = TestServerOptions();
+  options.address = "0.0.0.0:0";
+  EXPECT_EQ(InterlacerServer::Start(options, {}).status().reason(), reason::CONFIG_INVALID);
+  for (const char* address : {"127.0.0.1:1", "127.1.2.3:1", "localhost:1", "[::1]:1", "unix:/x"}) {
+    EXPECT_TRUE(IsLoopback(address)) << address;
+  }
+  for (const char* address : {"0.0.0.0:1", "[::]:1", "127.0.0.1.example.com:1", "10.0.0.1:1"}) {
+    EXPECT_FALSE(IsLoopback(address)) << address;
+  }
+}
+
+TEST(Address, UnixSocketsWork) {
+  ServerOptions options = TestServerOptions();
+  options.address = "unix:" + ::testing::TempDir() + "/interlacer_lifecycle_test.sock";
+  InProcessServer fixture(options);
+  ASSERT_TRUE(fixture.WaitForServing());
+  auto stub = v1::InterlacerService::NewStub(
+      grpc::CreateChannel(options.address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::GetServerInfoResponse response;
+  EXPECT_TRUE(stub->GetServerInfo(&context, {}, &response).ok());
+}
+
+TEST(Information, ServerInfoAndMetadataSayWhatTheModelTakes) {
+  InProcessServer fixture;
+  ASSERT_TRUE(fixture.WaitForServing());
+  const auto info = Info(&fixture);
+  EXPECT_EQ(info.device(), "mock");
+  EXPECT_EQ(info.instance_id().size(), 32u);
+  EXPECT_EQ(info.limits().max_step_count(), 128);
+  EXPECT_EQ(info.limits().max_camera_skew().nanos(), 50'000'000);
+  grpc::ClientContext context;
+  v1::GetModelMetadataResponse metadata;
+  ASSERT_TRUE(fixture.stub->GetModelMetadata(&context, {}, &metadata).ok());
+  EXPECT_EQ(metadata.model_name(), "mock");
+  EXPECT_EQ(metadata.cameras(1).name(), "right");
+  EXPECT_EQ(metadata.action_columns(2).unit(), v1::ACTION_UNIT_METERS);
+  EXPECT_EQ(metadata.action_kinds_size(), 2);
+  EXPECT_EQ(metadata.step_duration().nanos(), 500'000'000);
+  grpc::ClientContext other;
+  v1::GetModelMetadataRequest unknown;
+  unknown.set_model_name("nobody");
+  EXPECT_EQ(ReadDetails(fixture.stub->GetModelMetadata(&other, unknown, &metadata)).info.reason(),
+            "MODEL_NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace interlacer::testing
