@@ -13,8 +13,6 @@
 namespace interlacer {
 namespace {
 
-constexpr std::int64_t kKinematicTimes = 3;
-
 std::vector<float> ToVector(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.contiguous();
   const float* data = values.const_data_ptr<float>();

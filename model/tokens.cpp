@@ -17,7 +17,6 @@ constexpr double kContextSoftening = 0.1;
 constexpr double kContextMassFloor = 1e-6;
 constexpr double kContextLogScale = 0.1;
 constexpr int kVisualTimes = 2;
-constexpr int kKinematicTimes = 3;
 
 torch::Tensor TimeOneHot(std::int64_t count, int time, int times, const at::TensorOptions& like) {
   torch::Tensor one_hot = at::zeros({count, times}, like);

@@ -34,6 +34,9 @@ struct CloudTensors {
   torch::Tensor features;
 };
 
+/// Times of the robot that a step sees.
+inline constexpr int kKinematicTimes = 3;
+
 /// What one dynamics step starts from. `kinematic_points_m` is [3,p,3]: the robot's points at
 /// t-2, t-1 and t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`,
 /// the scene's own box (a recording may replace the configuration's).
