@@ -105,7 +105,8 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                              : PerTimeGraph(tokens, k);
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
-  if (exact && config.graph.edge_weight == EdgeWeight::kUniform && graph.out_degree <= kPackedOutDegree) {
+  if (exact && config.graph.edge_weight == EdgeWeight::kUniform &&
+      graph.out_degree <= kPackedOutDegree) {
     return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
                                       with_transpose);
   }

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                            Variant{"GrfExpDistance", LocalLayer::kGrfExact,
                                                    GraphScope::kAll, EdgeWeight::kExpDistance},
                                            Variant{"GrfSampled", LocalLayer::kGrfSampled},
-                      Variant{"MessagePassing", LocalLayer::kMessagePassing},
+                                           Variant{"MessagePassing", LocalLayer::kMessagePassing},
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& info) { return info.param.name; });
 
