@@ -1,0 +1,29 @@
+#pragma once
+
+/// `--model DIR` or `--server ADDR`: where a verb predicts.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "client/rollout_backend.h"
+#include "common/status.h"
+
+namespace interlacer::cli {
+
+struct BackendOptions {
+  std::string model_dir;
+  std::string server;
+  std::string model_name;
+  std::string device = "auto";
+  std::string wire_images = "raw";
+  double deadline_s = 600;
+};
+
+void AddBackendOptions(CLI::App* verb, BackendOptions* options);
+
+/// Errors: those of Predictor::Load and of the client; INVALID_ARGUMENT ARGUMENT_INVALID when not
+/// exactly one of the two is given.
+StatusOr<std::unique_ptr<RolloutBackend>> MakeBackend(const BackendOptions& options);
+
+}  // namespace interlacer::cli

@@ -1,0 +1,92 @@
+#include "client/cli/command_line.h"
+
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "client/cli/interrupt.h"
+#include "client/cli/verb.h"
+#include "client/cli/verbs/verbs.h"
+#include "common/log.h"
+
+namespace interlacer::cli {
+namespace {
+
+std::string CommandLineText(int argc, char** argv) {
+  std::string text = "interlacer";
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool is_plain = argument.find_first_of(" \t\n\"'\\$&;|<>()*?") == std::string::npos;
+    text += is_plain && !argument.empty() ? " " + argument : " '" + argument + "'";
+  }
+  return text;
+}
+
+void AddCommonOptions(CLI::App* app, CommonOptions* options) {
+  app->add_flag("--json", options->json, "Print the result as JSON on stdout");
+  app->add_flag("-q,--quiet", options->quiet, "No messages and no progress on stderr");
+  app->add_flag("-v,--verbose", options->verbose, "More messages on stderr");
+  app->add_option("--progress", options->progress, "auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void AddVerbs(CLI::App* app, VerbTable* verbs) {
+  AddSimulate(app, verbs);
+  AddImport(app, verbs);
+  AddValidate(app, verbs);
+  AddTrain(app, verbs);
+  AddPredict(app, verbs);
+  AddEvaluate(app, verbs);
+  AddReport(app, verbs);
+  AddCompare(app, verbs);
+  AddProbe(app, verbs);
+  AddInfo(app, verbs);
+  AddVersion(app, verbs);
+}
+
+/// Exceptions end here: a verb's libraries may throw, the program exits with a code.
+StatusOr<ExitCode> RunVerb(const VerbAction& action, const VerbContext& context) {
+  try {
+    return action(context);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(reason::HOST_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return Internal(error.what());
+  }
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  CommonOptions common;
+  VerbTable verbs;
+  CLI::App app("Predict how a scene of RGB-D frames changes under robot actions.", "interlacer");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_help_all_flag("--help-all", "Help of every verb");
+  AddCommonOptions(&app, &common);
+  AddVerbs(&app, &verbs);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return kExitUsage;
+  }
+  InitLogging(common.verbose ? LogLevel::kInfo : LogLevel::kWarning, LogFormat::kText);
+
+  const InterruptWatcher interrupt;
+  const VerbContext context(common, CommandLineText(argc, argv), interrupt.token());
+  const StatusOr<ExitCode> code = RunVerb(verbs.Chosen(), context);
+  if (!std::cout.flush()) {
+    std::cerr << "error: stdout could not be written" << std::endl;
+    return kExitOutputFailed;
+  }
+  if (code.ok()) return *code;
+  std::cerr << "error: " << code.status().ToString() << std::endl;
+  return ExitCodeOf(code.status());
+}
+
+}  // namespace interlacer::cli

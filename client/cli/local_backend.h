@@ -1,0 +1,33 @@
+#pragma once
+
+/// RolloutBackend over a checkpoint in this process: what a server does, without the socket.
+///
+/// Units of work, order and packing of results are the server's, so both give equal numbers.
+/// Compression of views matters on the wire only: local views are what was rendered, except that
+/// JPEG ones pass through the encoder too. Contract, errors, threads: client/rollout_backend.h.
+
+#include <memory>
+#include <string>
+
+#include "client/rollout_backend.h"
+#include "model/predictor.h"
+
+namespace interlacer {
+
+class LocalBackend : public RolloutBackend {
+ public:
+  explicit LocalBackend(std::unique_ptr<Predictor> predictor);
+
+  const ModelMetadata& metadata() const override { return predictor_->metadata(); }
+  const std::string& device_name() const override { return predictor_->device_name(); }
+  const std::string& location() const override { return location_; }
+  StatusOr<RolloutSummary> Predict(const SceneInput& input, const ActionSequence& actions,
+                                   const OutputOptions& output, const StepCallback& on_step,
+                                   std::stop_token stop) override;
+
+ private:
+  const std::unique_ptr<Predictor> predictor_;
+  const std::string location_ = "local";
+};
+
+}  // namespace interlacer

@@ -1,0 +1,81 @@
+#include "client/cli/output.h"
+
+#include <system_error>
+#include <utility>
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status Unwritable(const fs::path& path, const std::error_code& error) {
+  return FailedPrecondition(reason::FILE_UNWRITABLE, path.string() + ": " + error.message())
+      .WithField(path.string());
+}
+
+}  // namespace
+
+Status MakeFolders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? Unwritable(folder, error) : Status::Ok();
+}
+
+Status CheckNoOutput(const std::string& path, bool force) {
+  std::error_code error;
+  if (force || !fs::exists(fs::symlink_status(path, error))) return Status::Ok();
+  return FailedPrecondition(reason::OUTPUT_EXISTS, path + " exists; --force replaces it")
+      .WithField(path);
+}
+
+OutputFolder::OutputFolder(fs::path target, fs::path partial, bool force)
+    : target_(std::move(target)), partial_(std::move(partial)), force_(force) {}
+
+OutputFolder::OutputFolder(OutputFolder&& other) noexcept
+    : target_(std::move(other.target_)),
+      partial_(std::move(other.partial_)),
+      force_(other.force_),
+      is_done_(std::exchange(other.is_done_, true)) {}
+
+OutputFolder::~OutputFolder() {
+  if (is_done_) return;
+  std::error_code ignored;
+  fs::remove_all(partial_, ignored);
+}
+
+StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, bool force) {
+  // "out/" and "out" are one folder.
+  fs::path target = fs::path(path).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  if (target.empty() || target == "." || target == ".." || target == "/") {
+    return Mismatch(reason::ARGUMENT_INVALID, "--output", "a folder to create", path);
+  }
+  INTERLACER_RETURN_IF_ERROR(CheckNoOutput(target.string(), force));
+  const fs::path partial =
+      target.parent_path() / ("." + target.filename().string() + ".partial");
+  std::error_code error;
+  fs::remove_all(partial, error);
+  if (error) return Unwritable(partial, error);
+  INTERLACER_RETURN_IF_ERROR(MakeFolders(partial));
+  return OutputFolder(target, partial, force);
+}
+
+StatusOr<std::string> OutputFolder::FilePath(const std::string& relative_path) const {
+  const fs::path path = partial_ / relative_path;
+  INTERLACER_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
+  return path.string();
+}
+
+Status OutputFolder::Commit() {
+  std::error_code error;
+  if (force_) {
+    fs::remove_all(target_, error);
+    if (error) return Unwritable(target_, error);
+  }
+  fs::rename(partial_, target_, error);
+  if (error) return Unwritable(target_, error);
+  is_done_ = true;
+  return Status::Ok();
+}
+
+}  // namespace interlacer::cli

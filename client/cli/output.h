@@ -1,0 +1,43 @@
+#pragma once
+
+/// Where a verb writes: never a half-written result, never a silent overwrite.
+///
+/// OutputFolder collects files in `.NAME.partial` beside the target and renames it when committed;
+/// what is not committed is removed. Existing output needs `force`. Errors: FAILED_PRECONDITION
+/// OUTPUT_EXISTS, FILE_UNWRITABLE; INVALID_ARGUMENT ARGUMENT_INVALID. One folder, one thread.
+
+#include <filesystem>
+#include <string>
+
+#include "common/status.h"
+
+namespace interlacer::cli {
+
+class OutputFolder {
+ public:
+  static StatusOr<OutputFolder> Create(const std::string& path, bool force);
+  OutputFolder(OutputFolder&& other) noexcept;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder();
+
+  /// Where to write now.
+  const std::filesystem::path& partial() const { return partial_; }
+  /// Path of a file inside, its parent folders made.
+  StatusOr<std::string> FilePath(const std::string& relative_path) const;
+  /// Replaces the target by what was written.
+  Status Commit();
+
+ private:
+  OutputFolder(std::filesystem::path target, std::filesystem::path partial, bool force);
+
+  std::filesystem::path target_;
+  std::filesystem::path partial_;
+  bool force_ = false;
+  bool is_done_ = false;
+};
+
+/// OUTPUT_EXISTS when `path` exists and `force` is false.
+Status CheckNoOutput(const std::string& path, bool force);
+Status MakeFolders(const std::filesystem::path& folder);
+
+}  // namespace interlacer::cli

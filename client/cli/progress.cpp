@@ -1,0 +1,105 @@
+#include "client/cli/progress.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace interlacer::cli {
+namespace {
+
+constexpr int kBarWidth = 24;
+
+std::string DurationText(double seconds) {
+  char text[32];
+  const auto whole = static_cast<std::int64_t>(seconds);
+  if (whole < 60) {
+    std::snprintf(text, sizeof text, "%d s", static_cast<int>(whole));
+  } else if (whole < 3600) {
+    std::snprintf(text, sizeof text, "%d:%02d min", static_cast<int>(whole / 60),
+                  static_cast<int>(whole % 60));
+  } else {
+    std::snprintf(text, sizeof text, "%d:%02d h", static_cast<int>(whole / 3600),
+                  static_cast<int>(whole / 60 % 60));
+  }
+  return text;
+}
+
+std::string Bar(double share) {
+  const int full = std::clamp(static_cast<int>(share * kBarWidth), 0, kBarWidth);
+  return "[" + std::string(static_cast<std::size_t>(full), '#') +
+         std::string(static_cast<std::size_t>(kBarWidth - full), '.') + "] ";
+}
+
+}  // namespace
+
+StatusOr<ProgressMode> ParseProgressMode(const std::string& text) {
+  if (text == "auto") return ProgressMode::kAuto;
+  if (text == "always") return ProgressMode::kAlways;
+  if (text == "never") return ProgressMode::kNever;
+  return Mismatch(reason::ARGUMENT_INVALID, "--progress", "auto, always or never", text);
+}
+
+Progress::Progress(std::string label, std::int64_t total, std::ostream* stream, Options options)
+    : label_(std::move(label)),
+      total_(total),
+      stream_(stream),
+      options_(std::move(options)),
+      start_(options_.now()),
+      last_drawn_(start_) {}
+
+Progress::~Progress() { Finish(); }
+
+void Progress::Update(std::int64_t done, const std::string& note) {
+  if (is_finished_) return;
+  done_ = done;
+  note_ = note;
+  is_current_ = false;
+  const Clock::time_point now = options_.now();
+  const bool is_due =
+      options_.is_terminal ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
+                           : now - last_drawn_ >= options_.plain_period;
+  if (!is_due) return;
+  last_drawn_ = now;
+  Draw();
+}
+
+void Progress::Finish() {
+  if (is_finished_) return;
+  if (!is_current_) Draw();
+  if (options_.is_shown && options_.is_terminal && is_drawn_) *stream_ << std::endl;
+  is_finished_ = true;
+}
+
+std::string Progress::StateText() const {
+  std::string text = label_ + " ";
+  const double elapsed_s = std::chrono::duration<double>(options_.now() - start_).count();
+  if (total_ > 0) {
+    const double share = static_cast<double>(done_) / static_cast<double>(total_);
+    if (options_.is_terminal) text += Bar(share);
+    text += std::to_string(done_) + "/" + std::to_string(total_);
+    if (done_ > 0 && done_ < total_) {
+      text += ", " + DurationText(elapsed_s * (1 - share) / share) + " left";
+    }
+  } else {
+    text += std::to_string(done_);
+  }
+  if (done_ >= total_) text += ", " + DurationText(elapsed_s);
+  if (!note_.empty()) text += ", " + note_;
+  return text;
+}
+
+void Progress::Draw() {
+  is_current_ = true;
+  if (!options_.is_shown) return;
+  const std::string text = StateText();
+  if (options_.is_terminal) {
+    const std::size_t blank = drawn_width_ > text.size() ? drawn_width_ - text.size() : 0;
+    *stream_ << '\r' << text << std::string(blank, ' ') << std::flush;
+    drawn_width_ = text.size();
+  } else {
+    *stream_ << text << std::endl;
+  }
+  is_drawn_ = true;
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,62 @@
+#pragma once
+
+/// How far a long verb is: one redrawn line on a terminal, else a plain line now and then.
+///
+/// Writes to the given stream only (stderr in the program), never to stdout. One Progress belongs to
+/// one thread.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "common/status.h"
+
+namespace interlacer::cli {
+
+enum class ProgressMode { kAuto, kAlways, kNever };
+StatusOr<ProgressMode> ParseProgressMode(const std::string& text);  // auto | always | never
+
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Options {
+    bool is_shown = true;
+    bool is_terminal = false;
+    /// Between plain lines, and between redraws of a terminal.
+    std::chrono::milliseconds plain_period{10'000};
+    std::chrono::milliseconds redraw_period{100};
+    std::function<Clock::time_point()> now = Clock::now;
+  };
+
+  /// `total` below 1 means that the end is not known.
+  Progress(std::string label, std::int64_t total, std::ostream* stream, Options options);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `done` of the total, with a note such as "loss 0.012".
+  void Update(std::int64_t done, const std::string& note = "");
+  /// Draws the last state and ends the line; further updates are ignored.
+  void Finish();
+
+ private:
+  std::string StateText() const;
+  void Draw();
+
+  const std::string label_;
+  const std::int64_t total_;
+  std::ostream* const stream_;
+  const Options options_;
+  const Clock::time_point start_;
+  Clock::time_point last_drawn_;
+  std::int64_t done_ = 0;
+  std::string note_;
+  std::size_t drawn_width_ = 0;
+  bool is_drawn_ = false;
+  bool is_current_ = true;
+  bool is_finished_ = false;
+};
+
+}  // namespace interlacer::cli
