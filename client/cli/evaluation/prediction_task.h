@@ -1,0 +1,87 @@
+#pragma once
+
+/// One prediction from an episode: what is sent, which views come back, and what is true there.
+///
+/// Views are rendered at the model's image size by rectified cameras. The true frame of a view is the
+/// episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with
+/// everything outside the scene's workspace and depth range painted white when asked for. A static
+/// scene is true at every step. Units and frames: common/scene.h.
+/// Errors: those of data/episode_reader.h and data/scene_input.h; INVALID_ARGUMENT CAMERA_UNKNOWN,
+/// STEP_INVALID, HISTORY_SPACING. Thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/model_metadata.h"
+#include "common/prediction.h"
+#include "common/scene.h"
+#include "common/status.h"
+#include "data/episode_reader.h"
+#include "data/unproject.h"
+
+namespace interlacer {
+
+inline constexpr int kDefaultRolloutSteps = 8;
+/// A static scene shows the same at every step; a few of them show that the rollout keeps still.
+inline constexpr int kDefaultStaticSteps = 2;
+
+struct PredictionRequest {
+  /// Newest observed step; negative takes the first one with a full history.
+  int start_step = -1;
+  /// Future steps; negative takes a default, fewer where the episode's actions end.
+  int step_count = -1;
+  /// Episode cameras that act as the model's; empty takes those with the model's names.
+  std::vector<std::string> input_cameras;
+  /// Further episode cameras to predict, which the model does not see.
+  std::vector<std::string> target_cameras;
+  std::int64_t seed = 0;
+  bool paint_outside_white = true;
+};
+
+struct TargetView {
+  std::string name;  ///< the episode's camera
+  int episode_camera = 0;
+  bool is_input = false;
+  int width_px = 0;
+  int height_px = 0;
+};
+
+struct TrueFrame {
+  Camera camera;  ///< rectified, at the target's size
+  RgbImage color;
+  DepthImage depth;
+};
+
+struct PredictionTask {
+  SceneInput input;
+  ActionSequence actions;
+  /// Steps 0 ... step_count, positions, colours, and one view a target.
+  OutputOptions output;
+  std::vector<TargetView> targets;
+  LiftRegion region;
+  int start_step = 0;
+  int stride = 1;  ///< episode steps in a model step
+  int step_count = 0;
+  bool is_static = false;
+  bool paint_outside_white = true;
+
+  /// Episode step of a model step; of a static scene always the first.
+  int EpisodeStep(int step) const { return is_static ? start_step : start_step + step * stride; }
+};
+
+StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
+                                            const ModelMetadata& metadata,
+                                            const PredictionRequest& request);
+
+/// Nothing where the recording ends before that step.
+StatusOr<std::optional<TrueFrame>> ReadTrueFrame(const EpisodeReader& episode,
+                                                 const PredictionTask& task,
+                                                 const TargetView& target, int step);
+
+/// The view without its lens model: colour between the four nearest pixels, depth of the nearest;
+/// what the lens did not see is white and without depth. Unchanged when there is no lens model.
+RgbdView RectifiedView(const RgbdView& view);
+
+}  // namespace interlacer
