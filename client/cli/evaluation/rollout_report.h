@@ -1,0 +1,41 @@
+#pragma once
+
+/// The page of one prediction: frame strips beside the truth, scores by step, how it was made.
+/// Pure function. The page follows client/cli/evaluation/html.h.
+
+#include <string>
+#include <vector>
+
+#include "client/cli/evaluation/episode_evaluation.h"
+#include "common/model_metadata.h"
+#include "data/episode.h"
+
+namespace interlacer {
+
+struct RolloutReportInput {
+  const EpisodeManifest* manifest = nullptr;
+  const PredictionTask* task = nullptr;
+  const EpisodeEvaluation* evaluation = nullptr;
+  const ModelMetadata* metadata = nullptr;
+  std::string device;
+  std::string location;
+  std::string command;
+  std::string created_time;
+  std::string tool_version;
+};
+
+std::string RolloutReportHtml(const RolloutReportInput& input);
+
+/// Mean over the views of a step that have the score; nothing if none has.
+std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string_view subject,
+                                std::string_view metric, int step);
+std::optional<double> ScoreOf(const EvaluatedView& view, std::string_view subject,
+                              std::string_view metric);
+
+/// "copy_last" as people read it.
+std::string SubjectLabel(std::string_view subject);
+std::string MetricLabel(std::string_view metric);
+/// Fixed decimals, "–" for nothing.
+std::string ScoreText(const std::optional<double>& value, int decimals);
+
+}  // namespace interlacer
