@@ -1,0 +1,15 @@
+#pragma once
+
+/// What a validation found, as JSON and as lines for people. Pure functions.
+
+#include <string>
+
+#include "common/json.h"
+#include "data/validate.h"
+
+namespace interlacer::cli {
+
+nlohmann::ordered_json ToJson(const ValidationReport& report);
+std::string ValidationText(const ValidationReport& report);
+
+}  // namespace interlacer::cli

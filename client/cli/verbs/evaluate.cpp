@@ -1,0 +1,333 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/backend_options.h"
+#include "client/cli/describe.h"
+#include "client/cli/evaluation/episode_evaluation.h"
+#include "client/cli/evaluation/evaluation_plan.h"
+#include "client/cli/evaluation/results.h"
+#include "client/cli/evaluation/rollout_report.h"
+#include "client/cli/output.h"
+#include "client/cli/verbs/verbs.h"
+#include "common/file_io.h"
+#include "common/image_codec.h"
+#include "common/version.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EvaluateOptions {
+  std::string dataset;
+  std::string output;
+  BackendOptions backend;
+  PlanOptions plan;
+  std::string split;
+  std::string background = "white_outside_workspace";
+  std::int64_t episode_limit = 0;
+  bool no_frames = false;
+  bool resume = false;
+  bool force = false;
+};
+
+Results HeadOf(const EvaluateOptions& options, const RolloutBackend& backend,
+               const VerbContext& context) {
+  Results results;
+  results.tool_version = kVersion;
+  results.command = context.command_line();
+  results.created_time = CurrentTimeRfc3339();
+  results.device = backend.device_name();
+  results.model = ToJson(backend.metadata());
+  results.split = options.split;
+  results.step_count = options.plan.step_count;
+  results.step_duration_s = backend.metadata().step_duration_s;
+  results.image_width_px = backend.metadata().cameras[0].width_px;
+  results.image_height_px = backend.metadata().cameras[0].height_px;
+  results.target_background = options.background;
+  results.seed = options.plan.seed;
+  results.location = backend.location();
+  return results;
+}
+
+/// What must be equal for a run to go on where another one stopped.
+Status CheckResumable(const Results& before, const Results& now) {
+  const auto check = [](const std::string& field, const std::string& expected,
+                        const std::string& got) {
+    return expected == got ? Status::Ok()
+                           : Mismatch(reason::ARGUMENT_INVALID, field, expected, got);
+  };
+  INTERLACER_RETURN_IF_ERROR(check("model.weights_sha256", before.model.value("weights_sha256", ""),
+                                   now.model.value("weights_sha256", "")));
+  INTERLACER_RETURN_IF_ERROR(
+      check("steps", std::to_string(before.step_count), std::to_string(now.step_count)));
+  INTERLACER_RETURN_IF_ERROR(
+      check("target_background", before.target_background, now.target_background));
+  return check("seed", std::to_string(before.seed), std::to_string(now.seed));
+}
+
+/// The results so far with --resume, else a fresh head.
+StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend& backend,
+                               const VerbContext& context) {
+  Results head = HeadOf(options, backend, context);
+  std::error_code error;
+  if (fs::is_directory(options.dataset, error) &&
+      fs::exists(fs::path(options.dataset) / kDatasetFile, error)) {
+    INTERLACER_ASSIGN_OR_RETURN(const Dataset dataset, ReadDataset(options.dataset));
+    head.dataset_name = dataset.name;
+    INTERLACER_ASSIGN_OR_RETURN(head.dataset_sha256, DatasetSha256(options.dataset));
+  } else {
+    head.dataset_name = fs::path(options.dataset).lexically_normal().filename().string();
+  }
+  const fs::path file = fs::path(options.output) / kResultsFile;
+  if (!options.resume || !fs::exists(file, error)) return head;
+  INTERLACER_ASSIGN_OR_RETURN(Results before, ReadResults(file.string()));
+  INTERLACER_RETURN_IF_ERROR(CheckResumable(before, head));
+  return before;
+}
+
+class EvaluationRun {
+ public:
+  EvaluationRun(const EvaluateOptions& options, RolloutBackend* backend, Results results,
+                const VerbContext& context)
+      : options_(options),
+        backend_(backend),
+        results_(std::move(results)),
+        context_(context),
+        earlier_duration_s_(results_.duration_s) {}
+
+  const Results& results() const { return results_; }
+
+  /// CANCELLED keeps what was finished; other errors of one episode are recorded and counted.
+  Status Run(const std::vector<std::string>& episode_dirs) {
+    std::unique_ptr<Progress> progress =
+        context_.MakeProgress("evaluate", static_cast<std::int64_t>(episode_dirs.size()));
+    std::int64_t done = 0;
+    for (const std::string& dir : episode_dirs) {
+      if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
+      const Status status = RunEpisode(dir);
+      if (status.code() == StatusCode::kCancelled) return status;
+      if (IsFatal(status)) return status;
+      if (!status.ok()) RecordFailure(dir, status);
+      INTERLACER_RETURN_IF_ERROR(Save());
+      progress->Update(++done, NoteText());
+    }
+    return Status::Ok();
+  }
+
+ private:
+  /// Errors that the next episode would meet too.
+  static bool IsFatal(const Status& status) {
+    switch (status.code()) {
+      case StatusCode::kUnavailable:
+      case StatusCode::kInternal:
+      case StatusCode::kFailedPrecondition:
+      case StatusCode::kUnimplemented:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool IsDone(const std::string& episode_id) const {
+    return std::any_of(results_.episodes.begin(), results_.episodes.end(),
+                       [&](const ResultEpisode& e) { return e.id == episode_id; });
+  }
+
+  Status RunEpisode(const std::string& dir) {
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(dir));
+    const EpisodeManifest& manifest = episode.manifest();
+    if (IsDone(manifest.episode_id)) return Status::Ok();
+    INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode.ManifestSha256());
+    INTERLACER_ASSIGN_OR_RETURN(
+        const std::vector<PredictionRequest> requests,
+        PlanEpisode(manifest, backend_->metadata(), options_.plan));
+    std::vector<ResultValue> values;
+    std::vector<ResultTiming> timings;
+    for (const PredictionRequest& request : requests) {
+      INTERLACER_RETURN_IF_ERROR(RunPrediction(episode, request, &values, &timings));
+    }
+    results_.values.insert(results_.values.end(), values.begin(), values.end());
+    results_.timings.insert(results_.timings.end(), timings.begin(), timings.end());
+    results_.episodes.push_back({manifest.episode_id, sha256, manifest.task_name});
+    return Status::Ok();
+  }
+
+  Status RunPrediction(const EpisodeReader& episode, const PredictionRequest& request,
+                       std::vector<ResultValue>* values, std::vector<ResultTiming>* timings) {
+    INTERLACER_ASSIGN_OR_RETURN(const PredictionTask task,
+                                MakePredictionTask(episode, backend_->metadata(), request));
+    const std::string& id = episode.manifest().episode_id;
+    const auto on_step = [&](const PredictedStep&, const std::vector<EvaluatedView>& views) {
+      for (const EvaluatedView& view : views) {
+        for (const ViewScore& score : view.scores) {
+          values->push_back({std::string(score.subject), id, task.start_step, view.camera,
+                             view.is_input, view.step, std::string(score.metric), score.value,
+                             score.reason});
+        }
+        INTERLACER_RETURN_IF_ERROR(WriteFrames(id, task.start_step, view));
+      }
+      return Status::Ok();
+    };
+    INTERLACER_ASSIGN_OR_RETURN(
+        const EpisodeEvaluation evaluation,
+        EvaluateEpisode(episode, task, backend_, on_step, context_.stop()));
+    const RolloutSummary& summary = evaluation.summary;
+    timings->push_back(
+        {summary.durations.lift_s,
+         summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
+         summary.durations.render_s / static_cast<double>(std::max<std::size_t>(
+                                          1, evaluation.views.size()))});
+    for (const Finding& finding : summary.findings) ++results_.warnings[finding.reason];
+    if (!summary.scene_report) return Status::Ok();
+    for (const Finding& f : summary.scene_report->findings) ++results_.warnings[f.reason];
+    return Status::Ok();
+  }
+
+  Status WriteFrames(const std::string& id, int start_step, const EvaluatedView& view) const {
+    if (options_.no_frames || !view.truth) return Status::Ok();
+    const fs::path folder = fs::path(options_.output) / "frames" / id /
+                            Format("start_%06d", start_step) / view.camera;
+    INTERLACER_RETURN_IF_ERROR(MakeFolders(folder));
+    const std::string step = Format("step_%03d_", view.step);
+    INTERLACER_RETURN_IF_ERROR(
+        WritePngFile(view.predicted, (folder / (step + "model.png")).string()));
+    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.truth, (folder / (step + "truth.png")).string()));
+    if (!view.splat) return Status::Ok();
+    return WritePngFile(*view.splat, (folder / (step + "splat.png")).string());
+  }
+
+  void RecordFailure(const std::string& dir, const Status& status) {
+    const std::string id = fs::path(dir).lexically_normal().filename().string();
+    context_.Message(id + ": " + status.ToString());
+    const auto is_same = [&](const ResultFailure& failure) { return failure.episode == id; };
+    std::erase_if(results_.failures, is_same);
+    results_.failures.push_back({id, status.reason(), status.message()});
+  }
+
+  Status Save() {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    results_.duration_s = earlier_duration_s_ + elapsed.count();
+    const fs::path folder(options_.output);
+    INTERLACER_RETURN_IF_ERROR(WriteResults((folder / kResultsFile).string(), results_));
+    return WriteFileAtomic((folder / "per_step.csv").string(), ResultsToCsv(results_));
+  }
+
+  std::string NoteText() const {
+    const auto ssim = Aggregate(results_, {kModel, kSsim, 0, "", {}});
+    return ssim ? Format("SSIM at step 0 %.4f", ssim->mean) : "";
+  }
+
+  const EvaluateOptions& options_;
+  RolloutBackend* const backend_;
+  Results results_;
+  const VerbContext& context_;
+  const double earlier_duration_s_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string SummaryText(const Results& results) {
+  std::string text = Format("%zu episodes, %zu failures\n", results.episodes.size(),
+                            results.failures.size());
+  text += "step  SSIM    moving  splat   copy    PSNR\n";
+  const auto mean = [&](std::string_view subject, std::string_view metric, int step, int decimals) {
+    const auto estimate = Aggregate(results, {subject, metric, step, "", {}});
+    return ScoreText(estimate ? std::optional<double>(estimate->mean) : std::nullopt, decimals);
+  };
+  for (const int step : StepsOf(results)) {
+    text += Format("%4d  %-6s  %-6s  %-6s  %-6s  %s\n", step, mean(kModel, kSsim, step, 4).c_str(),
+                   mean(kModel, kSsimMoving, step, 4).c_str(), mean(kSplat, kSsim, step, 4).c_str(),
+                   mean(kCopyLast, kSsim, step, 4).c_str(), mean(kModel, kPsnr, step, 2).c_str());
+  }
+  return text;
+}
+
+nlohmann::ordered_json SummaryJson(const Results& results) {
+  nlohmann::ordered_json json = ResultsToJson(results);
+  json.erase("values");
+  return json;
+}
+
+Status PrepareOutput(const EvaluateOptions& options) {
+  std::error_code error;
+  if (options.force && !options.resume) {
+    // Only what this verb writes: the folder may be the user's.
+    fs::remove(fs::path(options.output) / kResultsFile, error);
+    fs::remove_all(fs::path(options.output) / "frames", error);
+  } else if (!options.resume) {
+    INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, false));
+  }
+  return MakeFolders(options.output);
+}
+
+StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& context) {
+  options.plan.paint_outside_white = options.background != "none";
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> episodes,
+                              ListEpisodes(options.dataset, options.split));
+  if (episodes.empty()) {
+    return NotFound(reason::FILE_NOT_FOUND, options.dataset + " holds no episode")
+        .WithField(options.dataset);
+  }
+  if (options.episode_limit > 0 &&
+      episodes.size() > static_cast<std::size_t>(options.episode_limit)) {
+    episodes.resize(static_cast<std::size_t>(options.episode_limit));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
+                              MakeBackend(options.backend));
+  INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));
+  INTERLACER_ASSIGN_OR_RETURN(Results results, StartResults(options, *backend, context));
+  EvaluationRun run(options, backend.get(), std::move(results), context);
+  INTERLACER_RETURN_IF_ERROR(run.Run(episodes));
+  context.Result(SummaryJson(run.results()), SummaryText(run.results()));
+  return run.results().failures.empty() ? kExitDone : kExitBadInput;
+}
+
+}  // namespace
+
+void AddEvaluate(CLI::App* app, VerbTable* verbs) {
+  CLI::App* verb =
+      app->add_subcommand("evaluate", "Scores by step over many episodes, beside baselines");
+  const auto options = std::make_shared<EvaluateOptions>();
+  verb->add_option("dataset", options->dataset, "Data set, folder of episodes, or episode")
+      ->required();
+  verb->add_option("-o,--output", options->output, "Folder to write")->required();
+  AddBackendOptions(verb, &options->backend);
+  verb->add_option("--split", options->split, "Split of the data set: train, val or test");
+  verb->add_option("--episodes", options->episode_limit, "At most so many episodes, in order");
+  verb->add_option("--steps", options->plan.step_count, "Future steps of each rollout")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--start-step", options->plan.start_step,
+                   "Newest observed step; default the first with a full history");
+  verb->add_option("--windows", options->plan.window_count,
+                   "Rollouts of an episode, spread over it (static scenes: choices of views)")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--cameras", options->plan.input_cameras,
+                   "Episode cameras that act as the model's")
+      ->delimiter(',');
+  verb->add_option("--target-cameras", options->plan.target_cameras,
+                   "Further cameras to predict, which the model does not see")
+      ->delimiter(',');
+  verb->add_option("--seed", options->plan.seed, "Seed of the draw of particles")
+      ->capture_default_str();
+  verb->add_option("--target-background", options->background,
+                   "True frames: white_outside_workspace or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"white_outside_workspace", "none"}));
+  verb->add_flag("--no-frames", options->no_frames, "Write no pictures");
+  CLI::Option* resume =
+      verb->add_flag("--resume", options->resume, "Go on after the last finished episode");
+  verb->add_flag("--force", options->force, "Replace existing results")->excludes(resume);
+  verbs->Add(verb,
+             [options](const VerbContext& context) { return RunEvaluate(*options, context); });
+}
+
+}  // namespace interlacer::cli
