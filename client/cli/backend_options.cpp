@@ -50,7 +50,8 @@ void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   verb->add_option("--wire-images", options->wire_images, "Colour on the wire: raw or png")
       ->capture_default_str()
       ->check(CLI::IsMember({"raw", "png"}));
-  verb->add_option("--deadline", options->deadline_s, "Time for one call, such as 60s, with --server")
+  verb->add_option("--deadline", options->deadline_s,
+                   "Time for one call, such as 60s, with --server")
       ->capture_default_str()
       ->transform(AsSeconds());
 }

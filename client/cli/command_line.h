@@ -1,7 +1,7 @@
 #pragma once
 
-/// The program `interlacer`: options, verbs, exit codes. Call RunCommandLine once, from main, before
-/// any other thread starts.
+/// The program `interlacer`: options, verbs, exit codes. Call RunCommandLine once, from main,
+/// before any other thread starts.
 
 namespace interlacer::cli {
 

@@ -42,9 +42,7 @@ std::string Format(const char* format, ...) {
   return text;
 }
 
-nlohmann::ordered_json ToJson(const Box& box) {
-  return {{"min", box.min_m}, {"max", box.max_m}};
-}
+nlohmann::ordered_json ToJson(const Box& box) { return {{"min", box.min_m}, {"max", box.max_m}}; }
 
 nlohmann::ordered_json ToJson(const ModelMetadata& m) {
   nlohmann::ordered_json cameras = nlohmann::ordered_json::array();
@@ -135,7 +133,7 @@ nlohmann::ordered_json ToJson(const SceneReport& report) {
 }
 
 nlohmann::ordered_json ToJson(const StageDurations& d) {
-  return {{"queue_s", d.queue_s},   {"decode_s", d.decode_s}, {"lift_s", d.lift_s},
+  return {{"queue_s", d.queue_s},       {"decode_s", d.decode_s}, {"lift_s", d.lift_s},
           {"dynamics_s", d.dynamics_s}, {"render_s", d.render_s}, {"encode_s", d.encode_s},
           {"blocked_s", d.blocked_s}};
 }
@@ -147,39 +145,39 @@ TextRows ToRows(const ModelMetadata& m) {
   for (const CameraSpec& camera : m.cameras) {
     cameras.push_back(camera.name + Format(" %dx%d", camera.width_px, camera.height_px));
   }
-  return {{"model", m.model_name},
-          {"variant", m.attention_variant},
-          {"parameters", std::to_string(m.parameter_count)},
-          {"particles", std::to_string(m.particle_count) + " an observation"},
-          {"history", Format("%d observations, %.3g s apart", m.history_step_count,
-                             m.step_duration_s)},
-          {"trained steps", std::to_string(m.trained_step_count)},
-          {"cameras", Join(cameras)},
-          {"depth range", Format("%.2f ... %.2f m", m.near_m, m.far_m)},
-          {"workspace", BoxText(m.workspace)},
-          {"world frame", m.world_frame_name},
-          {"actions", ActionsText(m)},
-          {"robot", m.robot_model_name},
-          {"cost", Format("lift %.3f s, step %.3f s, 320x240 view %.3f s", m.ingest_cost_s,
-                          m.step_cost_s, m.render_cost_s)},
-          {"weights", m.weights_sha256}};
+  return {
+      {"model", m.model_name},
+      {"variant", m.attention_variant},
+      {"parameters", std::to_string(m.parameter_count)},
+      {"particles", std::to_string(m.particle_count) + " an observation"},
+      {"history", Format("%d observations, %.3g s apart", m.history_step_count, m.step_duration_s)},
+      {"trained steps", std::to_string(m.trained_step_count)},
+      {"cameras", Join(cameras)},
+      {"depth range", Format("%.2f ... %.2f m", m.near_m, m.far_m)},
+      {"workspace", BoxText(m.workspace)},
+      {"world frame", m.world_frame_name},
+      {"actions", ActionsText(m)},
+      {"robot", m.robot_model_name},
+      {"cost", Format("lift %.3f s, step %.3f s, 320x240 view %.3f s", m.ingest_cost_s,
+                      m.step_cost_s, m.render_cost_s)},
+      {"weights", m.weights_sha256}};
 }
 
 TextRows ToRows(const ServerInfo& info) {
-  TextRows rows{{"server", info.server_version + " (" + info.build_id + ")"},
-                {"state", info.state},
-                {"device", info.device + (info.is_device_fallback ? " (fallback)" : "")},
-                {"parts", Join(info.features)},
-                {"request limit", Format("%lld MiB", static_cast<long long>(
-                                                         info.limits.max_request_bytes >> 20))},
-                {"call limit", Format("%.0f s, %d steps, %d views of %d px",
-                                      info.limits.max_call_duration_s, info.limits.max_step_count,
-                                      info.limits.max_render_target_count,
-                                      info.limits.max_render_side_px)}};
+  TextRows rows{
+      {"server", info.server_version + " (" + info.build_id + ")"},
+      {"state", info.state},
+      {"device", info.device + (info.is_device_fallback ? " (fallback)" : "")},
+      {"parts", Join(info.features)},
+      {"request limit",
+       Format("%lld MiB", static_cast<long long>(info.limits.max_request_bytes >> 20))},
+      {"call limit", Format("%.0f s, %d steps, %d views of %d px", info.limits.max_call_duration_s,
+                            info.limits.max_step_count, info.limits.max_render_target_count,
+                            info.limits.max_render_side_px)}};
   for (const ModelStatus& model : info.models) {
-    rows.emplace_back("model " + model.model_name,
-                      model.state +
-                          (model.failure_message.empty() ? "" : ": " + model.failure_message));
+    rows.emplace_back(
+        "model " + model.model_name,
+        model.state + (model.failure_message.empty() ? "" : ": " + model.failure_message));
   }
   return rows;
 }
@@ -190,21 +188,20 @@ TextRows ToRows(const EpisodeManifest& manifest) {
     cameras.push_back(camera.name +
                       Format(" %dx%d", camera.camera.width_px, camera.camera.height_px));
   }
-  return {{"episode", manifest.episode_id},
-          {"kind", std::string(EpisodeKindName(manifest.kind))},
-          {"task", manifest.task_name + (manifest.task_text.empty() ? "" : ": ") +
-                       manifest.task_text},
-          {"steps", Format("%d, %.3g s apart", manifest.step_count, manifest.step_duration_s)},
-          {"cameras", Join(cameras)},
-          {"workspace", BoxText(manifest.workspace)},
-          {"world frame", manifest.world_frame_name},
-          {"robot", manifest.robot ? manifest.robot->model : "none"},
-          {"actions", manifest.actions
-                          ? std::string(ActionKindName(manifest.actions->kind)) +
-                                Format(", %zu columns", manifest.actions->columns.size())
-                          : "none"},
-          {"source", manifest.source.kind + " by " + manifest.source.tool},
-          {"licence", manifest.source.license}};
+  return {
+      {"episode", manifest.episode_id},
+      {"kind", std::string(EpisodeKindName(manifest.kind))},
+      {"task", manifest.task_name + (manifest.task_text.empty() ? "" : ": ") + manifest.task_text},
+      {"steps", Format("%d, %.3g s apart", manifest.step_count, manifest.step_duration_s)},
+      {"cameras", Join(cameras)},
+      {"workspace", BoxText(manifest.workspace)},
+      {"world frame", manifest.world_frame_name},
+      {"robot", manifest.robot ? manifest.robot->model : "none"},
+      {"actions", manifest.actions ? std::string(ActionKindName(manifest.actions->kind)) +
+                                         Format(", %zu columns", manifest.actions->columns.size())
+                                   : "none"},
+      {"source", manifest.source.kind + " by " + manifest.source.tool},
+      {"licence", manifest.source.license}};
 }
 
 std::string AlignedText(const TextRows& rows) {

@@ -9,9 +9,8 @@
 namespace interlacer::cli {
 
 inline CLI::Validator AsSeconds() {
-  return CLI::AsNumberWithUnit(
-      std::map<std::string, double>{{"ms", 0.001}, {"s", 1}, {"min", 60}},
-      CLI::AsNumberWithUnit::UNIT_OPTIONAL, "SECONDS");
+  return CLI::AsNumberWithUnit(std::map<std::string, double>{{"ms", 0.001}, {"s", 1}, {"min", 60}},
+                               CLI::AsNumberWithUnit::UNIT_OPTIONAL, "SECONDS");
 }
 
 }  // namespace interlacer::cli

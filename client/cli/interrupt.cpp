@@ -12,7 +12,8 @@
 namespace interlacer::cli {
 namespace {
 
-// A handler may be called on any thread, so it only writes a byte; the watcher thread does the rest.
+// A handler may be called on any thread, so it only writes a byte; the watcher thread does the
+// rest.
 int wake_pipe[2] = {-1, -1};
 std::atomic<int> signal_count{0};
 

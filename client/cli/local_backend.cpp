@@ -137,8 +137,8 @@ StatusOr<std::vector<int>> StepsToSend(const OutputOptions& output, const Action
     }
   }
   if (steps.empty()) {
-    return Mismatch(reason::STEP_INVALID, "output.steps",
-                    "steps, because there are no action rows", "none");
+    return Mismatch(reason::STEP_INVALID, "output.steps", "steps, because there are no action rows",
+                    "none");
   }
   return steps;
 }
@@ -188,8 +188,7 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
     }
     PredictedStep step;
     step.step = wanted;
-    step.predict_time_ns =
-        start_ns + std::llround(wanted * metadata().step_duration_s * 1e9);
+    step.predict_time_ns = start_ns + std::llround(wanted * metadata().step_duration_s * 1e9);
     CopyParticles(rollout->particles(), selected, output, workspace, &step);
     if (wanted == steps.front() && output.initial_region) step.indices = selected;
     for (const RenderTarget& target : output.render_targets) {

@@ -51,8 +51,7 @@ StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, bool force)
     return Mismatch(reason::ARGUMENT_INVALID, "--output", "a folder to create", path);
   }
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(target.string(), force));
-  const fs::path partial =
-      target.parent_path() / ("." + target.filename().string() + ".partial");
+  const fs::path partial = target.parent_path() / ("." + target.filename().string() + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);
   if (error) return Unwritable(partial, error);

@@ -55,9 +55,9 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   note_ = note;
   is_current_ = false;
   const Clock::time_point now = options_.now();
-  const bool is_due =
-      options_.is_terminal ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
-                           : now - last_drawn_ >= options_.plain_period;
+  const bool is_due = options_.is_terminal
+                          ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
+                          : now - last_drawn_ >= options_.plain_period;
   if (!is_due) return;
   last_drawn_ = now;
   Draw();

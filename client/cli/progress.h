@@ -2,8 +2,8 @@
 
 /// How far a long verb is: one redrawn line on a terminal, else a plain line now and then.
 ///
-/// Writes to the given stream only (stderr in the program), never to stdout. One Progress belongs to
-/// one thread.
+/// Writes to the given stream only (stderr in the program), never to stdout. One Progress belongs
+/// to one thread.
 
 #include <chrono>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 /// What every verb shares: common options, the context it runs in, and its registration.
 ///
-/// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand and
-/// stores what to run. Data goes to stdout, messages and progress to stderr.
+/// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand
+/// and stores what to run. Data goes to stdout, messages and progress to stderr.
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -82,9 +82,8 @@ StatusOr<EpisodeEvaluation> EvaluateEpisode(const EpisodeReader& episode,
     for (EvaluatedView& view : views) out.views.push_back(std::move(view));
     return Status::Ok();
   };
-  INTERLACER_ASSIGN_OR_RETURN(
-      out.summary,
-      backend->Predict(task.input, task.actions, task.output, on_predicted, std::move(stop)));
+  INTERLACER_ASSIGN_OR_RETURN(out.summary, backend->Predict(task.input, task.actions, task.output,
+                                                            on_predicted, std::move(stop)));
   return out;
 }
 

@@ -61,9 +61,8 @@ StatusOr<std::vector<PredictionRequest>> PlanSteps(const EpisodeManifest& manife
                                                    const ModelMetadata& metadata,
                                                    const PlanOptions& options) {
   if (options.start_step >= 0) return std::vector<PredictionRequest>{BaseRequest(options)};
-  INTERLACER_ASSIGN_OR_RETURN(const int stride,
-                              WindowStride(manifest, metadata.step_duration_s,
-                                           metadata.max_history_spacing_error_s));
+  INTERLACER_ASSIGN_OR_RETURN(const int stride, WindowStride(manifest, metadata.step_duration_s,
+                                                             metadata.max_history_spacing_error_s));
   const int last = manifest.step_count - 1 - options.step_count * stride;
   std::vector<PredictionRequest> requests;
   for (int start = stride; start <= last; ++start) {
@@ -93,9 +92,9 @@ StatusOr<std::vector<PredictionRequest>> PlanEpisode(const EpisodeManifest& mani
                                                      const ModelMetadata& metadata,
                                                      const PlanOptions& options) {
   const bool is_static = manifest.kind == EpisodeKind::kStaticViews;
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> all,
-                              is_static ? PlanStatic(manifest, metadata, options)
-                                        : PlanSteps(manifest, metadata, options));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::vector<PredictionRequest> all,
+      is_static ? PlanStatic(manifest, metadata, options) : PlanSteps(manifest, metadata, options));
   std::vector<PredictionRequest> chosen;
   for (const std::size_t i :
        SpreadIndices(all.size(), static_cast<std::size_t>(options.window_count))) {

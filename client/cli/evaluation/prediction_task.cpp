@@ -165,8 +165,7 @@ RgbdView RectifiedView(const RgbdView& view) {
   for (int row = 0; row < height; ++row) {
     for (int column = 0; column < width; ++column) {
       const std::size_t at = static_cast<std::size_t>(row) * width + column;
-      const ProjectedPixel source =
-          Project(view.camera, Unproject(out.camera, column, row, 1.0));
+      const ProjectedPixel source = Project(view.camera, Unproject(out.camera, column, row, 1.0));
       const bool is_seen = source.u_px >= 0 && source.v_px >= 0 && source.u_px <= width - 1 &&
                            source.v_px <= height - 1;
       if (!is_seen) {

@@ -2,8 +2,8 @@
 
 /// One prediction from an episode: what is sent, which views come back, and what is true there.
 ///
-/// Views are rendered at the model's image size by rectified cameras. The true frame of a view is the
-/// episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with
+/// Views are rendered at the model's image size by rectified cameras. The true frame of a view is
+/// the episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with
 /// everything outside the scene's workspace and depth range painted white when asked for. A static
 /// scene is true at every step. Units and frames: common/scene.h.
 /// Errors: those of data/episode_reader.h and data/scene_input.h; INVALID_ARGUMENT CAMERA_UNKNOWN,

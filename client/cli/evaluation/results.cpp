@@ -15,16 +15,11 @@ using Json = nlohmann::ordered_json;
 constexpr char kSchema[] = "interlacer.results";
 
 Json MetricDefinitions() {
-  const Json ssim = {{"window_px", 11},
-                     {"window", "gaussian"},
-                     {"sigma_px", 1.5},
-                     {"k1", 0.01},
-                     {"k2", 0.03},
-                     {"covariance", "population"},
-                     {"data_range", 255},
-                     {"border_px", 5},
-                     {"color", "mean over R, G, B of 8-bit images"},
-                     {"clipping", "none"}};
+  const Json ssim = {
+      {"window_px", 11},   {"window", "gaussian"}, {"sigma_px", 1.5},
+      {"k1", 0.01},        {"k2", 0.03},           {"covariance", "population"},
+      {"data_range", 255}, {"border_px", 5},       {"color", "mean over R, G, B of 8-bit images"},
+      {"clipping", "none"}};
   Json moving = ssim;
   moving["mask"] =
       "true colour differs from the newest observed frame by 16 or more in some channel, grown by "
@@ -57,8 +52,8 @@ Json Aggregates(const Results& results, std::string_view subject) {
       for (const int step : StepsOf(results)) {
         const auto estimate = Aggregate(results, {subject, metric, step, camera, {}});
         if (!estimate) continue;
-        Json entry = {{"metric", metric}, {"camera", camera.empty() ? "all" : camera},
-                      {"step", step}};
+        Json entry = {
+            {"metric", metric}, {"camera", camera.empty() ? "all" : camera}, {"step", step}};
         entry.update(ToJson(*estimate));
         out.push_back(std::move(entry));
       }
@@ -76,10 +71,14 @@ Json Percentiles(const Results& results, double ResultTiming::*stage) {
 }
 
 Json ToJson(const ResultValue& v) {
-  Json out = {{"subject", v.subject}, {"episode", v.episode},
-              {"start_step", v.start_step}, {"camera", v.camera},
-              {"is_input_camera", v.is_input_camera}, {"step", v.step},
-              {"metric", v.metric}, {"value", NumberOrNull(v.value)}};
+  Json out = {{"subject", v.subject},
+              {"episode", v.episode},
+              {"start_step", v.start_step},
+              {"camera", v.camera},
+              {"is_input_camera", v.is_input_camera},
+              {"step", v.step},
+              {"metric", v.metric},
+              {"value", NumberOrNull(v.value)}};
   if (!v.value) out["reason"] = v.reason;
   return out;
 }

@@ -238,9 +238,10 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   }
   if (!tables.empty()) body += SectionHtml("The numbers", tables);
   body += Findings(in) + Provenance(in);
-  body += "<footer>SSIM is ssim_wang_rgb_v1: Gaussian window of 11 px, sigma 1.5, 8-bit RGB, "
-          "windows inside the image only. PSNR is psnr_rgb8_v1. Full pictures and numbers lie "
-          "beside this page.</footer>\n";
+  body +=
+      "<footer>SSIM is ssim_wang_rgb_v1: Gaussian window of 11 px, sigma 1.5, 8-bit RGB, "
+      "windows inside the image only. PSNR is psnr_rgb8_v1. Full pictures and numbers lie "
+      "beside this page.</footer>\n";
   return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body);
 }
 

@@ -25,14 +25,12 @@ Status AddScores(std::string_view subject, const RgbImage& image, const TrueFram
   INTERLACER_ASSIGN_OR_RETURN(const double ssim, SsimWangRgbV1(image, truth.color));
   scores->push_back({subject, kSsim, ssim, ""});
   if (masks.moving) {
-    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> moving,
-                                MaskedSsim(map, *masks.moving));
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> moving, MaskedSsim(map, *masks.moving));
     AddMasked(subject, kSsimMoving, moving, scores);
   } else {
     scores->push_back({subject, kSsimMoving, std::nullopt, "no earlier frame of this camera"});
   }
-  INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> inside,
-                              MaskedSsim(map, masks.workspace));
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> inside, MaskedSsim(map, masks.workspace));
   AddMasked(subject, kSsimWorkspace, inside, scores);
   INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> psnr, PsnrRgb8V1(image, truth.color));
   scores->push_back({subject, kPsnr, psnr, psnr ? "" : "equal images"});

@@ -146,9 +146,8 @@ class EvaluationRun {
     const EpisodeManifest& manifest = episode.manifest();
     if (IsDone(manifest.episode_id)) return Status::Ok();
     INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode.ManifestSha256());
-    INTERLACER_ASSIGN_OR_RETURN(
-        const std::vector<PredictionRequest> requests,
-        PlanEpisode(manifest, backend_->metadata(), options_.plan));
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
+                                PlanEpisode(manifest, backend_->metadata(), options_.plan));
     std::vector<ResultValue> values;
     std::vector<ResultTiming> timings;
     for (const PredictionRequest& request : requests) {
@@ -176,15 +175,13 @@ class EvaluationRun {
       }
       return Status::Ok();
     };
-    INTERLACER_ASSIGN_OR_RETURN(
-        const EpisodeEvaluation evaluation,
-        EvaluateEpisode(episode, task, backend_, on_step, context_.stop()));
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeEvaluation evaluation,
+                                EvaluateEpisode(episode, task, backend_, on_step, context_.stop()));
     const RolloutSummary& summary = evaluation.summary;
-    timings->push_back(
-        {summary.durations.lift_s,
-         summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
-         summary.durations.render_s / static_cast<double>(std::max<std::size_t>(
-                                          1, evaluation.views.size()))});
+    timings->push_back({summary.durations.lift_s,
+                        summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
+                        summary.durations.render_s / static_cast<double>(std::max<std::size_t>(
+                                                         1, evaluation.views.size()))});
     for (const Finding& finding : summary.findings) ++results_.warnings[finding.reason];
     if (!summary.scene_report) return Status::Ok();
     for (const Finding& f : summary.scene_report->findings) ++results_.warnings[f.reason];
@@ -193,8 +190,8 @@ class EvaluationRun {
 
   Status WriteFrames(const std::string& id, int start_step, const EvaluatedView& view) const {
     if (options_.no_frames || !view.truth) return Status::Ok();
-    const fs::path folder = fs::path(options_.output) / "frames" / id /
-                            Format("start_%06d", start_step) / view.camera;
+    const fs::path folder =
+        fs::path(options_.output) / "frames" / id / Format("start_%06d", start_step) / view.camera;
     INTERLACER_RETURN_IF_ERROR(MakeFolders(folder));
     const std::string step = Format("step_%03d_", view.step);
     INTERLACER_RETURN_IF_ERROR(
@@ -234,8 +231,8 @@ class EvaluationRun {
 };
 
 std::string SummaryText(const Results& results) {
-  std::string text = Format("%zu episodes, %zu failures\n", results.episodes.size(),
-                            results.failures.size());
+  std::string text =
+      Format("%zu episodes, %zu failures\n", results.episodes.size(), results.failures.size());
   text += "step  SSIM    moving  splat   copy    PSNR\n";
   const auto mean = [&](std::string_view subject, std::string_view metric, int step, int decimals) {
     const auto estimate = Aggregate(results, {subject, metric, step, "", {}});

@@ -20,9 +20,7 @@ struct ImportArguments {
   std::vector<double> workspace_m;
 };
 
-std::vector<std::string> FormatNames() {
-  return {ImportFormats().begin(), ImportFormats().end()};
-}
+std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
 
 StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& context) {
   ImportOptions& options = arguments.import;

@@ -78,8 +78,8 @@ StatusOr<ExitCode> RunInfo(const std::string& subject, const VerbContext& contex
   if (fs::exists(path / kManifestFile, error)) return PrintEpisode(subject, context);
   if (fs::exists(path / kDatasetFile, error)) return PrintDataset(subject, context);
   if (fs::exists(path / kCheckpointConfigFile, error)) return PrintModel(subject, context);
-  return NotFound(reason::FILE_NOT_FOUND, subject + " has no manifest.json, dataset.json or " +
-                                              kCheckpointConfigFile)
+  return NotFound(reason::FILE_NOT_FOUND,
+                  subject + " has no manifest.json, dataset.json or " + kCheckpointConfigFile)
       .WithField(subject);
 }
 

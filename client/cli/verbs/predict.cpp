@@ -170,8 +170,8 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
     INTERLACER_RETURN_IF_ERROR(WriteReport(episode, task, evaluation, *backend, context, folder));
   }
   INTERLACER_RETURN_IF_ERROR(folder.Commit());
-  context.Result(json, SummaryText(evaluation, task,
-                                   options.output + (options.report ? "/report.html" : "")));
+  context.Result(
+      json, SummaryText(evaluation, task, options.output + (options.report ? "/report.html" : "")));
   return kExitDone;
 }
 

@@ -81,8 +81,7 @@ StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const Job&
     sim::SimulateOptions options = arguments.sim;
     options.seed = job.seed;
     options.still = job.still;
-    INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode,
-                                sim::SimulateEpisode(options));
+    INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
     INTERLACER_RETURN_IF_ERROR(sim::WriteSimulatedEpisode(
         episode, dir.string(), {CommandOf(arguments, job), arguments.force}));
   }
@@ -111,8 +110,7 @@ class Factory {
     }
     progress_->Finish();
     if (!status_.ok()) return status_;
-    return context_.stop().stop_requested() ? Cancelled("stopped; --resume goes on")
-                                            : Status::Ok();
+    return context_.stop().stop_requested() ? Cancelled("stopped; --resume goes on") : Status::Ok();
   }
 
   const std::vector<MadeEpisode>& made() const { return made_; }
@@ -168,9 +166,9 @@ StatusOr<ExitCode> RunSimulate(const SimulateArguments& arguments, const VerbCon
   std::error_code error;
   if (!arguments.resume && !arguments.force && fs::exists(arguments.output, error) &&
       !fs::is_empty(arguments.output, error)) {
-    return FailedPrecondition(reason::OUTPUT_EXISTS,
-                              arguments.output +
-                                  " exists; --resume adds what is missing, --force makes anew")
+    return FailedPrecondition(
+               reason::OUTPUT_EXISTS,
+               arguments.output + " exists; --resume adds what is missing, --force makes anew")
         .WithField(arguments.output);
   }
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));

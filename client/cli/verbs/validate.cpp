@@ -1,3 +1,5 @@
+#include "data/validate.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,7 +9,6 @@
 #include "client/cli/verbs/verbs.h"
 #include "common/image_codec.h"
 #include "data/dataset.h"
-#include "data/validate.h"
 
 namespace interlacer::cli {
 namespace {

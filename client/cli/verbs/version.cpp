@@ -1,5 +1,6 @@
-#include "client/cli/verbs/verbs.h"
 #include "common/version.h"
+
+#include "client/cli/verbs/verbs.h"
 
 namespace interlacer::cli {
 namespace {

@@ -1,0 +1,162 @@
+#include "client/cli/evaluation/comparison.h"
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "client/cli/evaluation/view_scores.h"
+
+namespace interlacer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShortNames{
+    {{"ssim", kSsim},
+     {"ssim_moving", kSsimMoving},
+     {"ssim_workspace", kSsimWorkspace},
+     {"psnr", kPsnr}}};
+
+Status CheckEqual(const std::string& what, const std::string& a, const std::string& b) {
+  return a == b ? Status::Ok() : Mismatch(reason::ARGUMENT_INVALID, what, a, b);
+}
+
+std::string EpisodeHashes(const Results& results) {
+  std::map<std::string, std::string> hashes;
+  for (const ResultEpisode& episode : results.episodes) {
+    hashes[episode.id] = episode.manifest_sha256;
+  }
+  std::string out;
+  for (const auto& [id, sha256] : hashes) out += id + ":" + sha256.substr(0, 12) + " ";
+  return out;
+}
+
+std::string SizeText(const Results& r) {
+  return std::to_string(r.image_width_px) + "x" + std::to_string(r.image_height_px);
+}
+
+Json ToJson(const MeanEstimate& e) {
+  Json out = {{"mean", e.mean}, {"std", e.std_dev}, {"n", e.n}};
+  out["interval_95"] = e.interval ? Json{e.interval->low, e.interval->high} : Json();
+  return out;
+}
+
+std::string Trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+Status BadRule(const std::string& text) {
+  return Mismatch(reason::ARGUMENT_INVALID, "--fail-if",
+                  "METRIC[@STEP] < NUMBER with ssim, ssim_moving, ssim_workspace or psnr", text);
+}
+
+}  // namespace
+
+Status CheckComparable(const Results& a, const Results& b) {
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset hash", a.dataset_sha256, b.dataset_sha256));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("episodes", EpisodeHashes(a), EpisodeHashes(b)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("image size", SizeText(a), SizeText(b)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("step duration", std::to_string(a.step_duration_s),
+                                        std::to_string(b.step_duration_s)));
+  return CheckEqual("target background", a.target_background, b.target_background);
+}
+
+std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
+                                          std::string_view metric, int step) {
+  std::vector<VariantScore> scores;
+  std::map<std::string, double> reference;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const ValueFilter filter{variants[i].subject, metric, step, "", {}};
+    const std::map<std::string, double> means = EpisodeMeans(*variants[i].results, filter);
+    VariantScore score;
+    std::vector<double> all, mine, theirs;
+    for (const auto& [episode, mean] : means) {
+      all.push_back(mean);
+      const auto other = reference.find(episode);
+      if (other == reference.end()) continue;
+      mine.push_back(mean);
+      theirs.push_back(other->second);
+    }
+    score.mean = EstimateMean(all);
+    if (const auto paired = ComparePaired(mine, theirs); i > 0 && paired.ok()) {
+      score.difference = *paired;
+    }
+    if (i == 0) reference = means;
+    scores.push_back(std::move(score));
+  }
+  return scores;
+}
+
+Json ComparisonToJson(const std::vector<Variant>& variants) {
+  Json out = {{"schema", "interlacer.comparison"}, {"schema_version", 1}};
+  for (const Variant& variant : variants) {
+    out["variants"].push_back(
+        {{"name", variant.name},
+         {"subject", variant.subject},
+         {"weights_sha256", variant.results->model.value("weights_sha256", "")},
+         {"command", variant.results->command}});
+  }
+  out["reference"] = variants.empty() ? "" : variants[0].name;
+  std::vector<int> steps{-1};
+  for (const int step : StepsOf(*variants[0].results)) steps.push_back(step);
+  for (const std::string_view metric : kMetrics) {
+    for (const int step : steps) {
+      const std::vector<VariantScore> scores = CompareVariants(variants, metric, step);
+      for (std::size_t i = 0; i < scores.size(); ++i) {
+        if (!scores[i].mean) continue;
+        Json entry = {{"metric", metric},
+                      {"step", step < 0 ? Json("all") : Json(step)},
+                      {"variant", variants[i].name},
+                      {"score", ToJson(*scores[i].mean)}};
+        if (const auto& d = scores[i].difference) {
+          entry["difference"] = ToJson(d->difference);
+          entry["wins"] = d->wins;
+          entry["losses"] = d->losses;
+          entry["ties"] = d->ties;
+        }
+        out["comparisons"].push_back(std::move(entry));
+      }
+    }
+  }
+  return out;
+}
+
+StatusOr<FailRule> ParseFailRule(const std::string& text) {
+  FailRule rule;
+  rule.text = text;
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string::npos) return BadRule(text);
+  rule.is_below = text[sign] == '<';
+  std::string name = Trimmed(text.substr(0, sign));
+  const std::string number = Trimmed(text.substr(sign + 1));
+  char* end = nullptr;
+  rule.threshold = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0') return BadRule(text);
+  if (const std::size_t at = name.find('@'); at != std::string::npos) {
+    const std::string step = name.substr(at + 1);
+    rule.step = static_cast<int>(std::strtol(step.c_str(), &end, 10));
+    if (step.empty() || *end != '\0' || rule.step < 0) return BadRule(text);
+    name = name.substr(0, at);
+  }
+  for (const auto& [short_name, metric] : kShortNames) {
+    if (name == short_name) rule.metric = metric;
+  }
+  if (rule.metric.empty()) return BadRule(text);
+  return rule;
+}
+
+StatusOr<bool> IsBroken(const FailRule& rule, const std::vector<Variant>& variants) {
+  const std::vector<VariantScore> scores = CompareVariants(variants, rule.metric, rule.step);
+  if (scores.size() < 2 || !scores[1].difference) {
+    return NotFound(reason::ARGUMENT_INVALID,
+                    "no common episodes have the numbers of the rule " + rule.text)
+        .WithField("--fail-if");
+  }
+  const double difference = scores[1].difference->difference.mean;
+  return rule.is_below ? difference < rule.threshold : difference > rule.threshold;
+}
+
+}  // namespace interlacer

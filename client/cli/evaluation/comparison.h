@@ -1,0 +1,57 @@
+#pragma once
+
+/// Variants of a model, or a model and its baselines, set against each other episode by episode.
+///
+/// The first variant is the reference; differences are variant - reference over the episodes that
+/// both have. Pure functions, thread-safe. Errors: INVALID_ARGUMENT ARGUMENT_INVALID naming what
+/// makes two results incomparable, or the rule that does not parse.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/evaluation/results.h"
+#include "client/cli/evaluation/statistics.h"
+#include "common/json.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+struct Variant {
+  std::string name;
+  const Results* results = nullptr;
+  std::string subject;     ///< in these results
+  std::string frames_dir;  ///< where its pictures lie; may be empty
+};
+
+/// Equal metrics, data, image sizes, step durations and backgrounds, so that numbers can be
+/// compared; otherwise the first difference.
+Status CheckComparable(const Results& a, const Results& b);
+
+struct VariantScore {
+  std::optional<MeanEstimate> mean;
+  /// To the reference; nothing for the reference itself.
+  std::optional<PairedDifference> difference;
+};
+
+/// Scores of every variant for one metric, at one step or (step < 0) over all steps.
+std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
+                                          std::string_view metric, int step);
+
+nlohmann::ordered_json ComparisonToJson(const std::vector<Variant>& variants);
+
+/// "ssim@8 < -0.01": the difference of the second variant to the first in a metric (ssim,
+/// ssim_moving, ssim_workspace, psnr) at a step, or over all steps without "@".
+struct FailRule {
+  std::string text;
+  std::string metric;
+  int step = -1;
+  bool is_below = true;
+  double threshold = 0;
+};
+StatusOr<FailRule> ParseFailRule(const std::string& text);
+/// NOT_FOUND when the results have no such numbers.
+StatusOr<bool> IsBroken(const FailRule& rule, const std::vector<Variant>& variants);
+
+}  // namespace interlacer
