@@ -10,6 +10,9 @@ ExitCode ExitCodeOf(const Status& status) {
   if (status.reason() == reason::FILE_UNWRITABLE || status.reason() == reason::OUTPUT_EXISTS) {
     return kExitOutputFailed;
   }
+  if (status.reason() == reason::ARGUMENT_INVALID || status.reason() == reason::CONFIG_INVALID) {
+    return kExitUsage;
+  }
   switch (status.code()) {
     case StatusCode::kUnavailable:
       return kExitUnreachable;

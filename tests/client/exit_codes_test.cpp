@@ -8,6 +8,8 @@ namespace {
 TEST(ExitCodes, FollowTheTable) {
   EXPECT_EQ(ExitCodeOf(Status::Ok()), 0);
   EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::IMAGE_UNDECODABLE, "")), 3);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::ARGUMENT_INVALID, "")), 2);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::CONFIG_INVALID, "")), 2);
   EXPECT_EQ(ExitCodeOf(NotFound(reason::FILE_NOT_FOUND, "")), 3);
   EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::CHECKPOINT_INVALID, "")), 3);
   EXPECT_EQ(ExitCodeOf(DataLoss(reason::PREDICTION_NOT_FINITE, "")), 3);

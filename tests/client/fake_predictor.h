@@ -1,7 +1,8 @@
 #pragma once
 
-/// A predictor without a network: particles on a grid that drift by 1 cm a step along x, views whose
-/// colours follow from pixel and step. Deterministic; refuses what the real one refuses first.
+/// A predictor without a network: particles on a grid that drift by 1 cm a step along x, views
+/// whose colours follow from pixel and step. Deterministic; refuses what the real one refuses
+/// first.
 
 #include <memory>
 #include <string>

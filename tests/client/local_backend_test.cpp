@@ -19,7 +19,7 @@ struct Answer {
   StatusOr<RolloutSummary> summary = Internal("not run");
 };
 
-Answer Run(const OutputOptions& output, int row_count, std::stop_token stop = {}) {
+Answer PredictAll(const OutputOptions& output, int row_count, std::stop_token stop = {}) {
   LocalBackend backend(std::make_unique<FakePredictor>());
   Answer answer;
   answer.summary = backend.Predict(
@@ -33,7 +33,7 @@ Answer Run(const OutputOptions& output, int row_count, std::stop_token stop = {}
 }
 
 TEST(LocalBackend, EmptyOptionsGiveBareStepsAndASummary) {
-  const Answer answer = Run({}, 3);
+  const Answer answer = PredictAll({}, 3);
   ASSERT_TRUE(answer.summary.ok());
   ASSERT_EQ(answer.steps.size(), 3u);
   for (int i = 0; i < 3; ++i) {
@@ -55,7 +55,7 @@ TEST(LocalBackend, RegionAndStrideChooseTheSameParticlesInEveryStep) {
   output.include_colors = true;
   output.initial_region = Box{{-0.21, -0.21, 0}, {0.01, 1, 1}};
   output.stride = 3;
-  const Answer answer = Run(output, 2);
+  const Answer answer = PredictAll(output, 2);
   ASSERT_TRUE(answer.summary.ok());
   ASSERT_EQ(answer.steps.size(), 2u);
   const PredictedStep& first = answer.steps[0];
@@ -76,9 +76,9 @@ TEST(LocalBackend, SixteenBitPositionsAreOnTheGridOfTheBox) {
   OutputOptions output;
   output.steps = {0};
   output.include_positions = true;
-  const Answer exact = Run(output, 0);
+  const Answer exact = PredictAll(output, 0);
   output.position_encoding = PositionEncoding::kWorkspaceU16;
-  const Answer packed = Run(output, 0);
+  const Answer packed = PredictAll(output, 0);
   ASSERT_TRUE(packed.summary.ok());
   constexpr double kHalfStepM = 2.0 / 65535 / 2;
   for (std::size_t i = 0; i < exact.steps[0].positions_m.size(); ++i) {
@@ -97,13 +97,13 @@ TEST(LocalBackend, ViewsAreWholeAndQuantised) {
   depth.name = "depth";
   depth.encoding = ViewEncoding::kDepthF32;
   output.render_targets = {color, depth};
-  const Answer answer = Run(output, 1);
+  const Answer answer = PredictAll(output, 1);
   ASSERT_TRUE(answer.summary.ok());
   const RenderedView& view = answer.steps[0].views[0];
   ASSERT_EQ(view.color.pixels.size(), 32u * 24u * 3u);
-  EXPECT_EQ(view.color.pixels[3 * 31], 247);               // floor(255 * 31/32 + 0.5)
-  EXPECT_EQ(view.color.pixels[3 * 32 * 23 + 1], 244);      // floor(255 * 23/24 + 0.5)
-  EXPECT_EQ(view.color.pixels[2], 26);                     // floor(255 * 0.1 + 0.5)
+  EXPECT_EQ(view.color.pixels[3 * 31], 247);           // floor(255 * 31/32 + 0.5)
+  EXPECT_EQ(view.color.pixels[3 * 32 * 23 + 1], 244);  // floor(255 * 23/24 + 0.5)
+  EXPECT_EQ(view.color.pixels[2], 26);                 // floor(255 * 0.1 + 0.5)
   EXPECT_EQ(answer.steps[0].views[1].depth.pixels_m.size(), 32u * 24u);
   EXPECT_FLOAT_EQ(answer.steps[0].views[1].depth.pixels_m[32], 0.507f);
 }
@@ -121,7 +121,7 @@ TEST(LocalBackend, ErrorsOfTheCallbackEndTheRollout) {
 TEST(LocalBackend, AStopRequestCancels) {
   std::stop_source stop;
   stop.request_stop();
-  const Answer answer = Run({}, 3, stop.get_token());
+  const Answer answer = PredictAll({}, 3, stop.get_token());
   EXPECT_EQ(answer.summary.status().code(), StatusCode::kCancelled);
   EXPECT_TRUE(answer.steps.empty());
 }
@@ -129,8 +129,8 @@ TEST(LocalBackend, AStopRequestCancels) {
 TEST(LocalBackend, RefusesStepsThatDoNotAscendAndNoStepsAtAll) {
   OutputOptions output;
   output.steps = {2, 1};
-  EXPECT_EQ(Run(output, 2).summary.status().reason(), reason::STEP_INVALID);
-  EXPECT_EQ(Run({}, 0).summary.status().reason(), reason::STEP_INVALID);
+  EXPECT_EQ(PredictAll(output, 2).summary.status().reason(), reason::STEP_INVALID);
+  EXPECT_EQ(PredictAll({}, 0).summary.status().reason(), reason::STEP_INVALID);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 class OutputFolderTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) /
-            (std::string("output_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    root_ =
+        fs::path(testing::TempDir()) /
+        (std::string("output_") + testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(root_);
     fs::create_directories(root_);
   }

@@ -18,8 +18,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShortNam
      {"ssim_workspace", kSsimWorkspace},
      {"psnr", kPsnr}}};
 
-Status CheckEqual(const std::string& what, const std::string& a, const std::string& b) {
-  return a == b ? Status::Ok() : Mismatch(reason::ARGUMENT_INVALID, what, a, b);
+Status CheckEqual(std::string_view reason, const std::string& what, const std::string& a,
+                  const std::string& b) {
+  return a == b ? Status::Ok() : Mismatch(reason, what, a, b);
 }
 
 std::string EpisodeHashes(const Results& results) {
@@ -56,12 +57,17 @@ Status BadRule(const std::string& text) {
 }  // namespace
 
 Status CheckComparable(const Results& a, const Results& b) {
-  INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset hash", a.dataset_sha256, b.dataset_sha256));
-  INTERLACER_RETURN_IF_ERROR(CheckEqual("episodes", EpisodeHashes(a), EpisodeHashes(b)));
-  INTERLACER_RETURN_IF_ERROR(CheckEqual("image size", SizeText(a), SizeText(b)));
-  INTERLACER_RETURN_IF_ERROR(CheckEqual("step duration", std::to_string(a.step_duration_s),
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::HASH_MISMATCH, "dataset hash", a.dataset_sha256, b.dataset_sha256));
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::HASH_MISMATCH, "episodes", EpisodeHashes(a), EpisodeHashes(b)));
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::SHAPE_MISMATCH, "image size", SizeText(a), SizeText(b)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SHAPE_MISMATCH, "step duration",
+                                        std::to_string(a.step_duration_s),
                                         std::to_string(b.step_duration_s)));
-  return CheckEqual("target background", a.target_background, b.target_background);
+  return CheckEqual(reason::SCHEMA_INVALID, "target background", a.target_background,
+                    b.target_background);
 }
 
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,

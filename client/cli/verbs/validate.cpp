@@ -9,6 +9,7 @@
 #include "client/cli/verbs/verbs.h"
 #include "common/image_codec.h"
 #include "data/dataset.h"
+#include "data/overlay.h"
 
 namespace interlacer::cli {
 namespace {

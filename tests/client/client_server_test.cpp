@@ -1,0 +1,262 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/cli/local_backend.h"
+#include "client/interlacer_client.h"
+#include "client/remote_backend.h"
+#include "tests/client/fake_predictor.h"
+#include "tests/support/in_process_server.h"
+
+namespace interlacer {
+namespace {
+
+/// A predictor as the engine of a server.
+class PredictorEngine : public Engine {
+ public:
+  explicit PredictorEngine(std::unique_ptr<Predictor> predictor)
+      : predictor_(std::move(predictor)) {}
+  const ModelMetadata& metadata() const override { return predictor_->metadata(); }
+  const std::string& device_name() const override { return predictor_->device_name(); }
+  bool is_device_fallback() const override { return false; }
+  std::vector<std::string> features() const override { return {"renderer"}; }
+  Status WarmUp(std::stop_token) override { return Status::Ok(); }
+  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
+    return predictor_->Lift(input);
+  }
+  StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
+                                           const ActionSequence& actions) override {
+    return predictor_->Begin(std::move(scene), actions);
+  }
+
+ private:
+  const std::unique_ptr<Predictor> predictor_;
+};
+
+std::string AddressOf(const InterlacerServer& server) {
+  return "127.0.0.1:" + std::to_string(server.port());
+}
+
+CallOptions QuickCall() {
+  CallOptions call;
+  call.deadline_s = 10;
+  return call;
+}
+
+/// A server with a FakePredictor, and a client of it.
+class FakeServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const ModelSource source{"fake", []() -> StatusOr<std::unique_ptr<Engine>> {
+                               return std::unique_ptr<Engine>(std::make_unique<PredictorEngine>(
+                                   std::make_unique<FakePredictor>()));
+                             }};
+    auto started = InterlacerServer::Start(testing::TestServerOptions(), {source});
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    server_ = *std::move(started);
+    ASSERT_TRUE(testing::WaitUntil([this] { return server_->state() == ServerState::kServing; }));
+    client_ = *Client::Create({.address = AddressOf(*server_)});
+  }
+
+  std::unique_ptr<InterlacerServer> server_;
+  std::unique_ptr<Client> client_;
+};
+
+OutputOptions RichOutput() {
+  OutputOptions output;
+  output.steps = {0, 1, 3};
+  output.include_positions = true;
+  output.include_colors = true;
+  output.initial_region = Box{{-0.21, -0.21, 0}, {0.11, 1, 1}};
+  output.stride = 2;
+  RenderTarget png;
+  png.name = "scene";
+  png.scene_camera_name = "left";
+  png.compression = ViewCompression::kPng;
+  RenderTarget jpeg = png;
+  jpeg.name = "jpeg";
+  jpeg.compression = ViewCompression::kJpeg;
+  RenderTarget free_depth;
+  free_depth.name = "free";
+  free_depth.camera = FakeSceneInput(FakeMetadata()).observations[0].views[1].camera;
+  free_depth.encoding = ViewEncoding::kDepthF32;
+  output.render_targets = {png, jpeg, free_depth};
+  return output;
+}
+
+std::vector<PredictedStep> Predict(RolloutBackend* backend, const OutputOptions& output,
+                                   RolloutSummary* summary) {
+  std::vector<PredictedStep> steps;
+  const auto result = backend->Predict(FakeSceneInput(FakeMetadata()), FakeActions(3), output,
+                                       [&](PredictedStep step) {
+                                         steps.push_back(std::move(step));
+                                         return Status::Ok();
+                                       },
+                                       {});
+  EXPECT_TRUE(result.ok()) << result.status().ToString();
+  if (result.ok()) *summary = *result;
+  return steps;
+}
+
+void ExpectEqualSteps(const std::vector<PredictedStep>& a, const std::vector<PredictedStep>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].step, b[i].step);
+    EXPECT_EQ(a[i].predict_time_ns, b[i].predict_time_ns);
+    EXPECT_EQ(a[i].particle_count, b[i].particle_count);
+    EXPECT_EQ(a[i].positions_m, b[i].positions_m);
+    EXPECT_EQ(a[i].colors_rgb8, b[i].colors_rgb8);
+    EXPECT_EQ(a[i].indices, b[i].indices);
+    ASSERT_EQ(a[i].views.size(), b[i].views.size());
+    for (std::size_t j = 0; j < a[i].views.size(); ++j) {
+      EXPECT_EQ(a[i].views[j].name, b[i].views[j].name);
+      EXPECT_EQ(a[i].views[j].color.pixels, b[i].views[j].color.pixels);
+      EXPECT_EQ(a[i].views[j].depth.pixels_m, b[i].views[j].depth.pixels_m);
+    }
+  }
+}
+
+TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
+  LocalBackend local(std::make_unique<FakePredictor>());
+  auto remote = RemoteBackend::Connect(std::move(client_), QuickCall());
+  ASSERT_TRUE(remote.ok()) << remote.status().ToString();
+  EXPECT_EQ((*remote)->location(), "remote");
+  EXPECT_EQ((*remote)->device_name(), "cpu");
+  EXPECT_EQ((*remote)->metadata().weights_sha256, local.metadata().weights_sha256);
+  for (const PositionEncoding encoding :
+       {PositionEncoding::kFloat32, PositionEncoding::kWorkspaceU16}) {
+    OutputOptions output = RichOutput();
+    output.position_encoding = encoding;
+    RolloutSummary a, b;
+    const std::vector<PredictedStep> mine = Predict(&local, output, &a);
+    const std::vector<PredictedStep> theirs = Predict(remote->get(), output, &b);
+    ASSERT_EQ(mine.size(), 3u);
+    ASSERT_FALSE(mine[0].indices.empty());
+    ExpectEqualSteps(mine, theirs);
+    EXPECT_EQ(a.computed_step_count, b.computed_step_count);
+    EXPECT_EQ(a.selected_particle_count, b.selected_particle_count);
+    ASSERT_EQ(a.findings.size(), b.findings.size());
+    EXPECT_EQ(a.findings[0].reason, b.findings[0].reason);
+  }
+}
+
+TEST_F(FakeServerTest, EveryPackingOfFramesIsAccepted) {
+  const SceneInput input = FakeSceneInput(FakeMetadata());
+  for (const ColorPacking color : {ColorPacking::kRaw, ColorPacking::kPng, ColorPacking::kJpeg}) {
+    for (const double unit_m : {0.0, 0.0001}) {
+      CallOptions call = QuickCall();
+      call.packing = {.color = color, .png_depth_unit_m = unit_m};
+      const auto report = client_->ValidateScene(input, call);
+      EXPECT_TRUE(report.ok()) << report.status().ToString();
+    }
+  }
+}
+
+TEST_F(FakeServerTest, InfoAndMetadata) {
+  const auto info = client_->GetServerInfo(QuickCall());
+  ASSERT_TRUE(info.ok()) << info.status().ToString();
+  EXPECT_EQ(info->state, "serving");
+  EXPECT_EQ(info->device, "cpu");
+  ASSERT_EQ(info->models.size(), 1u);
+  EXPECT_EQ(info->models[0].state, "ready");
+  EXPECT_EQ(info->limits.max_request_bytes, 64ll << 20);
+  const auto metadata = client_->GetModelMetadata(QuickCall());
+  ASSERT_TRUE(metadata.ok());
+  EXPECT_EQ(metadata->cameras[1].name, "right");
+  EXPECT_EQ(metadata->action_columns[0].name, "joint_1_rad");
+  EXPECT_EQ(metadata->workspace, FakeMetadata().workspace);
+  EXPECT_EQ(metadata->step_duration_s, 0.5);
+}
+
+TEST_F(FakeServerTest, HealthByName) {
+  EXPECT_TRUE(*client_->IsServing("interlacer.v1.InterlacerService", QuickCall()));
+  EXPECT_EQ(client_->IsServing("no.such.Service", QuickCall()).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST_F(FakeServerTest, ErrorsNameReasonAndField) {
+  SceneInput input = FakeSceneInput(FakeMetadata());
+  input.observations[1].views[0].camera.world_from_camera.rotation_xyzw = {0, 0, 0, 2};
+  const Status status = client_->ValidateScene(input, QuickCall()).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.reason(), reason::QUATERNION_NOT_UNIT);
+  EXPECT_NE(status.field().find("observations[1].views[0]"), std::string::npos) << status.field();
+
+  CallOptions call = QuickCall();
+  call.model_name = "unknown";
+  EXPECT_EQ(client_->GetModelMetadata(call).status().reason(), reason::MODEL_NOT_FOUND);
+}
+
+TEST(ClientOverMock, AnErrorOfTheCallbackCancelsTheCall) {
+  testing::InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const auto client = *Client::Create({.address = AddressOf(*server.server)});
+  const ModelMetadata metadata = testing::MockMetadata();
+  SceneInput input = FakeSceneInput(metadata);
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
+  const ActionSequence actions{ActionKind::kJointPositions, 64, 3, std::vector<float>(192, 0.f)};
+  int steps = 0;
+  const auto summary = client->PredictRollout(
+      input, actions, {},
+      [&](PredictedStep) { return ++steps == 2 ? DataLoss("", "disk full") : Status::Ok(); },
+      QuickCall());
+  EXPECT_EQ(summary.status().message(), "disk full");
+  EXPECT_EQ(steps, 2);
+  EXPECT_TRUE(testing::WaitUntil([&] { return server.controls->live_rollouts == 0; }));
+}
+
+TEST(ClientOverMock, AStopRequestCancelsAWaitingCall) {
+  testing::InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  server.controls->gate.Close();
+  const auto client = *Client::Create({.address = AddressOf(*server.server)});
+  std::stop_source stop;
+  CallOptions call = QuickCall();
+  call.stop = stop.get_token();
+  std::jthread stopper([&] {
+    server.controls->gate.WaitForUnit();
+    stop.request_stop();
+  });
+  SceneInput input = FakeSceneInput(testing::MockMetadata());
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(client->ValidateScene(input, call).status().code(), StatusCode::kCancelled);
+  server.controls->gate.Open();
+}
+
+TEST(ClientOverMock, DeadlinesAreSaidInTheError) {
+  testing::InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  server.controls->gate.Close();
+  const auto client = *Client::Create({.address = AddressOf(*server.server)});
+  SceneInput input = FakeSceneInput(testing::MockMetadata());
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
+  CallOptions call = QuickCall();
+  call.deadline_s = 0.2;
+  const Status status = client->ValidateScene(input, call).status();
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_NE(status.message().find("0.2"), std::string::npos) << status.message();
+  server.controls->gate.Open();
+}
+
+TEST(Client, NoServerIsUnavailable) {
+  // Port 1 of loopback: nobody listens there.
+  const auto client = *Client::Create({.address = "127.0.0.1:1", .retry = false});
+  EXPECT_EQ(client->GetServerInfo(QuickCall()).status().code(), StatusCode::kUnavailable);
+}
+
+TEST(Client, RefusesOptionsThatMakeNoSense) {
+  EXPECT_EQ(Client::Create({.address = ""}).status().reason(), reason::ARGUMENT_INVALID);
+  EXPECT_FALSE(Client::Create({.address = "a:1", .max_message_bytes = 1ll << 40}).ok());
+  const auto client = *Client::Create({.address = "127.0.0.1:1"});
+  CallOptions call;
+  call.deadline_s = -1;
+  EXPECT_EQ(client->GetServerInfo(call).status().field(), "deadline_s");
+}
+
+}  // namespace
+}  // namespace interlacer

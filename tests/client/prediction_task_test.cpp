@@ -1,0 +1,167 @@
+#include "client/cli/evaluation/prediction_task.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "client/cli/evaluation/episode_evaluation.h"
+#include "client/cli/evaluation/evaluation_plan.h"
+#include "client/cli/local_backend.h"
+#include "tests/client/fake_predictor.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+class PlaneTaskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    testing::PaintedPlane plane;
+    plane.width_px = 64;
+    plane.height_px = 48;
+    plane.view_count = 4;
+    const auto dir = testing::WritePaintedPlane(folder_.File("plane"), plane);
+    ASSERT_TRUE(dir.ok()) << dir.status().ToString();
+    auto episode = EpisodeReader::Open(*dir);
+    ASSERT_TRUE(episode.ok());
+    episode_ = std::make_unique<EpisodeReader>(*std::move(episode));
+    request_.input_cameras = {"view_0", "view_2"};
+    request_.target_cameras = {"view_1"};
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<EpisodeReader> episode_;
+  const ModelMetadata metadata_ = FakeMetadata();
+  PredictionRequest request_;
+};
+
+TEST_F(PlaneTaskTest, TargetsAreTheInputsAndTheHeldOutViewAtTheModelsSize) {
+  const auto task = MakePredictionTask(*episode_, metadata_, request_);
+  ASSERT_TRUE(task.ok()) << task.status().ToString();
+  ASSERT_EQ(task->targets.size(), 3u);
+  EXPECT_TRUE(task->targets[0].is_input);
+  EXPECT_EQ(task->targets[2].name, "view_1");
+  EXPECT_FALSE(task->targets[2].is_input);
+  EXPECT_EQ(task->output.render_targets[2].camera->width_px, 32);
+  EXPECT_EQ(task->step_count, kDefaultStaticSteps);
+  EXPECT_EQ(task->output.steps, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(task->actions.kind, ActionKind::kNone);
+  EXPECT_EQ(task->input.observations.size(), 2u);
+}
+
+TEST_F(PlaneTaskTest, TheTruthOfAStaticSceneHoldsAtEveryStep) {
+  const auto task = MakePredictionTask(*episode_, metadata_, request_);
+  ASSERT_TRUE(task.ok());
+  const auto now = ReadTrueFrame(*episode_, *task, task->targets[2], 0);
+  const auto later = ReadTrueFrame(*episode_, *task, task->targets[2], 2);
+  ASSERT_TRUE(now.ok() && *now && later.ok() && *later);
+  EXPECT_EQ((*now)->color.width_px, 32);
+  EXPECT_EQ((*now)->color.pixels, (*later)->color.pixels);
+}
+
+TEST_F(PlaneTaskTest, OutsideOfTheWorkspaceIsPaintedWhiteOnRequest) {
+  auto task = MakePredictionTask(*episode_, metadata_, request_);
+  ASSERT_TRUE(task.ok());
+  task->region.workspace = {{-1, -1, 5}, {1, 1, 6}};
+  const auto painted = ReadTrueFrame(*episode_, *task, task->targets[0], 0);
+  const auto& pixels = (*painted)->color.pixels;
+  EXPECT_TRUE(std::all_of(pixels.begin(), pixels.end(), [](int v) { return v == 255; }));
+  task->paint_outside_white = false;
+  const auto plain = ReadTrueFrame(*episode_, *task, task->targets[0], 0);
+  EXPECT_NE((*plain)->color.pixels, pixels);
+}
+
+TEST_F(PlaneTaskTest, RefusesUnknownCamerasAndSteps) {
+  request_.target_cameras = {"nowhere"};
+  const Status camera = MakePredictionTask(*episode_, metadata_, request_).status();
+  EXPECT_EQ(camera.reason(), reason::CAMERA_UNKNOWN);
+  request_.target_cameras.clear();
+  request_.start_step = 1;
+  EXPECT_EQ(MakePredictionTask(*episode_, metadata_, request_).status().reason(),
+            reason::STEP_INVALID);
+  request_.start_step = -1;
+  request_.input_cameras = {"view_0"};
+  EXPECT_EQ(MakePredictionTask(*episode_, metadata_, request_).status().reason(),
+            reason::CAMERA_MISSING);
+}
+
+TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
+  const auto task = MakePredictionTask(*episode_, metadata_, request_);
+  ASSERT_TRUE(task.ok());
+  LocalBackend backend(std::make_unique<FakePredictor>());
+  int steps = 0;
+  const auto evaluation =
+      EvaluateEpisode(*episode_, *task, &backend,
+                      [&](const PredictedStep& step, const std::vector<EvaluatedView>& views) {
+                        EXPECT_EQ(step.step, steps++);
+                        EXPECT_EQ(views.size(), 3u);
+                        return Status::Ok();
+                      },
+                      {});
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status().ToString();
+  EXPECT_EQ(steps, 3);
+  const EvaluatedView* view = evaluation->Find("view_1", 2);
+  ASSERT_NE(view, nullptr);
+  std::vector<std::string> subjects;
+  for (const ViewScore& score : view->scores) {
+    if (score.metric == kSsim) subjects.emplace_back(score.subject);
+    EXPECT_TRUE(score.value || !score.reason.empty());
+  }
+  // No copy_last: nothing moves, and the camera was not observed.
+  EXPECT_EQ(subjects, (std::vector<std::string>{"model", "reconstruction", "splat"}));
+}
+
+TEST_F(PlaneTaskTest, StaticScenesAreEvaluatedOnHeldOutViews) {
+  PlanOptions options;
+  options.window_count = 3;
+  const auto requests = PlanEpisode(episode_->manifest(), metadata_, options);
+  ASSERT_TRUE(requests.ok()) << requests.status().ToString();
+  ASSERT_FALSE(requests->empty());
+  EXPECT_LE(requests->size(), 3u);
+  for (const PredictionRequest& request : *requests) {
+    EXPECT_EQ(request.input_cameras.size(), 2u);
+    ASSERT_FALSE(request.target_cameras.empty());
+    for (const std::string& held_out : request.target_cameras) {
+      EXPECT_EQ(std::count(request.input_cameras.begin(), request.input_cameras.end(), held_out),
+                0);
+    }
+  }
+}
+
+TEST(RectifiedView, UndoesTheLensModel) {
+  RgbdView view;
+  view.camera.width_px = 41;
+  view.camera.height_px = 31;
+  view.camera.fx_px = view.camera.fy_px = 40;
+  view.camera.cx_px = 20;
+  view.camera.cy_px = 15;
+  view.camera.distortion_model = DistortionModel::kPlumbBob;
+  view.camera.distortion_coefficients = {-0.2, 0.02, 0, 0, 0};
+  view.color = {41, 31, std::vector<std::uint8_t>(41 * 31 * 3, 10)};
+  view.depth = {41, 31, std::vector<float>(41 * 31, 1.f)};
+  // A point 10 px right of the centre without lens; where the lens puts it:
+  Camera straight = view.camera;
+  straight.distortion_model = DistortionModel::kNone;
+  straight.distortion_coefficients.clear();
+  const ProjectedPixel at = Project(view.camera, Unproject(straight, 30, 15, 1));
+  ASSERT_LT(at.u_px, 29.9);
+  const int column = static_cast<int>(std::lround(at.u_px));
+  view.color.pixels[3 * (15 * 41 + column)] = 250;
+
+  const RgbdView rectified = RectifiedView(view);
+  EXPECT_EQ(rectified.camera.distortion_model, DistortionModel::kNone);
+  EXPECT_GT(rectified.color.pixels[3 * (15 * 41 + 30)], 100);
+  EXPECT_EQ(rectified.color.pixels[3 * (15 * 41 + 20)], 10);
+}
+
+TEST(SpreadIndices, FirstAndLastAreAmongThem) {
+  EXPECT_EQ(SpreadIndices(10, 4), (std::vector<std::size_t>{0, 3, 6, 9}));
+  EXPECT_EQ(SpreadIndices(3, 8), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(SpreadIndices(5, 1), (std::vector<std::size_t>{0}));
+  EXPECT_TRUE(SpreadIndices(0, 3).empty());
+}
+
+}  // namespace
+}  // namespace interlacer

@@ -1,0 +1,123 @@
+/// The program `interlacer` as a process: exit codes, streams, no half-written output.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "common/json.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct ProgramResult {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return "";
+  std::string text;
+  char buffer[4096];
+  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) {
+    text.append(buffer, n);
+  }
+  std::fclose(file);
+  return text;
+}
+
+ProgramResult RunProgram(const std::string& arguments) {
+  const TempFolder folder;
+  const std::string command = std::string(INTERLACER_PROGRAM) + " " + arguments + " >" +
+                              folder.File("out") + " 2>" + folder.File("err") + " </dev/null";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadAll(folder.File("out")),
+          ReadAll(folder.File("err"))};
+}
+
+TEST(Program, VersionAsTextAndJson) {
+  const ProgramResult text = RunProgram("version");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_THAT(text.out, HasSubstr("interlacer "));
+  const ProgramResult json = RunProgram("version --json");
+  const auto document = ParseJson(json.out, "stdout");
+  ASSERT_TRUE(document.ok()) << json.out;
+  EXPECT_TRUE((*document)["parts"].contains("torch"));
+}
+
+TEST(Program, UsageErrorsAreTwo) {
+  for (const char* arguments :
+       {"", "fly", "version --no-such-flag", "predict", "simulate -o x --task dance",
+        "compare only_one", "probe a:1 --wait soon"}) {
+    EXPECT_EQ(RunProgram(arguments).exit_code, 2) << arguments;
+  }
+  EXPECT_EQ(RunProgram("--help").exit_code, 0);
+  EXPECT_EQ(RunProgram("evaluate --help").exit_code, 0);
+}
+
+TEST(Program, MissingInputIsThreeAndNamed) {
+  const ProgramResult result = RunProgram("info /no/such/place");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("FILE_NOT_FOUND"));
+  EXPECT_THAT(result.err, HasSubstr("/no/such/place"));
+  EXPECT_EQ(RunProgram("validate /no/such/place").exit_code, 3);
+  EXPECT_EQ(RunProgram("report /no/such/place").exit_code, 3);
+}
+
+TEST(Program, NoServerIsFour) {
+  EXPECT_EQ(RunProgram("probe 127.0.0.1:1").exit_code, 4);
+  EXPECT_EQ(RunProgram("info 127.0.0.1:1").exit_code, 4);
+}
+
+TEST(Program, ValidatesAnEpisodeAndFindsADamagedOne) {
+  const TempFolder folder;
+  ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
+  const ProgramResult good = RunProgram("validate " + folder.File("plane") + " --json --overlay " +
+                                        folder.File("overlay.png"));
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.File("overlay.png")));
+  const auto document = ParseJson(good.out, "stdout");
+  ASSERT_TRUE(document.ok());
+  EXPECT_TRUE((*document)[0]["ok"]);
+  const ProgramResult info = RunProgram("info " + folder.File("plane"));
+  EXPECT_EQ(info.exit_code, 0);
+  EXPECT_THAT(info.out, HasSubstr("static_views"));
+
+  std::filesystem::resize_file(folder.File("plane") + "/depth/view_1/000000.png", 40);
+  const ProgramResult broken = RunProgram("validate " + folder.File("plane"));
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_THAT(broken.out, HasSubstr("depth/view_1/000000.png"));
+}
+
+TEST(Program, PredictNeedsOneBackendAndNewOutput) {
+  const TempFolder folder;
+  ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
+  const std::string predict = "predict " + folder.File("plane") + " -o " + folder.File("out");
+  EXPECT_EQ(RunProgram(predict).exit_code, 2);
+  EXPECT_EQ(RunProgram(predict + " --model /no/such/checkpoint").exit_code, 3);
+  EXPECT_EQ(RunProgram(predict + " --server 127.0.0.1:1").exit_code, 4);
+  EXPECT_FALSE(std::filesystem::exists(folder.File("out")));
+  std::filesystem::create_directories(folder.File("out"));
+  const ProgramResult exists = RunProgram(predict + " --server 127.0.0.1:1");
+  EXPECT_EQ(exists.exit_code, 8);
+  EXPECT_THAT(exists.err, HasSubstr("--force"));
+}
+
+TEST(Program, AClosedStdoutIsAnError) {
+  const std::string command = std::string(INTERLACER_PROGRAM) + " version --quiet >/dev/full";
+  const int status = std::system((command + " 2>/dev/null").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 8);
+}
+
+}  // namespace
+}  // namespace interlacer
