@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -51,8 +52,10 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 };
 
 void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(static_cast<int>(limits.max_request_bytes));
-  builder->SetMaxSendMessageSize(static_cast<int>(limits.max_request_bytes));
+  const auto max_message_bytes = static_cast<int>(
+      std::min<std::int64_t>(limits.max_request_bytes, std::numeric_limits<int>::max()));
+  builder->SetMaxReceiveMessageSize(max_message_bytes);
+  builder->SetMaxSendMessageSize(max_message_bytes);
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "common/model_metadata.h"
 #include "common/particles.h"
 #include "common/prediction.h"
 #include "common/scene.h"
 #include "common/status.h"
 #include "server/convert/wire.h"
-#include "server/limits.h"
 
 namespace interlacer {
 
@@ -36,8 +34,6 @@ Status PackView(const RenderTarget& target, const FloatImage& color, const Depth
 void ToWire(const SceneReport& report, wire::SceneReport* message);
 void ToWire(const Finding& finding, wire::Finding* message);
 void ToWire(const StageDurations& durations, wire::StageDurations* message);
-void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* message);
-void ToWire(const Limits& limits, wire::Limits* message);
 void ToWire(const Box& box, wire::Box* message);
 void SetDuration(double seconds, google::protobuf::Duration* message);
 void SetTimestamp(std::int64_t time_ns, google::protobuf::Timestamp* message);

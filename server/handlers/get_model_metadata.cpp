@@ -1,6 +1,6 @@
 #include "server/handlers/get_model_metadata.h"
 
-#include "server/convert/responses.h"
+#include "server/convert/metadata.h"
 
 namespace interlacer {
 

@@ -4,7 +4,7 @@
 
 #include "common/version.h"
 #include "server/build_id.h"
-#include "server/convert/responses.h"
+#include "server/convert/metadata.h"
 
 namespace interlacer {
 namespace {

@@ -101,6 +101,9 @@ TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   fixture->controls->gate.Allow(3);
   EXPECT_EQ(running.Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(waiting.Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  // The client's clock may ring first: wait until the server has dropped the call that waits.
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().queue_length() == 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   fixture->controls->gate.Open();
   ASSERT_TRUE(WaitUntil([&] { return IsIdle(*fixture); }));
   EXPECT_LE(fixture->controls->step_count, 4);

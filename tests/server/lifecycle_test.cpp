@@ -63,6 +63,7 @@ TEST(Health, WatchSeesTheTransitions) {
   auto controls = std::make_shared<MockControls>();
   controls->warm_up_gate.Close();
   InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
   HealthWatch watch(fixture.channel, kService);
   EXPECT_EQ(watch.Next(), Health::kNotServing);
   controls->warm_up_gate.Open();

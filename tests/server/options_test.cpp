@@ -1,0 +1,116 @@
+/// Options of the program: precedence, units, refusals.
+
+#include "server/options.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace interlacer::testing {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+std::string WriteConfig(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "/interlacer_options_test.toml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Options, DefaultsAreThoseOfTheStructs) {
+  const auto parsed = ParseServerOptions({"--model", "compact=/models/compact"}, {});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(parsed->options.address, "127.0.0.1:50051");
+  EXPECT_EQ(parsed->options.limits.max_queue_length, 8);
+  ASSERT_EQ(parsed->options.models.size(), 1u);
+  EXPECT_EQ(parsed->options.models[0].first, "compact");
+  EXPECT_EQ(parsed->options.models[0].second, "/models/compact");
+}
+
+TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
+  const std::string config =
+      WriteConfig("model = [\"m=/d\"]\nmax-queue = 1\nmax-steps = 1\nmax-image-side = 1\n");
+  const Environment environment = {{"INTERLACER_MAX_QUEUE", "2"}, {"INTERLACER_MAX_STEPS", "2"}};
+  const auto parsed = ParseServerOptions({"--config", config, "--max-queue", "3"}, environment);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(parsed->options.limits.max_queue_length, 3);
+  EXPECT_EQ(parsed->options.limits.max_step_count, 2);
+  EXPECT_EQ(parsed->options.limits.max_image_side_px, 1);
+  EXPECT_EQ(parsed->options.limits.max_render_target_count, 8);
+}
+
+TEST(Options, PrintConfigNamesEverySource) {
+  const std::string config = WriteConfig("max-steps = 7\n");
+  const auto parsed = ParseServerOptions({"--print-config", "--config", config, "--threads=3"},
+                                         {{"INTERLACER_LOG_LEVEL", "error"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_TRUE(parsed->is_done);
+  for (const char* line :
+       {"max-steps = \"7\"  # file\n", "threads = \"3\"  # flag\n",
+        "log-level = \"error\"  # environment\n", "max-queue = \"8\"  # default\n"}) {
+    EXPECT_NE(parsed->text.find(line), std::string::npos) << line << parsed->text;
+  }
+}
+
+TEST(Options, DurationsAndBytesTakeUnits) {
+  const auto parsed =
+      ParseServerOptions({"--model=m=/d", "--max-camera-skew=20ms", "--drain-timeout=2min",
+                          "--watchdog=5", "--max-request-bytes=1MB", "--metrics-address", ""},
+                         {});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_DOUBLE_EQ(parsed->options.limits.max_camera_skew_s, 0.02);
+  EXPECT_DOUBLE_EQ(parsed->options.limits.drain_timeout_s, 120);
+  EXPECT_DOUBLE_EQ(parsed->options.limits.watchdog_s, 5);
+  EXPECT_EQ(parsed->options.limits.max_request_bytes, 1 << 20);
+  EXPECT_EQ(parsed->options.metrics_address, "");
+}
+
+TEST(Options, VariablesOfTheSetUpAreLeftAlone) {
+  EXPECT_TRUE(
+      ParseServerOptions({"--model=m=/d"}, {{"INTERLACER_CACHE", "/c"}, {"HOME", "/h"}}).ok());
+}
+
+TEST(Options, CheckConfigStopsAfterTheChecks) {
+  const auto parsed = ParseServerOptions({"--check-config", "--model=m=/d"}, {});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_TRUE(parsed->is_done);
+}
+
+struct BadOptions {
+  const char* name;
+  Arguments arguments;
+  Environment environment;
+};
+
+class OptionsRefusalTest : public ::testing::TestWithParam<BadOptions> {};
+
+TEST_P(OptionsRefusalTest, IsAConfigError) {
+  const auto parsed = ParseServerOptions(GetParam().arguments, GetParam().environment);
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.status().reason(), reason::CONFIG_INVALID);
+  EXPECT_FALSE(parsed.status().message().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OptionsRefusalTest,
+    ::testing::Values(BadOptions{"UnknownFlag", {"--model=m=/d", "--queue=3"}, {}},
+                      BadOptions{"UnknownVariable", {"--model=m=/d"}, {{"INTERLACER_QUEUE", "3"}}},
+                      BadOptions{"NoModel", {}, {}},
+                      BadOptions{"ModelWithoutName", {"--model=/d"}, {}},
+                      BadOptions{"NotANumber", {"--model=m=/d", "--max-queue=many"}, {}},
+                      BadOptions{"Zero", {"--model=m=/d", "--max-queue=0"}, {}},
+                      BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
+                      BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Options, UnknownKeysOfTheFileAreErrors) {
+  const std::string config = WriteConfig("model = [\"m=/d\"]\nmax-que = 1\n");
+  EXPECT_EQ(ParseServerOptions({"--config", config}, {}).status().reason(), reason::CONFIG_INVALID);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
