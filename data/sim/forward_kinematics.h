@@ -8,7 +8,7 @@
 /// Deterministic, allocation-free. Columns are not checked against their ranges: callers that take
 /// outside input do that with StateColumns().
 /// Thread-safety: pure functions.
-/// Source: science.md, section 1.5 (kinematic particles).
+/// Source: HD-VPD (kinematic particles of the robot).
 
 #include <array>
 #include <span>
