@@ -134,8 +134,8 @@ void SceneCall::End(Status status) {
                               : has_run_                             ? "running"
                                                                      : "queue";
   }
-  if (status.reason() == reason::SLOW_READER) sink_->Abort();
   server_.Report(record_, status);
+  if (status.reason() == reason::SLOW_READER) sink_->Abort();
   sink_->Finish(status);
 }
 
