@@ -151,9 +151,12 @@ StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
         {{"model", metadata.model_name}});
     return MakePlaneScene(metadata);
   }
+  WarmUpScene stored;
+  INTERLACER_RETURN_IF_ERROR(ReadExpected(ExpectedPath(checkpoint_dir), &stored));
   INTERLACER_ASSIGN_OR_RETURN(WarmUpScene scene, ReadEpisodeScene(checkpoint_dir, metadata));
-  INTERLACER_RETURN_IF_ERROR(ReadExpected(ExpectedPath(checkpoint_dir), &scene));
-  return scene;
+  stored.input = std::move(scene.input);
+  stored.actions = std::move(scene.actions);
+  return stored;
 }
 
 StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,

@@ -1,0 +1,121 @@
+/// The first run of a model: what it measures, what it compares, when it stops.
+
+#include "server/warm_up.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "common/transforms.h"
+#include "tests/support/mock_engine.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// The mock model behind the predictor's interface.
+class MockPredictor final : public Predictor {
+ public:
+  const ModelMetadata& metadata() const override { return engine_.metadata(); }
+  const std::string& device_name() const override { return engine_.device_name(); }
+  bool is_device_fallback() const override { return false; }
+  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
+    return engine_.Lift(input);
+  }
+  StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
+                                           const ActionSequence& actions) override {
+    return engine_.Begin(std::move(scene), actions);
+  }
+
+ private:
+  MockEngine engine_{std::make_shared<MockControls>()};
+};
+
+WarmUpResult TwoParticles() {
+  WarmUpResult result;
+  for (const float x : {1.0f, 2.0f}) {
+    Particles particles;
+    particles.count = 2;
+    particles.positions_m = {x, 0, 0, x, 1, 0};
+    result.steps.push_back(particles);
+  }
+  return result;
+}
+
+WarmUpScene Expecting(std::vector<WarmUpSample> samples, int max_outlier_count = 0) {
+  WarmUpScene scene;
+  scene.expected = std::move(samples);
+  scene.tolerance_m = 0.01;
+  scene.max_outlier_count = max_outlier_count;
+  return scene;
+}
+
+TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
+  MockPredictor predictor;
+  auto scene = ReadWarmUpScene(::testing::TempDir() + "/no_such_checkpoint", predictor.metadata());
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  EXPECT_TRUE(scene->expected.empty());
+  for (const RgbdView& view : scene->input.observations.back().views) {
+    for (const auto& [u, v] : {std::pair{0, 0}, std::pair{15, 11}}) {
+      const Vec3d p = Unproject(view.camera, u, v, view.depth.pixels_m[0]);
+      EXPECT_TRUE(
+          Contains(predictor.metadata().workspace, {float(p[0]), float(p[1]), float(p[2])}));
+    }
+  }
+}
+
+TEST(WarmUp, RunsTwoStepsAndMeasures) {
+  MockPredictor predictor;
+  const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
+  ASSERT_TRUE(scene.ok());
+  const auto result = RunWarmUp(*scene, {}, &predictor);
+  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  EXPECT_EQ(result->steps.size(), 2u);
+  EXPECT_GT(result->ingest_cost_s, 0);
+  EXPECT_GT(result->render_cost_s, 0);
+  EXPECT_TRUE(CheckWarmUp(*scene, *result).ok());
+}
+
+TEST(WarmUp, StopsWhenAsked) {
+  MockPredictor predictor;
+  const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(RunWarmUp(*scene, stop.get_token(), &predictor).status().code(),
+            StatusCode::kCancelled);
+}
+
+TEST(WarmUp, ComparesWithinTheStoredTolerance) {
+  EXPECT_TRUE(
+      CheckWarmUp(Expecting({{1, 0, {1.005f, 0, 0}}, {2, 1, {2, 1, 0}}}), TwoParticles()).ok());
+  const Status far = CheckWarmUp(Expecting({{1, 0, {1.02f, 0, 0}}}), TwoParticles());
+  EXPECT_EQ(far.reason(), reason::MODEL_LOAD_FAILED);
+  EXPECT_TRUE(CheckWarmUp(Expecting({{1, 0, {1.02f, 0, 0}}}, 1), TwoParticles()).ok());
+}
+
+TEST(WarmUp, NanAndUnknownParticlesAreMismatches) {
+  WarmUpResult broken = TwoParticles();
+  broken.steps[0].positions_m[0] = kNan;
+  EXPECT_FALSE(CheckWarmUp(Expecting({{1, 0, {1, 0, 0}}}), broken).ok());
+  EXPECT_FALSE(CheckWarmUp(Expecting({{1, 2, {1, 0, 0}}}), TwoParticles()).ok());
+  EXPECT_FALSE(CheckWarmUp(Expecting({{3, 0, {1, 0, 0}}}), TwoParticles()).ok());
+}
+
+TEST(WarmUp, BrokenExpectationsNameTheField) {
+  const std::string dir = ::testing::TempDir() + "/interlacer_warm_up_test";
+  std::filesystem::create_directories(dir + "/warmup");
+  std::ofstream(dir + "/warmup/expected.json")
+      << R"({"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m": "much"})";
+  MockPredictor predictor;
+  const Status status = ReadWarmUpScene(dir, predictor.metadata()).status();
+  EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
+  EXPECT_EQ(status.field(), "tolerance_m");
+}
+
+}  // namespace
+}  // namespace interlacer::testing
