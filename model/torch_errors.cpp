@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <string>
@@ -12,6 +13,13 @@
 
 namespace interlacer {
 namespace {
+
+/// torch's OpenMP threads spin while they wait, and take the cores from our kernels' threads (a
+/// quarter of a training step, measured). libgomp reads its policy when it is loaded, so the
+/// default is set before the constructors of shared libraries run; a policy set by the user stays.
+void WaitPassively(int, char**, char**) { setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0); }
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kWaitPassively)(int, char**,
+                                                                           char**) = WaitPassively;
 
 Status InternalFirstLine(const std::string& text) {
   return Internal("torch: " + text.substr(0, text.find('\n')));

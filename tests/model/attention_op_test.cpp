@@ -127,7 +127,7 @@ TEST_P(GrfOpTest, AllZeroFeaturesStayFinite) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lists, GrfOpTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "packed" : "weighted"; });
+                         [](const auto& test) { return test.param ? "packed" : "weighted"; });
 
 TEST(GrfOpShapes, AreChecked) {
   const KnnGraph graph = GraphOf(CubeCloud(10, 5));

@@ -22,7 +22,7 @@ TEST_P(PresetTest, IsValidAndSurvivesJson) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PresetTest, ::testing::ValuesIn(PresetNames()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(ConfigTest, TokenCountsOfTheShippedModel) {
   const InterlacerConfig config = *PresetConfig("compact");
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"TooManyParticles", R"({"data": {"particle_count": 1000000000}})",
                 "particle_count"},
         Refusal{"NearBehindFar", R"({"renderer": {"near_m": 3}})", "near"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace interlacer

@@ -307,7 +307,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "ACTION_NOT_FINITE", "history_actions.values[3]"},
         BadScene{"Degrees", [](SceneInput* s) { s->history_actions.values[17] = 45; },
                  "ACTION_OUT_OF_RANGE", "history_actions.values[17]"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PredictorLoadTest, AbsentCheckpoint) {
   const auto loaded = Predictor::Load("/nonexistent/checkpoint", {});

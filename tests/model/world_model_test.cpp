@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                            Variant{"GrfSampled", LocalLayer::kGrfSampled},
                                            Variant{"MessagePassing", LocalLayer::kMessagePassing},
                                            Variant{"None", LocalLayer::kNone}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
   const auto model = MakeModel(TinyConfig());
