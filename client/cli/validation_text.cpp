@@ -44,7 +44,8 @@ std::string ValidationText(const ValidationReport& report) {
   }
   for (const Status& error : report.errors) text += "  error: " + error.ToString() + "\n";
   for (const Finding& finding : report.findings) {
-    text += "  finding: " + finding.reason + ": " + finding.message + "\n";
+    text += "  finding: " + finding.reason + (finding.field.empty() ? "" : " at ") + finding.field +
+            ": " + finding.message + "\n";
   }
   return text;
 }

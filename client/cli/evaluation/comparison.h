@@ -3,9 +3,9 @@
 /// Variants of a model, or a model and its baselines, set against each other episode by episode.
 ///
 /// The first variant is the reference; differences are variant - reference over the episodes that
-/// both have. Pure functions, thread-safe. Errors: INVALID_ARGUMENT HASH_MISMATCH, SHAPE_MISMATCH or
-/// SCHEMA_INVALID naming what makes two results incomparable; ARGUMENT_INVALID for a rule that does
-/// not parse.
+/// both have. Pure functions, thread-safe. Errors: INVALID_ARGUMENT HASH_MISMATCH, SHAPE_MISMATCH
+/// or SCHEMA_INVALID naming what makes two results incomparable; ARGUMENT_INVALID for a rule that
+/// does not parse.
 
 #include <optional>
 #include <string>

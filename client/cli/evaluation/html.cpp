@@ -62,10 +62,15 @@ tr:last-child td, tr:last-child th { border-bottom: 0; }
 table.numeric td, table.numeric thead th:not(:first-child) {
   text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap;
 }
-.strip { border-collapse: separate; border-spacing: 4px; width: auto; }
+.scroll + .scroll { margin-top: 22px; }
+.strip { border-collapse: separate; border-spacing: 4px; }
 .strip th, .strip td { border: 0; padding: 0; text-align: center; font-size: 13px; color: var(--soft); }
-.strip tbody th { text-align: right; padding-right: 10px; color: var(--ink); min-width: 92px; vertical-align: middle; }
-.strip img { display: block; border-radius: 6px; background: #fff; outline: 1px solid var(--line); }
+.strip thead th { font-weight: 500; vertical-align: bottom; padding-bottom: 2px; }
+.strip tbody th { text-align: right; padding-right: 10px; color: var(--ink); width: 84px; vertical-align: middle; }
+.strip img {
+  display: block; margin: 0 auto; width: 100%; min-width: 88px; max-width: 240px; height: auto;
+  border-radius: 6px; background: #fff; outline: 1px solid var(--line);
+}
 .strip span { display: block; font-variant-numeric: tabular-nums; padding-top: 2px; }
 .missing { display: block; padding: 8px; border: 1px dashed var(--line); border-radius: 6px; font-size: 12px; max-width: 180px; }
 .warning { border-left: 4px solid var(--bad); padding: 8px 14px; margin: 0 0 12px; font-weight: 600; }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kThumbnailWidthPx = 160;
+constexpr int kThumbnailWidthPx = 240;
 /// Longer rollouts show these steps in tables and strips.
 constexpr int kChosenSteps[] = {0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
 constexpr std::size_t kMaxTableSteps = 10;

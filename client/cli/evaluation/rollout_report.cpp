@@ -12,7 +12,7 @@
 namespace interlacer {
 namespace {
 
-constexpr int kThumbnailWidthPx = 200;
+constexpr int kThumbnailWidthPx = 240;
 
 std::string Seconds(double seconds) {
   char text[32];
