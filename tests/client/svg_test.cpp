@@ -26,7 +26,7 @@ TEST(NiceTicks, RoundStepsInsideTheRange) {
 
 TEST(LineChart, GapsAtMissingValues) {
   ChartSpec spec;
-  spec.series.push_back({"model", {0, 1, 2, 3}, {1, kNan, 2, 3}, {}, {}});
+  spec.series.push_back({"model", {0, 1, 2, 3}, {1, kNan, 2, 3}, {}, {}, 0});
   const std::string svg = LineChartSvg(spec);
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   const std::size_t path = svg.find("<path d=\"M");
@@ -40,10 +40,10 @@ TEST(LineChart, SurvivesEmptyAndConstantData) {
   ChartSpec empty;
   EXPECT_THAT(LineChartSvg(empty), HasSubstr("no values"));
   ChartSpec constant;
-  constant.series.push_back({"flat", {0, 1}, {0.5, 0.5}, {}, {}});
+  constant.series.push_back({"flat", {0, 1}, {0.5, 0.5}, {}, {}, 0});
   EXPECT_THAT(LineChartSvg(constant), Not(HasSubstr("nan")));
   ChartSpec single;
-  single.series.push_back({"dot", {4}, {0}, {}, {}});
+  single.series.push_back({"dot", {4}, {0}, {}, {}, 0});
   EXPECT_THAT(LineChartSvg(single), Not(HasSubstr("nan")));
 }
 
@@ -52,7 +52,7 @@ TEST(LineChart, EscapesNamesAndTellsSeriesApartWithoutColour) {
   spec.title = "a<b";
   spec.alt_text = "\"quoted\"";
   for (const char* name : {"x&y", "two", "three"}) {
-    spec.series.push_back({name, {0, 1}, {0, 1}, {0, 0}, {1, 1}});
+    spec.series.push_back({name, {0, 1}, {0, 1}, {0, 0}, {1, 1}, spec.series.size()});
   }
   const std::string svg = LineChartSvg(spec);
   EXPECT_THAT(svg, HasSubstr("a&lt;b"));

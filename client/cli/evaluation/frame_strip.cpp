@@ -43,8 +43,8 @@ std::optional<RgbImage> DifferenceImage(const RgbImage& a, const RgbImage& b) {
 }
 
 std::string FrameStripHtml(const FrameStrip& strip, int thumbnail_width_px, ImageEmbedder* images) {
-  std::string out = "<div class=\"scroll\"><table class=\"strip\"><caption>" +
-                    EscapeHtml(strip.caption) + "</caption><thead><tr><td></td>";
+  std::string out = ParagraphHtml(strip.caption) +
+                    "<div class=\"scroll\"><table class=\"strip\"><thead><tr><td></td>";
   for (const std::string& column : strip.columns) {
     out += "<th scope=\"col\">" + EscapeHtml(column) + "</th>";
   }

@@ -104,6 +104,7 @@ std::string Headline(const ReportInput& in) {
 ChartSeries CurveOf(const ReportInput& in, std::size_t variant, std::string_view metric) {
   ChartSeries series;
   series.name = in.variants[variant].name;
+  series.style = variant;
   for (const int step : StepsOf(Reference(in))) {
     const auto mean = CompareVariants(in.variants, metric, step)[variant].mean;
     series.x.push_back(step);
@@ -117,6 +118,7 @@ ChartSeries CurveOf(const ReportInput& in, std::size_t variant, std::string_view
 ChartSeries DifferenceCurve(const ReportInput& in, std::size_t variant, std::string_view metric) {
   ChartSeries series;
   series.name = in.variants[variant].name;
+  series.style = variant;
   for (const int step : StepsOf(Reference(in))) {
     const auto d = CompareVariants(in.variants, metric, step)[variant].difference;
     series.x.push_back(step);

@@ -1,5 +1,6 @@
 #include "client/cli/evaluation/rollout_report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -12,6 +13,8 @@
 namespace interlacer {
 namespace {
 
+/// Fewer steps make no curve.
+constexpr int kMinChartSteps = 2;
 constexpr int kThumbnailWidthPx = 240;
 
 std::string Seconds(double seconds) {
@@ -30,6 +33,8 @@ ChartSeries Series(const RolloutReportInput& in, std::string_view subject,
                    std::string_view metric) {
   ChartSeries series;
   series.name = SubjectLabel(subject);
+  series.style = static_cast<std::size_t>(std::find(kSubjects.begin(), kSubjects.end(), subject) -
+                                          kSubjects.begin());
   for (int step = 0; step <= in.task->step_count; ++step) {
     series.x.push_back(step);
     series.y.push_back(MeanScore(*in.evaluation, subject, metric, step)
@@ -87,7 +92,7 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
                                   : "The model never saw this camera. Under each prediction: SSIM "
                                     "with the true frame.";
   StripRow truth{"truth", {}}, predicted{"predicted", {}}, difference{"difference", {}},
-      splat{"particles", {}};
+      splat{"splat", {}};
   for (int step = 0; step <= in.task->step_count; ++step) {
     strip.columns.push_back(StepHeading(in, step));
     const EvaluatedView* view = in.evaluation->Find(target.name, step);
@@ -114,7 +119,8 @@ std::string Verdict(const RolloutReportInput& in) {
   const auto then = MeanScore(*in.evaluation, kModel, kSsim, last);
   const auto copy = MeanScore(*in.evaluation, kCopyLast, kSsim, last);
   if (last > 0 && then) {
-    text += "; " + std::to_string(last) + " steps later the prediction has " + ScoreText(then, 3);
+    text += "; " + std::to_string(last) + (last == 1 ? " step" : " steps") +
+            " later the prediction has " + ScoreText(then, 3);
     if (copy) text += ", copying the last frame " + ScoreText(copy, 3);
   }
   return text + ".";
@@ -230,7 +236,7 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   }
   std::string charts, tables;
   for (const std::string_view metric : kMetrics) {
-    if (in.task->step_count > 0) charts += ChartOf(in, metric);
+    if (in.task->step_count >= kMinChartSteps) charts += ChartOf(in, metric);
     tables += ScoreTable(in, metric, metric == kPsnr ? 2 : 4);
   }
   if (!charts.empty()) {

@@ -114,11 +114,10 @@ std::string Axes(const Plot& plot, const ChartSpec& spec) {
     out += Text(plot.left - 8, plot.Y(tick) + 4, "text-anchor=\"end\" fill=\"var(--soft)\"",
                 TickLabel(tick, y_step));
   }
-  const std::vector<double> x_ticks = NiceTicks(plot.x.low, plot.x.high, 9);
-  const double x_step = x_ticks.size() > 1 ? x_ticks[1] - x_ticks[0] : 1;
-  for (const double tick : x_ticks) {
+  const int whole_steps = static_cast<int>(plot.x.high - plot.x.low);
+  for (const double tick : NiceTicks(plot.x.low, plot.x.high, std::clamp(whole_steps, 1, 9))) {
     out += Text(plot.X(tick), plot.bottom + 18, "text-anchor=\"middle\" fill=\"var(--soft)\"",
-                TickLabel(tick, x_step));
+                TickLabel(tick, 1));
   }
   out += Line(plot.left, plot.bottom, plot.right, plot.bottom, "stroke=\"var(--line)\"");
   out += Text((plot.left + plot.right) / 2, plot.bottom + 38,
@@ -133,19 +132,22 @@ std::string Axes(const Plot& plot, const ChartSpec& spec) {
   if (spec.marker_x && *spec.marker_x >= plot.x.low && *spec.marker_x <= plot.x.high) {
     out += Line(plot.X(*spec.marker_x), plot.top, plot.X(*spec.marker_x), plot.bottom,
                 "stroke=\"var(--soft)\" stroke-dasharray=\"1 3\"");
-    out += Text(plot.X(*spec.marker_x) + 5, plot.top + 11, "fill=\"var(--soft)\" font-size=\"11\"",
+    const bool is_at_right = plot.X(*spec.marker_x) > (plot.left + 2 * plot.right) / 3;
+    out += Text(plot.X(*spec.marker_x) + (is_at_right ? -5 : 5), plot.top + 11,
+                is_at_right ? "fill=\"var(--soft)\" font-size=\"11\" text-anchor=\"end\""
+                            : "fill=\"var(--soft)\" font-size=\"11\"",
                 spec.marker_label);
   }
   return out;
 }
 
 /// The band as one polygon for each run of finite points.
-std::string Band(const Plot& plot, const ChartSeries& series, std::size_t index) {
+std::string Band(const Plot& plot, const ChartSeries& series) {
   std::string out;
   std::string upper, lower;
   const auto flush = [&] {
     if (!upper.empty()) {
-      out += "<polygon points=\"" + upper + lower + "\" fill=\"" + Color(index) +
+      out += "<polygon points=\"" + upper + lower + "\" fill=\"" + Color(series.style) +
              "\" fill-opacity=\"0.14\"/>";
     }
     upper.clear();
@@ -164,7 +166,7 @@ std::string Band(const Plot& plot, const ChartSeries& series, std::size_t index)
   return out;
 }
 
-std::string Curve(const Plot& plot, const ChartSeries& series, std::size_t index) {
+std::string Curve(const Plot& plot, const ChartSeries& series) {
   std::string path, markers;
   bool pen_is_down = false;
   for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -174,31 +176,32 @@ std::string Curve(const Plot& plot, const ChartSeries& series, std::size_t index
     }
     const double x = plot.X(series.x[i]), y = plot.Y(series.y[i]);
     path += (pen_is_down ? "L" : "M") + Number(x) + " " + Number(y);
-    markers += Marker(x, y, index);
+    markers += Marker(x, y, series.style);
     pen_is_down = true;
   }
   if (path.empty()) return "";
-  std::string out = "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + Color(index) +
+  std::string out = "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + Color(series.style) +
                     "\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-dasharray=\"";
-  return out.append(kDashes[index % kDashes.size()]).append("\"/>") + markers;
+  return out.append(kDashes[series.style % kDashes.size()]).append("\"/>") + markers;
 }
 
 constexpr double kCharacterWidth = 6.8;
 
 /// Entries side by side, wrapped; returns the markup and moves `y` below the last row.
-std::string Legend(const std::vector<ChartSeries>& series, double width, double* y) {
+std::string Legend(const std::vector<ChartSeries>& all_series, double width, double* y) {
   std::string out;
   double x = 0;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const double entry_width = 46 + kCharacterWidth * static_cast<double>(series[i].name.size());
+  for (const ChartSeries& series : all_series) {
+    const double entry_width = 46 + kCharacterWidth * static_cast<double>(series.name.size());
     if (x > 0 && x + entry_width > width) {
       x = 0;
       *y += 18;
     }
-    std::string stroke = "stroke-width=\"2\" stroke=\"" + Color(i) + "\" stroke-dasharray=\"";
-    stroke.append(kDashes[i % kDashes.size()]).append("\"");
-    out += Line(x, *y - 4, x + 26, *y - 4, stroke) + Marker(x + 13, *y - 4, i) +
-           Text(x + 32, *y, "", series[i].name);
+    std::string stroke =
+        "stroke-width=\"2\" stroke=\"" + Color(series.style) + "\" stroke-dasharray=\"";
+    stroke.append(kDashes[series.style % kDashes.size()]).append("\"");
+    out += Line(x, *y - 4, x + 26, *y - 4, stroke) + Marker(x + 13, *y - 4, series.style) +
+           Text(x + 32, *y, "", series.name);
     x += entry_width;
   }
   *y += 10;
@@ -246,8 +249,8 @@ std::string LineChartSvg(const ChartSpec& spec) {
            "</svg>\n";
   }
   out += Axes(plot, spec);
-  for (std::size_t i = 0; i < spec.series.size(); ++i) out += Band(plot, spec.series[i], i);
-  for (std::size_t i = spec.series.size(); i-- > 0;) out += Curve(plot, spec.series[i], i);
+  for (std::size_t i = 0; i < spec.series.size(); ++i) out += Band(plot, spec.series[i]);
+  for (std::size_t i = spec.series.size(); i-- > 0;) out += Curve(plot, spec.series[i]);
   return out + "</svg>\n";
 }
 

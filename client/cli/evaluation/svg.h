@@ -6,6 +6,7 @@
 /// series has a dash pattern and a marker of its own, so that a grey print stays readable. Texts
 /// are escaped here. Non-finite values are gaps. Pure functions, thread-safe.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,11 @@ struct ChartSeries {
   /// Band around y; both empty or both as long as x.
   std::vector<double> low;
   std::vector<double> high;
+  /// Colour, dash and marker, so that a subject looks the same in every chart.
+  std::size_t style = 0;
 };
 
+/// x counts steps: its ticks are whole numbers.
 struct ChartSpec {
   std::string title;
   std::string x_label;
