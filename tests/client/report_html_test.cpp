@@ -28,9 +28,9 @@ TEST(ReportHtml, StatesTheDifferenceWithItsInterval) {
   const Results results = MakeResults(6, 8);
   const std::string page = ReportHtml(InputOf(results));
   ExpectSelfContained(page);
-  EXPECT_THAT(page, HasSubstr("model has SSIM 0.8225"));
-  EXPECT_THAT(page, HasSubstr("copy last frame against model: better (SSIM at step 8 +0.0775"));
-  EXPECT_THAT(page, HasSubstr("6 episodes"));
+  EXPECT_THAT(page, HasSubstr("SSIM at step 8: model 0.8225"));
+  EXPECT_THAT(page, HasSubstr("; copy last frame is better by 0.0775 ["));
+  EXPECT_THAT(page, HasSubstr("Means over 6 episodes"));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
@@ -47,7 +47,7 @@ TEST(ReportHtml, SurvivesNoEpisodeAndOneEpisode) {
   const Results one = MakeResults(1, 3);
   const std::string page = ReportHtml(InputOf(one));
   ExpectSelfContained(page);
-  EXPECT_THAT(page, HasSubstr("1 episode; too few to say more"));
+  EXPECT_THAT(page, HasSubstr("Means over 1 episode, too few for intervals."));
 }
 
 TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {

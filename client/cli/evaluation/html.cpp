@@ -34,7 +34,7 @@ main { max-width: 1180px; margin: 0 auto; padding: 40px 24px 72px; }
 h1 { font-size: 30px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.015em; overflow-wrap: anywhere; }
 h2 { font-size: 20px; margin: 0 0 14px; letter-spacing: -0.01em; }
 h3 { font-size: 15px; margin: 24px 0 8px; }
-p { margin: 0 0 12px; max-width: 78ch; }
+p { margin: 0 0 12px; max-width: 84ch; }
 .verdict { font-size: 18px; color: var(--soft); margin-bottom: 28px; }
 section {
   background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 24px;
@@ -55,6 +55,7 @@ svg { display: block; width: 100%; height: auto; color: var(--ink); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
 caption { text-align: left; color: var(--soft); padding: 0 0 8px; }
+thead th { white-space: nowrap; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; }
 tbody th { font-weight: 500; }
@@ -65,7 +66,7 @@ table.numeric td, table.numeric thead th:not(:first-child) {
 .scroll + .scroll { margin-top: 22px; }
 .strip { border-collapse: separate; border-spacing: 4px; }
 .strip th, .strip td { border: 0; padding: 0; text-align: center; font-size: 13px; color: var(--soft); }
-.strip thead th { font-weight: 500; vertical-align: bottom; padding-bottom: 2px; }
+.strip thead th { white-space: normal; font-weight: 500; vertical-align: bottom; padding-bottom: 2px; }
 .strip tbody th { text-align: right; padding-right: 10px; color: var(--ink); width: 84px; vertical-align: middle; }
 .strip img {
   display: block; margin: 0 auto; width: 100%; min-width: 88px; max-width: 240px; height: auto;

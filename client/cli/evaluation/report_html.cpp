@@ -51,33 +51,36 @@ std::string IntervalText(const MeanEstimate& e, int decimals) {
 
 int DecimalsOf(std::string_view metric) { return metric == kPsnr ? 2 : 4; }
 
-/// One sentence about one variant against the reference at the last step.
-std::string VerdictSentence(const ReportInput& in, std::size_t variant, int step) {
+std::string CountText(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// How a variant stands to the reference at a step, as the end of a sentence.
+std::string VerdictPart(const ReportInput& in, std::size_t variant, int step) {
   const VariantScore score = CompareVariants(in.variants, kSsim, step)[variant];
   if (!score.difference) return "";
   const MeanEstimate& d = score.difference->difference;
-  const std::string names = in.variants[variant].name + " against " + in.variants[0].name;
-  const std::string numbers = "SSIM at step " + std::to_string(step) + " " + Signed(d.mean, 4) +
-                              ", 95 % interval " + IntervalText(d, 4) + ", " + std::to_string(d.n) +
-                              (d.n == 1 ? " episode" : " episodes");
-  if (!d.interval) return names + ": " + numbers + "; too few to say more. ";
-  if (d.interval->Contains(0)) return names + ": no difference is shown (" + numbers + "). ";
-  return names + ": " + (d.mean > 0 ? "better" : "worse") + " (" + numbers + "). ";
+  const std::string& name = in.variants[variant].name;
+  if (d.interval && d.interval->Contains(0)) {
+    return "; no difference is shown to " + name + " (" + Signed(d.mean, 4) + " " +
+           IntervalText(d, 4) + ")";
+  }
+  const std::string interval = d.interval ? " " + IntervalText(d, 4) : "";
+  return "; " + name + " is " + (d.mean > 0 ? "better" : "worse") + " by " +
+         Number(std::abs(d.mean), 4) + interval;
 }
 
 std::string Verdict(const ReportInput& in) {
   const std::vector<int> steps = StepsOf(Reference(in));
   if (steps.empty()) return "There are no scores: no episode was evaluated.";
-  std::string text;
-  const auto own = CompareVariants(in.variants, kSsim, steps.back())[0].mean;
-  if (own) {
-    text = in.variants[0].name + " has SSIM " + Number(own->mean, 4) + " " + IntervalText(*own, 4) +
-           " at step " + std::to_string(steps.back()) + ". ";
-  }
-  for (std::size_t i = 1; i < in.variants.size(); ++i) {
-    text += VerdictSentence(in, i, steps.back());
-  }
-  return text;
+  const int step = steps.back();
+  const auto own = CompareVariants(in.variants, kSsim, step)[0].mean;
+  if (!own) return "There is no SSIM at step " + std::to_string(step) + ".";
+  std::string text = "SSIM at step " + std::to_string(step) + ": " + in.variants[0].name + " " +
+                     Number(own->mean, 4) + (own->interval ? " " + IntervalText(*own, 4) : "");
+  for (std::size_t i = 1; i < in.variants.size(); ++i) text += VerdictPart(in, i, step);
+  return text + ". Means over " + CountText(static_cast<std::size_t>(own->n), "episode") +
+         (own->interval ? ", 95 % intervals." : ", too few for intervals.");
 }
 
 std::string Headline(const ReportInput& in) {
@@ -95,9 +98,9 @@ std::string Headline(const ReportInput& in) {
     figures.push_back(
         {Number(psnr->mean, 1) + " dB", "PSNR, reconstruction", IntervalText(*psnr, 1)});
   }
-  figures.push_back({std::to_string(r.episodes.size()), "episodes",
-                     std::to_string(r.timings.size()) + " rollouts, " +
-                         std::to_string(r.failures.size()) + " failures"});
+  figures.push_back(
+      {std::to_string(r.episodes.size()), r.episodes.size() == 1 ? "episode" : "episodes",
+       CountText(r.timings.size(), "rollout") + ", " + CountText(r.failures.size(), "failure")});
   return HeadlineHtml(figures);
 }
 
@@ -222,8 +225,7 @@ std::string Differences(const ReportInput& in) {
     table.rows.push_back(std::move(row));
   }
   return SectionHtml("Paired differences", "<div class=\"charts\"><figure>" + LineChartSvg(spec) +
-                                               "</figure><div>" + TableHtml(table) +
-                                               "</div></div>");
+                                               "</figure></div>" + TableHtml(table));
 }
 
 std::string Distributions(const ReportInput& in) {

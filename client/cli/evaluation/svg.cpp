@@ -115,7 +115,7 @@ std::string Axes(const Plot& plot, const ChartSpec& spec) {
                 TickLabel(tick, y_step));
   }
   const int whole_steps = static_cast<int>(plot.x.high - plot.x.low);
-  for (const double tick : NiceTicks(plot.x.low, plot.x.high, std::clamp(whole_steps, 1, 9))) {
+  for (const double tick : NiceTicks(plot.x.low, plot.x.high, std::clamp(whole_steps + 1, 1, 9))) {
     out += Text(plot.X(tick), plot.bottom + 18, "text-anchor=\"middle\" fill=\"var(--soft)\"",
                 TickLabel(tick, 1));
   }
