@@ -48,9 +48,10 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
 
 SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,
                                  const SequenceLossOptions& options) {
-  CloudTensors older = Lift(model, sample.older);
-  CloudTensors newer = Lift(model, sample.newer);
   const auto step_count = static_cast<std::int64_t>(sample.target_steps.size()) - 1;
+  CloudTensors newer = Lift(model, sample.newer);
+  CloudTensors older;  // only a dynamics step needs it
+  if (step_count > 0) older = Lift(model, sample.older);
   const torch::Tensor kinematic = torch::tensor(sample.kinematic_points_m, torch::kFloat32)
                                       .reshape({step_count + 2, sample.kinematic_point_count, 3});
 

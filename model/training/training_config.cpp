@@ -167,8 +167,10 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
   INTERLACER_RETURN_IF_ERROR(
       require(IsValidSchedule(c.learning_rate), "learning_rate", ascending, 0));
   for (const auto& entry : c.rollout_steps) {
-    INTERLACER_RETURN_IF_ERROR(require(entry.value >= 1 && entry.value <= 64, "rollout_steps.value",
-                                       "1..64", entry.value));
+    const int least = c.reconstruction_weight > 0 ? 0 : 1;
+    INTERLACER_RETURN_IF_ERROR(require(entry.value >= least && entry.value <= 64,
+                                       "rollout_steps.value",
+                                       "1..64, or 0 beside a reconstruction weight", entry.value));
   }
   for (const auto& entry : c.particle_count) {
     INTERLACER_RETURN_IF_ERROR(

@@ -19,6 +19,7 @@ namespace interlacer {
 struct TrainingConfig {
   std::int64_t step_count = 100000;
   int batch_size = 16;  ///< sequences whose gradients are averaged in one step
+  /// Predicted steps of a sequence; 0 trains the reconstruction alone (encoder and renderer).
   Schedule<int> rollout_steps{{0, 6}};
   /// Particles per time; 0 means the model's own count.
   Schedule<std::int64_t> particle_count{{0, 0}};
