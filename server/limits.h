@@ -23,12 +23,13 @@ struct Limits {
   double scene_ttl_s = 30;
   double max_scene_ttl_s = 300;
   double max_camera_skew_s = 0.05;
-  double max_call_duration_s = 60;
+  /// Long enough for a rendered rollout of a dozen steps on two CPU cores.
+  double max_call_duration_s = 600;
   double slow_reader_timeout_s = 10;
   int max_streams_per_connection = 16;
   std::int64_t memory_quota_bytes = 4LL << 30;
   double drain_timeout_s = 30;
-  double watchdog_s = 30;
+  double watchdog_s = 120;
   int max_buffered_messages = 4;
   std::int64_t max_buffered_bytes = 8LL << 20;
 };

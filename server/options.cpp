@@ -6,13 +6,16 @@
 #include <memory>
 #include <utility>
 
+#include "common/version.h"
+
 namespace interlacer {
 namespace {
 
 constexpr char kPrefix[] = "INTERLACER_";
 /// Variables of the set-up and the tests, which are no options of the server.
 const std::vector<std::string> kForeignVariables = {"INTERLACER_CACHE", "INTERLACER_TEST_DATA"};
-const std::vector<std::string> kCommandOnly = {"help", "config", "print-config", "check-config"};
+const std::vector<std::string> kCommandOnly = {"help", "version", "config", "print-config",
+                                               "check-config"};
 
 const std::map<std::string, double> kSecondUnits = {{"ms", 1e-3}, {"s", 1}, {"min", 60}};
 
@@ -155,6 +158,7 @@ std::string ConfigText(const CLI::App& app, const std::vector<std::string>& argu
     const std::string name = NameOf(*option);
     if (Contains(kCommandOnly, name)) continue;
     std::string value = option->get_default_str();
+    if (option->get_items_expected_max() == 0 && value.empty()) value = "false";
     if (option->count() > 0) value = CLI::detail::join(option->results(), ", ");
     const char* source = option->count() == 0                      ? "default"
                          : IsTyped(arguments, name)                ? "flag"
@@ -177,6 +181,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   AddLimits(&app, &flags.options.limits);
   app.set_config("--config", "", "TOML file with any of these options");
   app.allow_config_extras(CLI::config_extras_mode::error);
+  app.set_version_flag("--version", kVersion);
   app.add_flag("--print-config", flags.print_config, "Print every option with value and source");
   app.add_flag("--check-config", flags.check_config, "Check the options and exit");
 
@@ -191,6 +196,10 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   } catch (const CLI::CallForHelp&) {
     parsed.is_done = true;
     parsed.text = app.help();
+    return parsed;
+  } catch (const CLI::CallForVersion&) {
+    parsed.is_done = true;
+    parsed.text = std::string(kVersion) + "\n";
     return parsed;
   } catch (const CLI::Error& error) {
     return Invalid(error.get_name(), error.what());

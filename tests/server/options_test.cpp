@@ -49,10 +49,19 @@ TEST(Options, PrintConfigNamesEverySource) {
                                          {{"INTERLACER_LOG_LEVEL", "error"}});
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   EXPECT_TRUE(parsed->is_done);
-  for (const char* line :
-       {"max-steps = \"7\"  # file\n", "threads = \"3\"  # flag\n",
-        "log-level = \"error\"  # environment\n", "max-queue = \"8\"  # default\n"}) {
+  for (const char* line : {"max-steps = \"7\"  # file\n", "threads = \"3\"  # flag\n",
+                           "log-level = \"error\"  # environment\n",
+                           "insecure = \"false\"  # default\n", "max-queue = \"8\"  # default\n"}) {
     EXPECT_NE(parsed->text.find(line), std::string::npos) << line << parsed->text;
+  }
+}
+
+TEST(Options, HelpAndVersionAreText) {
+  for (const char* flag : {"--help", "--version"}) {
+    const auto parsed = ParseServerOptions({flag}, {});
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_TRUE(parsed->is_done);
+    EXPECT_FALSE(parsed->text.empty());
   }
 }
 
