@@ -85,15 +85,16 @@ TrainingConfig SmallTraining() {
   return c;
 }
 
+/// Encoder and renderer first, then the dynamics on top of a picture that is already sharp.
 TrainingConfig CompactTraining() {
   TrainingConfig c;
-  c.step_count = 2000;
+  c.step_count = 4000;
   c.batch_size = 1;
-  c.rollout_steps = {{0, 1}, {1200, 2}};
-  c.rays_per_step = 512;
+  c.rollout_steps = {{0, 0}, {1500, 1}, {3000, 2}};
+  c.rays_per_step = 3072;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.learning_rate = {{0, 1e-3}, {1000, 5e-4}, {1600, 2e-4}};
+  c.learning_rate = {{0, 2e-3}, {2000, 1e-3}, {3500, 3e-4}};
   c.checkpoint_every = 100;
   c.validation_every = 200;
   return c;
