@@ -20,6 +20,17 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// The last layers of the heads, not their norms: step 0 of training, where nothing moves.
+void ZeroHeads(WorldModel* model) {
+  const torch::NoGradGuard no_grad;
+  for (auto& item : model->named_parameters()) {
+    const std::string& name = item.key();
+    if (name.starts_with("head.") && name.find("_norm.") == std::string::npos) {
+      item.value().zero_();
+    }
+  }
+}
+
 SampleRequest RequestAt(const RunConfig& config, std::int64_t step, int sequence) {
   const std::int64_t particles = ValueAt(config.training.particle_count, step);
   return {Split::kTrain, step * config.training.batch_size + sequence,
@@ -82,6 +93,7 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
     INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
                                 LoadCheckpoint(options_.initial_checkpoint, {}));
     INTERLACER_RETURN_IF_ERROR(CopyWeights(*initial.model, &model_));
+    if (options_.reset_heads) ZeroHeads(&model_);
   }
   *steps_done = 0;
   if (options_.resume) {

@@ -172,7 +172,9 @@ TEST(WorldModelTest, AccumulatedGradientsAreThoseOfTheWhole) {
   (loss(second) / 2).backward();
   std::size_t i = 0;
   for (torch::Tensor& parameter : model->parameters()) {
-    if (whole[i].defined()) EXPECT_LT(RelativeL2(parameter.grad(), whole[i]), kFloatOpTolerance);
+    if (whole[i].defined()) {
+      EXPECT_LT(RelativeL2(parameter.grad(), whole[i]), kFloatOpTolerance);
+    }
     ++i;
   }
 }

@@ -21,6 +21,7 @@ struct TrainArguments {
   std::uint64_t seed = 0;
   std::int64_t step_count = 0;
   int threads = 0;
+  bool reset_heads = false;
   bool resume = false;
   bool force = false;
 };
@@ -88,6 +89,7 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
   }
   options.output_dir = arguments.output;
   options.initial_checkpoint = arguments.initial_checkpoint;
+  options.reset_heads = arguments.reset_heads;
   options.seed = arguments.seed;
   options.resume = arguments.resume;
   options.overwrite = arguments.force;
@@ -120,6 +122,8 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--steps", arguments->step_count, "Steps in all instead of the configuration's");
   verb->add_option("--threads", arguments->threads, "Threads; 0 takes all cores")
       ->capture_default_str();
+  verb->add_flag("--reset-heads", arguments->reset_heads,
+                 "With --init: begin with heads that predict no motion");
   verb->add_flag("--resume", arguments->resume, "Go on from the last checkpoint");
   verb->add_flag("--force", arguments->force, "Begin anew over a run that is there");
   verbs->Add(verb,

@@ -106,6 +106,22 @@ TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
   EXPECT_EQ(Train(other, &observer).status().reason(), reason::CONFIG_INVALID);
 }
 
+TEST_F(TrainerTest, ResetHeadsPredictThatNothingMoves) {
+  CountingObserver first, plain, reset;
+  ASSERT_TRUE(Train(Options("first", 20), &first).ok());
+  TrainOptions options = Options("reset", 1);
+  options.initial_checkpoint = root_ + "/first/checkpoint";
+  options.reset_heads = true;
+  ASSERT_TRUE(Train(options, &reset).ok());
+  options.output_dir = root_ + "/plain";
+  options.reset_heads = false;
+  ASSERT_TRUE(Train(options, &plain).ok());
+  // On a static scene the true motion is none, so zero heads cannot be worse than half-trained
+  // ones.
+  EXPECT_NE(reset.losses[0], plain.losses[0]);
+  EXPECT_LE(reset.losses[0], plain.losses[0] * 1.05);
+}
+
 TEST_F(TrainerTest, MissingDataIsNamed) {
   TrainOptions options = Options("missing", 1);
   options.datasets = {{root_ + "/nowhere", 1.0}};
