@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kOptimizerFile[] = "/optimizer.safetensors";
-constexpr char kStepsKey[] = "trained_step_count";
+constexpr char kStepsKey[] = "optimizer_steps";
 
 Status Unwritable(const std::string& path, const std::error_code& error) {
   return FailedPrecondition(reason::FILE_UNWRITABLE, path + ": " + error.message()).WithField(path);
@@ -34,9 +34,12 @@ StatusOr<std::int64_t> StepsOf(const TensorMetadata& metadata) {
   return steps;
 }
 
-int LongestRollout(const TrainingConfig& config) {
+/// Predicted steps of the longest rollout that the first `steps_done` steps trained on.
+int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
   int longest = 0;
-  for (const auto& entry : config.rollout_steps) longest = std::max(longest, entry.value);
+  for (const auto& entry : config.rollout_steps) {
+    if (entry.from_step < steps_done) longest = std::max(longest, entry.value);
+  }
   return longest;
 }
 
@@ -91,7 +94,7 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
   fs::remove_all(partial, error);
   const TensorMetadata metadata{
       {kStepsKey, std::to_string(steps_done)},
-      {"trained_rollout_steps", std::to_string(LongestRollout(options.config.training))},
+      {"trained_step_count", std::to_string(LongestRollout(options.config.training, steps_done))},
       {"seed", std::to_string(options.seed)}};
   INTERLACER_RETURN_IF_ERROR(SaveCheckpoint(partial, model, metadata));
   INTERLACER_RETURN_IF_ERROR(
