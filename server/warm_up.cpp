@@ -192,10 +192,13 @@ Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result) {
       return Mismatched("expected.json names a particle or step that does not exist");
     }
     const float* p = result.steps[sample.step - 1].positions_m.data() + 3 * sample.particle;
-    double error_m = 0;
+    // A NaN stays a NaN in a sum, which a maximum would drop.
+    double sq_error_m2 = 0;
     for (int axis = 0; axis < 3; ++axis) {
-      error_m = std::max(error_m, std::abs(double{p[axis]} - sample.position_m[axis]));
+      const double difference_m = double{p[axis]} - sample.position_m[axis];
+      sq_error_m2 += difference_m * difference_m;
     }
+    const double error_m = std::sqrt(sq_error_m2);
     if (!(error_m <= scene.tolerance_m)) ++outlier_count;
     largest_error_m = std::max(largest_error_m, error_m);
   }

@@ -32,8 +32,8 @@ struct TrainOptions {
   std::string output_dir;
   /// Weights to start from (a checkpoint of the same configuration); empty starts at random.
   std::string initial_checkpoint;
-  /// Zero the dynamics heads of the initial weights: the encoder was trained on, what the heads knew
-  /// of its features is stale, and zero heads predict that nothing moves.
+  /// Zero the dynamics heads of the initial weights: the encoder was trained on, what the heads
+  /// knew of its features is stale, and zero heads predict that nothing moves.
   bool reset_heads = false;
   std::uint64_t seed = 0;
   bool resume = false;

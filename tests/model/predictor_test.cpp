@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -88,7 +89,7 @@ SceneInput MakeScene() {
 class PredictorTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = ::testing::TempDir() + "predictor_checkpoint";
+    dir_ = ::testing::TempDir() + "predictor_checkpoint_" + std::to_string(getpid());
     WorldModel model(TinyConfig());
     InitializeWeights(&model, 1);
     PerturbHeads(&model);

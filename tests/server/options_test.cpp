@@ -3,6 +3,7 @@
 #include "server/options.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
@@ -16,7 +17,8 @@ using Arguments = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
 
 std::string WriteConfig(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "/interlacer_options_test.toml";
+  const std::string path =
+      ::testing::TempDir() + "/interlacer_options_test_" + std::to_string(getpid()) + ".toml";
   std::ofstream(path) << text;
   return path;
 }

@@ -3,6 +3,7 @@
 #include "server/warm_up.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -107,7 +108,8 @@ TEST(WarmUp, NanAndUnknownParticlesAreMismatches) {
 }
 
 TEST(WarmUp, BrokenExpectationsNameTheField) {
-  const std::string dir = ::testing::TempDir() + "/interlacer_warm_up_test";
+  const std::string dir =
+      ::testing::TempDir() + "/interlacer_warm_up_test_" + std::to_string(getpid());
   std::filesystem::create_directories(dir + "/warmup");
   std::ofstream(dir + "/warmup/expected.json")
       << R"({"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m": "much"})";

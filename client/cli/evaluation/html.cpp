@@ -51,7 +51,7 @@ section {
 figure { margin: 0 0 18px; }
 figcaption { color: var(--soft); font-size: 14px; margin-top: 6px; }
 svg { display: block; width: 100%; height: auto; color: var(--ink); }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 20px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(420px, 100%), 1fr)); gap: 20px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
 caption { text-align: left; color: var(--soft); padding: 0 0 8px; }

@@ -65,7 +65,9 @@ std::string VerdictPart(const ReportInput& in, std::size_t variant, int step) {
     return "; no difference is shown to " + name + " (" + Signed(d.mean, 4) + " " +
            IntervalText(d, 4) + ")";
   }
-  const std::string interval = d.interval ? " " + IntervalText(d, 4) : "";
+  MeanEstimate size = d;
+  if (d.mean < 0 && d.interval) size.interval = Interval{-d.interval->high, -d.interval->low};
+  const std::string interval = d.interval ? " " + IntervalText(size, 4) : "";
   return "; " + name + " is " + (d.mean > 0 ? "better" : "worse") + " by " +
          Number(std::abs(d.mean), 4) + interval;
 }

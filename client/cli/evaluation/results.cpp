@@ -42,18 +42,23 @@ Json ToJson(const MeanEstimate& estimate) {
   return out;
 }
 
-/// By metric, camera ("all" is their mean) and step.
+/// By metric, camera and step; "all" and "held_out" are means over these cameras.
 Json Aggregates(const Results& results, std::string_view subject) {
+  struct Group {
+    std::string name;
+    std::string camera;
+    std::optional<bool> is_input;
+  };
+  std::vector<Group> groups{{"all", "", {}}, {"held_out", "", false}};
+  for (const std::string& camera : CamerasOf(results)) groups.push_back({camera, camera, {}});
   Json out = Json::array();
-  std::vector<std::string> cameras{""};
-  for (const std::string& camera : CamerasOf(results)) cameras.push_back(camera);
   for (const std::string_view metric : kMetrics) {
-    for (const std::string& camera : cameras) {
+    for (const Group& group : groups) {
       for (const int step : StepsOf(results)) {
-        const auto estimate = Aggregate(results, {subject, metric, step, camera, {}});
+        const auto estimate =
+            Aggregate(results, {subject, metric, step, group.camera, group.is_input});
         if (!estimate) continue;
-        Json entry = {
-            {"metric", metric}, {"camera", camera.empty() ? "all" : camera}, {"step", step}};
+        Json entry = {{"metric", metric}, {"camera", group.name}, {"step", step}};
         entry.update(ToJson(*estimate));
         out.push_back(std::move(entry));
       }

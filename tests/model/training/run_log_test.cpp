@@ -1,6 +1,7 @@
 #include "model/training/run_log.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -19,7 +20,7 @@ class RunLogTest : public ::testing::Test {
     }
     return steps;
   }
-  std::string path_ = ::testing::TempDir() + "run_log_test.jsonl";
+  std::string path_ = ::testing::TempDir() + "run_log_test_" + std::to_string(getpid()) + ".jsonl";
 };
 
 TEST_F(RunLogTest, ResumeDropsLaterLinesAndACutTail) {

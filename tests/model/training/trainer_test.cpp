@@ -30,7 +30,8 @@ class CountingObserver : public TrainObserver {
 class TrainerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ = ::testing::TempDir() + "trainer_test";
+    root_ = ::testing::TempDir() + "trainer_test_" +
+            ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(root_);
     fs::create_directories(root_);
     episode_ = testing::WritePaintedPlane(root_ + "/plane").value();
