@@ -1,8 +1,11 @@
 #include "model/interlacer.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <string>
 
 #include "model/attention/registry.h"
+#include "model/ops/recompute_op.h"
 
 namespace interlacer {
 
@@ -34,7 +37,8 @@ torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph)
   return h + local_ffn_->forward(local_ffn_norm_->forward(h));
 }
 
-Interlacer::Interlacer(const NetworkConfig& config, Precision precision) {
+Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool recompute)
+    : recompute_(recompute) {
   for (int block = 0; block < config.block_count; ++block) {
     blocks_.push_back(register_module("block" + std::to_string(block),
                                       std::make_shared<InterlacerBlock>(config, precision)));
@@ -43,7 +47,20 @@ Interlacer::Interlacer(const NetworkConfig& config, Precision precision) {
 }
 
 torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph) {
-  for (const auto& block : blocks_) h = block->forward(h, graph);
+  const bool recompute = recompute_ && at::GradMode::is_enabled();
+  for (const auto& block : blocks_) {
+    if (!recompute) {
+      h = block->forward(h, graph);
+      continue;
+    }
+    h = Recompute(
+        [block, graph](const std::vector<torch::Tensor>& inputs) {
+          TokenGraph same = graph;
+          same.positions_m = inputs[1];
+          return block->forward(inputs[0], same);
+        },
+        {h, graph.positions_m});
+  }
   return last_norm_->forward(h);
 }
 

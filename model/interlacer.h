@@ -4,7 +4,8 @@
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
 /// and one more LN after the last block. Without a local layer its feed-forward is absent too.
-///   h [T,d] -> [T,d]. Threads: as torch modules. Source: GRF masking paper, App. C.3
+///   h [T,d] -> [T,d]. With `recompute` only the blocks' inputs are kept for the backward pass.
+/// Threads: as torch modules. Source: GRF masking paper, App. C.3
 ///   (alternation).
 
 #include <torch/nn/module.h>
@@ -31,10 +32,11 @@ class InterlacerBlock : public torch::nn::Module {
 
 class Interlacer : public torch::nn::Module {
  public:
-  Interlacer(const NetworkConfig& config, Precision precision);
+  Interlacer(const NetworkConfig& config, Precision precision, bool recompute);
   torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
 
  private:
+  bool recompute_;
   std::vector<std::shared_ptr<InterlacerBlock>> blocks_;
   std::shared_ptr<LayerNorm> last_norm_;
 };

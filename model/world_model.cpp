@@ -17,8 +17,9 @@ WorldModel::WorldModel(const InterlacerConfig& config, const WorldModelOptions& 
   const Precision precision = ResolvePrecision(options.dense_dtype);
   unet_ = register_module("unet", std::make_shared<Unet>(config.encoder, precision));
   tokens_ = register_module("tokens", std::make_shared<TokenEncoder>(config));
-  interlacer_ =
-      register_module("interlacer", std::make_shared<Interlacer>(config.network, precision));
+  interlacer_ = register_module(
+      "interlacer",
+      std::make_shared<Interlacer>(config.network, precision, options.recompute_blocks));
   head_ = register_module("head", std::make_shared<DynamicsHead>(config));
   radiance_field_ =
       register_module("radiance_field", std::make_shared<RadianceField>(config.renderer));

@@ -61,6 +61,8 @@ struct WorldModelOptions {
   DenseDtype dense_dtype = DenseDtype::kAuto;
   /// Seed of sampled walks and of message-passing anchors.
   std::uint64_t graph_seed = 0;
+  /// Training keeps only the inputs of Interlacer blocks and computes the rest again.
+  bool recompute_blocks = false;
 };
 
 class WorldModel : public torch::nn::Module {
@@ -94,7 +96,7 @@ class WorldModel : public torch::nn::Module {
 };
 
 /// Truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream 7, biases 0, norms 1,
-/// heads 0, mask coefficients exp(-0.01 hops). Depends on seed and parameter names alone.
+/// heads 0, mask coefficients exp(-0.01 hops). Depends on seed and configuration alone.
 void InitializeWeights(WorldModel* model, std::uint64_t seed);
 
 /// False for biases, norms and mask coefficients.

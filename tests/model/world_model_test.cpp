@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -178,6 +179,39 @@ TEST(WorldModelTest, AccumulatedGradientsAreThoseOfTheWhole) {
     ++i;
   }
 }
+
+class RecomputeTest : public ::testing::TestWithParam<LocalLayer> {};
+
+TEST_P(RecomputeTest, GivesTheBitsOfStoredActivations) {
+  InterlacerConfig config = TinyConfig();
+  config.network.block_count = 2;
+  config.network.local.kind = GetParam();
+  std::vector<torch::Tensor> gradients[2];
+  torch::Tensor positions[2];
+  for (const bool recompute : {false, true}) {
+    WorldModel model(config, {DenseDtype::kFloat32, 0, recompute});
+    InitializeWeights(&model, 3);
+    PerturbHeads(&model);
+    StepInput input = MakeStepInput(kParticles, config);
+    input.newer.positions_m.requires_grad_();
+    positions[recompute] = model.Step(input).positions_m;
+    positions[recompute].square().sum().backward();
+    gradients[recompute].push_back(input.newer.positions_m.grad());
+    for (const torch::Tensor& parameter : model.parameters()) {
+      gradients[recompute].push_back(parameter.grad());
+    }
+  }
+  EXPECT_TRUE(at::equal(positions[0], positions[1]));
+  ASSERT_EQ(gradients[0].size(), gradients[1].size());
+  for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+    ASSERT_EQ(gradients[0][i].defined(), gradients[1][i].defined());
+    if (gradients[0][i].defined()) EXPECT_TRUE(at::equal(gradients[0][i], gradients[1][i])) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, RecomputeTest,
+                         ::testing::Values(LocalLayer::kGrfExact, LocalLayer::kMessagePassing),
+                         [](const auto& info) { return std::string(LocalLayerName(info.param)); });
 
 TEST(WorldModelTest, WeightsDependOnTheSeedAlone) {
   const auto a = MakeModel(TinyConfig()), b = MakeModel(TinyConfig());

@@ -1,0 +1,51 @@
+#include "model/ops/recompute_op.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <memory>
+#include <utility>
+
+#include "model/ops/saved_object.h"
+
+namespace interlacer {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const variable_list& inputs,
+                               const std::shared_ptr<const TensorFunction>& run) {
+    context->save_for_backward(inputs);
+    SaveObject(context, "run", run);
+    const at::NoGradGuard no_grad;
+    return (*run)(inputs);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const auto run = LoadObject<TensorFunction>(context, "run");
+    const variable_list saved = context->get_saved_variables();
+    variable_list inputs;
+    for (const torch::Tensor& input : saved) {
+      inputs.push_back(input.detach().requires_grad_(input.requires_grad()));
+    }
+    {
+      const at::AutoGradMode with_grad(true);
+      torch::autograd::backward({(*run)(inputs)}, {grads[0]});
+    }
+    variable_list result;
+    for (const torch::Tensor& input : inputs) result.push_back(input.grad());
+    result.emplace_back();  // the function itself
+    return result;
+  }
+};
+
+}  // namespace
+
+torch::Tensor Recompute(TensorFunction run, const std::vector<torch::Tensor>& inputs) {
+  return RecomputeFunction::apply(inputs, std::make_shared<const TensorFunction>(std::move(run)));
+}
+
+}  // namespace interlacer
