@@ -64,7 +64,9 @@ class TrainingRun {
         config_(options.config),
         paths_{options.output_dir},
         observer_(observer),
-        model_(config_.model, WorldModelOptions{.graph_seed = options.seed}),
+        model_(config_.model,
+               WorldModelOptions{.graph_seed = options.seed,
+                                 .recompute_blocks = config_.training.recompute_blocks}),
         optimizer_(&model_, config_.training) {}
 
   StatusOr<TrainSummary> Run();

@@ -42,16 +42,18 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
           {"learning_rate", ScheduleToJson(c.learning_rate)},
           {"weight_decay", c.weight_decay},
           {"gradient_clip_norm", c.gradient_clip_norm},
+          {"recompute_blocks", c.recompute_blocks},
           {"checkpoint_every", c.checkpoint_every},
           {"validation_every", c.validation_every},
           {"validation_sample_count", c.validation_sample_count}};
 }
 
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
-  INTERLACER_RETURN_IF_ERROR(o.AllowOnly(
-      {"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
-       "moving_ray_share", "reconstruction_weight", "learning_rate", "weight_decay",
-       "gradient_clip_norm", "checkpoint_every", "validation_every", "validation_sample_count"}));
+  INTERLACER_RETURN_IF_ERROR(
+      o.AllowOnly({"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
+                   "moving_ray_share", "reconstruction_weight", "learning_rate", "weight_decay",
+                   "gradient_clip_norm", "recompute_blocks", "checkpoint_every", "validation_every",
+                   "validation_sample_count"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -65,6 +67,8 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
                               o.GetOr<double>("gradient_clip_norm", c.gradient_clip_norm));
+  INTERLACER_ASSIGN_OR_RETURN(c.recompute_blocks,
+                              o.GetOr<bool>("recompute_blocks", c.recompute_blocks));
   INTERLACER_ASSIGN_OR_RETURN(c.checkpoint_every,
                               o.GetOr<std::int64_t>("checkpoint_every", c.checkpoint_every));
   INTERLACER_ASSIGN_OR_RETURN(c.validation_every,
@@ -105,6 +109,7 @@ TrainingConfig CompactTraining() {
 StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
   RunConfig run;
   INTERLACER_ASSIGN_OR_RETURN(run.model, PresetConfig(name));
+  if (name == "paper") run.training.recompute_blocks = true;
   if (name == "small") run.training = SmallTraining();
   if (name == "compact") run.training = CompactTraining();
   return run;

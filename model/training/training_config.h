@@ -31,6 +31,9 @@ struct TrainingConfig {
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;
+  /// Keep only the inputs of Interlacer blocks for the backward pass: same bits, less memory, a
+  /// forward pass more.
+  bool recompute_blocks = false;
   std::int64_t checkpoint_every = 500;
   std::int64_t validation_every = 500;
   int validation_sample_count = 8;
