@@ -16,6 +16,7 @@ struct PaintedPlane {
   int height_px = 24;
   int view_count = 3;
   double depth_unit_m = 0.0001;
+  std::string episode_id = "painted_plane";
 };
 
 inline Camera PlaneCamera(const PaintedPlane& plane, int view) {
@@ -58,7 +59,7 @@ inline void RenderPlane(const PaintedPlane& plane, const Camera& camera, RgbImag
 inline StatusOr<std::string> WritePaintedPlane(const std::string& directory,
                                                const PaintedPlane& plane = {}) {
   EpisodeManifest manifest;
-  manifest.episode_id = "painted_plane";
+  manifest.episode_id = plane.episode_id;
   manifest.kind = EpisodeKind::kStaticViews;
   manifest.created_time = "2026-01-01T00:00:00Z";
   manifest.source.kind = "simulate";
