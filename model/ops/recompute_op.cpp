@@ -16,12 +16,12 @@ using torch::autograd::variable_list;
 
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
-  static torch::Tensor forward(AutogradContext* context, const variable_list& inputs,
+  static torch::Tensor forward(AutogradContext* context, at::TensorList inputs,
                                const std::shared_ptr<const TensorFunction>& run) {
-    context->save_for_backward(inputs);
+    context->save_for_backward(inputs.vec());
     SaveObject(context, "run", run);
     const at::NoGradGuard no_grad;
-    return (*run)(inputs);
+    return (*run)(inputs.vec());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
@@ -45,7 +45,9 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
 }  // namespace
 
 torch::Tensor Recompute(TensorFunction run, const std::vector<torch::Tensor>& inputs) {
-  return RecomputeFunction::apply(inputs, std::make_shared<const TensorFunction>(std::move(run)));
+  // Only a TensorList is searched for inputs; a std::vector would count as a constant.
+  return RecomputeFunction::apply(at::TensorList(inputs),
+                                  std::make_shared<const TensorFunction>(std::move(run)));
 }
 
 }  // namespace interlacer
