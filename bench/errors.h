@@ -1,0 +1,40 @@
+#pragma once
+
+/// Distances between a result and its reference, in double. NaN anywhere gives NaN, which no gate
+/// passes; so do different lengths. Pure functions.
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace interlacer::bench {
+
+/// What a buffer holds before a checked run.
+inline constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
+
+/// |got - reference| / |reference|; the absolute norm when the reference is zero.
+template <typename A, typename B>
+double RelativeL2(std::span<const A> got, std::span<const B> reference) {
+  if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double delta = static_cast<double>(got[i]) - static_cast<double>(reference[i]);
+    difference += delta * delta;
+    norm += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
+  }
+  return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
+}
+
+template <typename A, typename B>
+double MaxAbs(std::span<const A> got, std::span<const B> reference) {
+  if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double delta = std::fabs(static_cast<double>(got[i]) - static_cast<double>(reference[i]));
+    if (!(delta <= worst)) worst = delta;
+    if (std::isnan(worst)) return worst;
+  }
+  return worst;
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,21 @@
+#pragma once
+
+/// What is printed with every result: machine, versions, revision, time. Reads /proc and asks git.
+/// Threads: may run together.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace interlacer::bench {
+
+/// Model, cores, memory and the instruction sets that matter.
+nlohmann::ordered_json DescribeMachine();
+/// Compiler and the libraries that both sides use.
+nlohmann::ordered_json DescribeVersions();
+/// Of the source tree this program was built from, "+changes" when it had any; "unknown" without
+/// git.
+std::string GitRevision();
+/// ISO 8601 with seconds.
+std::string TimeUtc();
+
+}  // namespace interlacer::bench

@@ -1,0 +1,41 @@
+#pragma once
+
+/// The command line of interlacer_bench. Errors: those of CLI11, which main turns into exit code 2.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace interlacer::bench {
+
+struct Options {
+  std::string stage;
+  std::string peer;    ///< empty: all
+  std::int64_t n = 0;  ///< particles of one time
+  int timesteps = 1;
+  std::string cloud = "sheet";
+  std::string device = "cpu";
+  std::string dtype = "f32";
+  std::string inputs = "warm";
+  int d = 128;
+  int threads = 0;
+  int rounds = 7;  ///< 0: gates alone
+  std::uint64_t seed = 0;
+  float support_m = 0.175f;
+  int image_width_px = 0;
+  int image_height_px = 0;
+  bool backward = false;
+  bool list = false;
+  bool ceilings = false;
+  bool require_peer = false;
+  std::optional<double> gate;  ///< share of every goal that must be reached
+  std::string json = "-";
+
+  std::int64_t tokens() const { return n * timesteps; }
+};
+
+/// Sets `exit_code` and returns nothing when the program should stop: usage error or --help.
+std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit_code);
+
+}  // namespace interlacer::bench

@@ -1,0 +1,43 @@
+#pragma once
+
+/// The attention layers written with LibTorch's own operations, as one would write them first:
+/// gather, multiply, sum. Differentiable by autograd, any floating type, any device.
+///
+/// phi(x) = max(x, 0) + epsilon. Threads: LibTorch's. Errors: c10::Error.
+
+#include <torch/types.h>
+
+namespace interlacer::bench {
+
+/// Walks one by one: `ends` [T,p] int64 (p = 40 walks of up to three hops), `weights` [p].
+struct WalkPrefixes {
+  torch::Tensor ends;
+  torch::Tensor weights;
+};
+
+/// Walks merged by end node: a pair a row, `roots` and `ends` [m] int64, `weights` [m].
+struct WalkPairs {
+  torch::Tensor roots;
+  torch::Tensor ends;
+  torch::Tensor weights;
+};
+
+struct AttentionEpsilons {
+  double feature = 1e-3;
+  double normalizer = 1e-12;
+};
+
+/// q, k [T,a], v [T,b] -> [T,b]
+torch::Tensor EagerGrfAttention(const torch::Tensor& q, const torch::Tensor& k,
+                                const torch::Tensor& v, const WalkPrefixes& walks,
+                                const AttentionEpsilons& epsilons);
+torch::Tensor EagerGrfAttention(const torch::Tensor& q, const torch::Tensor& k,
+                                const torch::Tensor& v, const WalkPairs& walks,
+                                const AttentionEpsilons& epsilons);
+
+/// q, k, v [T, heads * head_width] -> same
+torch::Tensor EagerLinearAttention(const torch::Tensor& q, const torch::Tensor& k,
+                                   const torch::Tensor& v, int heads,
+                                   const AttentionEpsilons& epsilons);
+
+}  // namespace interlacer::bench

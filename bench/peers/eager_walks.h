@@ -1,0 +1,25 @@
+#pragma once
+
+/// The walks of a neighbour graph as the index tensors that eager attention gathers with.
+///
+///   prefix_ends [T,p] int64, prefix_loads [p,4]      p = 1 + k + k^2 + k^3 walks one by one
+///   pair_roots, pair_ends [m] int64, pair_loads [m,4]   merged by end node
+/// A walk's weight is its loads times |f|, f_0..f_3 the learned coefficients of a layer: a walk of
+/// t hops has load k^-t at t, a pair the sum over its walks. Threads: pure functions.
+
+#include "bench/peers/eager_attention.h"
+#include "knn/knn_graph.h"
+
+namespace interlacer::bench {
+
+struct WalkIndices {
+  torch::Tensor prefix_ends, prefix_loads;
+  torch::Tensor pair_roots, pair_ends, pair_loads;
+
+  WalkPrefixes Prefixes(const torch::Tensor& coefficients) const;
+  WalkPairs Pairs(const torch::Tensor& coefficients) const;
+};
+
+WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::ScalarType type);
+
+}  // namespace interlacer::bench

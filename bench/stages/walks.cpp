@@ -1,0 +1,124 @@
+/// Merged lists of all walks of up to three hops, against NumPy.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "bench/child_peer.h"
+#include "bench/clouds.h"
+#include "bench/stages.h"
+#include "knn/knn_index.h"
+#include "knn/walk_lists.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr int kNeighbors = 3;
+/// Roots whose walks are followed one by one.
+constexpr std::int64_t kCheckedRoots = 4096;
+
+/// Differences between a row of the lists and the walks of `root`, followed one by one.
+std::int64_t CountWrongEntries(const KnnGraph& graph, const WalkLists& lists, std::int32_t root) {
+  std::vector<std::vector<std::int32_t>> ends{{root}};
+  for (int hop = 1; hop <= kMaxHops; ++hop) {
+    ends.emplace_back();
+    for (const std::int32_t node : ends[hop - 1]) {
+      for (int e = 0; e < graph.out_degree; ++e) {
+        ends[hop].push_back(graph.neighbors[std::int64_t{node} * graph.out_degree + e]);
+      }
+    }
+  }
+  std::int64_t wrong = 0, listed = 0, walked = 0;
+  std::int64_t previous = -1;
+  for (std::int32_t e = lists.offsets[root]; e < lists.offsets[root + 1]; ++e) {
+    const auto node = static_cast<std::int32_t>(WalkEntryNode(lists.entries[e]));
+    if (node <= previous) ++wrong;  // ascending, each once
+    previous = node;
+    for (int hop = 0; hop <= kMaxHops; ++hop) {
+      const auto expected = std::count(ends[hop].begin(), ends[hop].end(), node);
+      const int got = WalkCodeCount(WalkEntryCode(lists.entries[e]), hop);
+      if (got != expected) ++wrong;
+      listed += got;
+    }
+  }
+  for (const auto& of_hop : ends) walked += static_cast<std::int64_t>(of_hop.size());
+  return wrong + (listed != walked);
+}
+
+GateResult CheckLists(const KnnGraph& graph) {
+  const WalkLists lists = BuildWalkLists(graph).value();
+  GateResult gate;
+  gate.error = 0;
+  const std::int64_t stride = std::max<std::int64_t>(1, graph.n / kCheckedRoots);
+  for (std::int64_t root = 0; root < graph.n; root += stride) {
+    gate.error +=
+        static_cast<double>(CountWrongEntries(graph, lists, static_cast<std::int32_t>(root)));
+  }
+  gate.error_kind = "wrong_entries";
+  gate.reference = "walks one by one";
+  return gate;
+}
+
+/// The peer's merged lists against ours; a different answer is no peer.
+void RequireEqual(const WalkLists& lists, ChildPeer* child) {
+  child->RunMs();
+  const std::vector<double> nodes = child->Fetch("nodes"), counts = child->Fetch("counts");
+  bool equal = nodes.size() == lists.entries.size();
+  for (std::size_t e = 0; equal && e < nodes.size(); ++e) {
+    equal = nodes[e] == WalkEntryNode(lists.entries[e]);
+    for (int hop = 0; hop <= kMaxHops; ++hop) {
+      equal = equal && counts[4 * e + hop] == WalkCodeCount(WalkEntryCode(lists.entries[e]), hop);
+    }
+  }
+  if (!equal) throw PeerError("walks_numpy.py: gives other lists");
+}
+
+}  // namespace
+
+std::vector<Case> MakeWalkCases(const Options& options) {
+  if (options.device != "cpu") throw StageAbsent("walks: has no CUDA form");
+  const std::vector<float> positions_m = InSpatialOrder(MakeCloud(options));
+  const auto graph = std::make_shared<const KnnGraph>(
+      MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kNeighbors).value());
+  const WalkLists lists = BuildWalkLists(*graph).value();
+
+  Case base;
+  base.stage = "walks";
+  base.name = "walks/" + options.cloud + "/" + std::to_string(options.tokens());
+  base.ours = "merged_lists";
+  base.cloud = options.cloud;
+  base.n = options.n;
+  base.tokens = options.tokens();
+  base.params = {{"k", kNeighbors},
+                 {"hops", kMaxHops},
+                 {"timesteps", options.timesteps},
+                 {"pairs", lists.entries.size()}};
+  base.floor = Floor{Floor::Kind::kMemoryBytes,
+                     4.0 * static_cast<double>(graph->neighbors.size() + lists.offsets.size() +
+                                               lists.entries.size())};
+  base.gate = Once([graph] { return CheckLists(*graph); });
+  base.run_ours = Timed([graph] { BuildWalkLists(*graph).value(); });
+
+  std::vector<Case> cases;
+  for (const bool merge : {true, false}) {
+    Case item = base;
+    item.peer = merge ? "numpy" : "numpy_unmerged";
+    item.name += "/" + item.peer;
+    if (merge) item.goal = 20;
+    try {
+      const auto child = std::make_shared<ChildPeer>("walks_numpy.py", options.threads);
+      child->Load("neighbors", std::span(graph->neighbors), {graph->n, graph->out_degree});
+      const std::int32_t flag = merge;
+      child->Load("merge", std::span(&flag, 1), {1});
+      if (merge) RequireEqual(lists, child.get());
+      item.peer_version = child->version();
+      item.run_peer = [child] { return child->RunMs(); };
+    } catch (const PeerError& error) {
+      item.skipped = error.what();
+    }
+    cases.push_back(std::move(item));
+  }
+  return cases;
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,26 @@
+#pragma once
+
+/// Random tensors and errors between tensors. float32 in, float64 arithmetic. Pure functions but
+/// PoisonAllocator.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace interlacer::bench {
+
+/// Uniform in [-1,1).
+torch::Tensor RandomTensor(const std::vector<std::int64_t>& shape, std::uint64_t seed,
+                           std::uint32_t draw);
+
+/// As RelativeL2 of bench/errors.h.
+double RelativeError(const torch::Tensor& got, const torch::Tensor& expected);
+/// The largest of relative L2 error, 10 (1 - cosine) and |1 - ratio of norms|: size, direction and
+/// bias with one bound of 1e-3 (cosine 0.9999, norms within 0.1 %).
+double GradientError(const torch::Tensor& got, const torch::Tensor& expected);
+
+/// Frees memory full of NaN of the size of `like`, so that the next result of that size starts on it.
+void PoisonAllocator(const torch::Tensor& like);
+
+}  // namespace interlacer::bench

@@ -1,0 +1,10 @@
+#pragma once
+
+/// One thread count for both sides: our pool, LibTorch and the OpenMP runtime that FAISS shares
+/// with it. Call once, before anything else.
+
+namespace interlacer::bench {
+
+void UseThreads(int count);
+
+}  // namespace interlacer::bench
