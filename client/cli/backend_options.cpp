@@ -37,6 +37,12 @@ StatusOr<std::unique_ptr<RolloutBackend>> MakeRemote(const BackendOptions& optio
 
 }  // namespace
 
+void AddDeadlineOption(CLI::App* verb, double* deadline_s) {
+  verb->add_option("--deadline", *deadline_s, "Time for one call to a server, such as 60s")
+      ->capture_default_str()
+      ->transform(AsSeconds());
+}
+
 void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   CLI::Option* model =
       verb->add_option("--model", options->model_dir, "Checkpoint folder to predict with");
@@ -50,10 +56,7 @@ void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   verb->add_option("--wire-images", options->wire_images, "Colour on the wire: raw or png")
       ->capture_default_str()
       ->check(CLI::IsMember({"raw", "png"}));
-  verb->add_option("--deadline", options->deadline_s,
-                   "Time for one call, such as 60s, with --server")
-      ->capture_default_str()
-      ->transform(AsSeconds());
+  AddDeadlineOption(verb, &options->deadline_s);
 }
 
 StatusOr<std::unique_ptr<RolloutBackend>> MakeBackend(const BackendOptions& options) {

@@ -20,6 +20,8 @@ struct BackendOptions {
   double deadline_s = 600;
 };
 
+/// `--deadline`: time for one call to a server.
+void AddDeadlineOption(CLI::App* verb, double* deadline_s);
 void AddBackendOptions(CLI::App* verb, BackendOptions* options);
 
 /// Errors: those of Predictor::Load and of the client; INVALID_ARGUMENT ARGUMENT_INVALID when not

@@ -1,9 +1,15 @@
 #include "client/cli/command_line.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
+#include "client/cli/color.h"
+#include "client/cli/effective_config.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/verb.h"
 #include "client/cli/verbs/verbs.h"
@@ -29,6 +35,13 @@ void AddCommonOptions(CLI::App* app, CommonOptions* options) {
   app->add_option("--progress", options->progress, "auto, always or never")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "always", "never"}));
+  app->add_option("--color", options->color, "auto, always or never; NO_COLOR holds for auto")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app->set_config("--config", "", "TOML file: common options, and those of a verb in [verb]");
+  app->allow_config_extras(CLI::config_extras_mode::error);
+  app->add_flag("--print-config", options->print_config,
+                "Print every option with value and source, and stop");
 }
 
 void AddVerbs(CLI::App* app, VerbTable* verbs) {
@@ -56,6 +69,18 @@ StatusOr<ExitCode> RunVerb(const VerbAction& action, const VerbContext& context)
   }
 }
 
+std::string EnvironmentValue(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void PrintError(const CommonOptions& options, const std::string& message) {
+  const bool is_colored = IsColorWanted(
+      options.color,
+      {isatty(STDERR_FILENO) == 1, EnvironmentValue("NO_COLOR"), EnvironmentValue("TERM")});
+  std::cerr << Alarming("error:", is_colored) << " " << message << std::endl;
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, char** argv) {
@@ -71,9 +96,19 @@ int RunCommandLine(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
+  } catch (const CLI::RequiredError& error) {
+    // What is missing is part of what --print-config shows.
+    if (!common.print_config) {
+      app.exit(error);
+      return kExitUsage;
+    }
   } catch (const CLI::ParseError& error) {
     app.exit(error);
     return kExitUsage;
+  }
+  if (common.print_config) {
+    std::cout << EffectiveConfigText(app, {argv + 1, argv + argc}) << std::flush;
+    return kExitDone;
   }
   InitLogging(common.verbose ? LogLevel::kInfo : LogLevel::kWarning, LogFormat::kText);
 
@@ -81,11 +116,11 @@ int RunCommandLine(int argc, char** argv) {
   const VerbContext context(common, CommandLineText(argc, argv), interrupt.token());
   const StatusOr<ExitCode> code = RunVerb(verbs.Chosen(), context);
   if (!std::cout.flush()) {
-    std::cerr << "error: stdout could not be written" << std::endl;
+    PrintError(common, "stdout could not be written");
     return kExitOutputFailed;
   }
   if (code.ok()) return *code;
-  std::cerr << "error: " << code.status().ToString() << std::endl;
+  PrintError(common, code.status().ToString());
   return ExitCodeOf(code.status());
 }
 

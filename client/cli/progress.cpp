@@ -32,13 +32,6 @@ std::string Bar(double share) {
 
 }  // namespace
 
-StatusOr<ProgressMode> ParseProgressMode(const std::string& text) {
-  if (text == "auto") return ProgressMode::kAuto;
-  if (text == "always") return ProgressMode::kAlways;
-  if (text == "never") return ProgressMode::kNever;
-  return Mismatch(reason::ARGUMENT_INVALID, "--progress", "auto, always or never", text);
-}
-
 Progress::Progress(std::string label, std::int64_t total, std::ostream* stream, Options options)
     : label_(std::move(label)),
       total_(total),

@@ -11,12 +11,7 @@
 #include <ostream>
 #include <string>
 
-#include "common/status.h"
-
 namespace interlacer::cli {
-
-enum class ProgressMode { kAuto, kAlways, kNever };
-StatusOr<ProgressMode> ParseProgressMode(const std::string& text);  // auto | always | never
 
 class Progress {
  public:

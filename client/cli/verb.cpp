@@ -25,7 +25,7 @@ void VerbContext::Result(const nlohmann::ordered_json& json, const std::string& 
 std::unique_ptr<Progress> VerbContext::MakeProgress(const std::string& label,
                                                     std::int64_t total) const {
   Progress::Options options;
-  options.is_terminal = isatty(STDERR_FILENO) == 1;
+  options.is_terminal = options_.progress == "always" || isatty(STDERR_FILENO) == 1;
   options.is_shown = !options_.quiet && options_.progress != "never";
   return std::make_unique<Progress>(label, total, &std::cerr, options);
 }

@@ -23,6 +23,8 @@ struct CommonOptions {
   bool quiet = false;
   bool verbose = false;
   std::string progress = "auto";
+  std::string color = "auto";
+  bool print_config = false;
 };
 
 class VerbContext {

@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <regex>
 #include <string>
 
 #include "common/json.h"
@@ -15,7 +17,9 @@
 namespace interlacer {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct ProgramResult {
   int exit_code = -1;
@@ -111,6 +115,52 @@ TEST(Program, PredictNeedsOneBackendAndNewOutput) {
   const ProgramResult exists = RunProgram(predict + " --server 127.0.0.1:1");
   EXPECT_EQ(exists.exit_code, 8);
   EXPECT_THAT(exists.err, HasSubstr("--force"));
+}
+
+TEST(Program, ConfigFileBelowFlagsAboveDefaults) {
+  const TempFolder folder;
+  const std::string file = folder.File("interlacer.toml");
+  std::ofstream(file) << "quiet = true\n[predict]\nepisode = \"E\"\nsteps = 3\nseed = 4\n";
+  const std::string command =
+      "--config " + file + " predict --output O --seed 5 --wire-images png --print-config";
+  const ProgramResult printed = RunProgram(command);
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  for (const char* line :
+       {"quiet = \"true\"  # file\n", "color = \"auto\"  # default\n", "[predict]\n",
+        "episode = \"E\"  # file\n", "output = \"O\"  # flag\n", "steps = \"3\"  # file\n",
+        "seed = \"5\"  # flag\n", "device = \"auto\"  # default\n", "# model is not set\n"}) {
+    EXPECT_THAT(printed.out, HasSubstr(line));
+  }
+  // What was printed is a configuration that says the same.
+  const std::string again = folder.File("again.toml");
+  std::ofstream(again) << printed.out;
+  const std::string repeated = RunProgram("predict --print-config --config " + again).out;
+  const std::regex source("# (flag|file|default)\n");
+  EXPECT_EQ(std::regex_replace(repeated, source, "\n"),
+            std::regex_replace(printed.out, source, "\n"));
+}
+
+TEST(Program, ConfigMistakesAreTwo) {
+  const TempFolder folder;
+  const std::string file = folder.File("interlacer.toml");
+  EXPECT_EQ(RunProgram("version --config " + file).exit_code, 2);
+  for (const char* text : {"no-such-key = 1\n", "[predict]\nno-such-key = 1\n",
+                           "progress = \"sometimes\"\n", "[predict]\nsteps = \"many\"\n"}) {
+    std::ofstream(file) << text;
+    EXPECT_EQ(RunProgram("version --config " + file).exit_code, 2) << text;
+  }
+}
+
+TEST(Program, ColourOnlyWhereItIsWanted) {
+  EXPECT_THAT(RunProgram("info /no/such/place").err, Not(HasSubstr("\033")));
+  EXPECT_THAT(RunProgram("info /no/such/place --color always").err, HasSubstr("\033[1;31merror:"));
+}
+
+TEST(Program, DeadlineOfACallIsSaidInTheError) {
+  // Nobody answers on a documentation address; a machine without a route fails at once.
+  const ProgramResult result = RunProgram("info 192.0.2.1:50051 --deadline 200ms");
+  EXPECT_THAT(result.exit_code, AnyOf(4, 5)) << result.err;
+  EXPECT_EQ(RunProgram("info 127.0.0.1:1 --deadline soon").exit_code, 2);
 }
 
 TEST(Program, AClosedStdoutIsAnError) {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "client/cli/backend_options.h"
 #include "client/cli/describe.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
@@ -15,6 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kCheckpointConfigFile[] = "config.json";
+
+struct InfoOptions {
+  std::string subject;
+  double deadline_s = kUnaryDeadlineS;
+};
 
 StatusOr<ExitCode> PrintEpisode(const std::string& path, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(path));
@@ -47,10 +53,12 @@ StatusOr<ExitCode> PrintModel(const std::string& path, const VerbContext& contex
   return kExitDone;
 }
 
-StatusOr<ExitCode> PrintServer(const std::string& address, const VerbContext& context) {
+StatusOr<ExitCode> PrintServer(const std::string& address, double deadline_s,
+                               const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                               Client::Create({.address = address}));
   CallOptions call;
+  call.deadline_s = deadline_s;
   call.stop = context.stop();
   INTERLACER_ASSIGN_OR_RETURN(const ServerInfo info, client->GetServerInfo(call));
   nlohmann::ordered_json json = ToJson(info);
@@ -66,11 +74,13 @@ StatusOr<ExitCode> PrintServer(const std::string& address, const VerbContext& co
   return kExitDone;
 }
 
-StatusOr<ExitCode> RunInfo(const std::string& subject, const VerbContext& context) {
+StatusOr<ExitCode> RunInfo(const InfoOptions& options, const VerbContext& context) {
+  const std::string& subject = options.subject;
   const fs::path path(subject);
   std::error_code error;
   if (!fs::exists(path, error)) {
-    if (subject.find(':') != std::string::npos) return PrintServer(subject, context);
+    if (subject.find(':') != std::string::npos)
+      return PrintServer(subject, options.deadline_s, context);
     return NotFound(reason::FILE_NOT_FOUND,
                     subject + " is no episode, data set or checkpoint, and no host:port")
         .WithField(subject);
@@ -88,9 +98,11 @@ StatusOr<ExitCode> RunInfo(const std::string& subject, const VerbContext& contex
 void AddInfo(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb =
       app->add_subcommand("info", "What a server, checkpoint, episode or data set says of itself");
-  const auto subject = std::make_shared<std::string>();
-  verb->add_option("subject", *subject, "host:port, checkpoint, episode or data set")->required();
-  verbs->Add(verb, [subject](const VerbContext& context) { return RunInfo(*subject, context); });
+  const auto options = std::make_shared<InfoOptions>();
+  verb->add_option("subject", options->subject, "host:port, checkpoint, episode or data set")
+      ->required();
+  AddDeadlineOption(verb, &options->deadline_s);
+  verbs->Add(verb, [options](const VerbContext& context) { return RunInfo(*options, context); });
 }
 
 }  // namespace interlacer::cli

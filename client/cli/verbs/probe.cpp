@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "client/cli/backend_options.h"
 #include "client/cli/durations.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
@@ -11,13 +12,13 @@
 namespace interlacer::cli {
 namespace {
 
-constexpr double kTryDeadlineS = 2;
 constexpr std::chrono::milliseconds kPause{250};
 
 struct ProbeOptions {
   std::string address;
   std::string service = "interlacer.v1.InterlacerService";
   double wait_s = 0;
+  double try_deadline_s = 2;
 };
 
 /// Asks until the service is ready or the time is over; the last answer.
@@ -27,7 +28,7 @@ StatusOr<bool> AskUntilReady(Client* client, const ProbeOptions& options,
   const Clock::time_point end =
       Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(options.wait_s * 1000));
   CallOptions call;
-  call.deadline_s = kTryDeadlineS;
+  call.deadline_s = options.try_deadline_s;
   call.stop = context.stop();
   while (true) {
     const StatusOr<bool> answer = client->IsServing(options.service, call);
@@ -59,6 +60,7 @@ void AddProbe(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str();
   verb->add_option("--wait", options->wait_s, "Time to wait until it is ready, such as 30s")
       ->transform(AsSeconds());
+  AddDeadlineOption(verb, &options->try_deadline_s);
   verbs->Add(verb, [options](const VerbContext& context) { return RunProbe(*options, context); });
 }
 
