@@ -1,0 +1,16 @@
+#pragma once
+
+/// What `--print-config` prints: the common options and those of the chosen verb, each with its
+/// value and where it came from. The text is itself a file for `--config`. Pure, thread-safe.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace interlacer::cli {
+
+/// `app` after parsing `arguments` (without the program's name). Sources are "flag", "file" and
+/// "default"; an option without a value is a comment.
+std::string EffectiveConfigText(const CLI::App& app, const std::vector<std::string>& arguments);
+
+}  // namespace interlacer::cli
