@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/thread_pool.h"
-#include "knn/brute_force.h"
 #include "knn/cloud_checks.h"
+#include "knn/sparse_graph.h"
 
 namespace interlacer {
 namespace {
@@ -84,36 +84,6 @@ void PrefixSum(std::vector<std::int32_t>& offsets) {
 
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRootsPerChunk - 1) / kRootsPerChunk; }
 
-struct WeightedEntry {
-  std::int32_t node;
-  int hops;
-  double load;
-};
-
-/// All walks of a root, one entry a walk.
-void EnumerateWalks(const KnnGraph& graph, std::span<const float> edge_weights, std::int32_t node,
-                    int hops, double load, std::vector<WeightedEntry>& walks) {
-  walks.push_back({node, hops, load});
-  if (hops == kMaxHops) return;
-  for (int r = 0; r < graph.out_degree; ++r) {
-    const std::int64_t edge = static_cast<std::int64_t>(node) * graph.out_degree + r;
-    EnumerateWalks(graph, edge_weights, graph.neighbors[edge], hops + 1, load * edge_weights[edge],
-                   walks);
-  }
-}
-
-float MedianEdgeLength(const KnnGraph& graph, std::span<const float> positions_m) {
-  std::vector<float> lengths(graph.neighbors.size());
-  for (std::size_t e = 0; e < lengths.size(); ++e) {
-    const std::size_t i = e / graph.out_degree;
-    lengths[e] = std::sqrt(SquaredDistance(
-        &positions_m[3 * i], &positions_m[3 * static_cast<std::size_t>(graph.neighbors[e])]));
-  }
-  const auto middle = lengths.begin() + lengths.size() / 2;
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  return *middle;
-}
-
 template <typename NodeOf>
 TransposedLists TransposeRows(std::int64_t n, const std::vector<std::int32_t>& offsets,
                               const NodeOf& node_of) {
@@ -172,86 +142,14 @@ StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
 
 StatusOr<std::vector<float>> EdgeWeights(const KnnGraph& graph, EdgeWeighting weighting,
                                          std::span<const float> positions_m) {
-  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
-  std::vector<float> weights(graph.neighbors.size());
-  if (weights.empty()) return weights;
-  const std::size_t degree = static_cast<std::size_t>(graph.out_degree);
-  switch (weighting) {
-    case EdgeWeighting::kConstant:
-      std::fill(weights.begin(), weights.end(), 1.0f / static_cast<float>(degree));
-      break;
-    case EdgeWeighting::kExpDist: {
-      if (static_cast<std::int64_t>(positions_m.size()) != 3 * graph.n) {
-        return Mismatch(reason::SHAPE_MISMATCH, "positions_m",
-                        std::to_string(3 * graph.n) + " values",
-                        std::to_string(positions_m.size()));
-      }
-      const double scale_m = MedianEdgeLength(graph, positions_m);
-      for (std::size_t e = 0; e < weights.size(); ++e) {
-        const std::size_t j = static_cast<std::size_t>(graph.neighbors[e]);
-        const double sq_dist_m2 =
-            SquaredDistance(&positions_m[3 * (e / degree)], &positions_m[3 * j]);
-        weights[e] = scale_m == 0
-                         ? 1.0f
-                         : static_cast<float>(std::exp(-sq_dist_m2 / (2 * scale_m * scale_m)));
-      }
-      break;
-    }
-    case EdgeWeighting::kInvSqrtDeg: {
-      std::vector<double> in_degree(static_cast<std::size_t>(graph.n), 0);
-      for (const std::int32_t j : graph.neighbors) ++in_degree[j];
-      for (std::size_t e = 0; e < weights.size(); ++e) {
-        weights[e] = static_cast<float>(
-            1 / std::sqrt(static_cast<double>(degree) * in_degree[graph.neighbors[e]]));
-      }
-      break;
-    }
-  }
-  return weights;
+  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
+  return EdgeWeights(sparse, weighting, positions_m);
 }
 
 StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const KnnGraph& graph,
                                                    std::span<const float> edge_weights) {
-  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
-  if (edge_weights.size() != graph.neighbors.size()) {
-    return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
-                    std::to_string(graph.neighbors.size()) + " values",
-                    std::to_string(edge_weights.size()));
-  }
-  WeightedWalkLists lists;
-  lists.n = graph.n;
-  lists.offsets.assign(static_cast<std::size_t>(graph.n + 1), 0);
-  struct Chunk {
-    std::vector<std::int32_t> nodes;
-    std::vector<float> loads;
-  };
-  std::vector<Chunk> chunks(static_cast<std::size_t>(ChunkCount(graph.n)));
-  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    Chunk& chunk = chunks[begin / kRootsPerChunk];
-    std::vector<WeightedEntry> walks;
-    for (std::int64_t i = begin; i < end; ++i) {
-      walks.clear();
-      EnumerateWalks(graph, edge_weights, static_cast<std::int32_t>(i), 0, 1.0, walks);
-      std::stable_sort(
-          walks.begin(), walks.end(),
-          [](const WeightedEntry& a, const WeightedEntry& b) { return a.node < b.node; });
-      const std::size_t row_begin = chunk.nodes.size();
-      for (std::size_t w = 0; w < walks.size();) {
-        double load[kMaxHops + 1] = {};
-        const std::int32_t node = walks[w].node;
-        for (; w < walks.size() && walks[w].node == node; ++w) load[walks[w].hops] += walks[w].load;
-        chunk.nodes.push_back(node);
-        for (const double value : load) chunk.loads.push_back(static_cast<float>(value));
-      }
-      lists.offsets[i + 1] = static_cast<std::int32_t>(chunk.nodes.size() - row_begin);
-    }
-  });
-  PrefixSum(lists.offsets);
-  for (const Chunk& chunk : chunks) {
-    lists.nodes.insert(lists.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
-    lists.loads.insert(lists.loads.end(), chunk.loads.begin(), chunk.loads.end());
-  }
-  return lists;
+  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
+  return BuildWeightedWalkLists(sparse, edge_weights);
 }
 
 WeightedWalkLists ToWeighted(const WalkLists& lists) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/same_view.h"
 #include "server/convert/responses.h"
 #include "server/incoming_call.h"
 
@@ -109,11 +110,15 @@ Status RolloutCall::FinishView() {
   const StageTimer timer(&record().durations.encode_s);
   view_color_.height_px = view_camera_.height_px;
   view_depth_.height_px = view_camera_.height_px;
-  INTERLACER_RETURN_IF_ERROR(PackView(output_.render_targets[view_index_], view_color_, view_depth_,
-                                      message_.mutable_step()->add_images()));
   server().metrics.CountPixels(record().model_name,
                                std::int64_t{view_camera_.width_px} * view_camera_.height_px);
-  ++view_index_;
+  const std::vector<RenderTarget>& targets = output_.render_targets;
+  do {
+    INTERLACER_RETURN_IF_ERROR(PackView(targets[view_index_], view_color_, view_depth_,
+                                        message_.mutable_step()->add_images()));
+    ++view_index_;
+  } while (view_index_ < targets.size() &&
+           ShowSameView(targets[view_index_ - 1], targets[view_index_]));
   next_row_ = 0;
   return Status::Ok();
 }

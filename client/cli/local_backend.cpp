@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/image_codec.h"
+#include "common/same_view.h"
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -95,11 +96,18 @@ StatusOr<Camera> TargetCamera(const Rollout& rollout, const RenderTarget& target
   return camera;
 }
 
-StatusOr<RenderedView> RenderView(const Rollout& rollout, const RenderTarget& target,
-                                  const std::stop_token& stop) {
+/// One rendering; it serves every target that shows the same view.
+struct Rendering {
+  FloatImage color;
+  DepthImage depth;
+};
+
+StatusOr<Rendering> Render(const Rollout& rollout, const RenderTarget& target,
+                           const std::stop_token& stop) {
   INTERLACER_ASSIGN_OR_RETURN(const Camera camera, TargetCamera(rollout, target));
-  FloatImage color{camera.width_px, camera.height_px, 3, {}};
-  DepthImage depth{camera.width_px, camera.height_px, {}};
+  Rendering rendering{{camera.width_px, camera.height_px, 3, {}},
+                      {camera.width_px, camera.height_px, {}}};
+  auto& [color, depth] = rendering;
   for (int row = 0; row < camera.height_px; row += kTileRows) {
     INTERLACER_RETURN_IF_ERROR(CheckStop(stop));
     FloatImage color_tile;
@@ -110,15 +118,19 @@ StatusOr<RenderedView> RenderView(const Rollout& rollout, const RenderTarget& ta
     depth.pixels_m.insert(depth.pixels_m.end(), depth_tile.pixels_m.begin(),
                           depth_tile.pixels_m.end());
   }
+  return rendering;
+}
+
+StatusOr<RenderedView> PackView(const Rendering& rendering, const RenderTarget& target, int step) {
   RenderedView view;
   view.name = target.name;
   if (target.encoding == ViewEncoding::kDepthF32) {
-    INTERLACER_RETURN_IF_ERROR(CheckFinite(depth.pixels_m, rollout.step()));
-    view.depth = std::move(depth);
+    INTERLACER_RETURN_IF_ERROR(CheckFinite(rendering.depth.pixels_m, step));
+    view.depth = rendering.depth;
     return view;
   }
-  INTERLACER_RETURN_IF_ERROR(CheckFinite(color.pixels, rollout.step()));
-  view.color = QuantizeRgb(color);
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(rendering.color.pixels, step));
+  view.color = QuantizeRgb(rendering.color);
   if (target.compression == ViewCompression::kJpeg) {
     INTERLACER_ASSIGN_OR_RETURN(view.color,
                                 DecodeJpegRgb(EncodeJpeg(view.color, target.jpeg_quality)));
@@ -191,9 +203,14 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
     step.predict_time_ns = start_ns + std::llround(wanted * metadata().step_duration_s * 1e9);
     CopyParticles(rollout->particles(), selected, output, workspace, &step);
     if (wanted == steps.front() && output.initial_region) step.indices = selected;
-    for (const RenderTarget& target : output.render_targets) {
+    Rendering rendering;
+    for (std::size_t i = 0; i < output.render_targets.size(); ++i) {
       const StageTimer timer(&summary.durations.render_s);
-      INTERLACER_ASSIGN_OR_RETURN(RenderedView view, RenderView(*rollout, target, stop));
+      const RenderTarget& target = output.render_targets[i];
+      if (i == 0 || !ShowSameView(output.render_targets[i - 1], target)) {
+        INTERLACER_ASSIGN_OR_RETURN(rendering, Render(*rollout, target, stop));
+      }
+      INTERLACER_ASSIGN_OR_RETURN(RenderedView view, PackView(rendering, target, wanted));
       step.views.push_back(std::move(view));
     }
     INTERLACER_RETURN_IF_ERROR(on_step(std::move(step)));

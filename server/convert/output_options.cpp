@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/checked_math.h"
+#include "common/same_view.h"
 #include "server/convert/calibration.h"
 
 namespace interlacer {
@@ -224,7 +225,9 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
 
 std::int64_t RenderedPixels(const OutputOptions& output, std::int64_t scene_view_px) {
   std::int64_t pixels = 0;
-  for (const RenderTarget& target : output.render_targets) {
+  for (std::size_t i = 0; i < output.render_targets.size(); ++i) {
+    const RenderTarget& target = output.render_targets[i];
+    if (i > 0 && ShowSameView(output.render_targets[i - 1], target)) continue;
     pixels += ViewPixels(target, scene_view_px);
   }
   return pixels;

@@ -44,7 +44,10 @@ TEST_F(PlaneTaskTest, TargetsAreTheInputsAndTheHeldOutViewAtTheModelsSize) {
   EXPECT_TRUE(task->targets[0].is_input);
   EXPECT_EQ(task->targets[2].name, "view_1");
   EXPECT_FALSE(task->targets[2].is_input);
-  EXPECT_EQ(task->output.render_targets[2].camera->width_px, 32);
+  ASSERT_EQ(task->output.render_targets.size(), 6u);  // each picture with its depth
+  EXPECT_EQ(task->output.render_targets[4].name, "view_1");
+  EXPECT_EQ(task->output.render_targets[4].camera->width_px, 32);
+  EXPECT_EQ(task->output.render_targets[5].encoding, ViewEncoding::kDepthF32);
   EXPECT_EQ(task->step_count, kDefaultStaticSteps);
   EXPECT_EQ(task->output.steps, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(task->actions.kind, ActionKind::kNone);
@@ -109,6 +112,13 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
     if (score.metric == kSsim) subjects.emplace_back(score.subject);
     EXPECT_TRUE(score.value || !score.reason.empty());
   }
+  // The fake predictor's depth and particles are far from the plane, but there.
+  const auto has = [&](std::string_view subject, std::string_view metric) {
+    return std::any_of(view->scores.begin(), view->scores.end(), [&](const ViewScore& s) {
+      return s.subject == subject && s.metric == metric && s.value > 0.0;
+    });
+  };
+  EXPECT_TRUE(has(kModel, kDepthAbs) && has(kSplat, kDepthAbs) && has(kModel, kChamferHalf));
   // No copy_last: nothing moves, and the camera was not observed.
   EXPECT_EQ(subjects, (std::vector<std::string>{"model", "reconstruction", "splat"}));
 }

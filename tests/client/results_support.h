@@ -47,6 +47,7 @@ inline Results MakeResults(int episode_count, int step_count, double offset = 0)
       AddValue(&r, kModel, id, s, kSsimMoving,
                s == 0 ? std::nullopt : std::optional<double>(0.5 + 0.01 * e));
       AddValue(&r, kModel, id, s, kPsnr, 30.0 - s);
+      AddValue(&r, kModel, id, s, kDepthAbs, 0.01 + 0.01 * s);
     }
     r.timings.push_back({0.2, 0.5 + 0.1 * e, 0.3});
   }

@@ -70,6 +70,9 @@ TEST(Results, FramesOfOneEpisodeAreAveragedFirst) {
 TEST(Results, AggregatesAndDefinitionsAreInTheFile) {
   const auto json = ResultsToJson(MakeResults(3, 2));
   EXPECT_EQ(json["metrics"][std::string(kSsim)]["sigma_px"], 1.5);
+  for (const std::string_view metric : kMetrics) {
+    EXPECT_TRUE(json["metrics"].contains(std::string(metric))) << metric;
+  }
   EXPECT_EQ(json["aggregates"][0]["camera"], "all");
   EXPECT_EQ(json["aggregates"][0]["n"], 3);
   EXPECT_EQ(json["baselines"]["copy_last"][0]["mean"], 0.9);

@@ -1,5 +1,6 @@
 /// PredictRollout over a real socket with a mock model: order of messages, contents, options.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -168,6 +169,24 @@ TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
   const auto depth_m = Floats(images[3].image().data());
   ASSERT_EQ(depth_m.size(), 40u * kViewWidthPx);
   EXPECT_EQ(depth_m.back(), 2.0f);
+}
+
+TEST_F(PredictRolloutTest, ColourAndDepthOfOneCameraAreRenderedOnce) {
+  auto request = MakeRolloutRequest(1);
+  auto* color = request.mutable_output()->add_render_targets();
+  color->set_target_name("color");
+  color->set_scene_camera_name("left");
+  auto* depth = request.mutable_output()->add_render_targets();
+  *depth = *color;
+  depth->set_target_name("depth");
+  depth->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32);
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 1u);
+  ASSERT_EQ(messages[0].step().images_size(), 2);
+  EXPECT_EQ(Floats(messages[0].step().images(1).image().data()).back(), 2.0f);
+  EXPECT_THAT(fixture_.server->metrics().Text(),
+              ::testing::HasSubstr("interlacer_rendered_pixels_total{model=\"mock\"} " +
+                                   std::to_string(kViewWidthPx * kViewHeightPx)));
 }
 
 TEST_F(PredictRolloutTest, EqualRequestsGiveEqualBytes) {

@@ -12,11 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShortNames{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShortNames{
     {{"ssim", kSsim},
      {"ssim_moving", kSsimMoving},
      {"ssim_workspace", kSsimWorkspace},
-     {"psnr", kPsnr}}};
+     {"psnr", kPsnr},
+     {"depth", kDepthAbs},
+     {"chamfer", kChamferHalf}}};
 
 Status CheckEqual(std::string_view reason, const std::string& what, const std::string& a,
                   const std::string& b) {
@@ -51,7 +53,9 @@ std::string Trimmed(const std::string& text) {
 
 Status BadRule(const std::string& text) {
   return Mismatch(reason::ARGUMENT_INVALID, "--fail-if",
-                  "METRIC[@STEP] < NUMBER with ssim, ssim_moving, ssim_workspace or psnr", text);
+                  "METRIC[@STEP] < NUMBER with ssim, ssim_moving, ssim_workspace, psnr, depth or "
+                  "chamfer",
+                  text);
 }
 
 }  // namespace

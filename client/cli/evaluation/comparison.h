@@ -43,7 +43,7 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
 nlohmann::ordered_json ComparisonToJson(const std::vector<Variant>& variants);
 
 /// "ssim@8 < -0.01": the difference of the second variant to the first in a metric (ssim,
-/// ssim_moving, ssim_workspace, psnr) at a step, or over all steps without "@".
+/// ssim_moving, ssim_workspace, psnr, depth, chamfer) at a step, or over all steps without "@".
 struct FailRule {
   std::string text;
   std::string metric;

@@ -2,8 +2,17 @@
 
 #include <utility>
 
+#include "client/cli/evaluation/geometry_scores.h"
+
 namespace interlacer {
 namespace {
+
+const RenderedView* FindView(const PredictedStep& step, const std::string& name) {
+  for (const RenderedView& view : step.views) {
+    if (view.name == name) return &view;
+  }
+  return nullptr;
+}
 
 /// What stays the same over the steps of one prediction.
 class Evaluator {
@@ -13,13 +22,16 @@ class Evaluator {
 
   StatusOr<std::vector<EvaluatedView>> Evaluate(const PredictedStep& step) {
     std::vector<EvaluatedView> views;
-    for (std::size_t i = 0; i < task_.targets.size(); ++i) {
-      if (i >= step.views.size() || step.views[i].name != task_.targets[i].name) {
-        return Internal("step " + std::to_string(step.step) + " lacks the view \"" +
-                        task_.targets[i].name + "\"");
+    for (const TargetView& target : task_.targets) {
+      const RenderedView* color = FindView(step, target.name);
+      if (color == nullptr) {
+        return Internal("step " + std::to_string(step.step) + " lacks the view \"" + target.name +
+                        "\"");
       }
-      INTERLACER_ASSIGN_OR_RETURN(EvaluatedView view,
-                                  EvaluateView(task_.targets[i], step, step.views[i].color));
+      const RenderedView* depth = FindView(step, DepthViewName(target));
+      INTERLACER_ASSIGN_OR_RETURN(
+          EvaluatedView view,
+          EvaluateView(target, step, color->color, depth == nullptr ? nullptr : &depth->depth));
       views.push_back(std::move(view));
     }
     return views;
@@ -27,9 +39,12 @@ class Evaluator {
 
  private:
   StatusOr<EvaluatedView> EvaluateView(const TargetView& target, const PredictedStep& step,
-                                       const RgbImage& predicted) {
+                                       const RgbImage& predicted, const DepthImage* depth) {
     EvaluatedView view{target.name, target.is_input, step.step, predicted, {}, {}, {}};
-    if (step.step == 0) reconstructions_[target.name] = predicted;
+    if (step.step == 0) {
+      reconstructions_[target.name] = predicted;
+      if (depth != nullptr) reconstructed_depths_[target.name] = *depth;
+    }
     INTERLACER_ASSIGN_OR_RETURN(std::optional<TrueFrame> truth,
                                 ReadTrueFrame(episode_, task_, target, step.step));
     if (!truth) return view;
@@ -37,28 +52,45 @@ class Evaluator {
     if (has_past && newest_observed_.count(target.name) == 0) {
       INTERLACER_ASSIGN_OR_RETURN(std::optional<TrueFrame> newest,
                                   ReadTrueFrame(episode_, task_, target, 0));
-      newest_observed_[target.name] = std::move(newest->color);
+      newest_observed_[target.name] = *std::move(newest);
     }
-    INTERLACER_ASSIGN_OR_RETURN(view.splat, SplatView(step, truth->camera));
+    INTERLACER_ASSIGN_OR_RETURN(std::optional<ParticlePreview> splat,
+                                SplatView(step, truth->camera));
+    const auto newest = newest_observed_.find(target.name);
+    const TrueFrame* observed = newest == newest_observed_.end() ? nullptr : &newest->second;
+
+    ScoredGeometry geometry;
+    geometry.model = depth;
+    const auto reconstructed = reconstructed_depths_.find(target.name);
+    if (reconstructed != reconstructed_depths_.end()) {
+      geometry.reconstruction = &reconstructed->second;
+    }
+    if (observed != nullptr) geometry.copy_last = &observed->depth;
+    if (splat) geometry.splat = &splat->depth;
+    geometry.particles_m = step.positions_m;
+    INTERLACER_ASSIGN_OR_RETURN(std::vector<ViewScore> geometry_scores,
+                                ScoreGeometry(geometry, *truth, task_.region.workspace));
+    if (splat) view.splat = std::move(splat->color);
 
     ScoredView pictures;
     pictures.model = &view.predicted;
     pictures.splat = view.splat;
     const auto reconstruction = reconstructions_.find(target.name);
     if (reconstruction != reconstructions_.end()) pictures.reconstruction = &reconstruction->second;
-    const auto newest = newest_observed_.find(target.name);
-    const RgbImage* observed = newest == newest_observed_.end() ? nullptr : &newest->second;
-    if (observed != nullptr) pictures.copy_last = *observed;
-    INTERLACER_ASSIGN_OR_RETURN(view.scores,
-                                ScoreView(pictures, *truth, observed, task_.region.workspace));
+    if (observed != nullptr) pictures.copy_last = observed->color;
+    INTERLACER_ASSIGN_OR_RETURN(
+        view.scores, ScoreView(pictures, *truth, observed == nullptr ? nullptr : &observed->color,
+                               task_.region.workspace));
+    view.scores.insert(view.scores.end(), geometry_scores.begin(), geometry_scores.end());
     view.truth = std::move(truth->color);
     return view;
   }
 
   const EpisodeReader& episode_;
   const PredictionTask& task_;
-  std::map<std::string, RgbImage> newest_observed_;
+  std::map<std::string, TrueFrame> newest_observed_;
   std::map<std::string, RgbImage> reconstructions_;
+  std::map<std::string, DepthImage> reconstructed_depths_;
 };
 
 }  // namespace

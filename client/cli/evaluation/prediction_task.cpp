@@ -13,6 +13,9 @@
 namespace interlacer {
 namespace {
 
+/// Views of a step that a server allows unless it is told otherwise.
+constexpr std::size_t kMaxViewCount = 8;
+
 StatusOr<int> CameraIndex(const EpisodeReader& episode, const std::string& name) {
   if (const std::optional<int> index = episode.FindCamera(name)) return *index;
   std::string known;
@@ -44,6 +47,22 @@ Status AddTarget(const EpisodeReader& episode, const ModelMetadata& metadata,
   return Status::Ok();
 }
 
+/// Each depth view comes right after its picture, so that one rendering serves both.
+void AddDepthViews(PredictionTask* task) {
+  const std::vector<RenderTarget> pictures = std::move(task->output.render_targets);
+  task->output.render_targets.clear();
+  const bool has_depth = 2 * pictures.size() <= kMaxViewCount;
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    task->output.render_targets.push_back(pictures[i]);
+    if (!has_depth) continue;
+    RenderTarget depth = pictures[i];
+    depth.name = DepthViewName(task->targets[i]);
+    depth.encoding = ViewEncoding::kDepthF32;
+    depth.compression = ViewCompression::kNone;
+    task->output.render_targets.push_back(std::move(depth));
+  }
+}
+
 std::vector<std::string> InputCameraNames(const ModelMetadata& metadata,
                                           const PredictionRequest& request) {
   if (!request.input_cameras.empty()) return request.input_cameras;
@@ -66,6 +85,7 @@ Status AddTargets(const EpisodeReader& episode, const ModelMetadata& metadata,
   for (const std::string& name : request.target_cameras) {
     INTERLACER_RETURN_IF_ERROR(AddTarget(episode, metadata, name, false, task));
   }
+  AddDepthViews(task);
   return Status::Ok();
 }
 
@@ -128,6 +148,11 @@ void SampleColor(const RgbImage& image, double u, double v, std::uint8_t* out) {
 }
 
 }  // namespace
+
+// A colon is not part of a camera's name, so the two kinds of names never meet.
+std::string DepthViewName(const TargetView& target) {
+  return "depth:" + std::to_string(target.episode_camera);
+}
 
 StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
                                             const ModelMetadata& metadata,

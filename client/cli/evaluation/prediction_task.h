@@ -48,6 +48,9 @@ struct TargetView {
   int height_px = 0;
 };
 
+/// Name of the depth image that is asked for beside the picture of a target.
+std::string DepthViewName(const TargetView& target);
+
 struct TrueFrame {
   Camera camera;  ///< rectified, at the target's size
   RgbImage color;
@@ -57,7 +60,8 @@ struct TrueFrame {
 struct PredictionTask {
   SceneInput input;
   ActionSequence actions;
-  /// Steps 0 ... step_count, positions, colours, and one view a target.
+  /// Steps 0 ... step_count, positions, colours, and for each target its picture and, as long as
+  /// all together are no more than a server allows by default, its depth.
   OutputOptions output;
   std::vector<TargetView> targets;
   LiftRegion region;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "client/cli/evaluation/frame_strip.h"
@@ -48,8 +49,6 @@ std::string IntervalText(const MeanEstimate& e, int decimals) {
   if (!e.interval) return "n = " + std::to_string(e.n);
   return "[" + Number(e.interval->low, decimals) + ", " + Number(e.interval->high, decimals) + "]";
 }
-
-int DecimalsOf(std::string_view metric) { return metric == kPsnr ? 2 : 4; }
 
 std::string CountText(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -151,13 +150,13 @@ void MarkTraining(const ReportInput& in, ChartSpec* spec) {
   spec->marker_label = "trained up to here";
 }
 
-std::string ScoreCharts(const ReportInput& in) {
+std::string Charts(const ReportInput& in, std::span<const std::string_view> metrics) {
   std::string charts;
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string_view metric : metrics) {
     ChartSpec spec;
     spec.title = MetricLabel(metric);
     spec.x_label = StepLabel(Reference(in));
-    spec.y_label = metric == kPsnr ? "dB" : "SSIM";
+    spec.y_label = MetricUnit(metric);
     spec.alt_text = spec.title + " against rollout step with 95 % bands";
     for (std::size_t i = 0; i < in.variants.size(); ++i) {
       ChartSeries series = CurveOf(in, i, metric);
@@ -167,10 +166,26 @@ std::string ScoreCharts(const ReportInput& in) {
     MarkTraining(in, &spec);
     charts += "<figure>" + LineChartSvg(spec) + "</figure>";
   }
+  return charts.empty() ? "" : "<div class=\"charts\">" + charts + "</div>";
+}
+
+std::string ScoreCharts(const ReportInput& in) {
+  const std::string charts = Charts(in, kPictureMetrics);
   if (charts.empty()) return "";
-  return SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>" +
-                                           ParagraphHtml("Lines are means over episodes, bands "
-                                                         "are 95 % bootstrap intervals."));
+  return SectionHtml("Scores by step",
+                     charts + ParagraphHtml("Lines are means over episodes, bands are 95 % "
+                                            "bootstrap intervals."));
+}
+
+std::string Geometry(const ReportInput& in) {
+  const std::string charts = Charts(in, kGeometryMetrics);
+  if (charts.empty()) return "";
+  return SectionHtml(
+      "Geometry",
+      charts +
+          ParagraphHtml("In metres, smaller is better. Depth: mean error of the rendered "
+                        "expected depth inside the workspace. Chamfer distance: between the "
+                        "particles that a camera sees and the true points of its depth image."));
 }
 
 std::string ScoreTables(const ReportInput& in) {
@@ -184,7 +199,7 @@ std::string ScoreTables(const ReportInput& in) {
       std::vector<std::string> row{std::to_string(step)};
       bool has_value = false;
       for (const VariantScore& score : CompareVariants(in.variants, metric, step)) {
-        const int decimals = DecimalsOf(metric);
+        const int decimals = MetricDecimals(metric);
         has_value = has_value || score.mean;
         row.push_back(score.mean ? Number(score.mean->mean, decimals) + " " +
                                        IntervalText(*score.mean, decimals)
@@ -422,7 +437,8 @@ std::string ReportHtml(const ReportInput& in) {
     body += "<p class=\"warning\">" + EscapeHtml(warning) + "</p>\n";
   }
   body += Headline(in) + ScoreCharts(in) + Strips(in, &images) + Differences(in) +
-          Distributions(in) + ScoreTables(in) + Cost(in) + Troubles(in) + Provenance(in);
+          Distributions(in) + Geometry(in) + ScoreTables(in) + Cost(in) + Troubles(in) +
+          Provenance(in);
   return PageHtml(in.title, Verdict(in), body);
 }
 

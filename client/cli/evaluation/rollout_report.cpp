@@ -54,7 +54,7 @@ std::string ChartOf(const RolloutReportInput& in, std::string_view metric) {
   ChartSpec spec;
   spec.title = MetricLabel(metric);
   spec.x_label = "rollout step (" + Seconds(in.metadata->step_duration_s) + " each)";
-  spec.y_label = metric == kPsnr ? "dB" : "SSIM";
+  spec.y_label = MetricUnit(metric);
   spec.alt_text = spec.title + " against rollout step, the model beside its baselines";
   for (const std::string_view subject : kSubjects) {
     ChartSeries series = Series(in, subject, metric);
@@ -189,11 +189,20 @@ std::string SubjectLabel(std::string_view subject) {
   return std::string(subject);
 }
 
+std::string MetricUnit(std::string_view metric) {
+  if (metric == kPsnr) return "dB";
+  return metric == kDepthAbs || metric == kChamferHalf ? "m" : "SSIM";
+}
+
+int MetricDecimals(std::string_view metric) { return metric == kPsnr ? 2 : 4; }
+
 std::string MetricLabel(std::string_view metric) {
   if (metric == kSsim) return "SSIM";
   if (metric == kSsimMoving) return "SSIM where something moves";
   if (metric == kSsimWorkspace) return "SSIM inside the workspace";
   if (metric == kPsnr) return "PSNR";
+  if (metric == kDepthAbs) return "Depth error";
+  if (metric == kChamferHalf) return "Chamfer distance";
   return std::string(metric);
 }
 
@@ -237,7 +246,7 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   std::string charts, tables;
   for (const std::string_view metric : kMetrics) {
     if (in.task->step_count >= kMinChartSteps) charts += ChartOf(in, metric);
-    tables += ScoreTable(in, metric, metric == kPsnr ? 2 : 4);
+    tables += ScoreTable(in, metric, MetricDecimals(metric));
   }
   if (!charts.empty()) {
     body += SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>");

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "render/image_metrics.h"
-#include "render/particle_preview.h"
 
 namespace interlacer {
 namespace {
@@ -59,13 +58,14 @@ StatusOr<std::vector<ViewScore>> ScoreView(const ScoredView& view, const TrueFra
   return scores;
 }
 
-StatusOr<std::optional<RgbImage>> SplatView(const PredictedStep& step, const Camera& camera) {
+StatusOr<std::optional<ParticlePreview>> SplatView(const PredictedStep& step,
+                                                   const Camera& camera) {
   if (step.positions_m.empty() || step.colors_rgb8.size() != step.positions_m.size()) {
-    return std::optional<RgbImage>();
+    return std::optional<ParticlePreview>();
   }
   INTERLACER_ASSIGN_OR_RETURN(ParticlePreview preview,
                               RenderParticlePreview(camera, step.positions_m, step.colors_rgb8));
-  return std::optional<RgbImage>(std::move(preview.color));
+  return std::optional<ParticlePreview>(std::move(preview));
 }
 
 }  // namespace interlacer

@@ -2,11 +2,12 @@
 
 /// Scores of one predicted view and its baselines against the true frame.
 ///
-/// Metrics (definitions in render/image_metrics.h): ssim_wang_rgb_v1, the same `@moving` and
-/// `@workspace`, psnr_rgb8_v1. Subjects: the model's view; `copy_last`, the newest observed frame
-/// of the same camera; `reconstruction`, the model's view at step 0; `splat`, a plain z-buffer
-/// picture of the very particles that the model predicted. A score that does not exist is null with
-/// a reason. Pure functions, thread-safe. Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH.
+/// Metrics of pictures (definitions in render/image_metrics.h): ssim_wang_rgb_v1, the same
+/// `@moving` and `@workspace`, psnr_rgb8_v1; of geometry: client/cli/evaluation/geometry_scores.h.
+/// Subjects: the model's view; `copy_last`, the newest observed frame of the same camera;
+/// `reconstruction`, the model's view at step 0; `splat`, a plain z-buffer picture of the very
+/// particles that the model predicted. A score that does not exist is null with a reason. Pure
+/// functions, thread-safe. Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH.
 
 #include <array>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "client/cli/evaluation/prediction_task.h"
 #include "common/prediction.h"
 #include "common/status.h"
+#include "render/particle_preview.h"
 
 namespace interlacer {
 
@@ -24,7 +26,12 @@ inline constexpr std::string_view kSsim = "ssim_wang_rgb_v1";
 inline constexpr std::string_view kSsimMoving = "ssim_wang_rgb_v1@moving";
 inline constexpr std::string_view kSsimWorkspace = "ssim_wang_rgb_v1@workspace";
 inline constexpr std::string_view kPsnr = "psnr_rgb8_v1";
-inline constexpr std::array kMetrics{kSsim, kSsimMoving, kSsimWorkspace, kPsnr};
+inline constexpr std::string_view kDepthAbs = "depth_abs_m_v1";
+inline constexpr std::string_view kChamferHalf = "chamfer_half_m_v1";
+inline constexpr std::array kPictureMetrics{kSsim, kSsimMoving, kSsimWorkspace, kPsnr};
+inline constexpr std::array kGeometryMetrics{kDepthAbs, kChamferHalf};
+inline constexpr std::array kMetrics{kSsim, kSsimMoving, kSsimWorkspace,
+                                     kPsnr, kDepthAbs,   kChamferHalf};
 
 inline constexpr std::string_view kModel = "model";
 inline constexpr std::string_view kCopyLast = "copy_last";
@@ -52,6 +59,6 @@ StatusOr<std::vector<ViewScore>> ScoreView(const ScoredView& view, const TrueFra
                                            const RgbImage* newest_observed, const Box& workspace);
 
 /// The predicted particles as discs; nothing when the step carries none.
-StatusOr<std::optional<RgbImage>> SplatView(const PredictedStep& step, const Camera& camera);
+StatusOr<std::optional<ParticlePreview>> SplatView(const PredictedStep& step, const Camera& camera);
 
 }  // namespace interlacer
