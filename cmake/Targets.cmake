@@ -19,12 +19,14 @@ endfunction()
 # Kernel library interlacer::<name>. Kernels know only the C++ and CUDA runtimes. Files for an instruction set get its
 # flags and nobody else does; CUDA files are left out when CUDA is off (INTERLACER_WITH_CUDA is then 0).
 function(interlacer_add_kernels name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CPU;AVX2;AVX512;CUDA")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CPU;AVX2;AVX512;AVX512BF16;CUDA")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
-  set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512})
+  set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512} ${arg_AVX512BF16})
   set_property(SOURCE ${arg_AVX2} APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma -mf16c)
   set_property(SOURCE ${arg_AVX512} APPEND PROPERTY COMPILE_OPTIONS
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
+  set_property(SOURCE ${arg_AVX512BF16} APPEND PROPERTY COMPILE_OPTIONS
+    -mavx512bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
   if(INTERLACER_CUDA_ENABLED)
     list(APPEND sources ${arg_CUDA})
   endif()

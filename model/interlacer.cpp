@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <string>
+#include <utility>
 
 #include "model/attention/registry.h"
 #include "model/ops/recompute_op.h"
@@ -37,6 +38,14 @@ torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph)
   return h + local_ffn_->forward(local_ffn_norm_->forward(h));
 }
 
+torch::Tensor InterlacerBlock::Infer(torch::Tensor h, const TokenGraph& graph) {
+  h = global_->AddTo(std::move(h), *global_norm_, graph);
+  h = global_ffn_->AddTo(std::move(h), *global_ffn_norm_);
+  if (!local_) return h;
+  h = local_->AddTo(std::move(h), *local_norm_, graph);
+  return local_ffn_->AddTo(std::move(h), *local_ffn_norm_);
+}
+
 Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool recompute)
     : recompute_(recompute) {
   for (int block = 0; block < config.block_count; ++block) {
@@ -47,10 +56,14 @@ Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool re
 }
 
 torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph) {
-  const bool recompute = recompute_ && at::GradMode::is_enabled();
+  const bool with_gradients = at::GradMode::is_enabled();
   for (const auto& block : blocks_) {
-    if (!recompute) {
-      h = block->forward(h, graph);
+    if (!with_gradients) {
+      h = block->Infer(std::move(h), graph);
+      continue;
+    }
+    if (!recompute_) {
+      h = block->forward(std::move(h), graph);
       continue;
     }
     h = Recompute(

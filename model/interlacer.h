@@ -4,7 +4,8 @@
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
 /// and one more LN after the last block. Without a local layer its feed-forward is absent too.
-///   h [T,d] -> [T,d]. With `recompute` only the blocks' inputs are kept for the backward pass.
+///   h [T,d] -> [T,d]; without gradients the memory of h is used up. With `recompute` only the
+///   blocks' inputs are kept for the backward pass.
 /// Threads: as torch modules. Source: GRF masking paper, App. C.3
 ///   (alternation).
 
@@ -23,6 +24,8 @@ class InterlacerBlock : public torch::nn::Module {
  public:
   InterlacerBlock(const NetworkConfig& config, Precision precision);
   torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
+  /// The same without gradients, with fused layers, in the memory of h.
+  torch::Tensor Infer(torch::Tensor h, const TokenGraph& graph);
 
  private:
   std::shared_ptr<LayerNorm> global_norm_, global_ffn_norm_, local_norm_, local_ffn_norm_;

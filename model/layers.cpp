@@ -2,10 +2,12 @@
 
 #include <ATen/Functions.h>
 
+#include "model/fused_layers.h"
+
 namespace interlacer {
 namespace {
 
-constexpr double kNormEpsilon = 1e-5;
+constexpr double kGroupNormEpsilon = 1e-5;
 
 at::ScalarType TypeOf(Precision precision, const torch::Tensor& parameter) {
   return precision == Precision::kBfloat16 ? at::kBFloat16 : parameter.scalar_type();
@@ -24,12 +26,12 @@ torch::Tensor Dense::forward(const torch::Tensor& x) {
 }
 
 LayerNorm::LayerNorm(std::int64_t width)
-    : width_(width),
-      scale_(register_parameter("scale", at::ones({width}))),
-      bias_(register_parameter("bias", at::zeros({width}))) {}
+    : scale(register_parameter("scale", at::ones({width}))),
+      bias(register_parameter("bias", at::zeros({width}))),
+      width_(width) {}
 
 torch::Tensor LayerNorm::forward(const torch::Tensor& x) {
-  return at::layer_norm(x.to(scale_.scalar_type()), {width_}, scale_, bias_, kNormEpsilon);
+  return at::layer_norm(x.to(scale.scalar_type()), {width_}, scale, bias, kEpsilon);
 }
 
 Convolution::Convolution(std::int64_t in_width, std::int64_t out_width, int kernel_size, int stride,
@@ -53,7 +55,8 @@ GroupNormSilu::GroupNormSilu(int group_count, std::int64_t width)
 
 torch::Tensor GroupNormSilu::forward(const torch::Tensor& x) {
   const at::ScalarType type = x.scalar_type();
-  return at::silu(at::group_norm(x, group_count_, scale_.to(type), bias_.to(type), kNormEpsilon));
+  return at::silu(
+      at::group_norm(x, group_count_, scale_.to(type), bias_.to(type), kGroupNormEpsilon));
 }
 
 FeedForward::FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::int64_t out_width,
@@ -63,6 +66,12 @@ FeedForward::FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::
 
 torch::Tensor FeedForward::forward(const torch::Tensor& x) {
   return out_->forward(at::gelu(in_->forward(x)));
+}
+
+torch::Tensor FeedForward::AddTo(torch::Tensor x, LayerNorm& norm) {
+  if (!CanFuse(x, {in_.get(), out_.get()})) return x + forward(norm.forward(x));
+  AddFeedForwardTo(x, norm, *in_, *out_);
+  return x;
 }
 
 }  // namespace interlacer

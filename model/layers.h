@@ -21,6 +21,8 @@ class Dense : public torch::nn::Module {
   Dense(std::int64_t in_width, std::int64_t out_width, Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
 
+  Precision precision() const { return precision_; }
+
   torch::Tensor weight;  ///< [out,in]
   torch::Tensor bias;    ///< [out]
 
@@ -31,12 +33,16 @@ class Dense : public torch::nn::Module {
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.
 class LayerNorm : public torch::nn::Module {
  public:
+  static constexpr double kEpsilon = 1e-5;
+
   explicit LayerNorm(std::int64_t width);
   torch::Tensor forward(const torch::Tensor& x);
 
+  torch::Tensor scale;  ///< [width]
+  torch::Tensor bias;   ///< [width]
+
  private:
   std::int64_t width_;
-  torch::Tensor scale_, bias_;
 };
 
 /// Square kernel, zero padding kernel/2: [b,in,h,w] -> [b,out,h/stride,w/stride].
@@ -69,6 +75,8 @@ class FeedForward : public torch::nn::Module {
   FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::int64_t out_width,
               Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
+  /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
+  torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
 
  private:
   std::shared_ptr<Dense> in_, out_;

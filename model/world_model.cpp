@@ -30,9 +30,9 @@ WorldModel::~WorldModel() = default;
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
 CloudTensors WorldModel::Step(const StepInput& input) {
-  const TokenSet tokens = tokens_->forward(input);
+  TokenSet tokens = tokens_->forward(input);
   const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
-  const torch::Tensor h = interlacer_->forward(tokens.h, graph);
+  const torch::Tensor h = interlacer_->forward(std::move(tokens.h), graph);
   const DynamicsHead::Change change =
       head_->forward(h.narrow(0, tokens.older_count, tokens.newer_count));
   return {input.newer.positions_m + change.displacement_m, input.newer.features + change.features};

@@ -36,7 +36,7 @@ build_jobs() {
 
 configure() {
   cmake --preset cpu-release -S "$repo" -B "$build_dir" \
-    -DINTERLACER_CACHE="$cache_dir" -DINTERLACER_UNITY=ON -DINTERLACER_WERROR="${INTERLACER_WERROR:-OFF}" >"$build_dir.configure.log" 2>&1 ||
+    -DINTERLACER_CACHE="$cache_dir" -DINTERLACER_CUDA="${INTERLACER_CUDA:-AUTO}" -DINTERLACER_UNITY=ON -DINTERLACER_WERROR="${INTERLACER_WERROR:-OFF}" >"$build_dir.configure.log" 2>&1 ||
     { tail -40 "$build_dir.configure.log"; return 1; }
   mv "$build_dir.configure.log" "$build_dir/configure.log"
 }

@@ -14,7 +14,8 @@ namespace {
 constexpr char kPrefix[] = "INTERLACER_";
 /// Variables of the set-up and the tests, which are no options of the server.
 const std::vector<std::string> kForeignVariables = {"INTERLACER_BUILD_DIR", "INTERLACER_CACHE",
-                                                    "INTERLACER_TEST_DATA", "INTERLACER_WERROR"};
+                                                    "INTERLACER_CUDA", "INTERLACER_TEST_DATA",
+                                                    "INTERLACER_WERROR"};
 const std::vector<std::string> kCommandOnly = {"help", "version", "config", "print-config",
                                                "check-config"};
 

@@ -7,14 +7,9 @@
 namespace interlacer {
 
 GrfMaskedAttention::GrfMaskedAttention(const NetworkConfig& config, Precision precision)
-    : config_(config.local), epsilons_{config.feature_epsilon, config.normalizer_epsilon} {
-  const auto dense = [&](const char* name, int in, int out) {
-    return register_module(name, std::make_shared<Dense>(in, out, precision));
-  };
-  query_ = dense("query", config.width, config_.key_width);
-  key_ = dense("key", config.width, config_.key_width);
-  value_ = dense("value", config.width, config.width);
-  out_ = dense("out", config.width, config.width);
+    : ProjectedAttention(config.width, config.local.key_width, precision),
+      config_(config.local),
+      epsilons_{config.feature_epsilon, config.normalizer_epsilon} {
   hop_coefficients_ = register_parameter("hop_coefficients", at::ones({kMaxHops + 1}));
 }
 
@@ -34,13 +29,11 @@ torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) const {
   return at::matmul(loads, f);
 }
 
-torch::Tensor GrfMaskedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
-  const at::ScalarType type = h.scalar_type();
-  torch::Tensor mixed =
-      GrfAttention(query_->forward(h).to(type), key_->forward(h).to(type),
-                   value_->forward(h).to(type), PairWeights(*graph.mask), graph.mask, epsilons_);
-  if (config_.paper_literal_division) mixed = mixed / config_.walk_count;
-  return out_->forward(mixed);
+torch::Tensor GrfMaskedAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
+                                      const torch::Tensor& v, const TokenGraph& graph) {
+  const torch::Tensor mixed =
+      GrfAttention(q, k, v, PairWeights(*graph.mask), graph.mask, epsilons_);
+  return config_.paper_literal_division ? mixed / config_.walk_count : mixed;
 }
 
 }  // namespace interlacer

@@ -8,26 +8,24 @@
 /// Source: GRF masking paper, Alg. 2 and Sec. 3.2; the division by n printed in Alg. 2 is left out
 /// unless `paper_literal_division` asks for it.
 
-#include <memory>
-
-#include "model/attention/mechanism.h"
+#include "model/attention/projected.h"
 #include "model/config.h"
 #include "model/layers.h"
 
 namespace interlacer {
 
-class GrfMaskedAttention : public AttentionMechanism {
+class GrfMaskedAttention : public ProjectedAttention {
  public:
   GrfMaskedAttention(const NetworkConfig& config, Precision precision);
-  torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) override;
-
   /// Weight of every pair (or path-count code) under the current coefficients.
   torch::Tensor PairWeights(const WalkMask& mask) const;
 
  private:
+  torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                    const TokenGraph& graph) override;
+
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;
-  std::shared_ptr<Dense> query_, key_, value_, out_;
   torch::Tensor hop_coefficients_;
 };
 

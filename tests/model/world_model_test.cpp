@@ -139,6 +139,29 @@ TEST(WorldModelTest, Bfloat16StaysNearFloat32) {
   EXPECT_LT(RelativeL2(got, expected), kBfloat16StepTolerance);
 }
 
+class FusedInference : public ::testing::TestWithParam<LocalLayer> {};
+
+TEST_P(FusedInference, IsTheStepOfTheLayersOneByOne) {
+  InterlacerConfig config = TinyConfig();
+  config.network.width = config.network.local.key_width = 64;  // widths that the kernels take
+  config.network.block_count = 2;
+  config.network.local.kind = GetParam();
+  const auto model = MakeModel(config, DenseDtype::kBfloat16);
+  PerturbHeads(model.get());
+  const StepInput input = MakeStepInput(kParticles, config);
+  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
+  const at::NoGradGuard no_grad;
+  const CloudTensors got = model->Step(input);
+  EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
+            kBfloat16StepTolerance);
+  EXPECT_TRUE(at::equal(model->Step(input).positions_m, got.positions_m));
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, FusedInference,
+                         ::testing::Values(LocalLayer::kGrfExact, LocalLayer::kMessagePassing,
+                                           LocalLayer::kNone),
+                         [](const auto& test) { return std::string(LocalLayerName(test.param)); });
+
 TEST(WorldModelTest, Float32StepNearFloat64) {
   const auto model = MakeModel(TinyConfig());
   PerturbHeads(model.get());

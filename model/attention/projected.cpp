@@ -1,0 +1,36 @@
+#include "model/attention/projected.h"
+
+#include <vector>
+
+#include "model/fused_layers.h"
+
+namespace interlacer {
+
+ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_width,
+                                       Precision precision) {
+  const auto dense = [&](const char* name, std::int64_t out) {
+    return register_module(name, std::make_shared<Dense>(width, out, precision));
+  };
+  query_ = dense("query", key_width);
+  key_ = dense("key", key_width);
+  value_ = dense("value", width);
+  out_ = dense("out", width);
+}
+
+torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
+  const at::ScalarType type = h.scalar_type();
+  return out_->forward(Mix(query_->forward(h).to(type), key_->forward(h).to(type),
+                           value_->forward(h).to(type), graph));
+}
+
+torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph) {
+  if (!CanFuse(h, {query_.get(), key_.get(), value_.get(), out_.get()})) {
+    return h + Forward(norm.forward(h), graph);
+  }
+  const std::vector<torch::Tensor> qkv =
+      NormThenDense(h, norm, {query_.get(), key_.get(), value_.get()});
+  AddDenseTo(h, Mix(qkv[0], qkv[1], qkv[2], graph), *out_);
+  return h;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,100 @@
+#include "model/kernels/fused_dense.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/kernels/fused_dense_rows.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kRowsOfATask = 8 * kFusedChunkRows;
+
+bool MultipliesBfloat16() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+/// Nearest even; NaN stays NaN.
+std::uint16_t ToBfloat16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/// Runs body(first row, rows) on chunks of at most kFusedChunkRows rows, with scratch for them.
+template <typename Body>
+void ForEachChunk(std::int64_t n, std::int64_t scratch_count, ParallelForFunction parallel_for,
+                  const Body& body) {
+  parallel_for(n, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint16_t> scratch(static_cast<std::size_t>(scratch_count));
+    for (std::int64_t row = begin; row < end; row += kFusedChunkRows) {
+      const auto rows = static_cast<int>(std::min<std::int64_t>(kFusedChunkRows, end - row));
+      body(row, rows, scratch.data());
+    }
+  });
+}
+
+}  // namespace
+
+bool CanFuseDense(int in_width, int out_width) {
+  return MultipliesBfloat16() && in_width % 16 == 0 && out_width % kFusedPanelColumns == 0;
+}
+
+PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width) {
+  PackedDense packed{in_width, out_width, {}, bias};
+  packed.weight.resize(static_cast<std::size_t>(in_width) * out_width);
+  std::uint16_t* to = packed.weight.data();
+  for (int panel = 0; panel < out_width; panel += kFusedPanelColumns) {
+    for (int k = 0; k < in_width; k += 2) {
+      for (int column = panel; column < panel + kFusedPanelColumns; ++column) {
+        const float* from = weight + static_cast<std::int64_t>(column) * in_width + k;
+        *to++ = ToBfloat16(from[0]);
+        *to++ = ToBfloat16(from[1]);
+      }
+    }
+  }
+  return packed;
+}
+
+void NormDense(std::int64_t n, const float* h, const RowNorm& norm,
+               std::span<const DenseOutput> outputs, ParallelForFunction parallel_for) {
+  if (outputs.empty()) return;
+  const int width = outputs.front().dense->in_width;
+  ForEachChunk(n, FusedScratchCount(width), parallel_for,
+               [&](std::int64_t row, int rows, std::uint16_t* scratch) {
+                 avx512bf16::NormRows(rows, width, h + row * width, norm, scratch);
+                 for (const DenseOutput& output : outputs) {
+                   avx512bf16::DenseRows(rows, scratch, *output.dense,
+                                         output.out + row * output.dense->out_width);
+                 }
+               });
+}
+
+void AddDense(std::int64_t n, const float* x, const PackedDense& dense, float* h,
+              ParallelForFunction parallel_for) {
+  ForEachChunk(n, FusedScratchCount(dense.in_width), parallel_for,
+               [&](std::int64_t row, int rows, std::uint16_t* scratch) {
+                 avx512bf16::RoundRows(rows, dense.in_width, x + row * dense.in_width, scratch);
+                 avx512bf16::AddDenseRows(rows, scratch, dense, h + row * dense.out_width);
+               });
+}
+
+void AddFeedForward(std::int64_t n, const RowNorm& norm, const PackedDense& first,
+                    const PackedDense& second, float* h, ParallelForFunction parallel_for) {
+  const int width = first.in_width;
+  const std::int64_t input_count = FusedScratchCount(width);
+  ForEachChunk(n, input_count + FusedScratchCount(first.out_width), parallel_for,
+               [&](std::int64_t row, int rows, std::uint16_t* input) {
+                 std::uint16_t* hidden = input + input_count;
+                 avx512bf16::NormRows(rows, width, h + row * width, norm, input);
+                 avx512bf16::DenseGeluRows(input, first, hidden);
+                 avx512bf16::AddDenseRows(rows, hidden, second, h + row * width);
+               });
+}
+
+}  // namespace interlacer

@@ -1,0 +1,148 @@
+// GCC 12's own AVX-512 headers hand an undefined vector to unmasked intrinsics.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+#include <immintrin.h>
+
+#include "model/kernels/fused_dense_rows.h"
+
+namespace interlacer::avx512bf16 {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kVectors = kFusedPanelColumns / kLanes;
+
+/// erf(x / sqrt 2) / x in powers of x^2, minimax on |x| <= kErfRange and 1 / x at its end, so that
+/// beyond it erf may stay what it is there. GELU is off by at most 6e-5.
+constexpr float kErfRange = 4.25F;
+constexpr float kErf[] = {0.7977855205535889F,     -0.1326248049736023F,
+                          0.019569026306271553F,   -0.0021891475189477205F,
+                          0.0001801089965738356F,  -1.0303080671292264e-05F,
+                          3.701039759107516e-07F,  -6.553810383280734e-09F,
+                          -2.282957460228441e-12F, 1.3239937575112992e-12F};
+
+inline __m512 Gelu(__m512 x) {
+  const __m512 range = _mm512_set1_ps(kErfRange);
+  const __m512 t =
+      _mm512_max_ps(_mm512_min_ps(x, range), _mm512_sub_ps(_mm512_setzero_ps(), range));
+  const __m512 u = _mm512_mul_ps(t, t);
+  constexpr int kTerms = sizeof(kErf) / sizeof(kErf[0]);
+  __m512 p = _mm512_set1_ps(kErf[kTerms - 1]);
+  for (int i = kTerms - 2; i >= 0; --i) p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kErf[i]));
+  const __m512 half = _mm512_mul_ps(_mm512_set1_ps(0.5F), x);
+  return _mm512_fmadd_ps(half, _mm512_mul_ps(p, t), half);
+}
+
+inline void StoreBfloat16(std::uint16_t* to, __m512 x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+}
+
+using TileSums = __m512[kFusedTileRows][kVectors];
+
+/// sums = bias + a[0..5, 0..inputs) * panel; `panel` holds pairs of inputs of 64 columns. Not
+/// inlined, so that nothing but the sums competes for the registers.
+[[gnu::noinline]] void MultiplyTile(const std::uint16_t* a, int inputs, const std::uint16_t* panel,
+                                    const float* bias, TileSums& result) {
+  TileSums sums;
+  for (int c = 0; c < kVectors; ++c) {
+    for (int r = 0; r < kFusedTileRows; ++r) sums[r][c] = _mm512_loadu_ps(bias + kLanes * c);
+  }
+  for (int k = 0; k < inputs; k += 2) {
+    __m512bh b[kVectors];
+    for (int c = 0; c < kVectors; ++c) {
+      b[c] = reinterpret_cast<__m512bh>(
+          _mm512_loadu_si512(panel + k * kFusedPanelColumns + 2 * kLanes * c));
+    }
+    for (int r = 0; r < kFusedTileRows; ++r) {
+      int pair;
+      __builtin_memcpy(&pair, a + r * inputs + k, sizeof(pair));
+      const __m512bh left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+      for (int c = 0; c < kVectors; ++c) sums[r][c] = _mm512_dpbf16_ps(sums[r][c], left, b[c]);
+    }
+  }
+  for (int r = 0; r < kFusedTileRows; ++r) {
+    for (int c = 0; c < kVectors; ++c) result[r][c] = sums[r][c];
+  }
+}
+
+/// Runs finish(row, column, vector of 16 sums with bias) over `rows` rows and all columns.
+template <typename Finish>
+inline void Multiply(int rows, const std::uint16_t* a, const PackedDense& dense,
+                     const Finish& finish) {
+  const int inputs = dense.in_width;
+  for (int column = 0; column < dense.out_width; column += kFusedPanelColumns) {
+    const std::uint16_t* panel = dense.weight.data() + static_cast<std::int64_t>(column) * inputs;
+    for (int row = 0; row < rows; row += kFusedTileRows) {
+      TileSums sums;
+      MultiplyTile(a + static_cast<std::int64_t>(row) * inputs, inputs, panel, dense.bias + column,
+                   sums);
+      const int valid = rows - row < kFusedTileRows ? rows - row : kFusedTileRows;
+      for (int r = 0; r < valid; ++r) {
+        for (int c = 0; c < kVectors; ++c) finish(row + r, column + kLanes * c, sums[r][c]);
+      }
+    }
+  }
+}
+
+void ZeroRows(int from_row, int width, std::uint16_t* to) {
+  for (std::int64_t i = static_cast<std::int64_t>(from_row) * width; i < FusedScratchCount(width);
+       ++i) {
+    to[i] = 0;
+  }
+}
+
+}  // namespace
+
+void NormRows(int rows, int width, const float* h, const RowNorm& norm, std::uint16_t* to) {
+  for (int r = 0; r < rows; ++r) {
+    const float* x = h + static_cast<std::int64_t>(r) * width;
+    __m512 sum = _mm512_setzero_ps();
+    for (int c = 0; c < width; c += kLanes) sum = _mm512_add_ps(sum, _mm512_loadu_ps(x + c));
+    const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) / static_cast<float>(width));
+    __m512 squares = _mm512_setzero_ps();
+    for (int c = 0; c < width; c += kLanes) {
+      const __m512 d = _mm512_sub_ps(_mm512_loadu_ps(x + c), mean);
+      squares = _mm512_fmadd_ps(d, d, squares);
+    }
+    const float variance = _mm512_reduce_add_ps(squares) / static_cast<float>(width);
+    const __m512 inverse = _mm512_set1_ps(1.0F / __builtin_sqrtf(variance + norm.epsilon));
+    for (int c = 0; c < width; c += kLanes) {
+      const __m512 d = _mm512_mul_ps(_mm512_sub_ps(_mm512_loadu_ps(x + c), mean), inverse);
+      StoreBfloat16(
+          to + static_cast<std::int64_t>(r) * width + c,
+          _mm512_fmadd_ps(d, _mm512_loadu_ps(norm.scale + c), _mm512_loadu_ps(norm.bias + c)));
+    }
+  }
+  ZeroRows(rows, width, to);
+}
+
+void RoundRows(int rows, int width, const float* x, std::uint16_t* to) {
+  const std::int64_t count = static_cast<std::int64_t>(rows) * width;
+  for (std::int64_t i = 0; i < count; i += kLanes) StoreBfloat16(to + i, _mm512_loadu_ps(x + i));
+  ZeroRows(rows, width, to);
+}
+
+void DenseRows(int rows, const std::uint16_t* a, const PackedDense& dense, float* out) {
+  const std::int64_t stride = dense.out_width;
+  Multiply(rows, a, dense, [&](int row, int column, __m512 sum) {
+    _mm512_storeu_ps(out + row * stride + column, sum);
+  });
+}
+
+void DenseGeluRows(const std::uint16_t* a, const PackedDense& dense, std::uint16_t* out) {
+  const std::int64_t stride = dense.out_width;
+  Multiply(kFusedChunkRows, a, dense, [&](int row, int column, __m512 sum) {
+    StoreBfloat16(out + row * stride + column, Gelu(sum));
+  });
+}
+
+void AddDenseRows(int rows, const std::uint16_t* a, const PackedDense& dense, float* h) {
+  const std::int64_t stride = dense.out_width;
+  Multiply(rows, a, dense, [&](int row, int column, __m512 sum) {
+    float* to = h + row * stride + column;
+    _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), sum));
+  });
+}
+
+}  // namespace interlacer::avx512bf16

@@ -1,0 +1,145 @@
+/// Fused bfloat16 layers against the same formulas in float64.
+
+#include "model/kernels/fused_dense.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "common/thread_pool.h"
+#include "tests/support/numeric.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// Inputs and weights keep 8 bits of mantissa; their errors average out over a row.
+constexpr double kBfloat16LayerTolerance = 5e-3;
+/// Small multiples of 1/8 are exact in bfloat16, so only the order of float32 sums differs.
+constexpr double kExactInputTolerance = 1e-6;
+constexpr double kGeluTolerance = 1e-4;
+constexpr double kBfloat16Rounding = 1.0 / 256;
+
+struct Layer {
+  int in, out;
+  std::vector<float> weight, bias;
+  PackedDense packed() const { return PackDense(weight.data(), bias.data(), in, out); }
+};
+
+float Eighths(float x) { return std::round(8 * x) / 8; }
+
+Layer RandomLayer(int in, int out, std::uint32_t which, bool exact = false) {
+  Layer layer{in, out, RandomNormal<float>(std::int64_t{in} * out, 5, which),
+              RandomNormal<float>(out, 5, which + 1)};
+  for (float& w : layer.weight) w = exact ? Eighths(w) : w / std::sqrt(static_cast<float>(in));
+  return layer;
+}
+
+std::vector<double> DenseReference(const std::vector<double>& x, const Layer& layer) {
+  const std::int64_t n = static_cast<std::int64_t>(x.size()) / layer.in;
+  std::vector<double> y(static_cast<std::size_t>(n * layer.out));
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (int o = 0; o < layer.out; ++o) {
+      double sum = layer.bias[o];
+      for (int c = 0; c < layer.in; ++c) {
+        sum += x[i * layer.in + c] * layer.weight[std::int64_t{o} * layer.in + c];
+      }
+      y[i * layer.out + o] = sum;
+    }
+  }
+  return y;
+}
+
+std::vector<double> NormReference(const std::vector<float>& h, int width,
+                                  const std::vector<float>& scale, const std::vector<float>& bias) {
+  std::vector<double> y(h.size());
+  for (std::size_t row = 0; row < h.size(); row += width) {
+    double mean = 0, variance = 0;
+    for (int c = 0; c < width; ++c) mean += h[row + c] / width;
+    for (int c = 0; c < width; ++c) variance += std::pow(h[row + c] - mean, 2) / width;
+    for (int c = 0; c < width; ++c) {
+      y[row + c] = (h[row + c] - mean) / std::sqrt(variance + 1e-5) * scale[c] + bias[c];
+    }
+  }
+  return y;
+}
+
+double GeluReference(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
+
+/// Row counts: none, one, less than a tile, a chunk and one more, several tasks.
+class FusedDense : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  static constexpr int kWidth = 64, kHidden = 256;
+  void SetUp() override {
+    if (!CanFuseDense(kWidth, kHidden)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
+  }
+  std::int64_t n_ = GetParam();
+  std::vector<float> h_ = RandomNormal<float>(n_ * kWidth, 3, 0);
+  std::vector<float> scale_ = RandomNormal<float>(kWidth, 3, 1);
+  std::vector<float> norm_bias_ = RandomNormal<float>(kWidth, 3, 2);
+  RowNorm norm_{scale_.data(), norm_bias_.data(), 1e-5F};
+};
+
+TEST_P(FusedDense, AddsExactProducts) {
+  const Layer layer = RandomLayer(kHidden, kWidth, 10, true);
+  std::vector<float> x = RandomNormal<float>(n_ * kHidden, 3, 3);
+  for (float& value : x) value = Eighths(value);
+  std::vector<double> expected = DenseReference({x.begin(), x.end()}, layer);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += h_[i];
+  AddDense(n_, x.data(), layer.packed(), h_.data(), &ParallelFor);
+  EXPECT_LE(RelativeL2(h_, expected), kExactInputTolerance);
+}
+
+TEST_P(FusedDense, SeveralLayersReadOneNormedInput) {
+  const Layer a = RandomLayer(kWidth, kWidth, 20), b = RandomLayer(kWidth, kHidden, 30);
+  const PackedDense packed_a = a.packed(), packed_b = b.packed();
+  std::vector<float> out_a = Poisoned<float>(n_ * kWidth), out_b = Poisoned<float>(n_ * kHidden);
+  const DenseOutput outputs[] = {{&packed_a, out_a.data()}, {&packed_b, out_b.data()}};
+  NormDense(n_, h_.data(), norm_, outputs, &ParallelFor);
+  const std::vector<double> normed = NormReference(h_, kWidth, scale_, norm_bias_);
+  EXPECT_LE(RelativeL2(out_a, DenseReference(normed, a)), kBfloat16LayerTolerance);
+  EXPECT_LE(RelativeL2(out_b, DenseReference(normed, b)), kBfloat16LayerTolerance);
+}
+
+TEST_P(FusedDense, FeedForwardIsAddedInPlace) {
+  const Layer first = RandomLayer(kWidth, kHidden, 40), second = RandomLayer(kHidden, kWidth, 50);
+  std::vector<double> hidden = DenseReference(NormReference(h_, kWidth, scale_, norm_bias_), first);
+  for (double& x : hidden) x = GeluReference(x);
+  std::vector<double> expected = DenseReference(hidden, second);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += h_[i];
+  AddFeedForward(n_, norm_, first.packed(), second.packed(), h_.data(), &ParallelFor);
+  EXPECT_LE(RelativeL2(h_, expected), kBfloat16LayerTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, FusedDense, ::testing::Values(0, 1, 5, 97, 2000));
+
+/// Through layers that pass one number on: values far from zero are exact, NaN stays.
+TEST(FusedDenseEdgeTest, GeluOfLargeAndBrokenNumbers) {
+  constexpr int kWidth = 64;
+  if (!CanFuseDense(kWidth, kWidth)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
+  Layer first{kWidth, kWidth, std::vector<float>(kWidth * kWidth), std::vector<float>(kWidth)};
+  Layer second = first;
+  for (int c = 0; c < kWidth; ++c) {
+    first.bias[c] = (static_cast<float>(c) - 32) / 2;
+    second.weight[c * kWidth + c] = 1;
+  }
+  first.bias[63] = NAN;
+  const std::vector<float> scale(kWidth, 1), bias(kWidth, 0);
+  std::vector<float> h(kWidth, 0);
+  AddFeedForward(1, {scale.data(), bias.data(), 1e-5F}, first.packed(), second.packed(), h.data(),
+                 &SerialFor);
+  for (int c = 0; c < kWidth; ++c) EXPECT_TRUE(std::isnan(h[c])) << "a NaN reaches every sum";
+
+  first.bias[63] = 100;
+  h.assign(kWidth, 0);
+  AddFeedForward(1, {scale.data(), bias.data(), 1e-5F}, first.packed(), second.packed(), h.data(),
+                 &SerialFor);
+  for (int c = 0; c < kWidth; ++c) {
+    const double expected = GeluReference(first.bias[c]);
+    EXPECT_NEAR(h[c], expected, kGeluTolerance + std::abs(expected) * kBfloat16Rounding)
+        << first.bias[c];
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
