@@ -1,11 +1,12 @@
 #pragma once
 
 /// Distances between a result and its reference, in double. NaN anywhere gives NaN, which no gate
-/// passes; so do different lengths. Pure functions.
+/// passes; so do different lengths. Spans or vectors of numbers. Pure
+/// functions.
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <span>
 
 namespace interlacer::bench {
 
@@ -14,7 +15,7 @@ inline constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
 /// |got - reference| / |reference|; the absolute norm when the reference is zero.
 template <typename A, typename B>
-double RelativeL2(std::span<const A> got, std::span<const B> reference) {
+double RelativeL2(const A& got, const B& reference) {
   if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -26,7 +27,7 @@ double RelativeL2(std::span<const A> got, std::span<const B> reference) {
 }
 
 template <typename A, typename B>
-double MaxAbs(std::span<const A> got, std::span<const B> reference) {
+double MaxAbs(const A& got, const B& reference) {
   if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "bench/runner.h"
 #include "bench/stages.h"
 #include "bench/threads.h"
+#include "common/log.h"
 
 namespace interlacer::bench {
 namespace {
@@ -70,6 +71,7 @@ ExitCode Main(int argc, char** argv) {
   const auto options = ParseOptions(argc, argv, &exit_code);
   if (!options) return static_cast<ExitCode>(exit_code);
   UseThreads(options->threads);
+  InitLogging(LogLevel::kError, LogFormat::kText);  // of the server that rpc measures
   try {
     if (options->list) return List(*options);
     std::ofstream file;

@@ -15,7 +15,11 @@ const Stage kStages[] = {
     {"walks", &MakeWalkCases},
     {"grf_attention", &MakeGrfAttentionCases},
     {"linear_attention", &MakeLinearAttentionCases},
+    {"step", &MakeStepCases},
+    {"render", &MakeRenderCases},
     {"ssim", &MakeSsimCases},
+    {"rpc", &MakeRpcCases},
+    {"train_step", &MakeTrainStepCases},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 /// Random tensors and errors between tensors. float32 in, float64 arithmetic. Pure functions but
 /// PoisonAllocator.
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <vector>
@@ -11,16 +11,17 @@
 namespace interlacer::bench {
 
 /// Uniform in [-1,1).
-torch::Tensor RandomTensor(const std::vector<std::int64_t>& shape, std::uint64_t seed,
-                           std::uint32_t draw);
+at::Tensor RandomTensor(const std::vector<std::int64_t>& shape, std::uint64_t seed,
+                        std::uint32_t draw);
 
 /// As RelativeL2 of bench/errors.h.
-double RelativeError(const torch::Tensor& got, const torch::Tensor& expected);
+double RelativeError(const at::Tensor& got, const at::Tensor& expected);
 /// The largest of relative L2 error, 10 (1 - cosine) and |1 - ratio of norms|: size, direction and
 /// bias with one bound of 1e-3 (cosine 0.9999, norms within 0.1 %).
-double GradientError(const torch::Tensor& got, const torch::Tensor& expected);
+double GradientError(const at::Tensor& got, const at::Tensor& expected);
 
-/// Frees memory full of NaN of the size of `like`, so that the next result of that size starts on it.
-void PoisonAllocator(const torch::Tensor& like);
+/// Frees memory full of NaN of the size of `like`, so that the next result of that size starts on
+/// it.
+void PoisonAllocator(const at::Tensor& like);
 
 }  // namespace interlacer::bench

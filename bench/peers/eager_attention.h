@@ -5,21 +5,21 @@
 ///
 /// phi(x) = max(x, 0) + epsilon. Threads: LibTorch's. Errors: c10::Error.
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 namespace interlacer::bench {
 
 /// Walks one by one: `ends` [T,p] int64 (p = 40 walks of up to three hops), `weights` [p].
 struct WalkPrefixes {
-  torch::Tensor ends;
-  torch::Tensor weights;
+  at::Tensor ends;
+  at::Tensor weights;
 };
 
 /// Walks merged by end node: a pair a row, `roots` and `ends` [m] int64, `weights` [m].
 struct WalkPairs {
-  torch::Tensor roots;
-  torch::Tensor ends;
-  torch::Tensor weights;
+  at::Tensor roots;
+  at::Tensor ends;
+  at::Tensor weights;
 };
 
 struct AttentionEpsilons {
@@ -28,16 +28,13 @@ struct AttentionEpsilons {
 };
 
 /// q, k [T,a], v [T,b] -> [T,b]
-torch::Tensor EagerGrfAttention(const torch::Tensor& q, const torch::Tensor& k,
-                                const torch::Tensor& v, const WalkPrefixes& walks,
-                                const AttentionEpsilons& epsilons);
-torch::Tensor EagerGrfAttention(const torch::Tensor& q, const torch::Tensor& k,
-                                const torch::Tensor& v, const WalkPairs& walks,
-                                const AttentionEpsilons& epsilons);
+at::Tensor EagerGrfAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const WalkPrefixes& walks, const AttentionEpsilons& epsilons);
+at::Tensor EagerGrfAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const WalkPairs& walks, const AttentionEpsilons& epsilons);
 
 /// q, k, v [T, heads * head_width] -> same
-torch::Tensor EagerLinearAttention(const torch::Tensor& q, const torch::Tensor& k,
-                                   const torch::Tensor& v, int heads,
-                                   const AttentionEpsilons& epsilons);
+at::Tensor EagerLinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                int heads, const AttentionEpsilons& epsilons);
 
 }  // namespace interlacer::bench

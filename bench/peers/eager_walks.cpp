@@ -1,6 +1,7 @@
 #include "bench/peers/eager_walks.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <cmath>
 #include <vector>
@@ -9,19 +10,19 @@
 
 namespace interlacer::bench {
 
-WalkPrefixes WalkIndices::Prefixes(const torch::Tensor& coefficients) const {
+WalkPrefixes WalkIndices::Prefixes(const at::Tensor& coefficients) const {
   return {prefix_ends, at::matmul(prefix_loads, coefficients.abs())};
 }
 
-WalkPairs WalkIndices::Pairs(const torch::Tensor& coefficients) const {
+WalkPairs WalkIndices::Pairs(const at::Tensor& coefficients) const {
   return {pair_roots, pair_ends, at::matmul(pair_loads, coefficients.abs())};
 }
 
 WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::ScalarType type) {
   WalkIndices walks;
-  const torch::Tensor neighbors =
+  const at::Tensor neighbors =
       at::tensor(graph.neighbors, at::kInt).to(at::kLong).view({graph.n, graph.out_degree});
-  std::vector<torch::Tensor> ends{at::arange(graph.n, at::kLong).unsqueeze(1)};
+  std::vector<at::Tensor> ends{at::arange(graph.n, at::kLong).unsqueeze(1)};
   std::vector<double> prefix_loads;
   for (int hops = 0; hops <= kMaxHops; ++hops) {
     if (hops > 0) {

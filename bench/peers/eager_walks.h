@@ -13,11 +13,11 @@
 namespace interlacer::bench {
 
 struct WalkIndices {
-  torch::Tensor prefix_ends, prefix_loads;
-  torch::Tensor pair_roots, pair_ends, pair_loads;
+  at::Tensor prefix_ends, prefix_loads;
+  at::Tensor pair_roots, pair_ends, pair_loads;
 
-  WalkPrefixes Prefixes(const torch::Tensor& coefficients) const;
-  WalkPairs Pairs(const torch::Tensor& coefficients) const;
+  WalkPrefixes Prefixes(const at::Tensor& coefficients) const;
+  WalkPairs Pairs(const at::Tensor& coefficients) const;
 };
 
 WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::ScalarType type);

@@ -1,6 +1,7 @@
 /// Global ReLU linear attention against eager LibTorch in the same type.
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
 #include <memory>
@@ -28,8 +29,9 @@ GateResult Check(const Problem& p) {
   PoisonAllocator(p.v);
   const torch::Tensor got = LinearAttention(p.q, p.k, p.v, kHeads, kEpsilons);
   GateResult gate;
-  gate.error = RelativeError(got, EagerLinearAttention(p.q.to(at::kDouble), p.k.to(at::kDouble),
-                                                       p.v.to(at::kDouble), kHeads, kEagerEpsilons));
+  gate.error =
+      RelativeError(got, EagerLinearAttention(p.q.to(at::kDouble), p.k.to(at::kDouble),
+                                              p.v.to(at::kDouble), kHeads, kEagerEpsilons));
   gate.error_bound = 1e-5;
   return gate;
 }
@@ -57,7 +59,8 @@ std::vector<Case> MakeLinearAttentionCases(const Options& options) {
   item.d = options.d;
   item.params = {{"heads", kHeads}};
   item.goal = 2;
-  item.floor = Floor{Floor::Kind::kMemoryBytes, 4.0 * 4 * options.d * static_cast<double>(options.tokens())};
+  item.floor =
+      Floor{Floor::Kind::kMemoryBytes, 4.0 * 4 * options.d * static_cast<double>(options.tokens())};
   item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
   item.gate = [problem] { return Check(*problem); };
   item.run_ours = Timed([problem] {

@@ -28,8 +28,8 @@ ImagePair MakeImages(const Options& options) {
   const double phase = random.Uniform(0, 6);
   for (std::size_t i = 0; i < pair.truth.pixels.size(); ++i) {
     const double x = static_cast<double>(i / 3 % width), y = static_cast<double>(i / 3 / width);
-    const double smooth = 127 + 90 * std::sin(0.07 * x + phase + static_cast<double>(i % 3)) *
-                                    std::cos(0.05 * y);
+    const double smooth =
+        127 + 90 * std::sin(0.07 * x + phase + static_cast<double>(i % 3)) * std::cos(0.05 * y);
     pair.truth.pixels[i] = static_cast<std::uint8_t>(smooth);
     pair.image.pixels[i] =
         static_cast<std::uint8_t>(std::clamp(smooth + 15 * random.Normal(), 0.0, 255.0));
@@ -88,7 +88,8 @@ std::vector<Case> MakeSsimCases(const Options& options) {
   item.dtype = "f64";
   item.params = {{"image", std::to_string(width) + "x" + std::to_string(height) + "x3"}};
   item.goal = 10;
-  item.floor = Floor{Floor::Kind::kMemoryBytes, 2.0 * static_cast<double>(pair->truth.pixels.size())};
+  item.floor =
+      Floor{Floor::Kind::kMemoryBytes, 2.0 * static_cast<double>(pair->truth.pixels.size())};
   item.run_ours = Timed([pair] { SsimWangRgbV1(pair->image, pair->truth).value(); });
 
   std::shared_ptr<ChildPeer> child;

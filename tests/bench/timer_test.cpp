@@ -55,12 +55,12 @@ TEST(Errors, NanPassesNoGate) {
   for (const auto& got : {poisoned, shorter}) {
     GateResult gate;
     gate.error_bound = 1e9;
-    gate.error = RelativeL2(std::span(got), std::span(right));
+    gate.error = RelativeL2(got, right);
     EXPECT_FALSE(gate.correct());
-    gate.error = MaxAbs(std::span(got), std::span(right));
+    gate.error = MaxAbs(got, right);
     EXPECT_FALSE(gate.correct());
   }
-  EXPECT_EQ(RelativeL2(std::span(right), std::span(right)), 0);
+  EXPECT_EQ(RelativeL2(right, right), 0);
 }
 
 TEST(Errors, AnUncheckedGateOrALostNeighbourIsWrong) {

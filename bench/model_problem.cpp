@@ -1,0 +1,88 @@
+#include "bench/model_problem.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "bench/clouds.h"
+#include "bench/tensors.h"
+#include "knn/knn_index.h"
+#include "knn/walk_lists.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr double kHeadWeight = 0.02;
+constexpr double kRobotReachM = 0.4, kRobotMoveM = 0.01;
+
+}  // namespace
+
+std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local) {
+  InterlacerConfig config = PresetConfig("paper").value();
+  config.data.particle_count = options.n;
+  config.data.min_particle_count = std::min<std::int64_t>(options.n, 1024);
+  config.network.width = options.d;
+  config.network.local.key_width = options.d;
+  config.network.local.message_width = options.d;
+  config.network.local.kind = local;
+  const Status status = ValidateConfig(config);
+  INTERLACER_CHECK(status.ok(), status.ToString());
+  const WorldModelOptions model_options{
+      .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
+      .graph_seed = options.seed};
+  auto model = std::make_shared<WorldModel>(config, model_options);
+  InitializeWeights(model.get(), options.seed);
+  const at::NoGradGuard no_grad;
+  std::uint32_t draw = 100;
+  for (const auto& item : model->named_parameters()) {
+    if (!item.key().starts_with("head.") || !item.key().ends_with(".weight")) continue;
+    item.value().copy_(kHeadWeight *
+                       RandomTensor(item.value().sizes().vec(), options.seed, draw++));
+  }
+  return model;
+}
+
+StepInput MakeStepInput(const Options& options, const InterlacerConfig& config) {
+  const torch::Tensor positions_m = at::tensor(MakeCloud(options), at::kFloat).view({2, -1, 3});
+  const std::vector<std::int64_t> feature_shape{options.n, config.encoder.feature_width};
+  const torch::Tensor points_m =
+      kRobotReachM * RandomTensor({1, config.kinematics.point_count(), 3}, options.seed, 20);
+  const torch::Tensor moved_m =
+      kRobotMoveM * at::arange(kKinematicTimes, at::kFloat).view({-1, 1, 1});
+  return {{positions_m[0].contiguous(), RandomTensor(feature_shape, options.seed, 21)},
+          {positions_m[1].contiguous(), RandomTensor(feature_shape, options.seed, 22)},
+          points_m + moved_m,
+          config.data.workspace};
+}
+
+StepInput CastInput(const StepInput& input, at::ScalarType type) {
+  return {{input.older.positions_m.to(type), input.older.features.to(type)},
+          {input.newer.positions_m.to(type), input.newer.features.to(type)},
+          input.kinematic_points_m.to(type),
+          input.workspace};
+}
+
+WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type) {
+  const torch::Tensor positions_m =
+      at::cat({input.older.positions_m.detach(), input.newer.positions_m.detach(),
+               input.kinematic_points_m.reshape({-1, 3})},
+              0)
+          .to(at::kFloat)
+          .contiguous();
+  const std::span<const float> values(positions_m.const_data_ptr<float>(),
+                                      static_cast<std::size_t>(positions_m.numel()));
+  const KnnGraph graph = MakeKnnIndex(KnnBackend::kGrid).value()->Graph(values, 3).value();
+  return MakeWalkIndices(graph, BuildWalkLists(graph).value(), type);
+}
+
+double DenseFlops(const InterlacerConfig& config, double tokens) {
+  const double d = config.network.width;
+  // A block: two attentions with query, key, value and out, two feed-forward layers.
+  const double a_token =
+      config.network.block_count * (8 * d * d + 2 * 2.0 * config.network.ffn_factor * d * d);
+  return 2 * tokens * a_token;
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,29 @@
+#pragma once
+
+/// A world model of random weights with a step to compute: shared by `step` and `train_step`.
+/// Equal options give equal problems.
+
+#include <torch/types.h>
+
+#include <memory>
+
+#include "bench/options.h"
+#include "bench/peers/eager_walks.h"
+#include "model/world_model.h"
+
+namespace interlacer::bench {
+
+/// The `paper` configuration at width `d` with the given local layer; heads that move things.
+std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local);
+/// Clouds of two times and a moving robot.
+StepInput MakeStepInput(const Options& options, const InterlacerConfig& config);
+
+/// The same step in another type.
+StepInput CastInput(const StepInput& input, at::ScalarType type);
+/// Walks over the tokens of a step, in the order in which EagerModel has them.
+WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type);
+
+/// Operations of the dense layers of one step, two for a multiplication with an addition.
+double DenseFlops(const InterlacerConfig& config, double tokens);
+
+}  // namespace interlacer::bench

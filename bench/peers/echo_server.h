@@ -1,0 +1,46 @@
+#pragma once
+
+/// What a server costs that does nothing: gRPC's callback API over raw bytes, and a bare socket.
+/// Each listens on a free loopback port and ends with its object. Threads: their own.
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "interlacer/v1/interlacer_service.grpc.pb.h"
+
+namespace interlacer::bench {
+
+/// GetModelMetadata answers with the bytes of its request; ValidateScene with `reply_bytes` bytes
+/// that parse as a ValidateSceneResponse.
+class EchoServer {
+ public:
+  explicit EchoServer(std::size_t reply_bytes);
+  ~EchoServer();
+  int port() const { return port_; }
+
+ private:
+  class Service;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+/// One connection: reads `request_bytes`, writes `reply_bytes`, again and again. Exchange throws
+/// PeerError when a socket fails.
+class TcpPingPong {
+ public:
+  TcpPingPong(std::size_t request_bytes, std::size_t reply_bytes);
+  ~TcpPingPong();
+  void Exchange();
+
+ private:
+  std::string request_, reply_;
+  int client_ = -1;
+  std::jthread server_;
+};
+
+}  // namespace interlacer::bench

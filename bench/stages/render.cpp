@@ -1,0 +1,222 @@
+/// A view of a cloud, grid and search tree included: our renderer against nanoflann's 16 nearest
+/// particles of every sample and the field in eager LibTorch.
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "bench/clouds.h"
+#include "bench/errors.h"
+#include "bench/peers/eager_renderer.h"
+#include "bench/peers/sample_search.h"
+#include "bench/stages.h"
+#include "bench/tensors.h"
+#include "common/transforms.h"
+#include "render/rays.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr double kImageBound = 1e-3;
+constexpr double kSkippingBound = 1e-4;
+/// Rays of the brute-force reference, which looks at every particle for every sample.
+constexpr std::int64_t kReferenceRays = 48;
+/// Rays of the eager peer at once: about what stays in the caches.
+constexpr std::int64_t kEagerRays = 128;
+constexpr double kNarrowSupportM = 0.05;
+
+struct Problem {
+  RendererConfig config;
+  std::vector<float> positions_m, features;
+  EagerField field;
+  PixelRays rays;
+
+  FieldWeights weights() const {
+    const auto view = [](const at::Tensor& tensor) {
+      return std::span(tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel()));
+    };
+    return {view(field[0]), view(field[1]), view(field[2]),
+            view(field[3]), view(field[4]), view(field[5])};
+  }
+};
+
+struct Picture {
+  explicit Picture(std::int64_t rays)
+      : rgb(3 * rays, kPoison), distance_m(rays, kPoison), opacity(rays, kPoison) {}
+  RayOutputs outputs() { return {rgb, distance_m, opacity}; }
+  std::vector<float> rgb, distance_m, opacity;
+};
+
+/// Layers of unit gain; surfaces are dense enough to hide what is behind them.
+EagerField MakeField(const RendererConfig& config, std::uint64_t seed) {
+  const std::int64_t in = FieldInputWidth(config), hidden = config.hidden_width;
+  const auto layer = [&](std::int64_t rows, std::int64_t columns, std::uint32_t draw) {
+    return RandomTensor({rows, columns}, seed, draw) *
+           std::sqrt(6.0 / static_cast<double>(columns));
+  };
+  return {layer(hidden, in, 10),
+          at::zeros({hidden}),
+          layer(hidden, hidden, 11),
+          at::zeros({hidden}),
+          layer(kFieldOutputWidth, hidden, 12),
+          at::tensor({20.f, 0.f, 0.f, 0.f})};
+}
+
+Camera MakeCamera(const Options& options) {
+  Camera camera;
+  camera.width_px = options.image_width_px;
+  camera.height_px = options.image_height_px;
+  camera.fx_px = camera.fy_px = 0.9 * options.image_width_px;
+  camera.cx_px = (camera.width_px - 1) / 2.0;
+  camera.cy_px = (camera.height_px - 1) / 2.0;
+  const bool cube = options.cloud == "cube";
+  camera.world_from_camera =
+      LookAt(cube ? Vec3d{1.1, 0.5, 0.4} : Vec3d{0.8, -0.2, 0.75}, {0, 0, 0});
+  return camera;
+}
+
+Picture Render(const Problem& p, const RendererConfig& config, const RayBatch& rays) {
+  Picture picture(static_cast<std::int64_t>(rays.origins_m.size() / 3));
+  const auto renderer = MakePointNerfRenderer(config);
+  Status status = renderer->SetParticles(p.positions_m, p.features);
+  if (status.ok()) status = renderer->Render(p.weights(), rays, picture.outputs());
+  INTERLACER_CHECK(status.ok(), status.ToString());
+  return picture;
+}
+
+at::Tensor RowsOf(const std::vector<float>& values, std::int64_t width) {
+  return at::from_blob(const_cast<float*>(values.data()),
+                       {static_cast<std::int64_t>(values.size()) / width, width}, at::kFloat);
+}
+
+at::Tensor RenderEagerly(const Problem& p) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor positions_m = RowsOf(p.positions_m, 3);
+  const at::Tensor features = RowsOf(p.features, p.config.feature_width);
+  const at::Tensor origins_m = RowsOf(p.rays.origins_m, 3);
+  const at::Tensor directions = RowsOf(p.rays.directions, 3);
+  const SampleSearch search(p.positions_m);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t begin = 0; begin < p.rays.count(); begin += kEagerRays) {
+    const std::int64_t count = std::min(kEagerRays, p.rays.count() - begin);
+    const EagerRays rays{origins_m.narrow(0, begin, count), directions.narrow(0, begin, count),
+                         SampleDistances(p.config, count, {})};
+    parts.push_back(EagerRender(p.config, positions_m, features, p.field, rays,
+                                search.Nearest(SamplePoints(rays), p.config.neighbor_count)));
+  }
+  return at::cat(parts, 0);
+}
+
+/// Every `stride`-th ray.
+PixelRays Thin(const PixelRays& rays, std::int64_t count) {
+  PixelRays thin;
+  const std::int64_t stride = std::max<std::int64_t>(1, rays.count() / count);
+  for (std::int64_t r = 0; r < rays.count(); r += stride) {
+    thin.origins_m.insert(thin.origins_m.end(), &rays.origins_m[3 * r], &rays.origins_m[3 * r + 3]);
+    thin.directions.insert(thin.directions.end(), &rays.directions[3 * r],
+                           &rays.directions[3 * r + 3]);
+    thin.depth_per_distance.push_back(rays.depth_per_distance[r]);
+  }
+  return thin;
+}
+
+/// Against brute force in float64, against the peer, and with and without skipping: each in units
+/// of its own bound, the largest scaled to the image's bound.
+GateResult Check(const Problem& p, bool with_peer) {
+  const PixelRays few = Thin(p.rays, kReferenceRays);
+  const Picture checked = Render(p, p.config, few.batch());
+  Picture expected(few.count());
+  const auto reference = MakeReferenceRenderer(p.config);
+  Status status = reference->SetParticles(p.positions_m, p.features);
+  if (status.ok()) status = reference->Render(p.weights(), few.batch(), expected.outputs());
+  INTERLACER_CHECK(status.ok(), status.ToString());
+
+  const Picture picture = Render(p, p.config, p.rays.batch());
+  RendererConfig visiting = p.config;
+  visiting.skip_empty_space = false;
+  const Picture all_samples = Render(p, visiting, p.rays.batch());
+
+  std::vector<double> errors{MaxAbs(checked.rgb, expected.rgb),
+                             MaxAbs(picture.rgb, all_samples.rgb) * kImageBound / kSkippingBound};
+  if (with_peer) {
+    const at::Tensor eager = RenderEagerly(p).contiguous();
+    errors.push_back(
+        MaxAbs(picture.rgb, std::span(eager.const_data_ptr<float>(), picture.rgb.size())));
+  }
+  GateResult gate;
+  gate.error = 0;
+  for (const double error : errors) {
+    if (!(error <= gate.error)) gate.error = error;
+  }
+  gate.error_kind = "max_abs";
+  gate.error_bound = kImageBound;
+  gate.reference =
+      "float64 brute force, " + std::to_string(few.count()) + " rays; skipping off; peer's picture";
+  return gate;
+}
+
+std::shared_ptr<const Problem> MakeProblem(const Options& options) {
+  auto problem = std::make_shared<Problem>();
+  problem->config.empty_radius_m = options.support_m;
+  problem->positions_m = MakeCloud(options);
+  problem->features = RandomValues(problem->positions_m.size() / 3 * problem->config.feature_width,
+                                   options.seed, 0);
+  problem->field = MakeField(problem->config, options.seed);
+  problem->rays = MakeImageRays(MakeCamera(options)).value();
+  return problem;
+}
+
+}  // namespace
+
+std::vector<Case> MakeRenderCases(const Options& options) {
+  if (options.device != "cpu") throw StageAbsent("render: has no CUDA form");
+  if (options.dtype != "f32") {
+    throw UsageError("--dtype: render computes in f32, got " + options.dtype);
+  }
+  const auto problem = MakeProblem(options);
+  const std::string image =
+      std::to_string(options.image_width_px) + "x" + std::to_string(options.image_height_px);
+  char support[16];
+  std::snprintf(support, sizeof(support), "%.3f", options.support_m);
+
+  Case item;
+  item.stage = "render";
+  item.name = "render/" + options.cloud + "/" + std::to_string(options.tokens()) + "/" + image +
+              "/support" + support + "/nanoflann+torch";
+  item.ours = "point_nerf";
+  item.peer = "nanoflann+torch";
+  item.cloud = options.cloud;
+  item.n = options.n;
+  item.tokens = options.tokens();
+  item.params = {{"image", image},
+                 {"support_m", options.support_m},
+                 {"samples_per_ray", problem->config.samples_per_ray},
+                 {"neighbors", problem->config.neighbor_count},
+                 {"hidden_width", problem->config.hidden_width},
+                 {"stop_transmittance", problem->config.stop_transmittance},
+                 {"includes", "index of the cloud"}};
+  if (options.cloud == "cube") {
+    item.goal = 3;
+  } else {
+    item.goal = options.support_m <= kNarrowSupportM + 1e-6 ? 20 : 10;
+  }
+  item.run_ours = Timed([problem] { Render(*problem, problem->config, problem->rays.batch()); });
+  const bool with_peer = SampleSearchAvailable();
+  if (with_peer) {
+    item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
+    item.run_peer = Timed([problem] { RenderEagerly(*problem); });
+  } else {
+    item.skipped = "built without nanoflann.hpp";
+  }
+  item.gate = [problem, with_peer] { return Check(*problem, with_peer); };
+  return {std::move(item)};
+}
+
+}  // namespace interlacer::bench
