@@ -180,6 +180,12 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
 std::filesystem::path DefaultAssetFolder() {
   const char* const cache = std::getenv("INTERLACER_CACHE");
   if (cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "robosuite_assets";
+  // An installation carries them beside its programs.
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed =
+      program.parent_path().parent_path() / "share/interlacer/robosuite_assets";
+  if (!error && std::filesystem::is_directory(installed, error)) return installed;
   return INTERLACER_ROBOT_ASSETS;
 }
 

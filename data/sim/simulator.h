@@ -85,7 +85,8 @@ struct SimulatedEpisode {
   std::vector<SimulatedStep> steps;
 };
 
-/// $INTERLACER_CACHE/robosuite_assets, or the folder that the build was configured with.
+/// $INTERLACER_CACHE/robosuite_assets; else ../share/interlacer/robosuite_assets beside the
+/// program, where an installation has it; else the folder that the build was configured with.
 std::filesystem::path DefaultAssetFolder();
 
 StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options);

@@ -1,0 +1,161 @@
+/// What the files of deploy/ say about the programs is true: flags, configuration keys, metrics.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "server/health.h"
+#include "server/metrics.h"
+#include "tests/support/child_process.h"
+
+namespace interlacer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const fs::path kSource = INTERLACER_SOURCE_DIR;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> Matches(const std::string& text, const std::string& pattern, int group) {
+  const std::regex regex(pattern);
+  std::vector<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) {
+    found.push_back((*it)[group].str());
+  }
+  return found;
+}
+
+std::set<std::string> FlagsIn(const std::string& text) {
+  const auto flags = Matches(text, "(^|[\\s\"'\\[,])(--[a-z][a-z-]*)", 2);
+  return {flags.begin(), flags.end()};
+}
+
+std::set<std::string> KnownFlags() {
+  std::set<std::string> known =
+      FlagsIn(ChildProcess({INTERLACER_SERVER_PROGRAM, "--help"}).Wait().out);
+  known.merge(FlagsIn(ChildProcess({INTERLACER_PROGRAM, "--help-all"}).Wait().out));
+  return known;
+}
+
+/// Lines of a file that run other programs than ours.
+std::string WithoutForeignCommands(const std::string& text) {
+  static const std::regex foreign(
+      "docker|apt-get|useradd|dpkg|cmake|cpack|scripts/setup|HEALTHCHECK|--mount|--packages");
+  std::string kept, line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!std::regex_search(line, foreign)) kept += line + "\n";
+  }
+  return kept;
+}
+
+/// All metrics, each observed at least once.
+std::string MetricsText() {
+  Metrics metrics;
+  metrics.SetBuildInfo("version", "revision", "device");
+  metrics.SetState(ServerState::kServing);
+  metrics.SetQueue(1, 1);
+  metrics.CountStep("model", 0.1);
+  metrics.CountPixels("model", 1);
+  CallRecord record;
+  record.method = "PredictRollout";
+  record.priority = "normal";
+  record.cancelled_where = "slow_reader";
+  record.durations = {1, 1, 1, 1, 1, 1, 1};
+  metrics.CountCall(record, ResourceExhausted(reason::QUEUE_FULL, "full"));
+  SceneReport report;
+  report.cameras = {{"left", 1, 1, 0.5}};
+  report.cross_camera_distance_m = 0.01;
+  metrics.ObserveScene(report);
+  return metrics.Text();
+}
+
+TEST(Deploy, EveryFlagExists) {
+  const std::set<std::string> known = KnownFlags();
+  ASSERT_GT(known.size(), 40u);
+  std::size_t checked = 0;
+  for (const char* file :
+       {"interlacer-server.service", "Dockerfile", "smoke.sh", "k8s/server.yaml"}) {
+    for (const std::string& flag :
+         FlagsIn(WithoutForeignCommands(ReadFile(kSource / "deploy" / file)))) {
+      EXPECT_EQ(known.count(flag), 1u) << file << " names " << flag;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 15u);
+}
+
+TEST(Deploy, TheConfigurationFileIsValid) {
+  const std::string file = (kSource / "deploy/server.toml").string();
+  const ProcessResult checked =
+      ChildProcess({INTERLACER_SERVER_PROGRAM, "--config", file, "--check-config"}).Wait();
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  const ProcessResult printed =
+      ChildProcess({INTERLACER_SERVER_PROGRAM, "--config", file, "--print-config"}).Wait();
+  EXPECT_THAT(printed.out, HasSubstr("# file"));
+}
+
+TEST(Deploy, EveryMetricExistsWithItsLabels) {
+  const std::string text = MetricsText();
+  std::set<std::string> used;
+  for (const char* file : {"alerts.yaml", "dashboard.json"}) {
+    const std::string rules = ReadFile(kSource / "deploy/monitoring" / file);
+    for (const std::string& name : Matches(rules, "\\binterlacer_[a-z_]+", 0)) used.insert(name);
+    for (const std::string& selected :
+         Matches(rules, "(interlacer_[a-z_]+\\{[a-z]+=\\\\?\"[A-Za-z_]+)", 1)) {
+      const std::string plain = std::regex_replace(selected, std::regex("\\\\"), "");
+      const std::size_t brace = plain.find('{');
+      const std::regex sample(plain.substr(0, brace) + "\\{[^}]*" + plain.substr(brace + 1) + "\"");
+      EXPECT_TRUE(std::regex_search(text, sample)) << file << ": " << selected;
+    }
+  }
+  EXPECT_GT(used.size(), 12u);
+  for (const std::string& name : used) {
+    EXPECT_TRUE(std::regex_search(text, std::regex("\n" + name + "[ {]"))) << name;
+  }
+}
+
+TEST(Deploy, DashboardShowsEveryMetric) {
+  const std::string dashboard = ReadFile(kSource / "deploy/monitoring/dashboard.json");
+  ASSERT_TRUE(ParseJson(dashboard, "dashboard.json").ok());
+  for (const std::string& name : Matches(MetricsText(), "# TYPE (interlacer_[a-z_]+)", 1)) {
+    EXPECT_THAT(dashboard, HasSubstr(name));
+  }
+}
+
+TEST(Deploy, ProbesNameTheHealthServicesAndPorts) {
+  const std::string manifest = ReadFile(kSource / "deploy/k8s/server.yaml");
+  EXPECT_THAT(manifest, HasSubstr(std::string("service: ") + kHealthServiceName));
+  EXPECT_THAT(manifest, HasSubstr(std::string("service: ") + kHealthLiveName));
+  const std::string image = ReadFile(kSource / "deploy/Dockerfile");
+  for (const std::string& port : Matches(manifest, "containerPort: ([0-9]+)", 1)) {
+    EXPECT_THAT(image, HasSubstr("0.0.0.0:" + port));
+  }
+}
+
+TEST(Deploy, PathsOfTheImageExist) {
+  const std::string image = ReadFile(kSource / "deploy/Dockerfile");
+  for (const std::string& path : Matches(image, "\nCOPY ([a-z./]+) ", 1)) {
+    EXPECT_TRUE(fs::exists(kSource / path)) << path;
+  }
+  EXPECT_TRUE(fs::exists(kSource / "deploy/interlacer-server.service"));
+}
+
+}  // namespace
+}  // namespace interlacer::testing
