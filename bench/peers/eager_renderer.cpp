@@ -3,15 +3,20 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "render/rays.h"
+
 namespace interlacer::bench {
 
 at::Tensor SampleDistances(const RendererConfig& config, std::int64_t ray_count,
                            const at::Tensor& jitter) {
-  const std::int64_t samples = config.samples_per_ray;
-  const double step_m = (double{config.far_m} - config.near_m) / static_cast<double>(samples);
-  const at::Tensor offsets =
-      jitter.defined() ? jitter : at::full({ray_count, samples}, 0.5, at::kFloat);
-  return config.near_m + (at::arange(samples, offsets.options()) + offsets) * step_m;
+  const int samples = config.samples_per_ray;
+  const at::Tensor offsets = jitter.defined() ? jitter.contiguous() : at::Tensor();
+  std::vector<float> distances_m(ray_count * samples);
+  for (std::int64_t i = 0; i < std::ssize(distances_m); ++i) {
+    const float offset = offsets.defined() ? offsets.const_data_ptr<float>()[i] : 0.5f;
+    distances_m[i] = SampleDistance(config, static_cast<int>(i % samples), offset);
+  }
+  return at::tensor(distances_m, at::kFloat).view({ray_count, samples});
 }
 
 at::Tensor SamplePoints(const EagerRays& rays) {

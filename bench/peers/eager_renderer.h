@@ -24,7 +24,8 @@ struct EagerRays {
   at::Tensor distances_m;  ///< [r,s] of the samples along their rays
 };
 
-/// [r,s] with the offsets `jitter` in [0,1), or the middles of the strata when undefined.
+/// [r,s] with the offsets `jitter` [r,s] in [0,1), or the middles of the strata when undefined; to
+/// the bit those of the renderer, so that both find the same nearest particles.
 at::Tensor SampleDistances(const RendererConfig& config, std::int64_t ray_count,
                            const at::Tensor& jitter);
 /// [r,s,3]

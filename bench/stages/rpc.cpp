@@ -76,6 +76,17 @@ std::string RandomBytes(std::size_t count, std::uint64_t seed, std::uint32_t dra
   return {values.begin(), values.end()};
 }
 
+/// A tilted plane 0.8 m away with some noise, in tenths of a millimetre.
+std::string DepthBytes(int width_px, int height_px, std::uint64_t seed) {
+  const std::vector<float> noise =
+      RandomValues(std::size_t(width_px) * height_px, seed, 2, 8000, 8030);
+  std::vector<std::uint16_t> units(noise.begin(), noise.end());
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    units[i] = static_cast<std::uint16_t>(units[i] + 5 * (i / width_px));
+  }
+  return {reinterpret_cast<const char*>(units.data()), units.size() * sizeof(std::uint16_t)};
+}
+
 void FillView(const std::string& camera, std::int64_t half_seconds, int width_px, int height_px,
               std::uint64_t seed, wire::RgbdView* view) {
   const std::size_t pixels = std::size_t(width_px) * height_px;
@@ -91,7 +102,7 @@ void FillView(const std::string& camera, std::int64_t half_seconds, int width_px
   view->mutable_color()->set_data(RandomBytes(3 * pixels, seed, 1));
   view->mutable_depth()->set_encoding(wire::PIXEL_ENCODING_DEPTH_U16);
   view->mutable_depth()->set_depth_unit_m(1e-4);
-  view->mutable_depth()->set_data(RandomBytes(2 * pixels, seed, 2));
+  view->mutable_depth()->set_data(DepthBytes(width_px, height_px, seed));
   wire::CameraCalibration* calibration = view->mutable_calibration();
   calibration->set_width_px(width_px);
   calibration->set_height_px(height_px);
