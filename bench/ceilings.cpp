@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kTries = 7;
+/// 256 MiB: more than the last cache of most machines.
+constexpr std::size_t kCacheFloats = std::size_t{64} << 20;
 
 double BestSeconds(const std::function<void()>& run) {
   run();
@@ -92,6 +94,15 @@ double DenseFlopsPerSecond(const std::string& dtype) {
     if (rate.dtype == dtype) best = std::max(best, rate.flops_per_second);
   }
   return best;
+}
+
+void FlushCaches() {
+  static const std::vector<float> other(kCacheFloats, 1.0f);
+  static std::vector<float> sums(ThreadCount());
+  const std::size_t share = other.size() / sums.size();
+  OnEveryThread(static_cast<int>(sums.size()), [&](int thread) {
+    sums[thread] = ReadAgainAndAgain(other.data() + thread * share, share, 1);
+  });
 }
 
 std::vector<Json> MeasureCeilings() {

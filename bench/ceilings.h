@@ -16,6 +16,9 @@ double CopyBytesPerSecond();
 /// Best rate of a matrix product of the library that the dense layers use; "f32" or "bf16".
 double DenseFlopsPerSecond(const std::string& dtype);
 
+/// Fills every core's caches with other data.
+void FlushCaches();
+
 /// One object a ceiling: name, value, unit, threads.
 std::vector<nlohmann::ordered_json> MeasureCeilings();
 

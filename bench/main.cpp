@@ -19,11 +19,14 @@ enum ExitCode { kPassed = 0, kFailed = 1, kUsage = 2, kAbsent = 3 };
 /// Only what the names of cases depend on; inputs stay small.
 constexpr std::int64_t kListParticles = 64;
 
-ExitCode List(Options options) {
-  options.n = kListParticles;
+ExitCode List(const Options& wanted) {
   for (const std::string& stage : StageNames()) {
-    if (!options.stage.empty() && options.stage != stage) continue;
+    if (!wanted.stage.empty() && wanted.stage != stage) continue;
+    Options options = wanted;
     options.stage = stage;
+    options.n = kListParticles;
+    options.timesteps = 2;
+    options.dtype = "f32";
     for (const Case& item : MakeCases(options)) {
       std::cout << stage << "  " << item.peer << "  "
                 << (item.run_peer ? "found " + item.peer_version : "missing: " + item.skipped)

@@ -60,7 +60,8 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   app.add_option("--device", options.device)->check(CLI::IsMember({"cpu", "cuda"}));
   CLI::Option* dtype = app.add_option("--dtype", options.dtype, "Of both sides");
   dtype->check(CLI::IsMember({"f32", "bf16"}));
-  app.add_option("--inputs", options.inputs, "warm: the same inputs every time")
+  app.add_option("--inputs", options.inputs,
+                 "warm: as the last run left them; rotated: out of every cache")
       ->check(CLI::IsMember({"warm", "rotated"}));
   app.add_option("--d", options.d, "Width")->check(CLI::Range(16, 1024));
   app.add_option("--threads", options.threads, "Of both sides; default: all cores")
