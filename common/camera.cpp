@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -82,7 +83,7 @@ Status ValidateDistortion(const Camera& camera) {
       if (!(error_px <= kCornerRoundTripPx)) {
         return Mismatch(reason::DISTORTION_INVALID, "distortion.coefficients",
                         "a lens model that can be inverted at the image corners",
-                        "an error of " + std::to_string(error_px) + " px at pixel (" +
+                        "an error of " + NumberText(error_px) + " px at pixel (" +
                             std::to_string(u) + ", " + std::to_string(v) + ")");
       }
     }
@@ -104,12 +105,12 @@ Status ValidateCamera(const Camera& camera) {
   for (const auto& f : focal) {
     if (!(std::isfinite(f.value) && f.value > 0)) {
       return Mismatch(reason::CALIBRATION_INVALID, f.name, "a finite number above 0",
-                      std::to_string(f.value));
+                      NumberText(f.value));
     }
   }
   if (!std::isfinite(camera.cx_px) || !std::isfinite(camera.cy_px)) {
     return Mismatch(reason::CALIBRATION_INVALID, "cx_px, cy_px", "finite numbers",
-                    std::to_string(camera.cx_px) + ", " + std::to_string(camera.cy_px));
+                    NumberText(camera.cx_px) + ", " + NumberText(camera.cy_px));
   }
   INTERLACER_RETURN_IF_ERROR(ValidateDistortion(camera));
   if (Status status = ValidateTransform(camera.world_from_camera); !status.ok()) {

@@ -25,7 +25,10 @@ constexpr std::int64_t kMaxDeflateRatio = 1032;
 constexpr std::int64_t kMaxImageFileBytes = std::int64_t{512} << 20;
 
 Status Undecodable(std::string message) {
-  return InvalidArgument(reason::IMAGE_UNDECODABLE, std::move(message));
+  const std::string got = message;
+  return InvalidArgument(reason::IMAGE_UNDECODABLE, std::move(message))
+      .WithMetadata("expected", "a whole PNG or JPEG image")
+      .WithMetadata("got", got);
 }
 
 template <std::size_t n>

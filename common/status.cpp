@@ -1,5 +1,7 @@
 #include "common/status.h"
 
+#include "common/status_text.h"
+
 namespace interlacer {
 
 std::string_view StatusCodeName(StatusCode code) {
@@ -70,8 +72,17 @@ std::string Status::ToString() const {
   std::string text(StatusCodeName(code_));
   if (ok()) return text;
   if (!reason_.empty()) text += " " + reason_;
-  if (!field_.empty()) text += " at " + field_;
-  return text + ": " + message_;
+  return text + ": " + MessageWithPath(*this);
+}
+
+std::string MessageWithPath(const Status& status) {
+  const std::string& field = status.field();
+  const std::string& message = status.message();
+  if (field.empty() || message.starts_with(field)) return message;
+  const std::size_t colon = message.find(": ");
+  const bool starts_with_name =
+      colon != std::string::npos && field.ends_with(message.substr(0, colon));
+  return field + (starts_with_name ? message.substr(colon) : ": " + message);
 }
 
 Status InvalidArgument(std::string_view reason, std::string message) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "common/number_text.h"
+
 namespace interlacer {
 namespace {
 
@@ -40,7 +42,7 @@ Status ValidateTransform(const Transform& transform) {
   const double norm = std::sqrt(sq_norm);
   if (!(std::abs(norm - 1.0) <= kUnitNormTolerance)) {
     return Mismatch(reason::QUATERNION_NOT_UNIT, "rotation_xyzw", "norm 1 within 0.001",
-                    "norm " + std::to_string(norm));
+                    "norm " + NumberText(norm));
   }
   return Status::Ok();
 }
@@ -50,8 +52,8 @@ Status ValidateBox(const Box& box, double max_side_m) {
     const double low = box.min_m[axis], high = box.max_m[axis];
     if (!(std::isfinite(low) && std::isfinite(high) && low < high && high - low <= max_side_m)) {
       return Mismatch(reason::WORKSPACE_INVALID, "workspace." + std::string(1, "xyz"[axis]),
-                      "min < max, finite, side at most " + std::to_string(max_side_m) + " m",
-                      "min " + std::to_string(low) + " m, max " + std::to_string(high) + " m");
+                      "min < max, finite, side at most " + NumberText(max_side_m) + " m",
+                      "min " + NumberText(low) + " m, max " + NumberText(high) + " m");
     }
   }
   return Status::Ok();
@@ -93,8 +95,8 @@ StatusOr<Transform> FromMatrix(const Matrix4d& a_from_b, double tolerance) {
   if (!(error <= tolerance) || r.determinant() < 0) {
     return Mismatch(
         reason::CALIBRATION_INVALID, "matrix.rotation",
-        "an orthonormal right-handed rotation within " + std::to_string(tolerance),
-        "deviation " + std::to_string(error) + ", determinant " + std::to_string(r.determinant()));
+        "an orthonormal right-handed rotation within " + NumberText(tolerance),
+        "deviation " + NumberText(error) + ", determinant " + NumberText(r.determinant()));
   }
   const Eigen::RowVector4d last_row = m.row(3);
   if ((last_row - Eigen::RowVector4d(0, 0, 0, 1)).cwiseAbs().maxCoeff() > tolerance) {

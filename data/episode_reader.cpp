@@ -157,6 +157,29 @@ std::optional<int> EpisodeReader::FindCamera(std::string_view name) const {
   return std::nullopt;
 }
 
+EpisodeReader EpisodeReader::AsStaticViews() const {
+  EpisodeReader views = *this;
+  if (manifest_.kind != EpisodeKind::kMovingCamera) return views;
+  views.manifest_.kind = EpisodeKind::kStaticViews;
+  views.manifest_.step_count = 1;
+  views.manifest_.cameras.clear();
+  views.capture_times_ns_.clear();
+  for (int step = 0; step < step_count(); ++step) {
+    for (int camera = 0; camera < camera_count(); ++camera) {
+      EpisodeCamera view = manifest_.cameras[camera];
+      const std::string name = FramePath("step_%06d", step);
+      view.name = camera_count() == 1 ? name : view.name + "_" + name;
+      view.camera = CameraAt(step, camera);
+      view.poses_file.clear();
+      view.color_pattern = FramePath(view.color_pattern, step);
+      view.depth_pattern = FramePath(view.depth_pattern, step);
+      views.manifest_.cameras.push_back(std::move(view));
+    }
+  }
+  views.poses_.assign(views.manifest_.cameras.size(), {});
+  return views;
+}
+
 Camera EpisodeReader::CameraAt(int step, int camera) const {
   INTERLACER_CHECK(step >= 0 && step < step_count() && camera >= 0 && camera < camera_count(),
                    "step or camera outside the episode");

@@ -37,6 +37,11 @@ class EpisodeReader {
   int camera_count() const { return static_cast<int>(manifest_.cameras.size()); }
   std::optional<int> FindCamera(std::string_view name) const;
 
+  /// A moving camera's recording of a scene at rest, told as one fixed camera a step, named
+  /// step_000000, step_000001, ... (NAME_step_000000 where there are several cameras): a static
+  /// scene of one step and one time. Other kinds of episodes are unchanged.
+  EpisodeReader AsStaticViews() const;
+
   /// Calibration with the pose of that step.
   Camera CameraAt(int step, int camera) const;
   std::int64_t CaptureTimeNs(int step, int camera) const;

@@ -10,6 +10,7 @@
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/replaceable_folder.h"
 #include "common/sha256.h"
 #include "common/transforms.h"
 #include "data/csv.h"
@@ -65,6 +66,7 @@ StatusOr<std::unique_ptr<EpisodeWriter>> EpisodeWriter::Create(const std::string
     return FailedPrecondition(reason::OUTPUT_EXISTS, "already exists: " + final_dir)
         .WithField(final_dir);
   }
+  INTERLACER_RETURN_IF_ERROR(CheckReplaceable(final_dir, kManifestFile));
   const std::string partial_dir = (parent / ("." + name.string() + ".partial")).string();
   fs::remove_all(partial_dir, error);
   fs::create_directories(partial_dir, error);
@@ -217,7 +219,10 @@ Status EpisodeWriter::Finish() {
   INTERLACER_RETURN_IF_ERROR(
       WriteJsonFile(partial_dir_ + "/" + kManifestFile, ManifestToJson(manifest_)));
   std::error_code error;
-  if (overwrite_) fs::remove_all(final_dir_, error);
+  if (overwrite_) {
+    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(final_dir_, kManifestFile));
+    fs::remove_all(final_dir_, error);
+  }
   fs::rename(partial_dir_, final_dir_, error);
   if (error) return Unwritable(final_dir_, error);
   finished_ = true;

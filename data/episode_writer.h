@@ -26,7 +26,8 @@
 namespace interlacer {
 
 struct EpisodeWriteOptions {
-  /// Replace an existing episode; without it that is OUTPUT_EXISTS.
+  /// Replace an existing episode or empty folder; any other folder, and without this also an
+  /// episode, is OUTPUT_EXISTS.
   bool overwrite = false;
 };
 

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <set>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/depth.h"
 
@@ -63,7 +64,7 @@ Status ValidateEpisodeCamera(const EpisodeCamera& item) {
   INTERLACER_RETURN_IF_ERROR(ValidateDepthUnit(item.depth_unit_m, "depth.unit_m"));
   if (!(item.near_m > 0 && item.near_m < item.far_m && std::isfinite(item.far_m))) {
     return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m", "0 < near_m < far_m",
-                    std::to_string(item.near_m) + ", " + std::to_string(item.far_m));
+                    NumberText(item.near_m) + ", " + NumberText(item.far_m));
   }
   return Status::Ok();
 }

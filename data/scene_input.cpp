@@ -99,7 +99,7 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
     INTERLACER_ASSIGN_OR_RETURN(Observation newest, ReadObservation(episode, 0, cameras, options));
     const Observation older = newest;
     for (RgbdView& view : newest.views) {
-      view.capture_time_ns += std::llround(manifest.step_duration_s * 1e9);
+      view.capture_time_ns += std::llround(options.step_duration_s * 1e9);
     }
     input.observations = {older, std::move(newest)};
   } else {

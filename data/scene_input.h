@@ -25,6 +25,8 @@ struct SceneInputOptions {
   std::vector<std::string> episode_cameras;
   std::vector<std::string> model_cameras = {"left", "right"};
   std::int64_t seed = 0;
+  /// The model's step: what lies between the two observations of a static scene.
+  double step_duration_s = 0.5;
 };
 
 StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode, const SceneInputOptions& options);

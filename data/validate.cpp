@@ -48,13 +48,14 @@ std::string Percent(double ratio) {
 
 class Validator {
  public:
-  Validator(const EpisodeReader& episode, ValidationReport* report)
-      : episode_(episode), manifest_(episode.manifest()), report_(report) {}
+  Validator(const EpisodeReader& episode, const std::stop_token& stop, ValidationReport* report)
+      : episode_(episode), manifest_(episode.manifest()), stop_(stop), report_(report) {}
 
   void Run() {
     report_->episode_id = manifest_.episode_id;
     report_->step_count = manifest_.step_count;
     CheckFrames();
+    if (stop_.stop_requested()) return;
     CompareCameras();
     CheckTimes();
     CheckMotion();
@@ -82,7 +83,7 @@ class Validator {
     std::vector<FrameFacts> facts(static_cast<std::size_t>(steps) * cameras);
     ParallelFor(
         static_cast<std::int64_t>(facts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
+          for (std::int64_t i = begin; i < end && !stop_.stop_requested(); ++i) {
             facts[i] =
                 MeasureFrame(episode_, static_cast<int>(i % steps), static_cast<int>(i / steps));
           }
@@ -274,6 +275,7 @@ class Validator {
 
   const EpisodeReader& episode_;
   const EpisodeManifest& manifest_;
+  const std::stop_token& stop_;
   ValidationReport* report_;
   std::map<std::string, int> finding_counts_;
 };
@@ -285,7 +287,8 @@ StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
                               EpisodeReader::Open(episode_dir, {options.verify_hashes}));
   ValidationReport report;
-  Validator(episode, &report).Run();
+  Validator(episode, options.stop, &report).Run();
+  if (options.stop.stop_requested()) return Cancelled("validation stopped");
   return report;
 }
 

@@ -7,6 +7,7 @@
 /// 0.05 ... 20 m), DEPTH_CONSTANT, DEPTH_ALMOST_EMPTY, CAMERA_SKEW_HIGH, TIMESTAMP_IRREGULAR,
 /// ACTION_OUT_OF_RANGE, ACTION_JUMP, FILE_UNLISTED. Thread-safe.
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace interlacer {
 
 struct ValidateOptions {
   bool verify_hashes = true;
+  std::stop_token stop;  ///< asked between frames
 };
 
 struct CameraCheck {
@@ -39,7 +41,7 @@ struct ValidationReport {
   bool ok() const { return errors.empty(); }
 };
 
-/// An error only if the episode cannot be opened at all.
+/// An error only if the episode cannot be opened at all, or CANCELLED.
 StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
                                            const ValidateOptions& options = {});
 

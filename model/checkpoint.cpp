@@ -67,16 +67,38 @@ Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
   return WriteTensorFile(PathIn(dir, kWeightsFile), weights);
 }
 
+namespace {
+
+/// What is wrong inside a file: the file's path before the field, and CHECKPOINT_INVALID, because
+/// to whoever loads a checkpoint its configuration is data and no option.
+Status InFile(const std::string& path, const Status& status) {
+  if (status.reason() != reason::CHECKPOINT_INVALID && status.reason() != reason::CONFIG_INVALID) {
+    return status;
+  }
+  Status located = FailedPrecondition(reason::CHECKPOINT_INVALID, status.message());
+  for (const auto& [key, value] : status.metadata()) {
+    static_cast<void>(std::move(located).WithMetadata(key, value));  // in place
+  }
+  located.WithField(status.field());
+  return std::move(located).WithFieldPrefix(path + ":");
+}
+
+}  // namespace
+
 StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOptions& options) {
   const std::string config_path = PathIn(dir, kConfigFile);
   const std::string weights_path = PathIn(dir, kWeightsFile);
   INTERLACER_ASSIGN_OR_RETURN(const std::string config_text,
                               ReadTextFile(config_path, kMaxConfigBytes));
-  INTERLACER_ASSIGN_OR_RETURN(const InterlacerConfig config, ParseConfigJson(config_text));
-  INTERLACER_ASSIGN_OR_RETURN(TensorFile weights, ReadTensorFile(weights_path));
+  const StatusOr<InterlacerConfig> config = ParseConfigJson(config_text);
+  if (!config.ok()) return InFile(config_path, config.status());
+  StatusOr<TensorFile> read = ReadTensorFile(weights_path);
+  if (!read.ok()) return InFile(weights_path, read.status());
+  TensorFile weights = *std::move(read);
   Checkpoint checkpoint;
-  checkpoint.model = std::make_shared<WorldModel>(config, options);
-  INTERLACER_RETURN_IF_ERROR(AssignWeights(weights.tensors, checkpoint.model.get()));
+  checkpoint.model = std::make_shared<WorldModel>(*config, options);
+  INTERLACER_RETURN_IF_ERROR(
+      InFile(weights_path, AssignWeights(weights.tensors, checkpoint.model.get())));
   checkpoint.metadata = std::move(weights.metadata);
   checkpoint.config_sha256 = Sha256Hex(config_text);
   INTERLACER_ASSIGN_OR_RETURN(checkpoint.weights_sha256, Sha256OfFile(weights_path));

@@ -54,8 +54,8 @@ struct EncoderConfig {
 
 struct TokenConfig {
   int fourier_octaves = 8;
-  /// Visual tokens see the motion of the kinematic particles around them: 60 kinematic tokens are
-  /// few among 65536 in a global average.
+  /// Visual tokens see the kinematic particles' motion around them, for 60 tokens are few in an
+  /// average of 65536. A deviation from the papers, also in `paper`: theirs have no such signal.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   bool operator==(const TokenConfig&) const = default;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/resized_view.h"
 
@@ -128,8 +129,10 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
                           input.far_m.value_or(metadata.far_m)};
   INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxWorkspaceSideM));
   if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxRangeM)) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "0 < near < far <= 100 m",
-                    std::to_string(region.near_m) + ".." + std::to_string(region.far_m));
+    const bool is_near_right = region.near_m > 0 && region.near_m < kMaxRangeM;
+    return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_right ? "far_m" : "near_m",
+                    "0 < near < far <= 100 m",
+                    NumberText(region.near_m) + " to " + NumberText(region.far_m));
   }
   return region;
 }

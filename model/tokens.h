@@ -6,9 +6,9 @@
 ///   visual     [f, p, Fourier(p), time one-hot (2), kinematic context]      -> dense -> d
 ///   kinematic  [p, Fourier(p), time one-hot (3), attributes]                -> dense -> d
 /// p = (position - box centre) / largest half extent; Fourier is sin and cos of 2^l pi p.
-/// Differentiable in positions, features and weights; kinematic points are constants.
-/// Threads: as torch modules. Source: HD-VPD (tokens); encodings are ours, linear attention has no
-/// positional signal of its own.
+/// Differentiable in positions, features and weights. Threads: as torch modules. Source: HD-VPD.
+/// Deviations of ours: Fourier features, the kinematic context, and as an attribute the bend angle
+/// of the points where the paper could give a joint's value.
 
 #include <torch/nn/module.h>
 

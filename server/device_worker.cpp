@@ -71,10 +71,12 @@ void DeviceWorker::CancelAll(Status status) {
 }
 
 double DeviceWorker::CostAheadS(int priority) const {
+  const Clock::time_point now = Clock::now();
   std::lock_guard lock(mutex_);
   double cost_s = 0;
   for (const auto& entry : entries_) {
-    if (entry->job->priority() >= priority) cost_s += entry->job->RemainingCostS();
+    const bool is_over = !entry->stop_status.ok() || !entry->job->CheckAlive(now).ok();
+    if (!is_over && entry->job->priority() >= priority) cost_s += entry->job->RemainingCostS();
   }
   return cost_s;
 }

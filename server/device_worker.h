@@ -62,7 +62,7 @@ class DeviceWorker {
   /// Ends the job before its next unit, at once when it is not running. Unknown jobs are ignored.
   void Cancel(const DeviceJob* job, Status status);
   void CancelAll(Status status);
-  /// Device time ahead of a new job of this priority, by estimate.
+  /// Estimated device time ahead of a new job of this priority, without jobs that are over.
   double CostAheadS(int priority) const;
 
   /// Calls that wait, and calls that hold device state.

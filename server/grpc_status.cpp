@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/status_text.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -23,18 +24,6 @@ std::string Printable(const std::string& text, std::size_t max_bytes) {
   std::replace_if(
       out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return out;
-}
-
-/// The message with the whole path of the field in front: "data: expected ..." becomes
-/// "source.scene_input. ... .data: expected ...".
-std::string MessageWithPath(const Status& status) {
-  const std::string& field = status.field();
-  const std::string& message = status.message();
-  if (field.empty()) return message;
-  const std::size_t colon = message.find(": ");
-  const bool starts_with_name =
-      colon != std::string::npos && field.ends_with(message.substr(0, colon));
-  return field + (starts_with_name ? message.substr(colon) : ": " + message);
 }
 
 void AddErrorInfo(const Status& status, google::rpc::Status* details) {

@@ -51,11 +51,19 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+/// What a message holds beside its counted data.
+constexpr std::int64_t kEnvelopeBytes = std::int64_t{1} << 20;
+
+int MessageLimit(std::int64_t bytes) {
+  return static_cast<int>(std::min<std::int64_t>(bytes, std::numeric_limits<int>::max()));
+}
+
 void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
-  const auto max_message_bytes = static_cast<int>(
-      std::min<std::int64_t>(limits.max_request_bytes, std::numeric_limits<int>::max()));
-  builder->SetMaxReceiveMessageSize(max_message_bytes);
-  builder->SetMaxSendMessageSize(max_message_bytes);
+  builder->SetMaxReceiveMessageSize(MessageLimit(limits.max_request_bytes));
+  // Answers are measured before work (CheckResponseBytes); the library's limit stays out of the
+  // way.
+  builder->SetMaxSendMessageSize(
+      MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -135,9 +143,6 @@ void InterlacerServer::LoadModels(std::stop_token stop) {
   }
   if (stop.stop_requested()) return;
   const Engine* engine = models_.FirstReady();
-  if (!status.ok()) {
-    Log(LogLevel::kError, "a model could not be loaded", {{"error", status.ToString()}});
-  }
   if (engine == nullptr || (!status.ok() && !options_.allow_failed_models)) {
     const bool is_device_absent = status.reason() == reason::DEVICE_ABSENT;
     load_exit_ =

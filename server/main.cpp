@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/thread_pool.h"
 #include "server/engine_impl.h"
+#include "server/grpc_log.h"
 #include "server/interlacer_server.h"
 #include "server/options.h"
 
@@ -67,6 +68,7 @@ ServerExit RunUntilStopped(const sigset_t& signals, InterlacerServer* server) {
 
 int Serve(const ServerOptions& options) {
   InitLogging(options.log_level, options.log_format);
+  LogGrpcLines();
   SetThreadCount(options.threads);
   const sigset_t signals = BlockStopSignals();
   auto server = InterlacerServer::Start(options, Sources(options));

@@ -1,6 +1,9 @@
 #include "server/model_registry.h"
 
+#include <string>
 #include <utility>
+
+#include "common/log.h"
 
 namespace interlacer {
 
@@ -53,7 +56,12 @@ StatusOr<Engine*> ModelRegistry::Find(const std::string& name) const {
                                   "model " + entry.source.name + " could not be loaded");
     }
   }
-  return NotFound(reason::MODEL_NOT_FOUND, "no model of that name").WithField("model_name");
+  std::string known;
+  for (const Entry& entry : entries_) known += (known.empty() ? "" : ", ") + entry.source.name;
+  return NotFound(reason::MODEL_NOT_FOUND, "model_name: expected one of " + known + ", got " + name)
+      .WithField("model_name")
+      .WithMetadata("expected", known)
+      .WithMetadata("got", name);
 }
 
 std::vector<ModelLoadStatus> ModelRegistry::Statuses() const {
@@ -74,6 +82,8 @@ const Engine* ModelRegistry::FirstReady() const {
 }
 
 void ModelRegistry::SetFailed(Entry* entry, const Status& status) {
+  Log(LogLevel::kError, "a model could not be loaded",
+      {{"model", entry->source.name}, {"error", status.ToString()}});
   std::lock_guard lock(mutex_);
   entry->state = ModelState::kFailed;
   entry->failure_message = status.reason();

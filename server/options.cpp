@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -33,13 +34,29 @@ struct Flags {
   bool check_config = false;
 };
 
-void AddDuration(CLI::App* app, const char* name, double* seconds, const char* help) {
+/// Numbers above 0, or from 0; infinity and NaN are neither.
+CLI::Validator AtLeast(double least, bool is_included, const std::string& text) {
+  return CLI::Validator(
+      [=](const std::string& value) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(value, number) && std::isfinite(number);
+        if (is_number && (number > least || (is_included && number == least))) return std::string();
+        return "expected " + text + ", got " + value;
+      },
+      "");
+}
+
+void AddDuration(CLI::App* app, const char* name, double* seconds, const char* help,
+                 bool may_be_zero = false) {
   app->add_option(name, *seconds, help)
-      ->transform(CLI::AsNumberWithUnit(kSecondUnits, CLI::AsNumberWithUnit::DEFAULT, "SECONDS"));
+      ->transform(CLI::AsNumberWithUnit(kSecondUnits, CLI::AsNumberWithUnit::DEFAULT, "SECONDS"))
+      ->check(may_be_zero ? AtLeast(0, true, "0 s or more") : AtLeast(0, false, "more than 0 s"));
 }
 
 void AddBytes(CLI::App* app, const char* name, std::int64_t* bytes, const char* help) {
-  app->add_option(name, *bytes, help)->transform(CLI::AsSizeValue(false));
+  app->add_option(name, *bytes, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->check(AtLeast(0, false, "more than 0 bytes"));
 }
 
 void AddCount(CLI::App* app, const char* name, int* count, const char* help, int min = 1) {
@@ -86,7 +103,8 @@ void AddLimits(CLI::App* app, Limits* l) {
   AddCount(app, "--max-streams-per-connection", &l->max_streams_per_connection,
            "Calls at once on one connection");
   AddBytes(app, "--memory-quota", &l->memory_quota_bytes, "Memory of the gRPC library");
-  AddDuration(app, "--drain-timeout", &l->drain_timeout_s, "Time for calls in flight at the end");
+  AddDuration(app, "--drain-timeout", &l->drain_timeout_s, "Time for calls in flight at the end",
+              /*may_be_zero=*/true);
   AddDuration(app, "--watchdog", &l->watchdog_s, "Longest unit of work");
 }
 
@@ -141,7 +159,14 @@ Status FillOptions(const Flags& flags, ServerOptions* options) {
     if (equals == std::string::npos || equals == 0 || equals + 1 == model.size()) {
       return Invalid("model", "expected NAME=DIR, got \"" + model + "\"");
     }
-    options->models.emplace_back(model.substr(0, equals), model.substr(equals + 1));
+    const std::string name = model.substr(0, equals);
+    for (const auto& [known, dir] : options->models) {
+      if (known == name) {
+        return Invalid("model", "expected different names, got " + name + " for " + dir +
+                                    " and for " + model.substr(equals + 1));
+      }
+    }
+    options->models.emplace_back(name, model.substr(equals + 1));
   }
   INTERLACER_ASSIGN_OR_RETURN(options->device, ParseDeviceRequest(flags.device));
   INTERLACER_ASSIGN_OR_RETURN(options->log_level, ParseLogLevel(flags.log_level));

@@ -120,7 +120,9 @@ int RunCommandLine(int argc, char** argv) {
     return kExitOutputFailed;
   }
   if (code.ok()) return *code;
-  PrintError(common, code.status().ToString());
+  const bool is_interrupted = ExitCodeOf(code.status()) == kExitInterrupted;
+  PrintError(common,
+             is_interrupted ? "interrupted: " + code.status().message() : code.status().ToString());
   return ExitCodeOf(code.status());
 }
 

@@ -141,6 +141,7 @@ nlohmann::ordered_json ToJson(const StageDurations& d) {
 nlohmann::ordered_json ToJson(const EpisodeManifest& manifest) { return ManifestToJson(manifest); }
 
 TextRows ToRows(const ModelMetadata& m) {
+  const bool has_cost = m.ingest_cost_s > 0 || m.step_cost_s > 0 || m.render_cost_s > 0;
   std::vector<std::string> cameras;
   for (const CameraSpec& camera : m.cameras) {
     cameras.push_back(camera.name + Format(" %dx%d", camera.width_px, camera.height_px));
@@ -158,8 +159,9 @@ TextRows ToRows(const ModelMetadata& m) {
       {"world frame", m.world_frame_name},
       {"actions", ActionsText(m)},
       {"robot", m.robot_model_name},
-      {"cost", Format("lift %.3f s, step %.3f s, 320x240 view %.3f s", m.ingest_cost_s,
-                      m.step_cost_s, m.render_cost_s)},
+      {"cost", has_cost ? Format("lift %.3f s, step %.3f s, 320x240 view %.3f s", m.ingest_cost_s,
+                                 m.step_cost_s, m.render_cost_s)
+                        : std::string("not measured (a server measures it)")},
       {"weights", m.weights_sha256}};
 }
 

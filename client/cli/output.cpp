@@ -3,6 +3,8 @@
 #include <system_error>
 #include <utility>
 
+#include "common/replaceable_folder.h"
+
 namespace interlacer::cli {
 namespace {
 
@@ -28,12 +30,16 @@ Status CheckNoOutput(const std::string& path, bool force) {
       .WithField(path);
 }
 
-OutputFolder::OutputFolder(fs::path target, fs::path partial, bool force)
-    : target_(std::move(target)), partial_(std::move(partial)), force_(force) {}
+OutputFolder::OutputFolder(fs::path target, fs::path partial, std::string marker_file, bool force)
+    : target_(std::move(target)),
+      partial_(std::move(partial)),
+      marker_file_(std::move(marker_file)),
+      force_(force) {}
 
 OutputFolder::OutputFolder(OutputFolder&& other) noexcept
     : target_(std::move(other.target_)),
       partial_(std::move(other.partial_)),
+      marker_file_(std::move(other.marker_file_)),
       force_(other.force_),
       is_done_(std::exchange(other.is_done_, true)) {}
 
@@ -43,7 +49,8 @@ OutputFolder::~OutputFolder() {
   fs::remove_all(partial_, ignored);
 }
 
-StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, bool force) {
+StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, const std::string& marker_file,
+                                            bool force) {
   // "out/" and "out" are one folder.
   fs::path target = fs::path(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
@@ -51,12 +58,13 @@ StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, bool force)
     return Mismatch(reason::ARGUMENT_INVALID, "--output", "a folder to create", path);
   }
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(target.string(), force));
+  INTERLACER_RETURN_IF_ERROR(CheckReplaceable(target.string(), marker_file));
   const fs::path partial = target.parent_path() / ("." + target.filename().string() + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);
   if (error) return Unwritable(partial, error);
   INTERLACER_RETURN_IF_ERROR(MakeFolders(partial));
-  return OutputFolder(target, partial, force);
+  return OutputFolder(target, partial, marker_file, force);
 }
 
 StatusOr<std::string> OutputFolder::FilePath(const std::string& relative_path) const {
@@ -68,6 +76,7 @@ StatusOr<std::string> OutputFolder::FilePath(const std::string& relative_path) c
 Status OutputFolder::Commit() {
   std::error_code error;
   if (force_) {
+    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(target_.string(), marker_file_));
     fs::remove_all(target_, error);
     if (error) return Unwritable(target_, error);
   }

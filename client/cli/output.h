@@ -3,8 +3,10 @@
 /// Where a verb writes: never a half-written result, never a silent overwrite.
 ///
 /// OutputFolder collects files in `.NAME.partial` beside the target and renames it when committed;
-/// what is not committed is removed. Existing output needs `force`. Errors: FAILED_PRECONDITION
-/// OUTPUT_EXISTS, FILE_UNWRITABLE; INVALID_ARGUMENT ARGUMENT_INVALID. One folder, one thread.
+/// what is not committed is removed. Existing output needs `force`, which replaces a folder only if
+/// it is empty or holds `marker_file` of this program (common/replaceable_folder.h). Errors:
+/// FAILED_PRECONDITION OUTPUT_EXISTS, FILE_UNWRITABLE; INVALID_ARGUMENT ARGUMENT_INVALID. One
+/// folder, one thread.
 
 #include <filesystem>
 #include <string>
@@ -15,7 +17,8 @@ namespace interlacer::cli {
 
 class OutputFolder {
  public:
-  static StatusOr<OutputFolder> Create(const std::string& path, bool force);
+  static StatusOr<OutputFolder> Create(const std::string& path, const std::string& marker_file,
+                                       bool force);
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;
   ~OutputFolder();
@@ -28,10 +31,12 @@ class OutputFolder {
   Status Commit();
 
  private:
-  OutputFolder(std::filesystem::path target, std::filesystem::path partial, bool force);
+  OutputFolder(std::filesystem::path target, std::filesystem::path partial, std::string marker_file,
+               bool force);
 
   std::filesystem::path target_;
   std::filesystem::path partial_;
+  std::string marker_file_;
   bool force_ = false;
   bool is_done_ = false;
 };

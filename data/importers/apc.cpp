@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "common/file_io.h"
-#include "common/image_codec.h"
 #include "data/importers/number_lines.h"
+#include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
 
 namespace interlacer {
@@ -56,12 +56,6 @@ Status ParseColorMatrix(const std::vector<TextLine>& lines, std::size_t first,
   return Status::Ok();
 }
 
-StatusOr<DepthImage16> LoadDepth(const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(DepthImage16 depth, ReadDepthPngFile(path, kDepthUnitM));
-  for (std::uint16_t& value : depth.pixels) value = UnrotateApcDepth(value);
-  return depth;
-}
-
 int CountColorFrames(const std::string& folder) {
   int count = 0;
   std::error_code error;
@@ -100,7 +94,7 @@ StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::str
 StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   const std::string& folder = options.source_dir;
   const std::string info_path =
-      folder + "/" + (options.trajectory.empty() ? kInfoFile : options.trajectory);
+      SourcePath(folder, options.trajectory.empty() ? kInfoFile : options.trajectory);
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(info_path));
   INTERLACER_ASSIGN_OR_RETURN(const ApcCameraInfo info, ParseApcCameraInfo(text, info_path));
   ImportedRecording recording;
@@ -108,6 +102,7 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   recording.format = "apc";
   recording.camera = info.color_camera;
   recording.depth_unit_m = kDepthUnitM;
+  recording.decode_depth = UnrotateApcDepth;
   recording.world_frame_name = "robot_base";
   recording.notes = {
       "depth bits rotated back; depth registered to the colour camera",
@@ -120,8 +115,7 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
       ++recording.skipped_count;
       continue;
     }
-    recording.frames.push_back(
-        {pose, 0, [color] { return ReadRgbFile(color); }, [depth] { return LoadDepth(depth); }});
+    recording.frames.push_back({pose, 0, color, depth});
   }
   const int without_pose = CountColorFrames(folder) - static_cast<int>(recording.frames.size());
   recording.skipped_count += std::max(0, without_pose);

@@ -6,7 +6,10 @@
 /// guessed. Near and far, and the workspace box, are options; without them they are computed from
 /// the measured points and the manifest's notes say how. Value types.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "common/camera.h"
@@ -18,12 +21,15 @@ struct ImportOptions {
   std::string source_dir;
   std::string episode_dir;  ///< written
   std::string episode_id;   ///< empty: the name of episode_dir
-  /// "fx,fy,cx,cy" in pixels, or an Open3D camera JSON; required for tum and redwood.
+  /// As data/importers/intrinsics.h; required for tum and redwood.
   std::string intrinsics;
   /// Metres per depth integer, where the format's own (tum 1/5000, redwood 1/1000) does not hold.
   std::optional<double> depth_unit_m;
-  /// File with poses inside source_dir; empty: the format's usual name.
+  /// File with poses, relative to source_dir or the working folder; empty: the format's usual name.
   std::string trajectory;
+  /// Folders of images inside source_dir (redwood); empty: the format's usual names.
+  std::string color_folder;
+  std::string depth_folder;
   std::optional<double> near_m;
   std::optional<double> far_m;
   std::optional<Box> workspace;
@@ -32,11 +38,15 @@ struct ImportOptions {
   std::string attribution;
   std::string command;  ///< for the manifest
   bool overwrite = false;
+  /// Asked between frames; a stopped import leaves nothing behind.
+  std::stop_token stop;
+  /// Called after each frame, from any thread, one call at a time.
+  std::function<void(std::int64_t done, std::int64_t total)> on_frame;
 };
 
 struct ImportReport {
   int frame_count = 0;    ///< written
-  int skipped_count = 0;  ///< frames of the source without partner or pose
+  int skipped_count = 0;  ///< frames of the source without partner, file or pose
   ValidationReport validation;
 };
 

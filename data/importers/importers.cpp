@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/replaceable_folder.h"
 #include "data/importers/apc.h"
 #include "data/importers/redwood.h"
 #include "data/importers/tum.h"
@@ -14,6 +15,12 @@ const std::vector<std::string_view>& ImportFormats() {
 }
 
 StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOptions& options) {
+  if (AreNested(options.source_dir, options.episode_dir)) {
+    return Mismatch(
+        reason::ARGUMENT_INVALID, "output",
+        "a folder that neither is nor holds nor lies in the source " + options.source_dir,
+        options.episode_dir);
+  }
   if (format == "tum") return ImportTum(options);
   if (format == "redwood") return ImportRedwood(options);
   if (format == "apc") return ImportApc(options);

@@ -6,8 +6,9 @@
 ///   redwood  Redwood and Open3D: color|image, depth, trajectory   -> static_views
 ///   apc      apc-vision-toolbox: frame-N.color.png, cam.info.txt  -> static_views
 /// Every import ends with the validation of what was written.
-/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown format), NO_CALIBRATION, NO_DEPTH,
-/// CALIBRATION_INVALID, SCHEMA_INVALID and those of data/episode_writer.h. Thread-safe.
+/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown format; output in, around or at the source),
+/// NO_CALIBRATION, NO_DEPTH, CALIBRATION_INVALID, SCHEMA_INVALID and those of
+/// data/importers/write_recording.h. Thread-safe.
 
 #include <string_view>
 #include <vector>

@@ -1,16 +1,66 @@
 #include "data/importers/intrinsics.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "common/json.h"
+#include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/importers/number_lines.h"
 
 namespace interlacer {
+namespace {
+
+constexpr std::size_t kPlumbBobCount = 5, kRationalCount = 8;
+
+struct Preset {
+  const char* name;
+  std::vector<double>
+      numbers;  ///< fx, fy, cx, cy, then k1, k2, p1, p2, k3 where there is a lens model
+};
+
+/// Colour cameras of the TUM RGB-D benchmark, from the calibration table of its documentation.
+const Preset kPresets[] = {
+    {"tum-fr1", {517.3, 516.5, 318.6, 255.3, 0.2624, -0.9531, -0.0054, 0.0026, 1.1633}},
+    {"tum-fr2", {520.9, 521.0, 325.1, 249.7, 0.2312, -0.7849, -0.0033, -0.0001, 0.9172}},
+    {"tum-fr3", {535.4, 539.2, 320.1, 247.6}},
+    {"tum-ros", {525.0, 525.0, 319.5, 239.5}},
+};
+
+std::string PresetNames() {
+  std::string names;
+  for (const Preset& preset : kPresets)
+    names += (names.empty() ? "" : ", ") + std::string(preset.name);
+  return names;
+}
+
+Camera MakeCamera(const std::vector<double>& numbers) {
+  Camera camera;
+  camera.fx_px = numbers[0];
+  camera.fy_px = numbers[1];
+  camera.cx_px = numbers[2];
+  camera.cy_px = numbers[3];
+  camera.distortion_coefficients.assign(numbers.begin() + 4, numbers.end());
+  if (numbers.size() == 4 + kPlumbBobCount) {
+    camera.distortion_model = DistortionModel::kPlumbBob;
+  } else if (numbers.size() == 4 + kRationalCount) {
+    camera.distortion_model = DistortionModel::kRationalPolynomial;
+  }
+  return camera;
+}
+
+}  // namespace
 
 StatusOr<Camera> ParseIntrinsics(const std::string& text) {
   if (text.empty()) {
     return InvalidArgument(reason::NO_CALIBRATION,
-                           "the source has no intrinsics: expected fx,fy,cx,cy or a JSON file")
+                           "the source has no intrinsics: expected fx,fy,cx,cy, a JSON file, or "
+                           "the name of a camera " +
+                               PresetNames())
         .WithField("intrinsics");
+  }
+  for (const Preset& preset : kPresets) {
+    if (text == preset.name) return MakeCamera(preset.numbers);
   }
   if (text.find(',') == std::string::npos) {
     INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
@@ -18,16 +68,13 @@ StatusOr<Camera> ParseIntrinsics(const std::string& text) {
     return ParseOpen3DIntrinsics(document, text);
   }
   INTERLACER_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(text, ',', "intrinsics"));
-  if (numbers.size() != 4) {
-    return Mismatch(reason::CALIBRATION_INVALID, "intrinsics", "4 numbers fx,fy,cx,cy",
+  if (numbers.size() != 4 && numbers.size() != 4 + kPlumbBobCount &&
+      numbers.size() != 4 + kRationalCount) {
+    return Mismatch(reason::CALIBRATION_INVALID, "intrinsics",
+                    "4 numbers fx,fy,cx,cy, 9 with k1,k2,p1,p2,k3, or 12 with k4,k5,k6",
                     std::to_string(numbers.size()));
   }
-  Camera camera;
-  camera.fx_px = numbers[0];
-  camera.fy_px = numbers[1];
-  camera.cx_px = numbers[2];
-  camera.cy_px = numbers[3];
-  return camera;
+  return MakeCamera(numbers);
 }
 
 StatusOr<Camera> ParseOpen3DIntrinsics(const nlohmann::json& value, const std::string& path) {
@@ -53,11 +100,16 @@ Status NormalizeFocalSigns(Camera* camera) {
   if (camera->fx_px * camera->fy_px < 0) {
     return Mismatch(reason::CALIBRATION_INVALID, "fx_px, fy_px",
                     "both positive (one negative alone is a mirror image)",
-                    std::to_string(camera->fx_px) + ", " + std::to_string(camera->fy_px));
+                    NumberText(camera->fx_px) + ", " + NumberText(camera->fy_px));
   }
   if (camera->fx_px > 0) return Status::Ok();
   camera->fx_px = -camera->fx_px;
   camera->fy_px = -camera->fy_px;
+  // Both image axes change sign: radial terms stay, tangential ones turn over.
+  for (std::size_t i = 2; i < std::min<std::size_t>(4, camera->distortion_coefficients.size());
+       ++i) {
+    camera->distortion_coefficients[i] = -camera->distortion_coefficients[i];
+  }
   const Transform half_roll{{0, 0, 0}, {0, 0, 1, 0}};
   camera->world_from_camera = Compose(camera->world_from_camera, half_roll);
   return Status::Ok();

@@ -41,6 +41,8 @@ StatusOr<std::vector<double>> ParseNumbers(std::string_view text, char separator
 }
 
 std::vector<TextLine> SplitLines(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<TextLine> lines;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');

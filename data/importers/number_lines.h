@@ -20,7 +20,8 @@ struct TextLine {
   int number = 0;  ///< from 1
   std::string text;
 };
-/// Lines without trailing blanks and carriage returns; empty ones are left out.
+/// Lines without trailing blanks and carriage returns; empty ones and a byte order mark are left
+/// out.
 std::vector<TextLine> SplitLines(std::string_view text);
 
 /// A pose from `lines[first]` ... `lines[first + 3]`, four numbers each.

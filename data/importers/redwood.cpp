@@ -1,15 +1,16 @@
 #include "data/importers/redwood.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "common/file_io.h"
-#include "common/image_codec.h"
 #include "common/json.h"
 #include "common/transforms.h"
+#include "data/importers/frame_pairs.h"
 #include "data/importers/intrinsics.h"
 #include "data/importers/number_lines.h"
+#include "data/importers/pose_keys.h"
+#include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
 
 namespace interlacer {
@@ -18,33 +19,47 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kDepthUnitM = 0.001;
-constexpr char kTrajectoryFile[] = "trajectory.log";
-constexpr const char* kColorFolders[] = {"color", "image", "rgb"};
 constexpr double kRotationTolerance = 5e-3;
 
-StatusOr<std::vector<std::string>> ListImages(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") {
-      paths.push_back(entry.path().string());
-    }
-  }
-  if (error || paths.empty()) {
-    return InvalidArgument(reason::NO_DEPTH, "no images in " + folder).WithField(folder);
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+StatusOr<std::string> TrajectoryPath(const ImportOptions& options) {
+  if (!options.trajectory.empty()) return SourcePath(options.source_dir, options.trajectory);
+  return FirstOf(options.source_dir,
+                 {"trajectory.log", "camera_trajectory.log", "trajectory.json",
+                  "camera_trajectory.json", "scene/trajectory.log"},
+                 "trajectory", "--trajectory");
 }
 
-StatusOr<std::string> ColorFolder(const std::string& source_dir) {
-  std::error_code error;
-  for (const char* name : kColorFolders) {
-    if (fs::is_directory(source_dir + "/" + name, error)) return source_dir + "/" + name;
+StatusOr<FramePairs> FindImages(const ImportOptions& options) {
+  std::string color = options.color_folder, depth = options.depth_folder;
+  if (color.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(color, FirstOf(options.source_dir, {"color", "image", "rgb"},
+                                               "folder of colour images", "--color-folder"));
+  } else {
+    color = SourcePath(options.source_dir, color);
   }
-  return NotFound(reason::FILE_NOT_FOUND, source_dir + " has no folder color, image or rgb")
-      .WithField(source_dir);
+  if (depth.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(
+        depth, FirstOf(options.source_dir, {"depth"}, "folder of depth images", "--depth-folder"));
+  } else {
+    depth = SourcePath(options.source_dir, depth);
+  }
+  return PairImages(color, depth);
+}
+
+void AddFindings(const FramePairs& images, const PosedPairs& posed, ImportedRecording* recording) {
+  if (!images.unpaired.empty()) {
+    recording->findings.push_back(
+        {"FRAME_UNPAIRED",
+         std::to_string(images.unpaired.size()) +
+             " images without a partner of their number: " + NameSome(images.unpaired),
+         ""});
+  }
+  if (posed.is_by_position) {
+    recording->findings.push_back(
+        {"POSES_BY_POSITION",
+         "the numbers in the names have gaps and the trajectory has none: pose k went to image k",
+         ""});
+  }
 }
 
 StatusOr<RedwoodTrajectory> ReadTrajectory(const std::string& path) {
@@ -108,17 +123,9 @@ StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const s
 }
 
 StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
-  const std::string name = options.trajectory.empty() ? kTrajectoryFile : options.trajectory;
-  INTERLACER_ASSIGN_OR_RETURN(const RedwoodTrajectory trajectory,
-                              ReadTrajectory(options.source_dir + "/" + name));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string color_folder, ColorFolder(options.source_dir));
-  INTERLACER_ASSIGN_OR_RETURN(const auto color, ListImages(color_folder));
-  INTERLACER_ASSIGN_OR_RETURN(const auto depth, ListImages(options.source_dir + "/depth"));
-  if (color.size() != depth.size()) {
-    return Mismatch(reason::SCHEMA_INVALID, options.source_dir,
-                    std::to_string(color.size()) + " depth images, one for each colour image",
-                    std::to_string(depth.size()));
-  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::string file, TrajectoryPath(options));
+  INTERLACER_ASSIGN_OR_RETURN(const RedwoodTrajectory trajectory, ReadTrajectory(file));
+  INTERLACER_ASSIGN_OR_RETURN(const FramePairs images, FindImages(options));
   ImportedRecording recording;
   recording.kind = EpisodeKind::kStaticViews;
   recording.format = "redwood";
@@ -129,19 +136,20 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   } else {
     INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
   }
-  for (const auto& [frame, pose] : trajectory.world_from_camera) {
-    if (frame >= static_cast<int>(color.size())) {
-      ++recording.skipped_count;
-      continue;
-    }
-    recording.frames.push_back({pose, 0, [path = color[frame]] { return ReadRgbFile(path); },
-                                [path = depth[frame], unit_m = recording.depth_unit_m] {
-                                  return ReadDepthPngFile(path, unit_m);
-                                }});
+  const PosedPairs posed = MatchPoses(images, trajectory.world_from_camera);
+  for (const PosedPair& frame : posed.frames) {
+    recording.frames.push_back({frame.world_from_camera, 0, frame.pair->color, frame.pair->depth});
   }
-  recording.skipped_count += static_cast<int>(color.size() - recording.frames.size());
+  const std::size_t used = posed.frames.size();
+  recording.skipped_count = static_cast<int>(trajectory.world_from_camera.size() - used +
+                                             images.pairs.size() - used + images.unpaired.size());
+  AddFindings(images, posed, &recording);
   const std::string up = TurnUpAxisToZ(&recording.frames);
-  recording.notes = {"poses: " + name + "; may be the result of a reconstruction, not ground truth",
+  recording.notes = {"poses: " + fs::path(file).filename().string() +
+                         "; may be the result of a reconstruction, not ground truth",
+                     "pose of a frame: " + posed.rule,
+                     images.is_by_order ? "colour and depth paired in order of their names"
+                                        : "colour and depth paired by the number in their names",
                      "world turned so that its " + up +
                          " axis, nearest to the cameras' mean upward direction, becomes +z"};
   return WriteRecording(std::move(recording), options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -24,9 +25,13 @@ double Percentile(std::vector<double>* values, double share) {
 
 }  // namespace
 
-void SceneExtent::Add(const Camera& camera, const DepthImage& depth) {
-  for (int v = 0; v < depth.height_px; v += kPixelStride) {
-    for (int u = 0; u < depth.width_px; u += kPixelStride) {
+void SceneExtent::Add(const Camera& camera, const DepthImage& depth, std::int64_t max_samples) {
+  const double pixels = static_cast<double>(depth.width_px) * depth.height_px;
+  const int stride =
+      std::max(kPixelStride,
+               static_cast<int>(std::ceil(std::sqrt(pixels / static_cast<double>(max_samples)))));
+  for (int v = 0; v < depth.height_px; v += stride) {
+    for (int u = 0; u < depth.width_px; u += stride) {
       const double z_m = depth.pixels_m[static_cast<std::size_t>(v) * depth.width_px + u];
       if (!(std::isfinite(z_m) && z_m > 0)) continue;
       const auto ray = UndistortPixel(camera, u, v);
@@ -37,7 +42,7 @@ void SceneExtent::Add(const Camera& camera, const DepthImage& depth) {
   }
 }
 
-void SceneExtent::Append(const SceneExtent& other) {
+void SceneExtent::Append(SceneExtent other) {
   samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
 }
 
@@ -59,7 +64,7 @@ StatusOr<SceneExtent::Result> SceneExtent::Finish(std::optional<double> near_m,
   }
   if (!(result.near_m > 0 && result.near_m < result.far_m)) {
     return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m", "0 < near_m < far_m",
-                    std::to_string(result.near_m) + ", " + std::to_string(result.far_m));
+                    NumberText(result.near_m) + ", " + NumberText(result.far_m));
   }
   if (workspace) {
     result.workspace = *workspace;

@@ -2,11 +2,13 @@
 
 /// Depth range and workspace box of a recording, from its points.
 ///
-/// Add takes every 8th pixel in both directions. Far is the 99th percentile of the measured
+/// Add takes every 8th pixel in both directions, fewer where that would be more than `max_samples`.
+/// Far is the 99th percentile of the measured
 /// ranges rounded up to 0.1 m; the box spans the 1st to the 99th percentile of each world axis over
 /// the points between near and far, grown by 5 % of its side (2 cm at least) on every face, so that
 /// a flat wall at its border is not cut into speckles. Deterministic. Threads: one at a time.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +22,9 @@ namespace interlacer {
 
 class SceneExtent {
  public:
-  void Add(const Camera& camera, const DepthImage& depth);
-  void Append(const SceneExtent& other);
+  void Add(const Camera& camera, const DepthImage& depth,
+           std::int64_t max_samples = std::int64_t{1} << 20);
+  void Append(SceneExtent other);
 
   struct Result {
     double near_m = 0;

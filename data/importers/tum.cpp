@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "common/file_io.h"
-#include "common/image_codec.h"
 #include "common/transforms.h"
 #include "data/importers/intrinsics.h"
 #include "data/importers/number_lines.h"
+#include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
 
 namespace interlacer {
@@ -145,6 +146,36 @@ std::vector<TumMatch> MatchTumFrames(const std::vector<TumImage>& color,
   return matches;
 }
 
+namespace {
+
+/// A list without the images that are not there, which copies of a sequence often leave out; they
+/// become a finding.
+StatusOr<std::vector<TumImage>> ReadList(const std::string& folder, const std::string& name,
+                                         ImportedRecording* recording) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(folder + name));
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<TumImage> images, ParseTumImageList(text, folder + name));
+  std::vector<std::string> absent;
+  std::error_code error;
+  std::erase_if(images, [&](const TumImage& image) {
+    const bool is_absent = !std::filesystem::exists(folder + image.path, error);
+    if (is_absent) absent.push_back(image.path);
+    return is_absent;
+  });
+  if (absent.empty()) return images;
+  const std::string message = std::to_string(absent.size()) + " of " +
+                              std::to_string(absent.size() + images.size()) +
+                              " listed images are not there: " + NameSome(absent);
+  if (images.empty()) {
+    return NotFound(reason::FILE_NOT_FOUND, folder + name + ": " + message)
+        .WithField(folder + name);
+  }
+  recording->findings.push_back({"FILE_MISSING", message, name});
+  if (name == "rgb.txt") recording->skipped_count += static_cast<int>(absent.size());
+  return images;
+}
+
+}  // namespace
+
 StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   const std::string folder = options.source_dir + "/";
   ImportedRecording recording;
@@ -153,27 +184,21 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   recording.depth_unit_m = options.depth_unit_m.value_or(kDepthUnitM);
   recording.world_frame_name = "motion_capture";
   INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string color_text, ReadTextFile(folder + "rgb.txt"));
-  INTERLACER_ASSIGN_OR_RETURN(const auto color, ParseTumImageList(color_text, folder + "rgb.txt"));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string depth_text, ReadTextFile(folder + "depth.txt"));
-  INTERLACER_ASSIGN_OR_RETURN(const auto depth,
-                              ParseTumImageList(depth_text, folder + "depth.txt"));
-  const std::string pose_file =
-      folder + (options.trajectory.empty() ? "groundtruth.txt" : options.trajectory);
+  INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(folder, "rgb.txt", &recording));
+  INTERLACER_ASSIGN_OR_RETURN(const auto depth, ReadList(folder, "depth.txt", &recording));
+  const std::string pose_file = SourcePath(
+      options.source_dir, options.trajectory.empty() ? "groundtruth.txt" : options.trajectory);
   INTERLACER_ASSIGN_OR_RETURN(const std::string pose_text, ReadTextFile(pose_file));
   INTERLACER_ASSIGN_OR_RETURN(const TumTrajectory trajectory,
                               ParseTumTrajectory(pose_text, pose_file));
   const std::vector<TumMatch> matches = MatchTumFrames(color, depth, trajectory.poses);
   for (const TumMatch& match : matches) {
     const double offset_s = color[match.color].time_s - color[matches.front().color].time_s;
-    recording.frames.push_back(
-        {match.world_from_camera, std::llround(offset_s * 1e9),
-         [path = folder + color[match.color].path] { return ReadRgbFile(path); },
-         [path = folder + depth[match.depth].path, unit_m = recording.depth_unit_m] {
-           return ReadDepthPngFile(path, unit_m);
-         }});
+    recording.frames.push_back({match.world_from_camera, std::llround(offset_s * 1e9),
+                                folder + color[match.color].path,
+                                folder + depth[match.depth].path});
   }
-  recording.skipped_count = static_cast<int>(color.size() - matches.size());
+  recording.skipped_count += static_cast<int>(color.size() - matches.size());
   recording.step_duration_s = MedianSpacingS(color, matches);
   recording.notes = {"depth matched within 20 ms, poses interpolated over gaps of at most 50 ms",
                      "capture times count from the first frame",

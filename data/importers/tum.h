@@ -4,7 +4,8 @@
 ///
 /// Depth (5000 units a metre) is matched to colour by the nearest time within 20 ms, each depth
 /// image once; the pose is interpolated between neighbours at most 50 ms apart. Frames without
-/// partner or pose are counted. Poses are world_from_camera of the colour camera; their quaternions
+/// partner or pose are counted; listed images that are not there are named by the finding
+/// FILE_MISSING. Poses are world_from_camera of the colour camera; their quaternions
 /// are renormalised and the largest error is noted. The archive has no intrinsics: they are a
 /// required option. Errors: as data/importers/importers.h.
 

@@ -4,7 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <utility>
 
+#include "common/image_codec.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "common/version.h"
@@ -16,6 +20,8 @@
 namespace interlacer {
 namespace {
 
+/// Points kept for range and box, of all frames together.
+constexpr std::int64_t kMaxExtentSamples = 1'000'000;
 /// Holds until the real box is known.
 constexpr Box kUnknownBox = {{-1, -1, -1}, {1, 1, 1}};
 
@@ -34,12 +40,30 @@ Status KeepEveryNth(ImportedRecording* recording, int stride) {
       .WithField("source");
 }
 
+/// Cropped images may have the principal point outside; one farther away is a slip of the pen.
+Status CheckPrincipalPoint(const Camera& camera) {
+  const auto is_near = [](double c_px, int side_px) {
+    return c_px >= -side_px && c_px <= 2 * side_px;
+  };
+  if (is_near(camera.cx_px, camera.width_px) && is_near(camera.cy_px, camera.height_px)) {
+    return Status::Ok();
+  }
+  char got[64];
+  std::snprintf(got, sizeof(got), "%g, %g", camera.cx_px, camera.cy_px);
+  return Mismatch(reason::CALIBRATION_INVALID, "intrinsics",
+                  "cx,cy within one image size of the image of " + std::to_string(camera.width_px) +
+                      " x " + std::to_string(camera.height_px),
+                  got);
+}
+
 /// A size that the intrinsics state must be that of the frames; none is taken from them.
 Status SetImageSize(ImportedRecording* recording) {
-  INTERLACER_ASSIGN_OR_RETURN(const RgbImage first, recording->frames.front().load_color());
+  INTERLACER_ASSIGN_OR_RETURN(const RgbImage first,
+                              ReadRgbFile(recording->frames.front().color_path));
   Camera& camera = recording->camera;
   if (camera.width_px == 0) camera.width_px = first.width_px;
   if (camera.height_px == 0) camera.height_px = first.height_px;
+  INTERLACER_RETURN_IF_ERROR(CheckPrincipalPoint(camera));
   if (camera.width_px == first.width_px && camera.height_px == first.height_px) {
     return Status::Ok();
   }
@@ -71,7 +95,7 @@ EpisodeManifest MakeManifest(const ImportedRecording& recording, const ImportOpt
   manifest.source.notes.insert(manifest.source.notes.begin(), "format: " + recording.format);
   if (recording.skipped_count > 0) {
     manifest.source.notes.push_back(std::to_string(recording.skipped_count) +
-                                    " frames without partner or pose left out");
+                                    " frames without partner, file or pose left out");
   }
   manifest.task_name = recording.format;
   manifest.step_duration_s = recording.step_duration_s;
@@ -96,32 +120,58 @@ Status AddCameras(const ImportedRecording& recording, EpisodeManifest* manifest)
   return Status::Ok();
 }
 
+Status CheckSize(const std::string& path, const Camera& camera, int width_px, int height_px) {
+  if (width_px == camera.width_px && height_px == camera.height_px) return Status::Ok();
+  return Mismatch(reason::IMAGE_SIZE_MISMATCH, path,
+                  std::to_string(camera.width_px) + " x " + std::to_string(camera.height_px) +
+                      ", as the first colour image",
+                  std::to_string(width_px) + " x " + std::to_string(height_px));
+}
+
 /// Loads and writes one frame.
 Status WriteFrame(const ImportedRecording& recording, std::size_t index, EpisodeWriter* writer,
-                  SceneExtent* extent) {
+                  std::int64_t max_samples, SceneExtent* extent) {
   const ImportFrame& frame = recording.frames[index];
   const bool moving = recording.kind == EpisodeKind::kMovingCamera;
   INTERLACER_ASSIGN_OR_RETURN(const Camera camera, CameraOf(recording, index));
-  INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, frame.load_color());
-  INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, frame.load_depth());
+  INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, ReadRgbFile(frame.color_path));
+  INTERLACER_RETURN_IF_ERROR(CheckSize(frame.color_path, camera, color.width_px, color.height_px));
+  INTERLACER_ASSIGN_OR_RETURN(DepthImage16 depth,
+                              ReadDepthPngFile(frame.depth_path, recording.depth_unit_m));
+  INTERLACER_RETURN_IF_ERROR(CheckSize(frame.depth_path, camera, depth.width_px, depth.height_px));
+  if (recording.decode_depth) {
+    std::transform(depth.pixels.begin(), depth.pixels.end(), depth.pixels.begin(),
+                   recording.decode_depth);
+  }
   INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(
       moving ? static_cast<int>(index) : 0, moving ? 0 : static_cast<int>(index), color, depth));
-  extent->Add(camera, DepthToMeters(depth));
+  extent->Add(camera, DepthToMeters(depth), max_samples);
   return Status::Ok();
 }
 
-Status WriteFrames(const ImportedRecording& recording, EpisodeWriter* writer, SceneExtent* extent) {
+Status WriteFrames(const ImportedRecording& recording, const ImportOptions& options,
+                   EpisodeWriter* writer, SceneExtent* extent) {
   const std::size_t count = recording.frames.size();
+  const auto max_samples =
+      std::max<std::int64_t>(1, kMaxExtentSamples / std::ssize(recording.frames));
   std::vector<Status> statuses(count);
+  std::mutex mutex;  // guards `done` and the caller's function
+  std::int64_t done = 0;
   std::vector<SceneExtent> extents(count);
   ParallelFor(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      statuses[i] = WriteFrame(recording, i, writer, &extents[i]);
+      if (options.stop.stop_requested()) {
+        statuses[i] = Cancelled("import stopped");
+        continue;
+      }
+      statuses[i] = WriteFrame(recording, i, writer, max_samples, &extents[i]);
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (options.on_frame) options.on_frame(++done, std::ssize(recording.frames));
     }
   });
   for (std::size_t i = 0; i < count; ++i) {
     INTERLACER_RETURN_IF_ERROR(statuses[i]);
-    extent->Append(extents[i]);
+    extent->Append(std::exchange(extents[i], {}));
   }
   if (recording.kind != EpisodeKind::kMovingCamera) return Status::Ok();
   std::vector<Transform> poses;
@@ -146,7 +196,7 @@ StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportO
       auto writer,
       EpisodeWriter::Create(options.episode_dir, std::move(manifest), {options.overwrite}));
   SceneExtent extent;
-  INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, writer.get(), &extent));
+  INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, options, writer.get(), &extent));
   INTERLACER_ASSIGN_OR_RETURN(const SceneExtent::Result found,
                               extent.Finish(options.near_m, options.far_m, options.workspace));
   EpisodeManifest& final_manifest = writer->manifest();
@@ -157,12 +207,16 @@ StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportO
   }
   auto& notes = final_manifest.source.notes;
   notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+  if (options.stop.stop_requested()) return Cancelled("import stopped");
   INTERLACER_RETURN_IF_ERROR(writer->Finish());
 
   ImportReport report;
   report.frame_count = static_cast<int>(recording.frames.size());
   report.skipped_count = recording.skipped_count;
-  INTERLACER_ASSIGN_OR_RETURN(report.validation, ValidateEpisode(options.episode_dir));
+  INTERLACER_ASSIGN_OR_RETURN(report.validation,
+                              ValidateEpisode(options.episode_dir, {.stop = options.stop}));
+  auto& findings = report.validation.findings;
+  findings.insert(findings.begin(), recording.findings.begin(), recording.findings.end());
   return report;
 }
 

@@ -2,10 +2,11 @@
 
 /// The common end of all importers: frames in, a validated episode out.
 ///
-/// Frames are loaded in parallel, so their loaders share no state. Near, far and box come from
-/// data/importers/scene_extent.h. Errors: those of the frames' loaders, of data/episode_writer.h
-/// and of validation (the first one); a failed import leaves no folder behind. Threads: one at a
-/// time an output folder.
+/// Frames are read and written one by one, in parallel; no more than one a thread is in memory.
+/// Near, far and box come from data/importers/scene_extent.h.
+/// Errors: those of common/image_codec.h and data/episode_writer.h; INVALID_ARGUMENT
+/// IMAGE_SIZE_MISMATCH naming the source's file; CANCELLED. A failed or stopped import leaves no
+/// folder behind. Threads: one at a time an output folder.
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,8 @@ namespace interlacer {
 struct ImportFrame {
   Transform world_from_camera;
   std::int64_t capture_time_ns = 0;
-  std::function<StatusOr<RgbImage>()> load_color;
-  std::function<StatusOr<DepthImage16>()> load_depth;
+  std::string color_path;
+  std::string depth_path;
 };
 
 struct ImportedRecording {
@@ -31,11 +32,13 @@ struct ImportedRecording {
   std::string format;  ///< "tum", ...
   Camera camera;       ///< intrinsics; a missing size is taken from the first frame
   double depth_unit_m = 0;
+  std::function<std::uint16_t(std::uint16_t)> decode_depth;  ///< of stored integers, if any
   double step_duration_s = 0.5;
   std::string world_frame_name;
   std::vector<ImportFrame> frames;  ///< kStaticViews: one camera each; kMovingCamera: one step each
   int skipped_count = 0;
   std::vector<std::string> notes;
+  std::vector<Finding> findings;  ///< about the source; they join those of validation
 };
 
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options);

@@ -10,12 +10,11 @@
 
 #include "common/checked_math.h"
 #include "common/image_codec.h"
+#include "common/number_text.h"
+#include "data/depth.h"
 
 namespace interlacer {
 namespace {
-
-constexpr double kMinMedianDepthM = 0.05;
-constexpr double kMaxMedianDepthM = 20.0;
 
 static_assert(std::endian::native == std::endian::little, "payloads are copied as they come");
 
@@ -133,9 +132,10 @@ Status CheckMedian(const DepthImage& depth) {
   if (valid.empty()) return Status::Ok();
   const auto middle = valid.begin() + valid.size() / 2;
   std::nth_element(valid.begin(), middle, valid.end());
-  if (*middle >= kMinMedianDepthM && *middle <= kMaxMedianDepthM) return Status::Ok();
-  return Mismatch(reason::DEPTH_IMPLAUSIBLE, "data", "a median depth of 0.05 m to 20 m",
-                  std::to_string(*middle) + " m; is the unit right?");
+  if (*middle >= kMinPlausibleMedianM && *middle <= kMaxPlausibleMedianM) return Status::Ok();
+  return Mismatch(reason::DEPTH_IMPLAUSIBLE, "data",
+                  "a median depth of 0.05 m to 20 m (is the unit right?)",
+                  NumberText(*middle) + " m");
 }
 
 }  // namespace

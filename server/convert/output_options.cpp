@@ -89,8 +89,12 @@ Status ReadSelection(const wire::ParticleSelection& selection, OutputOptions* pl
   if (selection.has_initial_region()) {
     auto box = ToBox(selection.initial_region());
     if (!box.ok()) {
-      return InvalidArgument(reason::SELECTION_INVALID, box.status().message())
-          .WithField("initial_region");
+      const Status& status = box.status();
+      Status refused = InvalidArgument(reason::SELECTION_INVALID, status.message());
+      for (const auto& [key, value] : status.metadata()) {
+        static_cast<void>(std::move(refused).WithMetadata(key, value));  // in place
+      }
+      return std::move(refused).WithField("initial_region");
     }
     plain->initial_region = *box;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/checked_math.h"
+#include "common/number_text.h"
 #include "server/convert/actions.h"
 #include "server/convert/calibration.h"
 #include "server/convert/images.h"
@@ -181,11 +182,11 @@ Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metad
   const double near_m = input.has_near_m() ? input.near_m() : metadata.near_m;
   const double far_m = input.has_far_m() ? input.far_m() : metadata.far_m;
   if (!std::isfinite(near_m) || near_m <= 0) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "above 0", std::to_string(near_m));
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "above 0", NumberText(near_m));
   }
   if (!std::isfinite(far_m) || far_m <= near_m) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "far_m", "above near_m " + std::to_string(near_m),
-                    std::to_string(far_m));
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "far_m", "above near_m " + NumberText(near_m),
+                    NumberText(far_m));
   }
   return Status::Ok();
 }

@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kMarker[] = "prediction.json";
+
 class OutputFolderTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +32,7 @@ class OutputFolderTest : public testing::Test {
 };
 
 TEST_F(OutputFolderTest, NothingIsSeenBeforeCommit) {
-  auto folder = OutputFolder::Create(Target(), false);
+  auto folder = OutputFolder::Create(Target(), kMarker, false);
   ASSERT_TRUE(folder.ok());
   ASSERT_TRUE(WriteFileAtomic(*folder->FilePath("views/left/a.txt"), "x").ok());
   EXPECT_FALSE(fs::exists(Target()));
@@ -40,24 +42,45 @@ TEST_F(OutputFolderTest, NothingIsSeenBeforeCommit) {
 }
 
 TEST_F(OutputFolderTest, AnAbandonedFolderIsRemoved) {
-  { ASSERT_TRUE(OutputFolder::Create(Target() + "/", false).ok()); }
+  { ASSERT_TRUE(OutputFolder::Create(Target() + "/", kMarker, false).ok()); }
   EXPECT_TRUE(fs::is_empty(root_));
 }
 
 TEST_F(OutputFolderTest, ExistingOutputNeedsForceAndStaysUntilCommit) {
   fs::create_directories(Target());
   std::ofstream(fs::path(Target()) / "old.txt") << "old";
-  EXPECT_EQ(OutputFolder::Create(Target(), false).status().reason(), reason::OUTPUT_EXISTS);
-  auto folder = OutputFolder::Create(Target(), true);
+  std::ofstream(fs::path(Target()) / kMarker) << R"({"schema": "interlacer.prediction"})";
+  EXPECT_EQ(OutputFolder::Create(Target(), kMarker, false).status().reason(),
+            reason::OUTPUT_EXISTS);
+  auto folder = OutputFolder::Create(Target(), kMarker, true);
   ASSERT_TRUE(folder.ok());
   EXPECT_TRUE(fs::exists(fs::path(Target()) / "old.txt"));
   ASSERT_TRUE(folder->Commit().ok());
   EXPECT_FALSE(fs::exists(fs::path(Target()) / "old.txt"));
 }
 
+TEST_F(OutputFolderTest, ForceKeepsFoldersOfOthers) {
+  fs::create_directories(Target());
+  std::ofstream(fs::path(Target()) / "thesis.txt") << "mine";
+  for (const char* marker :
+       {"", "{}", "[1]", "no json", R"({"schema": 3})", R"({"schema": "other.prediction"})"}) {
+    if (*marker != 0) std::ofstream(fs::path(Target()) / kMarker) << marker;
+    EXPECT_EQ(OutputFolder::Create(Target(), kMarker, true).status().reason(),
+              reason::OUTPUT_EXISTS)
+        << marker;
+  }
+  EXPECT_TRUE(fs::exists(fs::path(Target()) / "thesis.txt"));
+  const std::string file = (root_ / "file").string();
+  std::ofstream(file) << "mine";
+  EXPECT_FALSE(OutputFolder::Create(file, kMarker, true).ok());
+  fs::remove_all(Target());
+  fs::create_directories(Target());
+  EXPECT_TRUE(OutputFolder::Create(Target(), kMarker, true).ok());  // empty
+}
+
 TEST_F(OutputFolderTest, RefusesPathsThatAreNoNewFolder) {
   for (const char* path : {".", "/", "..", ""}) {
-    EXPECT_FALSE(OutputFolder::Create(path, true).ok()) << path;
+    EXPECT_FALSE(OutputFolder::Create(path, kMarker, true).ok()) << path;
   }
 }
 

@@ -140,6 +140,85 @@ TEST_F(PlaneTaskTest, StaticScenesAreEvaluatedOnHeldOutViews) {
   }
 }
 
+TEST_F(PlaneTaskTest, AStaticSceneNeedsNoNamedCameras) {
+  const auto chosen = WithChosenViews(episode_->manifest(), metadata_, {});
+  ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
+  const auto task = MakePredictionTask(*episode_, metadata_, *chosen);
+  ASSERT_TRUE(task.ok()) << task.status().ToString();
+  ASSERT_EQ(task->targets.size(), 3u);
+  EXPECT_FALSE(task->targets[2].is_input);
+  // Evaluate's first window is the same one.
+  const auto plan = PlanEpisode(episode_->manifest(), metadata_, {});
+  EXPECT_EQ(plan->front().input_cameras, chosen->input_cameras);
+  EXPECT_EQ(plan->front().target_cameras, chosen->target_cameras);
+}
+
+TEST_F(PlaneTaskTest, NamedCamerasAndTargetsAreKept) {
+  EXPECT_EQ(WithChosenViews(episode_->manifest(), metadata_, request_)->input_cameras,
+            request_.input_cameras);
+  PredictionRequest request;
+  request.target_cameras = {"view_0"};
+  const auto chosen = WithChosenViews(episode_->manifest(), metadata_, request);
+  ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
+  EXPECT_EQ(chosen->target_cameras, request.target_cameras);
+  for (const std::string& input : chosen->input_cameras) EXPECT_NE(input, "view_0");
+  request.target_cameras = {"nowhere"};
+  EXPECT_EQ(WithChosenViews(episode_->manifest(), metadata_, request).status().reason(),
+            reason::CAMERA_UNKNOWN);
+}
+
+class MovingCameraTest : public PlaneTaskTest {
+ protected:
+  void SetUp() override {
+    testing::PaintedPlane plane;
+    plane.view_count = 5;
+    plane.is_moving_camera = true;
+    const auto dir = testing::WritePaintedPlane(folder_.File("moving"), plane);
+    ASSERT_TRUE(dir.ok()) << dir.status().ToString();
+    const auto recording = EpisodeReader::Open(*dir);
+    ASSERT_TRUE(recording.ok()) << recording.status().ToString();
+    ASSERT_EQ(recording->camera_count(), 1);
+    episode_ = std::make_unique<EpisodeReader>(recording->AsStaticViews());
+  }
+};
+
+TEST_F(MovingCameraTest, StepsAreViewsWithTheirOwnPosesAndFrames) {
+  ASSERT_EQ(episode_->camera_count(), 5);
+  EXPECT_EQ(episode_->step_count(), 1);
+  EXPECT_EQ(episode_->manifest().cameras[3].name, "step_000003");
+  testing::PaintedPlane plane;
+  RgbImage color;
+  DepthImage16 depth;
+  testing::RenderPlane(plane, testing::PlaneCamera(plane, 3), &color, &depth);
+  const auto view = episode_->ReadView(0, 3);
+  ASSERT_TRUE(view.ok()) << view.status().ToString();
+  EXPECT_EQ(view->color.pixels, color.pixels);
+  EXPECT_NEAR(view->camera.world_from_camera.translation_m[1], 0.3, 1e-9);
+}
+
+TEST_F(MovingCameraTest, IsPredictedAndEvaluatedFromItsViews) {
+  const auto plan = PlanEpisode(episode_->manifest(), metadata_, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  const auto task = MakePredictionTask(*episode_, metadata_, plan->front());
+  ASSERT_TRUE(task.ok()) << task.status().ToString();
+  EXPECT_TRUE(task->is_static);
+  ASSERT_EQ(task->targets.size(), 3u);
+  // Two observations of the model's spacing, each with both views taken at one time.
+  ASSERT_EQ(task->input.observations.size(), 2u);
+  const auto& older = task->input.observations[0].views;
+  const auto& newest = task->input.observations[1].views;
+  EXPECT_EQ(older[0].capture_time_ns, older[1].capture_time_ns);
+  EXPECT_NEAR(1e-9 * (newest[0].capture_time_ns - older[0].capture_time_ns),
+              metadata_.step_duration_s, 1e-9);
+
+  LocalBackend backend(std::make_unique<FakePredictor>());
+  const auto evaluation = EvaluateEpisode(
+      *episode_, *task, &backend,
+      [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {});
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status().ToString();
+  EXPECT_TRUE(evaluation->Find(task->targets[2].name, 0)->truth.has_value());
+}
+
 TEST(RectifiedView, UndoesTheLensModel) {
   RgbdView view;
   view.camera.width_px = 41;
@@ -164,13 +243,6 @@ TEST(RectifiedView, UndoesTheLensModel) {
   EXPECT_EQ(rectified.camera.distortion_model, DistortionModel::kNone);
   EXPECT_GT(rectified.color.pixels[3 * (15 * 41 + 30)], 100);
   EXPECT_EQ(rectified.color.pixels[3 * (15 * 41 + 20)], 10);
-}
-
-TEST(SpreadIndices, FirstAndLastAreAmongThem) {
-  EXPECT_EQ(SpreadIndices(10, 4), (std::vector<std::size_t>{0, 3, 6, 9}));
-  EXPECT_EQ(SpreadIndices(3, 8), (std::vector<std::size_t>{0, 1, 2}));
-  EXPECT_EQ(SpreadIndices(5, 1), (std::vector<std::size_t>{0}));
-  EXPECT_TRUE(SpreadIndices(0, 3).empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "common/checked_math.h"
 #include "common/device.h"
+#include "common/status_text.h"
 
 namespace interlacer {
 namespace {
@@ -18,8 +19,17 @@ TEST(StatusTest, NamesFieldExpectedAndGot) {
   EXPECT_EQ(status.metadata().at("expected"), "12");
   EXPECT_EQ(status.metadata().at("got"), "7");
   EXPECT_EQ(status.ToString(),
-            "INVALID_ARGUMENT IMAGE_DATA_LENGTH at views[0].depth.data: views[0].depth.data: "
-            "expected 12, got 7");
+            "INVALID_ARGUMENT IMAGE_DATA_LENGTH: views[0].depth.data: expected 12, got 7");
+}
+
+TEST(StatusTest, ThePathIsToldOnceAndWhole) {
+  const Status data = Mismatch(reason::IMAGE_DATA_LENGTH, "data", "12", "7");
+  EXPECT_EQ(MessageWithPath(data), "data: expected 12, got 7");
+  EXPECT_EQ(MessageWithPath(Status(data).WithFieldPrefix("views[0]")),
+            "views[0].data: expected 12, got 7");
+  EXPECT_EQ(MessageWithPath(NotFound(reason::FILE_NOT_FOUND, "gone").WithField("a/b.json")),
+            "a/b.json: gone");
+  EXPECT_EQ(MessageWithPath(Internal("broken: twice")), "broken: twice");
 }
 
 TEST(StatusTest, PrefixesJoinToAPath) {

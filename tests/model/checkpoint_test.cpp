@@ -42,6 +42,7 @@ class CheckpointTest : public ::testing::Test {
     ASSERT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.status().code(), StatusCode::kFailedPrecondition);
     EXPECT_EQ(loaded.status().reason(), "CHECKPOINT_INVALID");
+    EXPECT_THAT(loaded.status().ToString(), HasSubstr(Weights()));
     for (const std::string& text : texts) {
       EXPECT_THAT(loaded.status().ToString(), HasSubstr(text));
     }
@@ -108,7 +109,9 @@ TEST_F(CheckpointTest, ConfigOfAnotherModel) {
 
 TEST_F(CheckpointTest, BrokenConfig) {
   ASSERT_TRUE(WriteFileAtomic(dir_ + "/config.json", std::string("{\"widht\": 1}")).ok());
-  EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "CONFIG_INVALID");
+  const Status status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.reason(), "CHECKPOINT_INVALID");
+  EXPECT_THAT(status.ToString(), HasSubstr(dir_ + "/config.json"));
 }
 
 }  // namespace

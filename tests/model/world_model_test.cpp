@@ -124,8 +124,16 @@ TEST(WorldModelTest, SceneWithoutARobot) {
   const auto model = MakeModel(TinyConfig());
   PerturbHeads(model.get());
   StepInput input = MakeStepInput(kParticles, model->config());
+  const at::NoGradGuard no_grad;
+  const torch::Tensor with_robot = model->Step(input).positions_m;
   input.kinematic_points_m = at::empty({3, 0, 3});
-  EXPECT_TRUE(at::isfinite(model->Step(input).positions_m).all().item<bool>());
+  const torch::Tensor got = model->Step(input).positions_m;
+  EXPECT_EQ(got.sizes(), input.newer.positions_m.sizes());
+  EXPECT_FALSE(at::allclose(got, with_robot));  // the robot was seen before
+  // Every particle moves, by no more than the head's bound.
+  const torch::Tensor moved_m = (got - input.newer.positions_m).norm(2, 1);
+  EXPECT_GT(moved_m.min().item<float>(), 0);
+  EXPECT_LT(moved_m.max().item<float>(), 0.25 * std::sqrt(3.0));
 }
 
 TEST(WorldModelTest, Bfloat16StaysNearFloat32) {
@@ -287,7 +295,10 @@ TEST(UnetTest, KeepsOddSizes) {
   for (const auto& size : {std::pair{48, 64}, std::pair{7, 5}, std::pair{1, 1}}) {
     const torch::Tensor features = model->EncodeImages(at::rand({2, 3, size.first, size.second}));
     EXPECT_EQ(features.sizes(), (at::IntArrayRef{2, 16, size.first, size.second}));
-    EXPECT_TRUE(at::isfinite(features).all().item<bool>());
+    // Values, not zeros of a path that was lost: they follow the image.
+    const torch::Tensor other = model->EncodeImages(at::rand({2, 3, size.first, size.second}));
+    EXPECT_GT((features - other).abs().max().item<float>(), 1e-3f);
+    EXPECT_LT(features.abs().max().item<float>(), 1e3f);
   }
 }
 

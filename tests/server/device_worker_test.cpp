@@ -105,6 +105,22 @@ TEST_F(DeviceWorkerTest, HigherPriorityTakesTheNextUnit) {
                                                        "slow", "slow", "slow OK"}));
 }
 
+TEST_F(DeviceWorkerTest, CancelledAndOverdueJobsCostNothingAhead) {
+  gate_.Close();
+  auto running = Job("running", 1, 5), waiting = Job("waiting", 1, 3);
+  SubmitReady(running);
+  ASSERT_TRUE(gate_.WaitForUnit());
+  SubmitReady(waiting);
+  EXPECT_EQ(worker_.CostAheadS(1), 8);
+  worker_.Cancel(running.get(), Cancelled("gone"));  // inside a unit
+  EXPECT_EQ(running->end_count, 0);
+  EXPECT_EQ(worker_.CostAheadS(1), 3);
+  waiting->limit = Clock::now();
+  EXPECT_EQ(worker_.CostAheadS(1), 0);
+  gate_.Open();
+  EXPECT_TRUE(WaitUntil([&] { return running->end_count == 1 && waiting->end_count == 1; }));
+}
+
 TEST_F(DeviceWorkerTest, AJobWaitsForItsWake) {
   auto job = Job("a", 1, 1);
   ASSERT_TRUE(worker_.Submit(job).ok());

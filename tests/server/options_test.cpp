@@ -114,9 +114,21 @@ INSTANTIATE_TEST_SUITE_P(
                       BadOptions{"ModelWithoutName", {"--model=/d"}, {}},
                       BadOptions{"NotANumber", {"--model=m=/d", "--max-queue=many"}, {}},
                       BadOptions{"Zero", {"--model=m=/d", "--max-queue=0"}, {}},
+                      BadOptions{"BytesBelowZero", {"--model=m=/d", "--max-request-bytes=-1"}, {}},
+                      BadOptions{"DurationBelowZero", {"--model=m=/d", "--drain-timeout=-5s"}, {}},
+                      BadOptions{"DurationZero", {"--model=m=/d", "--watchdog=0"}, {}},
+                      BadOptions{"DurationInfinite", {"--model=m=/d", "--watchdog=inf"}, {}},
+                      BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
                       BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
                       BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Options, RefusalsSayWhatWasExpected) {
+  const std::string message =
+      ParseServerOptions({"--model=m=/d", "--max-request-bytes=-1"}, {}).status().message();
+  EXPECT_NE(message.find("expected more than 0 bytes, got -1"), std::string::npos) << message;
+  EXPECT_TRUE(ParseServerOptions({"--model=m=/d", "--drain-timeout=0"}, {}).ok());
+}
 
 TEST(Options, UnknownKeysOfTheFileAreErrors) {
   const std::string config = WriteConfig("model = [\"m=/d\"]\nmax-que = 1\n");

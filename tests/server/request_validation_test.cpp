@@ -245,6 +245,22 @@ TEST_F(ValidRequestTest, ExpectedAndGotAreInTheMetadata) {
   EXPECT_EQ(details.info.metadata().at("got"), "575 bytes");
 }
 
+TEST_F(ValidRequestTest, UndecodableImagesUnknownModelsAndBoxesTellThemToo) {
+  const std::function<void(Request*)> spoilers[] = {
+      [](Request* r) { r->set_model_name("other"); },
+      [](Request* r) { SetCompressed(Color(r), v1::IMAGE_COMPRESSION_PNG, Png().substr(0, 60)); },
+      [](Request* r) {
+        r->mutable_output()->mutable_particle_selection()->mutable_initial_region();
+      }};
+  for (const auto& spoil : spoilers) {
+    Request request = MakeRolloutRequest(1);
+    spoil(&request);
+    const ErrorDetails details = ReadDetails(Predict(request));
+    EXPECT_EQ(details.info.metadata().count("expected"), 1u) << details.info.reason();
+    EXPECT_EQ(details.info.metadata().count("got"), 1u) << details.info.reason();
+  }
+}
+
 TEST_F(ValidRequestTest, PaddedRowsPngAndJpegAreRead) {
   Request request = MakeRolloutRequest(1);
   SetCompressed(Color(&request), v1::IMAGE_COMPRESSION_JPEG, Jpeg());

@@ -17,6 +17,8 @@ struct PaintedPlane {
   int view_count = 3;
   double depth_unit_m = 0.0001;
   std::string episode_id = "painted_plane";
+  /// One camera named `camera` that takes the views one after the other, 0.1 s apart.
+  bool is_moving_camera = false;
 };
 
 inline Camera PlaneCamera(const PaintedPlane& plane, int view) {
@@ -60,30 +62,35 @@ inline StatusOr<std::string> WritePaintedPlane(const std::string& directory,
                                                const PaintedPlane& plane = {}) {
   EpisodeManifest manifest;
   manifest.episode_id = plane.episode_id;
-  manifest.kind = EpisodeKind::kStaticViews;
+  manifest.kind = plane.is_moving_camera ? EpisodeKind::kMovingCamera : EpisodeKind::kStaticViews;
   manifest.created_time = "2026-01-01T00:00:00Z";
   manifest.source.kind = "simulate";
   manifest.source.tool = "test";
   manifest.task_name = "static";
-  manifest.step_count = 1;
-  manifest.step_duration_s = 0.5;
+  manifest.step_count = plane.is_moving_camera ? plane.view_count : 1;
+  manifest.step_duration_s = plane.is_moving_camera ? 0.1 : 0.5;
   manifest.world_frame_name = "table";
   manifest.workspace = {{-1, -1, -0.1}, {1, 1, 1}};
-  for (int i = 0; i < plane.view_count; ++i) {
+  for (int i = 0; i < (plane.is_moving_camera ? 1 : plane.view_count); ++i) {
     EpisodeCamera camera;
-    camera.name = "view_" + std::to_string(i);
+    camera.name = plane.is_moving_camera ? "camera" : "view_" + std::to_string(i);
     camera.camera = PlaneCamera(plane, i);
     camera.depth_unit_m = plane.depth_unit_m;
     manifest.cameras.push_back(camera);
   }
   INTERLACER_ASSIGN_OR_RETURN(auto writer,
                               EpisodeWriter::Create(directory, manifest, {.overwrite = true}));
+  std::vector<Transform> poses;
   for (int i = 0; i < plane.view_count; ++i) {
+    const Camera camera = PlaneCamera(plane, i);
+    poses.push_back(camera.world_from_camera);
     RgbImage color;
     DepthImage16 depth;
-    RenderPlane(plane, manifest.cameras[i].camera, &color, &depth);
-    INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(0, i, color, depth));
+    RenderPlane(plane, camera, &color, &depth);
+    const int step = plane.is_moving_camera ? i : 0;
+    INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(step, i - step, color, depth));
   }
+  if (plane.is_moving_camera) INTERLACER_RETURN_IF_ERROR(writer->WritePoses(0, poses));
   INTERLACER_RETURN_IF_ERROR(writer->Finish());
   return directory;
 }

@@ -1,9 +1,11 @@
 #include "client/cli/evaluation/evaluation_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "data/training_windows.h"
+#include "data/view_choice.h"
 
 namespace interlacer {
 namespace {
@@ -19,42 +21,62 @@ PredictionRequest BaseRequest(const PlanOptions& options) {
   return request;
 }
 
-/// Two input views and the views between them that the model does not see.
+std::optional<int> FindCamera(const EpisodeManifest& manifest, const std::string& name) {
+  for (std::size_t i = 0; i < manifest.cameras.size(); ++i) {
+    if (manifest.cameras[i].name == name) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+/// Whether the request or the episode says already which cameras are the inputs.
+bool AreInputsKnown(const EpisodeManifest& manifest, const ModelMetadata& metadata,
+                    const PredictionRequest& request) {
+  if (!request.input_cameras.empty()) return true;
+  return std::all_of(metadata.cameras.begin(), metadata.cameras.end(), [&](const auto& camera) {
+    return FindCamera(manifest, camera.name).has_value();
+  });
+}
+
+/// The request with two input views, and with a view between them where it names no targets: one
+/// for each choice.
+StatusOr<std::vector<PredictionRequest>> ListViewRequests(const EpisodeManifest& manifest,
+                                                          const ModelMetadata& metadata,
+                                                          const PredictionRequest& base) {
+  if (AreInputsKnown(manifest, metadata, base)) return std::vector<PredictionRequest>{base};
+  if (metadata.cameras.size() != 2) {
+    return Mismatch(reason::CAMERA_MISSING, "cameras",
+                    std::to_string(metadata.cameras.size()) + " names (--cameras)", "none");
+  }
+  ViewChoiceOptions options;
+  for (const std::string& name : base.target_cameras) {
+    const std::optional<int> camera = FindCamera(manifest, name);
+    if (!camera) {
+      return Mismatch(reason::CAMERA_UNKNOWN, "target cameras", "names of the episode's cameras",
+                      name);
+    }
+    options.targets.push_back(*camera);
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<ViewChoice> choices,
+                              ListViewChoices(manifest, options));
+  const auto name_of = [&](int view) { return manifest.cameras[view].name; };
+  std::vector<PredictionRequest> requests;
+  for (const ViewChoice& choice : choices) {
+    PredictionRequest request = base;
+    request.input_cameras = {name_of(choice.first), name_of(choice.second)};
+    if (base.target_cameras.empty() && choice.held_out) {
+      request.target_cameras = {name_of(*choice.held_out)};
+    }
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
 StatusOr<std::vector<PredictionRequest>> PlanStatic(const EpisodeManifest& manifest,
                                                     const ModelMetadata& metadata,
                                                     const PlanOptions& options) {
   PredictionRequest base = BaseRequest(options);
   base.step_count = std::min(options.step_count, kDefaultStaticSteps);
-  if (!options.input_cameras.empty()) return std::vector<PredictionRequest>{base};
-
-  WindowOptions window_options;
-  window_options.rollout_step_count = 0;
-  window_options.camera_names.clear();
-  for (const CameraSpec& camera : metadata.cameras) {
-    window_options.camera_names.push_back(camera.name);
-  }
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<TrainingWindow> windows,
-                              ListTrainingWindows(manifest, window_options));
-  std::vector<PredictionRequest> requests;
-  for (const TrainingWindow& window : windows) {
-    PredictionRequest request = base;
-    for (const int index : window.input_cameras) {
-      request.input_cameras.push_back(manifest.cameras[static_cast<std::size_t>(index)].name);
-    }
-    for (const int index : window.target_cameras) {
-      const std::string& name = manifest.cameras[static_cast<std::size_t>(index)].name;
-      const auto& inputs = request.input_cameras;
-      if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) {
-        request.target_cameras.push_back(name);
-      }
-    }
-    if (!request.target_cameras.empty()) requests.push_back(std::move(request));
-  }
-  if (requests.empty()) {
-    return Mismatch(reason::CAMERA_MISSING, "cameras", "three views of the static scene or more",
-                    std::to_string(manifest.cameras.size()));
-  }
-  return requests;
+  return ListViewRequests(manifest, metadata, base);
 }
 
 StatusOr<std::vector<PredictionRequest>> PlanSteps(const EpisodeManifest& manifest,
@@ -79,15 +101,6 @@ StatusOr<std::vector<PredictionRequest>> PlanSteps(const EpisodeManifest& manife
 
 }  // namespace
 
-std::vector<std::size_t> SpreadIndices(std::size_t size, std::size_t count) {
-  std::vector<std::size_t> indices;
-  const std::size_t taken = std::min(size, count);
-  for (std::size_t i = 0; i < taken; ++i) {
-    indices.push_back(taken == 1 ? 0 : i * (size - 1) / (taken - 1));
-  }
-  return indices;
-}
-
 StatusOr<std::vector<PredictionRequest>> PlanEpisode(const EpisodeManifest& manifest,
                                                      const ModelMetadata& metadata,
                                                      const PlanOptions& options) {
@@ -101,6 +114,15 @@ StatusOr<std::vector<PredictionRequest>> PlanEpisode(const EpisodeManifest& mani
     chosen.push_back(all[i]);
   }
   return chosen;
+}
+
+StatusOr<PredictionRequest> WithChosenViews(const EpisodeManifest& manifest,
+                                            const ModelMetadata& metadata,
+                                            PredictionRequest request) {
+  if (manifest.kind != EpisodeKind::kStaticViews) return request;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> all,
+                              ListViewRequests(manifest, metadata, request));
+  return all.front();
 }
 
 }  // namespace interlacer

@@ -4,9 +4,11 @@
 ///
 /// Manipulation: `window_count` start steps, spread evenly over those that leave room for the whole
 /// rollout. Static scenes, unless cameras are named: choices of two input views and one held-out
-/// view between them, spread evenly over all such choices; their rollout keeps the default length.
-/// Deterministic. Pure function. Errors: those of data/training_windows.h; INVALID_ARGUMENT
-/// STEP_INVALID for an episode too short for one window.
+/// view between them (data/view_choice.h), spread evenly over all such choices; their rollout keeps
+/// the default length. Recordings of a moving camera come here as views
+/// (EpisodeReader::AsStaticViews).
+/// Deterministic. Pure functions. Errors: those of data/training_windows.h and data/view_choice.h;
+/// INVALID_ARGUMENT CAMERA_UNKNOWN, STEP_INVALID for an episode too short for one window.
 
 #include <cstdint>
 #include <string>
@@ -33,7 +35,10 @@ StatusOr<std::vector<PredictionRequest>> PlanEpisode(const EpisodeManifest& mani
                                                      const ModelMetadata& metadata,
                                                      const PlanOptions& options);
 
-/// `count` of the indices 0 ... size - 1, first and last among them; all when there are no more.
-std::vector<std::size_t> SpreadIndices(std::size_t size, std::size_t count);
+/// One prediction: the first of the plan's choices of views where the scene is static and the
+/// request names no input cameras, else the request itself.
+StatusOr<PredictionRequest> WithChosenViews(const EpisodeManifest& manifest,
+                                            const ModelMetadata& metadata,
+                                            PredictionRequest request);
 
 }  // namespace interlacer

@@ -168,6 +168,7 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   options.model_cameras.clear();
   for (const CameraSpec& camera : metadata.cameras) options.model_cameras.push_back(camera.name);
   options.seed = request.seed;
+  options.step_duration_s = metadata.step_duration_s;
   INTERLACER_ASSIGN_OR_RETURN(task.input, MakeSceneInput(episode, options));
   INTERLACER_RETURN_IF_ERROR(AddActions(episode, request, options, &task));
 

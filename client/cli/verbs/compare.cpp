@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kComparisonFile[] = "comparison.json";
+
 struct CompareArguments {
   std::vector<std::string> results;
   std::string output;
@@ -104,15 +106,16 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
   const nlohmann::ordered_json json = ComparisonToJson(input.variants);
   const std::string summary = SummaryText(input.variants);
   if (!arguments.output.empty()) {
-    INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
-                                OutputFolder::Create(arguments.output, arguments.force));
+    INTERLACER_ASSIGN_OR_RETURN(
+        OutputFolder folder,
+        OutputFolder::Create(arguments.output, kComparisonFile, arguments.force));
     input.variants.push_back({SubjectLabel(kCopyLast), &results[0], std::string(kCopyLast), ""});
     input.title = "Comparison on " + results[0].dataset_name;
     input.command = context.command_line();
     input.created_time = CurrentTimeRfc3339();
     INTERLACER_ASSIGN_OR_RETURN(const std::string page, folder.FilePath("report.html"));
     INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(page, ReportHtml(input)));
-    INTERLACER_ASSIGN_OR_RETURN(const std::string file, folder.FilePath("comparison.json"));
+    INTERLACER_ASSIGN_OR_RETURN(const std::string file, folder.FilePath(kComparisonFile));
     INTERLACER_RETURN_IF_ERROR(WriteJsonFile(file, json));
     INTERLACER_RETURN_IF_ERROR(folder.Commit());
   }

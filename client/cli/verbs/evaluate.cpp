@@ -12,6 +12,7 @@
 #include "client/cli/evaluation/evaluation_plan.h"
 #include "client/cli/evaluation/results.h"
 #include "client/cli/evaluation/rollout_report.h"
+#include "client/cli/numbers.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"
@@ -142,7 +143,8 @@ class EvaluationRun {
   }
 
   Status RunEpisode(const std::string& dir) {
-    INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(dir));
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(dir));
+    const EpisodeReader episode = recording.AsStaticViews();
     const EpisodeManifest& manifest = episode.manifest();
     if (IsDone(manifest.episode_id)) return Status::Ok();
     INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode.ManifestSha256());
@@ -311,13 +313,13 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--episodes", options->episode_limit, "At most so many episodes, in order");
   verb->add_option("--steps", options->plan.step_count, "Future steps of each rollout")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrMore());
   verb->add_option("--start-step", options->plan.start_step,
                    "Newest observed step; default the first with a full history");
   verb->add_option("--windows", options->plan.window_count,
                    "Rollouts of an episode, spread over it (static scenes: choices of views)")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--cameras", options->plan.input_cameras,
                    "Episode cameras that act as the model's")
       ->delimiter(',');

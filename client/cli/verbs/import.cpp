@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/cli/describe.h"
+#include "client/cli/numbers.h"
 #include "client/cli/validation_text.h"
 #include "client/cli/verbs/verbs.h"
 #include "data/importers/importers.h"
@@ -32,8 +33,15 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
     options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
   options.command = context.command_line();
+  options.stop = context.stop();
+  std::unique_ptr<Progress> progress;
+  options.on_frame = [&](std::int64_t done, std::int64_t total) {
+    if (!progress) progress = context.MakeProgress("import", total);
+    progress->Update(done);
+  };
   INTERLACER_ASSIGN_OR_RETURN(const ImportReport report,
                               ImportRecording(arguments.format, options));
+  if (progress) progress->Finish();
   nlohmann::ordered_json json = ToJson(report.validation);
   json["frame_count"] = report.frame_count;
   json["skipped_count"] = report.skipped_count;
@@ -55,23 +63,27 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("source", options.source_dir, "Folder of the recording")->required();
   verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
   verb->add_option("--id", options.episode_id, "Name of the episode; default the folder's");
-  verb->add_option("--intrinsics", options.intrinsics,
-                   "fx,fy,cx,cy in pixels or an Open3D camera JSON; tum and redwood need it");
+  verb->add_option(
+      "--intrinsics", options.intrinsics,
+      "fx,fy,cx,cy in pixels, optionally with k1,k2,p1,p2,k3 of the lens; tum-fr1, "
+      "tum-fr2, tum-fr3 or tum-ros; or an Open3D camera JSON; tum and redwood need it");
   verb->add_option("--depth-unit", arguments->depth_unit_m,
                    "Metres of one depth integer, where the format's own does not hold")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--trajectory", options.trajectory, "File with poses inside the source");
-  verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
+  verb->add_option("--trajectory", options.trajectory,
+                   "File with poses, in the source or elsewhere");
+  verb->add_option("--color-folder", options.color_folder,
+                   "redwood: colour images; default color, image or rgb");
+  verb->add_option("--depth-folder", options.depth_folder, "redwood: depth images; default depth");
+  verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
+  verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,
                    "Box in the world frame, metres: x0,y0,z0,x1,y1,z1; default from the points")
       ->delimiter(',')
       ->expected(6);
   verb->add_option("--frame-stride", options.frame_stride, "Every n-th frame")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--license", options.license, "Licence of the recording");
   verb->add_option("--attribution", options.attribution, "Whom to name");
   verb->add_flag("--force", options.overwrite, "Replace an existing episode");

@@ -7,6 +7,7 @@
 #include "client/cli/backend_options.h"
 #include "client/cli/describe.h"
 #include "client/cli/evaluation/episode_evaluation.h"
+#include "client/cli/evaluation/evaluation_plan.h"
 #include "client/cli/evaluation/rollout_report.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
@@ -19,6 +20,8 @@
 
 namespace interlacer::cli {
 namespace {
+
+constexpr char kPredictionFile[] = "prediction.json";
 
 struct PredictOptions {
   std::string episode;
@@ -137,16 +140,37 @@ std::string SummaryText(const EpisodeEvaluation& evaluation, const PredictionTas
   return text + "written to " + output + "\n";
 }
 
+std::string ViewsText(const PredictionRequest& request) {
+  const auto list = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+    return text;
+  };
+  std::string text = "static scene: --cameras " + list(request.input_cameras);
+  if (!request.target_cameras.empty()) {
+    text += " --target-cameras " + list(request.target_cameras);
+  }
+  return text + " chosen";
+}
+
 StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context) {
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
   options.request.paint_outside_white = options.background != "none";
-  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(options.episode));
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(options.episode));
+  const EpisodeReader episode = recording.AsStaticViews();
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
+  const bool is_choice_ours = options.request.input_cameras.empty();
+  INTERLACER_ASSIGN_OR_RETURN(
+      options.request,
+      WithChosenViews(episode.manifest(), backend->metadata(), std::move(options.request)));
+  if (is_choice_ours && !options.request.input_cameras.empty()) {
+    context.Message(ViewsText(options.request));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const PredictionTask task,
                               MakePredictionTask(episode, backend->metadata(), options.request));
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
-                              OutputFolder::Create(options.output, options.force));
+                              OutputFolder::Create(options.output, kPredictionFile, options.force));
   context.Detail("predicting " + std::to_string(task.step_count) + " steps on " +
                  backend->device_name());
 
@@ -164,7 +188,7 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
 
   const nlohmann::ordered_json json =
       PredictionJson(options, episode, task, evaluation, *backend, context);
-  INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath("prediction.json"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath(kPredictionFile));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(path, json));
   if (options.report) {
     INTERLACER_RETURN_IF_ERROR(WriteReport(episode, task, evaluation, *backend, context, folder));
@@ -187,11 +211,15 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
                    "Newest observed step; default the first with a full history");
   verb->add_option("--steps", options->request.step_count,
                    "Future steps; default 8, or 2 for a static scene");
-  verb->add_option("--cameras", options->request.input_cameras,
-                   "Episode cameras that act as the model's, such as view_00,view_04")
+  verb->add_option(
+          "--cameras", options->request.input_cameras,
+          "Episode cameras that act as the model's, such as view_0000,view_0004; default those "
+          "with the model's names, in a static scene two that look at the same place")
       ->delimiter(',');
-  verb->add_option("--target-cameras", options->request.target_cameras,
-                   "Further cameras to predict, which the model does not see")
+  verb->add_option(
+          "--target-cameras", options->request.target_cameras,
+          "Further cameras to predict, which the model does not see; default for chosen views "
+          "of a static scene: one between them")
       ->delimiter(',');
   verb->add_option("--seed", options->request.seed, "Seed of the draw of particles")
       ->capture_default_str();

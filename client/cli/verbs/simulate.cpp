@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/cli/describe.h"
+#include "client/cli/numbers.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/sha256.h"
@@ -199,27 +200,29 @@ void AddSimulate(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::IsMember(sim::TaskNames()));
   verb->add_option("--seed", arguments->sim.seed, "Seed of the first episode; the next ones follow")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(ZeroOrMore());
   verb->add_option("--episodes", arguments->episode_count, "How many")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--steps", arguments->sim.step_count, "Steps of an episode, 0.5 s each")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--width", arguments->sim.width_px, "Image width, pixels")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--height", arguments->sim.height_px, "Image height, pixels")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   verb->add_option("--depth-noise", arguments->sim.depth_noise_m,
                    "Standard deviation of depth at 1 m, metres")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrMore());
   verb->add_option("--split", arguments->split, "Split of the data set that gets the episodes")
       ->capture_default_str()
       ->check(CLI::IsMember({"train", "val", "test"}));
-  verb->add_option("--jobs", arguments->job_count, "Episodes at once; default one a core");
+  verb->add_option("--jobs", arguments->job_count, "Episodes at once; default one a core")
+      ->check(AboveZero());
   CLI::Option* still =
       verb->add_flag("--still", arguments->sim.still, "The arms hold their first pose");
   verb->add_flag("--with-still", arguments->with_still, "A still control run beside each episode")

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Ranges of numbers on the command line, in words: "expected a number above 0, got -2".
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <string>
+
+namespace interlacer::cli {
+
+inline CLI::Validator NumberFrom(double least, bool is_included, const std::string& expected) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number) && std::isfinite(number);
+        if (is_number && (number > least || (is_included && number == least))) return std::string();
+        return "expected " + expected + ", got " + text;
+      },
+      "");
+}
+
+inline CLI::Validator AboveZero() { return NumberFrom(0, false, "a number above 0"); }
+inline CLI::Validator ZeroOrMore() { return NumberFrom(0, true, "0 or more"); }
+
+}  // namespace interlacer::cli

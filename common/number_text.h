@@ -1,0 +1,16 @@
+#pragma once
+
+/// Numbers in messages: up to nine digits, short for huge and tiny ones ("1e+300", "0.25", "0").
+
+#include <cstdio>
+#include <string>
+
+namespace interlacer {
+
+inline std::string NumberText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value == 0 ? 0.0 : value);
+  return text;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,50 @@
+#include "common/replaceable_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "common/json.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsOurs(const fs::path& marker) {
+  const auto document = ReadJsonFile(marker.string());
+  if (!document.ok() || !document->is_object()) return false;
+  const auto schema = document->find("schema");
+  return schema != document->end() && schema->is_string() &&
+         schema->get_ref<const std::string&>().starts_with("interlacer.");
+}
+
+fs::path Canonical(const std::string& path) {
+  std::error_code error;
+  fs::path canonical = fs::weakly_canonical(fs::absolute(path, error), error);
+  return canonical.has_filename() ? canonical : canonical.parent_path();
+}
+
+}  // namespace
+
+Status CheckReplaceable(const std::string& path, const std::string& marker_file) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return Status::Ok();
+  if (fs::is_directory(path, error) &&
+      (fs::is_empty(path, error) || IsOurs(fs::path(path) / marker_file))) {
+    return Status::Ok();
+  }
+  return FailedPrecondition(reason::OUTPUT_EXISTS,
+                            path + " exists and is no earlier output (no " + marker_file +
+                                " of this program in it); it is not replaced, choose another name")
+      .WithField(path);
+}
+
+bool AreNested(const std::string& a, const std::string& b) {
+  const fs::path first = Canonical(a), second = Canonical(b);
+  const auto [at_first, at_second] =
+      std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  return at_first == first.end() || at_second == second.end();
+}
+
+}  // namespace interlacer

@@ -1,0 +1,20 @@
+#pragma once
+
+/// Guards what --force may delete.
+///
+/// A folder may be replaced when it is absent, empty, or was written by this program: `marker_file`
+/// in it is a JSON object whose `schema` starts with "interlacer.". Everything else is the user's.
+/// Errors: FAILED_PRECONDITION OUTPUT_EXISTS. Thread-safe.
+
+#include <string>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+Status CheckReplaceable(const std::string& path, const std::string& marker_file);
+
+/// Whether one path is the other or lies in it, links followed as far as the paths exist.
+bool AreNested(const std::string& a, const std::string& b);
+
+}  // namespace interlacer

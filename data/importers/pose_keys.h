@@ -1,0 +1,34 @@
+#pragma once
+
+/// Which pose of a trajectory belongs to which pair of images.
+///
+/// The keys of a trajectory count frames, mostly from 0, while names may count from 1, leave
+/// numbers out or carry time stamps. Of three readings the one that gives most poses an image is
+/// taken: key = number less the smallest number, key = number, key = position among all numbers;
+/// earlier ones win ties, but a trajectory whose first key is the first number is read as numbers.
+/// Pure, thread-safe.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/geometry.h"
+#include "data/importers/frame_pairs.h"
+
+namespace interlacer {
+
+struct PosedPair {
+  const FramePair* pair = nullptr;
+  Transform world_from_camera;
+};
+
+struct PosedPairs {
+  std::vector<PosedPair> frames;  ///< by key
+  std::string rule;               ///< how keys were read, for the notes
+  /// Numbers have gaps and keys were taken as positions: worth a look.
+  bool is_by_position = false;
+};
+
+PosedPairs MatchPoses(const FramePairs& images, const std::map<int, Transform>& world_from_camera);
+
+}  // namespace interlacer

@@ -1,0 +1,47 @@
+#include "data/importers/source_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace interlacer {
+
+namespace fs = std::filesystem;
+
+std::string SourcePath(const std::string& source_dir, const std::string& name) {
+  std::error_code error;
+  const fs::path inside = fs::path(source_dir) / name;
+  return !fs::exists(inside, error) && fs::exists(name, error) ? name : inside.string();
+}
+
+StatusOr<std::string> FirstOf(const std::string& source_dir,
+                              std::initializer_list<const char*> names, const std::string& what,
+                              const std::string& option) {
+  std::error_code error;
+  std::string listed;
+  for (const char* name : names) {
+    const fs::path path = fs::path(source_dir) / name;
+    if (fs::exists(path, error)) return path.string();
+    listed += (listed.empty() ? "" : ", ") + std::string(name);
+  }
+  std::vector<std::string> present;
+  for (const auto& entry : fs::directory_iterator(source_dir, error)) {
+    present.push_back(entry.path().string());
+  }
+  std::sort(present.begin(), present.end());
+  return NotFound(reason::FILE_NOT_FOUND, source_dir + " has no " + what + ": expected " + listed +
+                                              " or " + option + ", got " +
+                                              (present.empty() ? "nothing" : NameSome(present)))
+      .WithField(source_dir);
+}
+
+std::string NameSome(const std::vector<std::string>& paths) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+    text += (i > 0 ? ", " : "") + fs::path(paths[i]).filename().string();
+  }
+  if (paths.size() > kMost) text += " and " + std::to_string(paths.size() - kMost) + " more";
+  return text;
+}
+
+}  // namespace interlacer
