@@ -5,8 +5,8 @@
 /// Views are rendered at the model's image size by rectified cameras. The true frame of a view is
 /// the episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with
 /// everything outside the scene's workspace and depth range painted white when asked for. A static
-/// scene is true at every step; a moving camera is given as its views (EpisodeReader::AsStaticViews)
-/// and which of them by client/cli/evaluation/evaluation_plan.h. Units and frames: common/scene.h.
+/// scene is true at every step. A moving camera is given as its views (AsStaticViews of the
+/// reader); evaluation_plan.h chooses among them. Units and frames: common/scene.h.
 /// Errors: those of data/episode_reader.h and data/scene_input.h; INVALID_ARGUMENT CAMERA_UNKNOWN,
 /// STEP_INVALID, HISTORY_SPACING. Thread-safe.
 
