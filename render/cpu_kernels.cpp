@@ -5,21 +5,23 @@
 namespace interlacer {
 namespace {
 
-constexpr RenderKernels kPortable{"portable",        cpu::GatherNearest,
-                                  cpu::AnnularSums,  cpu::AnnularSumsBackward,
-                                  cpu::DenseForward, cpu::DenseWeightGradientSum};
+constexpr RenderKernels kPortable{
+    "portable",        cpu::GatherNearest,          cpu::AnnularSums, cpu::AnnularSumsBackward,
+    cpu::DenseForward, cpu::DenseWeightGradientSum, cpu::SsimRows};
 constexpr RenderKernels kAvx2{"avx2",
                               avx2::GatherNearest,
                               avx2::AnnularSums,
                               avx2::AnnularSumsBackward,
                               avx2::DenseForward,
-                              avx2::DenseWeightGradientSum};
+                              avx2::DenseWeightGradientSum,
+                              avx2::SsimRows};
 constexpr RenderKernels kAvx512{"avx512",
                                 avx512::GatherNearest,
                                 avx512::AnnularSums,
                                 avx512::AnnularSumsBackward,
                                 avx512::DenseForward,
-                                avx512::DenseWeightGradientSum};
+                                avx512::DenseWeightGradientSum,
+                                avx512::SsimRows};
 
 }  // namespace
 

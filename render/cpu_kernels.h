@@ -6,6 +6,7 @@
 #include "render/kernels/annular_sums.h"
 #include "render/kernels/field_mlp.h"
 #include "render/kernels/gather16.h"
+#include "render/kernels/ssim_rows.h"
 
 namespace interlacer {
 
@@ -16,6 +17,7 @@ struct RenderKernels {
   AnnularSumsBackwardFn annular_sums_backward;
   DenseForwardFn dense_forward;
   DenseWeightGradientFn dense_weight_gradient;
+  SsimRowsFn ssim_rows;
 };
 
 /// Every machine runs these.

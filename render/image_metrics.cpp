@@ -1,12 +1,13 @@
 #include "render/image_metrics.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 
+#include "common/thread_pool.h"
 #include "common/transforms.h"
+#include "render/cpu_kernels.h"
 
 namespace interlacer {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr double kSigmaPx = 1.5;
 constexpr double kC1 = 6.5025;   // (0.01 * 255)^2
 constexpr double kC2 = 58.5225;  // (0.03 * 255)^2
+/// Each task filters ten rows more than it writes.
+constexpr std::int64_t kSsimRowsOfATask = 64;
 constexpr int kMovingThreshold = 16;
 constexpr int kMovingGrowthPx = 5;
 
@@ -31,65 +34,14 @@ Status CheckWindowFits(const RgbImage& image) {
                   std::to_string(image.width_px) + "x" + std::to_string(image.height_px));
 }
 
-std::array<double, kSsimWindowPx> GaussianTaps() {
-  std::array<double, kSsimWindowPx> taps;
+void FillGaussianTaps(double* taps) {
   double sum = 0;
-  for (int i = 0; i < kSsimWindowPx; ++i) {
+  for (int i = 0; i < kSsimTaps; ++i) {
     const double d = i - kSsimBorderPx;
     taps[i] = std::exp(-d * d / (2 * kSigmaPx * kSigmaPx));
     sum += taps[i];
   }
-  for (double& tap : taps) tap /= sum;
-  return taps;
-}
-
-/// [height,width] filtered in both directions, windows inside only: [height - 10,width - 10].
-std::vector<double> Filter(const std::vector<double>& plane, int width, int height,
-                           const std::array<double, kSsimWindowPx>& taps) {
-  const int out_width = width - 2 * kSsimBorderPx, out_height = height - 2 * kSsimBorderPx;
-  std::vector<double> rows(static_cast<std::size_t>(height) * out_width, 0.0);
-  for (int y = 0; y < height; ++y) {
-    const double* in = plane.data() + static_cast<std::size_t>(y) * width;
-    double* out = rows.data() + static_cast<std::size_t>(y) * out_width;
-    for (int k = 0; k < kSsimWindowPx; ++k) {
-      for (int x = 0; x < out_width; ++x) out[x] += taps[k] * in[x + k];
-    }
-  }
-  std::vector<double> filtered(static_cast<std::size_t>(out_height) * out_width, 0.0);
-  for (int y = 0; y < out_height; ++y) {
-    double* out = filtered.data() + static_cast<std::size_t>(y) * out_width;
-    for (int k = 0; k < kSsimWindowPx; ++k) {
-      const double* in = rows.data() + static_cast<std::size_t>(y + k) * out_width;
-      for (int x = 0; x < out_width; ++x) out[x] += taps[k] * in[x];
-    }
-  }
-  return filtered;
-}
-
-/// Adds a third of the SSIM of one channel to the map.
-void AddChannel(const RgbImage& a, const RgbImage& b, int channel,
-                const std::array<double, kSsimWindowPx>& taps, SsimMap& map) {
-  const std::size_t count = static_cast<std::size_t>(a.width_px) * a.height_px;
-  std::vector<double> x(count), y(count), squares(count), products(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    x[i] = a.pixels[3 * i + channel];
-    y[i] = b.pixels[3 * i + channel];
-    squares[i] = x[i] * x[i] + y[i] * y[i];
-    products[i] = x[i] * y[i];
-  }
-  // Only the sum of the variances is needed, so x^2 + y^2 is one map.
-  const std::vector<double> mean_x = Filter(x, a.width_px, a.height_px, taps);
-  const std::vector<double> mean_y = Filter(y, a.width_px, a.height_px, taps);
-  const std::vector<double> mean_squares = Filter(squares, a.width_px, a.height_px, taps);
-  const std::vector<double> mean_products = Filter(products, a.width_px, a.height_px, taps);
-  for (std::size_t i = 0; i < map.values.size(); ++i) {
-    const double product = mean_x[i] * mean_y[i];
-    const double square = mean_x[i] * mean_x[i] + mean_y[i] * mean_y[i];
-    const double variances = mean_squares[i] - square;
-    const double covariance = mean_products[i] - product;
-    map.values[i] +=
-        (2 * product + kC1) * (2 * covariance + kC2) / ((square + kC1) * (variances + kC2)) / 3.0;
-  }
+  for (int i = 0; i < kSsimTaps; ++i) taps[i] /= sum;
 }
 
 Status CheckFinite(const char* field, const FloatImage& image) {
@@ -130,12 +82,22 @@ PixelMask Grow(const PixelMask& mask, int radius_px) {
 }  // namespace
 
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth) {
+  return ComputeSsimMap(image, truth, BestRenderKernels());
+}
+
+StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth,
+                                 const RenderKernels& kernels) {
   INTERLACER_RETURN_IF_ERROR(CheckSameSize("image", image, truth));
   INTERLACER_RETURN_IF_ERROR(CheckWindowFits(image));
   SsimMap map{image.width_px - 2 * kSsimBorderPx, image.height_px - 2 * kSsimBorderPx, {}};
-  map.values.assign(static_cast<std::size_t>(map.width_px) * map.height_px, 0.0);
-  const std::array<double, kSsimWindowPx> taps = GaussianTaps();
-  for (int channel = 0; channel < 3; ++channel) AddChannel(image, truth, channel, taps, map);
+  map.values.resize(static_cast<std::size_t>(map.width_px) * map.height_px);
+  SsimInputs inputs{image.pixels.data(), truth.pixels.data(), image.width_px, {}, kC1, kC2};
+  FillGaussianTaps(inputs.taps);
+  ParallelFor(map.height_px, kSsimRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> scratch(static_cast<std::size_t>(SsimScratchCount(image.width_px)));
+    kernels.ssim_rows(inputs, static_cast<int>(begin), static_cast<int>(end), scratch.data(),
+                      map.values.data() + begin * map.width_px);
+  });
   return map;
 }
 

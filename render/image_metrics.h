@@ -20,6 +20,8 @@
 
 namespace interlacer {
 
+struct RenderKernels;  // render/cpu_kernels.h
+
 inline constexpr int kSsimWindowPx = 11;
 inline constexpr int kSsimBorderPx = kSsimWindowPx / 2;
 /// A masked score of fewer pixels than this says nothing.
@@ -41,6 +43,9 @@ struct PixelMask {
 };
 
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth);
+/// The same by the kernels of one instruction set; equal to 1e-11.
+StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth,
+                                 const RenderKernels& kernels);
 StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth);
 /// Quantises by QuantizeRgb first; a number that is not finite is refused.
 StatusOr<double> SsimWangRgbV1(const FloatImage& image, const FloatImage& truth);

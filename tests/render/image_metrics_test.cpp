@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "common/random.h"
+#include "render/cpu_kernels.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -42,6 +45,54 @@ TEST(SsimTest, GoldenScores) {
   };
   EXPECT_NEAR(*SsimWangRgbV1(flat(100), flat(110)), 0.995476444091, testing::kGoldenScoreTolerance);
 }
+
+/// The definition, pixel by pixel over the whole window, without separating it.
+double SlowSsim(const RgbImage& a, const RgbImage& b, int x0, int y0) {
+  double score = 0;
+  for (int c = 0; c < 3; ++c) {
+    double weight_sum = 0, mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    for (int i = 0; i < kSsimWindowPx; ++i) {
+      for (int j = 0; j < kSsimWindowPx; ++j) {
+        const double w = std::exp(-((i - 5) * (i - 5) + (j - 5) * (j - 5)) / 4.5);
+        const double x = a.pixels[3 * ((y0 + i) * a.width_px + x0 + j) + c];
+        const double y = b.pixels[3 * ((y0 + i) * b.width_px + x0 + j) + c];
+        weight_sum += w, mx += w * x, my += w * y, xx += w * x * x, yy += w * y * y;
+        xy += w * x * y;
+      }
+    }
+    mx /= weight_sum, my /= weight_sum;
+    const double vx = xx / weight_sum - mx * mx, vy = yy / weight_sum - my * my;
+    const double cov = xy / weight_sum - mx * my;
+    score += (2 * mx * my + 6.5025) * (2 * cov + 58.5225) /
+             ((mx * mx + my * my + 6.5025) * (vx + vy + 58.5225)) / 3;
+  }
+  return score;
+}
+
+class SsimSizes : public ::testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(SsimSizes, MapIsTheDefinitionOnEveryWindow) {
+  const auto [width, height] = GetParam();
+  RandomSequence random(7, RandomStream::kDataGeneration, 0);
+  const auto noise = [&](int, int, int) { return static_cast<int>(256 * random.Uniform()); };
+  const RgbImage a = MakeImage(width, height, noise), b = MakeImage(width, height, noise);
+  for (const RenderKernels* kernels :
+       {&PortableRenderKernels(), Avx2RenderKernels(), Avx512RenderKernels()}) {
+    if (kernels == nullptr) continue;
+    const SsimMap map = *ComputeSsimMap(a, b, *kernels);
+    for (int y = 0; y < map.height_px; ++y) {
+      for (int x = 0; x < map.width_px; ++x) {
+        ASSERT_NEAR(map.values[y * map.width_px + x], SlowSsim(a, b, x, y),
+                    testing::kGoldenScoreTolerance)
+            << kernels->instruction_set << " at " << x << "," << y;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WidthAndHeight, SsimSizes,
+                         ::testing::Values(std::pair{11, 11}, std::pair{12, 40}, std::pair{33, 11},
+                                           std::pair{30, 90}));
 
 TEST(SsimTest, EqualImagesScoreOneAndOrderDoesNotMatter) {
   EXPECT_NEAR(*SsimWangRgbV1(FirstA(), FirstA()), 1.0, testing::kGoldenScoreTolerance);

@@ -1,0 +1,2 @@
+#define INTERLACER_KERNEL_NAMESPACE cpu
+#include "render/kernels/ssim_rows_body.h"
