@@ -152,6 +152,10 @@ Status ValidateConfig(const InterlacerConfig& config) {
   CheckTokens(config.tokens, &limits);
   limits.Within("graph.neighbor_count", config.graph.neighbor_count, 1, 16);
   CheckNetwork(config.network, &limits);
+  const LocalLayer local = config.network.local.kind;
+  limits.Require(!config.graph.symmetrise || local == LocalLayer::kGrfExact ||
+                     local == LocalLayer::kGrfSampled,
+                 "graph.symmetrise", "false beside a local layer without walks", "true");
   limits.Require(config.renderer.feature_width == config.encoder.feature_width,
                  "renderer.feature_width", std::to_string(config.encoder.feature_width),
                  std::to_string(config.renderer.feature_width));

@@ -68,6 +68,8 @@ struct GraphConfig {
   int neighbor_count = 3;
   GraphScope scope = GraphScope::kAll;
   EdgeWeight edge_weight = EdgeWeight::kUniform;
+  /// Makes the neighbour graph undirected: an edge where either token names the other.
+  bool symmetrise = false;
   bool operator==(const GraphConfig&) const = default;
 };
 

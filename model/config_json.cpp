@@ -213,7 +213,8 @@ Status ReadTokens(const JsonObject& object, TokenConfig* out) {
 ordered_json ToJson(const GraphConfig& c) {
   return {{"neighbor_count", c.neighbor_count},
           {"scope", WordOf(kGraphScopes, c.scope)},
-          {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)}};
+          {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)},
+          {"symmetrise", c.symmetrise}};
 }
 
 Status ReadGraph(const JsonObject& object, GraphConfig* out) {
@@ -221,7 +222,8 @@ Status ReadGraph(const JsonObject& object, GraphConfig* out) {
   reader.Field("neighbor_count", &out->neighbor_count);
   reader.Field("scope", kGraphScopes, &out->scope);
   reader.Field("edge_weight", kEdgeWeights, &out->edge_weight);
-  return reader.Finish({"neighbor_count", "scope", "edge_weight"});
+  reader.Field("symmetrise", &out->symmetrise);
+  return reader.Finish({"neighbor_count", "scope", "edge_weight", "symmetrise"});
 }
 
 ordered_json ToJson(const LocalLayerConfig& c) {

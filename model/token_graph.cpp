@@ -11,6 +11,7 @@
 
 #include "common/random.h"
 #include "knn/knn_index.h"
+#include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_sampler.h"
 #include "model/torch_status.h"
@@ -77,7 +78,7 @@ EdgeWeighting ToWeighting(EdgeWeight weight) {
   return EdgeWeighting::kConstant;
 }
 
-std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const KnnGraph& graph,
+std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const SparseGraph& graph,
                                   const torch::Tensor& positions_m) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
   return ValueOrThrow(
@@ -85,7 +86,7 @@ std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const KnnGraph
                   std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
 }
 
-WeightedWalkLists SampledLists(const LocalLayerConfig& config, const KnnGraph& graph,
+WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph& graph,
                                const std::vector<float>& edge_weights, std::uint64_t seed) {
   const WalkSamplerOptions options{.sampler = config.sampler,
                                    .walk_count = config.walk_count,
@@ -105,14 +106,16 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                              : PerTimeGraph(tokens, k);
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
-  if (exact && config.graph.edge_weight == EdgeWeight::kUniform &&
+  if (exact && config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
       graph.out_degree <= kPackedOutDegree) {
     return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
                                       with_transpose);
   }
-  const std::vector<float> weights = WeightsOfEdges(config, graph, tokens.positions_m);
-  return std::make_shared<WalkMask>(exact ? ValueOrThrow(BuildWeightedWalkLists(graph, weights))
-                                          : SampledLists(local, graph, weights, seed),
+  const SparseGraph edges =
+      ValueOrThrow(config.graph.symmetrise ? Symmetrised(graph) : ToSparse(graph));
+  const std::vector<float> weights = WeightsOfEdges(config, edges, tokens.positions_m);
+  return std::make_shared<WalkMask>(exact ? ValueOrThrow(BuildWeightedWalkLists(edges, weights))
+                                          : SampledLists(local, edges, weights, seed),
                                     with_transpose);
 }
 

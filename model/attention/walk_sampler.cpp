@@ -246,19 +246,19 @@ std::map<std::int32_t, double> Step(const WeightedGraph& graph,
 
 StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph,
                                         std::span<const float> edge_weights) {
+  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
+  return ToWeightedGraph(sparse, edge_weights);
+}
+
+StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
+                                        std::span<const float> edge_weights) {
   if (edge_weights.size() != graph.neighbors.size()) {
     return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
                     std::to_string(graph.neighbors.size()) + " values",
                     std::to_string(edge_weights.size()));
   }
-  WeightedGraph weighted;
-  weighted.n = graph.n;
-  for (std::int64_t i = 0; i <= graph.n; ++i) {
-    weighted.offsets.push_back(static_cast<std::int32_t>(i * graph.out_degree));
-  }
-  weighted.neighbors = graph.neighbors;
-  weighted.weights.assign(edge_weights.begin(), edge_weights.end());
-  return weighted;
+  return WeightedGraph{
+      graph.n, graph.offsets, graph.neighbors, {edge_weights.begin(), edge_weights.end()}};
 }
 
 StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options) {

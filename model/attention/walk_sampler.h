@@ -27,6 +27,7 @@
 
 #include "common/status.h"
 #include "knn/knn_graph.h"
+#include "knn/sparse_graph.h"
 #include "model/config.h"
 
 namespace interlacer {
@@ -41,6 +42,8 @@ struct WeightedGraph {
 
 /// edge_weights as EdgeWeights gives them (knn/walk_lists.h).
 StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph, std::span<const float> edge_weights);
+StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
+                                        std::span<const float> edge_weights);
 
 struct WalkSamplerOptions {
   WalkSampler sampler = WalkSampler::kRepelling;

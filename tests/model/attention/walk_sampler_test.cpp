@@ -7,6 +7,7 @@
 
 #include "common/random.h"
 #include "knn/brute_force.h"
+#include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_bounds.h"
 #include "tests/model/attention/graphs.h"
@@ -393,6 +394,20 @@ TEST(EnumerateWalks, EqualsDensePowers) {
   EXPECT_LE(
       RelativeError(Features(*EnumerateWalks(graph, 3), kHalving), PowerSeries(graph, kHalving)),
       testing::kExactLoadTolerance);
+}
+
+TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
+  const std::vector<float> cloud = testing::SheetCloud(200, 5);
+  const SparseGraph graph = *Symmetrised(*BruteForceIndex().Graph(cloud, 3));
+  const std::vector<float> weights = *EdgeWeights(graph, EdgeWeighting::kInvSqrtDeg, cloud);
+  const WeightedWalkLists direct = *BuildWeightedWalkLists(graph, weights);
+  const WeightedWalkLists walked =
+      *ToWalkLists(*EnumerateWalks(*ToWeightedGraph(graph, weights), kMaxHops));
+  ASSERT_EQ(walked.offsets, direct.offsets);
+  ASSERT_EQ(walked.nodes, direct.nodes);
+  for (std::size_t x = 0; x < direct.loads.size(); ++x) {
+    ASSERT_NEAR(walked.loads[x], direct.loads[x], testing::kExactFloatLoadTolerance);
+  }
 }
 
 TEST(ToWalkLists, TakesThreeHopsOnly) {
