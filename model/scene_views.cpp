@@ -129,8 +129,9 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
                           input.far_m.value_or(metadata.far_m)};
   INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxWorkspaceSideM));
   if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxRangeM)) {
-    const bool is_near_right = region.near_m > 0 && region.near_m < kMaxRangeM;
-    return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_right ? "far_m" : "near_m",
+    // The one that the caller chose: near when far is the model's own.
+    const bool is_near_wrong = !(region.near_m > 0) || !input.far_m.has_value();
+    return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_wrong ? "near_m" : "far_m",
                     "0 < near < far <= 100 m",
                     NumberText(region.near_m) + " to " + NumberText(region.far_m));
   }
