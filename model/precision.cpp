@@ -2,18 +2,9 @@
 
 #include <string>
 
+#include "model/kernels/instruction_set.h"
+
 namespace interlacer {
-namespace {
-
-bool MultipliesBfloat16() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
-}  // namespace
 
 Precision ResolvePrecision(DenseDtype dtype) {
   const bool bfloat16 =

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "model/cloud_order.h"
 #include "model/head.h"
 #include "model/interlacer.h"
 #include "model/precision.h"
@@ -30,12 +31,16 @@ WorldModel::~WorldModel() = default;
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
 CloudTensors WorldModel::Step(const StepInput& input) {
-  TokenSet tokens = tokens_->forward(input);
+  const CloudOrder order = SpatialOrder(input.newer.positions_m);
+  TokenSet tokens =
+      tokens_->forward({Reorder(input.older, SpatialOrder(input.older.positions_m)),
+                        Reorder(input.newer, order), input.kinematic_points_m, input.workspace});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
   const torch::Tensor h = interlacer_->forward(std::move(tokens.h), graph);
   const DynamicsHead::Change change =
       head_->forward(h.narrow(0, tokens.older_count, tokens.newer_count));
-  return {input.newer.positions_m + change.displacement_m, input.newer.features + change.features};
+  return {input.newer.positions_m + change.displacement_m.index_select(0, order.place_of),
+          input.newer.features + change.features.index_select(0, order.place_of)};
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,

@@ -4,20 +4,12 @@
 #include <bit>
 
 #include "model/kernels/fused_dense_rows.h"
+#include "model/kernels/instruction_set.h"
 
 namespace interlacer {
 namespace {
 
 constexpr std::int64_t kRowsOfATask = 8 * kFusedChunkRows;
-
-bool MultipliesBfloat16() {
-#if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
-  return has;
-#else
-  return false;
-#endif
-}
 
 /// Nearest even; NaN stays NaN.
 std::uint16_t ToBfloat16(float x) {

@@ -21,4 +21,14 @@ inline InstructionSet BestInstructionSet() {
   return best;
 }
 
+/// Products of bfloat16 pairs summed in float32 (AVX-512 BF16).
+inline bool MultipliesBfloat16() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
 }  // namespace interlacer
