@@ -62,6 +62,14 @@ struct Case {
   std::string skipped;  ///< why it is missing
 };
 
+/// One comparison of `base`: the peer's name, which also ends the name of the case.
+inline Case Against(const Case& base, const std::string& peer) {
+  Case item = base;
+  item.peer = peer;
+  item.name += "/" + peer;
+  return item;
+}
+
 /// Wall time of a call in ms.
 template <typename Function>
 double TimeMs(Function&& function) {

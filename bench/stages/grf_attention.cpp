@@ -200,16 +200,12 @@ std::vector<Case> MakeGrfAttentionCases(const Options& options) {
   base.run_ours = MakeWork(problem, options.backward, &Ours);
   base.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
 
-  Case prefixes = base;
-  prefixes.peer = "torch_eager_prefixes";
-  prefixes.name += "/" + prefixes.peer;
+  Case prefixes = Against(base, "torch_eager_prefixes");
   prefixes.goal = options.backward ? 20 : 50;
   prefixes.run_peer = MakeWork(problem, options.backward, [](const Problem& p) {
     return EagerGrfAttention(p.q, p.k, p.v, p.walks.Prefixes(p.coefficients), kEagerEpsilons);
   });
-  Case pairs = base;
-  pairs.peer = "torch_eager_merged";
-  pairs.name += "/" + pairs.peer;
+  Case pairs = Against(base, "torch_eager_merged");
   if (!options.backward) pairs.goal = 10;
   pairs.run_peer = MakeWork(problem, options.backward, [](const Problem& p) {
     return EagerGrfAttention(p.q, p.k, p.v, p.walks.Pairs(p.coefficients), kEagerEpsilons);

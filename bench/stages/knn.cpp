@@ -63,10 +63,9 @@ GateResult CheckGraph(const KnnIndex& index, const std::vector<float>& positions
   return gate;
 }
 
-void AddScipy(Case item, const std::shared_ptr<const std::vector<float>>& cloud, int threads,
+void AddScipy(const Case& base, const std::shared_ptr<const std::vector<float>>& cloud, int threads,
               std::vector<Case>* cases) {
-  item.peer = "scipy";
-  item.name += "/scipy";
+  Case item = Against(base, "scipy");
   try {
     const auto child = std::make_shared<ChildPeer>("knn_scipy.py", threads);
     child->Load("positions", *cloud, {static_cast<std::int64_t>(cloud->size() / 3), 3});
@@ -105,10 +104,8 @@ std::vector<Case> MakeKnnCases(const Options& options) {
 
   std::vector<Case> cases;
   for (const KnnLibrary& library : KnnLibraries()) {
-    Case item = base;
-    item.peer = library.name;
+    Case item = Against(base, library.name);
     item.peer_version = library.version;
-    item.name += "/" + library.name;
     if (library.name == "nanoflann") {
       item.goal = options.cloud == "sheet" && options.timesteps == 1 ? 2 : 3;
     }

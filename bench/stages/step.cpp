@@ -94,9 +94,7 @@ std::vector<Case> MakeStepCases(const Options& options) {
   std::vector<Case> cases;
   for (const auto& [form, peer] : {std::pair{WalkForm::kPrefixes, "torch_eager_prefixes"},
                                    std::pair{WalkForm::kMerged, "torch_eager_merged"}}) {
-    Case item = base;
-    item.peer = peer;
-    item.name += std::string("/") + peer;
+    Case item = Against(base, peer);
     item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
     if (form == WalkForm::kPrefixes) item.goal = 10;
     item.run_peer = EagerWork(twin, input, form);
@@ -104,9 +102,7 @@ std::vector<Case> MakeStepCases(const Options& options) {
   }
   for (const auto& [local, peer] : {std::pair{LocalLayer::kMessagePassing, "our_message_passing"},
                                     std::pair{LocalLayer::kNone, "our_unmasked"}}) {
-    Case item = base;
-    item.peer = peer;
-    item.name += std::string("/") + peer;
+    Case item = Against(base, peer);
     if (local == LocalLayer::kMessagePassing) item.goal = 1;
     item.run_peer = StepWork(MakeModel(options, local), input);
     cases.push_back(std::move(item));

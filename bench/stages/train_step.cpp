@@ -208,9 +208,7 @@ std::vector<Case> MakeTrainStepCases(const Options& options) {
   const auto given = std::make_shared<std::shared_ptr<const Given>>();
   for (const auto& [form, peer] : {std::pair{WalkForm::kPrefixes, "torch_eager_prefixes"},
                                    std::pair{WalkForm::kMerged, "torch_eager_merged"}}) {
-    Case item = base;
-    item.peer = peer;
-    item.name += std::string("/") + peer;
+    Case item = Against(base, peer);
     item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
     if (form == WalkForm::kPrefixes) item.goal = 5;
     item.run_peer = [model, twin, config, sequence, given, form] {
@@ -219,9 +217,7 @@ std::vector<Case> MakeTrainStepCases(const Options& options) {
     };
     cases.push_back(std::move(item));
   }
-  Case passing = base;
-  passing.peer = "our_message_passing";
-  passing.name += "/our_message_passing";
+  Case passing = Against(base, "our_message_passing");
   passing.goal = 1;
   passing.run_peer = Timed([other = MakeModel(options, LocalLayer::kMessagePassing), sequence] {
     Ours(other.get(), *sequence);

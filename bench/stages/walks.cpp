@@ -101,9 +101,7 @@ std::vector<Case> MakeWalkCases(const Options& options) {
 
   std::vector<Case> cases;
   for (const bool merge : {true, false}) {
-    Case item = base;
-    item.peer = merge ? "numpy" : "numpy_unmerged";
-    item.name += "/" + item.peer;
+    Case item = Against(base, merge ? "numpy" : "numpy_unmerged");
     if (merge) item.goal = 20;
     try {
       const auto child = std::make_shared<ChildPeer>("walks_numpy.py", options.threads);

@@ -1,5 +1,6 @@
 #include "model/attention/projected.h"
 
+#include <utility>
 #include <vector>
 
 #include "model/fused_layers.h"
@@ -25,7 +26,7 @@ torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGra
 
 torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph) {
   if (!CanFuse(h, {query_.get(), key_.get(), value_.get(), out_.get()})) {
-    return h + Forward(norm.forward(h), graph);
+    return AttentionMechanism::AddTo(std::move(h), norm, graph);
   }
   const std::vector<torch::Tensor> qkv =
       NormThenDense(h, norm, {query_.get(), key_.get(), value_.get()});
