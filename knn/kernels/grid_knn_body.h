@@ -170,18 +170,47 @@ void FindNeighbors(Search& s, const CellGrid& grid) {
   Scan(s, 0, s.cloud.n);
 }
 
+void FindNeighborsOf(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
+                     std::int64_t place, float* best_sq_dist, std::int32_t* best_index,
+                     std::int32_t* neighbors) {
+  const std::int32_t self = cloud.index[place];
+  Search s{cloud,        {cloud.x_m[place], cloud.y_m[place], cloud.z_m[place]},
+           self,         out_degree,
+           best_sq_dist, best_index};
+  FindNeighbors(s, grid);
+  std::int32_t* row = neighbors + static_cast<std::int64_t>(self) * out_degree;
+  for (int r = 0; r < out_degree; ++r) row[r] = best_index[r];
+}
+
+#if defined(__AVX2__)
+#include "knn/kernels/grid_knn_batch.h"
+#endif
+
 }  // namespace
 
 void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
                    std::int64_t begin, std::int64_t end, float* best_sq_dist,
                    std::int32_t* best_index, std::int32_t* neighbors) {
+#if defined(__AVX2__)
+  switch (out_degree) {
+    case 1:
+      return FindNeighborsInBatches<1>(grid, cloud, begin, end, best_sq_dist, best_index,
+                                       neighbors);
+    case 2:
+      return FindNeighborsInBatches<2>(grid, cloud, begin, end, best_sq_dist, best_index,
+                                       neighbors);
+    case 3:
+      return FindNeighborsInBatches<3>(grid, cloud, begin, end, best_sq_dist, best_index,
+                                       neighbors);
+    case 4:
+      return FindNeighborsInBatches<4>(grid, cloud, begin, end, best_sq_dist, best_index,
+                                       neighbors);
+    default:
+      break;
+  }
+#endif
   for (std::int64_t p = begin; p < end; ++p) {
-    const std::int32_t self = cloud.index[p];
-    Search s{cloud,     {cloud.x_m[p], cloud.y_m[p], cloud.z_m[p]}, self, out_degree, best_sq_dist,
-             best_index};
-    FindNeighbors(s, grid);
-    std::int32_t* row = neighbors + static_cast<std::int64_t>(self) * out_degree;
-    for (int r = 0; r < out_degree; ++r) row[r] = best_index[r];
+    FindNeighborsOf(grid, cloud, out_degree, p, best_sq_dist, best_index, neighbors);
   }
 }
 

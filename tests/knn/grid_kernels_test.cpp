@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,11 @@ struct Body {
 
 class GridKernelTest : public ::testing::TestWithParam<Body> {};
 
-KnnGraph RunBody(GridNeighborsFn run, const std::vector<float>& positions_m, int out_degree) {
+constexpr std::int64_t kWhole = std::int64_t{1} << 40;
+
+/// The graph of a cloud, `grain` sorted places a call.
+KnnGraph RunBody(GridNeighborsFn run, const std::vector<float>& positions_m, int out_degree,
+                 std::int64_t grain = kWhole) {
   const std::int64_t n = static_cast<std::int64_t>(positions_m.size() / 3);
   const CellGrid grid = ChooseCellGrid(positions_m);
   std::vector<float> x(n), y(n), z(n), best_sq_dist(out_degree);
@@ -32,19 +37,41 @@ KnnGraph RunBody(GridNeighborsFn run, const std::vector<float>& positions_m, int
       grid, positions_m.data(), n,
       {x.data(), y.data(), z.data(), index.data(), cell_begin.data(), cell_of_point.data()});
   KnnGraph graph{n, out_degree, std::vector<std::int32_t>(n * out_degree, -7)};
-  run(grid, cloud, out_degree, 0, n, best_sq_dist.data(), best_index.data(),
-      graph.neighbors.data());
+  for (std::int64_t begin = 0; begin < n; begin += grain) {
+    run(grid, cloud, out_degree, begin, std::min(begin + grain, n), best_sq_dist.data(),
+        best_index.data(), graph.neighbors.data());
+  }
   return graph;
 }
 
 TEST_P(GridKernelTest, EveryInstructionSetGivesTheOraclesNeighbours) {
   if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
   for (const testing::NamedCloud& cloud : testing::AwkwardClouds(1100, kSeed)) {
-    for (const int k : {1, 3, 9}) {
+    for (const int k : {1, 2, 3, 4, 5, 9}) {
       EXPECT_EQ(RunBody(GetParam().run, cloud.positions_m, k).neighbors,
                 BruteForceIndex().Graph(cloud.positions_m, k)->neighbors)
           << cloud.name << ", k = " << k;
     }
+  }
+}
+
+TEST_P(GridKernelTest, CutsBetweenCallsDoNotShow) {
+  if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
+  const std::vector<float> positions_m = testing::SheetCloud(700, kSeed);
+  const KnnGraph whole = RunBody(GetParam().run, positions_m, 3);
+  for (const std::int64_t grain : {1, 5, 8, 13}) {
+    EXPECT_EQ(RunBody(GetParam().run, positions_m, 3, grain).neighbors, whole.neighbors) << grain;
+  }
+}
+
+TEST_P(GridKernelTest, CoincidentPointsComeInOrderOfTheirIndices) {
+  if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
+  const KnnGraph graph = RunBody(GetParam().run, testing::CoincidentCloud(40), 3);
+  for (std::int32_t i = 0; i < 40; ++i) {
+    const std::vector<std::int32_t> row(graph.neighbors.begin() + 3 * i,
+                                        graph.neighbors.begin() + 3 * i + 3);
+    const std::vector<std::int32_t> first = {i > 0 ? 0 : 1, i > 1 ? 1 : 2, i > 2 ? 2 : 3};
+    EXPECT_EQ(row, first) << i;
   }
 }
 
