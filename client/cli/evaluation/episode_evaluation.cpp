@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "client/cli/evaluation/geometry_scores.h"
+#include "client/cli/evaluation/tracked_particles.h"
+#include "data/simulation_truth.h"
 
 namespace interlacer {
 namespace {
@@ -17,8 +19,9 @@ const RenderedView* FindView(const PredictedStep& step, const std::string& name)
 /// What stays the same over the steps of one prediction.
 class Evaluator {
  public:
-  Evaluator(const EpisodeReader& episode, const PredictionTask& task)
-      : episode_(episode), task_(task) {}
+  Evaluator(const EpisodeReader& episode, const PredictionTask& task,
+            const std::optional<SimulationTruth>& simulation)
+      : episode_(episode), task_(task), simulation_(simulation) {}
 
   StatusOr<std::vector<EvaluatedView>> Evaluate(const PredictedStep& step) {
     std::vector<EvaluatedView> views;
@@ -82,12 +85,33 @@ class Evaluator {
         view.scores, ScoreView(pictures, *truth, observed == nullptr ? nullptr : &observed->color,
                                task_.region.workspace));
     view.scores.insert(view.scores.end(), geometry_scores.begin(), geometry_scores.end());
+    if (observed != nullptr) {
+      INTERLACER_RETURN_IF_ERROR(AddTrackedScores(target, step, *observed, &view.scores));
+    }
     view.truth = std::move(truth->color);
     return view;
   }
 
+  Status AddTrackedScores(const TargetView& target, const PredictedStep& step,
+                          const TrueFrame& observed, std::vector<ViewScore>* scores) {
+    if (!simulation_ || step.positions_m.empty()) return Status::Ok();
+    if (step.step == 0) {
+      INTERLACER_ASSIGN_OR_RETURN(tracked_[target.name],
+                                  TrackedParticles::Start(*simulation_, target, observed,
+                                                          task_.start_step, step.positions_m));
+    }
+    const auto tracked = tracked_.find(target.name);
+    if (tracked == tracked_.end()) return Status::Ok();
+    const std::vector<ViewScore> tracked_scores =
+        tracked->second.Score(step.positions_m, task_.EpisodeStep(step.step));
+    scores->insert(scores->end(), tracked_scores.begin(), tracked_scores.end());
+    return Status::Ok();
+  }
+
   const EpisodeReader& episode_;
   const PredictionTask& task_;
+  const std::optional<SimulationTruth>& simulation_;
+  std::map<std::string, TrackedParticles> tracked_;
   std::map<std::string, TrueFrame> newest_observed_;
   std::map<std::string, RgbImage> reconstructions_;
   std::map<std::string, DepthImage> reconstructed_depths_;
@@ -107,7 +131,9 @@ StatusOr<EpisodeEvaluation> EvaluateEpisode(const EpisodeReader& episode,
                                             const EvaluatedStepCallback& on_step,
                                             std::stop_token stop) {
   EpisodeEvaluation out;
-  Evaluator evaluator(episode, task);
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<SimulationTruth> simulation,
+                              SimulationTruth::Open(episode));
+  Evaluator evaluator(episode, task, simulation);
   const auto on_predicted = [&](PredictedStep step) -> Status {
     INTERLACER_ASSIGN_OR_RETURN(std::vector<EvaluatedView> views, evaluator.Evaluate(step));
     INTERLACER_RETURN_IF_ERROR(on_step(step, views));

@@ -26,6 +26,14 @@ Json MetricDefinitions() {
       "5 px; none below 100 px";
   Json workspace = ssim;
   workspace["mask"] = "valid true depth inside the workspace; none below 100 px";
+  const Json tracked = {
+      {"definition",
+       "mean distance in metres of particles to the true places of the points that they were "
+       "lifted from; objects move by their true rigid motion, arms are left out; copy_last: "
+       "particles that stay"},
+      {"particles", "lifted from a pixel of the view at step 0; none below 5"}};
+  Json tracked_moving = tracked;
+  tracked_moving["mask"] = "particles that truly are 0.01 m or more from where they began";
   return {{std::string(kSsim), ssim},
           {std::string(kSsimMoving), moving},
           {std::string(kSsimWorkspace), workspace},
@@ -42,7 +50,9 @@ Json MetricDefinitions() {
             {"true_points", "valid depth pixels of the camera inside the workspace"},
             {"seen",
              "projects into the image at most 0.02 m behind the z-buffer of all particles, "
-             "discs of 1.5 px"}}}};
+             "discs of 1.5 px"}}},
+          {std::string(kTracked), tracked},
+          {std::string(kTrackedMoving), tracked_moving}};
 }
 
 Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

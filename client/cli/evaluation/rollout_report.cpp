@@ -191,7 +191,8 @@ std::string SubjectLabel(std::string_view subject) {
 
 std::string MetricUnit(std::string_view metric) {
   if (metric == kPsnr) return "dB";
-  return metric == kDepthAbs || metric == kChamferHalf ? "m" : "SSIM";
+  const auto& geometry = kGeometryMetrics;
+  return std::find(geometry.begin(), geometry.end(), metric) != geometry.end() ? "m" : "SSIM";
 }
 
 int MetricDecimals(std::string_view metric) { return metric == kPsnr ? 2 : 4; }
@@ -203,6 +204,8 @@ std::string MetricLabel(std::string_view metric) {
   if (metric == kPsnr) return "PSNR";
   if (metric == kDepthAbs) return "Depth error";
   if (metric == kChamferHalf) return "Chamfer distance";
+  if (metric == kTracked) return "Tracked particles, distance to the truth";
+  if (metric == kTrackedMoving) return "Tracked particles that move, distance to the truth";
   return std::string(metric);
 }
 

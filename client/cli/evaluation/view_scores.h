@@ -28,10 +28,12 @@ inline constexpr std::string_view kSsimWorkspace = "ssim_wang_rgb_v1@workspace";
 inline constexpr std::string_view kPsnr = "psnr_rgb8_v1";
 inline constexpr std::string_view kDepthAbs = "depth_abs_m_v1";
 inline constexpr std::string_view kChamferHalf = "chamfer_half_m_v1";
+inline constexpr std::string_view kTracked = "mde_m_v1";
+inline constexpr std::string_view kTrackedMoving = "mde_m_v1@moving";
 inline constexpr std::array kPictureMetrics{kSsim, kSsimMoving, kSsimWorkspace, kPsnr};
-inline constexpr std::array kGeometryMetrics{kDepthAbs, kChamferHalf};
-inline constexpr std::array kMetrics{kSsim, kSsimMoving, kSsimWorkspace,
-                                     kPsnr, kDepthAbs,   kChamferHalf};
+inline constexpr std::array kGeometryMetrics{kDepthAbs, kChamferHalf, kTracked, kTrackedMoving};
+inline constexpr std::array kMetrics{kSsim,     kSsimMoving,  kSsimWorkspace, kPsnr,
+                                     kDepthAbs, kChamferHalf, kTracked,       kTrackedMoving};
 
 inline constexpr std::string_view kModel = "model";
 inline constexpr std::string_view kCopyLast = "copy_last";
