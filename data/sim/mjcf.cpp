@@ -1,5 +1,6 @@
 #include "data/sim/mjcf.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -15,11 +16,12 @@ constexpr double kRoomFrontY = -2.2;
 constexpr double kRoomTopZ = 2.4;
 constexpr double kLampDistanceM = 2.0;
 
-// Contact classes: bit 0 the room and free objects, bit 1 left arm, bit 2 right arm. An arm touches
-// everything but itself.
+// Contact classes: bit 0 the room and free objects, bit 1 left arm, bit 2 right arm, bit 3 tools in
+// a gripper. An arm touches everything but itself and its tool.
 constexpr int kWorldClass = 1;
 constexpr int ArmClass(int arm) { return 2 << arm; }
 constexpr int kEveryClass = 7;
+constexpr int kToolClass = 8;
 
 /// Mass and inertia of a link about its centre; the values of the robosuite model.
 struct LinkInertia {
@@ -162,7 +164,79 @@ void WriteRoom(const Scene& scene, Text& out) {
   }
 }
 
-void WriteGripper(int arm, Text& out) {
+/// "box" with half sizes, "cylinder" with radius and half height.
+std::string ShapeAttributes(ObjectShape shape, const Vec3d& half_m) {
+  char buffer[128];
+  if (shape == ObjectShape::kBox) {
+    std::snprintf(buffer, sizeof buffer, "type=\"box\" size=\"%.5f %.5f %.5f\"", half_m[0],
+                  half_m[1], half_m[2]);
+  } else {
+    std::snprintf(buffer, sizeof buffer, "type=\"cylinder\" size=\"%.5f %.5f\"", half_m[0],
+                  half_m[2]);
+  }
+  return buffer;
+}
+
+/// What an object touches, and how.
+std::string ContactAttributes(const Scene& scene, const SceneObject& object) {
+  const bool has_tools =
+      std::any_of(scene.objects.begin(), scene.objects.end(),
+                  [](const SceneObject& other) { return other.holder_arm.has_value(); });
+  char buffer[160];
+  if (object.holder_arm) {
+    // A tool glides over the table; the other arm and its tool must keep off.
+    const int touched = kToolClass | ArmClass(1 - *object.holder_arm);
+    std::snprintf(buffer, sizeof buffer,
+                  "contype=\"%d\" conaffinity=\"%d\" friction=\"0.4 0.005 0.0001\"", kToolClass,
+                  touched);
+  } else if (object.rolling_friction_m > 0) {
+    std::snprintf(buffer, sizeof buffer,
+                  "contype=\"%d\" conaffinity=\"%d\" friction=\"0.6 0.005 %.5f\" condim=\"6\"",
+                  kWorldClass, has_tools ? kEveryClass | kToolClass : kEveryClass,
+                  object.rolling_friction_m);
+  } else {
+    std::snprintf(buffer, sizeof buffer,
+                  "contype=\"%d\" conaffinity=\"%d\" friction=\"0.6 0.005 0.0001\"", kWorldClass,
+                  has_tools ? kEveryClass | kToolClass : kEveryClass);
+  }
+  return buffer;
+}
+
+/// The geoms of an object, inside its body.
+void WriteShapes(const Scene& scene, const SceneObject& object, Text& out) {
+  const std::string contact = ContactAttributes(scene, object);
+  const Rgb& color = object.color;
+  out.Line("<geom %s rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" %s/>",
+           ShapeAttributes(object.shape, object.half_size_m).c_str(), color[0], color[1], color[2],
+           object.mass_kg, contact.c_str());
+  for (const ObjectPart& part : object.parts) {
+    out.Line("<geom %s %s rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" %s/>",
+             ShapeAttributes(part.shape, part.half_size_m).c_str(),
+             PoseAttributes(part.object_from_part).c_str(), part.color[0], part.color[1],
+             part.color[2], part.mass_kg,
+             part.solid ? contact.c_str() : "contype=\"0\" conaffinity=\"0\"");
+  }
+}
+
+void WriteFreeObject(const Scene& scene, const SceneObject& object, Text& out) {
+  out.Line("<body name=\"%s\" %s>", object.name.c_str(),
+           PoseAttributes(object.world_from_object).c_str());
+  out.Line("<freejoint/>");
+  WriteShapes(scene, object, out);
+  out.Line("</body>");
+}
+
+void WriteToolOf(int arm, const Scene& scene, Text& out) {
+  for (const SceneObject& object : scene.objects) {
+    if (object.holder_arm != arm) continue;
+    out.Line("<body name=\"%s\" %s gravcomp=\"1\">", object.name.c_str(),
+             PoseAttributes(object.gripper_from_object).c_str());
+    WriteShapes(scene, object, out);
+    out.Line("</body>");
+  }
+}
+
+void WriteGripper(int arm, const Scene& scene, Text& out) {
   const std::string prefix = ArmBodyPrefix(arm);
   const char* name = prefix.c_str();
   out.Line("<body name=\"%sgripper\" %s gravcomp=\"1\">", name,
@@ -190,10 +264,11 @@ void WriteGripper(int arm, Text& out) {
         name);
     out.Line("</body>");
   }
+  WriteToolOf(arm, scene, out);
   out.Line("</body>");
 }
 
-void WriteArm(int arm, Text& out) {
+void WriteArm(int arm, const Scene& scene, Text& out) {
   const std::string prefix = ArmBodyPrefix(arm);
   const char* name = prefix.c_str();
   out.Line("<body name=\"%sbase\" %s childclass=\"%sarm\">", name,
@@ -218,28 +293,8 @@ void WriteArm(int arm, Text& out) {
     out.Line("<geom type=\"capsule\" fromto=\"%s\" size=\"%.3f\" group=\"3\" mass=\"0\"/>",
              kCapsules[j].from_to, kCapsules[j].radius_m);
   }
-  WriteGripper(arm, out);
+  WriteGripper(arm, scene, out);
   for (int j = 0; j <= kJointCount; ++j) out.Line("</body>");
-}
-
-void WriteObject(const SceneObject& object, Text& out) {
-  out.Line("<body name=\"%s\" %s>", object.name.c_str(),
-           PoseAttributes(object.world_from_object).c_str());
-  out.Line("<freejoint/>");
-  const Vec3d& half = object.half_size_m;
-  const Rgb& color = object.color;
-  char size[96];
-  if (object.shape == ObjectShape::kBox) {
-    std::snprintf(size, sizeof size, "%.5f %.5f %.5f", half[0], half[1], half[2]);
-  } else {
-    std::snprintf(size, sizeof size, "%.5f %.5f", half[0], half[2]);
-  }
-  out.Line(
-      "<geom type=\"%s\" size=\"%s\" rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" contype=\"%d\" "
-      "conaffinity=\"%d\" friction=\"0.6 0.005 0.0001\"/>",
-      object.shape == ObjectShape::kBox ? "box" : "cylinder", size, color[0], color[1], color[2],
-      object.mass_kg, kWorldClass, kEveryClass);
-  out.Line("</body>");
 }
 
 void WriteActuators(Text& out) {
@@ -272,7 +327,9 @@ std::string ComposeMjcf(const Scene& scene) {
   Text out;
   out.Line("<mujoco model=\"two_kuka_iiwa\">");
   out.Line("<compiler angle=\"radian\" autolimits=\"true\"/>");
-  out.Line("<option timestep=\"%.4f\" integrator=\"implicitfast\"/>", kPhysicsStepS);
+  // Elliptic cones with stiff friction keep what two fingers hold from creeping out of them.
+  out.Line("<option timestep=\"%.4f\" integrator=\"implicitfast\"%s/>", kPhysicsStepS,
+           scene.has_grasps ? " cone=\"elliptic\" impratio=\"10\"" : "");
   out.Line("<statistic extent=\"1\" center=\"0 0 0.3\"/>");
   out.Line(
       "<visual><map znear=\"0.05\" zfar=\"10\" shadowclip=\"1.2\"/>"
@@ -289,8 +346,10 @@ std::string ComposeMjcf(const Scene& scene) {
   WriteAssets(scene, out);
   out.Line("<worldbody>");
   WriteRoom(scene, out);
-  for (int arm = 0; arm < kArmCount; ++arm) WriteArm(arm, out);
-  for (const SceneObject& object : scene.objects) WriteObject(object, out);
+  for (int arm = 0; arm < kArmCount; ++arm) WriteArm(arm, scene, out);
+  for (const SceneObject& object : scene.objects) {
+    if (!object.holder_arm) WriteFreeObject(scene, object, out);
+  }
   out.Line("</worldbody>");
   WriteActuators(out);
   out.Line("</mujoco>");

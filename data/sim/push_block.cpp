@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
+
+#include "data/sim/reach.h"
 
 namespace interlacer::sim {
 namespace {
@@ -26,52 +29,11 @@ constexpr double kMaxPushM = 0.30;
 constexpr double kMaxSlantRad = 0.2;  // of a push from the normal of the face
 constexpr int kPushTries = 64;
 
-// How far from its base, and how far beyond the middle, an arm works.
-constexpr double kMinReachM = 0.43;
-constexpr double kMaxReachM = 0.75;
-constexpr double kMaxBeyondMiddleM = 0.08;
-
-// Where an arm without work moves about: polar coordinates about its base.
-constexpr double kMaxHoverReachM = 0.53;
-constexpr double kMaxHoverBearingRad = 0.6;
-constexpr double kMaxHoverHeightM = 0.30;
-constexpr double kMaxHoverYawRad = 0.8;
-
 constexpr double kMovedM = 0.08;  // block travel that makes an episode a push
 constexpr double kUprightCosine = 0.98;
 
-double SideOf(int arm) { return arm == 0 ? -1 : 1; }
-
-/// The same line of the two fingers with |yaw| <= pi/2.
-double FoldYaw(double yaw_rad) { return yaw_rad - kPi * std::round(yaw_rad / kPi); }
-
-double YawOf(const Transform& world_from_block) {
-  const std::array<double, 4>& q = world_from_block.rotation_xyzw;
-  return std::atan2(2 * (q[3] * q[2] + q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2]));
-}
-
-/// Cosine between the block's z axis and the world's.
-double Uprightness(const Transform& world_from_block) {
-  const std::array<double, 4>& q = world_from_block.rotation_xyzw;
-  return 1 - 2 * (q[0] * q[0] + q[1] * q[1]);
-}
-
 bool StandsOnTheTable(const Transform& pose) {
-  const Vec3d& p = pose.translation_m;
-  return std::abs(p[0]) < kTableHalfX && std::abs(p[1]) < kTableHalfY &&
-         Uprightness(pose) > kUprightCosine;
-}
-
-Vec3d Along(const Vec3d& from_m, double angle_rad, double distance_m) {
-  return {from_m[0] + distance_m * std::cos(angle_rad),
-          from_m[1] + distance_m * std::sin(angle_rad), from_m[2]};
-}
-
-bool InReach(int arm, const Vec3d& tool_m) {
-  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
-  const double reach_m = std::hypot(tool_m[0] - base_m[0], tool_m[1] - base_m[1]);
-  return reach_m > kMinReachM && reach_m < kMaxReachM &&
-         -SideOf(arm) * tool_m[0] < kMaxBeyondMiddleM;
+  return AboveTheTable(pose) && Uprightness(pose) > kUprightCosine;
 }
 
 bool InLane(const Vec3d& block_m) {
@@ -80,8 +42,8 @@ bool InLane(const Vec3d& block_m) {
 
 }  // namespace
 
-PushBlock::PushBlock(RandomSequence random)
-    : random_(random), speed_m_(random_.Uniform(0.07, 0.12)) {}
+PushBlock::PushBlock(RandomSequence random, ColorSet colors)
+    : random_(random), colors_(colors), speed_m_(random_.Uniform(0.07, 0.12)) {}
 
 std::string PushBlock::Text() const { return "push the " + color_name_ + " block about the table"; }
 
@@ -91,16 +53,8 @@ ToolPair PushBlock::Prepare(Scene& scene) {
   block.half_size_m = {random_.Uniform(0.04, 0.06), random_.Uniform(0.04, 0.06),
                        random_.Uniform(0.03, 0.04)};
   half_size_m_ = block.half_size_m;
-  // Three of four are green.
-  struct NamedColor {
-    const char* name;
-    Rgb color;
-  };
-  constexpr NamedColor kColors[] = {{"green", {0.12, 0.62, 0.18}}, {"green", {0.20, 0.70, 0.25}},
-                                    {"green", {0.10, 0.52, 0.22}}, {"red", {0.78, 0.14, 0.12}},
-                                    {"blue", {0.12, 0.28, 0.76}},  {"green", {0.16, 0.66, 0.14}},
-                                    {"green", {0.26, 0.60, 0.12}}, {"green", {0.08, 0.58, 0.30}}};
-  const NamedColor& color = kColors[random_.Below(std::size(kColors))];
+  const std::span<const NamedColor> colors = BlockColors(colors_);
+  const NamedColor& color = colors[random_.Below(colors.size())];
   color_name_ = color.name;
   block.color = color.color;
   block.mass_kg = random_.Uniform(0.2, 0.4);
@@ -110,20 +64,10 @@ ToolPair PushBlock::Prepare(Scene& scene) {
                              {0, 0, std::sin(half_yaw), std::cos(half_yaw)}};
   scene.objects.push_back(block);
   for (int arm = 0; arm < kArmCount; ++arm) {
-    tool_[arm] = DrawHover(arm);
+    tool_[arm] = DrawHover(random_, arm);
     path_[arm].Restart(tool_[arm]);
   }
   return tool_;
-}
-
-ToolTarget PushBlock::DrawHover(int arm) {
-  const double reach_m = random_.Uniform(kMinReachM, kMaxHoverReachM);
-  const double bearing_rad = random_.Uniform(-kMaxHoverBearingRad, kMaxHoverBearingRad);
-  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
-  return {{base_m[0] - SideOf(arm) * reach_m * std::cos(bearing_rad),
-           reach_m * std::sin(bearing_rad), random_.Uniform(kLiftedHeightM, kMaxHoverHeightM)},
-          random_.Uniform(-kMaxHoverYawRad, kMaxHoverYawRad),
-          random_.Uniform(0, kGripperMaxM)};
 }
 
 bool PushBlock::DrawPush(const Transform& world_from_block, Push& push) {
@@ -161,7 +105,7 @@ void PushBlock::PlanPush(const Push& push) {
   path.MoveTo(goal, speed_m_);
   goal.position_m[2] = kLiftedHeightM;
   path.MoveTo(goal, speed_m_);
-  path.MoveTo(DrawHover(push.arm), speed_m_);
+  path.MoveTo(DrawHover(random_, push.arm), speed_m_);
   pushing_arm_ = push.arm;
 }
 
@@ -172,7 +116,7 @@ ToolPair PushBlock::Next(const std::vector<Transform>& world_from_object) {
     if (DrawPush(world_from_object.front(), push)) PlanPush(push);
   }
   for (int arm = 0; arm < kArmCount; ++arm) {
-    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(arm), speed_m_);
+    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(random_, arm), speed_m_);
     tool_[arm] = path_[arm].Pop();
   }
   return tool_;

@@ -4,7 +4,8 @@
 ///
 /// The arm at work goes behind the block, down, pushes it with both finger tips along the normal of
 /// one of its faces (give or take), backs off and rises; then an arm is chosen again. Meanwhile the
-/// other arm moves about above its own end of the table. Colours are mostly green.
+/// other arm moves about above its own end of the table. Colours are mostly
+/// green.
 
 #include <array>
 
@@ -15,7 +16,7 @@ namespace interlacer::sim {
 
 class PushBlock final : public Task {
  public:
-  explicit PushBlock(RandomSequence random);
+  PushBlock(RandomSequence random, ColorSet colors);
 
   std::string Text() const override;
   ToolPair Prepare(Scene& scene) override;
@@ -33,9 +34,9 @@ class PushBlock final : public Task {
   /// A push that keeps block and arm within bounds; false if none was found.
   bool DrawPush(const Transform& world_from_block, Push& push);
   void PlanPush(const Push& push);
-  ToolTarget DrawHover(int arm);
 
   RandomSequence random_;
+  ColorSet colors_;
   double speed_m_;  ///< per step
   Vec3d half_size_m_{};
   std::string color_name_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "common/transforms.h"
 
@@ -10,8 +11,6 @@ namespace interlacer::sim {
 namespace {
 
 constexpr double kFocalPerWidth = 0.80;  // fx = fy = 0.80 width: 64 degrees across
-constexpr double kCameraJitterM = 0.04;
-constexpr Vec3d kCameraPlacesM[] = {{-0.52, -1.12, 0.80}, {0.52, -1.12, 0.80}};
 constexpr const char* kCameraNames[] = {"left", "right"};
 constexpr Vec3d kCameraTargetM = {0, 0.02, 0.26};
 
@@ -20,9 +19,6 @@ constexpr const char* kTableTextures[] = {"light-wood.png", "wood-varnished-pane
                                           "cream-plaster.png"};
 constexpr const char* kFloorTextures[] = {"light-gray-floor-tile.png", "wood-tiles.png",
                                           "gray-plaster.png"};
-constexpr Rgb kDistractorColors[] = {{0.80, 0.16, 0.12}, {0.14, 0.30, 0.75}, {0.92, 0.75, 0.15},
-                                     {0.55, 0.25, 0.60}, {0.90, 0.90, 0.88}, {0.15, 0.15, 0.17}};
-
 constexpr double kDistractorMinY = 0.33;  // beyond the lane in the middle of the table
 constexpr double kDistractorMaxY = 0.46;
 constexpr double kDistractorMaxX = 0.40;
@@ -47,11 +43,12 @@ bool FarFromOthers(const Scene& scene, const SceneObject& object) {
   });
 }
 
-SceneObject DrawDistractor(RandomSequence& random, int index) {
+SceneObject DrawDistractor(RandomSequence& random, ColorSet colors, int index) {
   SceneObject object;
   object.name = "distractor_" + std::to_string(index + 1);
   object.shape = random.Below(2) == 0 ? ObjectShape::kBox : ObjectShape::kCylinder;
-  object.color = Pick(random, kDistractorColors);
+  const std::span<const NamedColor> choices = DistractorColors(colors);
+  object.color = choices[random.Below(choices.size())].color;
   object.mass_kg = 0.25;
   const double radius_m = random.Uniform(0.025, 0.04);
   const double half_height_m = random.Uniform(0.02, 0.06);
@@ -59,14 +56,22 @@ SceneObject DrawDistractor(RandomSequence& random, int index) {
   return object;
 }
 
+double DrawCameraOffset(RandomSequence& random, Split split) {
+  if (split != Split::kTest) return random.Uniform(-kCameraJitterM, kCameraJitterM);
+  const double side = random.Below(2) == 0 ? -1 : 1;
+  return side * random.Uniform(kHeldOutCameraMinM, kHeldOutCameraMaxM);
+}
+
 }  // namespace
 
-Scene DrawRoom(RandomSequence& random, int width_px, int height_px) {
+const std::array<Vec3d, 2> kCameraPlacesM = {{{-0.52, -1.12, 0.80}, {0.52, -1.12, 0.80}}};
+
+Scene DrawRoom(RandomSequence& random, Split split, int width_px, int height_px) {
   Scene scene;
   for (int c = 0; c < 2; ++c) {
     Vec3d eye_m = kCameraPlacesM[c];
     Vec3d target_m = kCameraTargetM;
-    for (double& x : eye_m) x += random.Uniform(-kCameraJitterM, kCameraJitterM);
+    for (double& x : eye_m) x += DrawCameraOffset(random, split);
     for (double& x : target_m) x += random.Uniform(-kCameraJitterM, kCameraJitterM);
     Camera camera;
     camera.width_px = width_px;
@@ -90,10 +95,10 @@ Scene DrawRoom(RandomSequence& random, int width_px, int height_px) {
   return scene;
 }
 
-void AddDistractors(RandomSequence& random, int max_count, Scene& scene) {
+void AddDistractors(RandomSequence& random, ColorSet colors, int max_count, Scene& scene) {
   const int count = static_cast<int>(random.Below(max_count + 1));
   for (int i = 0; i < count; ++i) {
-    SceneObject object = DrawDistractor(random, i);
+    SceneObject object = DrawDistractor(random, colors, i);
     for (int attempt = 0; attempt < kPlacementTries; ++attempt) {
       const double side = random.Below(4) == 0 ? -1 : 1;  // mostly behind the lane
       const double half_yaw = random.Uniform(0, std::numbers::pi) / 2;

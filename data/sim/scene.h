@@ -7,13 +7,16 @@
 /// Units and frame as in data/sim/robot.h. Deterministic. Thread-safety: pure functions.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/camera.h"
 #include "common/geometry.h"
 #include "common/random.h"
+#include "data/sim/palette.h"
 #include "data/sim/robot.h"
+#include "data/sim/split.h"
 
 namespace interlacer::sim {
 
@@ -24,18 +27,30 @@ inline constexpr double kTableHalfX = 0.75;
 inline constexpr double kTableHalfY = 0.52;
 inline constexpr double kStepDurationS = 0.5;
 
-using Rgb = std::array<double, 3>;  ///< 0...1 per channel
-
 enum class ObjectShape { kBox, kCylinder };
 
-/// A free body on the table.
+/// One more piece of an object, rigid with it.
+struct ObjectPart {
+  ObjectShape shape = ObjectShape::kBox;
+  Vec3d half_size_m{};  ///< cylinder: radius, radius, half height
+  Transform object_from_part;
+  Rgb color{};
+  double mass_kg = 0;
+  bool solid = true;  ///< false: seen but never touched
+};
+
+/// A free body on the table, or a tool in a gripper.
 struct SceneObject {
   std::string name;
   ObjectShape shape = ObjectShape::kBox;
   Vec3d half_size_m{};  ///< cylinder: radius, radius, half height
   Rgb color{};
   double mass_kg = 0.2;
-  Transform world_from_object;
+  Transform world_from_object;    ///< of a tool: where it works, kept free of distractors
+  std::vector<ObjectPart> parts;  ///< beside the main shape
+  double rolling_friction_m = 0;  ///< 0: rolls for ever
+  std::optional<int> holder_arm;  ///< the arm whose gripper has the tool, for good
+  Transform gripper_from_object;  ///< of a tool
 };
 
 struct SceneCamera {
@@ -57,14 +72,24 @@ struct Scene {
   std::string floor_texture;
   Rgb wall_color{};
   std::vector<SceneObject> objects;  ///< the task's first, then distractors
+  bool has_grasps = false;           ///< contacts are made firm enough to carry things by friction
   RobotState first_state{};
 };
 
+/// Offset of a camera's place, and of what it looks at, from the middle one, by axis: at most
+/// kCameraJitterM in train and val; the place in test lies kHeldOutCameraMinM to
+/// kHeldOutCameraMaxM off on every axis.
+inline constexpr double kCameraJitterM = 0.04;
+inline constexpr double kHeldOutCameraMinM = 0.05;
+inline constexpr double kHeldOutCameraMaxM = 0.09;
+/// Middle place of camera 0 (left) and 1 (right).
+extern const std::array<Vec3d, 2> kCameraPlacesM;
+
 /// Cameras, light and materials.
-Scene DrawRoom(RandomSequence& random, int width_px, int height_px);
+Scene DrawRoom(RandomSequence& random, Split split, int width_px, int height_px);
 
 /// Adds up to `max_count` small distractors at places away from each other, from the objects
 /// already there and from the lane in the middle in which the arms work.
-void AddDistractors(RandomSequence& random, int max_count, Scene& scene);
+void AddDistractors(RandomSequence& random, ColorSet colors, int max_count, Scene& scene);
 
 }  // namespace interlacer::sim

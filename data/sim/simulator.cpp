@@ -24,10 +24,11 @@ constexpr double kMaxDepthNoiseM = 0.1;
 constexpr int kMinSidePx = 16;
 constexpr int kMaxSidePx = 2048;
 
-// Second counter word of the draws; the first is the number of the draw.
+// Second counter word of the draws, each split with its own; the first is the number of the draw.
 constexpr std::uint32_t kRoomDraws = 0;
 constexpr std::uint32_t kTaskDraws = 1;
 constexpr std::uint32_t kDistractorDraws = 2;
+constexpr std::uint32_t kDrawsPerSplit = 3;
 
 constexpr double kSettleS = 1.0;               // objects come to rest before the first step
 constexpr double kMaxTrackingErrorRad = 0.01;  // measured joint against commanded
@@ -88,15 +89,17 @@ RobotState RestState() {
 /// OUT_OF_RANGE when the first pose cannot be reached.
 StatusOr<Draw> MakeDraw(const SimulateOptions& options, std::uint32_t number) {
   const auto random = [&](std::uint32_t what) {
-    return RandomSequence(options.seed, RandomStream::kDataGeneration, number, what);
+    return RandomSequence(options.seed, RandomStream::kDataGeneration, number,
+                          what + kDrawsPerSplit * static_cast<std::uint32_t>(options.split));
   };
   RandomSequence room_random = random(kRoomDraws);
   RandomSequence distractor_random = random(kDistractorDraws);
   Draw draw;
-  draw.scene = DrawRoom(room_random, options.width_px, options.height_px);
-  INTERLACER_ASSIGN_OR_RETURN(draw.task, MakeTask(options.task, random(kTaskDraws)));
+  draw.scene = DrawRoom(room_random, options.split, options.width_px, options.height_px);
+  INTERLACER_ASSIGN_OR_RETURN(draw.task,
+                              MakeTask(options.task, random(kTaskDraws), ColorsOf(options.split)));
   const ToolPair tools = draw.task->Prepare(draw.scene);
-  AddDistractors(distractor_random, kMaxDistractors, draw.scene);
+  AddDistractors(distractor_random, ColorsOf(options.split), kMaxDistractors, draw.scene);
   INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state, SolveState(tools, RestState()));
   draw.mjcf = ComposeMjcf(draw.scene);
   return draw;
@@ -143,6 +146,7 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
   SimulatedEpisode episode;
   episode.task = options.task;
   episode.task_text = draw.task->Text();
+  episode.split = options.split;
   episode.seed = options.seed;
   episode.still = options.still;
   episode.step_duration_s = kStepDurationS;
@@ -232,7 +236,10 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
       INTERLACER_ASSIGN_OR_RETURN(motion, Play(*draw->task, true, options.step_count, world));
     }
     motion->snapshots.resize(options.step_count);
-    return RenderEpisode(options, *draw, *motion, world);
+    INTERLACER_ASSIGN_OR_RETURN(SimulatedEpisode episode,
+                                RenderEpisode(options, *draw, *motion, world));
+    episode.draw_count = static_cast<int>(number) + 1;
+    return episode;
   }
   return Internal("no clean draw of " + options.task + " with seed " +
                   std::to_string(options.seed) + " in " + std::to_string(kMaxDraws) +

@@ -24,11 +24,13 @@
 #include "common/image.h"
 #include "common/status.h"
 #include "data/sim/robot.h"
+#include "data/sim/split.h"
 
 namespace interlacer::sim {
 
 struct SimulateOptions {
   std::string task = "push_block";
+  Split split = Split::kTrain;  ///< equal seeds of two splits share nothing, see data/sim/split.h
   std::uint64_t seed = 0;
   bool still = false;
   int step_count = 24;
@@ -73,8 +75,10 @@ struct SimulatedCamera {
 struct SimulatedEpisode {
   std::string task;
   std::string task_text;  ///< one sentence, such as "push the green block"
+  Split split = Split::kTrain;
   std::uint64_t seed = 0;
   bool still = false;
+  int draw_count = 0;  ///< draws of the seed until one was clean
   double step_duration_s = 0;
   double near_m = 0;
   double far_m = 0;

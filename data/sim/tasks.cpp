@@ -1,18 +1,26 @@
 #include "data/sim/tasks.h"
 
+#include "data/sim/move_can.h"
 #include "data/sim/push_block.h"
+#include "data/sim/sweep.h"
 
 namespace interlacer::sim {
 
 const std::vector<std::string>& TaskNames() {
-  static const std::vector<std::string> names = {"push_block"};
+  static const std::vector<std::string> names = {"push_block", "lift_can", "drop_can", "sweep"};
   return names;
 }
 
-StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random) {
-  if (name == "push_block") return std::unique_ptr<Task>(std::make_unique<PushBlock>(random));
+StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random,
+                                         ColorSet colors) {
+  std::unique_ptr<Task> task;
+  if (name == "push_block") task = std::make_unique<PushBlock>(random, colors);
+  if (name == "lift_can") task = std::make_unique<MoveCan>(random, colors, CanEnding::kSetDown);
+  if (name == "drop_can") task = std::make_unique<MoveCan>(random, colors, CanEnding::kDrop);
+  if (name == "sweep") task = std::make_unique<Sweep>(random, colors);
+  if (task != nullptr) return task;
   std::string known;
-  for (const std::string& task : TaskNames()) known += (known.empty() ? "" : ", ") + task;
+  for (const std::string& each : TaskNames()) known += (known.empty() ? "" : ", ") + each;
   return Mismatch(reason::ARGUMENT_INVALID, "task", "one of " + known, "'" + name + "'");
 }
 

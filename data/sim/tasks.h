@@ -38,7 +38,9 @@ class Task {
 /// Names that MakeTask takes.
 const std::vector<std::string>& TaskNames();
 
-/// INVALID_ARGUMENT ARGUMENT_INVALID for a name that is not in TaskNames.
-StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random);
+/// Its objects take their colours from `colors`. INVALID_ARGUMENT ARGUMENT_INVALID for a name that
+/// is not in TaskNames.
+StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random,
+                                         ColorSet colors);
 
 }  // namespace interlacer::sim

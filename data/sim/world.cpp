@@ -69,6 +69,7 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
 
   for (const SceneObject& object : scene.objects) {
     world.object_bodies_.push_back(mj_name2id(model, mjOBJ_BODY, object.name.c_str()));
+    world.holder_of_object_.push_back(object.holder_arm.value_or(-1));
   }
   world.arm_touches_object_.assign(kArmCount * scene.objects.size(), 0);
   for (int arm = 0; arm < kArmCount; ++arm) {
@@ -127,21 +128,24 @@ void World::Advance(const RobotState& target, double duration_s) {
   commanded_ = target;
 }
 
+int World::SideOfBody(int body) const {
+  const int object = ObjectOfBody(body);
+  return object < 0 ? ArmOfBody(body) : holder_of_object_[object];
+}
+
 void World::NoteContacts() {
   for (int i = 0; i < data_->ncon; ++i) {
     const mjContact& contact = data_->contact[i];
     if (contact.exclude != 0) continue;
     int body = model_->geom_bodyid[contact.geom[0]];
     int other = model_->geom_bodyid[contact.geom[1]];
-    if (ArmOfBody(body) < 0) std::swap(body, other);
-    const int arm = ArmOfBody(body);
+    if (SideOfBody(body) < 0) std::swap(body, other);
+    const int arm = SideOfBody(body);
     if (arm < 0) continue;
     const int object = ObjectOfBody(other);
-    if (object >= 0) {
-      arm_touches_object_[arm * object_bodies_.size() + object] = 1;
-    } else {
-      arm_collided_ = true;  // what is neither a free object nor this arm: the other arm, the table
-    }
+    if (object >= 0) arm_touches_object_[arm * object_bodies_.size() + object] = 1;
+    // What is neither a free object nor of this arm: the other arm, its tool, the table.
+    if (object < 0 || SideOfBody(other) >= 0) arm_collided_ = true;
   }
 }
 

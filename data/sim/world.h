@@ -44,9 +44,10 @@ class World {
   std::vector<Transform> ObjectPoses() const;
   /// World positions of the bodies of the kinematic points, in their order.
   std::vector<Vec3d> KinematicBodies() const;
-  /// [arm,object] 1 where an arm touched an object during the last Advance.
+  /// [arm,object] 1 where an arm or its tool touched an object during the last Advance.
   const std::vector<std::uint8_t>& ArmTouchesObject() const { return arm_touches_object_; }
-  /// True once an arm has touched the other arm or the table since Create.
+  /// True once an arm has touched the table, or an arm or its tool the other arm or its tool,
+  /// since Create.
   bool ArmCollided() const { return arm_collided_; }
 
   WorldSnapshot Snapshot() const;
@@ -68,11 +69,14 @@ class World {
   };
   World() = default;
   void NoteContacts();
+  /// The arm that a body belongs to or whose tool it is, or -1.
+  int SideOfBody(int body) const;
 
   std::unique_ptr<mjModel_, ModelDeleter> model_;
   std::unique_ptr<mjData_, DataDeleter> data_;
   RobotState commanded_{};
   std::vector<int> object_bodies_;
+  std::vector<int> holder_of_object_;  ///< arm that has it as a tool, or -1
   std::vector<int> kinematic_bodies_;
   std::vector<int> arm_of_body_;  ///< 0, 1, or -1 for every body of the model
   std::vector<std::uint8_t> arm_touches_object_;

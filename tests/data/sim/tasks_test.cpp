@@ -14,7 +14,7 @@ RandomSequence Draws(std::uint64_t seed) {
 }
 
 TEST(TasksTest, UnknownTaskIsRefusedWithTheKnownOnes) {
-  const StatusOr<std::unique_ptr<Task>> task = MakeTask("juggle", Draws(1));
+  const StatusOr<std::unique_ptr<Task>> task = MakeTask("juggle", Draws(1), ColorSet::kTraining);
   ASSERT_FALSE(task.ok());
   EXPECT_EQ(task.status().field(), "task");
   EXPECT_NE(task.status().message().find("push_block"), std::string::npos);
@@ -22,7 +22,7 @@ TEST(TasksTest, UnknownTaskIsRefusedWithTheKnownOnes) {
 
 TEST(TasksTest, PushBlockMovesBothToolsEvenly) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    std::unique_ptr<Task> task = *MakeTask("push_block", Draws(seed));
+    std::unique_ptr<Task> task = *MakeTask("push_block", Draws(seed), ColorSet::kTraining);
     Scene scene;
     ToolPair tool = task->Prepare(scene);
     ASSERT_EQ(scene.objects.size(), 1u);
@@ -43,7 +43,7 @@ TEST(TasksTest, PushBlockMovesBothToolsEvenly) {
 }
 
 TEST(TasksTest, PushBlockSucceedsOnlyWhenTheBlockMovedAndStands) {
-  std::unique_ptr<Task> task = *MakeTask("push_block", Draws(3));
+  std::unique_ptr<Task> task = *MakeTask("push_block", Draws(3), ColorSet::kTraining);
   const Transform start = {{0, 0, 0.04}, {0, 0, 0, 1}};
   const Transform moved = {{0.2, 0, 0.04}, {0, 0, 0, 1}};
   const Transform fallen = {{0.2, 0, 0.04}, {std::sqrt(0.5), 0, 0, std::sqrt(0.5)}};

@@ -8,6 +8,7 @@
 #include "data/sim/forward_kinematics.h"
 #include "data/sim/mjcf.h"
 #include "data/sim/simulator.h"
+#include "data/sim/tools.h"
 
 namespace interlacer::sim {
 namespace {
@@ -17,7 +18,7 @@ constexpr double kTrackingRad = 0.01;
 
 Scene MakeScene(const RobotState& first_state) {
   RandomSequence random(5, RandomStream::kDataGeneration);
-  Scene scene = DrawRoom(random, 64, 48);
+  Scene scene = DrawRoom(random, Split::kTrain, 64, 48);
   scene.first_state = first_state;
   return scene;
 }
@@ -48,6 +49,23 @@ TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
         EXPECT_NEAR(bodies[p][i], points[p][i], kKinematicsM) << KinematicPointNames()[p];
       }
     }
+  }
+}
+
+TEST(WorldTest, HeldToolsLeaveTheKinematicsAlone) {
+  Scene scene = MakeScene({});
+  scene.objects = {MakeDustpan(0, {1, 0, 0}), MakeBrush(1, {0, 1, 0})};
+  RandomSequence random(8, RandomStream::kDataGeneration);
+  for (int c = 0; c < kStateColumns; ++c) {
+    scene.first_state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
+  }
+  const StatusOr<World> world = MakeWorld(scene);
+  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  const std::vector<Vec3d> bodies = world->KinematicBodies();
+  const KinematicPoints points = ForwardKinematics(scene.first_state);
+  ASSERT_EQ(bodies.size(), points.size());
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    for (int i = 0; i < 3; ++i) EXPECT_NEAR(bodies[p][i], points[p][i], kKinematicsM);
   }
 }
 

@@ -1,0 +1,47 @@
+#pragma once
+
+/// The tasks lift_can and drop_can: an arm grasps a can, lifts it, carries it and lets it go.
+///
+/// The fingers close on the can and hold it by friction alone; nothing ties it to the gripper.
+/// lift_can sets it down upright on another place of the table, drop_can lets it fall from where it
+/// was carried, at rest or in motion, so that it may topple and roll. The other arm moves about
+/// above its own end of the table. After an episode of the usual length lift_can begins again.
+
+#include <array>
+
+#include "data/sim/tasks.h"
+#include "data/sim/tool_path.h"
+
+namespace interlacer::sim {
+
+enum class CanEnding { kSetDown, kDrop };
+
+class MoveCan final : public Task {
+ public:
+  MoveCan(RandomSequence random, ColorSet colors, CanEnding ending);
+
+  std::string Text() const override;
+  ToolPair Prepare(Scene& scene) override;
+  ToolPair Next(const std::vector<Transform>& world_from_object) override;
+  bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
+
+ private:
+  /// An arm and a place to carry the can to from `can_m`; false if none was found.
+  bool DrawCarry(const Vec3d& can_m, int& arm, Vec3d& end_m);
+  /// The whole motion of an arm, from where its path ends.
+  void PlanCarry(const Vec3d& can_m);
+
+  RandomSequence random_;
+  ColorSet colors_;
+  CanEnding ending_;
+  double speed_m_;  ///< per step
+  double radius_m_;
+  double half_height_m_;
+  std::string color_name_;
+  int step_ = 0;
+  int carrying_arm_ = -1;
+  ToolPair tool_{};
+  std::array<ToolPath, kArmCount> path_;
+};
+
+}  // namespace interlacer::sim

@@ -1,0 +1,30 @@
+#pragma once
+
+/// The colours that things in a simulated scene take.
+///
+/// Two sets that share no colour: scenes of the splits train and val draw from the first, scenes of
+/// the split test from the second, so that a model never saw the colour of a test object.
+/// Channels 0...1. Thread-safety: constants.
+
+#include <array>
+#include <span>
+
+namespace interlacer::sim {
+
+using Rgb = std::array<double, 3>;  ///< 0...1 per channel
+
+struct NamedColor {
+  const char* name;
+  Rgb color;
+};
+
+enum class ColorSet { kTraining, kHeldOut };
+
+/// Smallest distance in RGB between a colour of one set and one of the other.
+inline constexpr double kColorSetGap = 0.15;
+
+std::span<const NamedColor> BlockColors(ColorSet set);   ///< mostly green
+std::span<const NamedColor> ObjectColors(ColorSet set);  ///< cans, litter and tools
+std::span<const NamedColor> DistractorColors(ColorSet set);
+
+}  // namespace interlacer::sim

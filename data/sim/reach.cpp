@@ -1,0 +1,74 @@
+#include "data/sim/reach.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace interlacer::sim {
+namespace {
+
+// How far from its base, and how far beyond the middle, an arm works.
+constexpr double kMinReachM = 0.43;
+constexpr double kMaxReachM = 0.75;
+constexpr double kMaxBeyondMiddleM = 0.08;
+
+// Where an arm without work moves about: polar coordinates about its base.
+constexpr double kMaxHoverReachM = 0.53;
+constexpr double kMaxHoverBearingRad = 0.6;
+constexpr double kMinHoverHeightM = 0.15;
+constexpr double kMaxHoverHeightM = 0.30;
+constexpr double kMaxHoverYawRad = 0.8;
+
+}  // namespace
+
+double SideOf(int arm) { return arm == 0 ? -1 : 1; }
+
+bool InReach(int arm, const Vec3d& tool_m) {
+  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+  const double reach_m = std::hypot(tool_m[0] - base_m[0], tool_m[1] - base_m[1]);
+  return reach_m > kMinReachM && reach_m < kMaxReachM &&
+         -SideOf(arm) * tool_m[0] < kMaxBeyondMiddleM;
+}
+
+ToolTarget DrawHover(RandomSequence& random, int arm) {
+  const double reach_m = random.Uniform(kMinReachM, kMaxHoverReachM);
+  const double bearing_rad = random.Uniform(-kMaxHoverBearingRad, kMaxHoverBearingRad);
+  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+  return {{base_m[0] - SideOf(arm) * reach_m * std::cos(bearing_rad),
+           reach_m * std::sin(bearing_rad), random.Uniform(kMinHoverHeightM, kMaxHoverHeightM)},
+          random.Uniform(-kMaxHoverYawRad, kMaxHoverYawRad),
+          random.Uniform(0, kGripperMaxM)};
+}
+
+double FoldYaw(double yaw_rad) {
+  return yaw_rad - std::numbers::pi * std::round(yaw_rad / std::numbers::pi);
+}
+
+Vec3d Along(const Vec3d& from_m, double angle_rad, double distance_m) {
+  return {from_m[0] + distance_m * std::cos(angle_rad),
+          from_m[1] + distance_m * std::sin(angle_rad), from_m[2]};
+}
+
+std::array<double, 4> YawQuaternion(double yaw_rad) {
+  return {0, 0, std::sin(yaw_rad / 2), std::cos(yaw_rad / 2)};
+}
+
+double YawOf(const Transform& world_from_object) {
+  const std::array<double, 4>& q = world_from_object.rotation_xyzw;
+  return std::atan2(2 * (q[3] * q[2] + q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2]));
+}
+
+double Uprightness(const Transform& world_from_object) {
+  const std::array<double, 4>& q = world_from_object.rotation_xyzw;
+  return 1 - 2 * (q[0] * q[0] + q[1] * q[1]);
+}
+
+bool AboveTheTable(const Transform& world_from_object) {
+  const Vec3d& p = world_from_object.translation_m;
+  return std::abs(p[0]) < kTableHalfX && std::abs(p[1]) < kTableHalfY;
+}
+
+double DistanceM(const Vec3d& a, const Vec3d& b) {
+  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+}  // namespace interlacer::sim
