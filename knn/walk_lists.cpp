@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
+#include "common/cpu_features.h"
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
+#include "knn/kernels/walk_rows.h"
 #include "knn/sparse_graph.h"
 
 namespace interlacer {
 namespace {
 
 constexpr std::int64_t kRootsPerChunk = 256;
-constexpr int kMaxPackedDegree = 3;
-constexpr int kMaxRowEntries = 1 + 3 + 9 + 27;
 
 Status CheckGraph(const KnnGraph& graph) {
   const std::int64_t edges = graph.n * graph.out_degree;
@@ -29,60 +30,16 @@ Status CheckGraph(const KnnGraph& graph) {
   return Status::Ok();
 }
 
-/// One row under construction: few distinct nodes, so a linear search finds the slot.
-struct PackedRow {
-  std::uint32_t nodes[kMaxRowEntries];
-  std::uint32_t codes[kMaxRowEntries];  // counts in the high byte, as PackWalkEntry puts them
-  int size = 0;
-
-  void Add(std::uint32_t node, std::uint32_t one_path) {
-    for (int s = 0; s < size; ++s) {
-      if (nodes[s] == node) {
-        codes[s] += one_path;
-        return;
-      }
-    }
-    nodes[size] = node;
-    codes[size++] = one_path;
-  }
-};
-
-void EnumerateRow(const KnnGraph& graph, std::int32_t root, PackedRow& row) {
-  const int degree = graph.out_degree;
-  const auto neighbors = [&](std::int32_t node) {
-    return std::span<const std::int32_t>(
-        graph.neighbors.data() + static_cast<std::int64_t>(node) * degree,
-        static_cast<std::size_t>(degree));
-  };
-  row.size = 0;
-  row.Add(root, PackWalkEntry(0, 1, 0, 0, 0));
-  for (const std::int32_t a : neighbors(root)) {
-    row.Add(a, PackWalkEntry(0, 0, 1, 0, 0));
-    for (const std::int32_t b : neighbors(a)) {
-      row.Add(b, PackWalkEntry(0, 0, 0, 1, 0));
-      for (const std::int32_t c : neighbors(b)) row.Add(c, PackWalkEntry(0, 0, 0, 0, 1));
-    }
-  }
-}
-
-/// Packed entries of a row, ordered by node.
-int SortedEntries(const PackedRow& row, std::uint32_t* entries) {
-  for (int s = 0; s < row.size; ++s) {
-    int place = s;
-    for (; place > 0 && WalkEntryNode(entries[place - 1]) > row.nodes[s]; --place) {
-      entries[place] = entries[place - 1];
-    }
-    entries[place] = row.nodes[s] | row.codes[s];
-  }
-  return row.size;
+WalkRowKernels ChooseKernels(const KnnGraph& graph) {
+  const bool wide =
+      HostCpuFeatures().avx512 && graph.out_degree == kMaxWalkDegree && graph.n < kMaxCloudPoints;
+  return wide ? avx512::GetWalkRowKernels() : cpu::GetWalkRowKernels();
 }
 
 /// Turns per-row sizes, stored at offsets[i + 1], into offsets.
 void PrefixSum(std::vector<std::int32_t>& offsets) {
   for (std::size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
 }
-
-std::int64_t ChunkCount(std::int64_t n) { return (n + kRootsPerChunk - 1) / kRootsPerChunk; }
 
 template <typename NodeOf>
 TransposedLists TransposeRows(std::int64_t n, const std::vector<std::int32_t>& offsets,
@@ -109,33 +66,34 @@ TransposedLists TransposeRows(std::int64_t n, const std::vector<std::int32_t>& o
 
 StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
   INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
-  if (graph.out_degree > kMaxPackedDegree) {
+  if (graph.out_degree > kMaxWalkDegree) {
     return Mismatch(reason::ARGUMENT_INVALID, "graph.out_degree",
-                    "at most " + std::to_string(kMaxPackedDegree),
-                    std::to_string(graph.out_degree));
+                    "at most " + std::to_string(kMaxWalkDegree), std::to_string(graph.out_degree));
   }
   WalkLists lists;
   lists.n = graph.n;
   lists.out_degree = graph.out_degree;
   lists.offsets.assign(static_cast<std::size_t>(graph.n + 1), 0);
-  std::vector<std::vector<std::uint32_t>> chunks(static_cast<std::size_t>(ChunkCount(graph.n)));
+  const WalkRowKernels kernels = ChooseKernels(graph);
+  const WalkGraphView view{graph.neighbors.data(), graph.out_degree};
+  const auto two_hops = std::make_unique_for_overwrite<std::uint32_t[]>(
+      static_cast<std::size_t>(graph.n * kTwoHopStride));
   ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<std::uint32_t>& chunk = chunks[begin / kRootsPerChunk];
-    chunk.resize(static_cast<std::size_t>((end - begin) * kMaxRowEntries));
-    std::size_t used = 0;
-    PackedRow row;
-    for (std::int64_t i = begin; i < end; ++i) {
-      EnumerateRow(graph, static_cast<std::int32_t>(i), row);
-      lists.offsets[i + 1] = SortedEntries(row, chunk.data() + used);
-      used += static_cast<std::size_t>(row.size);
-    }
-    chunk.resize(used);
+    kernels.merge_two_hops(view, begin, end, two_hops.get());
+  });
+  // Chunks are written where they would lie if every row were full, then moved together.
+  const auto spread = std::make_unique_for_overwrite<std::uint32_t[]>(
+      static_cast<std::size_t>(graph.n * kWalkRowCapacity));
+  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    kernels.merge_three_hops(view, two_hops.get(), begin, end, lists.offsets.data() + begin + 1,
+                             spread.get() + begin * kWalkRowCapacity);
   });
   PrefixSum(lists.offsets);
   lists.entries.resize(static_cast<std::size_t>(lists.offsets.back()));
-  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t) {
-    const std::vector<std::uint32_t>& chunk = chunks[begin / kRootsPerChunk];
-    std::copy(chunk.begin(), chunk.end(), lists.entries.begin() + lists.offsets[begin]);
+  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    const std::uint32_t* chunk = spread.get() + begin * kWalkRowCapacity;
+    std::copy(chunk, chunk + (lists.offsets[end] - lists.offsets[begin]),
+              lists.entries.begin() + lists.offsets[begin]);
   });
   return lists;
 }

@@ -21,7 +21,7 @@ namespace interlacer {
 
 inline constexpr int kMaxHops = 3;
 
-/// Enumerates 1 + 3 + 9 + 27 prefixes per root and merges them by end node.
+/// Merges the lists of up to two hops of a root's neighbours, and those of one hop before them.
 StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph);
 
 /// How much an edge i -> j weighs.
