@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/frame_strip.h"
 #include "client/cli/evaluation/html.h"
 #include "client/cli/evaluation/rollout_report.h"
@@ -273,15 +274,6 @@ std::string Distributions(const ReportInput& in) {
                                          "</figure></div>");
 }
 
-/// Where `evaluate` puts a picture.
-fs::path FramePath(const Variant& variant, const std::string& episode, int start_step,
-                   const std::string& camera, int step, const std::string& subject) {
-  char start[32], name[64];
-  std::snprintf(start, sizeof start, "start_%06d", start_step);
-  std::snprintf(name, sizeof name, "step_%03d_%s.png", step, subject.c_str());
-  return fs::path(variant.frames_dir) / episode / start / camera / name;
-}
-
 std::optional<RgbImage> ReadFrame(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -309,8 +301,8 @@ std::string EpisodeStrip(const ReportInput& in, const std::string& episode, Imag
   bool has_frames = false;
   for (const int step : ChosenSteps(in)) {
     strip.columns.push_back("step " + std::to_string(step));
-    truth.frames.push_back({ReadFrame(FramePath(in.variants[0], episode, first->start_step,
-                                                first->camera, step, "truth")),
+    truth.frames.push_back({ReadFrame(FramePath(in.variants[0].frames_dir, episode,
+                                                first->start_step, first->camera, step, "truth")),
                             ""});
     has_frames = has_frames || truth.frames.back().image;
     for (std::size_t i = 0; i < in.variants.size(); ++i) {
@@ -322,7 +314,7 @@ std::string EpisodeStrip(const ReportInput& in, const std::string& episode, Imag
           ssim = v.value;
         }
       }
-      rows[i].frames.push_back({ReadFrame(FramePath(variant, episode, first->start_step,
+      rows[i].frames.push_back({ReadFrame(FramePath(variant.frames_dir, episode, first->start_step,
                                                     first->camera, step, variant.subject)),
                                 ssim ? ScoreText(ssim, 3) : ""});
     }

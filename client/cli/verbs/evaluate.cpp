@@ -8,15 +8,13 @@
 
 #include "client/cli/backend_options.h"
 #include "client/cli/describe.h"
-#include "client/cli/evaluation/episode_evaluation.h"
-#include "client/cli/evaluation/evaluation_plan.h"
+#include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/results.h"
 #include "client/cli/evaluation/rollout_report.h"
 #include "client/cli/numbers.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"
-#include "common/image_codec.h"
 #include "common/version.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
@@ -113,7 +111,7 @@ class EvaluationRun {
     std::int64_t done = 0;
     for (const std::string& dir : episode_dirs) {
       if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
-      const Status status = RunEpisode(dir);
+      const Status status = RunEpisodeAt(dir);
       if (status.code() == StatusCode::kCancelled) return status;
       if (IsFatal(status)) return status;
       if (!status.ok()) RecordFailure(dir, status);
@@ -142,65 +140,14 @@ class EvaluationRun {
                        [&](const ResultEpisode& e) { return e.id == episode_id; });
   }
 
-  Status RunEpisode(const std::string& dir) {
+  Status RunEpisodeAt(const std::string& dir) {
     INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(dir));
     const EpisodeReader episode = recording.AsStaticViews();
-    const EpisodeManifest& manifest = episode.manifest();
-    if (IsDone(manifest.episode_id)) return Status::Ok();
-    INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode.ManifestSha256());
-    INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
-                                PlanEpisode(manifest, backend_->metadata(), options_.plan));
-    std::vector<ResultValue> values;
-    std::vector<ResultTiming> timings;
-    for (const PredictionRequest& request : requests) {
-      INTERLACER_RETURN_IF_ERROR(RunPrediction(episode, request, &values, &timings));
-    }
-    results_.values.insert(results_.values.end(), values.begin(), values.end());
-    results_.timings.insert(results_.timings.end(), timings.begin(), timings.end());
-    results_.episodes.push_back({manifest.episode_id, sha256, manifest.task_name});
-    return Status::Ok();
-  }
-
-  Status RunPrediction(const EpisodeReader& episode, const PredictionRequest& request,
-                       std::vector<ResultValue>* values, std::vector<ResultTiming>* timings) {
-    INTERLACER_ASSIGN_OR_RETURN(const PredictionTask task,
-                                MakePredictionTask(episode, backend_->metadata(), request));
-    const std::string& id = episode.manifest().episode_id;
-    const auto on_step = [&](const PredictedStep&, const std::vector<EvaluatedView>& views) {
-      for (const EvaluatedView& view : views) {
-        for (const ViewScore& score : view.scores) {
-          values->push_back({std::string(score.subject), id, task.start_step, view.camera,
-                             view.is_input, view.step, std::string(score.metric), score.value,
-                             score.reason});
-        }
-        INTERLACER_RETURN_IF_ERROR(WriteFrames(id, task.start_step, view));
-      }
-      return Status::Ok();
-    };
-    INTERLACER_ASSIGN_OR_RETURN(const EpisodeEvaluation evaluation,
-                                EvaluateEpisode(episode, task, backend_, on_step, context_.stop()));
-    const RolloutSummary& summary = evaluation.summary;
-    timings->push_back({summary.durations.lift_s,
-                        summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
-                        summary.durations.render_s / static_cast<double>(std::max<std::size_t>(
-                                                         1, evaluation.views.size()))});
-    for (const Finding& finding : summary.findings) ++results_.warnings[finding.reason];
-    if (!summary.scene_report) return Status::Ok();
-    for (const Finding& f : summary.scene_report->findings) ++results_.warnings[f.reason];
-    return Status::Ok();
-  }
-
-  Status WriteFrames(const std::string& id, int start_step, const EvaluatedView& view) const {
-    if (options_.no_frames || !view.truth) return Status::Ok();
-    const fs::path folder =
-        fs::path(options_.output) / "frames" / id / Format("start_%06d", start_step) / view.camera;
-    INTERLACER_RETURN_IF_ERROR(MakeFolders(folder));
-    const std::string step = Format("step_%03d_", view.step);
-    INTERLACER_RETURN_IF_ERROR(
-        WritePngFile(view.predicted, (folder / (step + "model.png")).string()));
-    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.truth, (folder / (step + "truth.png")).string()));
-    if (!view.splat) return Status::Ok();
-    return WritePngFile(*view.splat, (folder / (step + "splat.png")).string());
+    if (IsDone(episode.manifest().episode_id)) return Status::Ok();
+    EpisodeRunOptions run;
+    run.plan = options_.plan;
+    if (!options_.no_frames) run.frames_dir = (fs::path(options_.output) / "frames").string();
+    return RunEpisode(episode, run, backend_, &results_, context_.stop());
   }
 
   void RecordFailure(const std::string& dir, const Status& status) {
