@@ -52,13 +52,15 @@ StatusOr<Engine*> FindModel(const ServerContext& server, const std::string& name
 
 /// Checks the frames and reserves memory and time for them.
 StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, Engine* engine,
-                                   wire::SceneInput* input, const std::string& field) {
+                                   wire::SceneInput* input, PixelPayloads payloads,
+                                   const std::string& field) {
   AdmittedScene scene;
-  auto checked = CheckSceneInput(*input, engine->metadata(), server.limits);
+  auto checked = CheckSceneInput(*input, payloads, engine->metadata(), server.limits);
   if (!checked.ok()) return checked.status().WithFieldPrefix(field);
   scene.engine = engine;
   scene.checked = *std::move(checked);
   scene.scene_input = std::move(*input);
+  scene.payloads = std::move(payloads);
   scene.field = field;
   scene.cost_s = engine->metadata().ingest_cost_s;
   return scene;
@@ -77,7 +79,8 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("expected", std::to_string(needed_s))
         .WithMetadata("got", std::to_string(left_s));
   }
-  // The library keeps the request's bytes until the call ends; the parsed message holds them again.
+  // The library keeps the request's bytes until the call ends; a compressed payload that came in
+  // pieces is joined for its decoder.
   INTERLACER_ASSIGN_OR_RETURN(scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
                                                                    scene->checked.decoded_bytes));
   return Status::Ok();
@@ -104,19 +107,21 @@ StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
 }  // namespace
 
 StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
-                                        wire::ValidateSceneRequest* request, IncomingCall* call) {
+                                        wire::ValidateSceneRequest* request, PixelPayloads payloads,
+                                        IncomingCall* call) {
   INTERLACER_ASSIGN_OR_RETURN(Engine * engine,
                               FindModel(server, request->model_name(), &call->record));
-  INTERLACER_ASSIGN_OR_RETURN(
-      AdmittedScene scene,
-      AdmitScene(server, engine, request->mutable_scene_input(), "scene_input"));
+  INTERLACER_ASSIGN_OR_RETURN(AdmittedScene scene,
+                              AdmitScene(server, engine, request->mutable_scene_input(),
+                                         std::move(payloads), "scene_input"));
   scene.priority = kNormalPriority;
   INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &scene));
   return scene;
 }
 
 StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
-                                       wire::PredictRolloutRequest* request, IncomingCall* call) {
+                                       wire::PredictRolloutRequest* request, PixelPayloads payloads,
+                                       IncomingCall* call) {
   INTERLACER_RETURN_IF_ERROR(server.state.CheckAccepting());
   INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
   if (!request->request_id().empty()) call->record.request_id = request->request_id();
@@ -141,8 +146,8 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
   INTERLACER_RETURN_IF_ERROR(
       CheckResponseBytes(rollout.output, metadata, scene_view_px, server.limits));
 
-  INTERLACER_ASSIGN_OR_RETURN(rollout.scene,
-                              AdmitScene(server, engine, input, "source.scene_input"));
+  INTERLACER_ASSIGN_OR_RETURN(
+      rollout.scene, AdmitScene(server, engine, input, std::move(payloads), "source.scene_input"));
   INTERLACER_ASSIGN_OR_RETURN(rollout.actions,
                               ReadActions(request->actions(), rollout.scene.checked.history_actions,
                                           rollout.output, metadata));

@@ -25,10 +25,13 @@ struct AdmittedRollout {
   OutputOptions output;
 };
 
-/// Both fill what the log line needs into `call->record` and move the frames out of `request`.
+/// Both fill what the log line needs into `call->record` and move the frames out of `request`,
+/// whose pixels are `payloads`.
 StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
-                                        wire::ValidateSceneRequest* request, IncomingCall* call);
+                                        wire::ValidateSceneRequest* request, PixelPayloads payloads,
+                                        IncomingCall* call);
 StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
-                                       wire::PredictRolloutRequest* request, IncomingCall* call);
+                                       wire::PredictRolloutRequest* request, PixelPayloads payloads,
+                                       IncomingCall* call);
 
 }  // namespace interlacer

@@ -19,9 +19,26 @@ DeviceWorker::DeviceWorker(int max_queue, int max_active)
 
 DeviceWorker::~DeviceWorker() { Stop(); }
 
-Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job) {
-  const double cost_ahead_s = CostAheadS(job->priority());
+Status DeviceWorker::CheckRoom(int priority) const {
+  const double cost_ahead_s = CostAheadS(priority);
   std::lock_guard lock(mutex_);
+  return CheckRoomFor(cost_ahead_s);
+}
+
+Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
+  const double cost_ahead_s = CostAheadS(job->priority());
+  {
+    std::lock_guard lock(mutex_);
+    INTERLACER_RETURN_IF_ERROR(CheckRoomFor(cost_ahead_s));
+    entries_.push_back(std::make_unique<Entry>());
+    entries_.back()->job = std::move(job);
+    entries_.back()->is_ready = is_ready;
+  }
+  changed_.notify_one();
+  return Status::Ok();
+}
+
+Status DeviceWorker::CheckRoomFor(double cost_ahead_s) const {
   if (is_stopping_) return Unavailable(reason::DRAINING, "the server is stopping");
   const int limit = max_queue_ + max_active_;
   if (static_cast<int>(entries_.size()) >= limit) {
@@ -31,18 +48,19 @@ Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job) {
         .WithMetadata("limit", std::to_string(max_queue_))
         .WithMetadata(kRetryDelayKey, std::to_string(delay_s));
   }
-  entries_.push_back(std::make_unique<Entry>());
-  entries_.back()->job = std::move(job);
-  changed_.notify_one();
   return Status::Ok();
 }
 
 void DeviceWorker::Wake(const DeviceJob* job) {
-  std::lock_guard lock(mutex_);
-  if (Entry* entry = Find(job)) {
+  {
+    std::lock_guard lock(mutex_);
+    Entry* entry = Find(job);
+    if (entry == nullptr || entry->is_ready) return;
     entry->is_ready = true;
-    changed_.notify_one();
+    // The worker looks again by itself after the unit that it runs.
+    if (entry->is_running) return;
   }
+  changed_.notify_one();
 }
 
 void DeviceWorker::Cancel(const DeviceJob* job, Status status) {

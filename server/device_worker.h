@@ -55,8 +55,10 @@ class DeviceWorker {
   DeviceWorker(const DeviceWorker&) = delete;
   DeviceWorker& operator=(const DeviceWorker&) = delete;
 
-  /// The job waits until its first Wake.
-  Status Submit(std::shared_ptr<DeviceJob> job);
+  /// Whether Submit would refuse a job now, and why.
+  Status CheckRoom(int priority) const;
+  /// A job that is not ready waits until its first Wake.
+  Status Submit(std::shared_ptr<DeviceJob> job, bool is_ready = false);
   /// The job has something to do. Unknown jobs are ignored.
   void Wake(const DeviceJob* job);
   /// Ends the job before its next unit, at once when it is not running. Unknown jobs are ignored.
@@ -87,6 +89,8 @@ class DeviceWorker {
     Status status;
   };
 
+  /// Under the lock.
+  Status CheckRoomFor(double cost_ahead_s) const;
   void Run();
   void CollectOver(Clock::time_point now, std::vector<Ending>* endings);
   Entry* PickNext();

@@ -10,6 +10,7 @@
 
 #include "common/status.h"
 #include "server/call_record.h"
+#include "server/convert/pixel_payloads.h"
 #include "server/device_worker.h"
 
 namespace interlacer {
@@ -31,6 +32,13 @@ template <typename Message>
 Status ParseRequest(const grpc::ByteBuffer& bytes, Message* message) {
   grpc::ByteBuffer copy(bytes);
   if (grpc::SerializationTraits<Message>::Deserialize(&copy, message).ok()) return Status::Ok();
+  return Internal("the request is not a valid " + message->GetTypeName());
+}
+
+/// The same for a message with frames, whose pixels stay where they are.
+template <typename Message>
+Status ParseFrames(const grpc::ByteBuffer& bytes, Message* message, PixelPayloads* payloads) {
+  if (ParseWithoutPixels(bytes, message, payloads)) return Status::Ok();
   return Internal("the request is not a valid " + message->GetTypeName());
 }
 

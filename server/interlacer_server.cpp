@@ -51,6 +51,9 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+/// Frames that a call leaves for the next one: two cameras of 640x480 at two times fit.
+constexpr std::int64_t kMaxKeptSceneBytes = std::int64_t{16} << 20;
+
 /// What a message holds beside its counted data.
 constexpr std::int64_t kEnvelopeBytes = std::int64_t{1} << 20;
 
@@ -94,10 +97,11 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
       state_([this](ServerState state) { OnStateChange(state); }),
       models_(std::move(models)),
       memory_(options.limits.max_inflight_request_bytes),
-      context_{options_.limits, NewInstanceId(), state_,   models_, worker_,
-               decoders_,       memory_,         metrics_, calls_},
+      context_{options_.limits, NewInstanceId(), state_,  models_,  worker_,
+               decoders_,       frames_,         memory_, metrics_, calls_},
       worker_(options.limits.max_queue_length, options.limits.max_active_calls),
       decoders_(options.decode_threads),
+      frames_(options.limits.max_active_calls, kMaxKeptSceneBytes),
       service_(&context_) {}
 
 InterlacerServer::~InterlacerServer() {

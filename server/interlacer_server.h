@@ -73,6 +73,7 @@ class InterlacerServer {
   const ServerContext context_;
   DeviceWorker worker_;
   DecodePool decoders_;
+  FramePool frames_;
   InterlacerService service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

@@ -24,8 +24,9 @@ StreamSink* NewStreamSink(const ServerContext& server, grpc::CallbackServerConte
 void Finish(const ServerContext& server, IncomingCall call, const Status& status,
             ResponseSink* sink) {
   call.record.response_bytes = sink->sent_bytes();
-  server.Report(call.record, status);
+  server.Count(call.record, status);
   sink->Finish(status);
+  LogCall(call.record, status);
 }
 
 /// Parses, asks `handler` (request -> StatusOr<response>) and answers, all on this thread.

@@ -23,7 +23,7 @@ class SinkListener {
   virtual void OnMessageSent() = 0;
 };
 
-/// Threads: any; Finish exactly once and nothing after it.
+/// Threads: any; Finish or FinishWith exactly once and nothing after it.
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
@@ -34,6 +34,8 @@ class ResponseSink {
   virtual void Send(grpc::ByteBuffer message) = 0;
   /// The status leaves after all messages.
   virtual void Finish(const Status& status) = 0;
+  /// The last message and the status OK, together.
+  virtual void FinishWith(grpc::ByteBuffer message) = 0;
   /// Resets the stream below a client that does not read; what has not left is lost.
   virtual void Abort() = 0;
   /// Bytes of all messages sent so far.

@@ -20,6 +20,11 @@ void UnarySink::Finish(const Status& status) {
   grpc::ServerUnaryReactor::Finish(ToGrpcStatus(status));
 }
 
+void UnarySink::FinishWith(grpc::ByteBuffer message) {
+  Send(std::move(message));
+  Finish(Status::Ok());
+}
+
 void UnarySink::OnCancel() {
   std::shared_ptr<SinkListener> listener;
   {
@@ -46,26 +51,48 @@ std::optional<std::chrono::steady_clock::time_point> StreamSink::stalled_since()
   return write_start_;
 }
 
+void StreamSink::Buffer(grpc::ByteBuffer message) {
+  const auto bytes = static_cast<std::int64_t>(message.Length());
+  sent_bytes_ += bytes;
+  buffered_bytes_ += bytes;
+  messages_.push_back(std::move(message));
+}
+
+StreamSink::Action StreamSink::NextAction() {
+  Action action;
+  if (!messages_.empty()) {
+    write_start_ = std::chrono::steady_clock::now();
+    action.write = &messages_.front();
+  }
+  // With the last message goes the status.
+  if (messages_.size() <= 1) action.finish = std::exchange(final_status_, std::nullopt);
+  return action;
+}
+
+void StreamSink::Do(Action action) {
+  if (action.write != nullptr && action.finish) {
+    StartWriteAndFinish(action.write, {}, *std::move(action.finish));
+  } else if (action.write != nullptr) {
+    StartWrite(action.write);
+  } else if (action.finish) {
+    Reactor::Finish(*std::move(action.finish));
+  }
+}
+
 void StreamSink::Send(grpc::ByteBuffer message) {
-  const grpc::ByteBuffer* first = nullptr;
+  Action action;
   {
     std::lock_guard lock(mutex_);
     if (is_broken_) return;
-    const auto bytes = static_cast<std::int64_t>(message.Length());
-    sent_bytes_ += bytes;
-    buffered_bytes_ += bytes;
-    messages_.push_back(std::move(message));
-    if (messages_.size() == 1) {
-      write_start_ = std::chrono::steady_clock::now();
-      first = &messages_.front();
-    }
+    Buffer(std::move(message));
+    if (messages_.size() > 1) return;
+    action = NextAction();
   }
-  if (first != nullptr) StartWrite(first);
+  Do(std::move(action));
 }
 
 void StreamSink::OnWriteDone(bool ok) {
-  const grpc::ByteBuffer* next = nullptr;
-  std::optional<grpc::Status> final_status;
+  Action action;
   std::shared_ptr<SinkListener> listener;
   {
     std::lock_guard lock(mutex_);
@@ -76,31 +103,35 @@ void StreamSink::OnWriteDone(bool ok) {
       messages_.clear();
       buffered_bytes_ = 0;
     }
-    if (!messages_.empty()) {
-      write_start_ = std::chrono::steady_clock::now();
-      next = &messages_.front();
-    } else {
-      final_status = std::move(final_status_);
-    }
-    listener = listener_;
+    action = NextAction();
+    if (!action.finish) listener = listener_;
   }
-  if (next != nullptr) StartWrite(next);
-  if (final_status.has_value()) {
-    grpc::ServerWriteReactor<grpc::ByteBuffer>::Finish(*final_status);
-  } else if (listener != nullptr) {
-    listener->OnMessageSent();
-  }
+  Do(std::move(action));
+  if (listener != nullptr) listener->OnMessageSent();
 }
 
 void StreamSink::Finish(const Status& status) {
+  Action action;
   {
     std::lock_guard lock(mutex_);
-    if (!messages_.empty()) {
-      final_status_ = ToGrpcStatus(status);
-      return;
-    }
+    final_status_ = ToGrpcStatus(status);
+    if (!messages_.empty()) return;
+    action = NextAction();
   }
-  grpc::ServerWriteReactor<grpc::ByteBuffer>::Finish(ToGrpcStatus(status));
+  Do(std::move(action));
+}
+
+void StreamSink::FinishWith(grpc::ByteBuffer message) {
+  Action action;
+  {
+    std::lock_guard lock(mutex_);
+    final_status_ = grpc::Status::OK;
+    const bool is_writing = !messages_.empty();
+    if (!is_broken_) Buffer(std::move(message));
+    if (is_writing) return;
+    action = NextAction();
+  }
+  Do(std::move(action));
 }
 
 void StreamSink::OnCancel() {

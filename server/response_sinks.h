@@ -31,6 +31,7 @@ class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
   bool HasRoom() const override { return true; }
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
+  void FinishWith(grpc::ByteBuffer message) override;
   void Abort() override {}
   std::int64_t sent_bytes() const override { return sent_bytes_; }
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
@@ -61,11 +62,25 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   bool HasRoom() const override;
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
+  void FinishWith(grpc::ByteBuffer message) override;
   void Abort() override { context_->TryCancel(); }
   std::int64_t sent_bytes() const override { return sent_bytes_; }
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 
  private:
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+
+  /// What to ask of the library next.
+  struct Action {
+    const grpc::ByteBuffer* write = nullptr;
+    std::optional<grpc::Status> finish;
+  };
+
+  /// Both under the lock.
+  void Buffer(grpc::ByteBuffer message);
+  Action NextAction();
+  void Do(Action action);
+
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override { delete this; }
@@ -83,7 +98,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   std::int64_t buffered_bytes_ = 0;
   bool is_broken_ = false;
   std::chrono::steady_clock::time_point write_start_;
-  /// Set by Finish while a write is outstanding.
+  /// Set by Finish until it is with the library.
   std::optional<grpc::Status> final_status_;
 };
 

@@ -42,12 +42,11 @@ Status RolloutCall::OnLifted() {
   return Status::Ok();
 }
 
-StatusOr<DeviceJob::Progress> RolloutCall::RunLifted() {
-  if (is_finished_) return Progress::kDone;
+Status RolloutCall::RunLifted() {
   const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
   INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
   SendIfComplete();
-  return is_finished_ ? Progress::kDone : Progress::kReady;
+  return Status::Ok();
 }
 
 void RolloutCall::FreeDeviceState() { rollout_.reset(); }
@@ -141,9 +140,12 @@ void RolloutCall::SendIfComplete() {
       }
     }
   }
-  is_finished_ = step == last_step();
-  if (is_finished_) FillSummary(message_.mutable_summary());
-  sink().Send(SerializeResponse(message_));
+  if (step == last_step()) {
+    FillSummary(message_.mutable_summary());
+    SendLast(SerializeResponse(message_));
+    return;
+  }
+  Send(SerializeResponse(message_));
   message_.Clear();
   is_first_message_ = false;
   view_index_ = output_.render_targets.size();

@@ -30,7 +30,7 @@ class RolloutCall final : public SceneCall {
 
  private:
   Status OnLifted() override;
-  StatusOr<Progress> RunLifted() override;
+  Status RunLifted() override;
   void FreeDeviceState() override;
 
   bool IsSent(int step) const;
@@ -52,7 +52,6 @@ class RolloutCall final : public SceneCall {
   wire::PredictRolloutResponse message_;
   int computed_steps_ = 0;
   bool is_first_message_ = true;
-  bool is_finished_ = false;
 
   /// The view being rendered: which, from where, and the rows so far.
   std::size_t view_index_ = 0;

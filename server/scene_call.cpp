@@ -7,6 +7,10 @@
 namespace interlacer {
 namespace {
 
+/// Raw frames up to this size are decoded on the library's thread: that takes less than waking a
+/// thread of the pool, and far less than a health check may wait.
+constexpr std::int64_t kMaxDecodedAtOnceBytes = 4 << 20;
+
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
@@ -27,23 +31,40 @@ SceneCall::SceneCall(const ServerContext& server, CallRecord record, AdmittedSce
 
 void SceneCall::Start() {
   sink_->SetListener(shared_from_this());
-  if (Status status = server_.worker.Submit(shared_from_this()); !status.ok()) {
+  const bool is_decoded_at_once = IsDecodedAtOnce();
+  Status status = server_.worker.CheckRoom(priority());
+  if (status.ok() && is_decoded_at_once) status = Decode();
+  // From here on the worker may run the call, or the library cancel it, on another thread.
+  if (status.ok()) status = server_.worker.Submit(shared_from_this(), is_decoded_at_once);
+  if (!status.ok()) {
     End(std::move(status));
-    return;
+  } else if (!is_decoded_at_once) {
+    server_.decoders.Post([self = shared_from_this()] { self->DecodeInPool(); });
   }
-  server_.decoders.Post([self = shared_from_this()] { self->Decode(); });
 }
 
-void SceneCall::Decode() {
+bool SceneCall::IsDecodedAtOnce() const {
+  return admitted_.checked.is_raw && admitted_.checked.decoded_bytes <= kMaxDecodedAtOnceBytes;
+}
+
+Status SceneCall::Decode() {
   const Clock::time_point start = Clock::now();
-  decoded_ = DecodeSceneInput(admitted_.scene_input, engine().metadata());
+  decoded_ = server_.frames.Take();
+  Status status =
+      DecodeSceneInput(admitted_.scene_input, admitted_.payloads, engine().metadata(), &decoded_);
   admitted_.scene_input.Clear();
+  admitted_.payloads = PixelPayloads();
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
-  if (decoded_.ok()) {
+  if (status.ok()) return status;
+  return std::move(status).WithFieldPrefix(admitted_.field);
+}
+
+void SceneCall::DecodeInPool() {
+  if (Status status = Decode(); status.ok()) {
     server_.worker.Wake(this);
   } else {
-    server_.worker.Cancel(this, decoded_.status().WithFieldPrefix(admitted_.field));
+    server_.worker.Cancel(this, std::move(status));
   }
 }
 
@@ -85,14 +106,10 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
     blocked_since_ = start;
     return Progress::kWaiting;
   }
-  StatusOr<Progress> progress = Progress::kReady;
-  if (scene_ == nullptr) {
-    if (Status status = Lift(); !status.ok()) progress = std::move(status);
-  } else {
-    progress = RunLifted();
-  }
+  Status status = scene_ == nullptr ? Lift() : RunLifted();
   used_s_ = used_s_ + SecondsBetween(start, Clock::now());
-  return progress;
+  if (!status.ok()) return status;
+  return last_message_ ? Progress::kDone : Progress::kReady;
 }
 
 void SceneCall::NoteFirstUnit() {
@@ -103,8 +120,8 @@ void SceneCall::NoteFirstUnit() {
 
 Status SceneCall::Lift() {
   const Clock::time_point start = Clock::now();
-  auto scene = engine().Lift(*decoded_);
-  decoded_ = SceneInput{};
+  auto scene = engine().Lift(decoded_);
+  server_.frames.Give(std::exchange(decoded_, {}));
   if (!scene.ok()) {
     Status status = scene.status();
     if (status.field().empty()) return status;
@@ -129,14 +146,20 @@ void SceneCall::End(Status status) {
   FreeDeviceState();
   scene_.reset();
   record_.response_bytes = sink_->sent_bytes();
+  if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
   if (status.code() == StatusCode::kCancelled) {
     record_.cancelled_where = status.reason() == reason::SLOW_READER ? "slow_reader"
                               : has_run_                             ? "running"
                                                                      : "queue";
   }
-  server_.Report(record_, status);
+  server_.Count(record_, status);
   if (status.reason() == reason::SLOW_READER) sink_->Abort();
-  sink_->Finish(status);
+  if (status.ok()) {
+    sink_->FinishWith(*std::move(last_message_));
+  } else {
+    sink_->Finish(status);
+  }
+  LogCall(record_, status);
 }
 
 void SceneCall::OnClientGone() {

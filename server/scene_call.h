@@ -1,15 +1,16 @@
 #pragma once
 
-/// A call that starts from frames: decoded by the pool, lifted on the device, then whatever the
-/// method does with the scene. Base of ValidateCall and RolloutCall.
+/// A call that starts from frames: decoded, lifted on the device, then whatever the method does
+/// with the scene. Base of ValidateCall and RolloutCall.
 ///
-/// Life: Start (queue slot, then decoding) - RunUnit on the worker's thread - End, exactly once.
-/// The sink is used by RunUnit and End only.
+/// Life: Start (queue slot and decoding; a few raw frames at once, others by the pool) - RunUnit on
+/// the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
 
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/scene.h"
 #include "common/status.h"
@@ -27,6 +28,7 @@ namespace interlacer {
 struct AdmittedScene {
   Engine* engine = nullptr;
   wire::SceneInput scene_input;
+  PixelPayloads payloads;
   /// Path of scene_input in the request.
   std::string field;
   CheckedScene checked;
@@ -60,8 +62,8 @@ class SceneCall : public DeviceJob,
  protected:
   /// Runs once, in the unit that lifted the scene.
   virtual Status OnLifted() = 0;
-  /// One unit after the lift; kDone once the last message is with the sink.
-  virtual StatusOr<Progress> RunLifted() = 0;
+  /// One unit after the lift.
+  virtual Status RunLifted() = 0;
   /// Frees what the call holds on the device.
   virtual void FreeDeviceState() = 0;
 
@@ -69,13 +71,18 @@ class SceneCall : public DeviceJob,
   const AdmittedScene& admitted() const { return admitted_; }
   Engine& engine() const { return *admitted_.engine; }
   CallRecord& record() { return record_; }
-  ResponseSink& sink() { return *sink_; }
+  void Send(grpc::ByteBuffer message) { sink_->Send(std::move(message)); }
+  /// Ends the call with the unit that runs; message and status leave together.
+  void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
   /// The engine's report, with field paths from the root of the request.
   SceneReport Report() const;
 
  private:
-  void Decode();
+  bool IsDecodedAtOnce() const;
+  /// Into decoded_; field paths from the root of the request.
+  Status Decode();
+  void DecodeInPool();
   Status Lift();
   void NoteFirstUnit();
 
@@ -85,12 +92,13 @@ class SceneCall : public DeviceJob,
   ResponseSink* const sink_;
   const Clock::time_point call_limit_;
 
-  /// Written by the decoder before its Wake.
-  StatusOr<SceneInput> decoded_{SceneInput{}};
+  /// Written by the decoder before the job is ready.
+  SceneInput decoded_;
   double decode_s_ = 0;
   Clock::time_point decoded_time_;
 
   std::shared_ptr<const Scene> scene_;
+  std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};
   std::optional<Clock::time_point> blocked_since_;

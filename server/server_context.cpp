@@ -2,9 +2,8 @@
 
 namespace interlacer {
 
-void ServerContext::Report(const CallRecord& record, const Status& status) const {
+void ServerContext::Count(const CallRecord& record, const Status& status) const {
   metrics.CountCall(record, status);
-  LogCall(record, status);
   if (status.reason() == reason::DEVICE_LOST) state.Advance(ServerState::kDeviceLost);
 }
 

@@ -11,6 +11,7 @@
 #include "server/call_registry.h"
 #include "server/decode_pool.h"
 #include "server/device_worker.h"
+#include "server/frame_pool.h"
 #include "server/limits.h"
 #include "server/memory_budget.h"
 #include "server/metrics.h"
@@ -27,12 +28,14 @@ struct ServerContext {
   ModelRegistry& models;
   DeviceWorker& worker;
   DecodePool& decoders;
+  FramePool& frames;
   MemoryBudget& memory;
   Metrics& metrics;
   CallRegistry& calls;
 
-  /// Metrics and log line of a finished call; a lost device changes the state of the server.
-  void Report(const CallRecord& record, const Status& status) const;
+  /// Metrics of a finished call, before its status leaves; a lost device changes the state of the
+  /// server. The log line (LogCall) follows when the status is on its way: nobody waits for it.
+  void Count(const CallRecord& record, const Status& status) const;
 };
 
 }  // namespace interlacer

@@ -8,7 +8,7 @@ namespace interlacer {
 Status ValidateCall::OnLifted() {
   wire::ValidateSceneResponse response;
   ToWire(Report(), response.mutable_report());
-  sink().Send(SerializeResponse(response));
+  SendLast(SerializeResponse(response));
   return Status::Ok();
 }
 

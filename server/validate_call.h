@@ -12,7 +12,7 @@ class ValidateCall final : public SceneCall {
 
  private:
   Status OnLifted() override;
-  StatusOr<Progress> RunLifted() override { return Progress::kDone; }
+  Status RunLifted() override { return Status::Ok(); }
   void FreeDeviceState() override {}
 };
 

@@ -3,24 +3,22 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/checked_math.h"
 #include "common/image_codec.h"
 #include "common/number_text.h"
 #include "data/depth.h"
+#include "server/convert/raw_depth.h"
 
 namespace interlacer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "payloads are copied as they come");
 
-std::span<const std::uint8_t> Payload(const wire::Image& image) {
-  return {reinterpret_cast<const std::uint8_t*>(image.data().data()), image.data().size()};
-}
+constexpr PlausibleDepth kPlausibleMedian = {kMinPlausibleMedianM, kMaxPlausibleMedianM};
 
 std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px);
@@ -55,7 +53,7 @@ Status CheckSide(const char* field, std::int64_t side_px, int max_side_px) {
   return Status::Ok();
 }
 
-Status CheckRawRows(const wire::Image& image) {
+Status CheckRawRows(const wire::Image& image, const PixelPayload& payload) {
   const std::int64_t packed_row_bytes =
       std::int64_t{image.width_px()} * BytesPerPixel(image.encoding());
   if (image.row_stride_bytes() != 0 && image.row_stride_bytes() < packed_row_bytes) {
@@ -66,7 +64,7 @@ Status CheckRawRows(const wire::Image& image) {
   const std::int64_t row_bytes =
       image.row_stride_bytes() == 0 ? packed_row_bytes : image.row_stride_bytes();
   const auto expected_bytes = CheckedProduct({row_bytes, image.height_px()});
-  const auto got_bytes = static_cast<std::int64_t>(image.data().size());
+  const auto got_bytes = static_cast<std::int64_t>(payload.size_bytes());
   if (!expected_bytes || *expected_bytes != got_bytes) {
     return Mismatch(reason::IMAGE_DATA_LENGTH, "data",
                     expected_bytes ? std::to_string(*expected_bytes) + " bytes" : "fewer bytes",
@@ -75,13 +73,15 @@ Status CheckRawRows(const wire::Image& image) {
   return Status::Ok();
 }
 
-Status CheckContainer(const wire::Image& image, int max_side_px) {
+Status CheckContainer(const wire::Image& image, const PixelPayload& payload, int max_side_px) {
   if (image.row_stride_bytes() != 0) {
     return Mismatch(reason::IMAGE_STRIDE, "row_stride_bytes", "0 for a compressed image",
                     std::to_string(image.row_stride_bytes()));
   }
   const bool is_png = image.compression() == wire::IMAGE_COMPRESSION_PNG;
-  auto size = is_png ? ReadPngSize(Payload(image)) : ReadJpegSize(Payload(image));
+  std::vector<std::uint8_t> joined;
+  const PixelPayload::Piece bytes = payload.Joined(&joined);
+  auto size = is_png ? ReadPngSize(bytes) : ReadJpegSize(bytes);
   if (!size.ok()) return size.status().WithField("data");
   INTERLACER_RETURN_IF_ERROR(CheckSide("data", size->width_px, max_side_px));
   INTERLACER_RETURN_IF_ERROR(CheckSide("data", size->height_px, max_side_px));
@@ -93,11 +93,11 @@ Status CheckContainer(const wire::Image& image, int max_side_px) {
   return Status::Ok();
 }
 
-Status CheckPixels(const wire::Image& image, int max_side_px) {
+Status CheckPixels(const wire::Image& image, const PixelPayload& payload, int max_side_px) {
   INTERLACER_RETURN_IF_ERROR(CheckSide("width_px", image.width_px(), max_side_px));
   INTERLACER_RETURN_IF_ERROR(CheckSide("height_px", image.height_px(), max_side_px));
-  if (image.compression() == wire::IMAGE_COMPRESSION_NONE) return CheckRawRows(image);
-  return CheckContainer(image, max_side_px);
+  if (image.compression() == wire::IMAGE_COMPRESSION_NONE) return CheckRawRows(image, payload);
+  return CheckContainer(image, payload, max_side_px);
 }
 
 std::string EncodingText(wire::PixelEncoding encoding) {
@@ -110,18 +110,53 @@ std::string CompressionText(wire::ImageCompression compression) {
                                                      : std::to_string(compression);
 }
 
-/// Copies raw rows, dropping the padding of the stride.
-template <typename T>
-std::vector<T> UnpackRows(const wire::Image& image, int channels) {
+/// Calls visit(row bytes' offset, values before the row, values) so that raw rows without their
+/// padding are covered; rows that lie together come at once.
+template <typename Visit>
+void ForRows(const wire::Image& image, int channels, const Visit& visit) {
   const std::size_t row_values = std::size_t(image.width_px()) * channels;
-  const std::size_t row_bytes =
-      image.row_stride_bytes() == 0 ? row_values * sizeof(T) : image.row_stride_bytes();
-  std::vector<T> values(row_values * image.height_px());
-  for (int row = 0; row < image.height_px(); ++row) {
-    std::memcpy(values.data() + row * row_values, image.data().data() + row * row_bytes,
-                row_values * sizeof(T));
+  const std::size_t packed_bytes = std::size_t(image.width_px()) * BytesPerPixel(image.encoding());
+  const std::size_t stride_bytes = image.row_stride_bytes();
+  if (stride_bytes == 0 || stride_bytes == packed_bytes) {
+    visit(0, 0, row_values * image.height_px());
+    return;
   }
-  return values;
+  for (int row = 0; row < image.height_px(); ++row) {
+    visit(row * stride_bytes, row * row_values, row_values);
+  }
+}
+
+void DecodeRawColor(const wire::Image& image, const PixelPayload& payload, RgbImage* color) {
+  color->width_px = image.width_px();
+  color->height_px = image.height_px();
+  color->pixels.resize(std::size_t{3} * image.width_px() * image.height_px());
+  ForRows(image, 3, [&](std::size_t offset, std::size_t begin, std::size_t count) {
+    payload.CopyTo(offset, count, color->pixels.data() + begin);
+  });
+}
+
+/// Whether the median is plausible.
+bool DecodeRawDepth(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
+  const bool is_float = image.encoding() == wire::PIXEL_ENCODING_DEPTH_F32;
+  RawDepthDecoder decoder = is_float
+                                ? RawDepthDecoder::Float32(kPlausibleMedian)
+                                : RawDepthDecoder::Uint16(image.depth_unit_m(), kPlausibleMedian);
+  depth->width_px = image.width_px();
+  depth->height_px = image.height_px();
+  depth->pixels_m.resize(std::size_t(image.width_px()) * image.height_px());
+  ForRows(image, 1, [&](std::size_t offset, std::size_t begin, std::size_t count) {
+    float* out_m = depth->pixels_m.data() + begin;
+    const auto decode_run = [&](const std::uint8_t* samples, std::size_t run) {
+      decoder.Decode(samples, static_cast<std::int64_t>(run), out_m);
+      out_m += run;
+    };
+    if (is_float) {
+      payload.ForRuns<4>(offset, count, decode_run);
+    } else {
+      payload.ForRuns<2>(offset, count, decode_run);
+    }
+  });
+  return decoder.IsMedianPlausible();
 }
 
 Status CheckMedian(const DepthImage& depth) {
@@ -140,7 +175,7 @@ Status CheckMedian(const DepthImage& depth) {
 
 }  // namespace
 
-Status CheckColorImage(const wire::Image& image, int max_side_px) {
+Status CheckColorImage(const wire::Image& image, const PixelPayload& payload, int max_side_px) {
   if (image.encoding() != wire::PIXEL_ENCODING_RGB8 &&
       image.encoding() != wire::PIXEL_ENCODING_BGR8) {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "encoding",
@@ -156,10 +191,10 @@ Status CheckColorImage(const wire::Image& image, int max_side_px) {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "depth_unit_m", "0 for a colour image",
                     std::to_string(image.depth_unit_m()));
   }
-  return CheckPixels(image, max_side_px);
+  return CheckPixels(image, payload, max_side_px);
 }
 
-Status CheckDepthImage(const wire::Image& image, int max_side_px) {
+Status CheckDepthImage(const wire::Image& image, const PixelPayload& payload, int max_side_px) {
   const bool is_u16 = image.encoding() == wire::PIXEL_ENCODING_DEPTH_U16;
   if (!is_u16 && image.encoding() != wire::PIXEL_ENCODING_DEPTH_F32) {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "encoding",
@@ -181,44 +216,37 @@ Status CheckDepthImage(const wire::Image& image, int max_side_px) {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "depth_unit_m", "0 for DEPTH_F32",
                     std::to_string(unit_m));
   }
-  return CheckPixels(image, max_side_px);
+  return CheckPixels(image, payload, max_side_px);
 }
 
-StatusOr<RgbImage> DecodeColorImage(const wire::Image& image) {
-  RgbImage rgb;
+Status DecodeColorImage(const wire::Image& image, const PixelPayload& payload, RgbImage* color) {
   if (image.compression() == wire::IMAGE_COMPRESSION_NONE) {
-    rgb = {image.width_px(), image.height_px(), UnpackRows<std::uint8_t>(image, 3)};
+    DecodeRawColor(image, payload, color);
   } else {
+    std::vector<std::uint8_t> joined;
+    const PixelPayload::Piece bytes = payload.Joined(&joined);
     const bool is_png = image.compression() == wire::IMAGE_COMPRESSION_PNG;
-    auto decoded = is_png ? DecodePngRgb(Payload(image)) : DecodeJpegRgb(Payload(image));
+    auto decoded = is_png ? DecodePngRgb(bytes) : DecodeJpegRgb(bytes);
     if (!decoded.ok()) return decoded.status().WithField("data");
-    rgb = *std::move(decoded);
+    *color = *std::move(decoded);
   }
   if (image.encoding() == wire::PIXEL_ENCODING_BGR8) {
-    for (std::size_t i = 0; i + 2 < rgb.pixels.size(); i += 3) {
-      std::swap(rgb.pixels[i], rgb.pixels[i + 2]);
+    for (std::size_t i = 0; i + 2 < color->pixels.size(); i += 3) {
+      std::swap(color->pixels[i], color->pixels[i + 2]);
     }
   }
-  return rgb;
+  return Status::Ok();
 }
 
-StatusOr<DepthImage> DecodeDepthImage(const wire::Image& image) {
-  DepthImage depth;
-  if (image.encoding() == wire::PIXEL_ENCODING_DEPTH_F32) {
-    depth = {image.width_px(), image.height_px(), UnpackRows<float>(image, 1)};
-    for (float& z : depth.pixels_m) {
-      if (!(std::isfinite(z) && z > 0)) z = std::numeric_limits<float>::quiet_NaN();
-    }
-  } else if (image.compression() == wire::IMAGE_COMPRESSION_NONE) {
-    depth = DepthToMeters({image.width_px(), image.height_px(), image.depth_unit_m(),
-                           UnpackRows<std::uint16_t>(image, 1)});
-  } else {
-    auto decoded = DecodePngDepth(Payload(image), image.depth_unit_m());
-    if (!decoded.ok()) return decoded.status().WithField("data");
-    depth = DepthToMeters(*decoded);
+Status DecodeDepthImage(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
+  if (image.compression() == wire::IMAGE_COMPRESSION_NONE) {
+    return DecodeRawDepth(image, payload, depth) ? Status::Ok() : CheckMedian(*depth);
   }
-  INTERLACER_RETURN_IF_ERROR(CheckMedian(depth));
-  return depth;
+  std::vector<std::uint8_t> joined;
+  auto decoded = DecodePngDepth(payload.Joined(&joined), image.depth_unit_m());
+  if (!decoded.ok()) return decoded.status().WithField("data");
+  *depth = DepthToMeters(*decoded);
+  return CheckMedian(*depth);
 }
 
 std::int64_t DecodedViewBytes(const wire::Image& image) {

@@ -69,34 +69,35 @@ Status CheckTimes(const wire::RgbdView& view, TimeSpan* span) {
   return Status::Ok();
 }
 
-Status CheckImages(const wire::RgbdView& view, int max_side_px) {
+Status CheckImages(const wire::RgbdView& view, const PixelPayloads& payloads, int max_side_px) {
   if (!view.has_color()) {
     return Mismatch(reason::IMAGE_DATA_LENGTH, "color", "an image", "nothing");
   }
   if (!view.has_depth()) {
     return Mismatch(reason::IMAGE_DATA_LENGTH, "depth", "an image", "nothing");
   }
-  if (Status status = CheckColorImage(view.color(), max_side_px); !status.ok()) {
+  const wire::Image &color = view.color(), &depth = view.depth();
+  if (Status status = CheckColorImage(color, payloads.Of(color), max_side_px); !status.ok()) {
     return std::move(status).WithFieldPrefix("color");
   }
-  if (Status status = CheckDepthImage(view.depth(), max_side_px); !status.ok()) {
+  if (Status status = CheckDepthImage(depth, payloads.Of(depth), max_side_px); !status.ok()) {
     return std::move(status).WithFieldPrefix("depth");
   }
-  if (view.depth().width_px() != view.color().width_px() ||
-      view.depth().height_px() != view.color().height_px()) {
+  if (depth.width_px() != color.width_px() || depth.height_px() != color.height_px()) {
     return Mismatch(reason::IMAGE_SIZE_MISMATCH, "depth",
-                    SizeText(view.color().width_px(), view.color().height_px()) + ", as colour",
-                    SizeText(view.depth().width_px(), view.depth().height_px()));
+                    SizeText(color.width_px(), color.height_px()) + ", as colour",
+                    SizeText(depth.width_px(), depth.height_px()));
   }
   return Status::Ok();
 }
 
-Status CheckView(const wire::RgbdView& view, const Limits& limits, TimeSpan* span) {
+Status CheckView(const wire::RgbdView& view, const PixelPayloads& payloads, const Limits& limits,
+                 TimeSpan* span) {
   INTERLACER_RETURN_IF_ERROR(CheckTimes(view, span));
   if (!view.has_calibration()) {
     return Mismatch(reason::CALIBRATION_INVALID, "calibration", "a calibration", "nothing");
   }
-  INTERLACER_RETURN_IF_ERROR(CheckImages(view, limits.max_image_side_px));
+  INTERLACER_RETURN_IF_ERROR(CheckImages(view, payloads, limits.max_image_side_px));
   auto camera = ToCamera(view.calibration());
   if (!camera.ok()) return camera.status().WithFieldPrefix("calibration");
   if (camera->width_px != view.color().width_px() ||
@@ -134,11 +135,11 @@ Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata&
   return Status::Ok();
 }
 
-Status CheckObservation(const wire::Observation& observation, const ModelMetadata& metadata,
-                        const Limits& limits, TimeSpan* span) {
+Status CheckObservation(const wire::Observation& observation, const PixelPayloads& payloads,
+                        const ModelMetadata& metadata, const Limits& limits, TimeSpan* span) {
   INTERLACER_RETURN_IF_ERROR(CheckCameraSet(observation, metadata));
   for (int v = 0; v < observation.views_size(); ++v) {
-    if (Status status = CheckView(observation.views(v), limits, span); !status.ok()) {
+    if (Status status = CheckView(observation.views(v), payloads, limits, span); !status.ok()) {
       return std::move(status).WithFieldPrefix(Indexed("views", v));
     }
   }
@@ -200,24 +201,37 @@ std::int64_t DecodedBytes(const wire::SceneInput& input) {
   return bytes;
 }
 
-StatusOr<RgbdView> DecodeView(const wire::RgbdView& view) {
-  RgbdView plain;
-  plain.camera_name = view.camera_name();
-  INTERLACER_ASSIGN_OR_RETURN(plain.camera, ToCamera(view.calibration()));
-  INTERLACER_ASSIGN_OR_RETURN(plain.capture_time_ns, ToNanoseconds(view.capture_time()));
-  auto color = DecodeColorImage(view.color());
-  if (!color.ok()) return color.status().WithFieldPrefix("color");
-  auto depth = DecodeDepthImage(view.depth());
-  if (!depth.ok()) return depth.status().WithFieldPrefix("depth");
-  plain.color = *std::move(color);
-  plain.depth = *std::move(depth);
-  return plain;
+bool IsRaw(const wire::SceneInput& input) {
+  for (const wire::Observation& observation : input.observations()) {
+    for (const wire::RgbdView& view : observation.views()) {
+      if (view.color().compression() != wire::IMAGE_COMPRESSION_NONE ||
+          view.depth().compression() != wire::IMAGE_COMPRESSION_NONE) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+Status DecodeView(const wire::RgbdView& view, const PixelPayloads& payloads, RgbdView* plain) {
+  plain->camera_name = view.camera_name();
+  INTERLACER_ASSIGN_OR_RETURN(plain->camera, ToCamera(view.calibration()));
+  INTERLACER_ASSIGN_OR_RETURN(plain->capture_time_ns, ToNanoseconds(view.capture_time()));
+  if (Status status = DecodeColorImage(view.color(), payloads.Of(view.color()), &plain->color);
+      !status.ok()) {
+    return std::move(status).WithFieldPrefix("color");
+  }
+  if (Status status = DecodeDepthImage(view.depth(), payloads.Of(view.depth()), &plain->depth);
+      !status.ok()) {
+    return std::move(status).WithFieldPrefix("depth");
+  }
+  return Status::Ok();
 }
 
 }  // namespace
 
-StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata,
-                                       const Limits& limits) {
+StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
+                                       const ModelMetadata& metadata, const Limits& limits) {
   if (input.observations_size() != metadata.history_step_count) {
     return Mismatch(reason::HISTORY_LENGTH, "observations",
                     std::to_string(metadata.history_step_count) + " observations",
@@ -226,7 +240,8 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Mode
   CheckedScene scene;
   std::vector<TimeSpan> spans(input.observations_size());
   for (int o = 0; o < input.observations_size(); ++o) {
-    if (Status status = CheckObservation(input.observations(o), metadata, limits, &spans[o]);
+    if (Status status =
+            CheckObservation(input.observations(o), payloads, metadata, limits, &spans[o]);
         !status.ok()) {
       return std::move(status).WithFieldPrefix(Indexed("observations", o));
     }
@@ -243,34 +258,35 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Mode
   INTERLACER_ASSIGN_OR_RETURN(scene.history_actions, CheckHistory(input, metadata));
   scene.newest_capture_time_ns = spans.back().last_ns;
   scene.decoded_bytes = DecodedBytes(input);
+  scene.is_raw = IsRaw(input);
   return scene;
 }
 
-StatusOr<SceneInput> DecodeSceneInput(const wire::SceneInput& input,
-                                      const ModelMetadata& metadata) {
-  SceneInput plain;
-  plain.seed = input.seed();
+Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
+                        const ModelMetadata& metadata, SceneInput* plain) {
+  plain->seed = input.seed();
+  plain->workspace.reset();
   if (input.has_workspace()) {
-    INTERLACER_ASSIGN_OR_RETURN(plain.workspace, ToBox(input.workspace()));
+    INTERLACER_ASSIGN_OR_RETURN(plain->workspace, ToBox(input.workspace()));
   }
-  if (input.has_near_m()) plain.near_m = input.near_m();
-  if (input.has_far_m()) plain.far_m = input.far_m();
-  INTERLACER_ASSIGN_OR_RETURN(plain.history_actions, CheckHistory(input, metadata));
+  plain->near_m = input.has_near_m() ? std::optional(input.near_m()) : std::nullopt;
+  plain->far_m = input.has_far_m() ? std::optional(input.far_m()) : std::nullopt;
+  INTERLACER_ASSIGN_OR_RETURN(plain->history_actions, CheckHistory(input, metadata));
+  plain->observations.resize(input.observations_size());
   for (int o = 0; o < input.observations_size(); ++o) {
-    Observation observation;
-    observation.views.resize(metadata.cameras.size());
+    std::vector<RgbdView>& views = plain->observations[o].views;
+    views.resize(metadata.cameras.size());
     for (int v = 0; v < input.observations(o).views_size(); ++v) {
       const wire::RgbdView& view = input.observations(o).views(v);
-      auto decoded = DecodeView(view);
-      if (!decoded.ok()) {
-        return decoded.status().WithFieldPrefix(Indexed("observations", o) + "." +
-                                                Indexed("views", v));
+      if (Status status =
+              DecodeView(view, payloads, &views[*CameraIndex(metadata, view.camera_name())]);
+          !status.ok()) {
+        return std::move(status).WithFieldPrefix(Indexed("observations", o) + "." +
+                                                 Indexed("views", v));
       }
-      observation.views[*CameraIndex(metadata, view.camera_name())] = *std::move(decoded);
     }
-    plain.observations.push_back(std::move(observation));
   }
-  return plain;
+  return Status::Ok();
 }
 
 }  // namespace interlacer

@@ -3,8 +3,9 @@
 /// SceneInput of a request: checked as it came, then decoded.
 ///
 /// Check covers everything that can be known without decoding pixels: cameras, sizes, headers,
-/// calibrations, times, history and overrides. Decode assumes a checked message and returns the
-/// views in the order of the model's cameras. Errors: the reasons of images.h, calibration.h and
+/// calibrations, times, history and overrides. Decode assumes a checked message and fills `plain`,
+/// whatever it held, with the views in the order of the model's cameras; memory that it has is used
+/// again. Errors: the reasons of images.h, calibration.h and
 /// actions.h, CAMERA_*, HISTORY_*, DEPTH_RANGE_INVALID; field paths relative to the message.
 /// Thread-safe.
 
@@ -13,6 +14,7 @@
 #include "common/model_metadata.h"
 #include "common/scene.h"
 #include "common/status.h"
+#include "server/convert/pixel_payloads.h"
 #include "server/convert/wire.h"
 #include "server/limits.h"
 
@@ -28,11 +30,14 @@ struct CheckedScene {
   double camera_skew_s = 0;
   /// Host memory that the decoded frames will take.
   std::int64_t decoded_bytes = 0;
+  /// No image is compressed.
+  bool is_raw = false;
 };
 
-StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata,
-                                       const Limits& limits);
+StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
+                                       const ModelMetadata& metadata, const Limits& limits);
 
-StatusOr<SceneInput> DecodeSceneInput(const wire::SceneInput& input, const ModelMetadata& metadata);
+Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
+                        const ModelMetadata& metadata, SceneInput* plain);
 
 }  // namespace interlacer

@@ -10,9 +10,10 @@ namespace interlacer {
 
 void StartPredictRollout(const ServerContext& server, IncomingCall call, ResponseSink* sink) {
   wire::PredictRolloutRequest request;
-  Status status = ParseRequest(*call.request, &request);
+  PixelPayloads payloads;
+  Status status = ParseFrames(*call.request, &request, &payloads);
   if (status.ok()) {
-    auto admitted = AdmitRollout(server, &request, &call);
+    auto admitted = AdmitRollout(server, &request, std::move(payloads), &call);
     if (admitted.ok()) {
       AdmittedRollout rollout = *std::move(admitted);
       std::make_shared<RolloutCall>(server, std::move(call.record), std::move(rollout.scene),
@@ -23,8 +24,9 @@ void StartPredictRollout(const ServerContext& server, IncomingCall call, Respons
     }
     status = admitted.status();
   }
-  server.Report(call.record, status);
+  server.Count(call.record, status);
   sink->Finish(status);
+  LogCall(call.record, status);
 }
 
 }  // namespace interlacer

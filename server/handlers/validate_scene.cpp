@@ -10,9 +10,10 @@ namespace interlacer {
 
 void StartValidateScene(const ServerContext& server, IncomingCall call, ResponseSink* sink) {
   wire::ValidateSceneRequest request;
-  Status status = ParseRequest(*call.request, &request);
+  PixelPayloads payloads;
+  Status status = ParseFrames(*call.request, &request, &payloads);
   if (status.ok()) {
-    auto admitted = AdmitValidation(server, &request, &call);
+    auto admitted = AdmitValidation(server, &request, std::move(payloads), &call);
     if (admitted.ok()) {
       std::make_shared<ValidateCall>(server, std::move(call.record), *std::move(admitted), sink)
           ->Start();
@@ -20,8 +21,9 @@ void StartValidateScene(const ServerContext& server, IncomingCall call, Response
     }
     status = admitted.status();
   }
-  server.Report(call.record, status);
+  server.Count(call.record, status);
   sink->Finish(status);
+  LogCall(call.record, status);
 }
 
 }  // namespace interlacer

@@ -20,6 +20,7 @@
 #include "tests/support/mock_engine.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/wire_bytes.h"
 #include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
@@ -59,7 +60,7 @@ void ExpectSoundScene(const SceneInput& input, const ModelMetadata& metadata) {
 }
 
 /// What a server does with a request before it computes; true when it would compute.
-bool Admit(const v1::PredictRolloutRequest& request) {
+bool Admit(v1::PredictRolloutRequest request) {
   const ModelMetadata metadata = MockMetadata();
   Limits limits;
   limits.max_image_side_px = kMaxSidePx;
@@ -73,14 +74,16 @@ bool Admit(const v1::PredictRolloutRequest& request) {
   }
   const auto actions = ToActionSequence(request.actions(), metadata);
   ExpectExplained(actions.status());
-  const auto& scene = request.source().scene_input();
-  const auto checked = CheckSceneInput(scene, metadata, limits);
+  v1::SceneInput& scene = *request.mutable_source()->mutable_scene_input();
+  const PixelPayloads payloads(&scene);
+  const auto checked = CheckSceneInput(scene, payloads, metadata, limits);
   ExpectExplained(checked.status());
   if (!checked.ok()) return false;
   EXPECT_LE(checked->decoded_bytes, 1 << 20);
-  const auto decoded = DecodeSceneInput(scene, metadata);
-  ExpectExplained(decoded.status());
-  if (decoded.ok()) ExpectSoundScene(*decoded, metadata);
+  SceneInput plain;
+  const Status decoded = DecodeSceneInput(scene, payloads, metadata, &plain);
+  ExpectExplained(decoded);
+  if (decoded.ok()) ExpectSoundScene(plain, metadata);
   if (actions.ok()) ExpectExplained(CheckStepChanges(checked->history_actions, *actions, metadata));
   return output.ok() && actions.ok() && decoded.ok();
 }
@@ -127,9 +130,18 @@ TEST(Fuzz, BytesOfARequest) {
   google::protobuf::SetLogHandler(nullptr);  // a line for each name that is not UTF-8
   int parsed = 0;
   for (int round = 0; round < kRounds && !HasFailure(); ++round) {
-    v1::PredictRolloutRequest request;
-    if (!request.ParseFromString(mutator.Bytes(seed))) continue;
+    const std::string bytes = mutator.Bytes(seed);
+    v1::PredictRolloutRequest request, around_pixels;
+    PixelPayloads payloads;
+    const bool is_request = request.ParseFromString(bytes);
+    // Pieces of 61 bytes: borders everywhere, also inside numbers and pixels.
+    ASSERT_EQ(ParseWithoutPixels(InPieces(bytes, 61), &around_pixels, &payloads), is_request);
+    if (!is_request) continue;
     ++parsed;
+    if (around_pixels.source().has_scene_input()) {
+      RestorePixels(payloads, around_pixels.mutable_source()->mutable_scene_input());
+    }
+    EXPECT_EQ(around_pixels.SerializeAsString(), request.SerializeAsString()) << "round " << round;
     Admit(request);
   }
   EXPECT_GT(parsed, kRounds / 20);

@@ -200,6 +200,52 @@ TEST_F(PredictRolloutTest, EqualRequestsGiveEqualBytes) {
   }
 }
 
+/// Frames are decoded into memory that other frames used before.
+TEST_F(PredictRolloutTest, WhatCameBeforeLeavesNothingInTheFrames) {
+  v1::PredictRolloutRequest request = MakeRolloutRequest(1);
+  request.mutable_output()->set_include_positions(true);
+  const std::string before = Predict(request)[0].step().SerializeAsString();
+
+  v1::PredictRolloutRequest other = request;
+  v1::SceneInput* scene = other.mutable_source()->mutable_scene_input();
+  scene->set_near_m(0.2);
+  scene->set_far_m(3);
+  for (v1::Observation& observation : *scene->mutable_observations()) {
+    for (v1::RgbdView& view : *observation.mutable_views()) {
+      for (v1::Image* image : {view.mutable_color(), view.mutable_depth()}) {
+        image->set_height_px(kViewHeightPx + 2);
+        image->mutable_data()->append(image->data().substr(0, image->data().size() / 6));
+      }
+      view.mutable_calibration()->set_height_px(kViewHeightPx + 2);
+    }
+  }
+  EXPECT_EQ(Predict(other)[0].step().particles().particle_count(),
+            2 * kViewWidthPx * (kViewHeightPx + 2));
+  EXPECT_EQ(Predict(request)[0].step().SerializeAsString(), before);
+}
+
+TEST_F(PredictRolloutTest, PaddedRowsGiveTheParticlesOfPackedOnes) {
+  v1::PredictRolloutRequest request = MakeRolloutRequest(1);
+  request.mutable_output()->set_include_positions(true);
+  request.mutable_output()->set_include_colors(true);
+  const std::string packed = Predict(request)[0].step().SerializeAsString();
+  for (auto& observation :
+       *request.mutable_source()->mutable_scene_input()->mutable_observations()) {
+    for (v1::RgbdView& view : *observation.mutable_views()) {
+      for (v1::Image* image : {view.mutable_color(), view.mutable_depth()}) {
+        const std::size_t row_bytes = image->data().size() / kViewHeightPx;
+        std::string padded;
+        for (int row = 0; row < kViewHeightPx; ++row) {
+          padded += image->data().substr(row * row_bytes, row_bytes) + "pad";
+        }
+        image->set_data(padded);
+        image->set_row_stride_bytes(static_cast<int>(row_bytes + 3));
+      }
+    }
+  }
+  EXPECT_EQ(Predict(request)[0].step().SerializeAsString(), packed);
+}
+
 TEST_F(PredictRolloutTest, ASceneWithoutARobotNeedsNoActions) {
   auto request = MakeRolloutRequest(1);
   request.clear_actions();

@@ -1,0 +1,90 @@
+#include "server/convert/raw_depth.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "common/cpu_features.h"
+
+namespace interlacer {
+namespace {
+
+struct Kernels {
+  RawDepthUnitsFn units;
+  RawDepthFloatsFn floats;
+};
+
+const Kernels& BestKernels() {
+  static const Kernels kernels = [] {
+    if (HostCpuFeatures().avx512) return Kernels{avx512::RawDepthUnits, avx512::RawDepthFloats};
+    if (HostCpuFeatures().avx2) return Kernels{avx2::RawDepthUnits, avx2::RawDepthFloats};
+    return Kernels{cpu::RawDepthUnits, cpu::RawDepthFloats};
+  }();
+  return kernels;
+}
+
+/// The first of 1 to `end` that holds, or `end` when none does; `holds` turns from false to true.
+template <typename Predicate>
+std::uint32_t FirstThat(std::uint32_t end, const Predicate& holds) {
+  std::uint32_t begin = 1;
+  while (begin < end) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    if (holds(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
+/// The range of samples whose metres, by `meters`, are plausible; `meters` grows with the sample.
+template <typename Meters>
+RawDepthRange RangeOf(std::uint32_t sample_end, const PlausibleDepth& plausible,
+                      const Meters& meters) {
+  RawDepthRange range;
+  range.last_measured =
+      FirstThat(sample_end, [&](std::uint32_t x) { return !std::isfinite(meters(x)); }) - 1;
+  range.first_plausible =
+      FirstThat(sample_end, [&](std::uint32_t x) { return meters(x) >= plausible.min_m; });
+  range.last_plausible =
+      FirstThat(sample_end, [&](std::uint32_t x) { return meters(x) > plausible.max_m; }) - 1;
+  return range;
+}
+
+}  // namespace
+
+RawDepthDecoder RawDepthDecoder::Uint16(double unit_m, const PlausibleDepth& plausible) {
+  RawDepthDecoder decoder;
+  decoder.unit_m_ = unit_m;
+  constexpr std::uint32_t kSampleEnd = std::numeric_limits<std::uint16_t>::max() + 1u;
+  decoder.range_ = RangeOf(kSampleEnd, plausible,
+                           [unit_m](std::uint32_t x) { return static_cast<float>(x * unit_m); });
+  return decoder;
+}
+
+RawDepthDecoder RawDepthDecoder::Float32(const PlausibleDepth& plausible) {
+  RawDepthDecoder decoder;
+  decoder.is_float_ = true;
+  constexpr auto kInfinityBits =
+      std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+  decoder.range_ = RangeOf(kInfinityBits, plausible,
+                           [](std::uint32_t bits) { return std::bit_cast<float>(bits); });
+  return decoder;
+}
+
+void RawDepthDecoder::Decode(const std::uint8_t* samples, std::int64_t count, float* depth_m) {
+  if (is_float_) {
+    BestKernels().floats(samples, count, range_, depth_m, &tally_);
+  } else {
+    BestKernels().units(samples, count, unit_m_, range_, depth_m, &tally_);
+  }
+}
+
+bool RawDepthDecoder::IsMedianPlausible() const {
+  if (tally_.measured == 0) return true;
+  const std::int64_t rank = tally_.measured / 2;
+  return tally_.too_near <= rank && tally_.measured - tally_.too_far > rank;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Raw depth samples of a request to metres, and whether their median can be right, in one pass.
+///
+///   uint16   metres = sample x unit, rounded once from float64; 0 is no measurement
+///   float32  metres as they come; NaN, infinite and non-positive ones are no measurement
+/// What is no measurement becomes NaN. Equal samples give equal bits on every processor.
+/// Thread-safe: a value.
+
+#include <cstdint>
+
+#include "server/kernels/raw_depth.h"
+
+namespace interlacer {
+
+/// Medians outside are a wrong unit, not a scene; both ends belong to the range.
+struct PlausibleDepth {
+  double min_m = 0;
+  double max_m = 0;
+};
+
+class RawDepthDecoder {
+ public:
+  static RawDepthDecoder Uint16(double unit_m, const PlausibleDepth& plausible);
+  static RawDepthDecoder Float32(const PlausibleDepth& plausible);
+
+  /// Decodes `count` samples at any address and counts them.
+  void Decode(const std::uint8_t* samples, std::int64_t count, float* depth_m);
+  /// Of all samples so far; of an even number the upper median. True without a measurement.
+  bool IsMedianPlausible() const;
+
+ private:
+  bool is_float_ = false;
+  double unit_m_ = 0;
+  RawDepthRange range_;
+  RawDepthTally tally_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,205 @@
+/// Parsing around the pixels: the serialized request is walked down to the images, their payloads
+/// are set aside, and what is left, a few hundred bytes with tokens, goes through the generated
+/// parser. That one decides about everything else, also about fields given twice.
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "server/convert/pixel_payloads.h"
+
+namespace interlacer {
+namespace {
+
+/// Wire types of the protobuf encoding.
+enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+constexpr int kWireTypeBits = 3;
+
+/// The numbers of the fields that lead to payloads, outermost first; the last is the payload.
+using Level = std::array<std::uint32_t, 2>;
+using Path = std::span<const Level>;
+
+constexpr Level One(int field) { return {std::uint32_t(field), std::uint32_t(field)}; }
+constexpr Level kObservations = One(wire::SceneInput::kObservationsFieldNumber);
+constexpr Level kViews = One(wire::Observation::kViewsFieldNumber);
+constexpr Level kImages = {wire::RgbdView::kColorFieldNumber, wire::RgbdView::kDepthFieldNumber};
+constexpr Level kData = One(wire::Image::kDataFieldNumber);
+
+constexpr Level kRolloutPath[] = {One(wire::PredictRolloutRequest::kSourceFieldNumber),
+                                  One(wire::PredictionSource::kSceneInputFieldNumber),
+                                  kObservations,
+                                  kViews,
+                                  kImages,
+                                  kData};
+constexpr Level kValidatePath[] = {One(wire::ValidateSceneRequest::kSceneInputFieldNumber),
+                                   kObservations, kViews, kImages, kData};
+
+void AppendVarint(std::uint64_t value, std::string* out) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+/// Reads the pieces of a request from front to back.
+class Reader {
+ public:
+  explicit Reader(std::span<const grpc::Slice> slices) : slices_(slices) { SkipEmpty(); }
+
+  std::size_t position() const { return position_; }
+
+  std::optional<std::uint64_t> Varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64 && !slices_.empty(); shift += 7) {
+      const std::uint8_t byte = slices_.front().begin()[offset_];
+      Advance(1);
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    return std::nullopt;
+  }
+
+  /// Hands over the next `size` bytes, piece by piece; false when there are fewer.
+  template <typename Visit>
+  bool Take(std::size_t size, const Visit& visit) {
+    while (size > 0) {
+      if (slices_.empty()) return false;
+      const std::size_t here = std::min(size, slices_.front().size() - offset_);
+      visit(PixelPayload::Piece(slices_.front().begin() + offset_, here));
+      size -= here;
+      Advance(here);
+    }
+    return true;
+  }
+
+ private:
+  void Advance(std::size_t size) {
+    position_ += size;
+    offset_ += size;
+    SkipEmpty();
+  }
+  void SkipEmpty() {
+    while (!slices_.empty() && offset_ == slices_.front().size()) {
+      slices_ = slices_.subspan(1);
+      offset_ = 0;
+    }
+  }
+
+  std::span<const grpc::Slice> slices_;
+  std::size_t offset_ = 0;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+/// Everything stops at the first byte that is not understood; groups are not.
+class RequestSplitter {
+ public:
+  RequestSplitter(const grpc::ByteBuffer& bytes, PixelPayloads* payloads) : payloads_(*payloads) {
+    is_whole_ = bytes.Dump(&payloads_.slices_).ok();
+    for (const grpc::Slice& slice : payloads_.slices_) size_bytes_ += slice.size();
+  }
+
+  /// The request with tokens in the place of the payloads at the end of `path`.
+  std::optional<std::string> Split(Path path) {
+    std::string rest;
+    Reader reader(payloads_.slices_);
+    if (!is_whole_ || !SplitMessage(path, size_bytes_, &reader, &rest)) return std::nullopt;
+    return rest;
+  }
+
+ private:
+  bool SplitMessage(Path path, std::size_t size_bytes, Reader* reader, std::string* rest) {
+    const std::size_t end = reader->position() + size_bytes;
+    while (reader->position() < end) {
+      const auto tag = reader->Varint();
+      if (!tag) return false;
+      AppendVarint(*tag, rest);
+      if (!SplitField(path, *tag, end, reader, rest)) return false;
+    }
+    return reader->position() == end;
+  }
+
+  bool SplitField(Path path, std::uint64_t tag, std::size_t end, Reader* reader,
+                  std::string* rest) {
+    const auto copy = [rest](PixelPayload::Piece piece) {
+      rest->append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    };
+    switch (tag & ((1u << kWireTypeBits) - 1)) {
+      case kVarint: {
+        const auto value = reader->Varint();
+        if (value) AppendVarint(*value, rest);
+        return value.has_value();
+      }
+      case kFixed64:
+        return reader->Take(8, copy);
+      case kFixed32:
+        return reader->Take(4, copy);
+      case kLengthDelimited:
+        break;
+      default:
+        return false;
+    }
+    const auto size_bytes = reader->Varint();
+    if (!size_bytes || *size_bytes > end - std::min(end, reader->position())) return false;
+    const std::uint64_t field = tag >> kWireTypeBits;
+    if (field != path.front()[0] && field != path.front()[1]) {
+      AppendVarint(*size_bytes, rest);
+      return reader->Take(*size_bytes, copy);
+    }
+    std::string inner;
+    if (path.size() > 1) {
+      if (!SplitMessage(path.subspan(1), *size_bytes, reader, &inner)) return false;
+    } else {
+      PixelPayload payload;
+      reader->Take(*size_bytes, [&](PixelPayload::Piece piece) { payload.Add(piece); });
+      if (payload.size_bytes() > 0) inner = payloads_.Keep(std::move(payload));
+    }
+    AppendVarint(inner.size(), rest);
+    *rest += inner;
+    return true;
+  }
+
+  PixelPayloads& payloads_;
+  bool is_whole_ = false;
+  std::size_t size_bytes_ = 0;
+};
+
+namespace {
+
+/// The generated parser on all bytes; for requests that the splitter does not understand.
+template <typename Request>
+bool ParseWhole(const grpc::ByteBuffer& bytes, Request* request) {
+  grpc::ByteBuffer copy(bytes);
+  return grpc::SerializationTraits<Request>::Deserialize(&copy, request).ok();
+}
+
+}  // namespace
+
+bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
+                        PixelPayloads* payloads) {
+  if (const auto rest = RequestSplitter(bytes, payloads).Split(kRolloutPath)) {
+    return request->ParseFromString(*rest);
+  }
+  if (!ParseWhole(bytes, request)) return false;
+  if (request->source().has_scene_input()) {
+    *payloads = PixelPayloads(request->mutable_source()->mutable_scene_input());
+  }
+  return true;
+}
+
+bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
+                        PixelPayloads* payloads) {
+  if (const auto rest = RequestSplitter(bytes, payloads).Split(kValidatePath)) {
+    return request->ParseFromString(*rest);
+  }
+  if (!ParseWhole(bytes, request)) return false;
+  if (request->has_scene_input()) *payloads = PixelPayloads(request->mutable_scene_input());
+  return true;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,53 @@
+#pragma once
+
+/// Kernels: raw depth samples to metres, and what their median needs, in one pass over the bytes.
+///
+///   samples   [count] little-endian uint16 or float32, at any address
+///   depth_m   [count] float32; NaN where a sample is no measurement
+/// Samples are compared as unsigned integers: for positive floats that is their order too. Every
+/// instruction set gives the same bits. Raw pointers, allocates nothing, thread-safe.
+
+#include <cstdint>
+
+namespace interlacer {
+
+/// Sample values, as integers: 1 to `last_measured` is a measurement, `first_plausible` to
+/// `last_plausible` of those are plausible medians.
+struct RawDepthRange {
+  std::uint32_t first_plausible = 1;
+  std::uint32_t last_plausible = 0;
+  std::uint32_t last_measured = 0;
+};
+
+/// Counts of samples; added to.
+struct RawDepthTally {
+  std::int64_t measured = 0;
+  std::int64_t too_near = 0;
+  std::int64_t too_far = 0;
+};
+
+using RawDepthUnitsFn = void (*)(const std::uint8_t* samples, std::int64_t count, double unit_m,
+                                 const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
+using RawDepthFloatsFn = void (*)(const std::uint8_t* samples, std::int64_t count,
+                                  const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
+
+namespace cpu {
+void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
+                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
+void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
+                    float* depth_m, RawDepthTally* tally);
+}  // namespace cpu
+namespace avx2 {
+void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
+                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
+void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
+                    float* depth_m, RawDepthTally* tally);
+}  // namespace avx2
+namespace avx512 {
+void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
+                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
+void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
+                    float* depth_m, RawDepthTally* tally);
+}  // namespace avx512
+
+}  // namespace interlacer

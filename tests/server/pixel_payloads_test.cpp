@@ -1,0 +1,110 @@
+/// Requests parsed around their pixels, whatever the pieces in which they arrive.
+
+#include "server/convert/pixel_payloads.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/wire_bytes.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+namespace {
+
+v1::SceneInput* SceneOf(v1::PredictRolloutRequest* request) {
+  return request->mutable_source()->mutable_scene_input();
+}
+
+/// Parses around the pixels and puts them back; empty when the parser refuses the bytes.
+std::string ParsedAndRestored(const grpc::ByteBuffer& bytes) {
+  v1::PredictRolloutRequest request;
+  PixelPayloads payloads;
+  if (!ParseWithoutPixels(bytes, &request, &payloads)) return "";
+  if (request.source().has_scene_input()) RestorePixels(payloads, SceneOf(&request));
+  return request.SerializeAsString();
+}
+
+TEST(PixelPayloadsTest, PiecesOfAnySizeGiveTheSameRequest) {
+  const std::string bytes = MakeRolloutRequest(2).SerializeAsString();
+  for (const std::size_t piece : {1, 2, 3, 7, 64, 1000, 1 << 20}) {
+    EXPECT_EQ(ParsedAndRestored(InPieces(bytes, piece)), bytes) << piece;
+  }
+}
+
+TEST(PixelPayloadsTest, ThePixelsStayOutOfTheMessage) {
+  const v1::PredictRolloutRequest sent = MakeRolloutRequest(2);
+  v1::PredictRolloutRequest request;
+  PixelPayloads payloads;
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 100), &request, &payloads));
+  const v1::Image& color = request.source().scene_input().observations(1).views(0).color();
+  EXPECT_LT(color.data().size(), 8u);
+  EXPECT_EQ(payloads.Of(color).size_bytes(),
+            sent.source().scene_input().observations(1).views(0).color().data().size());
+  EXPECT_EQ(payloads.Of(v1::Image()).size_bytes(), 0u);
+}
+
+TEST(PixelPayloadsTest, ValidateSceneToo) {
+  v1::ValidateSceneRequest sent;
+  v1::PredictRolloutRequest rollout = MakeRolloutRequest(1);
+  *sent.mutable_scene_input() = *SceneOf(&rollout);
+  v1::ValidateSceneRequest request;
+  PixelPayloads payloads;
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 50), &request, &payloads));
+  RestorePixels(payloads, request.mutable_scene_input());
+  EXPECT_EQ(request.SerializeAsString(), sent.SerializeAsString());
+}
+
+/// The rule of the encoding: of a field given twice the last counts, and messages merge.
+TEST(PixelPayloadsTest, FieldsGivenTwice) {
+  v1::PredictRolloutRequest first = MakeRolloutRequest(1), second = MakeRolloutRequest(1);
+  SceneOf(&second)->mutable_observations(0)->mutable_views(0)->mutable_color()->set_data("other");
+  const std::string bytes = first.SerializeAsString() + second.SerializeAsString();
+  v1::PredictRolloutRequest whole;
+  ASSERT_TRUE(whole.ParseFromString(bytes));
+  EXPECT_EQ(ParsedAndRestored(InPieces(bytes, 33)), whole.SerializeAsString());
+}
+
+/// Groups are no part of the protocol, but a parser must skip them.
+TEST(PixelPayloadsTest, UnknownGroupsGoThroughTheGeneratedParser) {
+  const std::string group = "\xab\x06\x08\x01\xac\x06";  // field 101: start, field 1 = 1, end
+  const std::string bytes = MakeRolloutRequest(1).SerializeAsString() + group;
+  v1::PredictRolloutRequest whole;
+  ASSERT_TRUE(whole.ParseFromString(bytes));
+  EXPECT_EQ(ParsedAndRestored(InPieces(bytes, 40)), whole.SerializeAsString());
+}
+
+TEST(PixelPayloadsTest, CutRequestsAreRefused) {
+  const std::string bytes = MakeRolloutRequest(1).SerializeAsString();
+  for (const std::size_t size : {bytes.size() - 1, bytes.size() / 2, std::size_t{5}}) {
+    v1::PredictRolloutRequest request;
+    PixelPayloads payloads;
+    const bool is_message = v1::PredictRolloutRequest().ParseFromString(bytes.substr(0, size));
+    EXPECT_EQ(ParseWithoutPixels(InPieces(bytes.substr(0, size), 64), &request, &payloads),
+              is_message);
+    EXPECT_FALSE(is_message);
+  }
+}
+
+TEST(PixelPayloadTest, RunsOfElementsAcrossPieces) {
+  std::vector<std::uint8_t> bytes(41);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  for (const std::size_t piece : {1, 2, 3, 5, 41}) {
+    PixelPayload payload;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += piece) {
+      payload.Add(PixelPayload::Piece(bytes).subspan(begin, std::min(piece, 41 - begin)));
+    }
+    std::vector<std::uint8_t> seen;
+    payload.ForRuns<4>(1, 9, [&](const std::uint8_t* run, std::size_t count) {
+      seen.insert(seen.end(), run, run + 4 * count);
+    });
+    EXPECT_EQ(seen, std::vector<std::uint8_t>(bytes.begin() + 1, bytes.begin() + 37)) << piece;
+    std::vector<std::uint8_t> copy;
+    const PixelPayload::Piece joined = payload.Joined(&copy);
+    EXPECT_TRUE(std::equal(joined.begin(), joined.end(), bytes.begin(), bytes.end())) << piece;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
