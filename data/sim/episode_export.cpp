@@ -132,7 +132,8 @@ Status WriteTruth(const SimulatedEpisode& episode, EpisodeWriter& writer) {
 std::string EpisodeId(const SimulatedEpisode& episode) {
   char number[32];
   std::snprintf(number, sizeof number, "_%06llu", static_cast<unsigned long long>(episode.seed));
-  return episode.task + number + (episode.still ? "_still" : "");
+  const std::string split = episode.split == Split::kTrain ? "" : "_" + NameOf(episode.split);
+  return episode.task + split + number + (episode.still ? "_still" : "");
 }
 
 Status WriteSimulatedEpisode(const SimulatedEpisode& episode, const std::string& episode_dir,

@@ -21,7 +21,8 @@ struct EpisodeExportOptions {
   bool overwrite = false;
 };
 
-/// "push_block_000123", or "push_block_000123_still" for the control.
+/// "push_block_000123", or "push_block_000123_still" for the control; scenes of the other splits
+/// say so: "push_block_test_000123".
 std::string EpisodeId(const SimulatedEpisode& episode);
 
 Status WriteSimulatedEpisode(const SimulatedEpisode& episode, const std::string& episode_dir,

@@ -103,7 +103,6 @@ ToolPair Sweep::Prepare(Scene& scene) {
   brush.world_from_object = {BrushAt(kStrokeStartM, 0, 0).position_m,
                              YawQuaternion(heading_rad_ + std::numbers::pi)};
   scene.objects = {pan, brush};
-  scene.has_grasps = true;
   AddLitter(scene);
   tool_[pan_arm_] = PanAt(random_.Uniform(0, 0.04), kPanStartLiftM + random_.Uniform(0, 0.05));
   tool_[brush_arm] = BrushAt(kStrokeStartM + random_.Uniform(-0.02, 0.02),

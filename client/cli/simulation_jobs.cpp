@@ -1,0 +1,148 @@
+#include "client/cli/simulation_jobs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "client/cli/describe.h"
+#include "client/cli/output.h"
+#include "common/sha256.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+#include "data/sim/episode_export.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
+  sim::SimulatedEpisode episode;
+  episode.task = job.task;
+  episode.split = arguments.sim.split;
+  episode.seed = job.seed;
+  episode.still = job.still;
+  return sim::EpisodeId(episode);
+}
+
+/// What repeats one episode of a longer run.
+std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& job) {
+  std::string command =
+      Format("interlacer simulate --task %s --seed %llu --steps %d --width %d --height %d",
+             job.task.c_str(), static_cast<unsigned long long>(job.seed), arguments.sim.step_count,
+             arguments.sim.width_px, arguments.sim.height_px);
+  if (job.still) command += " --still";
+  if (arguments.sim.depth_noise_m > 0) {
+    command += Format(" --depth-noise %g", arguments.sim.depth_noise_m);
+  }
+  if (arguments.sim.split != sim::Split::kTrain) {
+    command += " --split " + sim::NameOf(arguments.sim.split);
+  }
+  return command;
+}
+
+StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
+                              Sha256OfFile((dir / kManifestFile).string()));
+  return MadeEpisode{id, sha256};
+}
+
+bool IsEpisode(const fs::path& dir) {
+  std::error_code error;
+  return fs::exists(dir / kManifestFile, error);
+}
+
+/// A second name for the bytes, or a copy of them on another file system.
+Status LinkOrCopy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return Status::Ok();
+  fs::copy_file(from, to, error);
+  if (!error) return Status::Ok();
+  return FailedPrecondition(reason::FILE_UNWRITABLE,
+                            "cannot write " + to.string() + ": " + error.message())
+      .WithField(to.string());
+}
+
+Status FetchFiles(const fs::path& from, const fs::path& to, bool force) {
+  INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
+                              OutputFolder::Create(to.string(), kManifestFile, force));
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    const fs::path relative = fs::relative(entry.path(), from);
+    INTERLACER_ASSIGN_OR_RETURN(const std::string target, folder.FilePath(relative.string()));
+    INTERLACER_RETURN_IF_ERROR(LinkOrCopy(entry.path(), target));
+  }
+  return folder.Commit();
+}
+
+}  // namespace
+
+std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments) {
+  std::vector<SimulationJob> jobs;
+  for (int i = 0; i < arguments.episode_count; ++i) {
+    if (!arguments.shard.Owns(i)) continue;
+    const std::string& task = arguments.tasks[i % arguments.tasks.size()];
+    const std::uint64_t seed = arguments.sim.seed + static_cast<std::uint64_t>(i);
+    jobs.push_back({task, seed, arguments.sim.still});
+    if (arguments.with_still && !arguments.sim.still) jobs.push_back({task, seed, true});
+  }
+  return jobs;
+}
+
+StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
+  const std::string id = IdOf(arguments, job);
+  const fs::path dir = fs::path(arguments.output) / id;
+  if (!arguments.resume || !IsEpisode(dir)) {
+    sim::SimulateOptions options = arguments.sim;
+    options.task = job.task;
+    options.seed = job.seed;
+    options.still = job.still;
+    INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
+    INTERLACER_RETURN_IF_ERROR(sim::WriteSimulatedEpisode(
+        episode, dir.string(), {CommandOf(arguments, job), arguments.force}));
+  }
+  return Describe(dir, id);
+}
+
+StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
+  const std::string id = IdOf(arguments, job);
+  const fs::path dir = fs::path(arguments.output) / id;
+  if (arguments.resume && IsEpisode(dir)) return Describe(dir, id);
+  for (const std::string& part : arguments.parts) {
+    const fs::path from = fs::path(part) / id;
+    if (!IsEpisode(from)) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(from.string()));
+    const std::string command = CommandOf(arguments, job);
+    if (manifest.source.command != command) {
+      return Mismatch(reason::ARGUMENT_INVALID, from.string(), "an episode of '" + command + "'",
+                      "'" + manifest.source.command + "'");
+    }
+    INTERLACER_RETURN_IF_ERROR(FetchFiles(from, dir, arguments.force));
+    return Describe(dir, id);
+  }
+  return NotFound(reason::FILE_NOT_FOUND,
+                  "no part has the episode " + id + "; a shard is missing or unfinished")
+      .WithField(id);
+}
+
+Status AddToDataset(const SimulateArguments& arguments, const std::vector<MadeEpisode>& made) {
+  Dataset dataset;
+  std::error_code error;
+  if (fs::exists(fs::path(arguments.output) / kDatasetFile, error)) {
+    INTERLACER_ASSIGN_OR_RETURN(dataset, ReadDataset(arguments.output));
+  } else {
+    dataset.name = fs::absolute(arguments.output).lexically_normal().filename().string();
+    if (dataset.name.empty()) dataset.name = arguments.tasks.front();
+    dataset.license = "MIT";
+  }
+  for (const MadeEpisode& episode : made) {
+    for (auto& [split, ids] : dataset.splits) std::erase(ids, episode.id);
+    dataset.splits[sim::NameOf(arguments.sim.split)].push_back(episode.id);
+    dataset.manifest_sha256[episode.id] = episode.manifest_sha256;
+  }
+  for (auto& [split, ids] : dataset.splits) std::sort(ids.begin(), ids.end());
+  return WriteDataset(arguments.output, dataset);
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,96 @@
+/// `interlacer simulate` over tasks, splits and shards.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "data/dataset.h"
+#include "data/manifest.h"
+#include "tests/client/program_support.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ProcessResult Simulate(Words arguments) {
+  Words words = {"simulate", "--steps", "2",      "--width", "16",
+                 "--height", "16",      "--jobs", "1",       "--quiet"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return RunVerb(words);
+}
+
+TEST(Simulate, ShardsMergeToTheBytesOfOneProcess) {
+  const TempFolder folder;
+  const Words mix = {"--task", "all", "--episodes", "5", "--seed", "3"};
+  const auto run = [&](Words more) {
+    more.insert(more.begin(), mix.begin(), mix.end());
+    return Simulate(more);
+  };
+  const std::string whole = folder.File("one/set"), merged = folder.File("two/set");
+  ASSERT_EQ(run({"-o", whole}).exit_code, 0);
+  const std::string first = folder.File("part_0"), second = folder.File("part_1");
+  ASSERT_EQ(run({"-o", first, "--shard", "0/2"}).exit_code, 0);
+
+  // A part that is missing is named, and nothing is made up for it.
+  const ProcessResult early = run({"-o", folder.File("early"), "--merge", first});
+  EXPECT_EQ(early.exit_code, 3) << early.err;
+  EXPECT_THAT(early.err, HasSubstr("lift_can_000004"));
+
+  ASSERT_EQ(run({"-o", second, "--shard", "1/2"}).exit_code, 0);
+  const ProcessResult done = run({"-o", merged, "--merge", first, second});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const auto expected = FilesOf(whole), got = FilesOf(merged);
+  EXPECT_GT(expected.size(), 5u * 20u);
+  EXPECT_EQ(expected, got);
+
+  const StatusOr<Dataset> dataset = ReadDataset(merged);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"),
+              ElementsAre("drop_can_000005", "lift_can_000004", "push_block_000003",
+                          "push_block_000007", "sweep_000006"));
+
+  // Parts of another command are not taken.
+  const ProcessResult other =
+      run({"-o", folder.File("other"), "--depth-noise", "0.01", "--merge", first, second});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("--depth-noise"));
+}
+
+TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8", "--split", "test", "--resume"}).exit_code, 0);
+  const StatusOr<Dataset> dataset = ReadDataset(out);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"), ElementsAre("push_block_000008"));
+  EXPECT_THAT(dataset->splits.at("test"), ElementsAre("push_block_test_000008"));
+  const StatusOr<EpisodeManifest> manifest = ReadManifest(out + "/push_block_test_000008");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
+  EXPECT_THAT(manifest->source.command, HasSubstr("--split test"));
+  EXPECT_NE(FilesOf(out + "/push_block_test_000008").at("truth/scene.xml"),
+            FilesOf(out + "/push_block_000008").at("truth/scene.xml"));
+}
+
+TEST(Simulate, BadShardsAndTasksAreUsageErrors) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  for (const char* shard : {"2/2", "-1/2", "1", "a/b", "0/0"}) {
+    const ProcessResult result = Simulate({"-o", out, "--shard", shard});
+    EXPECT_EQ(result.exit_code, 2) << shard;
+    EXPECT_THAT(result.err, HasSubstr("shard")) << shard;
+  }
+  EXPECT_EQ(Simulate({"-o", out, "--task", "push_block,dance"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", out, "--split", "exam"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", out, "--merge", folder.File("nowhere")}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+}  // namespace
+}  // namespace interlacer::testing
