@@ -181,7 +181,9 @@ void FlushNothing(png_structp) {}
 
 std::vector<std::uint8_t> EncodePngRows(const ImageSize& size, int bit_depth, int color_type,
                                         const std::uint8_t* pixels) {
-  constexpr int kCompressionLevel = 3;  // half the time of 6 for a few per cent of size
+  // One filter instead of the best of five for every row: less than half the time of the defaults
+  // at equal sizes, give or take a few per cent.
+  constexpr int kCompressionLevel = 1;
   std::vector<std::uint8_t> out;
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, OnPngWriteError, OnPngWarning);
@@ -190,6 +192,7 @@ std::vector<std::uint8_t> EncodePngRows(const ImageSize& size, int bit_depth, in
   INTERLACER_CHECK(info != nullptr, "libpng is out of memory");
   png_set_write_fn(png, &out, AppendPngData, FlushNothing);
   png_set_compression_level(png, kCompressionLevel);
+  png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
   png_set_IHDR(png, info, size.width_px, size.height_px, bit_depth, color_type, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, info);

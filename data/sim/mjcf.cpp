@@ -332,8 +332,8 @@ std::string ComposeMjcf(const Scene& scene) {
            scene.has_grasps ? " cone=\"elliptic\" impratio=\"10\"" : "");
   out.Line("<statistic extent=\"1\" center=\"0 0 0.3\"/>");
   out.Line(
-      "<visual><map znear=\"0.05\" zfar=\"10\" shadowclip=\"1.2\"/>"
-      "<quality shadowsize=\"1024\" offsamples=\"0\"/>"
+      "<visual><map znear=\"0.05\" zfar=\"10\" shadowclip=\"1.1\"/>"
+      "<quality shadowsize=\"512\" offsamples=\"0\"/>"
       "<headlight ambient=\"0.35 0.35 0.35\" diffuse=\"0.3 0.3 0.3\" specular=\"0 0 0\"/>"
       "<global offwidth=\"%d\" offheight=\"%d\"/></visual>",
       scene.cameras.front().camera.width_px, scene.cameras.front().camera.height_px);
