@@ -59,14 +59,13 @@ CellGrid GridWithEdge(const Extent& extent, double edge_m, std::int64_t max_cell
   return grid;
 }
 
-std::int64_t CountOccupied(const CellGrid& grid, std::span<const float> positions_m,
+/// Cells that hold a point. The grid comes by value, so that writing to `seen` cannot change it.
+std::int64_t CountOccupied(CellGrid grid, std::span<const float> positions_m,
                            std::vector<char>& seen) {
   seen.assign(static_cast<std::size_t>(grid.cell_count()), 0);
   std::int64_t occupied = 0;
   for (std::size_t c = 0; c < positions_m.size(); c += 3) {
-    char& cell = seen[CellIndex(grid, CellOnAxis(grid, 0, positions_m[c]),
-                                CellOnAxis(grid, 1, positions_m[c + 1]),
-                                CellOnAxis(grid, 2, positions_m[c + 2]))];
+    char& cell = seen[CellOfPoint(grid, &positions_m[c])];
     occupied += cell == 0;
     cell = 1;
   }

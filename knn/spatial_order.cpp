@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
-#include <utility>
 
+#include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kLastCell = (1 << 21) - 1;
+constexpr int kCellBits = 21;  // an axis
+constexpr int kCodeBits = 3 * kCellBits;
+constexpr double kLastCell = (1 << kCellBits) - 1;
+constexpr int kDigitBits = 12;
+constexpr std::int64_t kPointsPerChunk = 4096;
 
 /// Bits of a 21-bit number, two zero bits after each.
 std::uint64_t Spread(std::uint64_t x) {
@@ -22,6 +27,53 @@ std::uint64_t Spread(std::uint64_t x) {
   return x;
 }
 
+struct Corner {
+  double m[3];
+};
+
+Corner LowCorner(std::span<const float> positions_m) {
+  Corner low;
+  std::fill_n(low.m, 3, std::numeric_limits<double>::infinity());
+  for (std::size_t c = 0; c < positions_m.size(); c += 3) {
+    for (int axis = 0; axis < 3; ++axis) {
+      low.m[axis] = std::min<double>(low.m[axis], positions_m[c + axis]);
+    }
+  }
+  return low;
+}
+
+std::uint64_t MortonCode(const float* point_m, const Corner& low, double cell_edge_m) {
+  std::uint64_t code = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double cell = (point_m[axis] - low.m[axis]) / cell_edge_m;
+    code |= Spread(static_cast<std::uint64_t>(std::min(cell, kLastCell))) << axis;
+  }
+  return code;
+}
+
+struct KeyedPoint {
+  std::uint64_t code;
+  std::int32_t index;
+};
+
+/// Stable sort by code, from the lowest digit to the highest one that any code has.
+void SortByCode(std::vector<KeyedPoint>& points) {
+  std::uint64_t used_bits = 0;
+  for (const KeyedPoint& point : points) used_bits |= point.code;
+  std::vector<KeyedPoint> sorted(points.size());
+  std::vector<std::uint32_t> place(std::size_t{1} << kDigitBits);
+  for (int shift = 0; shift < kCodeBits && used_bits >> shift != 0; shift += kDigitBits) {
+    const auto digit = [shift](const KeyedPoint& point) {
+      return (point.code >> shift) & ((std::uint64_t{1} << kDigitBits) - 1);
+    };
+    std::fill(place.begin(), place.end(), 0);
+    for (const KeyedPoint& point : points) ++place[digit(point)];
+    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0u);
+    for (const KeyedPoint& point : points) sorted[place[digit(point)]++] = point;
+    points.swap(sorted);
+  }
+}
+
 }  // namespace
 
 StatusOr<std::vector<std::int32_t>> MortonOrder(std::span<const float> positions_m,
@@ -31,25 +83,16 @@ StatusOr<std::vector<std::int32_t>> MortonOrder(std::span<const float> positions
     return Mismatch(reason::ARGUMENT_INVALID, "cell_edge_m", "a positive length",
                     std::to_string(cell_edge_m));
   }
-  double low_m[3] = {0, 0, 0};
-  for (int axis = 0; axis < 3 && n > 0; ++axis) {
-    low_m[axis] = std::numeric_limits<double>::infinity();
-    for (std::int64_t i = 0; i < n; ++i) {
-      low_m[axis] = std::min<double>(low_m[axis], positions_m[3 * i + axis]);
+  std::vector<KeyedPoint> points(static_cast<std::size_t>(n));
+  const Corner low = LowCorner(positions_m);
+  ParallelFor(n, kPointsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      points[i] = {MortonCode(&positions_m[3 * i], low, cell_edge_m), static_cast<std::int32_t>(i)};
     }
-  }
-  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::uint64_t code = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      const double cell = (positions_m[3 * i + axis] - low_m[axis]) / cell_edge_m;
-      code |= Spread(static_cast<std::uint64_t>(std::min(cell, kLastCell))) << axis;
-    }
-    keyed[i] = {code, static_cast<std::int32_t>(i)};
-  }
-  std::sort(keyed.begin(), keyed.end());
+  });
+  SortByCode(points);
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
-  for (std::int64_t place = 0; place < n; ++place) order[place] = keyed[place].second;
+  for (std::int64_t place = 0; place < n; ++place) order[place] = points[place].index;
   return order;
 }
 

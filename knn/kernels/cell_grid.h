@@ -25,7 +25,7 @@ struct CellGrid {
 
 /// Cell coordinate of a point on one axis.
 INTERLACER_HOST_DEVICE inline std::int32_t CellOnAxis(const CellGrid& grid, int axis, float x) {
-  const double cell = (static_cast<double>(x) - grid.origin_m[axis]) / grid.edge_m;
+  const double cell = (static_cast<double>(x) - grid.origin_m[axis]) * (1 / grid.edge_m);
   const std::int32_t last = grid.cells[axis] - 1;
   if (!(cell > 0)) return 0;
   return cell >= last ? last : static_cast<std::int32_t>(cell);
@@ -34,6 +34,12 @@ INTERLACER_HOST_DEVICE inline std::int32_t CellOnAxis(const CellGrid& grid, int 
 INTERLACER_HOST_DEVICE inline std::int32_t CellIndex(const CellGrid& grid, std::int32_t cx,
                                                      std::int32_t cy, std::int32_t cz) {
   return (cz * grid.cells[1] + cy) * grid.cells[0] + cx;
+}
+
+/// Cell of a point [3].
+INTERLACER_HOST_DEVICE inline std::int32_t CellOfPoint(const CellGrid& grid, const float* point_m) {
+  return CellIndex(grid, CellOnAxis(grid, 0, point_m[0]), CellOnAxis(grid, 1, point_m[1]),
+                   CellOnAxis(grid, 2, point_m[2]));
 }
 
 /// Cells within `ring` of a centre cell, cut at the border.

@@ -10,9 +10,7 @@ CellSortedCloud SortIntoCells(const CellGrid& grid, const float* positions_m, st
   const std::int64_t cell_count = grid.cell_count();
   for (std::int64_t c = 0; c <= cell_count; ++c) buffers.cell_begin[c] = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const float* p = positions_m + 3 * i;
-    const std::int32_t cell = CellIndex(grid, CellOnAxis(grid, 0, p[0]), CellOnAxis(grid, 1, p[1]),
-                                        CellOnAxis(grid, 2, p[2]));
+    const std::int32_t cell = CellOfPoint(grid, positions_m + 3 * i);
     buffers.cell_of_point[i] = cell;
     ++buffers.cell_begin[cell];
   }

@@ -28,6 +28,35 @@ TEST(MortonOrder, IsAPermutationWithItsInverse) {
   }
 }
 
+/// Cell numbers with their bits in turn, x lowest: the slow, obvious twin.
+std::uint64_t InterleavedCells(const float* point_m, const double* low_m, double cell_edge_m) {
+  std::uint64_t code = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double cell = std::min((point_m[axis] - low_m[axis]) / cell_edge_m, 2097151.0);
+    for (int bit = 0; bit < 21; ++bit) {
+      code |= ((static_cast<std::uint64_t>(cell) >> bit) & 1) << (3 * bit + axis);
+    }
+  }
+  return code;
+}
+
+TEST(MortonOrder, SortsByInterleavedCellsThenIndex) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(900, kSeed)) {
+    const std::vector<float>& p = cloud.positions_m;
+    double low_m[3] = {p[0], p[1], p[2]};
+    for (std::size_t c = 0; c < p.size(); ++c) low_m[c % 3] = std::min<double>(low_m[c % 3], p[c]);
+    for (const double edge_m : {1e-6, 0.01, 10.0}) {  // 63 bits, some bits, hardly any
+      std::vector<std::int32_t> expected(p.size() / 3);
+      std::iota(expected.begin(), expected.end(), 0);
+      std::stable_sort(expected.begin(), expected.end(), [&](std::int32_t a, std::int32_t b) {
+        return InterleavedCells(&p[3 * a], low_m, edge_m) <
+               InterleavedCells(&p[3 * b], low_m, edge_m);
+      });
+      EXPECT_EQ(*MortonOrder(p, edge_m), expected) << cloud.name << ", " << edge_m << " m";
+    }
+  }
+}
+
 TEST(MortonOrder, VisitsTheEightCellsOfACubeInZOrder) {
   std::vector<float> corners;
   for (int code = 7; code >= 0; --code) {  // backwards: index 0 is the farthest corner
