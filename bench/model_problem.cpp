@@ -10,6 +10,7 @@
 #include "bench/tensors.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
+#include "model/cloud_order.h"
 
 namespace interlacer::bench {
 namespace {
@@ -64,16 +65,39 @@ StepInput CastInput(const StepInput& input, at::ScalarType type) {
           input.workspace};
 }
 
+namespace {
+
+/// The tokens of a step in the order in which the model works on them.
+torch::Tensor TokenOrder(const StepInput& input) {
+  const torch::Tensor older = SpatialOrder(input.older.positions_m).particle_at;
+  const torch::Tensor newer = SpatialOrder(input.newer.positions_m).particle_at;
+  const std::int64_t clouds = older.size(0) + newer.size(0);
+  const std::int64_t robot = input.kinematic_points_m.numel() / 3;
+  return at::cat({older, newer + older.size(0), at::arange(clouds, clouds + robot, at::kLong)}, 0);
+}
+
+}  // namespace
+
 WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type) {
   const torch::Tensor positions_m =
       at::cat({input.older.positions_m.detach(), input.newer.positions_m.detach(),
                input.kinematic_points_m.reshape({-1, 3})},
               0)
-          .to(at::kFloat)
-          .contiguous();
-  const std::span<const float> values(positions_m.const_data_ptr<float>(),
-                                      static_cast<std::size_t>(positions_m.numel()));
-  const KnnGraph graph = MakeKnnIndex(KnnBackend::kGrid).value()->Graph(values, 3).value();
+          .to(at::kFloat);
+  // Equal distances are told apart by index: only the model's own order gives the model's graph.
+  const torch::Tensor order = TokenOrder(input);
+  const torch::Tensor ordered_m = positions_m.index_select(0, order).contiguous();
+  const std::span<const float> values(ordered_m.const_data_ptr<float>(),
+                                      static_cast<std::size_t>(ordered_m.numel()));
+  const KnnGraph ordered = MakeKnnIndex(KnnBackend::kGrid).value()->Graph(values, 3).value();
+  KnnGraph graph = ordered;
+  const std::int64_t* token_at = order.const_data_ptr<std::int64_t>();
+  for (std::int64_t place = 0; place < graph.n; ++place) {
+    for (int e = 0; e < graph.out_degree; ++e) {
+      graph.neighbors[token_at[place] * graph.out_degree + e] =
+          static_cast<std::int32_t>(token_at[ordered.neighbors[place * graph.out_degree + e]]);
+    }
+  }
   return MakeWalkIndices(graph, BuildWalkLists(graph).value(), type);
 }
 

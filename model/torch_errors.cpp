@@ -3,12 +3,15 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <climits>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "common/thread_pool.h"
 #include "model/torch_status.h"
@@ -16,11 +19,41 @@
 namespace interlacer {
 namespace {
 
-/// torch's OpenMP threads spin while they wait, and take the cores from our kernels' threads (a
-/// quarter of a training step, measured). libgomp reads its policy when it is loaded, so the
-/// default is set before the constructors of shared libraries run; a policy set by the user stays.
-void PrepareProcess(int, char**, char**) {
-  setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+constexpr char kWaitPolicy[] = "OMP_WAIT_POLICY";
+
+bool IsSet(char** environment, const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (; *environment != nullptr; ++environment) {
+    if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') return true;
+  }
+  return false;
+}
+
+/// Starts this program again, in the same process, with one variable more. Returns if it cannot.
+void RestartWith(const char* variable, char** arguments, char** environment) {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (length <= 0) return;
+  path[length] = '\0';
+  std::vector<const char*> more;
+  for (; *environment != nullptr; ++environment) more.push_back(*environment);
+  more.push_back(variable);
+  more.push_back(nullptr);
+  execve(path, arguments, const_cast<char**>(more.data()));
+}
+
+/// Before the constructors of shared libraries.
+///
+/// torch's OpenMP threads spin for milliseconds after each operation and take the cores from our
+/// kernels' threads: a step of 8192 tokens took twice as long, measured. libgomp reads its policy
+/// once, when it is loaded, from the environment that the process was started with (setenv is too
+/// late even here: the C library takes its copy afterwards). A policy set by the user stays.
+void PrepareProcess(int, char** arguments, char** environment) {
+#if defined(__linux__)
+  if (!IsSet(environment, kWaitPolicy)) {
+    RestartWith("OMP_WAIT_POLICY=passive", arguments, environment);
+  }
+#endif
 #if defined(__GLIBC__)
   // Activations are tens of MB and live for one layer. Memory that goes back to the kernel after
   // each comes back page by page: a sixth of a step's processor time at T = 65536, measured.

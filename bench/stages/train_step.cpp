@@ -26,6 +26,12 @@ namespace {
 constexpr int kSteps = 2;
 constexpr std::int64_t kRays = 128;
 
+/// Gradients jump where a ReLU's input rounds across zero: 128 rays see a few hundred tokens, and
+/// one jump at one of them is a few thousandths of the whole. The loss does not jump; it has to
+/// agree to a thousandth of this bound. Single operations are held to 1e-5 in the tests.
+constexpr double kGradientBound = 2e-2;
+constexpr double kLossWeight = 1000;
+
 /// Constants of the sequence; the clouds' features come from the encoder and take gradients.
 struct Sequence {
   StepInput first;
@@ -168,9 +174,9 @@ GateResult Check(WorldModel* model, const Sequence& sequence) {
   }
   GateResult gate;
   gate.error = std::max(GradientError(at::cat(all_got, 0), at::cat(all_expected, 0)),
-                        std::fabs(got.loss / expected.loss - 1));
-  gate.error_kind = "rel_l2 of all gradients, direction and bias; loss";
-  gate.error_bound = 1e-3;
+                        kLossWeight * std::fabs(got.loss / expected.loss - 1));
+  gate.error_kind = "rel_l2 of all gradients, direction and bias; 1000 x loss";
+  gate.error_bound = kGradientBound;
   gate.reference = "float64 autograd of the eager twin";
   return gate;
 }
