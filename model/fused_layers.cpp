@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "common/thread_pool.h"
-#include "model/kernels/fused_dense.h"
+#include "model/kernels/fused_attention.h"
 
 namespace interlacer {
 namespace {
@@ -51,6 +51,43 @@ std::vector<torch::Tensor> NormThenDense(const torch::Tensor& h, const LayerNorm
   }
   NormDense(h.size(0), h.const_data_ptr<float>(), NormOf(norm), outputs, &ParallelFor);
   return results;
+}
+
+namespace {
+
+FusedProjections PackProjections(const AttentionLayers& layers) {
+  return {NormOf(layers.norm),
+          Pack(layers.query),
+          Pack(layers.key),
+          Pack(layers.value),
+          layers.out.weight.const_data_ptr<float>(),
+          layers.out.bias.const_data_ptr<float>()};
+}
+
+}  // namespace
+
+bool AddLinearAttentionTo(torch::Tensor& h, const AttentionLayers& layers, int head_count,
+                          const LinearAttentionEpsilons& epsilons, const RowRange& rows) {
+  if (OutWidth(layers.query) % (head_count * kFusedLanes) != 0) return false;
+  AddLinearAttention(h.size(0), PackProjections(layers), head_count, epsilons,
+                     {rows.begin, rows.end}, h.mutable_data_ptr<float>(), &ParallelFor);
+  return true;
+}
+
+bool AddGrfAttentionTo(torch::Tensor& h, const AttentionLayers& layers, const WalkMask& mask,
+                       const torch::Tensor& pair_weights, const GrfEpsilons& epsilons,
+                       const RowRange& rows) {
+  if (!mask.packed()) return false;
+  const torch::Tensor table = pair_weights.to(at::kFloat).contiguous();
+  const torch::Tensor keys_values = at::empty(
+      {h.size(0), OutWidth(layers.key) + OutWidth(layers.value)}, h.options().dtype(at::kShort));
+  AddGrfAttention(
+      h.size(0), PackProjections(layers),
+      {mask.lists().offsets.data(), mask.lists().entries.data(), table.const_data_ptr<float>()},
+      epsilons, {rows.begin, rows.end},
+      reinterpret_cast<std::uint16_t*>(keys_values.mutable_data_ptr<std::int16_t>()),
+      h.mutable_data_ptr<float>(), &ParallelFor);
+  return true;
 }
 
 void AddDenseTo(torch::Tensor& h, const torch::Tensor& x, const Dense& layer) {

@@ -9,7 +9,9 @@
 #include <initializer_list>
 #include <vector>
 
+#include "model/kernels/linear_attention.h"
 #include "model/layers.h"
+#include "model/ops/grf_attention_op.h"
 
 namespace interlacer {
 
@@ -20,6 +22,23 @@ bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers)
 /// layer(norm(h)) of every layer.
 std::vector<torch::Tensor> NormThenDense(const torch::Tensor& h, const LayerNorm& norm,
                                          std::initializer_list<const Dense*> layers);
+struct AttentionLayers {
+  const LayerNorm& norm;
+  const Dense& query;
+  const Dense& key;
+  const Dense& value;
+  const Dense& out;
+};
+
+/// Rows of h += out(Mix(query(norm(h)), key(norm(h)), value(norm(h)))), in place, with the mixing
+/// of model/ops/{linear,grf}_attention_op.h; false where the kernels do not take the head width.
+bool AddLinearAttentionTo(torch::Tensor& h, const AttentionLayers& layers, int head_count,
+                          const LinearAttentionEpsilons& epsilons, const RowRange& rows);
+/// `pair_weights` [256] of the mask's path-count codes; false for masks that are not packed.
+bool AddGrfAttentionTo(torch::Tensor& h, const AttentionLayers& layers, const WalkMask& mask,
+                       const torch::Tensor& pair_weights, const GrfEpsilons& epsilons,
+                       const RowRange& rows);
+
 /// h += layer(x), in place.
 void AddDenseTo(torch::Tensor& h, const torch::Tensor& x, const Dense& layer);
 /// h += second(gelu(first(norm(h)))), in place.

@@ -30,19 +30,23 @@ InterlacerBlock::InterlacerBlock(const NetworkConfig& config, Precision precisio
   local_ffn_ = ffn("local_ffn");
 }
 
-torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph) {
+torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph,
+                                       const RowRange& rows) {
   h = h + global_->Forward(global_norm_->forward(h), graph);
+  if (!local_) h = rows.Of(h);
   h = h + global_ffn_->forward(global_ffn_norm_->forward(h));
   if (!local_) return h;
-  h = h + local_->Forward(local_norm_->forward(h), graph);
+  h = rows.Of(h + local_->Forward(local_norm_->forward(h), graph));
   return h + local_ffn_->forward(local_ffn_norm_->forward(h));
 }
 
-torch::Tensor InterlacerBlock::Infer(torch::Tensor h, const TokenGraph& graph) {
-  h = global_->AddTo(std::move(h), *global_norm_, graph);
+torch::Tensor InterlacerBlock::Infer(torch::Tensor h, const TokenGraph& graph,
+                                     const RowRange& rows) {
+  const RowRange all{0, h.size(0)};
+  h = global_->AddTo(std::move(h), *global_norm_, graph, local_ ? all : rows);
   h = global_ffn_->AddTo(std::move(h), *global_ffn_norm_);
   if (!local_) return h;
-  h = local_->AddTo(std::move(h), *local_norm_, graph);
+  h = local_->AddTo(std::move(h), *local_norm_, graph, rows);
   return local_ffn_->AddTo(std::move(h), *local_ffn_norm_);
 }
 
@@ -55,22 +59,23 @@ Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool re
   last_norm_ = register_module("last_norm", std::make_shared<LayerNorm>(config.width));
 }
 
-torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph) {
+torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows) {
   const bool with_gradients = at::GradMode::is_enabled();
   for (const auto& block : blocks_) {
+    const RowRange wanted = block == blocks_.back() ? rows : RowRange{0, h.size(0)};
     if (!with_gradients) {
-      h = block->Infer(std::move(h), graph);
+      h = block->Infer(std::move(h), graph, wanted);
       continue;
     }
     if (!recompute_) {
-      h = block->forward(std::move(h), graph);
+      h = block->forward(std::move(h), graph, wanted);
       continue;
     }
     h = Recompute(
-        [block, graph](const std::vector<torch::Tensor>& inputs) {
+        [block, graph, wanted](const std::vector<torch::Tensor>& inputs) {
           TokenGraph same = graph;
           same.positions_m = inputs[1];
-          return block->forward(inputs[0], same);
+          return block->forward(inputs[0], same, wanted);
         },
         {h, graph.positions_m});
   }

@@ -4,8 +4,9 @@
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
 /// and one more LN after the last block. Without a local layer its feed-forward is absent too.
-///   h [T,d] -> [T,d]; without gradients the memory of h is used up. With `recompute` only the
-///   blocks' inputs are kept for the backward pass.
+///   h [T,d] -> the given rows of the result; what only other rows would need is left out. Without
+///   gradients the memory of h is used up. With `recompute` only the blocks' inputs are kept for
+///   the backward pass.
 /// Threads: as torch modules. Source: GRF masking paper, App. C.3
 ///   (alternation).
 
@@ -23,9 +24,9 @@ namespace interlacer {
 class InterlacerBlock : public torch::nn::Module {
  public:
   InterlacerBlock(const NetworkConfig& config, Precision precision);
-  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
+  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
   /// The same without gradients, with fused layers, in the memory of h.
-  torch::Tensor Infer(torch::Tensor h, const TokenGraph& graph);
+  torch::Tensor Infer(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
 
  private:
   std::shared_ptr<LayerNorm> global_norm_, global_ffn_norm_, local_norm_, local_ffn_norm_;
@@ -36,7 +37,7 @@ class InterlacerBlock : public torch::nn::Module {
 class Interlacer : public torch::nn::Module {
  public:
   Interlacer(const NetworkConfig& config, Precision precision, bool recompute);
-  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph);
+  torch::Tensor forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
 
  private:
   bool recompute_;

@@ -13,6 +13,15 @@
 
 namespace interlacer {
 
+/// Rows [begin, end) of a matrix.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  torch::Tensor Of(const torch::Tensor& matrix) const {
+    return matrix.narrow(0, begin, end - begin);
+  }
+};
+
 enum class Precision { kNative, kBfloat16 };
 
 /// [..,in] -> [..,out]

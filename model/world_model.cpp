@@ -36,9 +36,9 @@ CloudTensors WorldModel::Step(const StepInput& input) {
       tokens_->forward({Reorder(input.older, SpatialOrder(input.older.positions_m)),
                         Reorder(input.newer, order), input.kinematic_points_m, input.workspace});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
-  const torch::Tensor h = interlacer_->forward(std::move(tokens.h), graph);
+  const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   const DynamicsHead::Change change =
-      head_->forward(h.narrow(0, tokens.older_count, tokens.newer_count));
+      head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer));
   return {input.newer.positions_m + change.displacement_m.index_select(0, order.place_of),
           input.newer.features + change.features.index_select(0, order.place_of)};
 }

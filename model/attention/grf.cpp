@@ -36,4 +36,10 @@ torch::Tensor GrfMaskedAttention::Mix(const torch::Tensor& q, const torch::Tenso
   return config_.paper_literal_division ? mixed / config_.walk_count : mixed;
 }
 
+bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,
+                                  const TokenGraph& graph, const RowRange& rows) {
+  return !config_.paper_literal_division &&
+         AddGrfAttentionTo(h, layers, *graph.mask, PairWeights(*graph.mask), epsilons_, rows);
+}
+
 }  // namespace interlacer

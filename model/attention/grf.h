@@ -23,6 +23,8 @@ class GrfMaskedAttention : public ProjectedAttention {
  private:
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                     const TokenGraph& graph) override;
+  bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
+                const RowRange& rows) override;
 
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;

@@ -12,4 +12,9 @@ torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tens
   return LinearAttention(q, k, v, head_count_, epsilons_);
 }
 
+bool LinearReluAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,
+                                   const TokenGraph&, const RowRange& rows) {
+  return AddLinearAttentionTo(h, layers, head_count_, epsilons_, rows);
+}
+
 }  // namespace interlacer

@@ -17,6 +17,8 @@ class LinearReluAttention : public ProjectedAttention {
  private:
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                     const TokenGraph& graph) override;
+  bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
+                const RowRange& rows) override;
 
   int head_count_;
   LinearAttentionEpsilons epsilons_;

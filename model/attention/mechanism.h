@@ -3,7 +3,8 @@
 /// One interface for everything that lets tokens look at each other.
 ///
 ///   Forward   h [T,d] normalised tokens, graph of the step  ->  update [T,d] for the residual
-///   AddTo     h [T,d] -> h + Forward(norm(h)) for inference: no gradients, may overwrite h
+///   AddTo     h [T,d] -> the given rows of h + Forward(norm(h)), for inference: no gradients, may
+///             overwrite h
 /// Forward is differentiable in h and weights. Threads: as torch modules.
 
 #include <torch/nn/module.h>
@@ -16,8 +17,9 @@ namespace interlacer {
 class AttentionMechanism : public torch::nn::Module {
  public:
   virtual torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) = 0;
-  virtual torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph) {
-    return h + Forward(norm.forward(h), graph);
+  virtual torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
+                              const RowRange& rows) {
+    return rows.Of(h) + rows.Of(Forward(norm.forward(h), graph));
   }
 };
 

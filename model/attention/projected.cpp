@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/fused_layers.h"
-
 namespace interlacer {
 
 ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_width,
@@ -24,14 +22,23 @@ torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGra
                            value_->forward(h).to(type), graph));
 }
 
-torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph) {
+torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
+                                        const RowRange& rows) {
   if (!CanFuse(h, {query_.get(), key_.get(), value_.get(), out_.get()})) {
-    return AttentionMechanism::AddTo(std::move(h), norm, graph);
+    return AttentionMechanism::AddTo(std::move(h), norm, graph, rows);
   }
-  const std::vector<torch::Tensor> qkv =
-      NormThenDense(h, norm, {query_.get(), key_.get(), value_.get()});
-  AddDenseTo(h, Mix(qkv[0], qkv[1], qkv[2], graph), *out_);
-  return h;
+  if (!AddFused(h, {norm, *query_, *key_, *value_, *out_}, graph, rows)) {
+    const std::vector<torch::Tensor> qkv =
+        NormThenDense(h, norm, {query_.get(), key_.get(), value_.get()});
+    torch::Tensor changed = rows.Of(h);
+    AddDenseTo(changed, rows.Of(Mix(qkv[0], qkv[1], qkv[2], graph)), *out_);
+  }
+  return rows.Of(h);
+}
+
+bool ProjectedAttention::AddFused(torch::Tensor&, const AttentionLayers&, const TokenGraph&,
+                                  const RowRange&) {
+  return false;
 }
 
 }  // namespace interlacer

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "model/attention/mechanism.h"
+#include "model/fused_layers.h"
 #include "model/layers.h"
 
 namespace interlacer {
@@ -16,13 +17,19 @@ namespace interlacer {
 class ProjectedAttention : public AttentionMechanism {
  public:
   torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) final;
-  torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph) final;
+  torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
+                      const RowRange& rows) final;
 
  protected:
   ProjectedAttention(std::int64_t width, std::int64_t key_width, Precision precision);
   /// q, k [T,key_width], v [T,width] in the type of h  ->  [T,width]
   virtual torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                             const TokenGraph& graph) = 0;
+
+  /// Adds to the rows of h in place, norm, projections and mixing in one; false where there is no
+  /// such form. Called only where CanFuse holds for all four projections.
+  virtual bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
+                        const RowRange& rows);
 
  private:
   std::shared_ptr<Dense> query_, key_, value_, out_;

@@ -1,15 +1,12 @@
 #include "model/kernels/fused_dense.h"
 
-#include <algorithm>
 #include <bit>
 
-#include "model/kernels/fused_dense_rows.h"
+#include "model/kernels/fused_chunks.h"
 #include "model/kernels/instruction_set.h"
 
 namespace interlacer {
 namespace {
-
-constexpr std::int64_t kRowsOfATask = 8 * kFusedChunkRows;
 
 /// Nearest even; NaN stays NaN.
 std::uint16_t ToBfloat16(float x) {
@@ -18,23 +15,21 @@ std::uint16_t ToBfloat16(float x) {
   return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/// Runs body(first row, rows) on chunks of at most kFusedChunkRows rows, with scratch for them.
+/// Runs body(first row, rows, scratch) on all chunks of rows.
 template <typename Body>
 void ForEachChunk(std::int64_t n, std::int64_t scratch_count, ParallelForFunction parallel_for,
                   const Body& body) {
-  parallel_for(n, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, kFusedRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint16_t> scratch(static_cast<std::size_t>(scratch_count));
-    for (std::int64_t row = begin; row < end; row += kFusedChunkRows) {
-      const auto rows = static_cast<int>(std::min<std::int64_t>(kFusedChunkRows, end - row));
-      body(row, rows, scratch.data());
-    }
+    ForEachFusedChunk(begin, end,
+                      [&](std::int64_t row, int rows) { body(row, rows, scratch.data()); });
   });
 }
 
 }  // namespace
 
 bool CanFuseDense(int in_width, int out_width) {
-  return MultipliesBfloat16() && in_width % 16 == 0 && out_width % kFusedPanelColumns == 0;
+  return MultipliesBfloat16() && in_width % kFusedLanes == 0 && out_width % kFusedPanelColumns == 0;
 }
 
 PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width) {

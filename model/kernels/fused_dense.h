@@ -17,6 +17,9 @@
 
 namespace interlacer {
 
+/// Widths of fused layers are multiples of this.
+inline constexpr int kFusedLanes = 16;
+
 /// The processor multiplies bfloat16 (AVX-512 BF16) and both widths suit the kernel's blocks.
 bool CanFuseDense(int in_width, int out_width);
 

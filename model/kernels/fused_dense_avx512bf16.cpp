@@ -2,15 +2,10 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
-#include <immintrin.h>
-
-#include "model/kernels/fused_dense_rows.h"
+#include "model/kernels/fused_tile_avx512bf16.h"
 
 namespace interlacer::avx512bf16 {
 namespace {
-
-constexpr int kLanes = 16;
-constexpr int kVectors = kFusedPanelColumns / kLanes;
 
 /// erf(x / sqrt 2) / x in powers of x^2, minimax on |x| <= kErfRange and 1 / x at its end, so that
 /// beyond it erf may stay what it is there. GELU is off by at most 6e-5.
@@ -31,65 +26,6 @@ inline __m512 Gelu(__m512 x) {
   for (int i = kTerms - 2; i >= 0; --i) p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kErf[i]));
   const __m512 half = _mm512_mul_ps(_mm512_set1_ps(0.5F), x);
   return _mm512_fmadd_ps(half, _mm512_mul_ps(p, t), half);
-}
-
-inline void StoreBfloat16(std::uint16_t* to, __m512 x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
-}
-
-using TileSums = __m512[kFusedTileRows][kVectors];
-
-/// sums = bias + a[0..5, 0..inputs) * panel; `panel` holds pairs of inputs of 64 columns. Not
-/// inlined, so that nothing but the sums competes for the registers.
-[[gnu::noinline]] void MultiplyTile(const std::uint16_t* a, int inputs, const std::uint16_t* panel,
-                                    const float* bias, TileSums& result) {
-  TileSums sums;
-  for (int c = 0; c < kVectors; ++c) {
-    for (int r = 0; r < kFusedTileRows; ++r) sums[r][c] = _mm512_loadu_ps(bias + kLanes * c);
-  }
-  for (int k = 0; k < inputs; k += 2) {
-    __m512bh b[kVectors];
-    for (int c = 0; c < kVectors; ++c) {
-      b[c] = reinterpret_cast<__m512bh>(
-          _mm512_loadu_si512(panel + k * kFusedPanelColumns + 2 * kLanes * c));
-    }
-    for (int r = 0; r < kFusedTileRows; ++r) {
-      int pair;
-      __builtin_memcpy(&pair, a + r * inputs + k, sizeof(pair));
-      const __m512bh left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
-      for (int c = 0; c < kVectors; ++c) sums[r][c] = _mm512_dpbf16_ps(sums[r][c], left, b[c]);
-    }
-  }
-  for (int r = 0; r < kFusedTileRows; ++r) {
-    for (int c = 0; c < kVectors; ++c) result[r][c] = sums[r][c];
-  }
-}
-
-/// Runs finish(row, column, vector of 16 sums with bias) over `rows` rows and all columns.
-template <typename Finish>
-inline void Multiply(int rows, const std::uint16_t* a, const PackedDense& dense,
-                     const Finish& finish) {
-  const int inputs = dense.in_width;
-  for (int column = 0; column < dense.out_width; column += kFusedPanelColumns) {
-    const std::uint16_t* panel = dense.weight.data() + static_cast<std::int64_t>(column) * inputs;
-    for (int row = 0; row < rows; row += kFusedTileRows) {
-      TileSums sums;
-      MultiplyTile(a + static_cast<std::int64_t>(row) * inputs, inputs, panel, dense.bias + column,
-                   sums);
-      const int valid = rows - row < kFusedTileRows ? rows - row : kFusedTileRows;
-      for (int r = 0; r < valid; ++r) {
-        for (int c = 0; c < kVectors; ++c) finish(row + r, column + kLanes * c, sums[r][c]);
-      }
-    }
-  }
-}
-
-void ZeroRows(int from_row, int width, std::uint16_t* to) {
-  for (std::int64_t i = static_cast<std::int64_t>(from_row) * width; i < FusedScratchCount(width);
-       ++i) {
-    to[i] = 0;
-  }
 }
 
 }  // namespace

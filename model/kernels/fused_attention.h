@@ -1,0 +1,49 @@
+#pragma once
+
+/// Attention between bfloat16 projections, fused with its norm and residual sum. Inference only.
+///
+///   h_i += out(Mix(query(LN h), key(LN h), value(LN h))_i)     for the rows i of a range
+/// Mix is the ReLU linear attention of model/kernels/linear_attention.h or the masked attention of
+/// model/kernels/grf_attention.h, over all n rows. Queries never reach memory; neither do keys and
+/// values of the linear form, and its state is folded into the output layer:
+///   out(S^T phi(q) / den) = (W_out S^T) (phi(q) / den) + b.
+/// Rounding: as model/kernels/fused_dense.h; besides, phi(q) / den, phi(k) and v in bfloat16,
+/// states, scores, denominators and sums in float32. Determinism: sums have an order that depends
+/// on n alone, so equal bits for any thread count.
+/// Errors: none; sizes are the caller's promise (CanFuseDense). Threads: as grf_attention.h.
+
+#include <cstdint>
+
+#include "model/kernels/fused_dense.h"
+#include "model/kernels/grf_attention.h"
+#include "model/kernels/linear_attention.h"
+
+namespace interlacer {
+
+struct FusedProjections {
+  RowNorm norm;
+  PackedDense query, key, value;
+  const float* out_weight = nullptr;  ///< [width,width] float32
+  const float* out_bias = nullptr;
+};
+
+/// Rows whose h changes; the others are read only.
+struct FusedRows {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// `head_count` heads of width / head_count.
+void AddLinearAttention(std::int64_t n, const FusedProjections& projections, int head_count,
+                        const LinearAttentionEpsilons& epsilons, FusedRows rows, float* h,
+                        ParallelForFunction parallel_for);
+
+/// Rows of at most kMaxFusedPairs pairs. `keys_values` is scratch of
+/// n * (key width + value width) numbers.
+inline constexpr int kMaxFusedPairs = 40;
+void AddGrfAttention(std::int64_t n, const FusedProjections& projections,
+                     const GrfPackedPairs<float>& pairs, const GrfEpsilons& epsilons,
+                     FusedRows rows, std::uint16_t* keys_values, float* h,
+                     ParallelForFunction parallel_for);
+
+}  // namespace interlacer
