@@ -18,5 +18,7 @@ struct CloudOrder {
 /// Morton order (knn/spatial_order.h); particles of one cell keep their order.
 CloudOrder SpatialOrder(const torch::Tensor& positions_m);
 CloudTensors Reorder(const CloudTensors& cloud, const CloudOrder& order);
+/// Reordered by its own SpatialOrder, where nobody needs the way back.
+CloudTensors InSpatialOrder(const CloudTensors& cloud);
 
 }  // namespace interlacer

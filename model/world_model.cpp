@@ -32,9 +32,8 @@ torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_-
 
 CloudTensors WorldModel::Step(const StepInput& input) {
   const CloudOrder order = SpatialOrder(input.newer.positions_m);
-  TokenSet tokens =
-      tokens_->forward({Reorder(input.older, SpatialOrder(input.older.positions_m)),
-                        Reorder(input.newer, order), input.kinematic_points_m, input.workspace});
+  TokenSet tokens = tokens_->forward({InSpatialOrder(input.older), Reorder(input.newer, order),
+                                      input.kinematic_points_m, input.workspace});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   const DynamicsHead::Change change =

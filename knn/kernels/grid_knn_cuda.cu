@@ -55,9 +55,7 @@ __global__ void CountKernel(CellGrid grid, const float* positions, std::int64_t 
                             std::int32_t* cell_of_point, std::int32_t* counts) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  const std::int32_t cell = CellIndex(grid, CellOnAxis(grid, 0, positions[3 * i]),
-                                      CellOnAxis(grid, 1, positions[3 * i + 1]),
-                                      CellOnAxis(grid, 2, positions[3 * i + 2]));
+  const std::int32_t cell = CellOfPoint(grid, positions + 3 * i);
   cell_of_point[i] = cell;
   atomicAdd(&counts[cell], 1);
 }
