@@ -20,9 +20,19 @@ constexpr double kSqueezeM = 0.006;    // how much further than the can the fing
 constexpr double kClearanceM = 0.04;   // finger tips above the can on their way to it
 constexpr double kMaxGraspYawRad = 0.8;
 constexpr double kSetDownGapM = 0.001;
+// A can let go in motion: way of the tool in one step; the fingers open by so little that they come
+// off it half-way, at full speed.
+constexpr double kMinTossM = 0.14;
+constexpr double kMaxTossM = 0.25;
+constexpr double kTossOpeningM = 2 * kSqueezeM;
 constexpr double kRiseM = 0.08;  // straight up after a can was let go
 constexpr int kMaxWaitSteps = 2;
 constexpr int kNextCarryStep = 21;  // from here on the can is taken up again
+
+// The board's near edge against the middle of the falling can, in radii of the can.
+constexpr double kMaxOnBoardShare = 0.2;
+constexpr double kMaxOffBoardShare = 0.9;
+constexpr double kBoardKg = 0.8;
 
 constexpr double kRimHalfHeightM = 0.003;
 constexpr double kRimShare = 0.9;  // of the can's radius
@@ -35,6 +45,7 @@ constexpr double kUprightCosine = 0.99;
 constexpr double kFellM = 0.05;
 constexpr double kAtRestM = 0.005;  // per step
 constexpr double kUntouchedM = 0.01;
+constexpr double kMaxBoardM = 0.035;  // the can may come to rest on the board
 constexpr double kTableMarginM = 0.05;
 
 /// The can in its colour with a rim of tin at both ends.
@@ -45,7 +56,7 @@ SceneObject MakeCan(double radius_m, double half_height_m, const Rgb& color, dou
   can.half_size_m = {radius_m, radius_m, half_height_m};
   can.color = color;
   can.mass_kg = mass_kg;
-  can.rolling_friction_m = 0.0015;
+  can.rolling_friction_m = 0.003;
   for (const double end : {-1.0, 1.0}) {
     ObjectPart rim;
     rim.shape = ObjectShape::kCylinder;
@@ -100,7 +111,12 @@ ToolPair MoveCan::Prepare(Scene& scene) {
     path_[arm].MoveTo(hover,
                       DistanceM(tool_[arm].position_m, hover.position_m) / wait_steps + 1e-6);
   }
-  PlanCarry(can.world_from_object.translation_m);
+  const Vec3d start_m = can.world_from_object.translation_m;
+  const std::optional<Vec3d> end_m = PlanCarry(start_m);
+  if (ending_ == CanEnding::kDrop && end_m) {
+    const double bearing_rad = std::atan2((*end_m)[1] - start_m[1], (*end_m)[0] - start_m[0]);
+    scene.objects.push_back(DrawBoard(*end_m, bearing_rad));
+  }
   return tool_;
 }
 
@@ -113,11 +129,26 @@ bool MoveCan::DrawCarry(const Vec3d& can_m, int& arm, Vec3d& end_m) {
   return false;
 }
 
-void MoveCan::PlanCarry(const Vec3d& can_m) {
+SceneObject MoveCan::DrawBoard(const Vec3d& end_m, double bearing_rad) {
+  SceneObject board;
+  board.name = "board";
+  board.half_size_m = {random_.Uniform(0.04, 0.055), random_.Uniform(0.05, 0.07),
+                       random_.Uniform(0.010, 0.015)};
+  const std::span<const NamedColor> colors = ObjectColors(colors_);
+  board.color = colors[random_.Below(colors.size())].color;
+  board.mass_kg = kBoardKg;
+  const double edge_m = random_.Uniform(-kMaxOnBoardShare, kMaxOffBoardShare) * radius_m_;
+  board.world_from_object = {Along(end_m, bearing_rad, edge_m + board.half_size_m[0]),
+                             YawQuaternion(bearing_rad)};
+  board.world_from_object.translation_m[2] = board.half_size_m[2];
+  return board;
+}
+
+std::optional<Vec3d> MoveCan::PlanCarry(const Vec3d& can_m) {
   int arm = 0;
   Vec3d end_m;
   carrying_arm_ = -1;
-  if (!DrawCarry(can_m, arm, end_m)) return;
+  if (!DrawCarry(can_m, arm, end_m)) return std::nullopt;
   carrying_arm_ = arm;
   ToolPath& path = path_[arm];
   const double grip_m = half_height_m_ + random_.Uniform(0.005, 0.012);
@@ -131,21 +162,28 @@ void MoveCan::PlanCarry(const Vec3d& can_m) {
   path.MoveTo(goal, speed_m_);
   goal.position_m[2] = carry_m;
   path.MoveTo(goal, speed_m_);
-  const bool lets_go_in_motion = ending_ == CanEnding::kDrop && random_.Below(2) == 0;
-  goal.position_m = {end_m[0], end_m[1], carry_m};
+  const double bearing_rad = std::atan2(end_m[1] - can_m[1], end_m[0] - can_m[0]);
+  const bool is_tossed = ending_ == CanEnding::kDrop && random_.Below(3) == 0;
+  const double toss_m = is_tossed ? random_.Uniform(kMinTossM, kMaxTossM) : 0;
+  goal.position_m = Along({end_m[0], end_m[1], carry_m}, bearing_rad, -toss_m);
   path.MoveTo(goal, speed_m_);
-  if (ending_ == CanEnding::kSetDown) {
+  if (is_tossed) {
+    goal.position_m = Along(goal.position_m, bearing_rad, toss_m);
+    goal.opening_m += kTossOpeningM;
+    path.MoveTo(goal, toss_m);
+  } else if (ending_ == CanEnding::kSetDown) {
     goal.position_m[2] = grip_m + kSetDownGapM;
     path.MoveTo(goal, speed_m_);
-  } else if (lets_go_in_motion) {
-    const double bearing_rad = std::atan2(end_m[1] - can_m[1], end_m[0] - can_m[0]);
-    goal.position_m = Along(goal.position_m, bearing_rad, random_.Uniform(0.03, 0.07));
+  }
+  if (!is_tossed) {
+    goal.opening_m = kGripperMaxM;
+    path.MoveTo(goal, speed_m_);
   }
   goal.opening_m = kGripperMaxM;
-  path.MoveTo(goal, speed_m_);
   goal.position_m[2] += kRiseM;
   path.MoveTo(goal, speed_m_);
   path.MoveTo(DrawHover(random_, arm), speed_m_);
+  return end_m;
 }
 
 ToolPair MoveCan::Next(const std::vector<Transform>& world_from_object) {
@@ -176,7 +214,8 @@ bool MoveCan::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step
     if (step == 0) continue;
     const Transform& before = poses_of_step[step - 1].front();
     fell |= was_lifted && before.translation_m[2] - can.translation_m[2] > kFellM;
-    for (std::size_t o = 1; o < poses_of_step[step].size(); ++o) {
+    const std::size_t first_other = ending_ == CanEnding::kDrop ? 2 : 1;  // after the board
+    for (std::size_t o = first_other; o < poses_of_step[step].size(); ++o) {
       const Vec3d& first_m = poses_of_step.front()[o].translation_m;
       if (DistanceM(first_m, poses_of_step[step][o].translation_m) > kUntouchedM) return false;
     }
@@ -188,7 +227,7 @@ bool MoveCan::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step
   return fell && DistanceM(last.translation_m, before.translation_m) < kAtRestM &&
          std::abs(last.translation_m[0]) < kTableHalfX - kTableMarginM &&
          std::abs(last.translation_m[1]) < kTableHalfY - kTableMarginM &&
-         last.translation_m[2] < half_height_m_ + kStandsWithinM;
+         last.translation_m[2] < half_height_m_ + kMaxBoardM;
 }
 
 }  // namespace interlacer::sim

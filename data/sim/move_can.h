@@ -4,10 +4,12 @@
 ///
 /// The fingers close on the can and hold it by friction alone; nothing ties it to the gripper.
 /// lift_can sets it down upright on another place of the table, drop_can lets it fall from where it
-/// was carried, at rest or in motion, so that it may topple and roll. The other arm moves about
-/// above its own end of the table. After an episode of the usual length lift_can begins again.
+/// was carried, at rest or in motion, onto the edge of a low board, so that it may topple and roll.
+/// The other arm moves about above its own end of the table. After an episode of the usual length
+/// lift_can begins again.
 
 #include <array>
+#include <optional>
 
 #include "data/sim/tasks.h"
 #include "data/sim/tool_path.h"
@@ -28,8 +30,11 @@ class MoveCan final : public Task {
  private:
   /// An arm and a place to carry the can to from `can_m`; false if none was found.
   bool DrawCarry(const Vec3d& can_m, int& arm, Vec3d& end_m);
-  /// The whole motion of an arm, from where its path ends.
-  void PlanCarry(const Vec3d& can_m);
+  /// The whole motion of an arm, from where its path ends, and where the can then is above; nothing
+  /// if no way was found.
+  std::optional<Vec3d> PlanCarry(const Vec3d& can_m);
+  /// A board on whose edge a can dropped at `end_m` lands.
+  SceneObject DrawBoard(const Vec3d& end_m, double bearing_rad);
 
   RandomSequence random_;
   ColorSet colors_;
