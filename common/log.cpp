@@ -103,10 +103,11 @@ void InitLogging(LogLevel level, LogFormat format) {
   Logger().set_level(ToSpdlog(level));
 }
 
+bool IsLogged(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
+
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
-  spdlog::logger& logger = Logger();
-  if (!logger.should_log(ToSpdlog(level))) return;
-  logger.log(ToSpdlog(level), "{}", FormatLogEvent(log_format, level, UtcNow(), message, fields));
+  if (!IsLogged(level)) return;
+  Logger().log(ToSpdlog(level), "{}", FormatLogEvent(log_format, level, UtcNow(), message, fields));
 }
 
 std::string FormatLogEvent(LogFormat format, LogLevel level, std::string_view time,

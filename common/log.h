@@ -27,6 +27,8 @@ StatusOr<LogLevel> ParseLogLevel(std::string_view text);    // debug | info | wa
 StatusOr<LogFormat> ParseLogFormat(std::string_view text);  // text | json
 
 void InitLogging(LogLevel level, LogFormat format);
+/// Whether Log would print anything; saves callers the making of fields.
+bool IsLogged(LogLevel level);
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
 
 /// The line that Log prints at `time`.

@@ -57,6 +57,7 @@ std::string LoggableId(std::string_view value) {
 }
 
 void LogCall(const CallRecord& record, const Status& status) {
+  if (!IsLogged(LevelOf(status))) return;
   const StageDurations& d = record.durations;
   Log(LevelOf(status), "call",
       {{"request_id", record.request_id},

@@ -21,6 +21,8 @@ namespace {
 constexpr int kMinPingIntervalMs = 10'000;
 /// Time for the answers of calls that a lost device ended.
 constexpr std::chrono::seconds kDeviceLostGrace(1);
+/// Time for answers that are on their way when the server stops; open health watches use it up.
+constexpr std::chrono::milliseconds kFarewell(200);
 /// Time for the status of calls that were cancelled at the end of a drain.
 constexpr double kLastWordsS = 1;
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
@@ -109,7 +111,7 @@ InterlacerServer::~InterlacerServer() {
   if (loader_.joinable()) loader_.join();
   if (server_ != nullptr) {
     worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
-    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Shutdown(std::chrono::system_clock::now() + kFarewell);
   }
   worker_.Stop();
 }

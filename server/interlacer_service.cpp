@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/grpc_status.h"
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
 #include "server/handlers/predict_rollout.h"
@@ -29,20 +30,26 @@ void Finish(const ServerContext& server, IncomingCall call, const Status& status
   LogCall(call.record, status);
 }
 
-/// Parses, asks `handler` (request -> StatusOr<response>) and answers, all on this thread.
+/// Parses, asks `handler` (request -> StatusOr<response>) and answers, all on this thread. Nobody
+/// can wait for such a call or cancel it, so the library's own reactor does: it needs no thread of
+/// its own for the end of the call.
 template <typename Request, typename Handler>
-UnarySink* AnswerNow(const ServerContext& server, IncomingCall call, grpc::ByteBuffer* response,
-                     Handler handler) {
-  UnarySink* sink = NewUnarySink(server, response);
+grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
+                                    grpc::CallbackServerContext* context, IncomingCall call,
+                                    grpc::ByteBuffer* response, Handler handler) {
   Request request;
   Status status = ParseRequest(*call.request, &request);
   if (status.ok()) {
     auto answer = handler(request);
     status = answer.status();
-    if (answer.ok()) sink->Send(SerializeResponse(*answer));
+    if (answer.ok()) *response = SerializeResponse(*answer);
   }
-  Finish(server, std::move(call), status, sink);
-  return sink;
+  call.record.response_bytes = static_cast<std::int64_t>(response->Length());
+  server.Count(call.record, status);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  LogCall(call.record, status);
+  return reactor;
 }
 
 template <typename Sink>
@@ -58,7 +65,8 @@ Sink* RefuseNotBuilt(const ServerContext& server, IncomingCall call, Sink* sink)
 grpc::ServerUnaryReactor* InterlacerService::GetServerInfo(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetServerInfoRequest>(
-      server_, ReadContext(*context, "GetServerInfo", *request), response, [this](const auto&) {
+      server_, context, ReadContext(*context, "GetServerInfo", *request), response,
+      [this](const auto&) {
         return StatusOr<wire::GetServerInfoResponse>(interlacer::GetServerInfo(server_));
       });
 }
@@ -67,7 +75,7 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
                                                               const Bytes* request,
                                                               Bytes* response) {
   return AnswerNow<wire::GetModelMetadataRequest>(
-      server_, ReadContext(*context, "GetModelMetadata", *request), response,
+      server_, context, ReadContext(*context, "GetModelMetadata", *request), response,
       [this](const auto& message) { return interlacer::GetModelMetadata(server_, message); });
 }
 

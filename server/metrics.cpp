@@ -8,6 +8,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <exception>
+#include <map>
+#include <mutex>
+#include <string>
 #include <utility>
 
 namespace interlacer {
@@ -77,13 +80,78 @@ struct Metrics::Families {
   prometheus::Family<prometheus::Histogram>& cross_camera_distance = Histogram(
       "interlacer_cross_camera_distance_meters", "median distance between what two cameras see");
 
+  // Series that every call touches: found once, because looking one up costs more than counting.
+  prometheus::Histogram& queue_seconds = StageSeconds("queue");
+  prometheus::Histogram& decode_seconds = StageSeconds("decode");
+  prometheus::Histogram& lift_seconds = StageSeconds("lift");
+  prometheus::Histogram& dynamics_seconds = StageSeconds("dynamics");
+  prometheus::Histogram& render_seconds = StageSeconds("render");
+  prometheus::Histogram& encode_seconds = StageSeconds("encode");
+  prometheus::Histogram& blocked_seconds = StageSeconds("blocked");
+
+  struct MethodSeries {
+    prometheus::Counter& successes;
+    prometheus::Histogram& request_bytes;
+    prometheus::Histogram& response_bytes;
+    std::map<std::string, prometheus::Histogram*> seconds_by_priority;
+  };
+  struct ModelSeries {
+    prometheus::Counter& steps;
+    prometheus::Histogram& step_seconds;
+  };
+  std::mutex mutex;
+  std::map<std::string, MethodSeries> methods;
+  std::map<std::string, ModelSeries> models;
+
+  prometheus::Histogram& StageSeconds(const char* stage) {
+    return stage_seconds.Add({{"stage", stage}}, kStageSeconds);
+  }
+
+  prometheus::Counter& Requests(const std::string& method, StatusCode code,
+                                const std::string& reason) {
+    return requests.Add(
+        {{"method", method}, {"code", std::string(StatusCodeName(code))}, {"reason", reason}});
+  }
+
+  /// Under the lock.
+  MethodSeries& OfMethod(const std::string& method) {
+    const auto it = methods.find(method);
+    if (it != methods.end()) return it->second;
+    return methods
+        .emplace(method, MethodSeries{Requests(method, StatusCode::kOk, ""),
+                                      request_bytes.Add({{"method", method}}, kBytes),
+                                      response_bytes.Add({{"method", method}}, kBytes),
+                                      {}})
+        .first->second;
+  }
+
+  /// Under the lock.
+  prometheus::Histogram& CallSeconds(MethodSeries* series, const CallRecord& record) {
+    prometheus::Histogram*& seconds = series->seconds_by_priority[record.priority];
+    if (seconds == nullptr) {
+      seconds = &request_seconds.Add({{"method", record.method}, {"priority", record.priority}},
+                                     kCallSeconds);
+    }
+    return *seconds;
+  }
+
+  /// Under the lock.
+  ModelSeries& OfModel(const std::string& model) {
+    const auto it = models.find(model);
+    if (it != models.end()) return it->second;
+    return models
+        .emplace(model, ModelSeries{steps.Add({{"model", model}}),
+                                    step_seconds.Add({{"model", model}}, kStageSeconds)})
+        .first->second;
+  }
+
   void ObserveStages(const StageDurations& d) {
-    for (const auto& [stage, seconds] :
-         {std::pair{"queue", d.queue_s}, std::pair{"decode", d.decode_s},
-          std::pair{"lift", d.lift_s}, std::pair{"dynamics", d.dynamics_s},
-          std::pair{"render", d.render_s}, std::pair{"encode", d.encode_s},
-          std::pair{"blocked", d.blocked_s}}) {
-      if (seconds > 0) stage_seconds.Add({{"stage", stage}}, kStageSeconds).Observe(seconds);
+    for (const auto& [histogram, seconds] :
+         {std::pair{&queue_seconds, d.queue_s}, std::pair{&decode_seconds, d.decode_s},
+          std::pair{&lift_seconds, d.lift_s}, std::pair{&dynamics_seconds, d.dynamics_s},
+          std::pair{&render_seconds, d.render_s}, std::pair{&encode_seconds, d.encode_s},
+          std::pair{&blocked_seconds, d.blocked_s}}) {
+      if (seconds > 0) histogram->Observe(seconds);
     }
   }
 };
@@ -115,28 +183,30 @@ void Metrics::SetQueue(int queue_length, int active_calls) {
 }
 
 void Metrics::CountCall(const CallRecord& record, const Status& status) {
-  families_->requests
-      .Add({{"method", record.method},
-            {"code", std::string(StatusCodeName(status.code()))},
-            {"reason", status.reason()}})
-      .Increment();
   const std::chrono::duration<double> life = std::chrono::steady_clock::now() - record.start;
-  families_->request_seconds
-      .Add({{"method", record.method}, {"priority", record.priority}}, kCallSeconds)
-      .Observe(life.count());
+  {
+    std::lock_guard lock(families_->mutex);
+    Families::MethodSeries& series = families_->OfMethod(record.method);
+    if (status.ok()) {
+      series.successes.Increment();
+    } else {
+      families_->Requests(record.method, status.code(), status.reason()).Increment();
+    }
+    families_->CallSeconds(&series, record).Observe(life.count());
+    series.request_bytes.Observe(static_cast<double>(record.request_bytes));
+    series.response_bytes.Observe(static_cast<double>(record.response_bytes));
+  }
   families_->ObserveStages(record.durations);
-  families_->request_bytes.Add({{"method", record.method}}, kBytes)
-      .Observe(static_cast<double>(record.request_bytes));
-  families_->response_bytes.Add({{"method", record.method}}, kBytes)
-      .Observe(static_cast<double>(record.response_bytes));
   if (!record.cancelled_where.empty()) {
     families_->cancelled.Add({{"where", record.cancelled_where}}).Increment();
   }
 }
 
 void Metrics::CountStep(const std::string& model_name, double seconds) {
-  families_->steps.Add({{"model", model_name}}).Increment();
-  families_->step_seconds.Add({{"model", model_name}}, kStageSeconds).Observe(seconds);
+  std::lock_guard lock(families_->mutex);
+  Families::ModelSeries& series = families_->OfModel(model_name);
+  series.steps.Increment();
+  series.step_seconds.Observe(seconds);
 }
 
 void Metrics::CountPixels(const std::string& model_name, std::int64_t pixels) {

@@ -12,12 +12,16 @@ namespace {
 
 namespace wire = ::interlacer::v1;
 
+grpc::ByteBuffer Serialized(const google::protobuf::Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
 /// A response of about so many bytes: one finding with a long message.
 grpc::ByteBuffer ReplyOfSize(std::size_t bytes) {
   wire::ValidateSceneResponse response;
   response.mutable_report()->add_findings()->set_message(std::string(bytes, 'x'));
-  const grpc::Slice slice(response.SerializeAsString());
-  return grpc::ByteBuffer(&slice, 1);
+  return Serialized(response);
 }
 
 bool ReadAll(int socket, std::string* into) {
@@ -43,14 +47,28 @@ void SendAtOnce(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+/// One message and the status at once, the least that a server stream can do.
+class OneMessage final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit OneMessage(grpc::ByteBuffer message) : message_(std::move(message)) {
+    StartWriteAndFinish(&message_, {}, grpc::Status::OK);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  grpc::ByteBuffer message_;
+};
+
 }  // namespace
 
 class EchoServer::Service final
     : public wire::InterlacerService::WithRawCallbackMethod_GetModelMetadata<
           wire::InterlacerService::WithRawCallbackMethod_ValidateScene<
-              wire::InterlacerService::Service>> {
+              wire::InterlacerService::WithRawCallbackMethod_PredictRollout<
+                  wire::InterlacerService::Service>>> {
  public:
-  explicit Service(std::size_t reply_bytes) : reply_(ReplyOfSize(reply_bytes)) {}
+  explicit Service(const wire::PredictRolloutResponse& reply)
+      : unary_reply_(ReplyOfSize(reply.ByteSizeLong())), stream_reply_(Serialized(reply)) {}
 
   grpc::ServerUnaryReactor* GetModelMetadata(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
@@ -63,17 +81,23 @@ class EchoServer::Service final
   grpc::ServerUnaryReactor* ValidateScene(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer*,
                                           grpc::ByteBuffer* response) override {
-    *response = reply_;
+    *response = unary_reply_;
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* PredictRollout(grpc::CallbackServerContext*,
+                                                             const grpc::ByteBuffer*) override {
+    return new OneMessage(stream_reply_);
+  }
 
  private:
-  const grpc::ByteBuffer reply_;
+  const grpc::ByteBuffer unary_reply_;
+  const grpc::ByteBuffer stream_reply_;
 };
 
-EchoServer::EchoServer(std::size_t reply_bytes) : service_(std::make_unique<Service>(reply_bytes)) {
+EchoServer::EchoServer(const wire::PredictRolloutResponse& reply)
+    : service_(std::make_unique<Service>(reply)) {
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(-1);
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);

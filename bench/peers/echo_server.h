@@ -14,11 +14,11 @@
 
 namespace interlacer::bench {
 
-/// GetModelMetadata answers with the bytes of its request; ValidateScene with `reply_bytes` bytes
-/// that parse as a ValidateSceneResponse.
+/// GetModelMetadata answers with the bytes of its request, ValidateScene with about as many bytes
+/// as `reply` has, and PredictRollout streams `reply` as its only message, with the status.
 class EchoServer {
  public:
-  explicit EchoServer(std::size_t reply_bytes);
+  explicit EchoServer(const ::interlacer::v1::PredictRolloutResponse& reply = {});
   ~EchoServer();
   int port() const { return port_; }
 

@@ -1,5 +1,6 @@
-/// The server's share of a call: the real server with a null model, against a bare gRPC echo that
-/// takes the same request bytes and gives as many back, and against a bare socket.
+/// The server's share of a call: the real server with a null model, against bare gRPC servers that
+/// take the same request bytes and give as many back, by a unary call or, as ours, by a stream, and
+/// against a bare socket.
 
 #include <chrono>
 #include <cstring>
@@ -223,8 +224,9 @@ void AddPredictionCases(const std::string& name, int width_px, int height_px,
   const auto ours = std::make_shared<NullServer>(width_px, height_px, options.seed);
   const auto request = std::make_shared<const wire::PredictRolloutRequest>(
       MakePrediction(width_px, height_px, options.seed));
-  const std::size_t reply_bytes = Predict(ours->stub.get(), *request).ByteSizeLong();
-  const auto echo = std::make_shared<EchoServer>(reply_bytes);
+  const wire::PredictRolloutResponse reply = Predict(ours->stub.get(), *request);
+  const std::size_t reply_bytes = reply.ByteSizeLong();
+  const auto echo = std::make_shared<EchoServer>(reply);
   const std::shared_ptr<wire::InterlacerService::Stub> echo_stub = Connect(echo->port());
   auto same_bytes = std::make_shared<wire::ValidateSceneRequest>();
   same_bytes->set_model_name(request->model_name());
@@ -245,6 +247,11 @@ void AddPredictionCases(const std::string& name, int width_px, int height_px,
   });
   base.run_ours = Timed([ours, request] { Predict(ours->stub.get(), *request); });
   base.run_peer = Timed([echo, echo_stub, same_bytes] { Validate(echo_stub.get(), *same_bytes); });
+
+  Case stream = base;
+  stream.name = "rpc/" + name + "/grpc_stream_echo";
+  stream.peer = "grpc_stream_echo";
+  stream.run_peer = Timed([echo, echo_stub, request] { Predict(echo_stub.get(), *request); });
 
   if (with_socket) {
     Case socket = base;
@@ -267,8 +274,12 @@ void AddPredictionCases(const std::string& name, int width_px, int height_px,
       ByManyClients(ours->server->port(), [ours, request](auto* stub) { Predict(stub, *request); });
   many.run_peer =
       ByManyClients(echo->port(), [echo, same_bytes](auto* stub) { Validate(stub, *same_bytes); });
-  cases->push_back(std::move(base));
-  cases->push_back(std::move(many));
+  Case many_streams = many;
+  many_streams.name = "rpc/" + name + "_8_clients/grpc_stream_echo";
+  many_streams.peer = stream.peer;
+  many_streams.run_peer =
+      ByManyClients(echo->port(), [echo, request](auto* stub) { Predict(stub, *request); });
+  for (Case* item : {&base, &stream, &many, &many_streams}) cases->push_back(std::move(*item));
 }
 
 }  // namespace
@@ -276,7 +287,7 @@ void AddPredictionCases(const std::string& name, int width_px, int height_px,
 std::vector<Case> MakeRpcCases(const Options& options) {
   std::vector<Case> cases;
   AddMetadataCases(std::make_shared<NullServer>(32, 24, options.seed),
-                   std::make_shared<EchoServer>(1), &cases);
+                   std::make_shared<EchoServer>(), &cases);
   AddPredictionCases("predict_32x24", 32, 24, options, kSmallGoal, false, &cases);
   AddPredictionCases("predict_" + std::to_string(options.image_width_px) + "x" +
                          std::to_string(options.image_height_px),
