@@ -142,6 +142,29 @@ StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
   return Mismatch(reason::CONFIG_INVALID, "model", "paper, small or compact", std::string(name));
 }
 
+StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name) {
+  constexpr LocalLayer kKinds[] = {LocalLayer::kGrfExact, LocalLayer::kGrfSampled,
+                                   LocalLayer::kMessagePassing, LocalLayer::kUnmasked,
+                                   LocalLayer::kNone};
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&](LocalLayer k) { return LocalLayerName(k) == name; });
+  if (kind == std::end(kKinds)) {
+    return Mismatch(reason::CONFIG_INVALID, "network.local.kind",
+                    "grf_exact, grf_sampled, message_passing, unmasked or none", std::string(name));
+  }
+  LocalLayerConfig& local = config.network.local;
+  local.kind = *kind;
+  if (*kind == LocalLayer::kMessagePassing) {
+    // Three two-layer networks m wide have (9 d + 9) m + 3 d numbers, attention 2 (d + 1) (d +
+    // d_qk).
+    const double d = config.network.width;
+    const double wanted = 2 * (d + 1) * (d + local.key_width);
+    local.message_width =
+        std::max(1, static_cast<int>(std::lround((wanted - 3 * d) / (9 * d + 9))));
+  }
+  return config;
+}
+
 Status ValidateConfig(const InterlacerConfig& config) {
   Limits limits;
   CheckData(config.data, &limits);
@@ -171,6 +194,8 @@ std::string_view LocalLayerName(LocalLayer kind) {
       return "grf_sampled";
     case LocalLayer::kMessagePassing:
       return "message_passing";
+    case LocalLayer::kUnmasked:
+      return "unmasked";
     case LocalLayer::kNone:
       return "none";
   }

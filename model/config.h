@@ -73,7 +73,9 @@ struct GraphConfig {
   bool operator==(const GraphConfig&) const = default;
 };
 
-enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kNone };
+/// kUnmasked: the same layer as kGrfExact with every pair of tokens and all weights one. kNone: no
+/// local layer and no feed-forward after it.
+enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone };
 enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone };
 enum class WalkSampler { kRepelling, kRepellingPerPrefix, kAntithetic, kIid };
 
@@ -126,6 +128,11 @@ struct InterlacerConfig {
 /// "paper", "small" or "compact".
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
+
+/// The configuration with another local layer, to compare layers at equal size: messages get the
+/// width at which the layer has as many parameters as attention. CONFIG_INVALID for an unknown
+/// name (LocalLayerName).
+StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
 /// Limits, divisibility and agreement of the parts.
 Status ValidateConfig(const InterlacerConfig& config);

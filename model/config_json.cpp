@@ -17,9 +17,10 @@ constexpr Words<GraphScope, 2> kGraphScopes{
 constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
                                              {EdgeWeight::kExpDistance, "exp_dist"},
                                              {EdgeWeight::kInverseSqrtDegree, "inv_sqrt_deg"}}};
-constexpr Words<LocalLayer, 4> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
+constexpr Words<LocalLayer, 5> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
                                              {LocalLayer::kGrfSampled, "grf_sampled"},
                                              {LocalLayer::kMessagePassing, "message_passing"},
+                                             {LocalLayer::kUnmasked, "unmasked"},
                                              {LocalLayer::kNone, "none"}}};
 constexpr Words<MaskPositivity, 4> kMaskPositivities{
     {{MaskPositivity::kAbsCoefficients, "abs_f"},

@@ -188,6 +188,7 @@ TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& token
     case LocalLayer::kMessagePassing:
       graph.anchors = BuildAnchors(config.network.local, constant.positions_m, seed);
       break;
+    case LocalLayer::kUnmasked:
     case LocalLayer::kNone:
       break;
   }

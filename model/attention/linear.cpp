@@ -2,9 +2,10 @@
 
 namespace interlacer {
 
-LinearReluAttention::LinearReluAttention(const NetworkConfig& config, Precision precision)
+LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_count,
+                                         Precision precision)
     : ProjectedAttention(config.width, config.width, precision),
-      head_count_(config.global.head_count),
+      head_count_(head_count),
       epsilons_{config.feature_epsilon, config.normalizer_epsilon} {}
 
 torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Global ReLU linear attention with heads of width d / H; see model/ops/linear_attention_op.h.
-/// Threads: as torch modules. Source: GRF masking paper, Eq. 3.
+/// ReLU linear attention over all tokens with heads of width d / H; see
+/// model/ops/linear_attention_op.h. Threads: as torch modules. Source: GRF masking paper, Eq. 3.
 
 #include "model/attention/projected.h"
 #include "model/config.h"
@@ -12,7 +12,7 @@ namespace interlacer {
 
 class LinearReluAttention : public ProjectedAttention {
  public:
-  LinearReluAttention(const NetworkConfig& config, Precision precision);
+  LinearReluAttention(const NetworkConfig& config, int head_count, Precision precision);
 
  private:
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,

@@ -8,7 +8,7 @@ namespace interlacer {
 
 std::shared_ptr<AttentionMechanism> MakeGlobalMechanism(const NetworkConfig& config,
                                                         Precision precision) {
-  return std::make_shared<LinearReluAttention>(config, precision);
+  return std::make_shared<LinearReluAttention>(config, config.global.head_count, precision);
 }
 
 std::shared_ptr<AttentionMechanism> MakeLocalMechanism(const NetworkConfig& config,
@@ -19,6 +19,8 @@ std::shared_ptr<AttentionMechanism> MakeLocalMechanism(const NetworkConfig& conf
       return std::make_shared<GrfMaskedAttention>(config, precision);
     case LocalLayer::kMessagePassing:
       return std::make_shared<MessagePassing>(config, precision);
+    case LocalLayer::kUnmasked:
+      return std::make_shared<LinearReluAttention>(config, /*head_count=*/1, precision);
     case LocalLayer::kNone:
       return nullptr;
   }

@@ -43,21 +43,34 @@ int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
   return longest;
 }
 
-}  // namespace
-
-Status CopyWeights(const WorldModel& from, WorldModel* to) {
+/// Copies every parameter; one that `from` lacks in this shape is an error unless it may differ.
+template <typename MayDiffer>
+Status CopyEqual(const WorldModel& from, WorldModel* to, const MayDiffer& may_differ) {
   torch::NoGradGuard no_grad;
   const auto source = from.named_parameters();
   for (auto& item : to->named_parameters()) {
     const torch::Tensor* value = source.find(item.key());
-    if (value == nullptr || value->sizes() != item.value().sizes()) {
+    if (value != nullptr && value->sizes() == item.value().sizes()) {
+      item.value().copy_(*value);
+    } else if (!may_differ(item.key())) {
       return FailedPrecondition(reason::CHECKPOINT_INVALID,
                                 "expected a checkpoint of the same configuration, got another")
           .WithField(item.key());
     }
-    item.value().copy_(*value);
   }
   return Status::Ok();
+}
+
+}  // namespace
+
+Status CopyWeights(const WorldModel& from, WorldModel* to) {
+  return CopyEqual(from, to, [](const std::string&) { return false; });
+}
+
+Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
+  return CopyEqual(from, to, [](const std::string& name) {
+    return name.starts_with("interlacer.") && name.find(".local") != std::string::npos;
+  });
 }
 
 Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {

@@ -28,6 +28,8 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths);
 /// Copies parameters between models of one configuration; FAILED_PRECONDITION CHECKPOINT_INVALID
 /// when a name or shape differs.
 Status CopyWeights(const WorldModel& from, WorldModel* to);
+/// Local layers may differ and then keep the values that `to` has.
+Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
                     std::int64_t steps_done, const TrainOptions& options);

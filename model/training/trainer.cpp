@@ -94,7 +94,7 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
   if (!options_.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
                                 LoadCheckpoint(options_.initial_checkpoint, {}));
-    INTERLACER_RETURN_IF_ERROR(CopyWeights(*initial.model, &model_));
+    INTERLACER_RETURN_IF_ERROR(CopySharedWeights(*initial.model, &model_));
     if (options_.reset_heads) ZeroHeads(&model_);
   }
   *steps_done = 0;

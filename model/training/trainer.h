@@ -30,7 +30,8 @@ struct TrainOptions {
   RunConfig config;
   std::vector<TrainingDataset> datasets;
   std::string output_dir;
-  /// Weights to start from (a checkpoint of the same configuration); empty starts at random.
+  /// Weights to start from (a checkpoint of the same configuration but for the local layers); empty
+  /// starts at random.
   std::string initial_checkpoint;
   /// Zero the dynamics heads of the initial weights: the encoder was trained on, what the heads
   /// knew of its features is stale, and zero heads predict that nothing moves.

@@ -47,6 +47,16 @@ struct Refusal {
   const char* field;
 };
 
+TEST(ConfigTest, AnotherLocalLayerByName) {
+  const auto other = WithLocalLayer(*PresetConfig("small"), "message_passing");
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->network.local.kind, LocalLayer::kMessagePassing);
+  const auto wrong = WithLocalLayer(*PresetConfig("small"), "softmax");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.status().reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(wrong.status().field(), "network.local.kind");
+}
+
 class RefusalTest : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusalTest, NamesTheKey) {

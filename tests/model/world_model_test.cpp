@@ -90,8 +90,32 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                                    GraphScope::kAll, EdgeWeight::kExpDistance},
                                            Variant{"GrfSampled", LocalLayer::kGrfSampled},
                                            Variant{"MessagePassing", LocalLayer::kMessagePassing},
+                                           Variant{"Unmasked", LocalLayer::kUnmasked},
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& test) { return test.param.name; });
+
+/// Models that are compared differ in the local layer alone: equal size (2 %), equal first weights.
+TEST(WorldModelTest, LocalLayersCompareAtEqualSizeAndStart) {
+  constexpr double kSizeTolerance = 0.02;
+  for (const char* preset : {"small", "paper"}) {
+    const InterlacerConfig config = *PresetConfig(preset);
+    WorldModel attention(config, {});
+    InitializeWeights(&attention, 7);
+    const auto weights = attention.named_parameters();
+    for (const char* local : {"message_passing", "unmasked"}) {
+      SCOPED_TRACE(std::string(preset) + " " + local);
+      WorldModel other(*WithLocalLayer(config, local), {});
+      InitializeWeights(&other, 7);
+      EXPECT_NEAR(static_cast<double>(other.parameter_count()) / attention.parameter_count(), 1,
+                  kSizeTolerance);
+      for (const auto& item : other.named_parameters()) {
+        if (item.key().find(".local.") != std::string::npos) continue;
+        ASSERT_NE(weights.find(item.key()), nullptr) << item.key();
+        EXPECT_TRUE(at::equal(item.value(), weights[item.key()])) << item.key();
+      }
+    }
+  }
+}
 
 TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
   const auto model = MakeModel(TinyConfig());
@@ -167,7 +191,7 @@ TEST_P(FusedInference, IsTheStepOfTheLayersOneByOne) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, FusedInference,
                          ::testing::Values(LocalLayer::kGrfExact, LocalLayer::kMessagePassing,
-                                           LocalLayer::kNone),
+                                           LocalLayer::kUnmasked, LocalLayer::kNone),
                          [](const auto& test) { return std::string(LocalLayerName(test.param)); });
 
 TEST(WorldModelTest, Float32StepNearFloat64) {

@@ -15,6 +15,7 @@ namespace {
 
 struct TrainArguments {
   std::string config = "compact";
+  std::string variant;
   std::vector<std::string> data;
   std::string output;
   std::string initial_checkpoint;
@@ -82,6 +83,10 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
   SetThreadCount(arguments.threads);
   TrainOptions options;
   INTERLACER_ASSIGN_OR_RETURN(options.config, ReadRunConfig(arguments.config));
+  if (!arguments.variant.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(options.config.model,
+                                WithLocalLayer(options.config.model, arguments.variant));
+  }
   if (arguments.step_count > 0) options.config.training.step_count = arguments.step_count;
   for (const std::string& text : arguments.data) {
     INTERLACER_ASSIGN_OR_RETURN(TrainingDataset dataset, ParseDataset(text));
@@ -112,6 +117,9 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   const auto arguments = std::make_shared<TrainArguments>();
   verb->add_option("--config", arguments->config, "paper, small, compact, or a JSON file")
       ->capture_default_str();
+  verb->add_option("--variant", arguments->variant,
+                   "Local layer instead of the configuration's, at equal size: grf_exact, "
+                   "grf_sampled, message_passing, unmasked, none");
   verb->add_option("--data", arguments->data,
                    "Data set or episode, PATH or PATH=WEIGHT; may be given several times")
       ->required();
