@@ -1,12 +1,15 @@
 #include "model/tokens.h"
 
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
+#include "common/thread_pool.h"
 #include "common/transforms.h"
+#include "model/kernels/token_features.h"
 
 namespace interlacer {
 namespace {
@@ -166,21 +169,89 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input) const {
   return at::cat(rows, 0);
 }
 
-TokenSet TokenEncoder::forward(const StepInput& input) {
+bool TokenEncoder::CanFuse(const StepInput& input) const {
+  const auto plain = [](const torch::Tensor& t) {
+    return t.scalar_type() == at::kFloat && t.is_contiguous();
+  };
+  return !at::GradMode::is_enabled() && visual_->weight.scalar_type() == at::kFloat &&
+         plain(input.kinematic_points_m) && plain(input.older.positions_m) &&
+         plain(input.older.features) && plain(input.newer.positions_m) &&
+         plain(input.newer.features);
+}
+
+torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {
+  const std::int64_t older_count = input.older.positions_m.size(0);
+  const torch::Tensor rows =
+      at::empty({older_count + input.newer.positions_m.size(0), VisualInputWidth(config_)},
+                input.older.positions_m.options());
+  const torch::Tensor displacements_m = Displacements(input.kinematic_points_m);
+  const Vec3d center = BoxCenter(input.workspace);
+  TokenFeatures tokens;
+  for (int axis = 0; axis < 3; ++axis) tokens.center_m[axis] = static_cast<float>(center[axis]);
+  tokens.extent_m = static_cast<float>(LargestHalfExtent(input.workspace));
+  tokens.feature_width = config_.encoder.feature_width;
+  tokens.octaves = config_.tokens.fourier_octaves;
+  tokens.times = kVisualTimes;
+  for (int time = 0; time < kVisualTimes; ++time) {
+    const CloudTensors& cloud = time == 0 ? input.older : input.newer;
+    tokens.n = cloud.positions_m.size(0);
+    tokens.positions_m = cloud.positions_m.const_data_ptr<float>();
+    tokens.features = cloud.features.const_data_ptr<float>();
+    tokens.time = time;
+    if (config_.tokens.kinematic_context) {
+      const std::vector<float>& bandwidths_m = config_.tokens.kinematic_context_bandwidths_m;
+      const std::int64_t points = input.kinematic_points_m.size(1);
+      tokens.robot = {static_cast<int>(points),
+                      input.kinematic_points_m.const_data_ptr<float>() + 3 * time * points,
+                      displacements_m.const_data_ptr<float>() + 3 * time * points,
+                      static_cast<int>(bandwidths_m.size()),
+                      bandwidths_m.data(),
+                      static_cast<float>(kDisplacementScale),
+                      static_cast<float>(kContextSoftening),
+                      static_cast<float>(kContextMassFloor),
+                      static_cast<float>(kContextLogScale)};
+    }
+    WriteTokenFeatures(tokens,
+                       rows.narrow(0, time * older_count, tokens.n).mutable_data_ptr<float>(),
+                       &ParallelFor);
+  }
+  return rows;
+}
+
+TokenSet TokenEncoder::FusedTokens(const StepInput& input) {
+  TokenSet tokens = CountTokens(input);
+  const torch::Tensor rows = FusedVisualInput(input);
   const torch::Tensor& points = input.kinematic_points_m;
+  tokens.h = at::empty({rows.size(0) + points.size(0) * points.size(1), visual_->weight.size(0)},
+                       rows.options());
+  torch::Tensor visual = tokens.h.narrow(0, 0, rows.size(0));
+  at::addmm_out(visual, visual_->bias, rows, visual_->weight.t());
+  if (tokens.kinematic_count > 0) {
+    tokens.h.narrow(0, rows.size(0), points.size(0) * points.size(1))
+        .copy_(kinematic_->forward(KinematicInput(input)));
+  }
+  return tokens;
+}
+
+TokenSet TokenEncoder::CountTokens(const StepInput& input) const {
   TokenSet tokens;
   tokens.older_count = input.older.positions_m.size(0);
   tokens.newer_count = input.newer.positions_m.size(0);
-  tokens.kinematic_count = points.size(1);
+  tokens.kinematic_count = input.kinematic_points_m.size(1);
+  tokens.positions_m = at::cat(
+      {input.older.positions_m, input.newer.positions_m, input.kinematic_points_m.reshape({-1, 3})},
+      0);
+  return tokens;
+}
+
+TokenSet TokenEncoder::forward(const StepInput& input) {
+  if (CanFuse(input)) return FusedTokens(input);
+
+  TokenSet tokens = CountTokens(input);
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
-  std::vector<torch::Tensor> positions{input.older.positions_m, input.newer.positions_m};
-  if (tokens.kinematic_count > 0) {
-    h.push_back(kinematic_->forward(KinematicInput(input)));
-    positions.push_back(points.reshape({-1, 3}));
-  }
+  if (tokens.kinematic_count > 0) h.push_back(kinematic_->forward(KinematicInput(input)));
   tokens.h = at::cat(h, 0);
-  tokens.positions_m = at::cat(positions, 0);
   return tokens;
 }
 

@@ -54,6 +54,11 @@ class TokenEncoder : public torch::nn::Module {
   torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input) const;
+  TokenSet CountTokens(const StepInput& input) const;
+  /// Without gradients the visual input is written in one pass (model/kernels/token_features.h).
+  bool CanFuse(const StepInput& input) const;
+  torch::Tensor FusedVisualInput(const StepInput& input) const;
+  TokenSet FusedTokens(const StepInput& input);
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;

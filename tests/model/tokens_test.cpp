@@ -99,5 +99,28 @@ TEST(TokenEncoderTest, OrderAndCounts) {
       at::equal(tokens.positions_m.narrow(0, 140, 20), input.kinematic_points_m.select(0, 2)));
 }
 
+/// The one-pass form of inference against the tensors that training differentiates.
+TEST(TokenEncoderTest, FusedInputEqualsTensors) {
+  constexpr double kFusedTokenTolerance = 1e-5;
+  for (const bool context : {true, false}) {
+    SCOPED_TRACE(context);
+    InterlacerConfig config = TinyConfig();
+    config.tokens.kinematic_context = context;
+    TokenEncoder encoder(config);
+    const at::NoGradGuard no_grad;
+    for (auto& weight : encoder.parameters()) weight.normal_();
+    const StepInput input = MakeStepInput(50, config);
+    const TokenSet fused = encoder.forward(input);
+    const TokenSet tensors = [&] {
+      const at::AutoGradMode with_gradients(true);
+      return encoder.forward(input);
+    }();
+    EXPECT_LT(RelativeL2(fused.h, tensors.h.detach()), kFusedTokenTolerance);
+    EXPECT_TRUE(at::equal(fused.positions_m, tensors.positions_m));
+    EXPECT_EQ(fused.newer_count, tensors.newer_count);
+    EXPECT_EQ(fused.kinematic_count, tensors.kinematic_count);
+  }
+}
+
 }  // namespace
 }  // namespace interlacer::testing

@@ -1,0 +1,132 @@
+/// Body of token_features_rows.h; rules as grf_attention_body.h. Sixteen tokens at a time, column
+/// by column, then written row by row.
+
+#include <cmath>
+#include <cstring>
+
+#include "model/kernels/token_features_rows.h"
+
+namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
+namespace {
+
+constexpr float kRoundToEven = 12582912.0F;  // 1.5 * 2^23: adding it leaves no fraction bits
+
+using Lanes = float[kTokenLanes];
+
+/// sin and cos of pi x, by Taylor series on |r| <= 1/2.
+inline void SinCosPi(const float* x, float scale, float* sine, float* cosine) {
+  constexpr float kSine[] = {3.1415927410F,  -5.1677127800F, 2.5501640399F,
+                             -0.5992645293F, 0.0821458866F,  -0.0073704309F};
+  constexpr float kCosine[] = {1.0F,          -4.9348022005F, 4.0587121264F, -1.3352627689F,
+                               0.2353306304F, -0.0258068913F, 0.0019295743F};
+  Lanes shifted;
+  std::int32_t parity[kTokenLanes];
+  for (int l = 0; l < kTokenLanes; ++l) shifted[l] = x[l] * scale + kRoundToEven;
+  std::memcpy(parity, shifted, sizeof(parity));
+  for (int l = 0; l < kTokenLanes; ++l) {
+    const float r = x[l] * scale - (shifted[l] - kRoundToEven);
+    const float y = r * r;
+    float s = kSine[5], c = kCosine[6];
+    for (int i = 4; i >= 0; --i) s = s * y + kSine[i];
+    for (int i = 5; i >= 0; --i) c = c * y + kCosine[i];
+    const float sign = 1.0F - 2.0F * static_cast<float>(parity[l] & 1);
+    sine[l] = sign * r * s;
+    cosine[l] = sign * c;
+  }
+}
+
+/// exp(-x) for x >= 0; beyond 2^-126 it is 2^-126.
+inline void ExpMinus(const float* x, float* result) {
+  constexpr float kLog2E = 1.4426950409F;
+  constexpr float kPowers[] = {1.0F,          0.6931471806F, 0.2402265070F, 0.0555041087F,
+                               0.0096181291F, 0.0013333558F, 0.0001540353F};
+  Lanes shifted, scale;
+  std::int32_t exponent[kTokenLanes];
+  for (int l = 0; l < kTokenLanes; ++l) {
+    const float t = -x[l] * kLog2E;
+    result[l] = t > -126.0F ? t : -126.0F;
+    shifted[l] = result[l] + kRoundToEven;
+  }
+  std::memcpy(exponent, shifted, sizeof(exponent));
+  for (int l = 0; l < kTokenLanes; ++l) {
+    const std::uint32_t biased = static_cast<std::uint32_t>(exponent[l]) + 127u;
+    exponent[l] = static_cast<std::int32_t>(biased << 23);
+  }
+  std::memcpy(scale, exponent, sizeof(scale));
+  for (int l = 0; l < kTokenLanes; ++l) {
+    const float f = result[l] - (shifted[l] - kRoundToEven);
+    float p = kPowers[6];
+    for (int i = 5; i >= 0; --i) p = p * f + kPowers[i];
+    result[l] = p * scale[l];
+  }
+}
+
+inline void RobotColumns(const RobotContext& robot, const Lanes (&x)[3], float* columns) {
+  for (int b = 0; b < robot.bandwidth_count; ++b) {
+    const float inverse = 1.0F / (2.0F * robot.bandwidths_m[b] * robot.bandwidths_m[b]);
+    Lanes mass = {}, sum[3] = {};
+    for (int k = 0; k < robot.point_count; ++k) {
+      const float* y = robot.points_m + 3 * k;
+      const float* u = robot.displacements_m + 3 * k;
+      Lanes exponent, weight;
+      for (int l = 0; l < kTokenLanes; ++l) {
+        const float dx = x[0][l] - y[0], dy = x[1][l] - y[1], dz = x[2][l] - y[2];
+        exponent[l] = (dx * dx + dy * dy + dz * dz) * inverse;
+      }
+      ExpMinus(exponent, weight);
+      for (int l = 0; l < kTokenLanes; ++l) {
+        mass[l] += weight[l];
+        for (int c = 0; c < 3; ++c) sum[c][l] += weight[l] * u[c];
+      }
+    }
+    float* to = columns + 4 * b * kTokenLanes;
+    for (int l = 0; l < kTokenLanes; ++l) {
+      const float scale = robot.displacement_scale / (mass[l] + robot.softening);
+      for (int c = 0; c < 3; ++c) to[c * kTokenLanes + l] = scale * sum[c][l];
+      to[3 * kTokenLanes + l] = robot.log_scale * ::logf(mass[l] + robot.mass_floor);
+    }
+  }
+}
+
+}  // namespace
+
+void TokenFeatureRows(const TokenFeatures& tokens, std::int64_t begin, std::int64_t end,
+                      float* columns, float* out) {
+  const int width = TokenFeatureWidth(tokens);
+  const int computed = width - tokens.feature_width;
+  const float inverse_extent = 1.0F / tokens.extent_m;
+  for (std::int64_t first = begin; first < end; first += kTokenLanes) {
+    const int lanes = static_cast<int>(end - first < kTokenLanes ? end - first : kTokenLanes);
+    Lanes x[3];
+    for (int l = 0; l < kTokenLanes; ++l) {
+      const std::int64_t token = first + (l < lanes ? l : 0);
+      for (int c = 0; c < 3; ++c) x[c][l] = tokens.positions_m[3 * token + c];
+    }
+    float* to = columns;
+    for (int c = 0; c < 3; ++c, to += kTokenLanes) {
+      for (int l = 0; l < kTokenLanes; ++l) {
+        to[l] = (x[c][l] - tokens.center_m[c]) * inverse_extent;
+      }
+    }
+    for (int octave = 0; octave < tokens.octaves; ++octave, to += 6 * kTokenLanes) {
+      const auto scale = static_cast<float>(std::int64_t{1} << octave);
+      for (int c = 0; c < 3; ++c) {
+        SinCosPi(columns + c * kTokenLanes, scale, to + c * kTokenLanes,
+                 to + (3 + c) * kTokenLanes);
+      }
+    }
+    for (int time = 0; time < tokens.times; ++time, to += kTokenLanes) {
+      for (int l = 0; l < kTokenLanes; ++l) to[l] = time == tokens.time ? 1.0F : 0.0F;
+    }
+    RobotColumns(tokens.robot, x, to);
+    for (int l = 0; l < lanes; ++l) {
+      float* row = out + (first + l) * width;
+      std::memcpy(row, tokens.features + (first + l) * tokens.feature_width,
+                  static_cast<std::size_t>(tokens.feature_width) * sizeof(float));
+      row += tokens.feature_width;
+      for (int c = 0; c < computed; ++c) row[c] = columns[c * kTokenLanes + l];
+    }
+  }
+}
+
+}  // namespace interlacer::INTERLACER_KERNEL_NAMESPACE
