@@ -145,6 +145,9 @@ SceneReport SceneCall::Report() const {
 void SceneCall::End(Status status) {
   FreeDeviceState();
   scene_.reset();
+  // The library forgets a call some time after its status has left, on a thread of its own; calls
+  // that come meanwhile must not pay for that. A failed call may still be in the decoder.
+  if (status.ok()) admitted_.memory = {};
   record_.response_bytes = sink_->sent_bytes();
   if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
   if (status.code() == StatusCode::kCancelled) {

@@ -189,6 +189,20 @@ TEST(Memory, RequestsInFlightAreBounded) {
   EXPECT_EQ(ReadDetails(status).info.reason(), "HOST_MEMORY");
 }
 
+/// Room for one request: the next one finds it as soon as the status of the last one is there.
+TEST(Memory, AFinishedCallHoldsNothing) {
+  const auto request = MakeRolloutRequest(1);
+  ServerOptions options = TestServerOptions();
+  options.limits.max_inflight_request_bytes =
+      static_cast<std::int64_t>(2 * request.ByteSizeLong()) +
+      std::int64_t{4} * 7 * kViewWidthPx * kViewHeightPx;
+  auto fixture = ServingServer(options);
+  for (int call = 0; call < 200; ++call) {
+    const grpc::Status status = Call(fixture.get(), request).Finish();
+    ASSERT_TRUE(status.ok()) << "call " << call << ": " << status.error_message();
+  }
+}
+
 TEST(Memory, MessagesAboveTheLimitAreRefused) {
   ServerOptions options = TestServerOptions();
   options.limits.max_request_bytes = 100'000;
