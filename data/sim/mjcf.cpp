@@ -210,11 +210,12 @@ void WriteShapes(const Scene& scene, const SceneObject& object, Text& out) {
            ShapeAttributes(object.shape, object.half_size_m).c_str(), color[0], color[1], color[2],
            object.mass_kg, contact.c_str());
   for (const ObjectPart& part : object.parts) {
-    out.Line("<geom %s %s rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" %s/>",
+    out.Line("<geom %s %s rgba=\"%.4f %.4f %.4f 1\" mass=\"%.4f\" %s%s/>",
              ShapeAttributes(part.shape, part.half_size_m).c_str(),
              PoseAttributes(part.object_from_part).c_str(), part.color[0], part.color[1],
              part.color[2], part.mass_kg,
-             part.solid ? contact.c_str() : "contype=\"0\" conaffinity=\"0\"");
+             part.solid ? contact.c_str() : "contype=\"0\" conaffinity=\"0\"",
+             part.visible ? "" : " group=\"3\"");
   }
 }
 

@@ -36,7 +36,8 @@ struct ObjectPart {
   Transform object_from_part;
   Rgb color{};
   double mass_kg = 0;
-  bool solid = true;  ///< false: seen but never touched
+  bool solid = true;    ///< false: seen but never touched
+  bool visible = true;  ///< false: touched but never seen
 };
 
 /// A free body on the table, or a tool in a gripper.

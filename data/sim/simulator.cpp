@@ -31,6 +31,7 @@ constexpr std::uint32_t kDistractorDraws = 2;
 constexpr std::uint32_t kDrawsPerSplit = 3;
 
 constexpr double kSettleS = 1.0;               // objects come to rest before the first step
+constexpr double kMaxOverlapM = 0.004;         // contacts are soft: fingers sink 2 mm into a can
 constexpr double kMaxTrackingErrorRad = 0.01;  // measured joint against commanded
 
 Status CheckOptions(const SimulateOptions& options) {
@@ -57,6 +58,7 @@ struct Motion {
   std::vector<RobotState> measured;
   std::vector<std::vector<Transform>> object_poses;
   std::vector<std::vector<std::uint8_t>> arm_touches_object;
+  double deepest_contact_m = 0;
 };
 
 /// One draw of an episode: its scene, its script and its world.
@@ -111,6 +113,7 @@ void Record(const World& world, Motion& motion) {
   motion.measured.push_back(world.Measured());
   motion.object_poses.push_back(world.ObjectPoses());
   motion.arm_touches_object.push_back(world.ArmTouchesObject());
+  motion.deepest_contact_m = std::max(motion.deepest_contact_m, world.DeepestContactM());
 }
 
 /// OUT_OF_RANGE when the script asks for a pose that an arm cannot take.
@@ -221,6 +224,10 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     }
     if (world.ArmCollided()) {
       last_refusal = "an arm touched the other arm or the table";
+      continue;
+    }
+    if (motion->deepest_contact_m > kMaxOverlapM) {
+      last_refusal = "things sank into each other";
       continue;
     }
     if (!WellTracked(*motion)) {

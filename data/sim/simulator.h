@@ -4,15 +4,16 @@
 ///
 /// SimulateEpisode draws a scene from the seed, lets the task's script move the arms under MuJoCo's
 /// physics, and renders every camera at every step. A draw in which the motion cannot be carried
-/// out cleanly (an arm touches the other arm or the table, a pose out of reach, the object of the
-/// task leaves the table or hardly moves) is thrown away and the next one of the same seed is
-/// taken. The still flavour shows the same scene with arms that hold their first pose. Units:
-/// metres, radians, seconds; frame `table_center` of data/sim/robot.h; depth is z along the optical
-/// axis in units of 0.1 mm, 0 where nothing was hit. Determinism: equal options give equal bytes on
-/// one machine; draws come from stream kDataGeneration. Errors: INVALID_ARGUMENT ARGUMENT_INVALID
-/// (unknown task, sizes), FILE_NOT_FOUND (robot meshes, textures), INTERNAL (no off-screen context,
-/// no clean draw), UNIMPLEMENTED FEATURE_NOT_BUILT (without MuJoCo). Threads: one episode per
-/// thread at a time; calls from different threads are independent.
+/// out cleanly (an arm touches the other arm or the table, a pose out of reach, things that sink
+/// into each other, the object of the task leaves the table or hardly moves) is thrown away and the
+/// next one of the same seed is taken. The still flavour shows the same scene with arms that hold
+/// their first pose. Units: metres, radians, seconds; frame `table_center` of data/sim/robot.h;
+/// depth is z along the optical axis in units of 0.1 mm, 0 where nothing was hit. Determinism:
+/// equal options give equal bytes on one machine; draws come from stream kDataGeneration. Errors:
+/// INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND (robot meshes,
+/// textures), INTERNAL (no off-screen context, no clean draw), UNIMPLEMENTED FEATURE_NOT_BUILT
+/// (without MuJoCo). Threads: one episode per thread at a time; calls from different threads are
+/// independent.
 
 #include <cstdint>
 #include <filesystem>

@@ -129,9 +129,9 @@ void Sweep::AddLitter(Scene& scene) {
   for (const Vec3d& place_m : places_m) {
     SceneObject piece;
     piece.name = "litter_" + std::to_string(scene.objects.size() - 1);
-    piece.shape = random_.Below(2) == 0 ? ObjectShape::kBox : ObjectShape::kCylinder;
-    const double radius_m = random_.Uniform(0.009, 0.014);
-    piece.half_size_m = {radius_m, radius_m, random_.Uniform(0.008, 0.013)};
+    // Boxes only: a cylinder meets the flat floor of the pan in one point and sinks in.
+    piece.half_size_m = {random_.Uniform(0.009, 0.014), random_.Uniform(0.009, 0.014),
+                         random_.Uniform(0.008, 0.013)};
     piece.color = DrawColor(random_, colors_).color;
     piece.mass_kg = kLitterKg;
     piece.rolling_friction_m = kLitterRollingM;

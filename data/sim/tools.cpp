@@ -14,6 +14,7 @@ constexpr double kFloorHalfThicknessM = 0.002;
 constexpr double kRampM = 0.035;
 constexpr double kRampHalfThicknessM = 0.0012;
 constexpr double kLipM = 0.0007;  // top of the ramp at the mouth, above the table
+constexpr double kTouchedHalfThicknessM = 0.012;
 constexpr double kWallHalfThicknessM = 0.003;
 constexpr double kSideWallHalfHeightM = 0.015;
 constexpr double kBackWallHalfHeightM = 0.024;
@@ -48,6 +49,23 @@ SceneObject MakeHandle(const char* name, int arm, const Rgb& color) {
   return tool;
 }
 
+/// A thin sheet to be seen and, with the same upper face, a thick one to be touched: what is pushed
+/// against a thin one can end on its wrong side. `top_m` is the middle of the upper face, which
+/// slopes down along x.
+void AddSheet(const Vec3d& top_m, const std::array<double, 2>& half_size_m, double slope_rad,
+              double half_thickness_m, const Rgb& color, SceneObject& object) {
+  for (const bool is_seen : {true, false}) {
+    const double half_m = is_seen ? half_thickness_m : kTouchedHalfThicknessM;
+    const Vec3d center_m = {top_m[0] - half_m * std::sin(slope_rad), top_m[1],
+                            top_m[2] - half_m * std::cos(slope_rad)};
+    ObjectPart part = Box(center_m, {half_size_m[0], half_size_m[1], half_m}, color);
+    part.object_from_part.rotation_xyzw = {0, std::sin(slope_rad / 2), 0, std::cos(slope_rad / 2)};
+    part.solid = !is_seen;
+    part.visible = is_seen;
+    object.parts.push_back(part);
+  }
+}
+
 /// From the handle to x = `end_m`.
 ObjectPart Neck(double end_m, const Rgb& color) {
   const double middle_m = (kHandleHalfM[0] + end_m) / 2;
@@ -64,8 +82,8 @@ SceneObject MakeDustpan(int arm, const Rgb& color) {
   const double floor_half_m = (floor_end_m - kPanBackM) / 2;
   const double floor_middle_m = kPanBackM + floor_half_m;
   const double floor_top_m = kFloorBottomM + 2 * kFloorHalfThicknessM;
-  pan.parts.push_back(Box({floor_middle_m, 0, FromTable(kFloorBottomM + kFloorHalfThicknessM)},
-                          {floor_half_m, kPanHalfWidthM, kFloorHalfThicknessM}, color));
+  AddSheet({floor_middle_m, 0, FromTable(floor_top_m)}, {floor_half_m, kPanHalfWidthM}, 0,
+           kFloorHalfThicknessM, color, pan);
   pan.parts.push_back(Box({kPanBackM, 0, FromTable(kFloorBottomM + kBackWallHalfHeightM)},
                           {kWallHalfThicknessM, kPanHalfWidthM, kBackWallHalfHeightM}, color));
   for (const double side : {-1.0, 1.0}) {
@@ -74,11 +92,8 @@ SceneObject MakeDustpan(int arm, const Rgb& color) {
                             {floor_half_m, kWallHalfThicknessM, kSideWallHalfHeightM}, color));
   }
   const double slope_rad = std::atan2(floor_top_m - kLipM, kRampM);
-  const double ramp_middle_m = (floor_top_m + kLipM) / 2 - kRampHalfThicknessM;
-  ObjectPart ramp = Box({floor_end_m + kRampM / 2, 0, FromTable(ramp_middle_m)},
-                        {kRampM / 2, kPanHalfWidthM, kRampHalfThicknessM}, color);
-  ramp.object_from_part.rotation_xyzw = {0, std::sin(slope_rad / 2), 0, std::cos(slope_rad / 2)};
-  pan.parts.push_back(ramp);
+  AddSheet({floor_end_m + kRampM / 2, 0, FromTable((floor_top_m + kLipM) / 2)},
+           {kRampM / 2, kPanHalfWidthM}, slope_rad, kRampHalfThicknessM, color, pan);
   return pan;
 }
 

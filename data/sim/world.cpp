@@ -149,6 +149,12 @@ void World::NoteContacts() {
   }
 }
 
+double World::DeepestContactM() const {
+  double deepest_m = 0;
+  for (int i = 0; i < data_->ncon; ++i) deepest_m = std::max(deepest_m, -data_->contact[i].dist);
+  return deepest_m;
+}
+
 RobotState World::Measured() const {
   RobotState state;
   for (int arm = 0; arm < kArmCount; ++arm) {

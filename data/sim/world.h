@@ -50,6 +50,9 @@ class World {
   /// since Create.
   bool ArmCollided() const { return arm_collided_; }
 
+  /// How deep the two that overlap most are in each other now, 0 if none do.
+  double DeepestContactM() const;
+
   WorldSnapshot Snapshot() const;
   void Restore(const WorldSnapshot& snapshot);
 

@@ -103,6 +103,18 @@ TEST(WorldTest, AnArmThatReachesIntoTheTableIsNoticed) {
   EXPECT_TRUE(world->ArmCollided());
 }
 
+TEST(WorldTest, OverlapIsMeasured) {
+  Scene scene = MakeScene(Resting());
+  SceneObject box;
+  box.name = "box";
+  box.half_size_m = {0.03, 0.03, 0.03};
+  box.world_from_object.translation_m = {0, 0, 0.03 - 0.007};  // 7 mm into the table
+  scene.objects = {box};
+  const StatusOr<World> world = MakeWorld(scene);
+  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  EXPECT_NEAR(world->DeepestContactM(), 0.007, 1e-4);
+}
+
 TEST(WorldTest, BrokenModelIsAStatus) {
   const StatusOr<World> world = World::Create(MakeScene(Resting()), "<mujoco><nonsense/>", {});
   ASSERT_FALSE(world.ok());
