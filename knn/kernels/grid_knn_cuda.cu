@@ -274,12 +274,12 @@ __global__ void LeftoverKernel(std::int64_t n, int out_degree, const SortedPoint
 template <int kCapacity>
 int LaunchQueries(const CellGrid& grid, std::int64_t n, int out_degree, const Workspace& w,
                   std::int32_t* neighbors, cudaStream_t stream) {
-  QueryKernel<kCapacity><<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(
-      grid, n, out_degree, w.points, w.cell_begin, neighbors, w.leftovers, w.leftover_count);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  LeftoverKernel<kCapacity><<<kLeftoverBlocks, kThreads, 0, stream>>>(
-      n, out_degree, w.points, w.leftovers, w.leftover_count, neighbors);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(QueryKernel<kCapacity>, BlocksFor(n, kThreads), kThreads, stream, grid, n,
+                   out_degree, w.points, w.cell_begin, neighbors, w.leftovers, w.leftover_count));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(LeftoverKernel<kCapacity>, kLeftoverBlocks, kThreads,
+                                               stream, n, out_degree, w.points, w.leftovers,
+                                               w.leftover_count, neighbors));
   return 0;
 }
 
@@ -303,21 +303,19 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int6
       w.cell_begin, 0, static_cast<std::size_t>(ends) * sizeof(std::int32_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       cudaMemsetAsync(w.leftover_count, 0, sizeof(std::int32_t), stream));
-  CountKernel<<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(grid, positions_device, n,
-                                                               w.cell_of_point, w.cell_begin);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CountKernel, BlocksFor(n, kThreads), kThreads,
+                                               stream, grid, positions_device, n, w.cell_of_point,
+                                               w.cell_begin));
   const std::int64_t tiles = TileCount(ends);
-  ScanTilesKernel<<<static_cast<unsigned>(tiles), kScanThreads, 0, stream>>>(w.cell_begin, ends,
-                                                                             w.tile_sums);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  ScanTotalsKernel<<<1, kScanThreads, 0, stream>>>(w.tile_sums, tiles);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  AddTotalsKernel<<<BlocksFor(ends, kThreads), kThreads, 0, stream>>>(w.cell_begin, ends,
-                                                                      w.tile_sums);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  FillKernel<<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(positions_device, n, w.cell_of_point,
-                                                              w.cell_begin, w.points);
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(ScanTilesKernel, tiles, kScanThreads, stream, w.cell_begin, ends, w.tile_sums));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(ScanTotalsKernel, 1, kScanThreads, stream, w.tile_sums, tiles));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(AddTotalsKernel, BlocksFor(ends, kThreads), kThreads,
+                                               stream, w.cell_begin, ends, w.tile_sums));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(FillKernel, BlocksFor(n, kThreads), kThreads, stream,
+                                               positions_device, n, w.cell_of_point, w.cell_begin,
+                                               w.points));
   if (out_degree <= 4) {
     return LaunchQueries<4>(grid, n, out_degree, w, neighbors_device, stream);
   }

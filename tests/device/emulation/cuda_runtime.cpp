@@ -1,0 +1,209 @@
+#include <cuda_runtime.h>
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+struct EmulatedStream {};
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace interlacer::emulation {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr unsigned kMaxThreads = 1024;
+constexpr int kLanes = 32;
+constexpr int kPoison = 0xFF;
+
+[[noreturn]] void Die(const char* what) {
+  std::fprintf(stderr, "CUDA emulation: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
+  std::abort();
+}
+
+/// A barrier of a block or warp; `generation` counts how often it opened.
+struct Barrier {
+  int members = 0;
+  int arrived = 0;
+  std::uint64_t generation = 0;
+};
+
+struct Warp {
+  Barrier barrier;
+  /// A lane may be one exchange ahead of another, never two.
+  std::uint64_t values[2][kLanes] = {};
+};
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack{new char[kStackBytes]};
+  bool done = false;
+};
+
+/// One block at a time; fibers and their stacks are kept between blocks.
+struct Machine {
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  Barrier block;
+  ucontext_t scheduler;
+  const std::function<void()>* thread = nullptr;
+  unsigned running = 0;
+  bool progress = false;
+};
+Machine machine;
+
+void Open(Barrier& barrier) {
+  barrier.arrived = 0;
+  ++barrier.generation;
+  machine.progress = true;
+}
+
+void Wait(Barrier& barrier) {
+  const std::uint64_t generation = barrier.generation;
+  if (++barrier.arrived == barrier.members) return Open(barrier);
+  while (barrier.generation == generation) {
+    swapcontext(&machine.fibers[machine.running].context, &machine.scheduler);
+  }
+}
+
+void Leave(Barrier& barrier) {
+  --barrier.members;
+  if (barrier.members > 0 && barrier.arrived == barrier.members) Open(barrier);
+}
+
+void FiberMain() {
+  (*machine.thread)();
+  const unsigned me = machine.running;
+  machine.fibers[me].done = true;
+  machine.progress = true;
+  Leave(machine.block);
+  Warp& warp = machine.warps[me / kLanes];
+  if (warp.barrier.arrived > 0) Die("a lane ended while its warp waits for it");
+  --warp.barrier.members;
+}
+
+void RunBlock(unsigned threads) {
+  if (machine.fibers.size() < threads) machine.fibers.resize(threads);
+  machine.warps.assign((threads + kLanes - 1) / kLanes, Warp());
+  machine.block = {static_cast<int>(threads), 0, 0};
+  for (unsigned t = 0; t < threads; ++t) {
+    Fiber& fiber = machine.fibers[t];
+    fiber.done = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = &machine.scheduler;
+    makecontext(&fiber.context, FiberMain, 0);
+    ++machine.warps[t / kLanes].barrier.members;
+  }
+  for (unsigned left = threads; left > 0;) {
+    machine.progress = false;
+    left = 0;
+    // From the last thread to the first: code that needs the usual order without saying so fails.
+    for (unsigned t = threads; t-- > 0;) {
+      Fiber& fiber = machine.fibers[t];
+      if (fiber.done) continue;
+      machine.running = t;
+      threadIdx = dim3(t, 0, 0);
+      swapcontext(&machine.scheduler, &fiber.context);
+      left += fiber.done ? 0 : 1;
+    }
+    if (!machine.progress) Die("threads wait for each other at different places");
+  }
+}
+
+}  // namespace
+
+cudaError_t RunGrid(const cudaLaunchConfig_t& config, const std::function<void()>& thread) {
+  const dim3& block = config.blockDim;
+  if (config.stream == nullptr) return cudaErrorInvalidValue;
+  if (block.x == 0 || block.x > kMaxThreads || block.y != 1 || block.z != 1 ||
+      config.gridDim.x == 0 || config.gridDim.y != 1 || config.gridDim.z != 1) {
+    return cudaErrorInvalidConfiguration;
+  }
+  machine.thread = &thread;
+  gridDim = config.gridDim;
+  blockDim = block;
+  for (unsigned b = 0; b < config.gridDim.x; ++b) {
+    blockIdx = dim3(b, 0, 0);
+    RunBlock(block.x);
+  }
+  return cudaSuccess;
+}
+
+int Lane() { return static_cast<int>(machine.running % kLanes); }
+
+const std::uint64_t* Exchange(unsigned mask, std::uint64_t value) {
+  Warp& warp = machine.warps[machine.running / kLanes];
+  if (mask != 0xFFFFFFFFu || warp.barrier.members != kLanes) {
+    Die("a collective without the whole warp");
+  }
+  std::uint64_t* values = warp.values[warp.barrier.generation % 2];
+  values[Lane()] = value;
+  Wait(warp.barrier);
+  return values;
+}
+
+}  // namespace interlacer::emulation
+
+void __syncthreads() { interlacer::emulation::Wait(interlacer::emulation::machine.block); }
+
+cudaError_t cudaMalloc(void** memory, std::size_t size_bytes) {
+  *memory = size_bytes == 0 ? nullptr : std::malloc(size_bytes);
+  if (size_bytes == 0) return cudaSuccess;
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(*memory, interlacer::emulation::kPoison, size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size_bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  if (stream == nullptr) return cudaErrorInvalidValue;
+  if (size_bytes > 0) std::memcpy(to, from, size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size_bytes, cudaStream_t stream) {
+  if (stream == nullptr) return cudaErrorInvalidValue;
+  if (size_bytes > 0) std::memset(memory, value, size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new EmulatedStream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    default:
+      return "invalid argument";
+  }
+}

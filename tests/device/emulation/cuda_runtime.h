@@ -1,0 +1,154 @@
+#pragma once
+
+/// As much of the CUDA runtime and of its device language as our kernels use, on one CPU thread, so
+/// that kernels and their tests run where there is no GPU.
+///
+/// Every thread of a block is a fiber that runs until it waits at a barrier or in a collective of
+/// its warp; blocks run one after another. Memory is the host's and is filled with 0xFF when
+/// allocated. Stricter than a GPU: a launch, copy or fill on the default stream is refused, and a
+/// barrier that not every thread reaches, or a collective that does not name the whole warp, ends
+/// the program. Not shown: races between threads that run at the same time, alignment, speed.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) alignas(bytes)
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+inline constexpr unsigned cudaStreamNonBlocking = 1;
+using cudaStream_t = struct EmulatedStream*;
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
+      : x(x_), y(y_), z(z_) {}
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
+/// Of the fiber that runs.
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+cudaError_t cudaMalloc(void** memory, std::size_t size_bytes);
+cudaError_t cudaFree(void* memory);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size_bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size_bytes, cudaStream_t stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetLastError();
+const char* cudaGetErrorString(cudaError_t error);
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  std::size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
+namespace interlacer::emulation {
+
+cudaError_t RunGrid(const cudaLaunchConfig_t& config, const std::function<void()>& thread);
+
+/// What the lanes of the running warp put in, by lane; waits for all of them.
+const std::uint64_t* Exchange(unsigned mask, std::uint64_t value);
+int Lane();
+
+template <typename T>
+std::uint64_t ToBits(T value) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+template <typename T>
+T FromBits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+}  // namespace interlacer::emulation
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments... arguments) {
+  return interlacer::emulation::RunGrid(*config, [&] { kernel(arguments...); });
+}
+
+void __syncthreads();
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { interlacer::emulation::Exchange(mask, 0); }
+
+template <typename T>
+T __shfl_sync(unsigned mask, T value, int from) {
+  namespace emu = interlacer::emulation;
+  return emu::FromBits<T>(emu::Exchange(mask, emu::ToBits(value))[from & 31]);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int other) {
+  return __shfl_sync(mask, value, interlacer::emulation::Lane() ^ other);
+}
+template <typename T>
+T __shfl_up_sync(unsigned mask, T value, int step) {
+  const int lane = interlacer::emulation::Lane();
+  return __shfl_sync(mask, value, lane >= step ? lane - step : lane);
+}
+template <typename T>
+T __shfl_down_sync(unsigned mask, T value, int step) {
+  const int lane = interlacer::emulation::Lane();
+  return __shfl_sync(mask, value, lane + step < 32 ? lane + step : lane);
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  const std::uint64_t* all = interlacer::emulation::Exchange(mask, predicate != 0);
+  unsigned ballot = 0;
+  for (int lane = 0; lane < 32; ++lane) ballot |= static_cast<unsigned>(all[lane]) << lane;
+  return ballot;
+}
+inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
+template <typename T>
+unsigned __match_any_sync(unsigned mask, T value) {
+  namespace emu = interlacer::emulation;
+  const std::uint64_t* all = emu::Exchange(mask, emu::ToBits(value));
+  unsigned equal = 0;
+  for (int lane = 0; lane < 32; ++lane) equal |= unsigned{all[lane] == emu::ToBits(value)} << lane;
+  return equal;
+}
+
+template <typename T>
+T atomicAdd(T* address, T value) {
+  const T before = *address;
+  *address += value;
+  return before;
+}
+template <typename T>
+T atomicSub(T* address, T value) {
+  return atomicAdd(address, static_cast<T>(-value));
+}
+
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline float __int_as_float(int bits) {
+  return interlacer::emulation::FromBits<float>(static_cast<std::uint32_t>(bits));
+}
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
