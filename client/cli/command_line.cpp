@@ -51,6 +51,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddTrain(app, verbs);
   AddPredict(app, verbs);
   AddEvaluate(app, verbs);
+  AddExperiment(app, verbs);
   AddReport(app, verbs);
   AddCompare(app, verbs);
   AddProbe(app, verbs);

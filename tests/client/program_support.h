@@ -43,7 +43,8 @@ inline bool Eventually(const std::function<bool()>& is_true) {
 }
 
 /// The model and training of a run that takes milliseconds a step.
-inline std::string WriteTinyRunConfig(const std::string& path, int step_count) {
+inline std::string WriteTinyRunConfig(const std::string& path, int step_count,
+                                      const std::string& local_kind = "grf_exact") {
   std::ofstream(path)
       << R"({"preset": "small",
     "model": {"base": "small", "name": "tiny",
@@ -52,7 +53,8 @@ inline std::string WriteTinyRunConfig(const std::string& path, int step_count) {
                "particle_count": 256, "min_particle_count": 64},
       "encoder": {"widths": [8, 16]},
       "tokens": {"fourier_octaves": 2},
-      "network": {"width": 32, "block_count": 1, "local": {"key_width": 16}},
+      "network": {"width": 32, "block_count": 1, "local": {"kind": ")" +
+             local_kind + R"(", "key_width": 16}},
       "renderer": {"samples_per_ray": 24, "hidden_width": 16}},
     "training": {"step_count": )" +
              std::to_string(step_count) +

@@ -12,7 +12,7 @@
 #include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/frame_strip.h"
 #include "client/cli/evaluation/html.h"
-#include "client/cli/evaluation/rollout_report.h"
+#include "client/cli/evaluation/score_text.h"
 #include "client/cli/evaluation/svg.h"
 #include "client/cli/evaluation/view_scores.h"
 #include "common/image_codec.h"
@@ -40,17 +40,6 @@ std::vector<int> ChosenSteps(const ReportInput& in) {
   return chosen;
 }
 
-std::string Number(double value, int decimals) { return ScoreText(value, decimals); }
-
-std::string Signed(double value, int decimals) {
-  return (value > 0 ? "+" : "") + Number(value, decimals);
-}
-
-std::string IntervalText(const MeanEstimate& e, int decimals) {
-  if (!e.interval) return "n = " + std::to_string(e.n);
-  return "[" + Number(e.interval->low, decimals) + ", " + Number(e.interval->high, decimals) + "]";
-}
-
 std::string CountText(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -62,14 +51,14 @@ std::string VerdictPart(const ReportInput& in, std::size_t variant, int step) {
   const MeanEstimate& d = score.difference->difference;
   const std::string& name = in.variants[variant].name;
   if (d.interval && d.interval->Contains(0)) {
-    return "; no difference is shown to " + name + " (" + Signed(d.mean, 4) + " " +
+    return "; no difference is shown to " + name + " (" + SignedText(d.mean, 4) + " " +
            IntervalText(d, 4) + ")";
   }
   MeanEstimate size = d;
   if (d.mean < 0 && d.interval) size.interval = Interval{-d.interval->high, -d.interval->low};
   const std::string interval = d.interval ? " " + IntervalText(size, 4) : "";
   return "; " + name + " is " + (d.mean > 0 ? "better" : "worse") + " by " +
-         Number(std::abs(d.mean), 4) + interval;
+         ScoreText(std::abs(d.mean), 4) + interval;
 }
 
 std::string Verdict(const ReportInput& in) {
@@ -79,7 +68,7 @@ std::string Verdict(const ReportInput& in) {
   const auto own = CompareVariants(in.variants, kSsim, step)[0].mean;
   if (!own) return "There is no SSIM at step " + std::to_string(step) + ".";
   std::string text = "SSIM at step " + std::to_string(step) + ": " + in.variants[0].name + " " +
-                     Number(own->mean, 4) + (own->interval ? " " + IntervalText(*own, 4) : "");
+                     ScoreText(own->mean, 4) + (own->interval ? " " + IntervalText(*own, 4) : "");
   for (std::size_t i = 1; i < in.variants.size(); ++i) text += VerdictPart(in, i, step);
   return text + ". Means over " + CountText(static_cast<std::size_t>(own->n), "episode") +
          (own->interval ? ", 95 % intervals." : ", too few for intervals.");
@@ -93,12 +82,12 @@ std::string Headline(const ReportInput& in) {
     if (step == 1 && shown == 0) continue;
     const auto mean = CompareVariants(in.variants, kSsim, shown)[0].mean;
     const std::string text = step == 0 ? label : "SSIM after " + std::to_string(shown) + " steps";
-    if (mean) figures.push_back({Number(mean->mean, 3), text, IntervalText(*mean, 3)});
+    if (mean) figures.push_back({ScoreText(mean->mean, 3), text, IntervalText(*mean, 3)});
   }
   const auto psnr = CompareVariants(in.variants, kPsnr, 0)[0].mean;
   if (psnr) {
     figures.push_back(
-        {Number(psnr->mean, 1) + " dB", "PSNR, reconstruction", IntervalText(*psnr, 1)});
+        {ScoreText(psnr->mean, 1) + " dB", "PSNR, reconstruction", IntervalText(*psnr, 1)});
   }
   figures.push_back(
       {std::to_string(r.episodes.size()), r.episodes.size() == 1 ? "episode" : "episodes",
@@ -202,7 +191,7 @@ std::string ScoreTables(const ReportInput& in) {
       for (const VariantScore& score : CompareVariants(in.variants, metric, step)) {
         const int decimals = MetricDecimals(metric);
         has_value = has_value || score.mean;
-        row.push_back(score.mean ? Number(score.mean->mean, decimals) + " " +
+        row.push_back(score.mean ? ScoreText(score.mean->mean, decimals) + " " +
                                        IntervalText(*score.mean, decimals)
                                  : ScoreText({}, decimals));
       }
@@ -236,7 +225,7 @@ std::string Differences(const ReportInput& in) {
     const std::vector<VariantScore> scores = CompareVariants(in.variants, kSsim, step);
     for (std::size_t i = 1; i < scores.size(); ++i) {
       const auto& d = scores[i].difference;
-      row.push_back(d ? Signed(d->difference.mean, 4) + " " + IntervalText(d->difference, 4) +
+      row.push_back(d ? SignedText(d->difference.mean, 4) + " " + IntervalText(d->difference, 4) +
                             ", " + std::to_string(d->wins) + " : " + std::to_string(d->losses)
                       : ScoreText({}, 4));
     }
@@ -347,7 +336,7 @@ std::string Strips(const ReportInput& in, ImageEmbedder* images) {
     const std::string strip = EpisodeStrip(in, episode, images);
     if (strip.empty()) continue;
     body += "<h3>" + EscapeHtml(episode) + ": " + label + ", mean SSIM " +
-            Number(ranked[index].first, 4) + "</h3>\n" + strip;
+            ScoreText(ranked[index].first, 4) + "</h3>\n" + strip;
   }
   return body.empty() ? "" : SectionHtml("Frames", body);
 }

@@ -32,13 +32,4 @@ std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string
 std::optional<double> ScoreOf(const EvaluatedView& view, std::string_view subject,
                               std::string_view metric);
 
-/// "copy_last" as people read it.
-std::string SubjectLabel(std::string_view subject);
-std::string MetricLabel(std::string_view metric);
-/// "SSIM", "dB" or "m", and the decimals that mean something.
-std::string MetricUnit(std::string_view metric);
-int MetricDecimals(std::string_view metric);
-/// Fixed decimals, "–" for nothing.
-std::string ScoreText(const std::optional<double>& value, int decimals);
-
 }  // namespace interlacer

@@ -9,6 +9,7 @@
 #include "client/cli/evaluation/episode_evaluation.h"
 #include "client/cli/evaluation/evaluation_plan.h"
 #include "client/cli/evaluation/rollout_report.h"
+#include "client/cli/evaluation/score_text.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "client/cli/evaluation/report_html.h"
-#include "client/cli/evaluation/rollout_report.h"
+#include "client/cli/evaluation/score_text.h"
 #include "client/cli/evaluation/view_scores.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"

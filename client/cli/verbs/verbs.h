@@ -12,6 +12,7 @@ void AddValidate(CLI::App* app, VerbTable* verbs);
 void AddTrain(CLI::App* app, VerbTable* verbs);
 void AddPredict(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
+void AddExperiment(CLI::App* app, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);
 void AddProbe(CLI::App* app, VerbTable* verbs);

@@ -1,0 +1,277 @@
+#include "client/cli/experiments/hdvpd_evaluation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "client/cli/evaluation/episode_run.h"
+#include "client/cli/evaluation/view_scores.h"
+#include "common/version.h"
+#include "data/dataset.h"
+#include "data/scene_input.h"
+#include "data/view_choice.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Planned rows that differ by less do not move an arm, radians and metres alike.
+constexpr double kStillActions = 1e-6;
+/// Its pictures and geometry are those of one encoder; what moves is judged against no past frame.
+constexpr std::array kOracleMetrics{kSsim, kSsimWorkspace, kPsnr, kDepthAbs, kChamferHalf};
+
+bool IsStill(const NumberTable& actions) {
+  for (std::size_t i = 0; i < actions.values.size(); ++i) {
+    const double first = actions.values[i % static_cast<std::size_t>(actions.column_count)];
+    if (std::abs(actions.values[i] - first) > kStillActions) return false;
+  }
+  return true;
+}
+
+Status MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return Status::Ok();
+  return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
+}
+
+/// 4 for a quarter of the particles.
+int ParticleDivisor(Condition condition) {
+  if (condition == Condition::kQuarterParticles) return 4;
+  return condition == Condition::kHalfParticles ? 2 : 1;
+}
+
+/// A checkpoint of the same weights that draws fewer particles.
+StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRun& run,
+                                        int divisor) {
+  const fs::path folder = fs::path(setup.output_dir) / "evaluations" / run.name() /
+                          ("checkpoint_particles_1_" + std::to_string(divisor));
+  INTERLACER_RETURN_IF_ERROR(MakeFolder(folder));
+  nlohmann::ordered_json config = run.config;
+  auto& data = config["data"];
+  const auto count = data.value("particle_count", std::int64_t{0}) / divisor;
+  data["particle_count"] = count;
+  data["min_particle_count"] = std::min(count, data.value("min_particle_count", count));
+  INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / "config.json").string(), config));
+  // A link is made at once, so that shards which meet here never see half a file.
+  const char* weights = "weights.safetensors";
+  std::error_code error;
+  fs::create_symlink(fs::absolute(run.checkpoint_dir()) / weights, folder / weights, error);
+  if (!error || error == std::errc::file_exists) return folder.string();
+  return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
+}
+
+/// The planned rows of another episode from the same step on.
+Status TakeActions(const std::string& source_dir, const ModelMetadata& metadata,
+                   PredictionTask* task) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader source, EpisodeReader::Open(source_dir));
+  SceneInputOptions options;
+  options.newest_step = task->start_step;
+  options.stride = task->stride;
+  options.step_duration_s = metadata.step_duration_s;
+  INTERLACER_ASSIGN_OR_RETURN(ActionSequence other,
+                              MakePlannedActions(source, options, task->step_count));
+  if (other.row_count != task->actions.row_count ||
+      other.column_count != task->actions.column_count) {
+    return Mismatch(
+        reason::SHAPE_MISMATCH, source_dir + ": actions",
+        std::to_string(task->actions.row_count) + " rows of " +
+            std::to_string(task->actions.column_count),
+        std::to_string(other.row_count) + " rows of " + std::to_string(other.column_count));
+  }
+  task->actions = std::move(other);
+  return Status::Ok();
+}
+
+std::vector<const StudyEpisode*> MovingEpisodes(const std::vector<StudyEpisode>& episodes) {
+  std::vector<const StudyEpisode*> moving;
+  for (const StudyEpisode& episode : episodes) {
+    if (!episode.is_still) moving.push_back(&episode);
+  }
+  return moving;
+}
+
+}  // namespace
+
+std::string_view ConditionName(Condition condition) {
+  switch (condition) {
+    case Condition::kRecorded:
+      return "recorded";
+    case Condition::kShuffledActions:
+      return "shuffled_actions";
+    case Condition::kQuarterParticles:
+      return "quarter_particles";
+    case Condition::kHalfParticles:
+      return "half_particles";
+    case Condition::kOracleRender:
+      return "oracle_render";
+  }
+  return "";
+}
+
+StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
+                                                      const std::string& split,
+                                                      std::int64_t limit) {
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> dirs, ListEpisodes(dataset, split));
+  if (limit > 0 && dirs.size() > static_cast<std::size_t>(limit)) {
+    dirs.resize(static_cast<std::size_t>(limit));
+  }
+  std::vector<StudyEpisode> episodes;
+  for (const std::string& dir : dirs) {
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader reader, EpisodeReader::Open(dir));
+    INTERLACER_ASSIGN_OR_RETURN(std::string sha256, reader.ManifestSha256());
+    const EpisodeManifest& manifest = reader.manifest();
+    if (manifest.kind != EpisodeKind::kManipulation) {
+      return Mismatch(reason::ARGUMENT_INVALID, dir + ": kind", "manipulation", "another kind");
+    }
+    episodes.push_back({manifest.episode_id, dir, std::move(sha256), manifest.task_name,
+                        IsStill(reader.actions())});
+  }
+  if (!episodes.empty()) return episodes;
+  return NotFound(reason::FILE_NOT_FOUND, "no episode in split \"" + split + "\"")
+      .WithField(dataset);
+}
+
+std::vector<Piece> ListPieces(const StudySetup& setup, const std::vector<TrainedRun>& runs,
+                              const std::vector<StudyEpisode>& episodes) {
+  const std::vector<const StudyEpisode*> moving = MovingEpisodes(episodes);
+  std::set<const StudyEpisode*> shown;
+  for (const std::size_t i :
+       SpreadIndices(moving.size(), static_cast<std::size_t>(setup.strip_count))) {
+    shown.insert(moving[i]);
+  }
+  std::vector<Piece> pieces;
+  for (const TrainedRun& run : runs) {
+    const bool is_shown = run.seed == runs.front().seed;
+    for (const StudyEpisode& episode : episodes) {
+      pieces.push_back(
+          {&run, Condition::kRecorded, &episode, nullptr, is_shown && shown.count(&episode) > 0});
+    }
+    if (!setup.with_ablations || run.variant != runs.front().variant) continue;
+    for (const Condition condition : kAblations) {
+      const bool is_shuffled = condition == Condition::kShuffledActions;
+      if (is_shuffled && moving.size() < 2) continue;
+      for (std::size_t i = 0; i < moving.size(); ++i) {
+        const StudyEpisode* const source = is_shuffled ? moving[(i + 1) % moving.size()] : nullptr;
+        pieces.push_back({&run, condition, moving[i], source, false});
+      }
+    }
+  }
+  return pieces;
+}
+
+std::string PiecePath(const StudySetup& setup, const Piece& piece) {
+  return (fs::path(setup.output_dir) / "evaluations" / piece.run->name() /
+          ConditionName(piece.condition) / (piece.episode->id + ".json"))
+      .string();
+}
+
+nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
+  return {{"condition", ConditionName(piece.condition)},
+          {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
+          {"windows", setup.plan.window_count},
+          {"start_step", setup.plan.start_step},
+          {"steps", setup.plan.step_count},
+          {"seed", setup.plan.seed},
+          {"target_background", setup.target_background}};
+}
+
+std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run) {
+  return (fs::path(setup.output_dir) / "frames" / run.name()).string();
+}
+
+StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece& piece) {
+  const std::string path = PiecePath(setup, piece);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::optional<Results>();
+  INTERLACER_ASSIGN_OR_RETURN(Results results, ReadResults(path));
+  const bool holds = results.model.value("weights_sha256", "") == piece.run->weights_sha256 &&
+                     nlohmann::json(results.model["study"]) == PieceKey(setup, piece) &&
+                     results.episodes.size() == 1 &&
+                     results.episodes[0].manifest_sha256 == piece.episode->manifest_sha256;
+  if (!holds) return std::optional<Results>();
+  return std::optional<Results>(std::move(results));
+}
+
+StatusOr<LoadedModel*> StudyEvaluator::ModelOf(const Piece& piece) {
+  const int divisor = ParticleDivisor(piece.condition);
+  const std::string key = piece.run->name() + "/" + std::to_string(divisor);
+  if (key == loaded_key_) return &model_;
+  std::string checkpoint = piece.run->checkpoint_dir();
+  if (divisor > 1) {
+    INTERLACER_ASSIGN_OR_RETURN(checkpoint, ThinnedCheckpoint(setup_, *piece.run, divisor));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(model_, setup_.load(checkpoint));
+  loaded_key_ = key;
+  return &model_;
+}
+
+Status StudyEvaluator::RunOracle(const EpisodeReader& episode, RolloutBackend* backend,
+                                 Results* results, const std::stop_token& stop) const {
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
+                              PlanEpisode(episode.manifest(), backend->metadata(), setup_.plan));
+  for (const PredictionRequest& request : requests) {
+    INTERLACER_ASSIGN_OR_RETURN(const PredictionTask task,
+                                MakePredictionTask(episode, backend->metadata(), request));
+    for (int step = 1; step <= task.step_count; ++step) {
+      EpisodeRunOptions run;
+      run.plan = setup_.plan;
+      run.plan.start_step = task.EpisodeStep(step);
+      run.plan.step_count = 0;
+      Results later;
+      INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, backend, &later, stop));
+      for (ResultValue& value : later.values) {
+        const bool is_kept =
+            value.subject == kModel && std::find(kOracleMetrics.begin(), kOracleMetrics.end(),
+                                                 value.metric) != kOracleMetrics.end();
+        if (!is_kept) continue;
+        value.start_step = task.start_step;
+        value.step = step;
+        results->values.push_back(std::move(value));
+      }
+      results->episodes = std::move(later.episodes);
+    }
+  }
+  return Status::Ok();
+}
+
+Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop) {
+  INTERLACER_ASSIGN_OR_RETURN(LoadedModel* const model, ModelOf(piece));
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(piece.episode->dir));
+  const ModelMetadata& metadata = model->backend->metadata();
+  Results results;
+  results.tool_version = kVersion;
+  results.device = model->backend->device_name();
+  results.location = model->backend->location();
+  results.model = model->metadata;
+  results.model["study"] = nlohmann::ordered_json(PieceKey(setup_, piece));
+  results.dataset_name = setup_.dataset_name;
+  results.dataset_sha256 = setup_.dataset_sha256;
+  results.split = setup_.split;
+  results.step_count = setup_.plan.step_count;
+  results.step_duration_s = metadata.step_duration_s;
+  results.image_width_px = metadata.cameras[0].width_px;
+  results.image_height_px = metadata.cameras[0].height_px;
+  results.target_background = setup_.target_background;
+  results.seed = setup_.plan.seed;
+  if (piece.condition == Condition::kOracleRender) {
+    INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model->backend.get(), &results, stop));
+  } else {
+    EpisodeRunOptions run;
+    run.plan = setup_.plan;
+    if (piece.writes_frames) run.frames_dir = FramesDirOf(setup_, *piece.run);
+    if (piece.action_source != nullptr) {
+      run.alter = [&](PredictionTask* task) {
+        return TakeActions(piece.action_source->dir, metadata, task);
+      };
+    }
+    INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, model->backend.get(), &results, stop));
+  }
+  const std::string path = PiecePath(setup_, piece);
+  INTERLACER_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
+  return WriteResults(path, results);
+}
+
+}  // namespace interlacer

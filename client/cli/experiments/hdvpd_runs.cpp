@@ -1,0 +1,134 @@
+#include "client/cli/experiments/hdvpd_runs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "client/cli/evaluation/statistics.h"
+#include "common/sha256.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDivergedFactor = 2;
+constexpr std::size_t kMinRunsToJudge = 3;
+
+Status MissingRun(const TrainedRun& run, const std::string& dataset) {
+  return NotFound(reason::FILE_NOT_FOUND,
+                  run.dir + " holds no trained run; make it by: interlacer train --config small" +
+                      " --variant " + run.variant + " --seed " + std::to_string(run.seed) +
+                      " --data " + dataset + " --output " + run.dir)
+      .WithField(run.dir);
+}
+
+Status ReadLog(TrainedRun* run) {
+  const std::string path = run->dir + "/metrics.jsonl";
+  std::ifstream file(path);
+  if (!file) return NotFound(reason::FILE_NOT_FOUND, "no training log").WithField(path);
+  std::vector<double> seconds;
+  for (std::string line; std::getline(file, line);) {
+    // The last line of a run that goes on may be half written.
+    const StatusOr<nlohmann::json> document = ParseJson(line, path);
+    if (!document.ok()) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject record, JsonObject::Make(*document, path));
+    INTERLACER_ASSIGN_OR_RETURN(const std::string kind, record.Get<std::string>("kind"));
+    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step, record.Get<std::int64_t>("step"));
+    if (kind == "train") {
+      INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("seconds"));
+      seconds.push_back(step_s);
+      run->steps_done = step;
+    } else if (kind == "validation") {
+      INTERLACER_ASSIGN_OR_RETURN(const double loss, record.Get<double>("prediction_loss"));
+      run->validations.push_back({step, loss});
+    }
+  }
+  seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+  const std::optional<double> step_s = Percentile(seconds, 0.5);
+  if (step_s && *step_s > 0) run->steps_per_s = 1 / *step_s;
+  return Status::Ok();
+}
+
+StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::string& variant,
+                                    std::int64_t seed, const std::string& dataset) {
+  TrainedRun run;
+  run.variant = variant;
+  run.seed = seed;
+  run.dir = (fs::path(runs_dir) / run.name()).string();
+  std::error_code error;
+  const std::string weights = run.checkpoint_dir() + "/weights.safetensors";
+  if (!fs::exists(weights, error)) return MissingRun(run, dataset);
+  INTERLACER_ASSIGN_OR_RETURN(run.weights_sha256, Sha256OfFile(weights));
+  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(run.checkpoint_dir() + "/config.json"));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadJsonFile(run.dir + "/run.json"));
+  run.training = whole.value("training", nlohmann::json::object());
+  const nlohmann::json::json_pointer kind("/network/local/kind");
+  const std::string got = run.config.value(kind, std::string());
+  if (got != variant) {
+    return Mismatch(reason::CONFIG_INVALID, run.checkpoint_dir() + ": network.local.kind", variant,
+                    got);
+  }
+  INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
+  return run;
+}
+
+/// The configuration with everything that a variant may change made equal.
+nlohmann::json WithoutVariant(nlohmann::json config) {
+  config["network"]["local"].erase("kind");
+  return config;
+}
+
+Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& run) {
+  const auto check = [&](const nlohmann::json& a, const nlohmann::json& b, const char* what) {
+    const nlohmann::json patch = nlohmann::json::diff(a, b);
+    if (patch.empty()) return Status::Ok();
+    return Mismatch(reason::CONFIG_INVALID, run.dir + ": " + what,
+                    "that of " + reference.name() + " but for the kind of the local layer",
+                    "another " + patch[0].value("path", ""));
+  };
+  INTERLACER_RETURN_IF_ERROR(
+      check(WithoutVariant(reference.config), WithoutVariant(run.config), "model"));
+  return check(reference.training, run.training, "training");
+}
+
+void MarkDiverged(std::vector<TrainedRun>* runs) {
+  for (TrainedRun& run : *runs) {
+    std::vector<double> losses;
+    for (const TrainedRun& other : *runs) {
+      if (other.variant != run.variant) continue;
+      if (const auto loss = other.LastValidationLoss()) losses.push_back(*loss);
+    }
+    const std::optional<double> own = run.LastValidationLoss();
+    if (!own) continue;
+    const std::optional<double> median = Percentile(losses, 0.5);
+    run.has_diverged = !std::isfinite(*own) ||
+                       (losses.size() >= kMinRunsToJudge && *own > kDivergedFactor * *median);
+  }
+}
+
+}  // namespace
+
+std::optional<double> TrainedRun::LastValidationLoss() const {
+  if (validations.empty()) return std::nullopt;
+  return validations.back().prediction_loss;
+}
+
+StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
+                                                  const std::vector<std::string>& variants,
+                                                  const std::vector<std::int64_t>& seeds,
+                                                  const std::string& dataset) {
+  std::vector<TrainedRun> runs;
+  for (const std::string& variant : variants) {
+    for (const std::int64_t seed : seeds) {
+      INTERLACER_ASSIGN_OR_RETURN(TrainedRun run, ReadTrainedRun(runs_dir, variant, seed, dataset));
+      runs.push_back(std::move(run));
+      INTERLACER_RETURN_IF_ERROR(CheckEqualButForVariant(runs.front(), runs.back()));
+    }
+  }
+  MarkDiverged(&runs);
+  return runs;
+}
+
+}  // namespace interlacer

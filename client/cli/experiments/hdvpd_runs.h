@@ -1,0 +1,51 @@
+#pragma once
+
+/// The trained runs of a comparison of variants: RUNS/<variant>-<seed>, each as `interlacer train`
+/// leaves it.
+///
+/// A run must be what its folder says, and all runs must have one configuration but for the kind of
+/// the local layer, and one training schedule. Speed is the inverse of the median time of a
+/// training step over the second half of the log, which start-up and interruptions do not touch.
+/// A run has diverged when its last validation loss is not finite or more than twice the median of
+/// its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder and the
+/// command that makes it; INVALID_ARGUMENT CONFIG_INVALID; those of common/json.h.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+struct LoggedLoss {
+  std::int64_t step = 0;
+  double prediction_loss = 0;
+};
+
+struct TrainedRun {
+  std::string variant;
+  std::int64_t seed = 0;
+  std::string dir;
+  std::string weights_sha256;
+  nlohmann::json config;                               ///< of the checkpoint
+  nlohmann::json training = nlohmann::json::object();  ///< of the run
+  std::int64_t steps_done = 0;
+  double steps_per_s = 0;
+  std::vector<LoggedLoss> validations;
+  bool has_diverged = false;
+
+  std::string name() const { return variant + "-" + std::to_string(seed); }
+  std::string checkpoint_dir() const { return dir + "/checkpoint"; }
+  std::optional<double> LastValidationLoss() const;
+};
+
+/// By variant, then by seed, in the order given.
+StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
+                                                  const std::vector<std::string>& variants,
+                                                  const std::vector<std::int64_t>& seeds,
+                                                  const std::string& dataset);
+
+}  // namespace interlacer

@@ -1,0 +1,180 @@
+#include "client/cli/experiments/hdvpd_study.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cli/evaluation/score_text.h"
+#include "client/cli/evaluation/view_scores.h"
+#include "client/cli/experiments/hdvpd_published.h"
+
+namespace interlacer {
+namespace {
+
+constexpr BootstrapOptions kBootstrap{.draw_count = 10000};
+
+std::string KeyOf(const StudySubject& subject) {
+  return subject.variant + "|" + subject.subject + "|" +
+         std::string(ConditionName(subject.condition));
+}
+
+std::string KeyOf(std::string_view metric, int step, EpisodeGroup group, std::string_view task) {
+  std::string key = "|" + std::string(metric) + "|" + std::to_string(step);
+  key += group == EpisodeGroup::kMoving ? "|moving|" : "|still|";
+  return key.append(task);
+}
+
+}  // namespace
+
+StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRun>& runs,
+                            const std::vector<StudyEpisode>& episodes) {
+  Study study;
+  study.setup_ = &setup;
+  study.runs_ = &runs;
+  study.episodes_ = &episodes;
+  for (const Piece& piece : ListPieces(setup, runs, episodes)) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<Results> results, FindPiece(setup, piece));
+    const std::string run_name = piece.run->name();
+    if (!results) {
+      return NotFound(reason::FILE_NOT_FOUND, "run " + run_name + " was not evaluated on " +
+                                                  piece.episode->id + " (" +
+                                                  std::string(ConditionName(piece.condition)) + ")")
+          .WithField(setup.output_dir);
+    }
+    study.tables_[run_name][piece.condition].Add(*results);
+    if (piece.condition != Condition::kRecorded) continue;
+    study.facts_[run_name] = {run_name, results->model.value("parameter_count", std::int64_t{0}),
+                              results->model.value("particle_count", std::int64_t{0}),
+                              results->model.value("variant", ""), results->device};
+    study.step_duration_s_ = results->step_duration_s;
+    study.image_width_px_ = results->image_width_px;
+    study.image_height_px_ = results->image_height_px;
+  }
+  return study;
+}
+
+std::vector<std::string> Study::variants() const {
+  std::vector<std::string> variants;
+  for (const TrainedRun& run : *runs_) {
+    if (variants.empty() || variants.back() != run.variant) variants.push_back(run.variant);
+  }
+  return variants;
+}
+
+int Study::EpisodeCount(EpisodeGroup group) const {
+  return static_cast<int>(
+      std::count_if(episodes_->begin(), episodes_->end(), [&](const StudyEpisode& episode) {
+        return episode.is_still == (group == EpisodeGroup::kStill);
+      }));
+}
+
+std::vector<std::string> Study::tasks() const {
+  std::vector<std::string> tasks;
+  for (const StudyEpisode& episode : *episodes_) {
+    const bool is_known = std::find(tasks.begin(), tasks.end(), episode.task) != tasks.end();
+    if (!episode.is_still && !is_known) tasks.push_back(episode.task);
+  }
+  return tasks;
+}
+
+EpisodeValues Study::InGroup(EpisodeValues values, EpisodeGroup group,
+                             std::string_view task) const {
+  EpisodeValues chosen;
+  for (const StudyEpisode& episode : *episodes_) {
+    const auto it = values.find(episode.id);
+    const bool is_wanted = episode.is_still == (group == EpisodeGroup::kStill) &&
+                           (task.empty() || episode.task == task);
+    if (it != values.end() && is_wanted) chosen.insert(*it);
+  }
+  return chosen;
+}
+
+EpisodeValues Study::Values(const StudySubject& subject, std::string_view metric, int step,
+                            EpisodeGroup group, std::string_view task) const {
+  std::vector<EpisodeValues> by_seed;
+  for (const TrainedRun& run : *runs_) {
+    if (run.variant != subject.variant || run.has_diverged) continue;
+    const auto& tables = tables_.at(run.name());
+    const auto table = tables.find(subject.condition);
+    if (table == tables.end()) continue;
+    by_seed.push_back(table->second.Values(subject.subject, metric, step));
+  }
+  return InGroup(MeanOverTables(by_seed), group, task);
+}
+
+std::optional<MeanEstimate> Study::Mean(const StudySubject& subject, std::string_view metric,
+                                        int step, EpisodeGroup group, std::string_view task) const {
+  const auto [it, is_new] = means_.try_emplace(KeyOf(subject) + KeyOf(metric, step, group, task));
+  if (!is_new) return it->second;
+  std::vector<double> values;
+  for (const auto& [episode, value] : Values(subject, metric, step, group, task)) {
+    values.push_back(value);
+  }
+  return it->second = EstimateMean(values, kBootstrap);
+}
+
+std::optional<PairedDifference> Study::Difference(const StudySubject& a, const StudySubject& b,
+                                                  std::string_view metric, int step,
+                                                  EpisodeGroup group, std::string_view task) const {
+  const auto [it, is_new] =
+      differences_.try_emplace(KeyOf(a) + "-" + KeyOf(b) + KeyOf(metric, step, group, task));
+  if (!is_new) return it->second;
+  const EpisodeValues theirs = Values(b, metric, step, group, task);
+  std::vector<double> first, second;
+  for (const auto& [episode, value] : Values(a, metric, step, group, task)) {
+    const auto other = theirs.find(episode);
+    if (other == theirs.end()) continue;
+    first.push_back(value);
+    second.push_back(other->second);
+  }
+  if (const auto paired = ComparePaired(first, second, kBootstrap); paired.ok()) {
+    it->second = *paired;
+  }
+  return it->second;
+}
+
+std::optional<double> Study::RunMean(const TrainedRun& run, std::string_view subject,
+                                     std::string_view metric, int step, EpisodeGroup group) const {
+  const auto& table = tables_.at(run.name()).at(Condition::kRecorded);
+  const EpisodeValues values = InGroup(table.Values(subject, metric, step), group, "");
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const auto& [episode, value] : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::string VariantLabel(std::string_view variant) {
+  if (variant == kGrfVariant) return "GRF";
+  if (variant == kMessageVariant) return "message passing";
+  if (variant == kUnmaskedVariant) return "unmasked";
+  return std::string(variant);
+}
+
+std::vector<NamedSubject> FigureSubjects(const Study& study) {
+  std::vector<NamedSubject> subjects;
+  const std::vector<std::string> variants = study.variants();
+  const auto add = [&](const std::string& name, const StudySubject& subject) {
+    subjects.push_back({name, subject, subjects.size()});
+  };
+  for (const std::string& variant : variants) {
+    add(VariantLabel(variant), {variant, std::string(kModel)});
+  }
+  const std::string first = VariantLabel(variants.front());
+  add(SubjectLabel(kCopyLast), {variants.front(), std::string(kCopyLast)});
+  add(first + ", step 0 for ever", {variants.front(), std::string(kReconstruction)});
+  const StudySubject oracle{variants.front(), std::string(kModel), Condition::kOracleRender};
+  if (!study.Values(oracle, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) {
+    add(first + ", true frames rendered", oracle);
+  }
+  return subjects;
+}
+
+std::vector<std::pair<NamedSubject, NamedSubject>> ComparedPairs(const Study& study) {
+  std::vector<std::pair<NamedSubject, NamedSubject>> pairs;
+  const std::vector<NamedSubject> subjects = FigureSubjects(study);
+  for (std::size_t i = 1; i < study.variants().size(); ++i) {
+    pairs.emplace_back(subjects[0], subjects[i]);
+  }
+  return pairs;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,104 @@
+#pragma once
+
+/// All scores of a comparison of variants, and the statistics over seeds and episodes.
+///
+/// Cameras and windows of an episode are averaged first, then its runs of different seeds; what is
+/// left is one number an episode. Intervals are percentile bootstrap over episodes, 10,000 draws,
+/// seed 0. Runs that diverged take no part. Differences are paired over episodes. Not thread-safe:
+/// estimates are remembered.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/cli/evaluation/statistics.h"
+#include "client/cli/experiments/hdvpd_evaluation.h"
+#include "client/cli/experiments/score_table.h"
+
+namespace interlacer {
+
+/// One line of a figure.
+struct StudySubject {
+  std::string variant;
+  std::string subject;  ///< of view_scores.h
+  Condition condition = Condition::kRecorded;
+  bool operator==(const StudySubject&) const = default;
+};
+
+enum class EpisodeGroup { kMoving, kStill };
+
+/// What the pieces of one run have in common.
+struct RunFacts {
+  std::string run_name;
+  std::int64_t parameter_count = 0;
+  std::int64_t particle_count = 0;
+  std::string attention_variant;
+  std::string device;
+};
+
+class Study {
+ public:
+  /// Reads the pieces, which must all be there (NOT_FOUND otherwise).
+  static StatusOr<Study> Read(const StudySetup& setup, const std::vector<TrainedRun>& runs,
+                              const std::vector<StudyEpisode>& episodes);
+
+  const StudySetup& setup() const { return *setup_; }
+  const std::vector<TrainedRun>& runs() const { return *runs_; }
+  const std::vector<StudyEpisode>& episodes() const { return *episodes_; }
+  std::vector<std::string> variants() const;
+  const RunFacts& facts(const TrainedRun& run) const { return facts_.at(run.name()); }
+  double step_duration_s() const { return step_duration_s_; }
+  int image_width_px() const { return image_width_px_; }
+  int image_height_px() const { return image_height_px_; }
+  int step_count() const { return setup_->plan.step_count; }
+
+  int EpisodeCount(EpisodeGroup group) const;
+  /// Tasks of the episodes in which the arms move, in order of appearance.
+  std::vector<std::string> tasks() const;
+
+  /// One number an episode, averaged over seeds; `task` narrows it down unless empty.
+  EpisodeValues Values(const StudySubject& subject, std::string_view metric, int step,
+                       EpisodeGroup group, std::string_view task = "") const;
+  std::optional<MeanEstimate> Mean(const StudySubject& subject, std::string_view metric, int step,
+                                   EpisodeGroup group, std::string_view task = "") const;
+  /// a - b over the episodes that both have.
+  std::optional<PairedDifference> Difference(const StudySubject& a, const StudySubject& b,
+                                             std::string_view metric, int step, EpisodeGroup group,
+                                             std::string_view task = "") const;
+  /// Mean over episodes of one run.
+  std::optional<double> RunMean(const TrainedRun& run, std::string_view subject,
+                                std::string_view metric, int step, EpisodeGroup group) const;
+
+ private:
+  Study() = default;
+  EpisodeValues InGroup(EpisodeValues values, EpisodeGroup group, std::string_view task) const;
+
+  const StudySetup* setup_ = nullptr;
+  const std::vector<TrainedRun>* runs_ = nullptr;
+  const std::vector<StudyEpisode>* episodes_ = nullptr;
+  double step_duration_s_ = 0;
+  int image_width_px_ = 0, image_height_px_ = 0;
+  std::map<std::string, RunFacts> facts_;
+  std::map<std::string, std::map<Condition, ScoreTable>> tables_;  // by run name
+  mutable std::map<std::string, std::optional<MeanEstimate>> means_;
+  mutable std::map<std::string, std::optional<PairedDifference>> differences_;
+};
+
+/// A subject with its name in figures and tables, and its colour.
+struct NamedSubject {
+  std::string name;
+  StudySubject subject;
+  std::size_t style = 0;
+};
+/// "GRF" for grf_exact, and so on.
+std::string VariantLabel(std::string_view variant);
+/// The variants, copy last frame, and of the first variant its reconstruction and, where it was
+/// evaluated, the oracle.
+std::vector<NamedSubject> FigureSubjects(const Study& study);
+/// Pairs whose difference is reported: the first variant against each other one.
+std::vector<std::pair<NamedSubject, NamedSubject>> ComparedPairs(const Study& study);
+
+}  // namespace interlacer

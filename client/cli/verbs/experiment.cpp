@@ -1,0 +1,240 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/backend_options.h"
+#include "client/cli/describe.h"
+#include "client/cli/evaluation/score_text.h"
+#include "client/cli/evaluation/view_scores.h"
+#include "client/cli/experiments/hdvpd_evaluation.h"
+#include "client/cli/experiments/hdvpd_page.h"
+#include "client/cli/experiments/hdvpd_published.h"
+#include "client/cli/experiments/hdvpd_record.h"
+#include "client/cli/experiments/hdvpd_relations.h"
+#include "client/cli/experiments/hdvpd_study.h"
+#include "client/cli/numbers.h"
+#include "client/cli/output.h"
+#include "client/cli/shard.h"
+#include "client/cli/verbs/verbs.h"
+#include "common/file_io.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct HdvpdArguments {
+  std::string data;
+  std::string runs;
+  std::string output;
+  std::vector<std::string> variants{std::string(kGrfVariant), std::string(kMessageVariant),
+                                    std::string(kUnmaskedVariant)};
+  std::vector<std::int64_t> seeds{0, 1, 2};
+  std::string split = "test";
+  std::string shard = "0/1";
+  std::string background = "white_outside_workspace";
+  std::string device = "auto";
+  PlanOptions plan;
+  std::int64_t episode_limit = 0;
+  int strip_count = 4;
+  bool no_ablations = false;
+  bool force = false;
+};
+
+StatusOr<LoadedModel> LoadModel(const std::string& checkpoint_dir, const std::string& device) {
+  BackendOptions options;
+  options.model_dir = checkpoint_dir;
+  options.device = device;
+  LoadedModel model;
+  INTERLACER_ASSIGN_OR_RETURN(model.backend, MakeBackend(options));
+  model.metadata = ToJson(model.backend->metadata());
+  return model;
+}
+
+StatusOr<StudySetup> SetupOf(const HdvpdArguments& arguments) {
+  StudySetup setup;
+  setup.dataset_name = fs::path(arguments.data).lexically_normal().filename().string();
+  std::error_code error;
+  if (fs::exists(fs::path(arguments.data) / kDatasetFile, error)) {
+    INTERLACER_ASSIGN_OR_RETURN(const Dataset dataset, ReadDataset(arguments.data));
+    setup.dataset_name = dataset.name;
+    INTERLACER_ASSIGN_OR_RETURN(setup.dataset_sha256, DatasetSha256(arguments.data));
+  }
+  setup.split = arguments.split;
+  setup.target_background = arguments.background;
+  setup.plan = arguments.plan;
+  setup.plan.paint_outside_white = arguments.background != "none";
+  setup.output_dir = arguments.output;
+  setup.with_ablations = !arguments.no_ablations;
+  setup.strip_count = arguments.strip_count;
+  setup.load = [device = arguments.device](const std::string& dir) {
+    return LoadModel(dir, device);
+  };
+  return setup;
+}
+
+/// Only what this verb writes: the folder may be the user's.
+void RemoveEarlier(const std::string& output) {
+  std::error_code error;
+  for (const char* name : {"evaluations", "frames"}) fs::remove_all(fs::path(output) / name, error);
+  for (const char* name : {kStudyFile, "report.html", "per_step.csv", "tables.md"}) {
+    fs::remove(fs::path(output) / name, error);
+  }
+}
+
+/// Evaluates what is missing of this shard; how many pieces of all shards are missing afterwards.
+StatusOr<std::size_t> EvaluateShard(const StudySetup& setup, const std::vector<Piece>& pieces,
+                                    const Shard& shard, const VerbContext& context) {
+  std::vector<const Piece*> mine;
+  std::size_t missing = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, pieces[i]));
+    if (found) continue;
+    ++missing;
+    if (shard.Owns(i)) mine.push_back(&pieces[i]);
+  }
+  context.Detail(
+      Format("%zu pieces, %zu to do, %zu of this shard", pieces.size(), missing, mine.size()));
+  const auto progress = context.MakeProgress("evaluate", static_cast<std::int64_t>(mine.size()));
+  StudyEvaluator evaluator(setup);
+  std::int64_t done = 0;
+  for (const Piece* piece : mine) {
+    if (context.stop().stop_requested()) {
+      return Cancelled("stopped; the same command goes on after the last finished episode");
+    }
+    Status status = evaluator.Evaluate(*piece, context.stop());
+    if (!status.ok()) {
+      return std::move(status).WithFieldPrefix(piece->run->name() + " on " + piece->episode->id +
+                                               ": ");
+    }
+    progress->Update(++done, piece->run->name() + ", " + piece->episode->id);
+  }
+  progress->Finish();
+  return missing - mine.size();
+}
+
+std::string SummaryText(const Study& study, const std::vector<Relation>& relations) {
+  std::string text = Format("%-24s", "SSIM at step");
+  for (int step = 1; step <= study.step_count(); ++step) text += Format("  %6d", step - 1);
+  text += "    mean\n";
+  for (const NamedSubject& subject : FigureSubjects(study)) {
+    text += Format("%-24s", subject.name.c_str());
+    for (int step = 1; step <= study.step_count() + 1; ++step) {
+      const auto mean =
+          study.Mean(subject.subject, kSsim, step > study.step_count() ? kAllSteps : step,
+                     EpisodeGroup::kMoving);
+      text += "  " + ScoreText(mean ? std::optional<double>(mean->mean) : std::nullopt, 4);
+    }
+    text += "\n";
+  }
+  for (const Relation& r : relations) {
+    text += Format("%s  %-18s %s (%s)\n", r.id.c_str(), std::string(OutcomeText(r.outcome)).c_str(),
+                   r.text.c_str(), r.numbers.c_str());
+  }
+  return text;
+}
+
+Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
+                  const nlohmann::ordered_json& json, const VerbContext& context) {
+  const fs::path folder(study.setup().output_dir);
+  StudyPageInput page{&study, relations, context.command_line(), CurrentTimeRfc3339()};
+  INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / kStudyFile).string(), json));
+  INTERLACER_RETURN_IF_ERROR(
+      WriteFileAtomic((folder / "per_step.csv").string(), StudyToCsv(study)));
+  INTERLACER_RETURN_IF_ERROR(
+      WriteFileAtomic((folder / "tables.md").string(), StudyToMarkdown(study, relations)));
+  return WriteFileAtomic((folder / "report.html").string(), StudyPageHtml(page));
+}
+
+StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const Shard shard, ParseShard(arguments.shard));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::vector<TrainedRun> runs,
+      ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds, arguments.data));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::vector<StudyEpisode> episodes,
+      ListStudyEpisodes(arguments.data, arguments.split, arguments.episode_limit));
+  INTERLACER_ASSIGN_OR_RETURN(const StudySetup setup, SetupOf(arguments));
+  if (arguments.force) RemoveEarlier(arguments.output);
+  INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::size_t missing,
+      EvaluateShard(setup, ListPieces(setup, runs, episodes), shard, context));
+  if (missing > 0) {
+    context.Result({{"missing", missing}},
+                   Format("%zu evaluations of other shards are missing; the page is written by the "
+                          "shard that ends last, or by the same command without --shard\n",
+                          missing));
+    return kExitDone;
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const Study study, Study::Read(setup, runs, episodes));
+  const std::vector<Relation> relations = CheckRelations(study);
+  const nlohmann::ordered_json json = StudyToJson(study, relations);
+  INTERLACER_RETURN_IF_ERROR(WriteStudy(study, relations, json, context));
+  context.Result(json, SummaryText(study, relations));
+  return kExitDone;
+}
+
+void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
+  CLI::App* verb = experiment->add_subcommand(
+      "hdvpd", "Variants of the local layer on held-out episodes, beside the published figure");
+  const auto arguments = std::make_shared<HdvpdArguments>();
+  verb->add_option("--data", arguments->data, "Data set")->required();
+  verb->add_option("--runs", arguments->runs,
+                   "Folder of the trained runs, <variant>-<seed> as `train` leaves them")
+      ->required();
+  verb->add_option("-o,--output", arguments->output,
+                   "Folder to write; what is there and still holds is kept")
+      ->required();
+  verb->add_option("--variants", arguments->variants,
+                   "Kinds of the local layer; the first is "
+                   "compared with the others")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--seeds", arguments->seeds, "Seeds of the runs")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--split", arguments->split, "Split of the data set")->capture_default_str();
+  verb->add_option("--episodes", arguments->episode_limit, "At most so many episodes, in order");
+  verb->add_option("--steps", arguments->plan.step_count, "Future steps of each rollout")
+      ->capture_default_str()
+      ->check(AboveZero());
+  verb->add_option("--start-step", arguments->plan.start_step,
+                   "Newest observed step; default rollouts spread over the episode");
+  verb->add_option("--windows", arguments->plan.window_count, "Rollouts of an episode")
+      ->capture_default_str()
+      ->check(AboveZero());
+  verb->add_option("--seed", arguments->plan.seed, "Seed of the draw of particles")
+      ->capture_default_str();
+  verb->add_option("--target-background", arguments->background,
+                   "True frames: white_outside_workspace or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"white_outside_workspace", "none"}));
+  verb->add_option("--device", arguments->device, "auto, cpu or cuda")->capture_default_str();
+  verb->add_option("--shard", arguments->shard,
+                   "I/N: this process evaluates one of N shares; all write to one folder")
+      ->capture_default_str();
+  verb->add_option("--strips", arguments->strip_count, "Episodes whose frames the page shows")
+      ->capture_default_str()
+      ->check(ZeroOrMore());
+  verb->add_flag("--no-ablations", arguments->no_ablations,
+                 "Leave out other actions, fewer particles and true frames rendered");
+  verb->add_flag("--force", arguments->force, "Begin anew");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return RunHdvpd(*arguments, context); });
+}
+
+}  // namespace
+
+void AddExperiment(CLI::App* app, VerbTable* verbs) {
+  CLI::App* verb =
+      app->add_subcommand("experiment", "The papers' experiments, from runs to a page");
+  verb->require_subcommand(1);
+  AddHdvpd(verb, verbs);
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,95 @@
+/// `interlacer experiment hdvpd` as a user runs it: two tiny runs, two simulated scenes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "common/json.h"
+#include "tests/client/page_checks.h"
+#include "tests/client/program_support.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ExperimentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const ProcessResult simulated =
+        RunVerb({"simulate", "-o", data_, "--seed", "5", "--episodes", "2", "--steps", "5",
+                 "--width", "64", "--height", "48", "--with-still", "--split", "test", "--quiet"});
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+    for (const std::string variant : {"grf_exact", "none"}) {
+      const std::string config = WriteTinyRunConfig(folder_.File(variant + ".json"), 2, variant);
+      const ProcessResult trained =
+          RunVerb({"train", "--config", config, "--data", data_ + "/push_block_000005", "--seed",
+                   "0", "--output", runs_ + "/" + variant + "-0", "--quiet"});
+      ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    }
+  }
+
+  Words Command(const std::string& output, const Words& more = {}) const {
+    Words words{"experiment", "hdvpd", "--data",  data_,        "--runs",
+                runs_,        "-o",    output,    "--variants", "grf_exact,none",
+                "--seeds",    "0",     "--steps", "2",          "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  const TempFolder folder_;
+  const std::string data_ = folder_.File("data");
+  const std::string runs_ = folder_.File("runs");
+};
+
+TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
+  const std::string whole = folder_.File("whole"), parts = folder_.File("parts");
+  const ProcessResult once = RunVerb(Command(whole));
+  ASSERT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_THAT(once.out, HasSubstr("unmasked"));
+
+  const ProcessResult first = RunVerb(Command(parts, {"--shard", "0/2"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("missing"));
+  EXPECT_FALSE(std::filesystem::exists(parts + "/report.html"));
+  const ProcessResult second = RunVerb(Command(parts, {"--shard", "1/2"}));
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  const auto mine = FilesOf(whole);
+  auto theirs = FilesOf(parts);
+  for (const char* file : {"hdvpd.json", "per_step.csv", "tables.md"}) {
+    EXPECT_EQ(mine.at(file), theirs[file]) << file;
+  }
+  ExpectSelfContained(theirs["report.html"]);
+  EXPECT_THAT(theirs["report.html"], HasSubstr("<img"));
+
+  // What was lost is made again, what is there is kept.
+  const std::string piece = "evaluations/none-0/recorded/push_block_000006.json";
+  const std::string kept = "evaluations/none-0/recorded/push_block_000005.json";
+  std::filesystem::remove(parts + "/" + piece);
+  const auto kept_time = std::filesystem::last_write_time(parts + "/" + kept);
+  ASSERT_EQ(RunVerb(Command(parts)).exit_code, 0);
+  EXPECT_EQ(std::filesystem::last_write_time(parts + "/" + kept), kept_time);
+  EXPECT_EQ(FilesOf(parts).at("hdvpd.json"), mine.at("hdvpd.json"));
+  EXPECT_EQ(FilesOf(parts).count(piece), 1u);
+
+  const auto document = nlohmann::json::parse(mine.at("hdvpd.json"));
+  EXPECT_EQ(document["runs"].size(), 2u);
+  std::set<std::string> outcomes;
+  for (const auto& relation : document["relations"]) outcomes.insert(relation["id"]);
+  EXPECT_EQ(outcomes.size(), 11u);
+}
+
+TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
+  const ProcessResult result = RunVerb(Command(folder_.File("out"), {"--seeds", "0,3"}));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("grf_exact-3"));
+  EXPECT_THAT(result.err, HasSubstr("interlacer train"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("out")));
+  EXPECT_EQ(RunVerb(Command(folder_.File("out"), {"--shard", "2/2"})).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace interlacer::testing

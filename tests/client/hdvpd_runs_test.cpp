@@ -1,0 +1,86 @@
+#include "client/cli/experiments/hdvpd_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TrainedRunsTest : public ::testing::Test {
+ protected:
+  void WriteRun(const std::string& name, const std::string& kind, int width = 64,
+                double last_loss = 0.1) const {
+    const std::string dir = folder_.File(name);
+    std::filesystem::create_directories(dir + "/checkpoint");
+    std::ofstream(dir + "/checkpoint/weights.safetensors") << name;
+    std::ofstream(dir + "/checkpoint/config.json")
+        << R"({"network": {"width": )" << width << R"(, "local": {"kind": ")" << kind << "\"}}}";
+    std::ofstream(dir + "/run.json") << R"({"training": {"step_count": 4}})";
+    std::ofstream log(dir + "/metrics.jsonl");
+    for (const double seconds : {50.0, 9.0, 0.5, 0.25, 0.5}) {
+      log << R"({"kind":"train","step":)" << ++step_ % 5 << R"(,"seconds":)" << seconds << "}\n";
+    }
+    log << R"({"kind":"validation","step":4,"prediction_loss":)" << last_loss << "}\n";
+    log << R"({"kind":"train","st)";
+  }
+  auto Read(const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
+    return ReadTrainedRuns(folder_.path(), variants, seeds, "DATA");
+  }
+  const TempFolder folder_;
+  mutable int step_ = 0;
+};
+
+TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfAnUnfinishedLog) {
+  WriteRun("grf_exact-0", "grf_exact");
+  WriteRun("none-0", "none");
+  const auto runs = Read({"grf_exact", "none"}, {0});
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  ASSERT_EQ(runs->size(), 2u);
+  EXPECT_EQ((*runs)[1].name(), "none-0");
+  EXPECT_EQ((*runs)[0].steps_per_s, 2);  // median of 0.5, 0.25, 0.5
+  EXPECT_EQ((*runs)[0].LastValidationLoss(), 0.1);
+  EXPECT_FALSE((*runs)[0].has_diverged);
+}
+
+TEST_F(TrainedRunsTest, AMissingRunNamesFolderAndCommand) {
+  WriteRun("grf_exact-0", "grf_exact");
+  const auto runs = Read({"grf_exact"}, {0, 7});
+  EXPECT_EQ(runs.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(runs.status().field(), folder_.File("grf_exact-7"));
+  EXPECT_THAT(
+      runs.status().message(),
+      HasSubstr("interlacer train --config small --variant grf_exact --seed 7 --data DATA"));
+}
+
+TEST_F(TrainedRunsTest, RefusesARunThatIsNotWhatItsFolderSays) {
+  WriteRun("grf_exact-0", "none");
+  EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST_F(TrainedRunsTest, RefusesRunsThatDifferInMoreThanTheLocalLayer) {
+  WriteRun("grf_exact-0", "grf_exact");
+  WriteRun("none-0", "none", 128);
+  const auto runs = Read({"grf_exact", "none"}, {0});
+  EXPECT_EQ(runs.status().reason(), reason::CONFIG_INVALID);
+  EXPECT_THAT(runs.status().message(), HasSubstr("/network/width"));
+}
+
+TEST_F(TrainedRunsTest, MarksARunFarAboveTheMedianOfItsVariant) {
+  WriteRun("none-0", "none", 64, 0.1);
+  WriteRun("none-1", "none", 64, 0.11);
+  WriteRun("none-2", "none", 64, 0.3);
+  const auto runs = Read({"none"}, {0, 1, 2});
+  ASSERT_TRUE(runs.ok());
+  EXPECT_FALSE((*runs)[1].has_diverged);
+  EXPECT_TRUE((*runs)[2].has_diverged);
+}
+
+}  // namespace
+}  // namespace interlacer

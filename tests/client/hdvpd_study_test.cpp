@@ -1,0 +1,147 @@
+#include "client/cli/experiments/hdvpd_study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cli/experiments/hdvpd_page.h"
+#include "client/cli/experiments/hdvpd_record.h"
+#include "client/cli/experiments/hdvpd_relations.h"
+#include "tests/client/hdvpd_support.h"
+#include "tests/client/page_checks.h"
+
+namespace interlacer {
+namespace {
+
+using testing::FakeStudy;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Sums of a few numbers of size 1.
+constexpr double kRounding = 1e-12;
+
+const StudySubject kGrf{"grf_exact", std::string(kModel)};
+const StudySubject kUnmasked{"none", std::string(kModel)};
+
+const Relation& Find(const std::vector<Relation>& relations, const std::string& id) {
+  for (const Relation& relation : relations) {
+    if (relation.id == id) return relation;
+  }
+  ADD_FAILURE() << "no relation " << id;
+  return relations.front();
+}
+
+class HdvpdStudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override { fake_.WritePieces(); }
+  Study ReadStudy() const {
+    auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+    EXPECT_TRUE(study.ok()) << study.status().ToString();
+    return *std::move(study);
+  }
+  FakeStudy fake_;
+};
+
+TEST_F(HdvpdStudyTest, AveragesCamerasThenSeedsThenEpisodes) {
+  const Study study = ReadStudy();
+  const auto values = study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving);
+  ASSERT_EQ(values.size(), 3u);
+  // Seeds 0 and 1 of episode 2: 0.82 + 0.002 - 0.01 and 0.0002 more.
+  EXPECT_NEAR(values.at("episode_2"), 0.8121, kRounding);
+  const auto mean = study.Mean(kGrf, kSsim, 2, EpisodeGroup::kMoving);
+  EXPECT_EQ(mean->n, 3);
+  EXPECT_NEAR(mean->mean, 0.82 + 0.001 - 0.02, kRounding);
+  // Step 0, the reconstruction, takes no part in the mean over steps.
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, kAllSteps, EpisodeGroup::kMoving)->mean, 0.806, kRounding);
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kStill)->mean, 0.8132, kRounding);
+  EXPECT_EQ(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kMoving, "lift_can")->n, 1);
+}
+
+TEST_F(HdvpdStudyTest, DifferencesArePairedOverEpisodes) {
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_EQ(gap->wins, 3);
+  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+  // Every episode has the same difference, however much episodes differ.
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.interval->high, 0.02, kRounding);
+}
+
+TEST_F(HdvpdStudyTest, DivergedRunsTakeNoPart) {
+  fake_.runs[0].has_diverged = true;
+  const Study study = ReadStudy();
+  EXPECT_NEAR(study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving).at("episode_2"), 0.8122,
+              kRounding);
+}
+
+TEST_F(HdvpdStudyTest, AMissingPieceIsNamed) {
+  fake_.runs[3].weights_sha256 = "trained on";
+  const auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("message_passing-1"));
+}
+
+TEST_F(HdvpdStudyTest, RelationsFollowTheNumbers) {
+  const auto relations = CheckRelations(ReadStudy());
+  EXPECT_EQ(Find(relations, "H1").outcome, Outcome::kReproduced);
+  EXPECT_EQ(Find(relations, "H2").outcome, Outcome::kReproduced);
+  EXPECT_THAT(Find(relations, "H2").numbers, HasSubstr("mean +0.0100 [0.0100, 0.0100]"));
+  EXPECT_EQ(Find(relations, "H3").outcome, Outcome::kReproduced);
+  EXPECT_EQ(Find(relations, "H4").outcome, Outcome::kNotTestable);  // 2048 particles
+  EXPECT_EQ(Find(relations, "H5").outcome, Outcome::kReproduced);
+  EXPECT_EQ(Find(relations, "H6").outcome, Outcome::kNotTestable);  // not evaluated
+  EXPECT_EQ(Find(relations, "M1").outcome, Outcome::kReproduced);
+  EXPECT_EQ(Find(relations, "M2").outcome, Outcome::kReproduced);
+  // Speeds: 1.32, 1.31, 1.30; the published order has the unmasked variant first.
+  EXPECT_EQ(Find(relations, "T1").outcome, Outcome::kNotReproduced);
+  EXPECT_EQ(Find(relations, "P1").outcome, Outcome::kReproduced);
+}
+
+TEST_F(HdvpdStudyTest, RelationsFailWhereTheOrderFails) {
+  fake_.base = {{"grf_exact", 0.80}, {"message_passing", 0.81}, {"none", 0.82}};
+  fake_.WritePieces();
+  const auto relations = CheckRelations(ReadStudy());
+  EXPECT_EQ(Find(relations, "H1").outcome, Outcome::kNotReproduced);
+  EXPECT_THAT(Find(relations, "H1").numbers,
+              HasSubstr("GRF > message passing fails at steps 0, 1"));
+  EXPECT_EQ(Find(relations, "H2").outcome, Outcome::kNotReproduced);
+  EXPECT_EQ(Find(relations, "M2").outcome, Outcome::kNotReproduced);
+}
+
+TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
+  const Study study = ReadStudy();
+  const auto relations = CheckRelations(study);
+  const std::string page = StudyPageHtml({&study, relations, "interlacer experiment", "now"});
+  ExpectSelfContained(page);
+  EXPECT_THAT(page, HasSubstr("GRF is above unmasked in SSIM by 0.0200"));
+  EXPECT_THAT(page, HasSubstr("Only 2 of the 3 seeds"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  const auto json = StudyToJson(study, relations);
+  EXPECT_EQ(json["runs"].size(), 6u);
+  EXPECT_NEAR(json["differences"][0]["published"].get<double>(), 0.010, 1e-9);
+  EXPECT_THAT(StudyToMarkdown(study, relations), HasSubstr("| GRF | 0.8110 | 0.8010 | 0.8060 |"));
+  EXPECT_THAT(StudyToCsv(study), HasSubstr("moving,\"GRF\",grf_exact,ssim_wang_rgb_v1,0,0.811,"));
+}
+
+TEST(ScoreTable, LeavesNullsOutAndAveragesWhatIsThere) {
+  Results r = MakeResults(0, 0);
+  AddValue(&r, kModel, "a", 1, kSsim, 0.5);
+  AddValue(&r, kModel, "a", 1, kSsim, 0.7, "right");
+  AddValue(&r, kModel, "a", 2, kSsim, std::nullopt);
+  AddValue(&r, kModel, "a", 3, kSsim, 0.2);
+  ScoreTable table;
+  table.Add(r);
+  EXPECT_NEAR(table.Values(kModel, kSsim, 1).at("a"), 0.6, kRounding);
+  EXPECT_TRUE(table.Values(kModel, kSsim, 2).empty());
+  EXPECT_NEAR(table.Values(kModel, kSsim, kAllSteps).at("a"), 0.4, kRounding);
+  EXPECT_TRUE(table.Values(kCopyLast, kSsim, 1).empty());
+}
+
+TEST(MeanOverTables, KeepsEpisodesThatAllHave) {
+  const EpisodeValues means = MeanOverTables({{{"a", 1}, {"b", 2}}, {{"b", 4}, {"c", 5}}});
+  EXPECT_EQ(means, (EpisodeValues{{"b", 3}}));
+  EXPECT_TRUE(MeanOverTables({}).empty());
+}
+
+}  // namespace
+}  // namespace interlacer
