@@ -223,9 +223,9 @@ class PageBuilder {
   std::string Relations() const {
     HtmlTable table;
     table.is_numeric = false;
-    table.header = {"", "relation", "outcome", "our numbers"};
+    table.header = {"relation", "outcome", "our numbers"};
     for (const Relation& r : in_.relations) {
-      table.rows.push_back({r.id, r.text, std::string(OutcomeText(r.outcome)), r.numbers});
+      table.rows.push_back({r.id + ": " + r.text, std::string(OutcomeText(r.outcome)), r.numbers});
     }
     return SectionHtml("What the published comparison says, and what came out", TableHtml(table));
   }
