@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "common/json.h"
@@ -23,10 +24,15 @@ class ExperimentTest : public ::testing::Test {
         RunVerb({"simulate", "-o", data_, "--seed", "5", "--episodes", "2", "--steps", "5",
                  "--width", "64", "--height", "48", "--with-still", "--split", "test", "--quiet"});
     ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+    for (const auto& entry : std::filesystem::directory_iterator(data_)) {
+      const std::string id = entry.path().filename().string();
+      if (entry.is_directory() && !id.ends_with("_still")) moving_.insert(id);
+    }
+    ASSERT_EQ(moving_.size(), 2u);
     for (const std::string variant : {"grf_exact", "none"}) {
       const std::string config = WriteTinyRunConfig(folder_.File(variant + ".json"), 2, variant);
       const ProcessResult trained =
-          RunVerb({"train", "--config", config, "--data", data_ + "/push_block_000005", "--seed",
+          RunVerb({"train", "--config", config, "--data", data_ + "/" + *moving_.begin(), "--seed",
                    "0", "--output", runs_ + "/" + variant + "-0", "--quiet"});
       ASSERT_EQ(trained.exit_code, 0) << trained.err;
     }
@@ -43,6 +49,7 @@ class ExperimentTest : public ::testing::Test {
   const TempFolder folder_;
   const std::string data_ = folder_.File("data");
   const std::string runs_ = folder_.File("runs");
+  std::set<std::string> moving_;  // episodes
 };
 
 TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
@@ -66,8 +73,8 @@ TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
   EXPECT_THAT(theirs["report.html"], HasSubstr("<img"));
 
   // What was lost is made again, what is there is kept.
-  const std::string piece = "evaluations/none-0/recorded/push_block_000006.json";
-  const std::string kept = "evaluations/none-0/recorded/push_block_000005.json";
+  const std::string piece = "evaluations/none-0/recorded/" + *moving_.rbegin() + ".json";
+  const std::string kept = "evaluations/none-0/recorded/" + *moving_.begin() + ".json";
   std::filesystem::remove(parts + "/" + piece);
   const auto kept_time = std::filesystem::last_write_time(parts + "/" + kept);
   ASSERT_EQ(RunVerb(Command(parts)).exit_code, 0);
