@@ -27,9 +27,10 @@ constexpr int kSteps = 2;
 constexpr std::int64_t kRays = 128;
 
 /// Gradients jump where a ReLU's input rounds across zero: 128 rays see a few hundred tokens, and
-/// one jump at one of them is a few thousandths of the whole. The loss does not jump; it has to
-/// agree to a thousandth of this bound. Single operations are held to 1e-5 in the tests.
-constexpr double kGradientBound = 2e-2;
+/// one jump at one of them is a few thousandths of the whole, up to 1e-2 seen. The loss does not
+/// jump; it has to agree to a thousandth of this bound. Single operations are held to 1e-5 in the
+/// tests.
+constexpr double kGradientBound = 5e-2;
 constexpr double kLossWeight = 1000;
 
 /// Constants of the sequence; the clouds' features come from the encoder and take gradients.

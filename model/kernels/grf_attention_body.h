@@ -1,8 +1,10 @@
 /// Body of grf_attention_rows.h; the including file sets INTERLACER_KERNEL_NAMESPACE and is
 /// compiled for one instruction set. No include guard on purpose. Helpers are in an anonymous
 /// namespace and nothing here calls inline functions of the standard library, so that no code of
-/// one instruction set is linked into another.
+/// one instruction set is linked into another. AttendGroup and WriteScaled may have overloads for
+/// float, declared before this file.
 
+#include "model/kernels/grf_attention_group.h"
 #include "model/kernels/grf_attention_rows.h"
 
 namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
@@ -57,6 +59,11 @@ inline void AddScaledPhi(T scale, const T* __restrict x, T epsilon, int width, T
 }
 
 template <typename T>
+inline void WriteScaled(T scale, const T* __restrict x, int width, T* __restrict y) {
+  for (int c = 0; c < width; ++c) y[c] = scale * x[c];
+}
+
+template <typename T>
 inline void Zero(int width, T* y) {
   for (int c = 0; c < width; ++c) y[c] = T(0);
 }
@@ -87,6 +94,17 @@ template <typename T>
 inline T Weight(const GrfWeightedPairs<T>& pairs, std::int64_t e) {
   return pairs.weights[e];
 }
+/// sum += w s and o += w s v for the pairs of a group, in their order.
+template <typename T>
+inline void AttendGroup(const GrfGroup<T>& group, const T* phi_q, int dq, int dv, T epsilon, T* sum,
+                        T* o) {
+  for (int p = 0; p < group.count; ++p) {
+    const T ws = group.weight[p] * DotPhi(phi_q, group.k[p], dq, epsilon);
+    *sum += ws;
+    AddScaled(ws, group.v[p], dv, o);
+  }
+}
+
 template <typename T>
 inline void PutWeightGrad(const GrfPackedPairs<T>& pairs, std::int64_t e, T grad, T* grads) {
   grads[pairs.entries[e] >> 24] += grad;
@@ -109,18 +127,23 @@ void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T
     const std::int64_t i = Visited(shape, place);
     const T* q = in.q + i * dq;
     for (int c = 0; c < dq; ++c) phi_row[c] = Phi(q[c], epsilon);
-    T* o = out + i * dv;
+    T* o = phi_row + dq;
     Zero(dv, o);
     T sum = static_cast<T>(epsilons.normalizer);
-    for (std::int64_t e = pairs.offsets[i]; e < pairs.offsets[i + 1]; ++e) {
-      const std::int64_t j = Node(pairs, e);
-      const T ws = Weight(pairs, e) * DotPhi(phi_row, in.k + j * dq, dq, epsilon);
-      sum += ws;
-      AddScaled(ws, in.v + j * dv, dv, o);
+    GrfGroup<T> group;
+    for (std::int64_t e = pairs.offsets[i]; e < pairs.offsets[i + 1]; e += group.count) {
+      const std::int64_t left = pairs.offsets[i + 1] - e;
+      group.count = static_cast<int>(left < kGroupPairs ? left : kGroupPairs);
+      for (int p = 0; p < group.count; ++p) {
+        const std::int64_t j = Node(pairs, e + p);
+        group.k[p] = in.k + j * dq;
+        group.v[p] = in.v + j * dv;
+        group.weight[p] = Weight(pairs, e + p);
+      }
+      AttendGroup(group, phi_row, dq, dv, epsilon, &sum, o);
     }
     normalizer[i] = sum;
-    const T scale = sum == T(0) ? T(0) : T(1) / sum;
-    for (int c = 0; c < dv; ++c) o[c] *= scale;
+    WriteScaled(sum == T(0) ? T(0) : T(1) / sum, o, dv, out + i * dv);
   }
 }
 

@@ -42,7 +42,7 @@ void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inpu
              const GrfEpsilons& epsilons, T* out, T* normalizer, ParallelForFunction parallel_for) {
   const auto loops = ChooseRowLoops<T, Pairs>();
   parallel_for(shape.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width));
+    std::vector<T> phi_row(static_cast<std::size_t>(shape.qk_width) + shape.v_width);
     loops.forward_rows(shape, pairs, inputs, epsilons, begin, end, phi_row.data(), out, normalizer);
   });
 }

@@ -12,7 +12,7 @@
 
 #define INTERLACER_DECLARE_GRF_ROWS(isa)                                                          \
   namespace isa {                                                                                 \
-  /** phi_row is scratch of qk_width. */                                                          \
+  /** phi_row is scratch of qk_width + v_width. */                                                \
   template <typename T, typename Pairs>                                                           \
   void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& in,          \
                       const GrfEpsilons& epsilons, std::int64_t begin, std::int64_t end,          \

@@ -44,6 +44,13 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
   return (rendered.rgb - RowsOf3(rays.target_rgb)).square().mean();
 }
 
+/// Mean length in metres, smooth at zero.
+torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to) {
+  constexpr double kSmoothM = 1e-3;
+  const torch::Tensor moved_m = to.positions_m - from.positions_m;
+  return ((moved_m.square().sum(1) + kSmoothM * kSmoothM).sqrt() - kSmoothM).mean();
+}
+
 }  // namespace
 
 SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,
@@ -71,6 +78,9 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
     sum = sum + view_loss;
+    if (options.displacement_weight > 0) {
+      sum = sum + options.displacement_weight * MeanDisplacement(newer, next);
+    }
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

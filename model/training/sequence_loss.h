@@ -3,7 +3,8 @@
 /// The video loss of one sequence: encode, lift, roll out, render rays, compare colours.
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
-/// predicted steps (all weigh the same) and the reconstruction (its own weight). Gradients reach
+/// predicted steps (all weigh the same) and the reconstruction (its own weight); beside it, where
+/// wanted, the mean length of the particles' displacements (ours). Gradients reach
 /// encoder, tokens, Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
 /// Source: HD-VPD; GRF masking paper App. C.3.
@@ -19,6 +20,7 @@ struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
+  double displacement_weight = 0;  ///< a metre
   bool jitter_depth = true;
   std::uint64_t seed = 0;
   std::uint32_t draw_index = 0;

@@ -109,6 +109,7 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t draw_index) const {
   result.ray_count = config_.training.rays_per_step;
   result.moving_ray_share = config_.training.moving_ray_share;
   result.reconstruction_weight = config_.training.reconstruction_weight;
+  result.displacement_weight = config_.training.displacement_weight;
   result.seed = options_.seed;
   result.draw_index = static_cast<std::uint32_t>(draw_index);
   return result;

@@ -39,6 +39,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
           {"rays_per_step", c.rays_per_step},
           {"moving_ray_share", c.moving_ray_share},
           {"reconstruction_weight", c.reconstruction_weight},
+          {"displacement_weight", c.displacement_weight},
           {"learning_rate", ScheduleToJson(c.learning_rate)},
           {"weight_decay", c.weight_decay},
           {"gradient_clip_norm", c.gradient_clip_norm},
@@ -51,9 +52,9 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_RETURN_IF_ERROR(
       o.AllowOnly({"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
-                   "moving_ray_share", "reconstruction_weight", "learning_rate", "weight_decay",
-                   "gradient_clip_norm", "recompute_blocks", "checkpoint_every", "validation_every",
-                   "validation_sample_count"}));
+                   "moving_ray_share", "reconstruction_weight", "displacement_weight",
+                   "learning_rate", "weight_decay", "gradient_clip_norm", "recompute_blocks",
+                   "checkpoint_every", "validation_every", "validation_sample_count"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -63,6 +64,8 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                               o.GetOr<double>("moving_ray_share", c.moving_ray_share));
   INTERLACER_ASSIGN_OR_RETURN(c.reconstruction_weight,
                               o.GetOr<double>("reconstruction_weight", c.reconstruction_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.displacement_weight,
+                              o.GetOr<double>("displacement_weight", c.displacement_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.learning_rate, ScheduleOr(o, "learning_rate", c.learning_rate));
   INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
@@ -83,13 +86,14 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// Encoder and renderer first, at a tenth of the cost of a rollout.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 6000;
+  c.step_count = 4000;
   c.batch_size = 2;
-  c.rollout_steps = {{0, 0}, {1500, 1}, {2500, 3}};
+  c.rollout_steps = {{0, 0}, {1000, 1}, {2000, 3}};
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.learning_rate = {{0, 2e-3}, {2500, 1e-3}, {5000, 3e-4}};
+  c.displacement_weight = 0.03;
+  c.learning_rate = {{0, 2e-3}, {2000, 1e-3}, {3400, 3e-4}};
   c.checkpoint_every = 100;
   return c;
 }
@@ -161,6 +165,8 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      "moving_ray_share", "0..1", c.moving_ray_share));
   INTERLACER_RETURN_IF_ERROR(require(c.reconstruction_weight >= 0, "reconstruction_weight", ">= 0",
                                      c.reconstruction_weight));
+  INTERLACER_RETURN_IF_ERROR(
+      require(c.displacement_weight >= 0, "displacement_weight", ">= 0", c.displacement_weight));
   INTERLACER_RETURN_IF_ERROR(require(c.weight_decay >= 0, "weight_decay", ">= 0", c.weight_decay));
   INTERLACER_RETURN_IF_ERROR(
       require(c.gradient_clip_norm > 0, "gradient_clip_norm", "> 0", c.gradient_clip_norm));

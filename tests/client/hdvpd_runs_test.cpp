@@ -39,11 +39,11 @@ class TrainedRunsTest : public ::testing::Test {
 
 TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfAnUnfinishedLog) {
   WriteRun("grf_exact-0", "grf_exact");
-  WriteRun("none-0", "none");
-  const auto runs = Read({"grf_exact", "none"}, {0});
+  WriteRun("unmasked-0", "unmasked");
+  const auto runs = Read({"grf_exact", "unmasked"}, {0});
   ASSERT_TRUE(runs.ok()) << runs.status().ToString();
   ASSERT_EQ(runs->size(), 2u);
-  EXPECT_EQ((*runs)[1].name(), "none-0");
+  EXPECT_EQ((*runs)[1].name(), "unmasked-0");
   EXPECT_EQ((*runs)[0].steps_per_s, 2);  // median of 0.5, 0.25, 0.5
   EXPECT_EQ((*runs)[0].LastValidationLoss(), 0.1);
   EXPECT_FALSE((*runs)[0].has_diverged);
@@ -60,23 +60,23 @@ TEST_F(TrainedRunsTest, AMissingRunNamesFolderAndCommand) {
 }
 
 TEST_F(TrainedRunsTest, RefusesARunThatIsNotWhatItsFolderSays) {
-  WriteRun("grf_exact-0", "none");
+  WriteRun("grf_exact-0", "unmasked");
   EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID);
 }
 
 TEST_F(TrainedRunsTest, RefusesRunsThatDifferInMoreThanTheLocalLayer) {
   WriteRun("grf_exact-0", "grf_exact");
-  WriteRun("none-0", "none", 128);
-  const auto runs = Read({"grf_exact", "none"}, {0});
+  WriteRun("unmasked-0", "unmasked", 128);
+  const auto runs = Read({"grf_exact", "unmasked"}, {0});
   EXPECT_EQ(runs.status().reason(), reason::CONFIG_INVALID);
   EXPECT_THAT(runs.status().message(), HasSubstr("/network/width"));
 }
 
 TEST_F(TrainedRunsTest, MarksARunFarAboveTheMedianOfItsVariant) {
-  WriteRun("none-0", "none", 64, 0.1);
-  WriteRun("none-1", "none", 64, 0.11);
-  WriteRun("none-2", "none", 64, 0.3);
-  const auto runs = Read({"none"}, {0, 1, 2});
+  WriteRun("unmasked-0", "unmasked", 64, 0.1);
+  WriteRun("unmasked-1", "unmasked", 64, 0.11);
+  WriteRun("unmasked-2", "unmasked", 64, 0.3);
+  const auto runs = Read({"unmasked"}, {0, 1, 2});
   ASSERT_TRUE(runs.ok());
   EXPECT_FALSE((*runs)[1].has_diverged);
   EXPECT_TRUE((*runs)[2].has_diverged);

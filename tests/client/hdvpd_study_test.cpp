@@ -20,7 +20,7 @@ using ::testing::Not;
 constexpr double kRounding = 1e-12;
 
 const StudySubject kGrf{"grf_exact", std::string(kModel)};
-const StudySubject kUnmasked{"none", std::string(kModel)};
+const StudySubject kUnmasked{"unmasked", std::string(kModel)};
 
 const Relation& Find(const std::vector<Relation>& relations, const std::string& id) {
   for (const Relation& relation : relations) {
@@ -98,7 +98,7 @@ TEST_F(HdvpdStudyTest, RelationsFollowTheNumbers) {
 }
 
 TEST_F(HdvpdStudyTest, RelationsFailWhereTheOrderFails) {
-  fake_.base = {{"grf_exact", 0.80}, {"message_passing", 0.81}, {"none", 0.82}};
+  fake_.base = {{"grf_exact", 0.80}, {"message_passing", 0.81}, {"unmasked", 0.82}};
   fake_.WritePieces();
   const auto relations = CheckRelations(ReadStudy());
   EXPECT_EQ(Find(relations, "H1").outcome, Outcome::kNotReproduced);

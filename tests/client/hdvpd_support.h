@@ -34,7 +34,7 @@ struct FakeStudy {
     setup.plan.step_count = 2;
     setup.output_dir = folder.File("study");
     setup.with_ablations = false;
-    for (const char* variant : {"grf_exact", "message_passing", "none"}) {
+    for (const char* variant : {"grf_exact", "message_passing", "unmasked"}) {
       for (const std::int64_t seed : {0, 1}) {
         TrainedRun run;
         run.variant = variant;
@@ -80,7 +80,7 @@ struct FakeStudy {
   }
 
   std::map<std::string, double> base{
-      {"grf_exact", 0.82}, {"message_passing", 0.81}, {"none", 0.80}};
+      {"grf_exact", 0.82}, {"message_passing", 0.81}, {"unmasked", 0.80}};
   TempFolder folder;
   StudySetup setup;
   std::vector<TrainedRun> runs;

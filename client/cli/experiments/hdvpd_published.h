@@ -12,7 +12,7 @@ namespace interlacer {
 
 inline constexpr std::string_view kGrfVariant = "grf_exact";
 inline constexpr std::string_view kMessageVariant = "message_passing";
-inline constexpr std::string_view kUnmaskedVariant = "none";
+inline constexpr std::string_view kUnmaskedVariant = "unmasked";
 
 inline constexpr int kPublishedSteps = 8;
 inline constexpr int kPublishedParticles = 32768;

@@ -74,9 +74,10 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   return run;
 }
 
-/// The configuration with everything that a variant may change made equal.
+/// The configuration without what a variant may change: the layer, and the width that makes it as
+/// large as the others (WithLocalLayer in model/config.h).
 nlohmann::json WithoutVariant(nlohmann::json config) {
-  config["network"]["local"].erase("kind");
+  for (const char* key : {"kind", "message_width"}) config["network"]["local"].erase(key);
   return config;
 }
 

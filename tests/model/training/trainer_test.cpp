@@ -123,6 +123,35 @@ TEST_F(TrainerTest, ResetHeadsPredictThatNothingMoves) {
   EXPECT_LE(reset.losses[0], plain.losses[0] * 1.05);
 }
 
+TEST_F(TrainerTest, DisplacementHasAPriceAndStandingStillIsFree) {
+  const auto first_loss = [&](const std::string& name, double weight, bool reset_heads) {
+    TrainOptions options = Options(name, 1);
+    options.initial_checkpoint = root_ + "/start/checkpoint";
+    options.reset_heads = reset_heads;
+    options.config.training.displacement_weight = weight;
+    CountingObserver observer;
+    EXPECT_TRUE(Train(options, &observer).ok());
+    return observer.losses.at(0);
+  };
+  CountingObserver start;
+  ASSERT_TRUE(Train(Options("start", 20), &start).ok());
+  EXPECT_GT(first_loss("priced", 10, false), first_loss("free", 0, false));
+  EXPECT_EQ(first_loss("still_priced", 10, true), first_loss("still_free", 0, true));
+}
+
+TEST_F(TrainerTest, BeginsWithTheSharedWeightsOfAnotherLocalLayer) {
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("grf", 2), &observer).ok());
+  TrainOptions options = Options("passing", 1);
+  options.config.model = WithLocalLayer(options.config.model, "message_passing").value();
+  options.initial_checkpoint = root_ + "/grf/checkpoint";
+  EXPECT_TRUE(Train(options, &observer).ok());
+  options.output_dir = root_ + "/wider";
+  options.config.model.network.width = 32;
+  const Status status = Train(options, &observer).status();
+  EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID) << status.ToString();
+}
+
 TEST_F(TrainerTest, MissingDataIsNamed) {
   TrainOptions options = Options("missing", 1);
   options.datasets = {{root_ + "/nowhere", 1.0}};
