@@ -235,7 +235,7 @@ TEST(GrfAttention, EveryInstructionSetGivesTheSameBits) {
     const Result<float> chosen = AttendPacked(p);
     const auto expect_equal = [&](const auto& forward, const auto& backward, const auto& columns) {
       std::vector<float> phi(2 * width), out = Poisoned<float>(300 * width),
-                                     sums = Poisoned<float>(300);
+                                         sums = Poisoned<float>(300);
       forward(p.shape, p.packed(), p.inputs(), kEpsilons, 0, 300, phi.data(), out.data(),
               sums.data());
       EXPECT_EQ(out, chosen.out);
