@@ -53,10 +53,11 @@ function(interlacer_use_cuda target)
   endif()
 endfunction()
 
-# interlacer_add_test(<name> SOURCES a_test.cpp ... [LIBS lib ...] [LABELS label ...] [TIMEOUT_S seconds] [UNITY files])
-# GoogleTest program; its cases are listed when ctest runs, never at build time.
+# interlacer_add_test(<name> SOURCES a_test.cpp ... [LIBS lib ...] [LABELS label ...] [TIMEOUT_S seconds] [UNITY files]
+#                     [PREFIX text])
+# GoogleTest program; its cases are listed when ctest runs, never at build time. PREFIX comes before their names.
 function(interlacer_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT_S;UNITY" "SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT_S;UNITY;PREFIX" "SOURCES;LIBS;LABELS")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_TIMEOUT_S)
     set(arg_TIMEOUT_S 120)
@@ -69,7 +70,7 @@ function(interlacer_add_test name)
   target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
     GTest::gmock GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
+    TEST_PREFIX "${arg_PREFIX}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
 endfunction()
 
 function(interlacer_unite target files)

@@ -61,19 +61,22 @@ INTERLACER_HOST_DEVICE inline float ToUniform(std::uint32_t word) {
 /// threads.
 class RandomSequence {
  public:
-  RandomSequence(std::uint64_t seed, RandomStream stream, std::uint32_t a = 0, std::uint32_t b = 0)
+  INTERLACER_HOST_DEVICE RandomSequence(std::uint64_t seed, RandomStream stream,
+                                        std::uint32_t a = 0, std::uint32_t b = 0)
       : seed_(seed), stream_(static_cast<std::uint32_t>(stream)), a_(a), b_(b) {}
 
-  std::uint32_t Next32() { return Philox(seed_, stream_, a_, b_, c_++).word[0]; }
-  std::uint64_t Next64() {
+  INTERLACER_HOST_DEVICE std::uint32_t Next32() {
+    return Philox(seed_, stream_, a_, b_, c_++).word[0];
+  }
+  INTERLACER_HOST_DEVICE std::uint64_t Next64() {
     const PhiloxWords w = Philox(seed_, stream_, a_, b_, c_++);
     return (static_cast<std::uint64_t>(w.word[1]) << 32) | w.word[0];
   }
   /// [0,1).
-  float Uniform() { return ToUniform(Next32()); }
+  INTERLACER_HOST_DEVICE float Uniform() { return ToUniform(Next32()); }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
   /// Uniform integer in [0,n), n >= 1; bias below 2^-32.
-  std::uint32_t Below(std::uint32_t n) {
+  INTERLACER_HOST_DEVICE std::uint32_t Below(std::uint32_t n) {
     return static_cast<std::uint32_t>((static_cast<std::uint64_t>(Next32()) * n) >> 32);
   }
   /// Standard normal (Box-Muller on one Philox block).

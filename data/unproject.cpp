@@ -16,11 +16,16 @@ namespace {
 constexpr std::int64_t kRowsPerChunk = 16;
 constexpr std::int64_t kKeysPerChunk = 8192;
 
-/// Depth to world points of one camera, with the pose as a matrix.
+/// Depth to world points of one camera.
 class PixelLifter {
  public:
-  PixelLifter(const Camera& camera, const LiftRegion& region)
-      : camera_(camera), region_(region), pose_(ToMatrix(camera.world_from_camera)) {
+  PixelLifter(const Camera& camera, const LiftRegion& region) : camera_(camera) {
+    const Matrix4d pose = ToMatrix(camera.world_from_camera);
+    std::copy_n(pose.begin(), 12, lift_.world_from_camera);
+    std::copy_n(region.workspace.min_m.begin(), 3, lift_.box_min_m);
+    std::copy_n(region.workspace.max_m.begin(), 3, lift_.box_max_m);
+    lift_.near_m = region.near_m;
+    lift_.far_m = region.far_m;
     // Without a lens model the ray of a pixel has one factor a column and one a row.
     if (camera.distortion_model != DistortionModel::kNone) return;
     for (int u = 0; u < camera.width_px; ++u) column_.push_back(UndistortPixel(camera, u, 0)[0]);
@@ -29,24 +34,17 @@ class PixelLifter {
 
   /// Class of the pixel; for valid ones its world point.
   PixelClass Lift(int u_px, int v_px, float depth_m, Vec3f* point_m) const {
-    if (!(std::isfinite(depth_m) && depth_m > 0)) return PixelClass::kHole;
-    const auto ray = column_.empty() ? UndistortPixel(camera_, u_px, v_px)
-                                     : std::array<double, 2>{column_[u_px], row_[v_px]};
-    const double z = depth_m, x = ray[0] * z, y = ray[1] * z;
-    const double range_m = std::sqrt(x * x + y * y + z * z);
-    for (int axis = 0; axis < 3; ++axis) {
-      const double* row = pose_.data() + 4 * axis;
-      (*point_m)[axis] = static_cast<float>(row[0] * x + row[1] * y + row[2] * z + row[3]);
+    if (!column_.empty()) {
+      return LiftPixel(lift_, column_[u_px], row_[v_px], depth_m, point_m->data());
     }
-    const bool inside = range_m >= region_.near_m && range_m <= region_.far_m &&
-                        Contains(region_.workspace, *point_m);
-    return inside ? PixelClass::kValid : PixelClass::kOutside;
+    if (!(depth_m > 0)) return PixelClass::kHole;  // saves the lens model
+    const std::array<double, 2> ray = UndistortPixel(camera_, u_px, v_px);
+    return LiftPixel(lift_, ray[0], ray[1], depth_m, point_m->data());
   }
 
  private:
   const Camera& camera_;
-  const LiftRegion& region_;
-  const Matrix4d pose_;
+  PixelLift lift_;
   std::vector<double> column_, row_;
 };
 

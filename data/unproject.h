@@ -23,10 +23,9 @@
 #include "common/image.h"
 #include "common/scene.h"
 #include "common/status.h"
+#include "data/kernels/unproject_pixel.h"
 
 namespace interlacer {
-
-enum class PixelClass : std::uint8_t { kHole, kOutside, kValid };
 
 /// What may become a particle.
 struct LiftRegion {

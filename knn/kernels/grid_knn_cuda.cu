@@ -1,16 +1,16 @@
 #include <climits>
+#include <cmath>
 
 #include "common/kernels/device_buffer.h"
 #include "common/kernels/launch.h"
+#include "common/kernels/prefix_sum.h"
+#include "common/kernels/workspace.h"
 #include "knn/kernels/grid_knn_cuda.h"
 
 namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kScanThreads = 256;
-constexpr int kScanItems = 8;  // a thread
-constexpr int kScanTile = kScanThreads * kScanItems;
 constexpr int kLeftoverBlocks = 264;
 
 /// A point and its original index in one 16-byte word.
@@ -29,25 +29,17 @@ struct Workspace {
   std::size_t size_bytes;
 };
 
-std::int64_t TileCount(std::int64_t values) { return (values + kScanTile - 1) / kScanTile; }
-
 Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
-  char* const begin = static_cast<char*>(base);
-  std::size_t used = 0;
-  const auto take = [&](std::int64_t count, std::size_t item_bytes) {
-    char* const at = begin + used;
-    used += (static_cast<std::size_t>(count) * item_bytes + 255) / 256 * 256;
-    return static_cast<void*>(at);
-  };
+  WorkspaceCutter cutter(base);
   const std::int64_t ends = grid.cell_count() + 1;
   Workspace w;
-  w.points = static_cast<SortedPoint*>(take(n, sizeof(SortedPoint)));
-  w.cell_of_point = static_cast<std::int32_t*>(take(n, sizeof(std::int32_t)));
-  w.leftovers = static_cast<std::int32_t*>(take(n, sizeof(std::int32_t)));
-  w.cell_begin = static_cast<std::int32_t*>(take(ends, sizeof(std::int32_t)));
-  w.tile_sums = static_cast<std::int32_t*>(take(TileCount(ends), sizeof(std::int32_t)));
-  w.leftover_count = static_cast<std::int32_t*>(take(1, sizeof(std::int32_t)));
-  w.size_bytes = used;
+  w.points = cutter.Take<SortedPoint>(n);
+  w.cell_of_point = cutter.Take<std::int32_t>(n);
+  w.leftovers = cutter.Take<std::int32_t>(n);
+  w.cell_begin = cutter.Take<std::int32_t>(ends);
+  w.tile_sums = cutter.Take<std::int32_t>(PrefixSumScratchCount(ends));
+  w.leftover_count = cutter.Take<std::int32_t>(1);
+  w.size_bytes = cutter.size_bytes();
   return w;
 }
 
@@ -58,66 +50,6 @@ __global__ void CountKernel(CellGrid grid, const float* positions, std::int64_t 
   const std::int32_t cell = CellOfPoint(grid, positions + 3 * i);
   cell_of_point[i] = cell;
   atomicAdd(&counts[cell], 1);
-}
-
-/// Inclusive sums of the values that the threads of a block hold; `shared` has kScanThreads places.
-__device__ std::int32_t BlockInclusiveSum(std::int32_t value, std::int32_t* shared) {
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (int step = 1; step < kScanThreads; step *= 2) {
-    const std::int32_t other =
-        threadIdx.x >= static_cast<unsigned>(step) ? shared[threadIdx.x - step] : 0;
-    __syncthreads();
-    shared[threadIdx.x] += other;
-    __syncthreads();
-  }
-  const std::int32_t sum = shared[threadIdx.x];
-  __syncthreads();
-  return sum;
-}
-
-/// Inclusive sums within each tile of kScanTile values, in place; the tiles' totals beside.
-__global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::int32_t* tile_sums) {
-  __shared__ std::int32_t shared[kScanThreads];
-  const std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x) * kScanTile + threadIdx.x * kScanItems;
-  std::int32_t items[kScanItems];
-  std::int32_t sum = 0;
-  for (int s = 0; s < kScanItems; ++s) {
-    items[s] = first + s < count ? values[first + s] : 0;
-    sum += items[s];
-  }
-  const std::int32_t through = BlockInclusiveSum(sum, shared);
-  std::int32_t running = through - sum;
-  for (int s = 0; s < kScanItems; ++s) {
-    running += items[s];
-    if (first + s < count) values[first + s] = running;
-  }
-  if (threadIdx.x == kScanThreads - 1) tile_sums[blockIdx.x] = through;
-}
-
-/// Turns the tiles' totals into the sums of all tiles before; one block.
-__global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
-  __shared__ std::int32_t shared[kScanThreads];
-  __shared__ std::int32_t carry;
-  if (threadIdx.x == 0) carry = 0;
-  __syncthreads();
-  for (std::int64_t begin = 0; begin < tiles; begin += kScanThreads) {
-    const std::int64_t at = begin + threadIdx.x;
-    const std::int32_t value = at < tiles ? tile_sums[at] : 0;
-    const std::int32_t through = BlockInclusiveSum(value, shared);
-    const std::int32_t before = carry;
-    __syncthreads();
-    if (at < tiles) tile_sums[at] = before + through - value;
-    if (threadIdx.x == kScanThreads - 1) carry = before + through;
-    __syncthreads();
-  }
-}
-
-__global__ void AddTotalsKernel(std::int32_t* values, std::int64_t count,
-                                const std::int32_t* tile_sums) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < count) values[i] += tile_sums[i / kScanTile];
 }
 
 /// Fills every cell from its end; the order inside a cell depends on timing, the neighbours do not.
@@ -131,38 +63,44 @@ __global__ void FillKernel(const float* positions, std::int64_t n,
                    static_cast<std::int32_t>(i)};
 }
 
-/// The best candidates so far, sorted by (squared distance, index). kCapacity >= count.
+/// The best candidates so far, in registers. A key sorts as (squared distance, index).
 template <int kCapacity>
 struct Best {
-  float sq_dist[kCapacity];
-  std::int32_t index[kCapacity];
+  std::uint64_t keys[kCapacity];
+  std::uint64_t worst;  ///< of the `count` that are wanted
   int count;
 
-  __device__ explicit Best(int wanted) : count(wanted) { Reset(); }
+  __device__ explicit Best(int wanted) : worst(Key(INFINITY, INT_MAX)), count(wanted) {
+#pragma unroll
+    for (int r = 0; r < kCapacity; ++r) keys[r] = worst;
+  }
 
-  __device__ void Reset() {
+  __device__ static std::uint64_t Key(float sq_dist, std::int32_t index) {
+    return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 |
+           static_cast<std::uint32_t>(index);
+  }
+
+  __device__ float worst_sq_dist() const {
+    return __uint_as_float(static_cast<unsigned>(worst >> 32));
+  }
+
+  /// Key r becomes min(key r, max(new key, key r - 1)).
+  __device__ void Insert(std::uint64_t key) {
+    if (key >= worst) return;
+#pragma unroll
+    for (int r = kCapacity - 1; r >= 0; --r) {
+      const std::uint64_t before = r > 0 ? keys[r > 0 ? r - 1 : 0] : 0;
+      const std::uint64_t larger = key > before ? key : before;
+      keys[r] = keys[r] < larger ? keys[r] : larger;
+      if (r == count - 1) worst = keys[r];
+    }
+  }
+
+  __device__ void WriteTo(std::int32_t* row) const {
 #pragma unroll
     for (int r = 0; r < kCapacity; ++r) {
-      sq_dist[r] = __int_as_float(0x7f800000);  // +infinity
-      index[r] = INT_MAX;
+      if (r < count) row[r] = static_cast<std::int32_t>(static_cast<std::uint32_t>(keys[r]));
     }
-  }
-
-  __device__ static bool Before(float d, std::int32_t i, float other_d, std::int32_t other_i) {
-    return d < other_d || (d == other_d && i < other_i);
-  }
-
-  __device__ float worst_sq_dist() const { return sq_dist[count - 1]; }
-
-  __device__ void Insert(float d, std::int32_t i) {
-    if (!Before(d, i, sq_dist[count - 1], index[count - 1])) return;
-    int r = count - 1;
-    for (; r > 0 && Before(d, i, sq_dist[r - 1], index[r - 1]); --r) {
-      sq_dist[r] = sq_dist[r - 1];
-      index[r] = index[r - 1];
-    }
-    sq_dist[r] = d;
-    index[r] = i;
   }
 
   __device__ void Look(const SortedPoint& query, const SortedPoint& other) {
@@ -170,7 +108,7 @@ struct Best {
     const float dx = __fsub_rn(other.x, query.x);
     const float dy = __fsub_rn(other.y, query.y);
     const float dz = __fsub_rn(other.z, query.z);
-    Insert(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))), other.index);
+    Insert(Key(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))), other.index));
   }
 };
 
@@ -234,8 +172,7 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
     leftovers[atomicAdd(leftover_count, 1)] = static_cast<std::int32_t>(p);
     return;
   }
-  std::int32_t* row = neighbors + static_cast<std::int64_t>(query.index) * out_degree;
-  for (int r = 0; r < out_degree; ++r) row[r] = best.index[r];
+  best.WriteTo(neighbors + static_cast<std::int64_t>(query.index) * out_degree);
 }
 
 /// Every point against every leftover query: a block a query, its threads' lists merged pairwise.
@@ -243,8 +180,7 @@ template <int kCapacity>
 __global__ void LeftoverKernel(std::int64_t n, int out_degree, const SortedPoint* points,
                                const std::int32_t* leftovers, const std::int32_t* leftover_count,
                                std::int32_t* neighbors) {
-  __shared__ float shared_sq_dist[kThreads][kCapacity];
-  __shared__ std::int32_t shared_index[kThreads][kCapacity];
+  __shared__ std::uint64_t shared_keys[kThreads][kCapacity];
   const int me = static_cast<int>(threadIdx.x);
   for (std::int32_t l = static_cast<std::int32_t>(blockIdx.x); l < *leftover_count;
        l += static_cast<std::int32_t>(gridDim.x)) {
@@ -252,22 +188,15 @@ __global__ void LeftoverKernel(std::int64_t n, int out_degree, const SortedPoint
     Best<kCapacity> best(out_degree);
     for (std::int64_t p = me; p < n; p += kThreads) best.Look(query, points[p]);
     for (int half = kThreads / 2; half > 0; half /= 2) {
-      for (int r = 0; r < out_degree; ++r) {
-        shared_sq_dist[me][r] = best.sq_dist[r];
-        shared_index[me][r] = best.index[r];
-      }
+#pragma unroll
+      for (int r = 0; r < kCapacity; ++r) shared_keys[me][r] = best.keys[r];
       __syncthreads();
       if (me < half) {
-        for (int r = 0; r < out_degree; ++r) {
-          best.Insert(shared_sq_dist[me + half][r], shared_index[me + half][r]);
-        }
+        for (int r = 0; r < out_degree; ++r) best.Insert(shared_keys[me + half][r]);
       }
       __syncthreads();
     }
-    if (me == 0) {
-      std::int32_t* row = neighbors + static_cast<std::int64_t>(query.index) * out_degree;
-      for (int r = 0; r < out_degree; ++r) row[r] = best.index[r];
-    }
+    if (me == 0) best.WriteTo(neighbors + static_cast<std::int64_t>(query.index) * out_degree);
   }
 }
 
@@ -306,13 +235,7 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int6
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CountKernel, BlocksFor(n, kThreads), kThreads,
                                                stream, grid, positions_device, n, w.cell_of_point,
                                                w.cell_begin));
-  const std::int64_t tiles = TileCount(ends);
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      LaunchBlocks(ScanTilesKernel, tiles, kScanThreads, stream, w.cell_begin, ends, w.tile_sums));
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      LaunchBlocks(ScanTotalsKernel, 1, kScanThreads, stream, w.tile_sums, tiles));
-  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(AddTotalsKernel, BlocksFor(ends, kThreads), kThreads,
-                                               stream, w.cell_begin, ends, w.tile_sums));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchPrefixSum(w.cell_begin, ends, w.tile_sums, stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(FillKernel, BlocksFor(n, kThreads), kThreads, stream,
                                                positions_device, n, w.cell_of_point, w.cell_begin,
                                                w.points));

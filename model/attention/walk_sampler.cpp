@@ -4,11 +4,10 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <utility>
 
-#include "common/random.h"
 #include "common/thread_pool.h"
 #include "knn/walk_lists.h"
+#include "model/kernels/walk_ensemble.h"
 
 namespace interlacer {
 namespace {
@@ -56,132 +55,45 @@ struct Visit {
   double load;
 };
 
-struct Walker {
-  std::int32_t node = 0;
-  /// Number of its past: equal for walkers that took the same edges. Kept per prefix only.
-  std::int32_t prefix = 0;
-  std::int32_t chosen_edge = 0;
-  double load = 1;
-  bool alive = true;
-};
+WalkCoupling CouplingOf(WalkSampler sampler) {
+  switch (sampler) {
+    case WalkSampler::kIid:
+      return WalkCoupling::kIid;
+    case WalkSampler::kAntithetic:
+      return WalkCoupling::kAntithetic;
+    case WalkSampler::kRepellingPerPrefix:
+      return WalkCoupling::kRepellingPerPrefix;
+    case WalkSampler::kRepelling:
+      break;
+  }
+  return WalkCoupling::kRepelling;
+}
 
 /// The walkers of one start node at a time; holds the memory of all.
 class Ensemble {
  public:
   Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
-      : graph_(graph), options_(options) {}
+      : edges_{graph.offsets.data(), graph.neighbors.data(), graph.weights.data()},
+        plan_{CouplingOf(options.sampler), options.walk_count, options.max_hops,
+              options.halt_probability,    options.seed,       options.ensemble},
+        walkers_(static_cast<std::size_t>(options.walk_count)),
+        draws_(walkers_.size()),
+        order_(walkers_.size()) {}
 
   void Run(std::int32_t root, std::vector<Visit>& visits) {
-    RandomSequence random(options_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
-                          options_.ensemble);
-    Walker start;
-    start.node = root;
-    walkers_.assign(static_cast<std::size_t>(options_.walk_count), start);
-    for (int hops = 0;; ++hops) {
-      for (const Walker& walker : walkers_) {
-        if (walker.alive) visits.push_back({walker.node, hops, walker.load});
-      }
-      if (hops == options_.max_hops) return;
-      Halt(random);
-      ChooseEdges(random);
-      Move();
-    }
+    const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
+    WalkEnsemble ensemble(edges_, plan_, {walkers_.data(), draws_.data(), order_.data()}, sort);
+    ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
+      visits.push_back({node, hops, load});
+    });
   }
 
  private:
-  int Degree(std::int32_t node) const { return graph_.offsets[node + 1] - graph_.offsets[node]; }
-
-  void Halt(RandomSequence& random) {
-    for (Walker& walker : walkers_) {
-      if (Degree(walker.node) == 0) walker.alive = false;
-    }
-    const double p = options_.halt_probability;
-    if (p == 0) return;
-    const bool mirror = options_.sampler == WalkSampler::kAntithetic;
-    const std::size_t half = walkers_.size() / 2;
-    draws_.clear();
-    for (std::size_t w = 0; w < walkers_.size(); ++w) {
-      double draw = mirror && w >= half ? draws_[w - half] + 0.5 : random.Uniform();
-      if (draw >= 1) draw -= 1;
-      draws_.push_back(draw);
-      if (draw < p) walkers_[w].alive = false;
-    }
-  }
-
-  void ChooseEdges(RandomSequence& random) {
-    if (options_.sampler == WalkSampler::kIid || options_.sampler == WalkSampler::kAntithetic) {
-      for (Walker& walker : walkers_) {
-        if (!walker.alive) continue;
-        const auto degree = static_cast<std::uint32_t>(Degree(walker.node));
-        walker.chosen_edge =
-            graph_.offsets[walker.node] + static_cast<std::int32_t>(random.Below(degree));
-      }
-      return;
-    }
-    GroupWalkers();
-    std::int32_t next_prefix = 0;
-    for (std::size_t begin = 0; begin < order_.size();) {
-      std::size_t end = begin;
-      while (end < order_.size() && order_[end].first == order_[begin].first) ++end;
-      Spread(begin, end, next_prefix, random);
-      begin = end;
-    }
-  }
-
-  /// Live walkers ordered by what they share, then by number.
-  void GroupWalkers() {
-    const bool by_prefix = options_.sampler == WalkSampler::kRepellingPerPrefix;
-    order_.clear();
-    for (std::size_t w = 0; w < walkers_.size(); ++w) {
-      if (!walkers_[w].alive) continue;
-      order_.emplace_back(by_prefix ? walkers_[w].prefix : walkers_[w].node,
-                          static_cast<std::int32_t>(w));
-    }
-    std::sort(order_.begin(), order_.end());
-  }
-
-  /// Walkers on one node of degree d. More than d: blocks of d, each a random rotation of the
-  /// neighbours. Otherwise evenly spaced quantiles with one random shift.
-  void Spread(std::size_t begin, std::size_t end, std::int32_t& next_prefix,
-              RandomSequence& random) {
-    const std::int32_t node = walkers_[order_[begin].second].node;
-    const int degree = Degree(node);
-    const int count = static_cast<int>(end - begin);
-    int rotation = 0;
-    const double shift = count > degree ? 0 : random.Uniform();
-    for (int w = 0; w < count; ++w) {
-      int neighbor = 0;
-      if (count > degree) {
-        if (w % degree == 0) {
-          rotation = static_cast<int>(random.Below(static_cast<std::uint32_t>(degree)));
-        }
-        neighbor = (w + rotation) % degree;
-      } else {
-        double quantile = static_cast<double>(w) / count + shift;
-        if (quantile >= 1) quantile -= 1;
-        neighbor = std::min(static_cast<int>(quantile * degree), degree - 1);
-      }
-      Walker& walker = walkers_[order_[begin + w].second];
-      walker.chosen_edge = graph_.offsets[node] + neighbor;
-      walker.prefix = next_prefix + neighbor;
-    }
-    next_prefix += degree;
-  }
-
-  void Move() {
-    for (Walker& walker : walkers_) {
-      if (!walker.alive) continue;
-      walker.load *= graph_.weights[walker.chosen_edge] * Degree(walker.node) /
-                     (1 - options_.halt_probability);
-      walker.node = graph_.neighbors[walker.chosen_edge];
-    }
-  }
-
-  const WeightedGraph& graph_;
-  const WalkSamplerOptions& options_;
+  WalkEdges edges_;
+  WalkPlan plan_;
   std::vector<Walker> walkers_;
   std::vector<double> draws_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> order_;  // what is shared, walker
+  std::vector<WalkGroupMember> order_;
 };
 
 struct Chunk {

@@ -1,4 +1,5 @@
 #include <cuda_runtime.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -36,18 +37,21 @@ struct Warp {
   std::uint64_t values[2][kLanes] = {};
 };
 
+/// Runs one thread after another on a stack of its own. The first entry costs a system call, later
+/// switches are jumps.
 struct Fiber {
-  ucontext_t context;
-  std::unique_ptr<char[]> stack{new char[kStackBytes]};
-  bool done = false;
+  ucontext_t first_entry;
+  jmp_buf place;
+  std::unique_ptr<char[]> stack;
+  bool done = true;
 };
 
 /// One block at a time; fibers and their stacks are kept between blocks.
 struct Machine {
-  std::vector<Fiber> fibers;
+  Fiber fibers[kMaxThreads];
   std::vector<Warp> warps;
   Barrier block;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   const std::function<void()>* thread = nullptr;
   unsigned running = 0;
   bool progress = false;
@@ -60,12 +64,29 @@ void Open(Barrier& barrier) {
   machine.progress = true;
 }
 
+/// From the running fiber to the scheduler; returns when the fiber's turn comes again.
+void Yield() {
+  if (_setjmp(machine.fibers[machine.running].place) == 0) _longjmp(machine.scheduler, 1);
+}
+
+void RunThreads();
+
+/// From the scheduler to a fiber; returns when it yields.
+void Resume(Fiber& fiber) {
+  if (_setjmp(machine.scheduler) != 0) return;
+  if (fiber.stack != nullptr) _longjmp(fiber.place, 1);
+  fiber.stack.reset(new char[kStackBytes]);
+  getcontext(&fiber.first_entry);
+  fiber.first_entry.uc_stack.ss_sp = fiber.stack.get();
+  fiber.first_entry.uc_stack.ss_size = kStackBytes;
+  makecontext(&fiber.first_entry, RunThreads, 0);
+  setcontext(&fiber.first_entry);
+}
+
 void Wait(Barrier& barrier) {
   const std::uint64_t generation = barrier.generation;
   if (++barrier.arrived == barrier.members) return Open(barrier);
-  while (barrier.generation == generation) {
-    swapcontext(&machine.fibers[machine.running].context, &machine.scheduler);
-  }
+  while (barrier.generation == generation) Yield();
 }
 
 void Leave(Barrier& barrier) {
@@ -73,29 +94,24 @@ void Leave(Barrier& barrier) {
   if (barrier.members > 0 && barrier.arrived == barrier.members) Open(barrier);
 }
 
-void FiberMain() {
-  (*machine.thread)();
-  const unsigned me = machine.running;
-  machine.fibers[me].done = true;
-  machine.progress = true;
-  Leave(machine.block);
-  Warp& warp = machine.warps[me / kLanes];
-  if (warp.barrier.arrived > 0) Die("a lane ended while its warp waits for it");
-  --warp.barrier.members;
+void RunThreads() {
+  while (true) {
+    (*machine.thread)();
+    machine.fibers[machine.running].done = true;
+    machine.progress = true;
+    Leave(machine.block);
+    Warp& warp = machine.warps[machine.running / kLanes];
+    if (warp.barrier.arrived > 0) Die("a lane ended while its warp waits for it");
+    --warp.barrier.members;
+    Yield();
+  }
 }
 
 void RunBlock(unsigned threads) {
-  if (machine.fibers.size() < threads) machine.fibers.resize(threads);
   machine.warps.assign((threads + kLanes - 1) / kLanes, Warp());
   machine.block = {static_cast<int>(threads), 0, 0};
   for (unsigned t = 0; t < threads; ++t) {
-    Fiber& fiber = machine.fibers[t];
-    fiber.done = false;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = &machine.scheduler;
-    makecontext(&fiber.context, FiberMain, 0);
+    machine.fibers[t].done = false;
     ++machine.warps[t / kLanes].barrier.members;
   }
   for (unsigned left = threads; left > 0;) {
@@ -107,7 +123,7 @@ void RunBlock(unsigned threads) {
       if (fiber.done) continue;
       machine.running = t;
       threadIdx = dim3(t, 0, 0);
-      swapcontext(&machine.scheduler, &fiber.context);
+      Resume(fiber);
       left += fiber.done ? 0 : 1;
     }
     if (!machine.progress) Die("threads wait for each other at different places");

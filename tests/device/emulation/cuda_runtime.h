@@ -21,7 +21,7 @@
 #define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -39,6 +39,10 @@ struct dim3 {
 };
 struct alignas(16) float4 {
   float x, y, z, w;
+};
+
+struct alignas(8) ushort4 {
+  std::uint16_t x, y, z, w;
 };
 
 /// Of the fiber that runs.
@@ -144,9 +148,15 @@ T atomicSub(T* address, T value) {
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline float __uint_as_float(unsigned bits) { return interlacer::emulation::FromBits<float>(bits); }
+inline unsigned __float_as_uint(float value) {
+  return static_cast<unsigned>(interlacer::emulation::ToBits(value));
+}
 inline float __int_as_float(int bits) {
   return interlacer::emulation::FromBits<float>(static_cast<std::uint32_t>(bits));
 }
+inline float sinpif(float x) { return static_cast<float>(std::sin(3.141592653589793 * x)); }
+inline float cospif(float x) { return static_cast<float>(std::cos(3.141592653589793 * x)); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }

@@ -1,0 +1,230 @@
+#include "common/kernels/launch.h"
+#include "common/kernels/prefix_sum.h"
+#include "common/kernels/workspace.h"
+#include "knn/kernels/walk_lists_cuda.h"
+#include "knn/kernels/walk_merge.h"
+
+namespace interlacer {
+namespace {
+
+// A thread merges the sorted lists of a whole row: a warp that matched 40 pairs in registers would
+// spend some 500 instructions on a root, the merge some 15.
+constexpr int kThreads = 128;
+constexpr int kLongColumnThreads = 256;
+constexpr int kLongColumnBlocks = 264;
+/// A column up to this size is sorted by comparing all pairs, a longer one by reading all rows.
+constexpr int kShortColumn = 512;
+constexpr std::int64_t kMaxNodes = 1 << 24;
+constexpr std::uint32_t kNodeMask = 0xFFFFFFu;
+
+struct ListsWorkspace {
+  std::uint32_t* two_hops;  // [n, kTwoHopStride]
+  std::int32_t* tile_sums;
+  std::size_t size_bytes;
+};
+
+ListsWorkspace CarveLists(void* base, std::int64_t n) {
+  WorkspaceCutter cutter(base);
+  ListsWorkspace w;
+  w.two_hops = cutter.Take<std::uint32_t>(n * kTwoHopStride);
+  w.tile_sums = cutter.Take<std::int32_t>(PrefixSumScratchCount(n + 1));
+  w.size_bytes = cutter.size_bytes();
+  return w;
+}
+
+/// An entry in a column, still in the order of arrival.
+struct ColumnEntry {
+  std::int32_t root;
+  std::int32_t entry;
+};
+
+struct TransposeWorkspace {
+  ColumnEntry* arrivals;       // [n * kMaxWalkRowSize]
+  std::int32_t* long_columns;  // [n]
+  std::int32_t* long_column_count;
+  std::int32_t* tile_sums;
+  std::size_t size_bytes;
+};
+
+TransposeWorkspace CarveTranspose(void* base, std::int64_t n) {
+  WorkspaceCutter cutter(base);
+  TransposeWorkspace w;
+  w.arrivals = cutter.Take<ColumnEntry>(n * kMaxWalkRowSize);
+  w.long_columns = cutter.Take<std::int32_t>(n);
+  w.long_column_count = cutter.Take<std::int32_t>(1);
+  w.tile_sums = cutter.Take<std::int32_t>(PrefixSumScratchCount(n + 1));
+  w.size_bytes = cutter.size_bytes();
+  return w;
+}
+
+__device__ std::int64_t GlobalThread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+__global__ void TwoHopKernel(WalkGraphView graph, std::int64_t n, std::uint32_t* two_hops) {
+  const std::int64_t i = GlobalThread();
+  if (i < n) MergeTwoHopList(graph, i, two_hops + i * kTwoHopStride);
+}
+
+/// Sizes of rows at offsets[i + 1], where the prefix sum turns them into ends.
+__global__ void RowSizeKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
+                              std::int32_t* offsets) {
+  const std::int64_t i = GlobalThread();
+  if (i >= n) return;
+  if (i == 0) offsets[0] = 0;
+  offsets[i + 1] = MergeThreeHopRow(graph, two_hops, i, [](int, std::uint32_t, std::uint32_t) {});
+}
+
+__global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
+                                 const std::int32_t* offsets, std::uint32_t* entries) {
+  const std::int64_t i = GlobalThread();
+  if (i >= n) return;
+  std::uint32_t* const row = entries + offsets[i];
+  MergeThreeHopRow(graph, two_hops, i, [row](int place, std::uint32_t node, std::uint32_t code) {
+    // The end of the list would lie where the next row begins.
+    if (code != 0) row[place] = node | code << 24;
+  });
+}
+
+__global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
+                                 const std::uint32_t* entries, std::int32_t* sizes) {
+  const std::int64_t i = GlobalThread();
+  if (i >= n) return;
+  for (std::int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+    atomicAdd(&sizes[entries[e] & kNodeMask], 1);
+  }
+}
+
+/// Fills every column from its end, in any order; `ends` become beginnings.
+__global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
+                             const std::uint32_t* entries, std::int32_t* ends,
+                             ColumnEntry* arrivals) {
+  const std::int64_t i = GlobalThread();
+  if (i >= n) return;
+  for (std::int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+    const std::int32_t place = atomicSub(&ends[entries[e] & kNodeMask], 1) - 1;
+    arrivals[place] = {static_cast<std::int32_t>(i), e};
+  }
+}
+
+/// A warp a column: an entry's place is the number of entries before it. Entries ascend with roots.
+__global__ void SortColumnsKernel(std::int64_t n, const ColumnEntry* arrivals,
+                                  TransposedWalksDevice transposed, std::int32_t* long_columns,
+                                  std::int32_t* long_column_count) {
+  const std::int64_t j = GlobalThread() / kWarpLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  if (j >= n) return;
+  const std::int32_t begin = transposed.offsets[j];
+  const std::int32_t size = transposed.offsets[j + 1] - begin;
+  if (size > kShortColumn) {
+    if (lane == 0) long_columns[atomicAdd(long_column_count, 1)] = static_cast<std::int32_t>(j);
+    return;
+  }
+  for (std::int32_t t = lane; t < size; t += kWarpLanes) {
+    const ColumnEntry mine = arrivals[begin + t];
+    std::int32_t place = begin;
+    for (std::int32_t s = 0; s < size; ++s) place += arrivals[begin + s].entry < mine.entry;
+    transposed.roots[place] = mine.root;
+    transposed.entry_index[place] = mine.entry;
+  }
+}
+
+/// Place of `node` in a row that is ordered by node, or -1.
+__device__ std::int32_t FindNode(const std::uint32_t* entries, std::int32_t begin, std::int32_t end,
+                                 std::uint32_t node) {
+  while (begin < end) {
+    const std::int32_t middle = begin + (end - begin) / 2;
+    const std::uint32_t found = entries[middle] & kNodeMask;
+    if (found == node) return middle;
+    if (found < node) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return -1;
+}
+
+/// A block a long column: looks for its node in every row, in order.
+__global__ void LongColumnsKernel(std::int64_t n, const std::int32_t* offsets,
+                                  const std::uint32_t* entries, const std::int32_t* long_columns,
+                                  const std::int32_t* long_column_count,
+                                  TransposedWalksDevice transposed) {
+  __shared__ std::int32_t shared[kLongColumnThreads];
+  for (std::int32_t l = static_cast<std::int32_t>(blockIdx.x); l < *long_column_count;
+       l += static_cast<std::int32_t>(gridDim.x)) {
+    const std::int32_t j = long_columns[l];
+    std::int32_t place = transposed.offsets[j];
+    for (std::int64_t first = 0; first < n; first += kLongColumnThreads) {
+      const std::int64_t i = first + threadIdx.x;
+      const std::int32_t entry =
+          i < n ? FindNode(entries, offsets[i], offsets[i + 1], static_cast<std::uint32_t>(j)) : -1;
+      const std::int32_t through = BlockInclusiveSum<kLongColumnThreads>(entry >= 0, shared);
+      if (entry >= 0) {
+        transposed.roots[place + through - 1] = static_cast<std::int32_t>(i);
+        transposed.entry_index[place + through - 1] = entry;
+      }
+      shared[threadIdx.x] = through;
+      __syncthreads();
+      place += shared[kLongColumnThreads - 1];
+      __syncthreads();
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t WalkListsWorkspaceBytes(std::int64_t n) { return CarveLists(nullptr, n).size_bytes; }
+
+int LaunchWalkLists(const WalkGraphView& graph, std::int64_t n, void* workspace_device,
+                    std::int32_t* offsets_device, std::uint32_t* entries_device,
+                    void* stream_handle) {
+  if (n < 0 || n > kMaxNodes || graph.degree < 0 || graph.degree > kMaxWalkDegree) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+  if (n == 0) {
+    return static_cast<int>(cudaMemsetAsync(offsets_device, 0, sizeof(std::int32_t), stream));
+  }
+  const ListsWorkspace w = CarveLists(workspace_device, n);
+  const std::int64_t blocks = BlocksFor(n, kThreads);
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(TwoHopKernel, blocks, kThreads, stream, graph, n, w.two_hops));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(RowSizeKernel, blocks, kThreads, stream, graph, w.two_hops, n, offsets_device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchPrefixSum(offsets_device, n + 1, w.tile_sums, stream));
+  return LaunchBlocks(RowEntriesKernel, blocks, kThreads, stream, graph, w.two_hops, n,
+                      offsets_device, entries_device);
+}
+
+std::size_t TransposeWalkListsWorkspaceBytes(std::int64_t n) {
+  return CarveTranspose(nullptr, n).size_bytes;
+}
+
+int LaunchTransposeWalkLists(std::int64_t n, const std::int32_t* offsets_device,
+                             const std::uint32_t* entries_device, void* workspace_device,
+                             const TransposedWalksDevice& transposed, void* stream_handle) {
+  if (n < 0 || n > kMaxNodes) return static_cast<int>(cudaErrorInvalidValue);
+  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(
+      transposed.offsets, 0, static_cast<std::size_t>(n + 1) * sizeof(std::int32_t), stream));
+  if (n == 0) return 0;
+  const TransposeWorkspace w = CarveTranspose(workspace_device, n);
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaMemsetAsync(w.long_column_count, 0, sizeof(std::int32_t), stream));
+  const std::int64_t blocks = BlocksFor(n, kThreads);
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(ColumnSizeKernel, blocks, kThreads, stream, n,
+                                               offsets_device, entries_device, transposed.offsets));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchPrefixSum(transposed.offsets, n + 1, w.tile_sums, stream));
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(ArriveKernel, blocks, kThreads, stream, n,
+                                               offsets_device, entries_device, transposed.offsets,
+                                               w.arrivals));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(SortColumnsKernel, BlocksFor(n * kWarpLanes, kThreads), kThreads, stream, n,
+                   w.arrivals, transposed, w.long_columns, w.long_column_count));
+  return LaunchBlocks(LongColumnsKernel, kLongColumnBlocks, kLongColumnThreads, stream, n,
+                      offsets_device, entries_device, w.long_columns, w.long_column_count,
+                      transposed);
+}
+
+}  // namespace interlacer

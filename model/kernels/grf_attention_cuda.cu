@@ -1,0 +1,352 @@
+#include "common/kernels/launch.h"
+#include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/warp_rows.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kCodeCount = 256;
+constexpr int kCodeThreads = 256;
+constexpr int kCodeWarps = kCodeThreads / kWarpLanes;
+/// Rows whose weight gradients one block adds up, and one warp of it.
+constexpr std::int64_t kRowsPerChunk = 1024;
+constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
+
+std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
+
+__device__ std::int64_t Node(const GrfPackedPairs<float>& pairs, std::int64_t e) {
+  return pairs.entries[e] & 0xFFFFFFu;
+}
+__device__ float Weight(const GrfPackedPairs<float>& pairs, std::int64_t e) {
+  return pairs.table[pairs.entries[e] >> 24];
+}
+__device__ std::int64_t Node(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
+  return pairs.nodes[e];
+}
+__device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
+  return pairs.weights[e];
+}
+
+/// The row or column that this warp works on, or -1.
+__device__ std::int64_t VisitedByWarp(const GrfShape& shape) {
+  const std::int64_t place =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarpLanes;
+  if (place >= shape.n) return -1;
+  return shape.visit_order == nullptr ? place : shape.visit_order[place];
+}
+
+template <int kItems>
+__device__ RowPart<kItems> PhiRow(RowPart<kItems> x, float epsilon) {
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+#pragma unroll
+    for (int c = 0; c < kChannelsOfALane; ++c) {
+      x.value[item][c] = (x.value[item][c] > 0 ? x.value[item][c] : 0) + epsilon;
+    }
+  }
+  return x;
+}
+
+/// Channels that the row does not have become 0, so that a dot product passes them over.
+template <int kItems>
+__device__ RowPart<kItems> CutAt(int width, const GroupLane& lane, RowPart<kItems> part) {
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+#pragma unroll
+    for (int c = 0; c < kChannelsOfALane; ++c) {
+      if (FirstChannel(lane, item) + c >= width) part.value[item][c] = 0;
+    }
+  }
+  return part;
+}
+
+/// Passes the gradient of phi(x) on to x.
+template <int kItems>
+__device__ void MaskByRelu(const RowPart<kItems>& x, RowPart<kItems>& grad) {
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+#pragma unroll
+    for (int c = 0; c < kChannelsOfALane; ++c) {
+      if (!(x.value[item][c] > 0)) grad.value[item][c] = 0;
+    }
+  }
+}
+
+/// A warp a query; each group of lanes takes every groups-th pair.
+template <int kItems, bool kAligned, typename Pairs, typename Stored>
+__global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
+                                 float delta, int group, float* out, float* normalizer) {
+  const std::int64_t i = VisitedByWarp(shape);
+  if (i < 0) return;
+  const int dq = shape.qk_width;
+  const int dv = shape.v_width;
+  const GroupLane lane = ThisGroupLane(group);
+  const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+  const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
+  RowPart<kItems> out_row = ZeroRow<kItems>();
+  float sum = 0;
+  const std::int64_t end = pairs.offsets[i + 1];
+  for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
+    const std::int64_t e = first + lane.which;
+    const bool present = e < end;
+    const std::int64_t j = present ? Node(pairs, e) : 0;
+    const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
+    const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+    const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
+    const float load = present ? Weight(pairs, e) * s : 0;
+    sum += load;
+    AddScaledRow(load, v, out_row);
+  }
+  sum = delta + SumOverGroups(sum, group);
+  SumRowOverGroups(group, out_row);
+  const float scale = sum == 0 ? 0 : 1 / sum;
+  RowPart<kItems> scaled = ZeroRow<kItems>();
+  AddScaledRow(scale, out_row, scaled);
+  if (lane.which != 0) return;
+  StoreRow<kItems, kAligned>(scaled, dv, lane, out + i * dv);
+  if (lane.member == 0) normalizer[i] = sum;
+}
+
+/// Numbers of a pair that the row pass leaves: w s / S, w t, and s t, the gradient of w.
+struct PairScalars {
+  float* value_load;
+  float* key_load;
+  float* weight_grad;
+};
+
+/// A warp a query, as the forward pass; formulas in grf_attention_body.h.
+template <int kItems, bool kAligned, typename Pairs>
+__global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in,
+                                      GrfSaved<float> saved, float epsilon, int group,
+                                      PairScalars scalars, float* grad_q) {
+  const std::int64_t i = VisitedByWarp(shape);
+  if (i < 0) return;
+  const int dq = shape.qk_width;
+  const int dv = shape.v_width;
+  const GroupLane lane = ThisGroupLane(group);
+  const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+  const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
+  const auto g = LoadRow<kItems, kAligned>(saved.grad_out + i * dv, dv, lane);
+  const float normalizer = saved.normalizer[i];
+  const float inverse = normalizer == 0 ? 0 : 1 / normalizer;
+  const auto out = LoadRow<kItems, kAligned>(saved.out + i * dv, dv, lane);
+  const float b = -inverse * SumOverGroup(DotPart(g, out), group);
+  RowPart<kItems> grad = ZeroRow<kItems>();
+  const std::int64_t end = pairs.offsets[i + 1];
+  for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
+    const std::int64_t e = first + lane.which;
+    const bool present = e < end;
+    const std::int64_t j = present ? Node(pairs, e) : 0;
+    const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
+    const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+    const auto phi_k = PhiRow(k, epsilon);
+    const float s = SumOverGroup(DotPart(phi_q, phi_k), group);
+    const float t = inverse * SumOverGroup(DotPart(g, v), group) + b;
+    const float w = present ? Weight(pairs, e) : 0;
+    AddScaledRow(w * t, phi_k, grad);
+    if (present && lane.member == 0) {
+      scalars.value_load[e] = w * s * inverse;
+      scalars.key_load[e] = w * t;
+      scalars.weight_grad[e] = s * t;
+    }
+  }
+  SumRowOverGroups(group, grad);
+  MaskByRelu(q, grad);
+  if (lane.which == 0) StoreRow<kItems, kAligned>(grad, dq, lane, grad_q + i * dq);
+}
+
+/// A warp an end node.
+template <int kItems, bool kAligned>
+__global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs transposed,
+                                         GrfInputs<float> in, const float* grad_out, float epsilon,
+                                         int group, PairScalars scalars, float* grad_k,
+                                         float* grad_v) {
+  const std::int64_t j = VisitedByWarp(shape);
+  if (j < 0) return;
+  const int dq = shape.qk_width;
+  const int dv = shape.v_width;
+  const GroupLane lane = ThisGroupLane(group);
+  RowPart<kItems> dk_row = ZeroRow<kItems>();
+  RowPart<kItems> dv_row = ZeroRow<kItems>();
+  const std::int64_t end = transposed.offsets[j + 1];
+  for (std::int64_t p = transposed.offsets[j] + lane.which; p < end; p += lane.groups) {
+    const std::int64_t i = transposed.roots[p];
+    const std::int64_t e = transposed.entry_index[p];
+    const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+    const auto g = LoadRow<kItems, kAligned>(grad_out + i * dv, dv, lane);
+    AddScaledRow(scalars.key_load[e], PhiRow(q, epsilon), dk_row);
+    AddScaledRow(scalars.value_load[e], g, dv_row);
+  }
+  __syncwarp();
+  SumRowOverGroups(group, dk_row);
+  SumRowOverGroups(group, dv_row);
+  MaskByRelu(LoadRow<kItems, kAligned>(in.k + j * dq, dq, lane), dk_row);
+  if (lane.which != 0) return;
+  StoreRow<kItems, kAligned>(dk_row, dq, lane, grad_k + j * dq);
+  StoreRow<kItems, kAligned>(dv_row, dv, lane, grad_v + j * dv);
+}
+
+/// Sums of the pairs' gradients by path-count code, a block a chunk of rows: each warp adds its
+/// pairs in order, 32 at a time, the first lane of a code for all lanes of that code.
+__global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs, const float* pair_grads,
+                               float* chunk_sums) {
+  __shared__ float tables[kCodeWarps][kCodeCount];
+  __shared__ float values[kCodeWarps][kWarpLanes];
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  for (int code = lane; code < kCodeCount; code += kWarpLanes) tables[warp][code] = 0;
+  const std::int64_t row = blockIdx.x * kRowsPerChunk + warp * kRowsPerWarp;
+  const std::int64_t row_begin = row < n ? row : n;
+  const std::int64_t row_end = row + kRowsPerWarp < n ? row + kRowsPerWarp : n;
+  const std::int64_t end = pairs.offsets[row_end];
+  __syncwarp();
+  for (std::int64_t first = pairs.offsets[row_begin]; first < end; first += kWarpLanes) {
+    const std::int64_t e = first + lane;
+    const bool present = e < end;
+    const unsigned code = present ? pairs.entries[e] >> 24 : kCodeCount;
+    values[warp][lane] = present ? pair_grads[e] : 0;
+    const unsigned alike = __match_any_sync(kWholeWarp, code);
+    __syncwarp();
+    if (present && (alike & ((1u << lane) - 1)) == 0) {
+      float sum = tables[warp][code];
+      for (unsigned rest = alike; rest != 0; rest &= rest - 1) {
+        sum += values[warp][__ffs(static_cast<int>(rest)) - 1];
+      }
+      tables[warp][code] = sum;
+    }
+    __syncwarp();
+  }
+  __syncthreads();
+  float sum = 0;
+  for (int w = 0; w < kCodeWarps; ++w) sum += tables[w][threadIdx.x];
+  chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kCodeCount + threadIdx.x] = sum;
+}
+
+/// One block, a thread a code.
+__global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_sums, float* totals) {
+  double sum = 0;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    sum += chunk_sums[chunk * kCodeCount + threadIdx.x];
+  }
+  totals[threadIdx.x] = static_cast<float>(sum);
+}
+
+bool WidthsFit(const GrfShape& shape) {
+  return shape.n >= 0 && shape.qk_width > 0 && shape.v_width > 0 &&
+         shape.qk_width <= kMaxGrfCudaWidth && shape.v_width <= kMaxGrfCudaWidth;
+}
+
+int WiderWidth(const GrfShape& shape) {
+  return shape.qk_width > shape.v_width ? shape.qk_width : shape.v_width;
+}
+
+/// Calls function.template operator()<kItems, kAligned>() for these rows.
+template <typename Function>
+int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
+  aligned =
+      aligned && shape.qk_width % kChannelsOfALane == 0 && shape.v_width % kChannelsOfALane == 0;
+  if (WiderWidth(shape) <= kChannelsOfAWarp) {
+    return aligned ? function.template operator()<1, true>()
+                   : function.template operator()<1, false>();
+  }
+  return aligned ? function.template operator()<2, true>()
+                 : function.template operator()<2, false>();
+}
+
+template <typename Pairs, typename Stored>
+int Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<Stored>& in,
+            const GrfEpsilons& epsilons, float* out, float* normalizer, void* stream) {
+  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
+  const bool aligned =
+      IsAligned16(in.q) && IsAligned16(in.k) && IsAligned16(in.v) && IsAligned16(out);
+  return ByRowForm(shape, aligned, [&]<int kItems, bool kAligned>() {
+    return LaunchBlocks(
+        GrfForwardKernel<kItems, kAligned, Pairs, Stored>,
+        BlocksFor(shape.n * kWarpLanes, kThreads), kThreads, static_cast<cudaStream_t>(stream),
+        shape, pairs, in, static_cast<float>(epsilons.feature),
+        static_cast<float>(epsilons.normalizer), GroupLanes(WiderWidth(shape)), out, normalizer);
+  });
+}
+
+template <typename Pairs>
+int Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
+             const GrfInputs<float>& in, const GrfSaved<float>& saved, const GrfEpsilons& epsilons,
+             const GrfGradients<float>& gradients, const PairScalars& scalars,
+             cudaStream_t stream) {
+  const bool aligned = IsAligned16(in.q) && IsAligned16(in.k) && IsAligned16(in.v) &&
+                       IsAligned16(saved.out) && IsAligned16(saved.grad_out) &&
+                       IsAligned16(gradients.q) && IsAligned16(gradients.k) &&
+                       IsAligned16(gradients.v);
+  const std::int64_t blocks = BlocksFor(shape.n * kWarpLanes, kThreads);
+  const int group = GroupLanes(WiderWidth(shape));
+  const float epsilon = static_cast<float>(epsilons.feature);
+  return ByRowForm(shape, aligned, [&]<int kItems, bool kAligned>() {
+    INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(GrfBackwardRowsKernel<kItems, kAligned, Pairs>,
+                                                 blocks, kThreads, stream, shape, pairs, in, saved,
+                                                 epsilon, group, scalars, gradients.q));
+    return LaunchBlocks(GrfBackwardColumnsKernel<kItems, kAligned>, blocks, kThreads, stream, shape,
+                        transposed, in, saved.grad_out, epsilon, group, scalars, gradients.k,
+                        gradients.v);
+  });
+}
+
+}  // namespace
+
+int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
+                              const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,
+                              float* out, float* normalizer, void* stream) {
+  return Forward(shape, pairs, inputs, epsilons, out, normalizer, stream);
+}
+
+int LaunchGrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
+                              const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,
+                              float* out, float* normalizer, void* stream) {
+  return Forward(shape, pairs, inputs, epsilons, out, normalizer, stream);
+}
+
+int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
+                              const GrfInputs<std::uint16_t>& bf16_inputs,
+                              const GrfEpsilons& epsilons, float* out, float* normalizer,
+                              void* stream) {
+  return Forward(shape, pairs, bf16_inputs, epsilons, out, normalizer, stream);
+}
+
+std::int64_t GrfCudaBackwardScratchCount(std::int64_t n, std::int64_t max_pairs) {
+  return 3 * max_pairs + ChunkCount(n) * kCodeCount;
+}
+
+int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
+                               const GrfTransposedPairs& transposed, std::int64_t max_pairs,
+                               const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
+                               const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
+                               float* scratch, void* stream_handle) {
+  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
+  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+  if (shape.n == 0) {
+    return static_cast<int>(
+        cudaMemsetAsync(gradients.weights, 0, kCodeCount * sizeof(float), stream));
+  }
+  const PairScalars scalars = {scratch, scratch + max_pairs, scratch + 2 * max_pairs};
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scalars, stream));
+  float* const chunk_sums = scratch + 3 * max_pairs;
+  const std::int64_t chunks = ChunkCount(shape.n);
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CodeSumsKernel, chunks, kCodeThreads, stream,
+                                               shape.n, pairs, scalars.weight_grad, chunk_sums));
+  return LaunchBlocks(CodeTotalsKernel, 1, kCodeCount, stream, chunks, chunk_sums,
+                      gradients.weights);
+}
+
+int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
+                               const GrfTransposedPairs& transposed, std::int64_t max_pairs,
+                               const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
+                               const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
+                               float* scratch, void* stream) {
+  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
+  return Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients,
+                  {scratch, scratch + max_pairs, gradients.weights},
+                  static_cast<cudaStream_t>(stream));
+}
+
+}  // namespace interlacer

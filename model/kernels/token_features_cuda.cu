@@ -1,0 +1,103 @@
+#include "common/kernels/launch.h"
+#include "model/kernels/token_features_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kColumns = 32;  // of a tile
+constexpr int kStride = kColumns + 1;
+
+/// Takes the numbers of a row one by one, for all rows of a block at once, and writes them in
+/// tiles: neighbouring threads write neighbouring columns.
+class RowWriter {
+ public:
+  __device__ RowWriter(float* tile, float* block_rows, int rows, int width)
+      : tile_(tile), block_rows_(block_rows), rows_(rows), width_(width) {}
+
+  __device__ void Put(float value) {
+    tile_[static_cast<int>(threadIdx.x) * kStride + filled_] = value;
+    if (++filled_ == kColumns) Flush();
+  }
+
+  /// Every thread of the block comes here together.
+  __device__ void Flush() {
+    __syncthreads();
+    for (int x = static_cast<int>(threadIdx.x); x < rows_ * kColumns; x += kThreads) {
+      const int row = x / kColumns;
+      const int column = x % kColumns;
+      if (column < filled_) {
+        block_rows_[static_cast<std::int64_t>(row) * width_ + written_ + column] =
+            tile_[row * kStride + column];
+      }
+    }
+    __syncthreads();
+    written_ += filled_;
+    filled_ = 0;
+  }
+
+ private:
+  float* tile_;
+  float* block_rows_;
+  int rows_;
+  int width_;
+  int filled_ = 0;
+  int written_ = 0;
+};
+
+__device__ void PutRobotColumns(const RobotContext& robot, const float (&x)[3], RowWriter& row) {
+  for (int b = 0; b < robot.bandwidth_count; ++b) {
+    const float inverse = 1 / (2 * robot.bandwidths_m[b] * robot.bandwidths_m[b]);
+    float mass = 0;
+    float sum[3] = {};
+    for (int k = 0; k < robot.point_count; ++k) {
+      const float* y = robot.points_m + 3 * k;
+      const float* u = robot.displacements_m + 3 * k;
+      const float dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
+      const float weight = expf(-(dx * dx + dy * dy + dz * dz) * inverse);
+      mass += weight;
+      for (int c = 0; c < 3; ++c) sum[c] += weight * u[c];
+    }
+    const float scale = robot.displacement_scale / (mass + robot.softening);
+    for (int c = 0; c < 3; ++c) row.Put(scale * sum[c]);
+    row.Put(robot.log_scale * logf(mass + robot.mass_floor));
+  }
+}
+
+/// A thread a token.
+__global__ void TokenFeaturesKernel(TokenFeatures tokens, int width, float* out) {
+  __shared__ float tile[kThreads * kStride];
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads;
+  const int rows = static_cast<int>(tokens.n - first < kThreads ? tokens.n - first : kThreads);
+  // Threads beyond the last token repeat it and write nothing.
+  const int mine = static_cast<int>(threadIdx.x) < rows ? static_cast<int>(threadIdx.x) : rows - 1;
+  const std::int64_t token = first + mine;
+  RowWriter row(tile, out + first * width, rows, width);
+  for (int c = 0; c < tokens.feature_width; ++c) {
+    row.Put(tokens.features[token * tokens.feature_width + c]);
+  }
+  float x[3], p[3];
+  for (int c = 0; c < 3; ++c) {
+    x[c] = tokens.positions_m[3 * token + c];
+    p[c] = (x[c] - tokens.center_m[c]) / tokens.extent_m;
+    row.Put(p[c]);
+  }
+  for (int octave = 0; octave < tokens.octaves; ++octave) {
+    const float scale = static_cast<float>(std::int64_t{1} << octave);
+    for (int c = 0; c < 3; ++c) row.Put(sinpif(scale * p[c]));
+    for (int c = 0; c < 3; ++c) row.Put(cospif(scale * p[c]));
+  }
+  for (int time = 0; time < tokens.times; ++time) row.Put(time == tokens.time ? 1 : 0);
+  PutRobotColumns(tokens.robot, x, row);
+  row.Flush();
+}
+
+}  // namespace
+
+int LaunchTokenFeatures(const TokenFeatures& tokens, float* out_device, void* stream) {
+  return LaunchBlocks(TokenFeaturesKernel, BlocksFor(tokens.n, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), tokens, TokenFeatureWidth(tokens),
+                      out_device);
+}
+
+}  // namespace interlacer

@@ -1,0 +1,185 @@
+#pragma once
+
+/// The walkers of one start node: the arithmetic that the CPU and CUDA forms of the walk samplers
+/// share (contract: model/attention/walk_sampler.h). Products are rounded apart (-ffp-contract=off,
+/// -fmad=false), so both give equal bits. Memory is the caller's. Not shared between threads.
+
+#include <cstdint>
+
+#include "common/kernels/host_device.h"
+#include "common/random.h"
+
+namespace interlacer {
+
+/// How walkers of one start node depend on each other.
+enum class WalkCoupling { kIid, kAntithetic, kRepelling, kRepellingPerPrefix };
+
+/// Out-edges of node i are [offsets[i], offsets[i + 1]); weights belong to edges.
+struct WalkEdges {
+  const std::int32_t* offsets = nullptr;
+  const std::int32_t* neighbors = nullptr;
+  const double* weights = nullptr;
+};
+
+struct WalkPlan {
+  WalkCoupling coupling = WalkCoupling::kRepelling;
+  int walk_count = 27;
+  int max_hops = 3;
+  double halt_probability = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t ensemble = 0;
+};
+
+struct Walker {
+  std::int32_t node;
+  /// Number of its past: equal for walkers that took the same edges. Kept per prefix only.
+  std::int32_t prefix;
+  std::int32_t chosen_edge;
+  bool alive;
+  double load;
+};
+
+/// Walkers are ordered by what they share, then by number.
+struct WalkGroupMember {
+  std::int32_t shared;
+  std::int32_t walker;
+};
+INTERLACER_HOST_DEVICE inline bool operator<(const WalkGroupMember& a, const WalkGroupMember& b) {
+  return a.shared < b.shared || (a.shared == b.shared && a.walker < b.walker);
+}
+
+/// Arrays of walk_count each.
+struct WalkScratch {
+  Walker* walkers = nullptr;
+  double* draws = nullptr;
+  WalkGroupMember* order = nullptr;
+};
+
+/// Sort is called as sort(begin, end) on WalkGroupMember.
+template <typename Sort>
+class WalkEnsemble {
+ public:
+  INTERLACER_HOST_DEVICE WalkEnsemble(const WalkEdges& edges, const WalkPlan& plan,
+                                      const WalkScratch& scratch, const Sort& sort)
+      : edges_(edges), plan_(plan), scratch_(scratch), sort_(sort) {}
+
+  /// Calls visit(node, hops, load) for every prefix of every walk from `root`.
+  template <typename Visit>
+  INTERLACER_HOST_DEVICE void Run(std::int32_t root, const Visit& visit) {
+    RandomSequence random(plan_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+                          plan_.ensemble);
+    for (int w = 0; w < plan_.walk_count; ++w) {
+      scratch_.walkers[w] = {root, 0, 0, true, 1};
+    }
+    for (int hops = 0;; ++hops) {
+      for (int w = 0; w < plan_.walk_count; ++w) {
+        const Walker& walker = scratch_.walkers[w];
+        if (walker.alive) visit(walker.node, hops, walker.load);
+      }
+      if (hops == plan_.max_hops) return;
+      Halt(random);
+      ChooseEdges(random);
+      Move();
+    }
+  }
+
+ private:
+  INTERLACER_HOST_DEVICE int Degree(std::int32_t node) const {
+    return edges_.offsets[node + 1] - edges_.offsets[node];
+  }
+
+  INTERLACER_HOST_DEVICE void Halt(RandomSequence& random) {
+    for (int w = 0; w < plan_.walk_count; ++w) {
+      if (Degree(scratch_.walkers[w].node) == 0) scratch_.walkers[w].alive = false;
+    }
+    const double p = plan_.halt_probability;
+    if (p == 0) return;
+    const bool mirror = plan_.coupling == WalkCoupling::kAntithetic;
+    const int half = plan_.walk_count / 2;
+    for (int w = 0; w < plan_.walk_count; ++w) {
+      double draw = mirror && w >= half ? scratch_.draws[w - half] + 0.5 : random.Uniform();
+      if (draw >= 1) draw -= 1;
+      scratch_.draws[w] = draw;
+      if (draw < p) scratch_.walkers[w].alive = false;
+    }
+  }
+
+  INTERLACER_HOST_DEVICE void ChooseEdges(RandomSequence& random) {
+    if (plan_.coupling == WalkCoupling::kIid || plan_.coupling == WalkCoupling::kAntithetic) {
+      for (int w = 0; w < plan_.walk_count; ++w) {
+        Walker& walker = scratch_.walkers[w];
+        if (!walker.alive) continue;
+        const auto degree = static_cast<std::uint32_t>(Degree(walker.node));
+        walker.chosen_edge =
+            edges_.offsets[walker.node] + static_cast<std::int32_t>(random.Below(degree));
+      }
+      return;
+    }
+    const int alive = GroupWalkers();
+    std::int32_t next_prefix = 0;
+    for (int begin = 0; begin < alive;) {
+      int end = begin;
+      while (end < alive && scratch_.order[end].shared == scratch_.order[begin].shared) ++end;
+      Spread(begin, end, next_prefix, random);
+      begin = end;
+    }
+  }
+
+  /// Orders the live walkers; returns their number.
+  INTERLACER_HOST_DEVICE int GroupWalkers() {
+    const bool by_prefix = plan_.coupling == WalkCoupling::kRepellingPerPrefix;
+    int alive = 0;
+    for (int w = 0; w < plan_.walk_count; ++w) {
+      const Walker& walker = scratch_.walkers[w];
+      if (walker.alive) scratch_.order[alive++] = {by_prefix ? walker.prefix : walker.node, w};
+    }
+    sort_(scratch_.order, scratch_.order + alive);
+    return alive;
+  }
+
+  /// Walkers on one node of degree d. More than d: blocks of d, each a random rotation of the
+  /// neighbours. Otherwise evenly spaced quantiles with one random shift.
+  INTERLACER_HOST_DEVICE void Spread(int begin, int end, std::int32_t& next_prefix,
+                                     RandomSequence& random) {
+    const std::int32_t node = scratch_.walkers[scratch_.order[begin].walker].node;
+    const int degree = Degree(node);
+    const int count = end - begin;
+    int rotation = 0;
+    const double shift = count > degree ? 0 : random.Uniform();
+    for (int w = 0; w < count; ++w) {
+      int neighbor = 0;
+      if (count > degree) {
+        if (w % degree == 0) {
+          rotation = static_cast<int>(random.Below(static_cast<std::uint32_t>(degree)));
+        }
+        neighbor = (w + rotation) % degree;
+      } else {
+        double quantile = static_cast<double>(w) / count + shift;
+        if (quantile >= 1) quantile -= 1;
+        neighbor = static_cast<int>(quantile * degree);
+        if (neighbor > degree - 1) neighbor = degree - 1;
+      }
+      Walker& walker = scratch_.walkers[scratch_.order[begin + w].walker];
+      walker.chosen_edge = edges_.offsets[node] + neighbor;
+      walker.prefix = next_prefix + neighbor;
+    }
+    next_prefix += degree;
+  }
+
+  INTERLACER_HOST_DEVICE void Move() {
+    for (int w = 0; w < plan_.walk_count; ++w) {
+      Walker& walker = scratch_.walkers[w];
+      if (!walker.alive) continue;
+      walker.load *=
+          edges_.weights[walker.chosen_edge] * Degree(walker.node) / (1 - plan_.halt_probability);
+      walker.node = edges_.neighbors[walker.chosen_edge];
+    }
+  }
+
+  WalkEdges edges_;
+  WalkPlan plan_;
+  WalkScratch scratch_;
+  Sort sort_;
+};
+
+}  // namespace interlacer

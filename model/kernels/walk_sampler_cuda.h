@@ -1,0 +1,37 @@
+#pragma once
+
+/// CUDA form of the walk samplers (model/attention/walk_sampler.h): rows as WeightedWalkLists
+/// (knn/knn_graph.h) holds them, equal to those of the CPU form bit by bit.
+///
+/// Pointers named *_device live on the current device, as do those of WalkEdges; a stream is an
+/// opaque cudaStream_t. Returns a cudaError_t, 0 being success. Nothing allocates, waits, or runs
+/// on the default stream. The number of entries stays on the device, in offsets[n].
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/kernels/walk_ensemble.h"
+
+namespace interlacer {
+
+inline constexpr int kMaxCudaWalks = 32;
+inline constexpr int kCudaWalkHops = 3;
+
+/// Entries of a row at most: the root, and every hop of every walk.
+inline std::int64_t MaxSampledRowSize(int walk_count) {
+  return 1 + std::int64_t{kCudaWalkHops} * walk_count;
+}
+
+struct SampledWalksDevice {
+  std::int32_t* offsets = nullptr;  ///< [n+1]
+  std::int32_t* nodes = nullptr;    ///< [n * MaxSampledRowSize]
+  float* loads = nullptr;           ///< [n * MaxSampledRowSize, 4]
+};
+
+std::size_t SampleWalksWorkspaceBytes(std::int64_t n);
+
+/// The plan must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the one offset.
+int LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n, const WalkPlan& plan,
+                      void* workspace_device, const SampledWalksDevice& walks, void* stream);
+
+}  // namespace interlacer

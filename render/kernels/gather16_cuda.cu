@@ -1,0 +1,146 @@
+#include <cmath>
+
+#include "common/kernels/launch.h"
+#include "render/kernels/field_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kHalf = kGatherWidth;  // lanes of a search: one a box, particle or neighbour
+constexpr int kSearches = kThreads / kHalf;
+/// A level leaves at most 15 nodes behind when the search goes down, the last one 16.
+constexpr int kStackSize = 16 * kMaxTreeLevels;
+constexpr int kKindShift = 28;
+constexpr std::uint32_t kPlaceMask = (1u << kKindShift) - 1;
+constexpr float kHugeSqDist = 3.4e38F;
+
+/// What is still to be visited: kind 0 is a leaf, kind l + 1 a group of level l.
+struct Node {
+  float sq_dist;
+  std::uint32_t kind_and_place;
+};
+
+/// Sorts as (squared distance, original index); distances are not negative.
+__device__ std::uint64_t SortKey(float sq_dist, std::uint32_t index) {
+  return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 | index;
+}
+__device__ float KeySqDist(std::uint64_t key) {
+  return __uint_as_float(static_cast<unsigned>(key >> 32));
+}
+
+/// Rounded after every operation, as on the CPU.
+__device__ float SquaredLength(float dx, float dy, float dz) {
+  return __fadd_rn(__fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy)), __fmul_rn(dz, dz));
+}
+
+__device__ float Gap(float low, float high, float x) {
+  const float below = __fsub_rn(low, x);
+  const float above = __fsub_rn(x, high);
+  const float gap = below > above ? below : above;
+  return gap > 0 ? gap : 0;
+}
+
+/// Squared distance from the point to the member-th box or particle of a node.
+__device__ float MemberSqDist(const ParticleTreeView& tree, std::uint32_t kind, std::int64_t place,
+                              int member, const float (&point)[3]) {
+  if (kind == 0) {
+    const float* xyz = tree.leaf_xyz + 48 * place + member;
+    return SquaredLength(__fsub_rn(xyz[0], point[0]), __fsub_rn(xyz[16], point[1]),
+                         __fsub_rn(xyz[32], point[2]));
+  }
+  const float* box = tree.level_boxes[kind - 1] + 96 * place + member;
+  return SquaredLength(Gap(box[0], box[48], point[0]), Gap(box[16], box[64], point[1]),
+                       Gap(box[32], box[80], point[2]));
+}
+
+/// Half a warp a point. Lane i holds the i-th nearest so far; both halves walk in step, each down
+/// its own stack, nearest box first.
+__global__ void GatherNearestKernel(ParticleTreeView tree, int last, const float* points,
+                                    std::int64_t m, std::uint32_t* slots, float* sq_dist_m2) {
+  __shared__ Node stacks[kSearches][kStackSize];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int half_begin = lane / kHalf * kHalf;
+  const int member = lane % kHalf;
+  const int search = static_cast<int>(threadIdx.x) / kHalf;
+  const std::int64_t p = static_cast<std::int64_t>(blockIdx.x) * kSearches + search;
+  Node* const stack = stacks[search];
+  float point[3] = {0, 0, 0};
+  int top = 0;
+  if (p < m && tree.particle_count > 0) {
+    for (int axis = 0; axis < 3; ++axis) point[axis] = points[3 * p + axis];
+    if (member == 0) stack[0] = {0, static_cast<std::uint32_t>(tree.level_count) << kKindShift};
+    top = 1;
+  }
+  const std::uint64_t absent = SortKey(kHugeSqDist, kNoSlot);
+  std::uint64_t key = absent;
+  __syncwarp();
+  while (__any_sync(kWholeWarp, top > 0)) {
+    const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
+    Node node = {0, 0};
+    bool visit = false;
+    if (top > 0) {
+      node = stack[--top];
+      visit = node.sq_dist <= bound;
+    }
+    const std::uint32_t kind = node.kind_and_place >> kKindShift;
+    const std::int64_t place = node.kind_and_place & kPlaceMask;
+    const float sq_dist = visit ? MemberSqDist(tree, kind, place, member, point) : INFINITY;
+    const unsigned both = __ballot_sync(kWholeWarp, sq_dist <= bound);
+    const unsigned near = (both >> half_begin) & 0xFFFFu;
+    const bool leaf = visit && kind == 0;
+    const bool group = visit && kind != 0;
+
+    // Particles of a leaf, one by one: key i becomes min(key i, max(new key, key i - 1)).
+    const std::uint32_t index = leaf ? tree.original_index[16 * place + member] : 0;
+    for (unsigned rest = leaf ? near : 0; __any_sync(kWholeWarp, rest != 0); rest &= rest - 1) {
+      const int from = half_begin + (rest != 0 ? __ffs(static_cast<int>(rest)) - 1 : 0);
+      const float new_sq_dist = __shfl_sync(kWholeWarp, sq_dist, from);
+      const std::uint32_t new_index = __shfl_sync(kWholeWarp, index, from);
+      const std::uint64_t new_key = rest != 0 ? SortKey(new_sq_dist, new_index) : ~std::uint64_t{0};
+      const std::uint64_t neighbor_key = __shfl_up_sync(kWholeWarp, key, 1);
+      const std::uint64_t before = member == 0 ? 0 : neighbor_key;
+      const std::uint64_t larger = new_key > before ? new_key : before;
+      key = key < larger ? key : larger;
+    }
+
+    // Boxes of a group, the farthest first: the nearest is taken next.
+    if (__any_sync(kWholeWarp, group)) {
+      int farther = 0;
+      for (int i = 0; i < kHalf; ++i) {
+        const float other = __shfl_sync(kWholeWarp, sq_dist, half_begin + i);
+        const bool after = other > sq_dist || (other == sq_dist && i > member);
+        farther += ((near >> i) & 1) != 0 && after;
+      }
+      if (group) {
+        if ((near >> member) & 1) {
+          stack[top + farther] = {
+              sq_dist, (kind - 1) << kKindShift | static_cast<std::uint32_t>(16 * place + member)};
+        }
+        top += __popc(near);
+      }
+    }
+    __syncwarp();
+  }
+  if (p >= m) return;
+  const bool found = member <= last && key != absent;
+  slots[kGatherWidth * p + member] =
+      found ? tree.slot_of_index[static_cast<std::uint32_t>(key)] : kNoSlot;
+  sq_dist_m2[kGatherWidth * p + member] = found ? KeySqDist(key) : INFINITY;
+}
+
+}  // namespace
+
+int LaunchGatherNearest(const ParticleTreeView& tree, int neighbor_count,
+                        const float* points_device, std::int64_t m, std::uint32_t* slots_device,
+                        float* sq_dist_device, void* stream) {
+  if (neighbor_count < 1 || neighbor_count > kGatherWidth || tree.level_count > kMaxTreeLevels ||
+      tree.particle_count / kGatherWidth > kPlaceMask) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  return LaunchBlocks(GatherNearestKernel, BlocksFor(m, kSearches), kThreads,
+                      static_cast<cudaStream_t>(stream), tree, neighbor_count - 1, points_device, m,
+                      slots_device, sq_dist_device);
+}
+
+}  // namespace interlacer

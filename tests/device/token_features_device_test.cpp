@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "common/kernels/parallel_for.h"
+#include "model/kernels/token_features_cuda.h"
+#include "tests/device/device_array.h"
+#include "tests/support/numeric.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// Two ways to take sine, cosine, exponential and logarithm in float32, and sums of twenty weights;
+/// six octaves magnify the rounding of a position 32 times.
+constexpr double kFeatureTolerance = 2e-5;
+
+struct Problem {
+  std::vector<float> positions_m, features, points_m, displacements_m;
+  std::vector<float> bandwidths_m{0.05F, 0.1F, 0.2F};
+  TokenFeatures tokens;
+
+  Problem(std::int64_t n, int feature_width, int octaves, int point_count)
+      : positions_m(RandomNormal<float>(3 * n, 7, 0)),
+        features(RandomNormal<float>(feature_width * n, 7, 1)),
+        points_m(RandomNormal<float>(3 * point_count, 7, 2)),
+        displacements_m(RandomNormal<float>(3 * point_count, 7, 3)) {
+    for (std::size_t i = 0; i < points_m.size() && i < positions_m.size(); ++i) {
+      points_m[i] = positions_m[i] + 0.05F * points_m[i];  // so that weights are not all zero
+    }
+    tokens = {n,
+              positions_m.data(),
+              features.data(),
+              feature_width,
+              {0.1F, -0.2F, 0.3F},
+              0.75F,
+              octaves,
+              1,
+              2,
+              {}};
+    tokens.robot = {point_count,
+                    points_m.data(),
+                    displacements_m.data(),
+                    3,
+                    bandwidths_m.data(),
+                    4.0F,
+                    0.1F,
+                    1e-6F,
+                    0.1F};
+  }
+};
+
+std::vector<float> OnHost(const TokenFeatures& tokens) {
+  std::vector<float> out(static_cast<std::size_t>(tokens.n * TokenFeatureWidth(tokens)));
+  WriteTokenFeatures(tokens, out.data(), SerialFor);
+  return out;
+}
+
+std::vector<float> OnDevice(const Problem& problem) {
+  const TestStream stream;
+  const DeviceArray<float> positions_m(stream, problem.positions_m);
+  const DeviceArray<float> features(stream, problem.features);
+  const DeviceArray<float> points_m(stream, problem.points_m);
+  const DeviceArray<float> displacements_m(stream, problem.displacements_m);
+  const DeviceArray<float> bandwidths_m(stream, problem.bandwidths_m);
+  TokenFeatures tokens = problem.tokens;
+  tokens.positions_m = positions_m.get();
+  tokens.features = features.get();
+  tokens.robot.points_m = points_m.get();
+  tokens.robot.displacements_m = displacements_m.get();
+  tokens.robot.bandwidths_m = bandwidths_m.get();
+  const DeviceArray<float> out(stream, tokens.n * TokenFeatureWidth(tokens));
+  EXPECT_EQ(LaunchTokenFeatures(tokens, out.get(), stream.get()), 0);
+  return out.Read();
+}
+
+/// Token counts: none, one, not a multiple of the block, several blocks.
+class TokenFeaturesDeviceTest : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(TokenFeaturesDeviceTest, FollowsTheCpu) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  for (const int feature_width : {16, 11}) {  // 11: rows of 64 numbers, two full tiles
+    for (const int point_count : {0, 20}) {
+      const Problem problem(GetParam(), feature_width, 6, point_count);
+      const std::vector<float> got = OnDevice(problem);
+      EXPECT_LE(RelativeL2(got, OnHost(problem.tokens)), kFeatureTolerance);
+      EXPECT_EQ(got, OnDevice(problem));
+    }
+  }
+}
+
+TEST_P(TokenFeaturesDeviceTest, WithoutARobotThereAreNoColumnsOfIt) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Problem problem(GetParam(), 3, 0, 0);
+  problem.tokens.robot.bandwidth_count = 0;
+  EXPECT_LE(RelativeL2(OnDevice(problem), OnHost(problem.tokens)), kFeatureTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesDeviceTest, ::testing::Values(0, 1, 127, 300));
+
+}  // namespace
+}  // namespace interlacer::testing
