@@ -106,7 +106,10 @@ double DenseFlops(const InterlacerConfig& config, double tokens) {
   // A block: two attentions with query, key, value and out, two feed-forward layers.
   const double a_token =
       config.network.block_count * (8 * d * d + 2 * 2.0 * config.network.ffn_factor * d * d);
-  return 2 * tokens * a_token;
+  // In the last block only the newer half of the tokens is read: no local query, out and
+  // feed-forward for the others.
+  const double unread = tokens / 2 * (2 * d * d + 2 * config.network.ffn_factor * d * d);
+  return 2 * (tokens * a_token - unread);
 }
 
 }  // namespace interlacer::bench

@@ -22,6 +22,12 @@ Status CheckGraph(const KnnGraph& graph) {
     return Mismatch(reason::SHAPE_MISMATCH, "graph.neighbors", std::to_string(edges) + " values",
                     std::to_string(graph.neighbors.size()));
   }
+  bool is_outside = false;
+  for (const std::int32_t node : graph.neighbors) is_outside |= node < 0 || node >= graph.n;
+  if (is_outside) {
+    return OutOfRange(reason::ARGUMENT_INVALID, "graph.neighbors: expected indices below " +
+                                                    std::to_string(graph.n) + ", got others");
+  }
   if (graph.n > kMaxCloudPoints) {
     return OutOfRange(reason::ARGUMENT_INVALID, "graph.n: expected at most " +
                                                     std::to_string(kMaxCloudPoints) + ", got " +

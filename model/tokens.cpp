@@ -170,13 +170,18 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input) const {
 }
 
 bool TokenEncoder::CanFuse(const StepInput& input) const {
-  const auto plain = [](const torch::Tensor& t) {
-    return t.scalar_type() == at::kFloat && t.is_contiguous();
+  const auto plain = [](const torch::Tensor& t, at::IntArrayRef shape) {
+    return t.scalar_type() == at::kFloat && t.is_cpu() && t.is_contiguous() && t.sizes() == shape;
   };
+  const auto plain_cloud = [&](const CloudTensors& cloud) {
+    const std::int64_t n = cloud.positions_m.size(0);
+    return plain(cloud.positions_m, {n, 3}) &&
+           plain(cloud.features, {n, config_.encoder.feature_width});
+  };
+  const torch::Tensor& points = input.kinematic_points_m;
   return !at::GradMode::is_enabled() && visual_->weight.scalar_type() == at::kFloat &&
-         plain(input.kinematic_points_m) && plain(input.older.positions_m) &&
-         plain(input.older.features) && plain(input.newer.positions_m) &&
-         plain(input.newer.features);
+         points.dim() == 3 && plain(points, {kKinematicTimes, points.size(1), 3}) &&
+         plain_cloud(input.older) && plain_cloud(input.newer);
 }
 
 torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <climits>
@@ -31,6 +32,7 @@ bool IsSet(char** environment, const char* name) {
 
 /// Starts this program again, in the same process, with one variable more. Returns if it cannot.
 void RestartWith(const char* variable, char** arguments, char** environment) {
+  if (getauxval(AT_BASE) == 0) return;  // started through the loader, which has eaten its options
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
   if (length <= 0) return;

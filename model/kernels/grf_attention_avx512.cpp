@@ -76,6 +76,9 @@ inline void WriteScaled(float scale, const float* x, int width, float* y) {
   for (int c = 0; c < width; ++c) y[c] = scale * x[c];
 }
 
+/// Stores past the caches are not ordered with what tells other threads that they are done.
+inline void FinishWrites(const float*) { _mm_sfence(); }
+
 }  // namespace
 }  // namespace interlacer::avx512
 

@@ -1,8 +1,8 @@
 /// Body of grf_attention_rows.h; the including file sets INTERLACER_KERNEL_NAMESPACE and is
 /// compiled for one instruction set. No include guard on purpose. Helpers are in an anonymous
 /// namespace and nothing here calls inline functions of the standard library, so that no code of
-/// one instruction set is linked into another. AttendGroup and WriteScaled may have overloads for
-/// float, declared before this file.
+/// one instruction set is linked into another. AttendGroup, WriteScaled and FinishWrites may have
+/// overloads for float, declared before this file.
 
 #include "model/kernels/grf_attention_group.h"
 #include "model/kernels/grf_attention_rows.h"
@@ -62,6 +62,9 @@ template <typename T>
 inline void WriteScaled(T scale, const T* __restrict x, int width, T* __restrict y) {
   for (int c = 0; c < width; ++c) y[c] = scale * x[c];
 }
+
+template <typename T>
+inline void FinishWrites(const T*) {}
 
 template <typename T>
 inline void Zero(int width, T* y) {
@@ -145,6 +148,7 @@ void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T
     normalizer[i] = sum;
     WriteScaled(sum == T(0) ? T(0) : T(1) / sum, o, dv, out + i * dv);
   }
+  FinishWrites(out);
 }
 
 /// With a_i = g_i / S_i, b_i = -(g_i . out_i) / S_i and t_e = a_i . v_j + b_i:

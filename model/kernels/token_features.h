@@ -8,8 +8,8 @@
 ///   for each bandwidth b, over robot points k with w_k = exp(-|x - y_k|^2 / 2 b^2), m = sum w_k:
 ///   displacement_scale sum_k w_k u_k / (m + softening), log_scale log(m + mass_floor)
 /// Errors: none; sizes are the caller's promise. Accuracy: sine, cosine and exponential within
-/// 2e-7. Determinism: rows do not mix; equal bits for any thread count and instruction set.
-/// Threads: as grf_attention.h.
+/// 2e-7 where |2^o p| < 2^22. Determinism: rows do not mix; equal bits for any thread count and
+/// instruction set. Threads: as grf_attention.h.
 
 #include <cstdint>
 

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "common/check.h"
-
 namespace interlacer {
 
 void PixelPayload::Add(Piece piece) {
@@ -48,9 +46,9 @@ const PixelPayload& PixelPayloads::Of(const wire::Image& image) const {
   const std::string& token = image.data();
   if (token.empty()) return none;
   std::uint32_t index = 0;
-  INTERLACER_CHECK(token.size() == sizeof(index), "an image without its payload's token");
+  if (token.size() != sizeof(index)) return none;
   std::memcpy(&index, token.data(), sizeof(index));
-  return payloads_.at(index);
+  return index < payloads_.size() ? payloads_[index] : none;
 }
 
 std::string PixelPayloads::Keep(PixelPayload payload) {

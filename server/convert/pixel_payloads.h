@@ -57,6 +57,7 @@ class PixelPayloads {
 
   /// The bytes behind the token of an image; empty when it has none.
   const PixelPayload& Of(const wire::Image& image) const;
+  std::size_t count() const { return payloads_.size(); }
 
  private:
   friend class RequestSplitter;

@@ -4,8 +4,8 @@
 ///
 ///   uint16   metres = sample x unit, rounded once from float64; 0 is no measurement
 ///   float32  metres as they come; NaN, infinite and non-positive ones are no measurement
-/// What is no measurement becomes NaN. Equal samples give equal bits on every processor.
-/// Thread-safe: a value.
+/// What is no measurement becomes NaN, what no float32 can hold infinite. Equal samples give equal
+/// bits on every processor. Thread-safe: a value.
 
 #include <cstdint>
 

@@ -5,6 +5,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,6 +22,9 @@ constexpr int kWireTypeBits = 3;
 /// The numbers of the fields that lead to payloads, outermost first; the last is the payload.
 using Level = std::array<std::uint32_t, 2>;
 using Path = std::span<const Level>;
+
+/// A request that names more of them repeats fields; the generated parser keeps the last ones only.
+constexpr std::size_t kMaxPayloads = 1024;
 
 constexpr Level One(int field) { return {std::uint32_t(field), std::uint32_t(field)}; }
 constexpr Level kObservations = One(wire::SceneInput::kObservationsFieldNumber);
@@ -52,13 +56,20 @@ class Reader {
 
   std::size_t position() const { return position_; }
 
+  /// Nothing for numbers that are cut, too large or longer than they need be: parsers differ in
+  /// what they make of those.
   std::optional<std::uint64_t> Varint() {
+    constexpr int kLastShift = 63;
     std::uint64_t value = 0;
-    for (int shift = 0; shift < 64 && !slices_.empty(); shift += 7) {
+    for (int shift = 0; shift <= kLastShift && !slices_.empty(); shift += 7) {
       const std::uint8_t byte = slices_.front().begin()[offset_];
       Advance(1);
       value |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
+      if (byte >= 0x80) continue;
+      const bool is_overlong = byte == 0 && shift > 0;
+      const bool is_too_large = shift == kLastShift && byte > 1;
+      if (is_overlong || is_too_large) return std::nullopt;
+      return value;
     }
     return std::nullopt;
   }
@@ -117,7 +128,7 @@ class RequestSplitter {
     const std::size_t end = reader->position() + size_bytes;
     while (reader->position() < end) {
       const auto tag = reader->Varint();
-      if (!tag) return false;
+      if (!tag || *tag > std::numeric_limits<std::uint32_t>::max()) return false;
       AppendVarint(*tag, rest);
       if (!SplitField(path, *tag, end, reader, rest)) return false;
     }
@@ -155,6 +166,7 @@ class RequestSplitter {
     if (path.size() > 1) {
       if (!SplitMessage(path.subspan(1), *size_bytes, reader, &inner)) return false;
     } else {
+      if (payloads_.count() == kMaxPayloads) return false;
       PixelPayload payload;
       reader->Take(*size_bytes, [&](PixelPayload::Piece piece) { payload.Add(piece); });
       if (payload.size_bytes() > 0) inner = payloads_.Keep(std::move(payload));

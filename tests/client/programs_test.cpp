@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "common/json.h"
 #include "tests/client/program_support.h"
@@ -75,6 +77,35 @@ TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
                                   "--target-cameras", "view_2", "--wire-images", "png"});
   const ProcessResult ended = server.Stop();
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
+/// Load changes when an answer comes, never what it says.
+TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
+  constexpr int kClients = 8;
+  const std::string episode = episodes_ + "/push_block_000005";
+  ServerProcess server(checkpoint_);
+  const auto predict = [&](const std::string& name) {
+    return RunVerb({"predict", episode, "--steps", "3", "--seed", "9", "--server", server.address(),
+                    "-o", folder_.File(name), "--quiet"});
+  };
+  const ProcessResult alone = predict("alone");
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  std::vector<ProcessResult> results(kClients);
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back([&, i] { results[i] = predict("together_" + std::to_string(i)); });
+    }
+  }
+  auto expected = FilesOf(folder_.File("alone"));
+  expected.erase("prediction.json");
+  ASSERT_GE(expected.size(), 6u);
+  for (int i = 0; i < kClients; ++i) {
+    ASSERT_EQ(results[i].exit_code, 0) << results[i].err;
+    auto files = FilesOf(folder_.File("together_" + std::to_string(i)));
+    files.erase("prediction.json");
+    EXPECT_TRUE(files == expected) << "client " << i;
+  }
 }
 
 }  // namespace

@@ -101,6 +101,13 @@ TEST(WalkLists, RefuseAGraphWhoseSizesDisagree) {
   EXPECT_EQ(BuildWalkLists(KnnGraph{4, 3, {1, 2, 3}}).status().reason(), reason::SHAPE_MISMATCH);
 }
 
+TEST(WalkLists, RefuseNeighboursThatAreNoNodes) {
+  for (const std::int32_t node : {-1, 2}) {
+    EXPECT_EQ(BuildWalkLists(KnnGraph{2, 1, {node, 0}}).status().reason(),
+              reason::ARGUMENT_INVALID);
+  }
+}
+
 TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
   const std::vector<float> cloud = testing::CubeCloud(250, kSeed);
   for (const int k : {3, 5}) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,65 @@ TEST(PixelPayloadsTest, UnknownGroupsGoThroughTheGeneratedParser) {
   v1::PredictRolloutRequest whole;
   ASSERT_TRUE(whole.ParseFromString(bytes));
   EXPECT_EQ(ParsedAndRestored(InPieces(bytes, 40)), whole.SerializeAsString());
+}
+
+std::string Field(const std::string& tag, const std::string& content) {
+  std::string bytes = tag;
+  for (std::size_t size = content.size();; size >>= 7) {
+    bytes.push_back(static_cast<char>(size < 0x80 ? size : size | 0x80));
+    if (size < 0x80) return bytes + content;
+  }
+}
+
+/// Parsers cut tags down to 32 bits or refuse them; the client's bytes must never pass for a token.
+TEST(PixelPayloadsTest, OverlongTagsMeanWhatTheGeneratedParserSays) {
+  const int path[] = {v1::PredictRolloutRequest::kSourceFieldNumber,
+                      v1::PredictionSource::kSceneInputFieldNumber,
+                      v1::SceneInput::kObservationsFieldNumber,
+                      v1::Observation::kViewsFieldNumber,
+                      v1::RgbdView::kColorFieldNumber,
+                      v1::Image::kDataFieldNumber};
+  constexpr int kLevels = static_cast<int>(std::size(path));
+  const std::string high_bits = "\x80\x80\x80\x10", zeros("\x80\x80\x80\x00", 4);
+  for (const std::string& tail : {high_bits, zeros}) {
+    for (const std::string content : {"abc", "\xff\xff\xff\xff", "pixels"}) {
+      for (int odd = 0; odd < kLevels; ++odd) {
+        std::string bytes = content;
+        for (int level = kLevels - 1; level >= 0; --level) {
+          const char tag = static_cast<char>(path[level] << 3 | 2);
+          bytes = Field(level == odd ? std::string(1, static_cast<char>(tag | 0x80)) + tail
+                                     : std::string(1, tag),
+                        bytes);
+        }
+        v1::PredictRolloutRequest whole;
+        const bool is_message = whole.ParseFromString(bytes);
+        EXPECT_EQ(ParsedAndRestored(InPieces(bytes, 5)),
+                  is_message ? whole.SerializeAsString() : "")
+            << "level " << odd;
+      }
+    }
+  }
+}
+
+TEST(PixelPayloadsTest, RepeatedPayloadsAreNotKept) {
+  constexpr std::size_t kRepeated = 100000, kKept = 1024;
+  std::string image;
+  for (std::size_t i = 0; i < kRepeated; ++i) image += "\x3a\x01x";
+  const int tags[] = {v1::PredictRolloutRequest::kSourceFieldNumber,
+                      v1::PredictionSource::kSceneInputFieldNumber,
+                      v1::SceneInput::kObservationsFieldNumber, v1::Observation::kViewsFieldNumber,
+                      v1::RgbdView::kColorFieldNumber};
+  std::string bytes = image;
+  for (int level = static_cast<int>(std::size(tags)) - 1; level >= 0; --level) {
+    bytes = Field(std::string(1, static_cast<char>(tags[level] << 3 | 2)), bytes);
+  }
+  v1::PredictRolloutRequest request, whole;
+  PixelPayloads payloads;
+  ASSERT_TRUE(whole.ParseFromString(bytes));
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(bytes, 1000), &request, &payloads));
+  EXPECT_LE(payloads.count(), kKept);
+  RestorePixels(payloads, SceneOf(&request));
+  EXPECT_EQ(request.SerializeAsString(), whole.SerializeAsString());
 }
 
 TEST(PixelPayloadsTest, CutRequestsAreRefused) {
