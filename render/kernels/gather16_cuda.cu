@@ -56,8 +56,9 @@ __device__ float MemberSqDist(const ParticleTreeView& tree, std::uint32_t kind, 
 
 /// Half a warp a point. Lane i holds the i-th nearest so far; both halves walk in step, each down
 /// its own stack, nearest box first.
-__global__ void GatherNearestKernel(ParticleTreeView tree, int last, const float* points,
-                                    std::int64_t m, std::uint32_t* slots, float* sq_dist_m2) {
+__global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tree, int last,
+                                    const float* points, std::int64_t m, std::uint32_t* slots,
+                                    float* sq_dist_m2) {
   __shared__ Node stacks[kSearches][kStackSize];
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int half_begin = lane / kHalf * kHalf;
