@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,11 @@ constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr unsigned kMaxThreads = 1024;
 constexpr int kLanes = 32;
 constexpr int kPoison = 0xFF;
+/// Shared memory as an H100 has it.
+constexpr int kPlainSharedBytes = 48 * 1024;
+constexpr int kMaxSharedBytes = 227 * 1024;
+constexpr int kMultiprocessorSharedBytes = 228 * 1024;
+constexpr std::size_t kCopyBytes = 16;
 
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "CUDA emulation: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
@@ -37,12 +43,18 @@ struct Warp {
   std::uint64_t values[2][kLanes] = {};
 };
 
+struct Copy {
+  void* to;
+  const void* from;
+};
+
 /// Runs one thread after another on a stack of its own. The first entry costs a system call, later
 /// switches are jumps.
 struct Fiber {
   ucontext_t first_entry;
   jmp_buf place;
   std::unique_ptr<char[]> stack;
+  std::vector<Copy> copies;
   bool done = true;
 };
 
@@ -51,6 +63,8 @@ struct Machine {
   Fiber fibers[kMaxThreads];
   std::vector<Warp> warps;
   Barrier block;
+  alignas(16) char shared[kMaxSharedBytes];
+  std::map<const void*, int> shared_limits;
   jmp_buf scheduler;
   const std::function<void()>* thread = nullptr;
   unsigned running = 0;
@@ -97,6 +111,7 @@ void Leave(Barrier& barrier) {
 void RunThreads() {
   while (true) {
     (*machine.thread)();
+    if (!machine.fibers[machine.running].copies.empty()) Die("a copy that nobody awaits");
     machine.fibers[machine.running].done = true;
     machine.progress = true;
     Leave(machine.block);
@@ -132,18 +147,49 @@ void RunBlock(unsigned threads) {
 
 }  // namespace
 
-cudaError_t RunGrid(const cudaLaunchConfig_t& config, const std::function<void()>& thread) {
+cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes) {
+  if (size_bytes > kMaxSharedBytes) return cudaErrorInvalidValue;
+  machine.shared_limits[kernel] = size_bytes;
+  return cudaSuccess;
+}
+
+void* LaunchedSharedMemory() { return machine.shared; }
+
+void BeginCopy(void* to, const void* from) {
+  if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) %
+          kCopyBytes !=
+      0) {
+    Die("a copy beside its boundary");
+  }
+  machine.fibers[machine.running].copies.push_back({to, from});
+}
+
+void AwaitCopies() {
+  std::vector<Copy>& copies = machine.fibers[machine.running].copies;
+  for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, kCopyBytes);
+  copies.clear();
+}
+
+cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
+                    const std::function<void()>& thread) {
   const dim3& block = config.blockDim;
   if (config.stream == nullptr) return cudaErrorInvalidValue;
   if (block.x == 0 || block.x > kMaxThreads || block.y != 1 || block.z != 1 ||
       config.gridDim.x == 0 || config.gridDim.y != 1 || config.gridDim.z != 1) {
     return cudaErrorInvalidConfiguration;
   }
+  const auto limit = machine.shared_limits.find(kernel);
+  if (config.dynamicSmemBytes > static_cast<std::size_t>(limit == machine.shared_limits.end()
+                                                             ? kPlainSharedBytes
+                                                             : limit->second)) {
+    return cudaErrorInvalidValue;
+  }
   machine.thread = &thread;
   gridDim = config.gridDim;
   blockDim = block;
   for (unsigned b = 0; b < config.gridDim.x; ++b) {
     blockIdx = dim3(b, 0, 0);
+    std::memset(machine.shared, kPoison, config.dynamicSmemBytes);
     RunBlock(block.x);
   }
   return cudaSuccess;
@@ -206,6 +252,18 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
+               ? interlacer::emulation::kMaxSharedBytes
+               : interlacer::emulation::kMultiprocessorSharedBytes;
   return cudaSuccess;
 }
 

@@ -7,7 +7,8 @@
 /// its warp; blocks run one after another. Memory is the host's and is filled with 0xFF when
 /// allocated. Stricter than a GPU: a launch, copy or fill on the default stream is refused, and a
 /// barrier that not every thread reaches, or a collective that does not name the whole warp, ends
-/// the program. Not shown: races between threads that run at the same time, alignment, speed.
+/// the program; more shared memory than a kernel's limit is refused, and its bytes are 0xFF when a
+/// block begins. Not shown: races between threads that run at the same time, alignment, speed.
 
 #include <cmath>
 #include <cstddef>
@@ -30,6 +31,11 @@ enum cudaError_t {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaDeviceAttr {
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 using cudaStream_t = struct EmulatedStream*;
@@ -42,8 +48,17 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 
+struct alignas(8) float2 {
+  float x, y;
+};
 struct alignas(8) ushort4 {
   std::uint16_t x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
 };
 
 /// Of the fiber that runs.
@@ -58,6 +73,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t error);
 
@@ -70,7 +87,15 @@ struct cudaLaunchConfig_t {
 
 namespace interlacer::emulation {
 
-cudaError_t RunGrid(const cudaLaunchConfig_t& config, const std::function<void()>& thread);
+cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
+                    const std::function<void()>& thread);
+cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes);
+
+/// Of the running block.
+void* LaunchedSharedMemory();
+/// 16 bytes that arrive when the running thread awaits them.
+void BeginCopy(void* to, const void* from);
+void AwaitCopies();
 
 /// What the lanes of the running warp put in, by lane; waits for all of them.
 const std::uint64_t* Exchange(unsigned mask, std::uint64_t value);
@@ -95,7 +120,13 @@ T FromBits(std::uint64_t bits) {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments... arguments) {
-  return interlacer::emulation::RunGrid(*config, [&] { kernel(arguments...); });
+  return interlacer::emulation::RunGrid(*config, reinterpret_cast<const void*>(kernel),
+                                        [&] { kernel(arguments...); });
+}
+
+template <typename... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
+  return interlacer::emulation::RaiseSharedLimit(reinterpret_cast<const void*>(kernel), value);
 }
 
 void __syncthreads();
@@ -140,6 +171,18 @@ template <typename T>
 T atomicAdd(T* address, T value) {
   const T before = *address;
   *address += value;
+  return before;
+}
+template <typename T>
+T atomicMin(T* address, T value) {
+  const T before = *address;
+  if (value < before) *address = value;
+  return before;
+}
+template <typename T>
+T atomicCAS(T* address, T expected, T value) {
+  const T before = *address;
+  if (before == expected) *address = value;
   return before;
 }
 template <typename T>

@@ -1,0 +1,111 @@
+#include "common/kernels/block_memory.h"
+#include "common/kernels/launch.h"
+#include "common/kernels/prefix_sum.h"
+#include "knn/kernels/walk_tiles_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kMaxEntries = static_cast<int>(kWalkTileRoots * kMaxWalkRowSize);
+constexpr int kMaxEntriesOfAThread = (kMaxEntries + kThreads - 1) / kThreads;
+constexpr int kMinSlotBits = 8;
+constexpr int kMaxSlotBits = 13;
+constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
+constexpr std::uint32_t kNodeMask = 0xFFFFFFu;
+static_assert(kMaxEntries < 1 << kMaxSlotBits, "a slot stays free, so that a search ends");
+static_assert(kMaxEntriesOfAThread <= 32, "a bit for each");
+
+struct TileShared {
+  std::uint32_t nodes[1 << kMaxSlotBits];
+  /// Of each node: first its first entry, then its place among the tile's rows.
+  std::int32_t places[1 << kMaxSlotBits];
+};
+
+/// A hash table with linear probing; which slot a node gets depends on timing, what it holds in the
+/// end does not.
+struct NodeTable {
+  std::uint32_t* nodes;
+  int bits;
+
+  __device__ std::uint32_t FirstSlot(std::uint32_t node) const {
+    return node * 2654435769u >> (32 - bits);
+  }
+  __device__ std::uint32_t NextSlot(std::uint32_t slot) const {
+    return (slot + 1) & ((1u << bits) - 1);
+  }
+  __device__ std::uint32_t Insert(std::uint32_t node) const {
+    std::uint32_t slot = FirstSlot(node);
+    while (true) {
+      const std::uint32_t found = atomicCAS(&nodes[slot], kNobody, node);
+      if (found == kNobody || found == node) return slot;
+      slot = NextSlot(slot);
+    }
+  }
+  __device__ std::uint32_t Find(std::uint32_t node) const {
+    std::uint32_t slot = FirstSlot(node);
+    while (nodes[slot] != node) slot = NextSlot(slot);
+    return slot;
+  }
+};
+
+/// A block a tile.
+__global__ void __launch_bounds__(kThreads)
+    WalkTilesKernel(std::int64_t n, const std::int32_t* offsets, const std::uint32_t* entries,
+                    WalkTilesDevice tiles) {
+  __shared__ std::int32_t shared[kThreads];
+  TileShared& table = *LaunchedShared<TileShared>();
+  const std::int64_t first_root = blockIdx.x * kWalkTileRoots;
+  const std::int64_t last_root = first_root + kWalkTileRoots < n ? first_root + kWalkTileRoots : n;
+  const std::int32_t begin = offsets[first_root];
+  const int count = offsets[last_root] - begin;
+  const int me = static_cast<int>(threadIdx.x);
+  int bits = kMinSlotBits;
+  while (bits < kMaxSlotBits && 1 << bits < 2 * count) ++bits;
+  const NodeTable node_table = {table.nodes, bits};
+  for (int slot = me; slot < 1 << bits; slot += kThreads) {
+    table.nodes[slot] = kNobody;
+    table.places[slot] = kMaxEntries;
+  }
+  __syncthreads();
+  for (int e = me; e < count; e += kThreads) {
+    atomicMin(&table.places[node_table.Insert(entries[begin + e] & kNodeMask)], e);
+  }
+  __syncthreads();
+  // From here on a thread has consecutive entries, so that sums over threads follow the entries.
+  const int share = (count + kThreads - 1) / kThreads;
+  const int my_begin = me * share < count ? me * share : count;
+  const int my_end = my_begin + share < count ? my_begin + share : count;
+  unsigned is_first = 0;
+  for (int e = my_begin; e < my_end; ++e) {
+    const std::uint32_t slot = node_table.Find(entries[begin + e] & kNodeMask);
+    is_first |= unsigned{table.places[slot] == e} << (e - my_begin);
+  }
+  const int through = BlockInclusiveSum<kThreads>(__popc(is_first), shared);
+  int place = through - __popc(is_first);
+  for (int e = my_begin; e < my_end; ++e) {
+    if ((is_first >> (e - my_begin) & 1u) == 0) continue;
+    const std::uint32_t node = entries[begin + e] & kNodeMask;
+    tiles.rows[begin + place] = static_cast<std::int32_t>(node);
+    table.places[node_table.Find(node)] = place++;
+  }
+  if (me == kThreads - 1) tiles.row_counts[blockIdx.x] = through;
+  __syncthreads();
+  for (int e = me; e < count; e += kThreads) {
+    const std::uint32_t slot = node_table.Find(entries[begin + e] & kNodeMask);
+    tiles.places[begin + e] = static_cast<std::uint16_t>(table.places[slot]);
+  }
+}
+
+}  // namespace
+
+int LaunchWalkTiles(std::int64_t n, const std::int32_t* offsets_device,
+                    const std::uint32_t* entries_device, const WalkTilesDevice& tiles,
+                    void* stream) {
+  if (n < 0) return static_cast<int>(cudaErrorInvalidValue);
+  return LaunchBlocks(WalkTilesKernel, WalkTileCount(n),
+                      BlockShape{kThreads, std::int64_t{sizeof(TileShared)}},
+                      static_cast<cudaStream_t>(stream), n, offsets_device, entries_device, tiles);
+}
+
+}  // namespace interlacer
