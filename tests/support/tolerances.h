@@ -8,6 +8,8 @@ namespace interlacer::testing {
 inline constexpr double kFloatOpTolerance = 1e-5;
 /// A whole float32 model step: the same, through dozens of layers.
 inline constexpr double kFloatStepTolerance = 1e-4;
+/// One operation on bfloat16 operands: 7 stored mantissa bits.
+inline constexpr double kBf16OpTolerance = 1e-2;
 /// The same formula twice in float64.
 inline constexpr double kDoubleOpTolerance = 1e-10;
 /// Analytic against central-difference gradients in float64: the difference quotient's own error.

@@ -1,0 +1,227 @@
+#include "common/kernels/block_memory.h"
+#include "common/kernels/launch.h"
+#include "model/kernels/packed_grf_cuda.h"
+#include "model/kernels/packed_grf_rows.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarpLanes;
+/// Queries of a block of the plain form, so that the table of weights is worth its load.
+constexpr std::int64_t kPlainQueries = 4 * kWarps;
+constexpr int kTiledBlocks = 2;  // of a multiprocessor
+/// Shared memory of a block besides the rows: the table, and what the system keeps.
+constexpr int kOtherSharedBytes = 2048;
+
+/// A thread four channels.
+template <typename Stored>
+__global__ void PackRowsKernel(std::int64_t groups, const Stored* k, const Stored* v, float epsilon,
+                               uint4* packed) {
+  const std::int64_t x = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (x >= groups) return;
+  float key[kChannelsOfALane], value[kChannelsOfALane];
+  LoadFour(k + kChannelsOfALane * x, key);
+  LoadFour(v + kChannelsOfALane * x, value);
+  for (float& channel : key) channel = ReluFeature(channel, epsilon);
+  packed[x] = uint4{RoundPair(key[0], key[1]), RoundPair(key[2], key[3]),
+                    RoundPair(value[0], value[1]), RoundPair(value[2], value[3])};
+}
+
+/// What both forms read and write.
+template <typename Output>
+struct Attention {
+  PackedGrfShape shape;
+  GrfPackedPairs<float> pairs;
+  const std::uint16_t* q;
+  const uint4* packed;
+  float epsilon;
+  float delta;
+  Output* out;
+  float* normalizer;
+};
+
+__device__ void LoadTable(const float* table, float* shared) {
+  for (int code = static_cast<int>(threadIdx.x); code < kGrfCodes; code += kThreads) {
+    shared[code] = table[code];
+  }
+}
+
+/// A warp a query, kPlainQueries of them a block.
+template <typename Form, typename Output>
+__global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
+  __shared__ float table[kGrfCodes];
+  LoadTable(a.pairs.table, table);
+  __syncthreads();
+  const std::int64_t first = a.shape.query_begin + blockIdx.x * kPlainQueries;
+  for (int turn = 0; turn < kPlainQueries / kWarps; ++turn) {
+    const std::int64_t i = first + turn * kWarps + threadIdx.x / kWarpLanes;
+    if (i >= a.shape.query_end) return;
+    AttendForQuery<Form>(
+        i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, nullptr, table}, a.q,
+        a.epsilon, a.delta,
+        [&](std::uint32_t node, int) {
+          return a.packed + static_cast<std::int64_t>(node) * Form::kVectors;
+        },
+        a.out, a.normalizer);
+  }
+}
+
+/// A block a tile of queries: its rows come into shared memory, then each warp attends for every
+/// kWarps-th query.
+template <typename Form, typename Output>
+__global__ void __launch_bounds__(kThreads, kTiledBlocks)
+    TiledKernel(Attention<Output> a, GrfTiles tiles, int staged_rows) {
+  __shared__ float table[kGrfCodes];
+  uint4* const staged = LaunchedShared<uint4>();
+  const std::int64_t tile = a.shape.query_begin / kGrfTileQueries + blockIdx.x;
+  const std::int32_t* const rows = tiles.rows + a.pairs.offsets[tile * kGrfTileQueries];
+  const int count = tiles.row_counts[tile] < staged_rows ? tiles.row_counts[tile] : staged_rows;
+  for (int x = static_cast<int>(threadIdx.x); x < count * Form::kVectors; x += kThreads) {
+    const std::int64_t node = rows[x / Form::kVectors];
+    BeginCopy16(staged + x, a.packed + node * Form::kVectors + x % Form::kVectors);
+  }
+  LoadTable(a.pairs.table, table);
+  AwaitCopies();
+  __syncthreads();
+  for (int turn = 0; turn < kGrfTileQueries / kWarps; ++turn) {
+    const std::int64_t i = tile * kGrfTileQueries + turn * kWarps + threadIdx.x / kWarpLanes;
+    if (i < a.shape.query_begin || i >= a.shape.query_end) continue;
+    AttendForQuery<Form>(
+        i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, tiles.places, table}, a.q,
+        a.epsilon, a.delta,
+        [&](std::uint32_t node, int place) {
+          return place < count ? staged + place * Form::kVectors
+                               : a.packed + static_cast<std::int64_t>(node) * Form::kVectors;
+        },
+        a.out, a.normalizer);
+  }
+}
+
+/// Calls function.template operator()<Form>() with the form of this width.
+template <typename Function>
+int ByWidth(int width, const Function& function) {
+  switch (width) {
+    case 32:
+      return function.template operator()<PackedGrf<1, 8>>();
+    case 64:
+      return function.template operator()<PackedGrf<2, 8>>();
+    case 128:
+      return function.template operator()<PackedGrf<4, 8>>();
+    case 256:
+      return function.template operator()<PackedGrf<4, 16>>();
+    default:
+      return static_cast<int>(cudaErrorInvalidValue);
+  }
+}
+
+bool AreQueriesValid(const PackedGrfShape& shape) {
+  return shape.query_begin >= 0 && shape.query_begin <= shape.query_end &&
+         shape.query_end <= shape.n;
+}
+
+template <typename Output>
+Attention<Output> MakeAttention(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                                const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                                const PackedGrfOutputs<Output>& outputs) {
+  return {shape,
+          pairs,
+          inputs.q,
+          reinterpret_cast<const uint4*>(inputs.packed),
+          static_cast<float>(epsilons.feature),
+          static_cast<float>(epsilons.normalizer),
+          outputs.out,
+          outputs.normalizer};
+}
+
+template <typename Output>
+int LaunchPlain(const Attention<Output>& a, void* stream) {
+  if (!AreQueriesValid(a.shape)) return static_cast<int>(cudaErrorInvalidValue);
+  const std::int64_t queries = a.shape.query_end - a.shape.query_begin;
+  return ByWidth(a.shape.width, [&]<typename Form>() {
+    return LaunchBlocks(PlainKernel<Form, Output>, BlocksFor(queries, kPlainQueries), kThreads,
+                        static_cast<cudaStream_t>(stream), a);
+  });
+}
+
+template <typename Output>
+int LaunchTiled(const Attention<Output>& a, const GrfTiles& tiles, int staged_rows, void* stream) {
+  if (!AreQueriesValid(a.shape) || staged_rows < 0) return static_cast<int>(cudaErrorInvalidValue);
+  return ByWidth(a.shape.width, [&]<typename Form>() {
+    if (a.shape.query_begin == a.shape.query_end) return 0;
+    const std::int64_t tile_count =
+        BlocksFor(a.shape.query_end, kGrfTileQueries) - a.shape.query_begin / kGrfTileQueries;
+    const std::int64_t shared_bytes = std::int64_t{staged_rows} * Form::kVectors * sizeof(uint4);
+    return LaunchBlocks(TiledKernel<Form, Output>, tile_count, BlockShape{kThreads, shared_bytes},
+                        static_cast<cudaStream_t>(stream), a, tiles, staged_rows);
+  });
+}
+
+template <typename Stored>
+int PackRows(std::int64_t n, int width, const Stored* k, const Stored* v,
+             const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
+  if (n < 0 || !FitsPackedGrf(width)) return static_cast<int>(cudaErrorInvalidValue);
+  const std::int64_t groups = n * width / kChannelsOfALane;
+  return LaunchBlocks(PackRowsKernel<Stored>, BlocksFor(groups, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), groups, k, v,
+                      static_cast<float>(epsilons.feature), reinterpret_cast<uint4*>(packed));
+}
+
+}  // namespace
+
+bool FitsPackedGrf(int width) { return width == 32 || width == 64 || width == 128 || width == 256; }
+
+int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
+                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
+  return PackRows(n, width, k, v, epsilons, packed, stream);
+}
+
+int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
+                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
+  return PackRows(n, width, k, v, epsilons, packed, stream);
+}
+
+int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                    const PackedGrfOutputs<float>& outputs, void* stream) {
+  return LaunchPlain(MakeAttention(shape, pairs, inputs, epsilons, outputs), stream);
+}
+
+int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                    const PackedGrfOutputs<std::uint16_t>& outputs, void* stream) {
+  return LaunchPlain(MakeAttention(shape, pairs, inputs, epsilons, outputs), stream);
+}
+
+int GrfStagedRows(int width, int* staged_rows) {
+  int device = 0, multiprocessor_bytes = 0, block_bytes = 0;
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaDeviceGetAttribute(
+      &multiprocessor_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  const int share = multiprocessor_bytes / kTiledBlocks;
+  const int most = (share < block_bytes ? share : block_bytes) - kOtherSharedBytes;
+  return ByWidth(width, [&]<typename Form>() {
+    *staged_rows = most / static_cast<int>(Form::kVectors * sizeof(uint4));
+    return 0;
+  });
+}
+
+int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs<float>& outputs,
+                   void* stream) {
+  return LaunchTiled(MakeAttention(shape, pairs, inputs, epsilons, outputs), tiles, staged_rows,
+                     stream);
+}
+
+int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs<std::uint16_t>& outputs,
+                   void* stream) {
+  return LaunchTiled(MakeAttention(shape, pairs, inputs, epsilons, outputs), tiles, staged_rows,
+                     stream);
+}
+
+}  // namespace interlacer

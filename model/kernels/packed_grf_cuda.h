@@ -1,0 +1,84 @@
+#pragma once
+
+/// GRF attention for inference, CUDA only: the forward formulas of model/kernels/grf_attention.h on
+/// bfloat16 rows that hold a token's key and value together, so that one load of 16 bytes a lane
+/// brings four channels of both.
+///
+///   q       [n,width]   bfloat16
+///   packed  [n,2 width] bfloat16, phi(k) and v by groups of four channels: k0-3, v0-3, k4-7, ...
+///   out     [n,width]   bfloat16 or float32; normalizer [n] float32, or null
+/// width is 32, 64, 128 or 256 for keys and values alike; arrays stand on boundaries of 16 bytes.
+/// Rounding: phi(k) and v when they are packed, and a bfloat16 result; weights, scores and sums in
+/// float32. NaN in a key or value reaches every query that lists its token, and nobody else.
+/// Two forms: the plain one gathers rows from memory; the tiled one brings the distinct rows of 128
+/// queries into shared memory first, and reads those that do not fit from memory. Equal bits.
+///
+/// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; other
+/// widths are refused with cudaErrorInvalidValue. Nothing allocates, waits, or runs on the default
+/// stream. Determinism: no atomics, every sum has a fixed order: equal calls give equal bits.
+
+#include <cstdint>
+
+#include "model/kernels/grf_attention.h"
+
+namespace interlacer {
+
+bool FitsPackedGrf(int width);
+
+struct PackedGrfShape {
+  std::int64_t n = 0;
+  int width = 0;
+  /// Queries wanted; results of others are not written.
+  std::int64_t query_begin = 0;
+  std::int64_t query_end = 0;
+};
+
+struct PackedGrfInputs {
+  const std::uint16_t* q = nullptr;
+  const std::uint16_t* packed = nullptr;
+};
+
+/// T is float, or std::uint16_t for the bits of bfloat16 numbers.
+template <typename T>
+struct PackedGrfOutputs {
+  T* out = nullptr;
+  float* normalizer = nullptr;
+};
+
+/// Tiles as knn/kernels/walk_tiles_cuda.h writes them.
+struct GrfTiles {
+  const std::int32_t* row_counts = nullptr;
+  const std::int32_t* rows = nullptr;
+  const std::uint16_t* places = nullptr;
+};
+inline constexpr std::int64_t kGrfTileQueries = 128;
+
+/// Writes packed rows of k and v [n,width], float32 or the bits of bfloat16.
+int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
+                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
+int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
+                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
+
+/// The plain form.
+int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                    const PackedGrfOutputs<float>& outputs, void* stream);
+int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                    const PackedGrfOutputs<std::uint16_t>& outputs, void* stream);
+
+/// Writes how many rows of a tile fit into shared memory such that two tiles share a multiprocessor
+/// of the current device.
+int GrfStagedRows(int width, int* staged_rows);
+
+/// The tiled form, with `staged_rows` rows of a tile in shared memory.
+int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs<float>& outputs,
+                   void* stream);
+int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs<std::uint16_t>& outputs,
+                   void* stream);
+
+}  // namespace interlacer

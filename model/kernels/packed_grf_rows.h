@@ -1,0 +1,186 @@
+#pragma once
+
+/// What a warp does for one query of model/kernels/packed_grf_cuda.h. Only .cu files include it.
+///
+/// A row is shared by kGroup lanes, so that a warp gathers kGroups rows at once: lane `member` of a
+/// group holds channels 4 (member + kGroup * item) to + 3 of key and value, one load each.
+
+#include <cstdint>
+
+#include "common/kernels/launch.h"
+#include "common/kernels/tensor_core.h"
+#include "model/kernels/grf_attention.h"
+#include "model/kernels/warp_rows.h"
+
+namespace interlacer {
+
+inline constexpr int kGrfCodes = 256;
+inline constexpr std::uint32_t kGrfNodeMask = 0xFFFFFFu;
+
+/// phi(x), in which NaN stays.
+__device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }
+
+__device__ inline float LowHalf(std::uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ inline float HighHalf(std::uint32_t pair) { return __uint_as_float(pair & 0xFFFF0000u); }
+
+template <int kItems_, int kGroup_>
+struct PackedGrf {
+  static constexpr int kItems = kItems_;
+  static constexpr int kGroup = kGroup_;
+  static constexpr int kGroups = kWarpLanes / kGroup;
+  static constexpr int kVectors = kItems * kGroup;  ///< loads of 16 bytes a row
+  static constexpr int kWidth = kChannelsOfALane * kVectors;
+
+  /// A lane's part of a packed row.
+  struct Part {
+    uint4 item[kItems];
+  };
+
+  static __device__ Part Load(const uint4* row, int member) {
+    Part part;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) part.item[item] = row[member + kGroup * item];
+    return part;
+  }
+  /// Of a pair that is not there: contributes nothing whatever its row would hold.
+  static __device__ Part Nothing() {
+    Part part;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) part.item[item] = uint4{0, 0, 0, 0};
+    return part;
+  }
+
+  static __device__ float DotKey(const RowPart<kItems>& phi_q, const Part& part) {
+    float sum = 0;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      const float* const q = phi_q.value[item];
+      sum += q[0] * LowHalf(part.item[item].x);
+      sum += q[1] * HighHalf(part.item[item].x);
+      sum += q[2] * LowHalf(part.item[item].y);
+      sum += q[3] * HighHalf(part.item[item].y);
+    }
+    return sum;
+  }
+  static __device__ void AddValue(float scale, const Part& part, RowPart<kItems>& sum) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      float* const to = sum.value[item];
+      to[0] += scale * LowHalf(part.item[item].z);
+      to[1] += scale * HighHalf(part.item[item].z);
+      to[2] += scale * LowHalf(part.item[item].w);
+      to[3] += scale * HighHalf(part.item[item].w);
+    }
+  }
+
+  /// Adds the groups' rows up; a lane ends with the sums of items kept_first to + kKept - 1. Where
+  /// several groups end with the same items, `writes` is true for the first of them.
+  struct Fold {
+    int kept_first = 0;
+    bool writes = true;
+  };
+  static constexpr int kKept = kItems > kGroups ? kItems / kGroups : 1;
+  static __device__ Fold FoldGroups(RowPart<kItems>& row) {
+    Fold fold;
+    int items = kItems;
+    const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+#pragma unroll
+    for (int step = kWarpLanes / 2; step >= kGroup; step /= 2) {
+      const bool upper = (lane & step) != 0;
+      if (items == 1) {
+#pragma unroll
+        for (int c = 0; c < kChannelsOfALane; ++c) {
+          row.value[0][c] += __shfl_xor_sync(kWholeWarp, row.value[0][c], step);
+        }
+        fold.writes = fold.writes && !upper;
+        continue;
+      }
+      items /= 2;
+#pragma unroll
+      for (int item = 0; item < kItems / 2; ++item) {
+        if (item >= items) continue;
+#pragma unroll
+        for (int c = 0; c < kChannelsOfALane; ++c) {
+          const float low = row.value[item][c];
+          const float high = row.value[item + items][c];
+          const float other = __shfl_xor_sync(kWholeWarp, upper ? low : high, step);
+          row.value[item][c] = (upper ? high : low) + other;
+        }
+      }
+      fold.kept_first += upper ? items : 0;
+    }
+    return fold;
+  }
+};
+
+__device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale, float* to) {
+  *reinterpret_cast<float4*>(to) = float4{scale * x[0], scale * x[1], scale * x[2], scale * x[3]};
+}
+__device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale,
+                                 std::uint16_t* to) {
+  *reinterpret_cast<uint2*>(to) =
+      uint2{RoundPair(scale * x[0], scale * x[1]), RoundPair(scale * x[2], scale * x[3])};
+}
+
+/// Pairs of one query, 32 at a time: each lane knows one, and tells the group that attends to it.
+struct QueryPairs {
+  const std::uint32_t* entries;
+  const std::uint16_t* places;  ///< null in the plain form
+  const float* table;           ///< in shared memory
+};
+
+/// Attends for query i. row_at(node, place) is where a packed row begins.
+template <typename Form, typename Output, typename RowAt>
+__device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::int32_t end,
+                                      const QueryPairs& pairs, const std::uint16_t* q,
+                                      float epsilon, float delta, const RowAt& row_at, Output* out,
+                                      float* normalizer) {
+  const GroupLane lane = ThisGroupLane(Form::kGroup);
+  const int me = static_cast<int>(threadIdx.x) % kWarpLanes;
+  auto phi_q = LoadRow<Form::kItems, true>(q + i * Form::kWidth, Form::kWidth, lane);
+#pragma unroll
+  for (int item = 0; item < Form::kItems; ++item) {
+#pragma unroll
+    for (int c = 0; c < kChannelsOfALane; ++c) {
+      phi_q.value[item][c] = ReluFeature(phi_q.value[item][c], epsilon);
+    }
+  }
+  auto sums = ZeroRow<Form::kItems>();
+  float sum = 0;
+  for (std::int32_t first = begin; first < end; first += kWarpLanes) {
+    const int count = end - first < kWarpLanes ? end - first : kWarpLanes;
+    const std::uint32_t word = me < count ? pairs.entries[first + me] : 0;
+    const float my_weight = me < count ? pairs.table[word / (kGrfNodeMask + 1)] : 0;
+    const int my_place = me < count && pairs.places != nullptr ? pairs.places[first + me] : 0;
+    const auto load = [&](int round) {
+      const int from = round * Form::kGroups + lane.which;
+      const std::uint32_t node = __shfl_sync(kWholeWarp, word & kGrfNodeMask, from);
+      const int place = __shfl_sync(kWholeWarp, my_place, from);
+      return from < count ? Form::Load(row_at(node, place), lane.member) : Form::Nothing();
+    };
+    const int rounds = (count + Form::kGroups - 1) / Form::kGroups;
+    auto next = load(0);
+    for (int round = 0; round < rounds; ++round) {
+      const auto part = next;
+      if (round + 1 < rounds) next = load(round + 1);
+      const float score = SumOverGroup(Form::DotKey(phi_q, part), Form::kGroup);
+      // Rounded apart from the sum, so that both forms give equal bits.
+      const float weight =
+          __fmul_rn(__shfl_sync(kWholeWarp, my_weight, round * Form::kGroups + lane.which), score);
+      sum += weight;
+      Form::AddValue(weight, part, sums);
+    }
+  }
+  sum = delta + SumOverGroups(sum, Form::kGroup);
+  const float scale = sum == 0 ? 0 : 1 / sum;
+  const typename Form::Fold fold = Form::FoldGroups(sums);
+  if (normalizer != nullptr && me == 0) normalizer[i] = sum;
+  if (!fold.writes) return;
+#pragma unroll
+  for (int item = 0; item < Form::kKept; ++item) {
+    StoreFour(sums.value[item], scale,
+              out + i * Form::kWidth + FirstChannel(lane, fold.kept_first + item));
+  }
+}
+
+}  // namespace interlacer

@@ -1,0 +1,281 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/kernels/parallel_for.h"
+#include "knn/kernels/walk_tiles_cuda.h"
+#include "model/kernels/packed_grf_cuda.h"
+#include "tests/device/bf16.h"
+#include "tests/device/device_array.h"
+#include "tests/device/walk_graphs.h"
+#include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr std::uint64_t kSeed = 35;
+constexpr GrfEpsilons kEpsilons;
+static_assert(kGrfTileQueries == kWalkTileRoots);
+
+struct Problem {
+  std::int64_t n;
+  int width;
+  WalkTestLists lists;
+  std::vector<float> table, q, k, v;
+
+  Problem(const WalkTestGraph& graph, int width_)
+      : n(graph.n), width(width_), lists(EnumerateWalks(graph)) {
+    for (int code = 0; code < 256; ++code) table.push_back(0.01F * static_cast<float>(code));
+    q = RandomNormal<float>(n * width, kSeed, 1);
+    k = RandomNormal<float>(n * width, kSeed, 2);
+    v = RandomNormal<float>(n * width, kSeed, 3);
+  }
+};
+
+template <typename T>
+struct Result {
+  std::vector<T> out;
+  std::vector<float> normalizer;
+};
+
+double Phi(float x) { return static_cast<double>(x > 0 ? x : 0) + kEpsilons.feature; }
+
+/// The plain CPU form in float64, on the numbers that the kernels hold after their rounding or, if
+/// not `rounded`, on the numbers as drawn.
+Result<double> OnHost(const Problem& p, bool rounded) {
+  std::vector<double> phi_q, phi_k, v;
+  for (const float x : p.q) phi_q.push_back(Phi(rounded ? RoundedToBf16(x) : x));
+  for (const float x : p.k) {
+    const double phi = Phi(rounded ? RoundedToBf16(x) : x);
+    phi_k.push_back(rounded ? RoundedToBf16(static_cast<float>(phi)) : phi);
+  }
+  for (const float x : p.v) v.push_back(rounded ? RoundedToBf16(x) : x);
+  const std::vector<double> table(p.table.begin(), p.table.end());
+  Result<double> r{std::vector<double>(v.size()), {}};
+  std::vector<double> normalizer(static_cast<std::size_t>(p.n));
+  GrfAttentionForward<double>(
+      {p.n, p.width, p.width},
+      GrfPackedPairs<double>{p.lists.offsets.data(), p.lists.entries.data(), table.data()},
+      {phi_q.data(), phi_k.data(), v.data()}, {0, kEpsilons.normalizer}, r.out.data(),
+      normalizer.data(), SerialFor);
+  r.normalizer.assign(normalizer.begin(), normalizer.end());
+  return r;
+}
+
+struct DeviceProblem {
+  explicit DeviceProblem(const Problem& p)
+      : offsets(stream, p.lists.offsets),
+        row_counts(stream, WalkTileCount(p.n)),
+        rows(stream, p.n * kMaxWalkRowSize),
+        entries(stream, p.lists.entries),
+        table(stream, p.table),
+        q(stream, Bf16Bits(p.q)),
+        k(stream, Bf16Bits(p.k)),
+        v(stream, Bf16Bits(p.v)),
+        packed(stream, 2 * p.n * p.width),
+        places(stream, p.n * kMaxWalkRowSize) {
+    EXPECT_EQ(LaunchWalkTiles(p.n, offsets.get(), entries.get(),
+                              {row_counts.get(), rows.get(), places.get()}, stream.get()),
+              0);
+    EXPECT_EQ(
+        LaunchPackGrfRows(p.n, p.width, k.get(), v.get(), kEpsilons, packed.get(), stream.get()),
+        0);
+  }
+  GrfPackedPairs<float> pairs() const { return {offsets.get(), entries.get(), table.get()}; }
+  GrfTiles tiles() const { return {row_counts.get(), rows.get(), places.get()}; }
+  PackedGrfInputs inputs() const { return {q.get(), packed.get()}; }
+
+  TestStream stream;
+  DeviceArray<std::int32_t> offsets, row_counts, rows;
+  DeviceArray<std::uint32_t> entries;
+  DeviceArray<float> table;
+  DeviceArray<std::uint16_t> q, k, v, packed, places;
+};
+
+constexpr int kPlain = -1;
+
+/// The plain form, or the tiled one with so many rows in shared memory.
+template <typename T = float>
+Result<T> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::int64_t end) {
+  const DeviceProblem d(p);
+  const DeviceArray<T> out(d.stream, p.n * p.width);
+  const DeviceArray<float> normalizer(d.stream, p.n);
+  const PackedGrfShape shape{p.n, p.width, begin, end};
+  const PackedGrfOutputs<T> outputs{out.get(), normalizer.get()};
+  EXPECT_EQ(staged_rows == kPlain
+                ? LaunchPackedGrf(shape, d.pairs(), d.inputs(), kEpsilons, outputs, d.stream.get())
+                : LaunchTiledGrf(shape, d.pairs(), d.tiles(), staged_rows, d.inputs(), kEpsilons,
+                                 outputs, d.stream.get()),
+            0);
+  return {out.Read(), normalizer.Read()};
+}
+template <typename T = float>
+Result<T> OnDevice(const Problem& p, int staged_rows) {
+  return OnDevice<T>(p, staged_rows, 0, p.n);
+}
+
+template <typename T>
+void ExpectEqual(const Result<T>& a, const Result<T>& b) {
+  EXPECT_EQ(a.out, b.out);
+  EXPECT_EQ(a.normalizer, b.normalizer);
+}
+
+class PackedGrfDeviceTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Widths, PackedGrfDeviceTest, ::testing::Values(32, 64, 128, 256),
+                         [](const auto& test) { return std::to_string(test.param); });
+
+TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Problem p(RandomGraph(200, 3, kSeed), GetParam());
+  const Result<double> expected = OnHost(p, true);
+  const Result<float> got = OnDevice(p, kPlain);
+  EXPECT_LE(RelativeL2(got.out, expected.out), kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(FromBf16(OnDevice<std::uint16_t>(p, kPlain).out), expected.out),
+            kBf16OpTolerance);
+}
+
+TEST_P(PackedGrfDeviceTest, IsAsCloseToTheFloatFormAsBf16Allows) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Problem p(RandomGraph(150, 3, kSeed), GetParam());
+  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBf16OpTolerance);
+}
+
+TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  // 60 roots among themselves all fit; of 200, a tile lists more than 100 rows.
+  for (const auto& [n, staged_rows] : {std::pair{60, 60}, {200, 100}, {130, 0}}) {
+    const Problem p(RandomGraph(n, 3, kSeed), GetParam());
+    ExpectEqual(OnDevice(p, staged_rows), OnDevice(p, kPlain));
+    ExpectEqual(OnDevice<std::uint16_t>(p, staged_rows), OnDevice<std::uint16_t>(p, kPlain));
+  }
+}
+
+TEST(PackedGrfDevice, TileBoundariesAndRepeatedNeighbours) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  std::vector<WalkTestGraph> graphs{RingGraph(128), HubGraph(129)};
+  for (const int n : {1, 2, 127, 128, 129, 257}) graphs.push_back(RandomGraph(n, 3, kSeed));
+  for (const WalkTestGraph& graph : graphs) {
+    SCOPED_TRACE(graph.name);
+    const Problem p(graph, 64);
+    const Result<float> got = OnDevice(p, 90);
+    EXPECT_LE(RelativeL2(got.out, OnHost(p, true).out), kFloatOpTolerance);
+    ExpectEqual(got, OnDevice(p, kPlain));
+  }
+}
+
+TEST(PackedGrfDevice, RowsLongerThanAWarp) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Problem p(RandomGraph(50, 3, kSeed), 128);
+  p.lists = WalkTestLists();
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    for (std::uint32_t e = 0; e < 33 + i % 8; ++e) p.lists.entries.push_back(e | (e + 1) << 24);
+    p.lists.offsets.push_back(static_cast<std::int32_t>(p.lists.entries.size()));
+  }
+  const Result<float> got = OnDevice(p, kPlain);
+  EXPECT_LE(RelativeL2(got.out, OnHost(p, true).out), kFloatOpTolerance);
+  ExpectEqual(OnDevice(p, 20), got);
+}
+
+TEST(PackedGrfDevice, WritesTheQueriesThatAreWantedAndNoOthers) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Problem p(RandomGraph(400, 3, kSeed), 32);
+  const Result<float> all = OnDevice(p, kPlain);
+  for (const int staged_rows : {kPlain, 50}) {
+    const Result<float> some = OnDevice(p, staged_rows, 150, 390);
+    for (std::int64_t i = 0; i < p.n; ++i) {
+      const bool wanted = i >= 150 && i < 390;
+      for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c) {
+        ASSERT_TRUE(wanted ? some.out[c] == all.out[c] : std::isnan(some.out[c])) << i;
+      }
+      ASSERT_EQ(std::isnan(some.normalizer[i]), !wanted);
+    }
+  }
+}
+
+TEST(PackedGrfDevice, NanReachesTheQueriesThatListIt) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const WalkTestGraph graph = RandomGraph(300, 3, kSeed);
+  for (const bool in_key : {true, false}) {
+    Problem p(graph, 128);
+    // Node 0 stands in for pairs that are not there, so its NaN shows whether they count.
+    (in_key ? p.k : p.v)[5] = NAN;
+    for (const int staged_rows : {kPlain, 100}) {
+      const Result<float> got = OnDevice(p, staged_rows);
+      for (std::int64_t i = 0; i < p.n; ++i) {
+        bool lists_it = false;
+        for (std::int32_t e = p.lists.offsets[i]; e < p.lists.offsets[i + 1]; ++e) {
+          lists_it = lists_it || (p.lists.entries[e] & 0xFFFFFFu) == 0;
+        }
+        ASSERT_EQ(std::isnan(got.out[i * p.width + 5]), lists_it) << i;
+        ASSERT_EQ(std::isnan(got.out[i * p.width + 6]), lists_it && in_key) << i;
+      }
+    }
+  }
+}
+
+TEST(PackedGrfDevice, RowsWithoutPairsAreZero) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Problem p(RandomGraph(130, 3, kSeed), 64);
+  p.lists = WalkTestLists();
+  p.lists.offsets.assign(131, 0);
+  for (const int staged_rows : {kPlain, 10}) {
+    for (const float x : OnDevice(p, staged_rows).out) ASSERT_EQ(x, 0);
+  }
+}
+
+TEST(PackedGrfDevice, PacksFloatsAndTheirRoundedFormAlike) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Problem p(RandomGraph(33, 3, kSeed), 32);
+  for (float& x : p.k) x = RoundedToBf16(x);
+  const DeviceProblem d(p);
+  const DeviceArray<float> k(d.stream, p.k), v(d.stream, p.v);
+  const DeviceArray<std::uint16_t> packed(d.stream, 2 * p.n * p.width);
+  ASSERT_EQ(
+      LaunchPackGrfRows(p.n, p.width, k.get(), v.get(), kEpsilons, packed.get(), d.stream.get()),
+      0);
+  EXPECT_EQ(packed.Read(), d.packed.Read());
+}
+
+TEST(PackedGrfDevice, TwoRunsGiveEqualBits) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Problem p(RandomGraph(500, 3, kSeed), 128);
+  ExpectEqual(OnDevice(p, 100), OnDevice(p, 100));
+}
+
+TEST(PackedGrfDevice, NoTokensAndNoQueriesAreNoWork) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  EXPECT_TRUE(OnDevice(Problem(RandomGraph(0, 3, kSeed), 64), kPlain).out.empty());
+  EXPECT_TRUE(OnDevice(Problem(RandomGraph(0, 3, kSeed), 64), 10).out.empty());
+  const Problem p(RandomGraph(128, 3, kSeed), 64);
+  for (const float x : OnDevice(p, 10, 128, 128).out) ASSERT_TRUE(std::isnan(x));
+}
+
+TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  for (const int width : {32, 64, 128, 256}) {
+    int rows = 0;
+    ASSERT_EQ(GrfStagedRows(width, &rows), 0);
+    EXPECT_GE(rows * width, 64 * 128);
+    const Problem p(RandomGraph(130, 3, kSeed), width);
+    ExpectEqual(OnDevice(p, rows), OnDevice(p, kPlain));
+  }
+}
+
+TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const TestStream stream;
+  const PackedGrfOutputs<float> outputs;
+  EXPECT_NE(LaunchPackGrfRows(1, 48, static_cast<float*>(nullptr), nullptr, kEpsilons, nullptr,
+                              stream.get()),
+            0);
+  EXPECT_NE(LaunchPackedGrf({10, 48, 0, 10}, {}, {}, kEpsilons, outputs, stream.get()), 0);
+  EXPECT_NE(LaunchPackedGrf({10, 64, 0, 11}, {}, {}, kEpsilons, outputs, stream.get()), 0);
+  EXPECT_NE(LaunchTiledGrf({10, 64, 0, 10}, {}, {}, 2000, {}, kEpsilons, outputs, stream.get()), 0);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
