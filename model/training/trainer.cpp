@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <optional>
 
 #include "model/torch_status.h"
+#include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
@@ -73,6 +75,7 @@ class TrainingRun {
 
  private:
   Status Start(std::int64_t* steps_done);
+  Status StartAlone(std::int64_t* steps_done);
   StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
   Status Validate(std::int64_t steps_done, RunLog* log);
   SequenceLossOptions LossOptions(std::int64_t draw_index) const;
@@ -84,12 +87,32 @@ class TrainingRun {
   WorldModel model_;
   ModelOptimizer optimizer_;
   std::unique_ptr<SampleSource> source_;
+  std::unique_ptr<RankGroup> ranks_;
 };
 
 Status TrainingRun::Start(std::int64_t* steps_done) {
-  INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
+  INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
+  if (config_.training.batch_size < place.world_size) {
+    return Mismatch(reason::CONFIG_INVALID, "training.batch_size",
+                    "a sequence for each of " + std::to_string(place.world_size) + " processes",
+                    std::to_string(config_.training.batch_size));
+  }
+  ranks_ = JoinRanks(place, model_.parameters().front().device());
+  const Status ready = StartAlone(steps_done);
+  if (AnyRank(ranks_.get(), !ready.ok())) {
+    return ready.ok() ? Internal("another process of the run could not start; it says why") : ready;
+  }
+  BroadcastTrainingState(ranks_.get(), &model_, &optimizer_, steps_done);
+  return Status::Ok();
+}
+
+/// What needs no other process. Only rank 0 touches the run's folder; the rest get its state.
+Status TrainingRun::StartAlone(std::int64_t* steps_done) {
+  *steps_done = 0;
+  if (ranks_->is_first()) INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
   INTERLACER_ASSIGN_OR_RETURN(source_,
                               MakeDatasetSource(config_.model, options_.datasets, options_.seed));
+  if (!ranks_->is_first()) return Status::Ok();
   InitializeWeights(&model_, options_.seed);
   if (!options_.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
@@ -97,7 +120,6 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
     INTERLACER_RETURN_IF_ERROR(CopySharedWeights(*initial.model, &model_));
     if (options_.reset_heads) ZeroHeads(&model_);
   }
-  *steps_done = 0;
   if (options_.resume) {
     INTERLACER_ASSIGN_OR_RETURN(*steps_done, LoadRunState(paths_, &model_, &optimizer_));
   }
@@ -120,9 +142,10 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* sam
   const int batch = config_.training.batch_size;
   TrainingRecord record;
   record.step = step + 1;
-  for (int i = 0; i < batch; ++i) {
-    const SampleRequest next =
-        i + 1 < batch ? RequestAt(config_, step, i + 1) : RequestAt(config_, step + 1, 0);
+  for (int i = ranks_->rank(); i < batch; i += ranks_->size()) {
+    const int after = i + ranks_->size();
+    const SampleRequest next = after < batch ? RequestAt(config_, step, after)
+                                             : RequestAt(config_, step + 1, ranks_->rank());
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample,
                                 samples->Take(RequestAt(config_, step, i), next));
     const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step * batch + i));
@@ -132,6 +155,8 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* sam
     record.reconstruction_loss += loss.reconstruction / batch;
     record.prediction_loss += loss.prediction / batch;
   }
+  SumGradients(ranks_.get(), &model_);
+  SumNumbers(ranks_.get(), {&record.loss, &record.reconstruction_loss, &record.prediction_loss});
   record.learning_rate = ValueAt(config_.training.learning_rate, step);
   record.gradient_norm = optimizer_.Step(record.learning_rate);
   record.seconds = SecondsSince(start);
@@ -170,7 +195,10 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
 StatusOr<TrainSummary> TrainingRun::Run() {
   std::int64_t steps_done = 0;
   INTERLACER_RETURN_IF_ERROR(Start(&steps_done));
-  INTERLACER_ASSIGN_OR_RETURN(RunLog log, RunLog::Open(paths_.log(), steps_done));
+  std::optional<RunLog> log;  // rank 0's alone
+  if (ranks_->is_first()) {
+    INTERLACER_ASSIGN_OR_RETURN(log, RunLog::Open(paths_.log(), steps_done));
+  }
   Prefetcher samples(source_.get());
   const TrainingConfig& training = config_.training;
   TrainSummary summary{steps_done, 0, paths_.checkpoint()};
@@ -179,16 +207,20 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     INTERLACER_ASSIGN_OR_RETURN(const TrainingRecord record, OneStep(summary.steps_done, &samples));
     summary.steps_done = record.step;
     summary.final_loss = record.loss;
-    INTERLACER_RETURN_IF_ERROR(log.Write(record));
-    go_on = observer_->OnStep(record, training.step_count);
+    if (log) INTERLACER_RETURN_IF_ERROR(log->Write(record));
+    go_on = !AnyRank(ranks_.get(), !observer_->OnStep(record, training.step_count));
     const bool last = !go_on || record.step == training.step_count;
     if (last || record.step % training.checkpoint_every == 0) {
-      INTERLACER_RETURN_IF_ERROR(SaveRunState(paths_, model_, optimizer_, record.step, options_));
+      CheckEqualWeights(ranks_.get(), model_);
+      if (log) {
+        INTERLACER_RETURN_IF_ERROR(SaveRunState(paths_, model_, optimizer_, record.step, options_));
+      }
     }
-    if (go_on && (last || record.step % training.validation_every == 0)) {
-      INTERLACER_RETURN_IF_ERROR(Validate(record.step, &log));
+    if (log && go_on && (last || record.step % training.validation_every == 0)) {
+      INTERLACER_RETURN_IF_ERROR(Validate(record.step, &*log));
     }
   }
+  AnyRank(ranks_.get(), false);  // the ranks meet at rank 0, so it must not leave before the rest
   if (!go_on) {
     return Cancelled("stopped after step " + std::to_string(summary.steps_done) +
                      "; the run can be resumed");

@@ -8,6 +8,7 @@
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/thread_pool.h"
+#include "model/training/distributed_environment.h"
 #include "model/training/trainer.h"
 
 namespace interlacer::cli {
@@ -79,6 +80,19 @@ class ProgressObserver : public TrainObserver {
   std::unique_ptr<Progress> progress_;
 };
 
+/// Of the ranks that leave the talking to rank 0.
+class SilentObserver : public TrainObserver {
+ public:
+  explicit SilentObserver(const VerbContext& context) : context_(context) {}
+  bool OnStep(const TrainingRecord&, std::int64_t) override {
+    return !context_.stop().stop_requested();
+  }
+  void OnValidation(const ValidationRecord&) override {}
+
+ private:
+  const VerbContext& context_;
+};
+
 StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& context) {
   SetThreadCount(arguments.threads);
   TrainOptions options;
@@ -99,6 +113,12 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
   options.resume = arguments.resume;
   options.overwrite = arguments.force;
 
+  INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
+  if (place.rank > 0) {
+    SilentObserver observer(context);
+    INTERLACER_RETURN_IF_ERROR(Train(options, &observer).status());
+    return kExitDone;
+  }
   ProgressObserver observer(context, options.config.training.step_count);
   const StatusOr<TrainSummary> summary = Train(options, &observer);
   observer.Finish();

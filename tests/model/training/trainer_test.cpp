@@ -6,6 +6,7 @@
 
 #include "common/file_io.h"
 #include "common/thread_pool.h"
+#include "tests/model/training/tiny_run.h"
 #include "tests/support/painted_plane.h"
 
 namespace interlacer {
@@ -38,32 +39,7 @@ class TrainerTest : public ::testing::Test {
   }
 
   TrainOptions Options(const std::string& name, std::int64_t step_count) const {
-    TrainOptions options;
-    InterlacerConfig& model = options.config.model;
-    model = PresetConfig("small").value();
-    for (CameraSpec& camera : model.data.cameras) camera = {camera.name, 32, 24};
-    model.data.particle_count = 256;
-    model.data.min_particle_count = 64;
-    model.encoder.widths = {8, 16};
-    model.network.width = 16;
-    model.network.block_count = 1;
-    model.network.global.head_count = 2;
-    model.network.local.key_width = 16;
-    model.tokens.fourier_octaves = 2;
-    model.renderer.hidden_width = 16;
-    model.renderer.samples_per_ray = 16;
-    TrainingConfig& training = options.config.training;
-    training.step_count = step_count;
-    training.batch_size = 1;
-    training.rollout_steps = {{0, 1}};
-    training.rays_per_step = 48;
-    training.reconstruction_weight = 1;
-    training.learning_rate = {{0, 5e-3}};
-    training.checkpoint_every = 2;
-    options.datasets = {{episode_, 1.0}};
-    options.output_dir = root_ + "/" + name;
-    options.seed = 7;
-    return options;
+    return testing::TinyRun(episode_, root_ + "/" + name, step_count);
   }
 
   static std::vector<std::uint8_t> Weights(const std::string& run) {

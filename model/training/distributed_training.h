@@ -1,0 +1,38 @@
+#pragma once
+
+/// What data-parallel training exchanges: weights and optimizer state once, gradients every step.
+///
+/// Tensors travel in buckets of up to 4 Mi values, in the order of the model's parameters, so equal
+/// runs sum in equal order. Nothing is done in a world of one. A parameter without gradient counts
+/// as zero; it stays without where it is so on every rank, as it would be in one process.
+/// Errors: those of RankGroup; StatusException INTERNAL when weights differ between ranks.
+/// Threads: one at a time, all ranks in the same order.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/training/distributed_group.h"
+#include "model/training/optimizer.h"
+#include "model/world_model.h"
+
+namespace interlacer {
+
+/// Rank 0's weights, optimizer state and count of steps for all.
+void BroadcastTrainingState(RankGroup* group, WorldModel* model, ModelOptimizer* optimizer,
+                            std::int64_t* steps_done);
+
+/// Sums the gradients over the ranks; each rank has divided its own by the size of the whole batch.
+void SumGradients(RankGroup* group, WorldModel* model);
+
+/// Sums numbers over the ranks.
+void SumNumbers(RankGroup* group, std::vector<double*> numbers);
+
+/// Whether `value` is true on any rank.
+bool AnyRank(RankGroup* group, bool value);
+
+/// SHA-256 of all weights in order.
+std::string WeightsDigest(const WorldModel& model);
+/// Throws unless all ranks hold the same bits.
+void CheckEqualWeights(RankGroup* group, const WorldModel& model);
+
+}  // namespace interlacer

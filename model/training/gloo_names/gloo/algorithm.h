@@ -1,0 +1,3 @@
+#pragma once
+
+/// Included by ProcessGroupGloo.hpp; nothing of it is used there.

@@ -1,0 +1,185 @@
+#include "model/training/distributed_training.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <torch/types.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "common/file_io.h"
+#include "common/json.h"
+#include "common/thread_pool.h"
+#include "model/tensor_file.h"
+#include "tests/model/training/distributed_worker.h"
+#include "tests/model/training/tiny_run.h"
+#include "tests/support/child_process.h"
+#include "tests/support/painted_plane.h"
+
+namespace interlacer {
+namespace {
+
+using testing::ChildProcess;
+using testing::ProcessResult;
+
+/// Two ranks against one process: the same numbers, summed by another program.
+constexpr double kRankTolerance = 1e-6;
+/// Until a run of two ranks has ended, whatever happens to it.
+constexpr double kRunLimitS = 60;
+/// How long ranks wait for each other where one falls silent.
+constexpr char kShortTimeoutS[] = "3";
+
+std::string ThisProgram() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+/// A port of this machine that nobody listens on now.
+int FreePort() {
+  const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  INTERLACER_CHECK(bind(socket_fd, reinterpret_cast<sockaddr*>(&address), size) == 0, "bind");
+  getsockname(socket_fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(socket_fd);
+  return ntohs(address.sin_port);
+}
+
+class DistributedTrainingTest : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::WritePaintedPlane(folder_.File("plane")).value(); }
+
+  std::unique_ptr<ChildProcess> Start(int rank, const std::string& what, const std::string& run,
+                                      const std::string& timeout_s = "60",
+                                      const std::string& batch_size = "2") const {
+    return std::make_unique<ChildProcess>(
+        std::vector<std::string>{"/usr/bin/env", "RANK=" + std::to_string(rank), "WORLD_SIZE=2",
+                                 "LOCAL_RANK=" + std::to_string(rank), "MASTER_ADDR=127.0.0.1",
+                                 "MASTER_PORT=" + std::to_string(port_), "GLOO_SOCKET_IFNAME=lo",
+                                 "INTERLACER_RANK_TIMEOUT_S=" + timeout_s, ThisProgram(),
+                                 testing::kWorkerFlag, what, folder_.path(), run, batch_size});
+  }
+
+  /// Both ranks to their end.
+  std::vector<ProcessResult> RunRanks(const std::string& what, const std::string& run) const {
+    const auto first = Start(0, what, run), second = Start(1, what, run);
+    return {first->Wait(kRunLimitS), second->Wait(kRunLimitS)};
+  }
+
+  void ExpectBothDone(const std::string& what, const std::string& run) const {
+    for (const ProcessResult& rank : RunRanks(what, run)) EXPECT_EQ(rank.exit_code, 0) << rank.err;
+  }
+
+  NamedTensors Weights(const std::string& run) const {
+    return ReadTensorFile(folder_.File(run) + "/checkpoint/weights.safetensors").value().tensors;
+  }
+
+  std::vector<double> Losses(const std::string& run) const {
+    std::vector<double> losses;
+    std::istringstream lines(ReadTextFile(folder_.File(run) + "/metrics.jsonl").value());
+    for (std::string line; std::getline(lines, line);) {
+      losses.push_back(nlohmann::json::parse(line).at("loss"));
+    }
+    return losses;
+  }
+
+  const TempFolder folder_;
+  const int port_ = FreePort();
+};
+
+double LargestDifference(const NamedTensors& one, const NamedTensors& other) {
+  double largest = 0;
+  for (const auto& [name, tensor] : one) {
+    largest = std::max(largest, (tensor - other.at(name)).abs().max().item<double>());
+  }
+  return largest;
+}
+
+TEST_F(DistributedTrainingTest, TwoRanksEqualOneProcessWithTheDoubleBatch) {
+  ExpectBothDone("train", "two");
+  const int exit_code =
+      ChildProcess({ThisProgram(), testing::kWorkerFlag, "train", folder_.path(), "one", "2"})
+          .Wait(kRunLimitS)
+          .exit_code;
+  ASSERT_EQ(exit_code, 0);
+  const std::vector<double> one = Losses("one"), two = Losses("two");
+  ASSERT_EQ(two.size(), static_cast<std::size_t>(testing::kRunSteps));
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], two[i], kRankTolerance);
+  EXPECT_LE(LargestDifference(Weights("one"), Weights("two")), kRankTolerance);
+  EXPECT_NE(one.front(), one.back());
+}
+
+TEST_F(DistributedTrainingTest, StoppedOnOneRankAndResumedEqualsUninterruptedToTheBit) {
+  for (const ProcessResult& rank : RunRanks("stop", "parts")) {
+    EXPECT_NE(rank.err.find("stopped after step 2"), std::string::npos) << rank.err;
+  }
+  ExpectBothDone("resume", "parts");
+  ExpectBothDone("train", "whole");
+  EXPECT_EQ(LargestDifference(Weights("parts"), Weights("whole")), 0);
+}
+
+TEST_F(DistributedTrainingTest, ARankThatDiesEndsTheRun) {
+  const std::vector<ProcessResult> ranks = RunRanks("die", "run");
+  EXPECT_EQ(ranks[1].exit_code, 9);
+  EXPECT_EQ(ranks[0].exit_code, 1);
+  EXPECT_NE(ranks[0].err.find("another process of the run ended"), std::string::npos)
+      << ranks[0].err;
+}
+
+TEST_F(DistributedTrainingTest, ASilentRankEndsTheRunAfterTheTimeLimit) {
+  const auto first = Start(0, "silent", "run", kShortTimeoutS);
+  const auto second = Start(1, "silent", "run", kShortTimeoutS);
+  const ProcessResult result = first->Wait(kRunLimitS);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("did not answer within 3 s"), std::string::npos) << result.err;
+}
+
+TEST_F(DistributedTrainingTest, ARankWithoutTheOthersSaysWhereItWaited) {
+  const ProcessResult result = Start(0, "train", "run", kShortTimeoutS)->Wait(kRunLimitS);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("did not meet"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(std::to_string(port_)), std::string::npos) << result.err;
+}
+
+TEST_F(DistributedTrainingTest, AFolderInUseIsToldToAllRanks) {
+  ExpectBothDone("train", "run");
+  const std::vector<ProcessResult> ranks = RunRanks("train", "run");
+  EXPECT_NE(ranks[0].err.find("OUTPUT_EXISTS"), std::string::npos) << ranks[0].err;
+  EXPECT_NE(ranks[1].err.find("could not start"), std::string::npos) << ranks[1].err;
+}
+
+TEST_F(DistributedTrainingTest, MoreRanksThanSequencesIsRefused) {
+  const ProcessResult result = Start(1, "train", "run", "60", "1")->Wait(kRunLimitS);
+  EXPECT_NE(result.err.find("training.batch_size"), std::string::npos) << result.err;
+}
+
+TEST_F(DistributedTrainingTest, WrongEnvironmentIsNamed) {
+  const ProcessResult result = Start(2, "train", "run")->Wait(kRunLimitS);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("RANK: expected an integer from 0 to 1"), std::string::npos)
+      << result.err;
+}
+
+TEST_F(DistributedTrainingTest, GradientsAreSummedWhereAnyRankHasOne) {
+  ExpectBothDone("gradients", "");
+}
+
+TEST_F(DistributedTrainingTest, WeightsThatDifferAreFound) {
+  for (const ProcessResult& rank : RunRanks("differ", "")) {
+    EXPECT_EQ(rank.exit_code, 1);
+    EXPECT_NE(rank.err.find("weights differ"), std::string::npos) << rank.err;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer
+
+int main(int argc, char** argv) {
+  using namespace interlacer::testing;
+  if (argc == 6 && std::string(argv[1]) == kWorkerFlag) {
+    return RunWorker({argv[2], argv[3], argv[4], std::atoi(argv[5])});
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
