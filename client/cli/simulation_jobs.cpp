@@ -22,6 +22,7 @@ std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
   episode.split = arguments.sim.split;
   episode.seed = job.seed;
   episode.still = job.still;
+  episode.motion_seed = job.motion_seed;
   return sim::EpisodeId(episode);
 }
 
@@ -32,6 +33,10 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
              job.task.c_str(), static_cast<unsigned long long>(job.seed), arguments.sim.step_count,
              arguments.sim.width_px, arguments.sim.height_px);
   if (job.still) command += " --still";
+  if (job.motion_seed) {
+    command += Format(" --motions 1 --motion-seed %llu",
+                      static_cast<unsigned long long>(*job.motion_seed));
+  }
   if (arguments.sim.depth_noise_m > 0) {
     command += Format(" --depth-noise %g", arguments.sim.depth_noise_m);
   }
@@ -84,8 +89,12 @@ std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments) {
     if (!arguments.shard.Owns(i)) continue;
     const std::string& task = arguments.tasks[i % arguments.tasks.size()];
     const std::uint64_t seed = arguments.sim.seed + static_cast<std::uint64_t>(i);
-    jobs.push_back({task, seed, arguments.sim.still});
-    if (arguments.with_still && !arguments.sim.still) jobs.push_back({task, seed, true});
+    for (int motion = 0; motion < arguments.motion_count; ++motion) {
+      jobs.push_back({task, seed, false, arguments.first_motion_seed + motion});
+    }
+    if (arguments.motion_count > 0) continue;
+    jobs.push_back({task, seed, arguments.sim.still, {}});
+    if (arguments.with_still && !arguments.sim.still) jobs.push_back({task, seed, true, {}});
   }
   return jobs;
 }
@@ -98,6 +107,7 @@ StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const Simu
     options.task = job.task;
     options.seed = job.seed;
     options.still = job.still;
+    options.motion_seed = job.motion_seed;
     INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
     INTERLACER_RETURN_IF_ERROR(sim::WriteSimulatedEpisode(
         episode, dir.string(), {CommandOf(arguments, job), arguments.force}));

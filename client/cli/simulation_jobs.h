@@ -3,12 +3,14 @@
 /// The episodes that one `simulate` command stands for, and how each is made or fetched.
 ///
 /// Episode i of a command does task i mod (number of tasks) with seed `seed` + i, so that a list of
-/// tasks gives equal shares. A job is a function of the command alone: shards of it, and the
-/// command as a whole, make the same bytes. Pure functions over files; different jobs from
-/// different threads. Errors: those of data/sim/simulator.h and data/episode_writer.h; NOT_FOUND
-/// FILE_NOT_FOUND for a part without the episode; FAILED_PRECONDITION OUTPUT_EXISTS.
+/// tasks gives equal shares; with other motions, each of them is an episode. A job is a function of
+/// the command alone: shards of it, and the command as a whole, make the same bytes. Pure functions
+/// over files; different jobs from different threads. Errors: those of data/sim/simulator.h and
+/// data/episode_writer.h; NOT_FOUND FILE_NOT_FOUND for a part without the episode;
+/// FAILED_PRECONDITION OUTPUT_EXISTS.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct SimulateArguments {
   Shard shard;
   int episode_count = 1;
   int job_count = 0;
+  int motion_count = 0;  ///< other motions of each scene, instead of its own; 0: none
+  std::uint64_t first_motion_seed = 0;
   bool with_still = false;
   bool resume = false;
   bool force = false;
@@ -36,6 +40,7 @@ struct SimulationJob {
   std::string task;
   std::uint64_t seed = 0;
   bool still = false;
+  std::optional<std::uint64_t> motion_seed;
 };
 
 struct MadeEpisode {

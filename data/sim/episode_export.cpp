@@ -133,7 +133,9 @@ std::string EpisodeId(const SimulatedEpisode& episode) {
   char number[32];
   std::snprintf(number, sizeof number, "_%06llu", static_cast<unsigned long long>(episode.seed));
   const std::string split = episode.split == Split::kTrain ? "" : "_" + NameOf(episode.split);
-  return episode.task + split + number + (episode.still ? "_still" : "");
+  const std::string motion =
+      episode.motion_seed ? "_motion_" + std::to_string(*episode.motion_seed) : "";
+  return episode.task + split + number + motion + (episode.still ? "_still" : "");
 }
 
 Status WriteSimulatedEpisode(const SimulatedEpisode& episode, const std::string& episode_dir,

@@ -70,6 +70,11 @@ ToolPair PushBlock::Prepare(Scene& scene) {
   return tool_;
 }
 
+bool PushBlock::Redraw(RandomSequence random) {
+  random_ = random;
+  return true;
+}
+
 bool PushBlock::DrawPush(const Transform& world_from_block, Push& push) {
   const Vec3d& block_m = world_from_block.translation_m;
   for (int attempt = 0; attempt < kPushTries; ++attempt) {

@@ -20,6 +20,7 @@ class PushBlock final : public Task {
 
   std::string Text() const override;
   ToolPair Prepare(Scene& scene) override;
+  bool Redraw(RandomSequence random) override;
   ToolPair Next(const std::vector<Transform>& world_from_object) override;
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 

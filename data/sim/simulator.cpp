@@ -29,6 +29,10 @@ constexpr std::uint32_t kRoomDraws = 0;
 constexpr std::uint32_t kTaskDraws = 1;
 constexpr std::uint32_t kDistractorDraws = 2;
 constexpr std::uint32_t kDrawsPerSplit = 3;
+// Draws under a motion seed come after those of the three splits.
+constexpr std::uint32_t kMotionDraws = 3 * kDrawsPerSplit;
+
+constexpr int kWaitSteps = 1;  // of an episode with a motion seed
 
 constexpr double kSettleS = 1.0;               // objects come to rest before the first step
 constexpr double kMaxOverlapM = 0.004;         // contacts are soft: fingers sink 2 mm into a can
@@ -88,11 +92,18 @@ RobotState RestState() {
   return state;
 }
 
+/// Numbers of the draws of a scene and of what happens in it, which differ under a motion seed.
+struct DrawNumbers {
+  std::uint32_t scene = 0;
+  std::uint32_t motion = 0;
+};
+
 /// OUT_OF_RANGE when the first pose cannot be reached.
-StatusOr<Draw> MakeDraw(const SimulateOptions& options, std::uint32_t number) {
+StatusOr<Draw> MakeDraw(const SimulateOptions& options, const DrawNumbers& number) {
+  const auto split = static_cast<std::uint32_t>(options.split);
   const auto random = [&](std::uint32_t what) {
-    return RandomSequence(options.seed, RandomStream::kDataGeneration, number,
-                          what + kDrawsPerSplit * static_cast<std::uint32_t>(options.split));
+    return RandomSequence(options.seed, RandomStream::kDataGeneration, number.scene,
+                          what + kDrawsPerSplit * split);
   };
   RandomSequence room_random = random(kRoomDraws);
   RandomSequence distractor_random = random(kDistractorDraws);
@@ -101,6 +112,12 @@ StatusOr<Draw> MakeDraw(const SimulateOptions& options, std::uint32_t number) {
   INTERLACER_ASSIGN_OR_RETURN(draw.task,
                               MakeTask(options.task, random(kTaskDraws), ColorsOf(options.split)));
   const ToolPair tools = draw.task->Prepare(draw.scene);
+  if (options.motion_seed &&
+      !draw.task->Redraw(RandomSequence(*options.motion_seed, RandomStream::kDataGeneration,
+                                        number.motion, kMotionDraws + split))) {
+    return Mismatch(reason::ARGUMENT_INVALID, "motion_seed", "none, with the task " + options.task,
+                    std::to_string(*options.motion_seed));
+  }
   AddDistractors(distractor_random, ColorsOf(options.split), kMaxDistractors, draw.scene);
   INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state, SolveState(tools, RestState()));
   draw.mjcf = ComposeMjcf(draw.scene);
@@ -116,14 +133,15 @@ void Record(const World& world, Motion& motion) {
   motion.deepest_contact_m = std::max(motion.deepest_contact_m, world.DeepestContactM());
 }
 
-/// OUT_OF_RANGE when the script asks for a pose that an arm cannot take.
-StatusOr<Motion> Play(Task& task, bool still, int step_count, World& world) {
+/// The arms hold their first pose for `wait_steps`, then the script begins. OUT_OF_RANGE when it
+/// asks for a pose that an arm cannot take.
+StatusOr<Motion> Play(Task& task, int wait_steps, int step_count, World& world) {
   world.Advance(world.Commanded(), kSettleS);
   Motion motion;
   Record(world, motion);
   while (static_cast<int>(motion.snapshots.size()) < step_count) {
     RobotState target = world.Commanded();
-    if (!still) {
+    if (static_cast<int>(motion.snapshots.size()) > wait_steps) {
       const ToolPair tools = task.Next(motion.object_poses.back());
       INTERLACER_ASSIGN_OR_RETURN(target, SolveState(tools, world.Commanded()));
     }
@@ -152,6 +170,7 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
   episode.split = options.split;
   episode.seed = options.seed;
   episode.still = options.still;
+  episode.motion_seed = options.motion_seed;
   episode.step_duration_s = kStepDurationS;
   episode.near_m = kNearM;
   episode.far_m = kFarM;
@@ -202,8 +221,11 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
       options.asset_folder.empty() ? DefaultAssetFolder() : options.asset_folder;
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<Asset> meshes, LoadLinkMeshes(folder));
   std::string last_refusal = "none";
+  std::uint32_t scene = 0;
   for (std::uint32_t number = 0; number < kMaxDraws; ++number) {
-    StatusOr<Draw> draw = MakeDraw(options, number);
+    StatusOr<Draw> draw = MakeDraw(options, {scene, number});
+    // A motion seed looks for another motion in the first scene whose first pose can be reached.
+    if (!draw.ok() || !options.motion_seed) ++scene;
     if (!draw.ok()) {
       if (draw.status().code() != StatusCode::kOutOfRange) return draw.status();
       last_refusal = draw.status().message();
@@ -216,8 +238,8 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     }
     INTERLACER_ASSIGN_OR_RETURN(World world, World::Create(draw->scene, draw->mjcf, assets));
     // The still flavour shows the draw that its moving twin shows, so the script is played first.
-    StatusOr<Motion> motion =
-        Play(*draw->task, false, std::max(options.step_count, kJudgedSteps), world);
+    StatusOr<Motion> motion = Play(*draw->task, options.motion_seed ? kWaitSteps : 0,
+                                   std::max(options.step_count, kJudgedSteps), world);
     if (!motion.ok()) {
       last_refusal = motion.status().message();
       continue;
@@ -240,7 +262,8 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     }
     if (options.still) {
       INTERLACER_ASSIGN_OR_RETURN(world, World::Create(draw->scene, draw->mjcf, assets));
-      INTERLACER_ASSIGN_OR_RETURN(motion, Play(*draw->task, true, options.step_count, world));
+      INTERLACER_ASSIGN_OR_RETURN(motion,
+                                  Play(*draw->task, options.step_count, options.step_count, world));
     }
     motion->snapshots.resize(options.step_count);
     INTERLACER_ASSIGN_OR_RETURN(SimulatedEpisode episode,

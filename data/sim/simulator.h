@@ -7,16 +7,18 @@
 /// out cleanly (an arm touches the other arm or the table, a pose out of reach, things that sink
 /// into each other, the object of the task leaves the table or hardly moves) is thrown away and the
 /// next one of the same seed is taken. The still flavour shows the same scene with arms that hold
-/// their first pose. Units: metres, radians, seconds; frame `table_center` of data/sim/robot.h;
-/// depth is z along the optical axis in units of 0.1 mm, 0 where nothing was hit. Determinism:
-/// equal options give equal bytes on one machine; draws come from stream kDataGeneration. Errors:
-/// INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND (robot meshes,
-/// textures), INTERNAL (no off-screen context, no clean draw), UNIMPLEMENTED FEATURE_NOT_BUILT
-/// (without MuJoCo). Threads: one episode per thread at a time; calls from different threads are
-/// independent.
+/// their first pose. With a motion seed, the scene is the same for all such seeds: they are what a
+/// planner could do there. Units: metres, radians, seconds; frame `table_center` of
+/// data/sim/robot.h; depth is z along the optical axis in units of 0.1 mm, 0 where nothing was hit.
+/// Determinism: equal options give equal bytes on one machine; draws come from stream
+/// kDataGeneration. Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND
+/// (robot meshes, textures), INTERNAL (no off-screen context, no clean draw), UNIMPLEMENTED
+/// FEATURE_NOT_BUILT (without MuJoCo). Threads: one episode per thread at a time; calls from
+/// different threads are independent.
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,9 @@ struct SimulateOptions {
   Split split = Split::kTrain;  ///< equal seeds of two splits share nothing, see data/sim/split.h
   std::uint64_t seed = 0;
   bool still = false;
+  /// Other motions in the scene: the arms wait for one step, so that all begin with the same two
+  /// steps, and then do what this seed says. push_block alone.
+  std::optional<std::uint64_t> motion_seed;
   int step_count = 24;
   int width_px = 320;
   int height_px = 240;
@@ -79,6 +84,7 @@ struct SimulatedEpisode {
   Split split = Split::kTrain;
   std::uint64_t seed = 0;
   bool still = false;
+  std::optional<std::uint64_t> motion_seed;
   int draw_count = 0;  ///< draws of the seed until one was clean
   double step_duration_s = 0;
   double near_m = 0;

@@ -29,6 +29,9 @@ class Task {
   virtual std::string Text() const = 0;
   /// Adds the task's objects to the scene; the result is where the tools start.
   virtual ToolPair Prepare(Scene& scene) = 0;
+  /// Right after Prepare: takes the draws of the motion from another sequence. False for a task
+  /// whose motion follows from its scene.
+  virtual bool Redraw(RandomSequence /*random*/) { return false; }
   /// Where the tools should be one step later. `world_from_object` has all objects of the scene.
   virtual ToolPair Next(const std::vector<Transform>& world_from_object) = 0;
   /// Whether an episode with these object poses, one entry a step, shows the task.

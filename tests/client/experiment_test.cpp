@@ -1,4 +1,4 @@
-/// `interlacer experiment hdvpd` as a user runs it: two tiny runs, two simulated scenes.
+/// `interlacer experiment` as a user runs it, with tiny runs and simulated scenes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,6 +96,46 @@ TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
   EXPECT_THAT(result.err, HasSubstr("interlacer train"));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("out")));
   EXPECT_EQ(RunVerb(Command(folder_.File("out"), {"--shard", "2/2"})).exit_code, 2);
+}
+
+TEST(PlannerExperiment, RanksTheMotionsOfAScene) {
+  const TempFolder folder;
+  const std::string data = folder.File("data"), run = folder.File("run");
+  const auto simulate = [&](const Words& more) {
+    Words words{"simulate", "-o",      data, "--seed",   "5",  "--steps",
+                "5",        "--width", "64", "--height", "48", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunVerb(words);
+  };
+  ASSERT_EQ(simulate({}).exit_code, 0);
+  const std::string config = WriteTinyRunConfig(folder.File("run.json"), 2, "grf_exact");
+  ASSERT_EQ(
+      RunVerb({"train", "--config", config, "--data", data, "--output", run, "--quiet"}).exit_code,
+      0);
+  const auto plan = [&](const Words& more) {
+    Words words{
+        "experiment", "planner",          "--data",  data,    "--model", run + "/checkpoint",
+        "-o",         folder.File("out"), "--split", "train", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunVerb(words);
+  };
+  const ProcessResult none = plan({"--steps", "3"});
+  EXPECT_EQ(none.exit_code, 3) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("--motions"));
+
+  ASSERT_EQ(simulate({"--motions", "3", "--resume"}).exit_code, 0);
+  const ProcessResult long_horizon = plan({"--steps", "4"});
+  EXPECT_EQ(long_horizon.exit_code, 3);
+  EXPECT_THAT(long_horizon.err, HasSubstr("at most 3"));
+  const ProcessResult done = plan({"--steps", "3"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("rank correlation"));
+  const auto files = FilesOf(folder.File("out"));
+  ExpectSelfContained(files.at("report.html"));
+  const auto document = nlohmann::json::parse(files.at("planner.json"));
+  ASSERT_EQ(document["scenes"].size(), 1u);
+  EXPECT_EQ(document["scenes"][0]["motions"].size(), 3u) << "not the scene's own";
+  EXPECT_EQ(document["horizon"], 3);
 }
 
 }  // namespace

@@ -78,6 +78,27 @@ TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
             FilesOf(out + "/push_block_000008").at("truth/scene.xml"));
 }
 
+TEST(Simulate, OtherMotionsOfASceneAreEpisodesThatRepeat) {
+  const TempFolder folder;
+  const std::string both = folder.File("a/set"), one = folder.File("b/set");
+  ASSERT_EQ(Simulate({"-o", both, "--seed", "8", "--motions", "2"}).exit_code, 0);
+  const StatusOr<Dataset> dataset = ReadDataset(both);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"),
+              ElementsAre("push_block_000008_motion_0", "push_block_000008_motion_1"));
+  const std::string second = "/push_block_000008_motion_1";
+  ASSERT_EQ(Simulate({"-o", one, "--seed", "8", "--motions", "1", "--motion-seed", "1"}).exit_code,
+            0);
+  EXPECT_EQ(FilesOf(both + second), FilesOf(one + second));
+
+  EXPECT_EQ(Simulate({"-o", both, "--motion-seed", "1", "--force"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", both, "--motions", "2", "--still", "--force"}).exit_code, 2);
+  const ProcessResult can =
+      Simulate({"-o", both, "--task", "lift_can", "--motions", "1", "--force"});
+  EXPECT_EQ(can.exit_code, 2) << can.err;
+  EXPECT_THAT(can.err, HasSubstr("motion_seed"));
+}
+
 TEST(Simulate, BadShardsAndTasksAreUsageErrors) {
   const TempFolder folder;
   const std::string out = folder.File("set");

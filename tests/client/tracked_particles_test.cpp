@@ -131,6 +131,21 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   EXPECT_NEAR(ValueOf(exact, kModel, kTrackedMoving), 0, kFloatRoundingM);
   EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count, kFloatRoundingM);
   EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModel, kTrackedMoving), -1);
+
+  Vec3d mean_m{};
+  for (std::size_t i = 0; i < seen / 3; ++i) {
+    for (int axis = 0; axis < 2; ++axis) {
+      mean_m[axis] += (carried_m[3 * i + axis] - particles_m[3 * i + axis]) / moving_count;
+    }
+  }
+  const ObjectMove move = tracked->MoveOf(0, particles_m, 1);
+  EXPECT_EQ(move.particle_count, static_cast<int>(seen / 3));
+  const ObjectMove carried = tracked->MoveOf(0, carried_m, 1);
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(move.predicted_m[axis], 0, kFloatRoundingM) << axis;
+    EXPECT_NEAR(move.true_m[axis], mean_m[axis], kFloatRoundingM) << axis;
+    EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], kFloatRoundingM) << axis;
+  }
 }
 
 TEST(SimulationTruth, IsAbsentWithoutItsFiles) {

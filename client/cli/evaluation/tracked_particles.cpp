@@ -82,9 +82,7 @@ std::vector<ViewScore> TrackedParticles::Score(std::span<const float> particles_
                                                int episode_step) const {
   std::vector<Transform> motions;
   for (std::size_t k = 0; k < truth_->object_names().size(); ++k) {
-    const int object = static_cast<int>(k);
-    motions.push_back(Compose(truth_->WorldFromObject(episode_step, object),
-                              Inverse(truth_->WorldFromObject(start_step_, object))));
+    motions.push_back(MotionOf(static_cast<int>(k), episode_step));
   }
   MeanDistance model, model_moving, still, still_moving;
   for (const Point& point : points_) {
@@ -101,6 +99,32 @@ std::vector<ViewScore> TrackedParticles::Score(std::span<const float> particles_
   }
   return {model.Score(kModel, kTracked), model_moving.Score(kModel, kTrackedMoving),
           still.Score(kCopyLast, kTracked), still_moving.Score(kCopyLast, kTrackedMoving)};
+}
+
+Transform TrackedParticles::MotionOf(int object, int episode_step) const {
+  return Compose(truth_->WorldFromObject(episode_step, object),
+                 Inverse(truth_->WorldFromObject(start_step_, object)));
+}
+
+ObjectMove TrackedParticles::MoveOf(int object, std::span<const float> particles_m,
+                                    int episode_step) const {
+  const Transform motion = MotionOf(object, episode_step);
+  ObjectMove move;
+  for (const Point& point : points_) {
+    if (point.object != object) continue;
+    ++move.particle_count;
+    const Vec3d predicted_m = PointAt(particles_m, point.particle);
+    const Vec3d true_m = Apply(motion, point.start_m);
+    for (int axis = 0; axis < 3; ++axis) {
+      move.predicted_m[axis] += predicted_m[axis] - point.start_m[axis];
+      move.true_m[axis] += true_m[axis] - point.start_m[axis];
+    }
+  }
+  for (int axis = 0; axis < 3 && move.particle_count > 0; ++axis) {
+    move.predicted_m[axis] /= move.particle_count;
+    move.true_m[axis] /= move.particle_count;
+  }
+  return move;
 }
 
 }  // namespace interlacer

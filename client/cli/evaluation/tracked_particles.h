@@ -26,6 +26,13 @@ namespace interlacer {
 inline constexpr double kMovedM = 0.01;
 inline constexpr int kMinTrackedParticles = 5;
 
+/// Mean displacement since step 0 of the particles of one object.
+struct ObjectMove {
+  int particle_count = 0;
+  Vec3d predicted_m{};
+  Vec3d true_m{};
+};
+
 class TrackedParticles {
  public:
   /// particles_m [n,3] of step 0, world frame; `newest` is the view's true frame at step 0, whose
@@ -37,9 +44,16 @@ class TrackedParticles {
   /// Scores of the same particles at a later step of the episode.
   std::vector<ViewScore> Score(std::span<const float> particles_m, int episode_step) const;
 
+  /// How the particles of an object went, and how its true motion would have carried them; zero
+  /// particles where the view does not show it.
+  ObjectMove MoveOf(int object, std::span<const float> particles_m, int episode_step) const;
+
   std::size_t count() const { return points_.size(); }
 
  private:
+  /// From the object's pose at step 0 to its pose at a later step.
+  Transform MotionOf(int object, int episode_step) const;
+
   struct Point {
     std::size_t particle;
     int object;  // below 0: stands still

@@ -235,6 +235,7 @@ void AddExperiment(CLI::App* app, VerbTable* verbs) {
       app->add_subcommand("experiment", "The papers' experiments, from runs to a page");
   verb->require_subcommand(1);
   AddHdvpd(verb, verbs);
+  AddPlannerExperiment(verb, verbs);
 }
 
 }  // namespace interlacer::cli

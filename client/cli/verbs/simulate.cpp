@@ -177,8 +177,20 @@ void AddSimulate(CLI::App* app, VerbTable* verbs) {
       ->excludes(shard);
   CLI::Option* still =
       verb->add_flag("--still", arguments->sim.still, "The arms hold their first pose");
-  verb->add_flag("--with-still", arguments->with_still, "A still control run beside each episode")
-      ->excludes(still);
+  CLI::Option* with_still = verb->add_flag("--with-still", arguments->with_still,
+                                           "A still control run beside each episode");
+  with_still->excludes(still);
+  CLI::Option* motions =
+      verb->add_option("--motions", arguments->motion_count,
+                       "So many other motions of each push_block scene, instead of its own: they "
+                       "begin with the same two steps")
+          ->check(AboveZero())
+          ->excludes(still)
+          ->excludes(with_still);
+  verb->add_option("--motion-seed", arguments->first_motion_seed,
+                   "Seed of the first of them; the next ones follow")
+      ->check(ZeroOrMore())
+      ->needs(motions);
   CLI::Option* resume =
       verb->add_flag("--resume", arguments->resume, "Keep finished episodes, add what is missing");
   verb->add_flag("--force", arguments->force, "Replace existing episodes")->excludes(resume);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The verbs of `interlacer`; each is implemented in the file of its name.
+/// The verbs of `interlacer`; each is implemented in the file of its name, the experiments in files
+/// of theirs.
 
 #include "client/cli/verb.h"
 
@@ -13,6 +14,7 @@ void AddTrain(CLI::App* app, VerbTable* verbs);
 void AddPredict(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
+void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);
 void AddProbe(CLI::App* app, VerbTable* verbs);

@@ -114,6 +114,36 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
   for (const double travel_m : tool_travel_m) EXPECT_GT(travel_m / 23, 0.04);
 }
 
+TEST(SimulatorTest, MotionSeedsShareTheSceneAndItsFirstTwoSteps) {
+  SimulateOptions options = Options(21, 8);
+  options.motion_seed = 1;
+  const SimulatedEpisode one = Simulate(options);
+  EXPECT_EQ(Hash(one), Hash(Simulate(options)));
+  options.motion_seed = 2;
+  const SimulatedEpisode two = Simulate(options);
+  ASSERT_EQ(one.steps.size(), 8u);
+  ASSERT_EQ(two.steps.size(), 8u);
+  EXPECT_EQ(one.mjcf, two.mjcf);
+  for (int step = 0; step < 2; ++step) {
+    const SimulatedStep &a = one.steps[step], &b = two.steps[step];
+    EXPECT_EQ(a.commanded, one.steps[0].commanded) << step;
+    EXPECT_EQ(a.commanded, b.commanded) << step;
+    EXPECT_EQ(a.views.at(0).color.pixels, b.views.at(0).color.pixels) << step;
+    EXPECT_EQ(a.views.at(1).depth.pixels, b.views.at(1).depth.pixels) << step;
+  }
+  EXPECT_NE(one.steps[2].commanded, two.steps[2].commanded);
+}
+
+TEST(SimulatorTest, AMotionSeedNeedsATaskThatDrawsItsMotion) {
+  SimulateOptions options = Options(21, 3);
+  options.task = "lift_can";
+  options.motion_seed = 1;
+  const auto episode = SimulateEpisode(options);
+  ASSERT_FALSE(episode.ok());
+  EXPECT_EQ(episode.status().reason(), reason::ARGUMENT_INVALID);
+  EXPECT_NE(episode.status().ToString().find("motion_seed"), std::string::npos);
+}
+
 TEST(SimulatorTest, StillControlStandsStill) {
   SimulateOptions options = Options(21, 6);
   const SimulatedEpisode moving = Simulate(options);
