@@ -3,9 +3,9 @@
 /// The candidate motions of simulated scenes, and what a model says of each.
 ///
 /// Episodes of one task and one seed that begin with the same two rows of commands are one scene
-/// (`interlacer simulate --motions N`); then their arms move differently. The object is the first one of
-/// the scene. Errors: those of data sets, of evaluation/prediction_task.h and of the backend;
-/// NOT_FOUND FILE_NOT_FOUND for a split without such a scene or an episode without truth;
+/// (`interlacer simulate --motions N`); then their arms move differently. The object is the first
+/// one of the scene. Errors: those of data sets, of evaluation/prediction_task.h and of the
+/// backend; NOT_FOUND FILE_NOT_FOUND for a split without such a scene or an episode without truth;
 /// INVALID_ARGUMENT STEP_INVALID for episodes shorter than the horizon; FAILED_PRECONDITION where
 /// no particle shows the object.
 

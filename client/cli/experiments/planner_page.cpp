@@ -91,19 +91,18 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
   for (const SceneRanking& s : study.scenes) {
     if (s.travel_correlation) chart.groups[0].values.push_back(*s.travel_correlation);
     if (s.goal_correlation) chart.groups[1].values.push_back(*s.goal_correlation);
-    table.rows.push_back({s.scene, std::to_string(s.motions.size()),
-                          ScoreText(s.travel_correlation, kRankDecimals),
-                          ScoreText(s.goal_correlation, kRankDecimals),
-                          ScoreText(s.chosen_m, kMeterDecimals),
-                          ScoreText(s.best_m, kMeterDecimals),
-                          ScoreText(s.guessed_m, kMeterDecimals),
-                          ScoreText(s.mean_error_m, kMeterDecimals)});
+    table.rows.push_back(
+        {s.scene, std::to_string(s.motions.size()), ScoreText(s.travel_correlation, kRankDecimals),
+         ScoreText(s.goal_correlation, kRankDecimals), ScoreText(s.chosen_m, kMeterDecimals),
+         ScoreText(s.best_m, kMeterDecimals), ScoreText(s.guessed_m, kMeterDecimals),
+         ScoreText(s.mean_error_m, kMeterDecimals)});
   }
   HtmlTable figures;
   figures.header = {"mean over scenes", "value and 95 % interval"};
   for (const auto& [label, value] : Lines(summary)) figures.rows.push_back({label, value});
   const std::string how =
-      "Every candidate motion of a scene starts from the same observation. The model predicts where "
+      "Every candidate motion of a scene starts from the same observation. The model predicts "
+      "where "
       "the particles of the object are after " +
       std::to_string(study.horizon) + " steps of " + ScoreText(study.step_duration_s, 1) +
       " s; the simulator says where they truly are. Goals lie " + ScoreText(kGoalDistanceM, 2) +

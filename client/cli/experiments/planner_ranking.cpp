@@ -82,8 +82,7 @@ SceneRanking RankMotions(std::string scene, std::vector<MotionOutcome> motions) 
         motions, [&](const auto& m) { return Horizontal(m.true_m[0] - x_m, m.true_m[1] - y_m); });
     if (const auto rho = SpearmanCorrelation(predicted_m, true_m)) correlations.push_back(*rho);
     const auto choice = std::min_element(predicted_m.begin(), predicted_m.end());
-    ranking.chosen_m +=
-        true_m[static_cast<std::size_t>(choice - predicted_m.begin())] / kGoalCount;
+    ranking.chosen_m += true_m[static_cast<std::size_t>(choice - predicted_m.begin())] / kGoalCount;
     ranking.best_m += *std::min_element(true_m.begin(), true_m.end()) / kGoalCount;
     ranking.guessed_m += MeanOf(true_m) / kGoalCount;
   }

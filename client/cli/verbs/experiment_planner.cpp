@@ -66,8 +66,7 @@ StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbConte
   INTERLACER_ASSIGN_OR_RETURN(
       OutputFolder folder, OutputFolder::Create(arguments.output, kPlannerFile, arguments.force));
   PlannerStudy study;
-  INTERLACER_ASSIGN_OR_RETURN(study.scenes,
-                              RankScenes(arguments, scenes, backend.get(), context));
+  INTERLACER_ASSIGN_OR_RETURN(study.scenes, RankScenes(arguments, scenes, backend.get(), context));
   const ModelMetadata& metadata = backend->metadata();
   study.dataset = fs::path(arguments.data).lexically_normal().filename().string();
   study.split = arguments.split;
