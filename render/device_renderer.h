@@ -13,10 +13,11 @@
 /// lie near particles; none are ever left out.
 ///   positions_m [n,3]   features [n,feature_width]   field weights as radiance_field.h has them
 /// Numbers are not looked at: they must be finite, directions unit, jitter in [0,1).
-/// Determinism: no float atomics; equal calls give equal bits, with and without skipping.
+/// Determinism: no float atomics; equal calls give equal bits, pictures also without skipping.
 /// Threads: const methods may run together, each with its own scratch and tape.
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT without CUDA; OUT_OF_RANGE ARGUMENT_INVALID beyond 2^24
-/// particles, 2^31 - 1 training samples; INTERNAL for what the CUDA runtime reports.
+/// particles, 2^31 - 1 rays or training samples; FAILED_PRECONDITION before SetParticles; INTERNAL
+/// for what the CUDA runtime reports.
 /// Source: GRF masking paper App. C.3; HD-VPD (Whitney et al. 2024), VPD (2023).
 
 #include <cstddef>

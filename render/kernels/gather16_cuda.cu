@@ -56,25 +56,17 @@ __device__ float MemberSqDist(const ParticleTreeView& tree, std::uint32_t kind, 
 
 /// Half a warp a point. Lane i holds the i-th nearest so far; both halves walk in step, each down
 /// its own stack, nearest box first.
-__global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tree, int last,
-                                    const float* points, std::int64_t m, std::uint32_t* slots,
-                                    float* sq_dist_m2) {
-  __shared__ Node stacks[kSearches][kStackSize];
+__device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool asked,
+                                const float (&point)[3], Node* stack) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int half_begin = lane / kHalf * kHalf;
   const int member = lane % kHalf;
-  const int search = static_cast<int>(threadIdx.x) / kHalf;
-  const std::int64_t p = static_cast<std::int64_t>(blockIdx.x) * kSearches + search;
-  Node* const stack = stacks[search];
-  float point[3] = {0, 0, 0};
   int top = 0;
-  if (p < m && tree.particle_count > 0) {
-    for (int axis = 0; axis < 3; ++axis) point[axis] = points[3 * p + axis];
+  if (asked && tree.particle_count > 0) {
     if (member == 0) stack[0] = {0, static_cast<std::uint32_t>(tree.level_count) << kKindShift};
     top = 1;
   }
-  const std::uint64_t absent = SortKey(kHugeSqDist, kNoSlot);
-  std::uint64_t key = absent;
+  std::uint64_t key = SortKey(kHugeSqDist, kNoSlot);
   __syncwarp();
   while (__any_sync(kWholeWarp, top > 0)) {
     const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
@@ -123,25 +115,43 @@ __global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tre
     }
     __syncwarp();
   }
-  if (p >= m) return;
-  const bool found = member <= last && key != absent;
-  slots[kGatherWidth * p + member] =
-      found ? tree.slot_of_index[static_cast<std::uint32_t>(key)] : kNoSlot;
-  sq_dist_m2[kGatherWidth * p + member] = found ? KeySqDist(key) : INFINITY;
+  return key;
+}
+
+__global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tree, int last,
+                                    const float* points, std::int64_t m, std::uint32_t* slots,
+                                    float* sq_dist_m2, PassRange pass) {
+  __shared__ Node stacks[kSearches][kStackSize];
+  const int search = static_cast<int>(threadIdx.x) / kHalf;
+  const int member = static_cast<int>(threadIdx.x) % kHalf;
+  const std::uint64_t absent = SortKey(kHugeSqDist, kNoSlot);
+  const std::int64_t count = CountInPass(pass, m);
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kSearches; first < count;
+       first += static_cast<std::int64_t>(gridDim.x) * kSearches) {
+    const std::int64_t p = first + search;
+    float point[3] = {0, 0, 0};
+    for (int axis = 0; axis < 3 && p < count; ++axis) point[axis] = points[3 * p + axis];
+    const std::uint64_t key = Search(tree, last, p < count, point, stacks[search]);
+    if (p >= count) continue;
+    const bool found = member <= last && key != absent;
+    slots[kGatherWidth * p + member] =
+        found ? tree.slot_of_index[static_cast<std::uint32_t>(key)] : kNoSlot;
+    sq_dist_m2[kGatherWidth * p + member] = found ? KeySqDist(key) : INFINITY;
+  }
 }
 
 }  // namespace
 
 int LaunchGatherNearest(const ParticleTreeView& tree, int neighbor_count,
                         const float* points_device, std::int64_t m, std::uint32_t* slots_device,
-                        float* sq_dist_device, void* stream) {
+                        float* sq_dist_device, void* stream, const PassRange& pass) {
   if (neighbor_count < 1 || neighbor_count > kGatherWidth || tree.level_count > kMaxTreeLevels ||
       tree.particle_count / kGatherWidth > kPlaceMask) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  return LaunchBlocks(GatherNearestKernel, BlocksFor(m, kSearches), kThreads,
+  return LaunchBlocks(GatherNearestKernel, PassBlocks(BlocksFor(m, kSearches)), kThreads,
                       static_cast<cudaStream_t>(stream), tree, neighbor_count - 1, points_device, m,
-                      slots_device, sq_dist_device);
+                      slots_device, sq_dist_device, pass);
 }
 
 }  // namespace interlacer

@@ -5,10 +5,14 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "render/composite.h"
 #include "render/kernels/field_cuda.h"
+#include "render/radiance_field.h"
 #include "tests/device/box_tree.h"
+#include "tests/device/cloud_on_device.h"
 #include "tests/device/device_array.h"
 #include "tests/support/clouds.h"
 #include "tests/support/numeric.h"
@@ -118,6 +122,55 @@ TEST(GatherNearestDeviceTest, EqualsBruteForceToTheBit) {
   }
 }
 
+TEST(GatherNearestDeviceTest, SearchesTheTreeThatTheDeviceBuilt) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  std::vector<NamedCloud> clouds = {
+      {"sheet", SheetCloud(3000, kSeed)},     {"lattice", LatticeCloud(7)},
+      {"doubled", DoubledCloud(300, kSeed)},  {"coincident", CoincidentCloud(300)},
+      {"outliers", OutlierCloud(400, kSeed)}, {"few", CubeCloud(5, kSeed)},
+      {"one", CubeCloud(1, kSeed)},           {"none", {}}};
+  for (const NamedCloud& cloud : clouds) {
+    SCOPED_TRACE(cloud.name);
+    std::vector<float> points = CubeCloud(23, kSeed + 1);
+    points.insert(points.end(), cloud.positions_m.begin(),
+                  cloud.positions_m.begin() + std::min<std::size_t>(30, cloud.positions_m.size()));
+    const std::int64_t m = static_cast<std::int64_t>(points.size()) / 3;
+    const CloudOnDevice device(cloud.positions_m, std::vector<float>(cloud.positions_m.size() / 3),
+                               0.1F);
+    const DeviceArray<float> points_device(device.stream, points);
+    const DeviceArray<std::uint32_t> slots(device.stream, kGatherWidth * m);
+    const DeviceArray<float> sq_dist_m2(device.stream, kGatherWidth * m);
+    ASSERT_EQ(LaunchGatherNearest(device.index.tree, 16, points_device.get(), m, slots.get(),
+                                  sq_dist_m2.get(), device.stream.get()),
+              0);
+    const auto original_index = device.Read(device.index.original_index, device.n);
+    std::vector<std::uint32_t> indices = slots.Read();
+    for (std::uint32_t& slot : indices) slot = slot == kNoSlot ? slot : original_index[slot];
+    const Neighbors expected = BruteForce(cloud.positions_m, points, 16);
+    EXPECT_EQ(indices, expected.index);
+    EXPECT_EQ(sq_dist_m2.Read(), expected.sq_dist_m2);
+  }
+}
+
+TEST(GatherNearestDeviceTest, VisitsTheSamplesOfAPassOnly) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Cloud cloud = CubeCloud(40, kSeed);
+  const std::vector<float> points = CubeCloud(30, kSeed + 1);
+  const CloudOnDevice device(cloud, std::vector<float>(40), 0.1F);
+  const DeviceArray<float> points_device(device.stream, points);
+  const DeviceArray<std::int32_t> total(device.stream, std::vector<std::int32_t>{112});
+  for (const auto& [begin, expected] : {std::pair(100, 12), {0, 30}, {112, 0}, {500, 0}}) {
+    const DeviceArray<float> sq_dist_m2(device.stream, kGatherWidth * 30);
+    const DeviceArray<std::uint32_t> slots(device.stream, kGatherWidth * 30);
+    ASSERT_EQ(LaunchGatherNearest(device.index.tree, 16, points_device.get(), 30, slots.get(),
+                                  sq_dist_m2.get(), device.stream.get(), {total.get(), begin}),
+              0);
+    int written = 0;
+    for (const float x : sq_dist_m2.Read()) written += std::isnan(x) ? 0 : 1;
+    EXPECT_EQ(written, kGatherWidth * expected);
+  }
+}
+
 TEST(GatherNearestDeviceTest, NoPointsIsNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   EXPECT_TRUE(OnDevice(BoxTree({}, {}), {}, 16).index.empty());
@@ -134,37 +187,89 @@ AnnularParameters Annular(int kernel_count, int feature_width) {
   return parameters;
 }
 
-TEST(AnnularSumsDeviceTest, FollowTheCpu) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  constexpr std::int64_t kSamples = 41;
-  constexpr std::uint32_t kSlots = 60;
-  for (const auto& [kernel_count, feature_width] : {std::pair(4, 16), {1, 3}, {3, 40}, {8, 16}}) {
-    SCOPED_TRACE(kernel_count);
-    const AnnularParameters parameters = Annular(kernel_count, feature_width);
-    const std::vector<float> features =
-        RandomNormal<float>(kSlots * parameters.feature_stride, kSeed, 1);
+constexpr std::uint32_t kSlots = 60;
+
+/// Rows of kSlots particles, zero beyond the width.
+std::vector<float> PaddedFeatures(const AnnularParameters& p) {
+  std::vector<float> features = RandomNormal<float>(kSlots * p.feature_stride, kSeed, 1);
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (static_cast<int>(i % p.feature_stride) >= p.feature_width) features[i] = 0;
+  }
+  return features;
+}
+
+/// Sample s has s % 17 neighbours; the nearest of sample 5 is in its very place.
+struct Neighborhoods {
+  std::vector<std::uint32_t> slots;
+  std::vector<float> sq_dist_m2;
+
+  explicit Neighborhoods(std::int64_t samples) {
     RandomSequence random(kSeed, RandomStream::kDataGeneration, 2);
-    std::vector<std::uint32_t> slots;
-    std::vector<float> sq_dist_m2;
-    for (std::int64_t s = 0; s < kSamples; ++s) {
-      for (int i = 0; i < kGatherWidth; ++i) {  // sample s has s % 17 neighbours
+    for (std::int64_t s = 0; s < samples; ++s) {
+      for (int i = 0; i < kGatherWidth; ++i) {
         const bool present = i < s % 17;
         slots.push_back(present ? random.Below(kSlots) : kNoSlot);
-        const float distance = 0.01F * static_cast<float>(i) + 0.005F * random.Uniform();
+        const float distance =
+            s == 5 && i == 0 ? 0 : 0.01F * static_cast<float>(i) + 0.005F * random.Uniform();
         sq_dist_m2.push_back(present ? distance * distance : kInfinity);
       }
     }
+  }
+};
+
+TEST(AnnularSumsDeviceTest, FollowTheCpu) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kSamples = 41;
+  for (const auto& [kernel_count, feature_width] : {std::pair(4, 16), {1, 3}, {3, 40}, {8, 16}}) {
+    SCOPED_TRACE(kernel_count);
+    const AnnularParameters parameters = Annular(kernel_count, feature_width);
+    const Neighborhoods near(kSamples);
+    const std::vector<float> features = PaddedFeatures(parameters);
     std::vector<float> expected(kSamples * parameters.input_stride);
-    cpu::AnnularSums(parameters, features.data(), slots.data(), sq_dist_m2.data(), kSamples,
-                     expected.data());
+    cpu::AnnularSums(parameters, features.data(), near.slots.data(), near.sq_dist_m2.data(),
+                     kSamples, expected.data());
     const TestStream stream;
-    const DeviceArray<float> features_device(stream, features), sq_dist(stream, sq_dist_m2);
-    const DeviceArray<std::uint32_t> slots_device(stream, slots);
+    const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2);
+    const DeviceArray<std::uint32_t> slots_device(stream, near.slots);
     const DeviceArray<float> inputs(stream, kSamples * parameters.input_stride);
     ASSERT_EQ(LaunchAnnularSums(parameters, features_device.get(), slots_device.get(),
                                 sq_dist.get(), kSamples, inputs.get(), stream.get()),
               0);
     EXPECT_LE(RelativeL2(inputs.Read(), expected), kFieldTolerance);
+  }
+}
+
+TEST(AnnularSumsDeviceTest, GradientsFollowTheCpu) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kSamples = 37;
+  for (const auto& [kernel_count, feature_width] : {std::pair(4, 16), {1, 3}, {3, 40}, {8, 64}}) {
+    SCOPED_TRACE(kernel_count);
+    const AnnularParameters p = Annular(kernel_count, feature_width);
+    const Neighborhoods near(kSamples);
+    const std::vector<float> features = PaddedFeatures(p);
+    const std::vector<float> input_grad = RandomNormal<float>(kSamples * p.input_stride, kSeed, 12);
+    std::vector<float> inputs(input_grad.size()), rows(kSamples * kernel_count * p.feature_stride),
+        weights(kGatherWidth * kSamples * kernel_count), slopes(kGatherWidth * kSamples);
+    cpu::AnnularSums(p, features.data(), near.slots.data(), near.sq_dist_m2.data(), kSamples,
+                     inputs.data());
+    cpu::AnnularSumsBackward(p, features.data(), near.slots.data(), near.sq_dist_m2.data(),
+                             inputs.data(), input_grad.data(), kSamples, rows.data(),
+                             weights.data(), slopes.data());
+    const TestStream stream;
+    const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2),
+        inputs_device(stream, inputs), input_grad_device(stream, input_grad);
+    const DeviceArray<std::uint32_t> slots_device(stream, near.slots);
+    const DeviceArray<float> got_rows(stream, static_cast<std::int64_t>(rows.size())),
+        got_weights(stream, static_cast<std::int64_t>(weights.size())),
+        got_slopes(stream, static_cast<std::int64_t>(slopes.size()));
+    ASSERT_EQ(LaunchAnnularSumsBackward(p, features_device.get(), slots_device.get(), sq_dist.get(),
+                                        inputs_device.get(), input_grad_device.get(), kSamples,
+                                        got_rows.get(), got_weights.get(), got_slopes.get(),
+                                        stream.get()),
+              0);
+    EXPECT_LE(RelativeL2(got_rows.Read(), rows), kFieldTolerance);
+    EXPECT_LE(RelativeL2(got_weights.Read(), weights), kFieldTolerance);
+    EXPECT_LE(RelativeL2(got_slopes.Read(), slopes), kFieldTolerance);
   }
 }
 
@@ -208,11 +313,44 @@ TEST(DenseForwardDeviceTest, FollowsTheCpu) {
   }
 }
 
-/// Samples of a few rays, some empty, one ray without any.
+TEST(DenseWeightGradientDeviceTest, AddsWhatTheCpuAdds) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  for (const auto& [m, x_stride, y_width] :
+       {std::tuple(1, 16, 1), {200, 80, 64}, {2100, 128, 4}, {0, 16, 16}}) {
+    SCOPED_TRACE(m);
+    const std::vector<float> x = RandomNormal<float>(m * x_stride, kSeed, 13);
+    const std::vector<float> y_grad = RandomNormal<float>(m * y_width, kSeed, 14);
+    std::vector<float> w_grad = RandomNormal<float>(y_width * x_stride, kSeed, 15);
+    std::vector<float> bias_grad = RandomNormal<float>(y_width, kSeed, 16);
+    const TestStream stream;
+    const DeviceArray<float> x_device(stream, x), y_device(stream, y_grad), w(stream, w_grad),
+        bias(stream, bias_grad);
+    const DeviceArray<char> workspace(
+        stream, static_cast<std::int64_t>(DenseWeightGradientWorkspaceBytes(x_stride, y_width)));
+    cpu::DenseWeightGradientSum(
+        {m, x_stride, y_width, y_width, x.data(), y_grad.data(), w_grad.data(), bias_grad.data()});
+    ASSERT_EQ(LaunchDenseWeightGradient({m, x_stride, y_width, y_width, x_device.get(),
+                                         y_device.get(), w.get(), bias.get()},
+                                        workspace.get(), stream.get()),
+              0);
+    EXPECT_LE(RelativeL2(w.Read(), w_grad), kFloatOpTolerance);
+    EXPECT_LE(RelativeL2(bias.Read(), bias_grad), kFloatOpTolerance);
+  }
+}
+
+TEST(TransposeDeviceTest, SwapsRowsAndColumns) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const std::vector<float> matrix{1, 2, 3, 4, 5, 6};
+  const TestStream stream;
+  const DeviceArray<float> matrix_device(stream, matrix), transposed(stream, 6);
+  ASSERT_EQ(LaunchTranspose(matrix_device.get(), 2, 3, transposed.get(), stream.get()), 0);
+  EXPECT_EQ(transposed.Read(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+/// Samples of a few rays, some of density zero, one ray without any.
 struct Rays {
   std::vector<std::int32_t> first{0};
-  std::vector<float> t_m, delta_m, logits, sq_dist_m2;
-  float empty_radius_m = 0.1F;
+  std::vector<float> t_m, delta_m, logits;
   float far_m = 2.5F;
 
   explicit Rays(int ray_count) {
@@ -222,9 +360,9 @@ struct Rays {
       for (int s = 0; s < samples; ++s) {
         t_m.push_back(0.2F + 0.05F * static_cast<float>(s));
         delta_m.push_back(0.05F);
-        for (int c = 0; c < 16; ++c) logits.push_back(static_cast<float>(4 * random.Normal()));
-        const float distance = 0.2F * random.Uniform();
-        for (int i = 0; i < kGatherWidth; ++i) sq_dist_m2.push_back(distance * distance);
+        logits.push_back(random.Below(3) == 0 ? -kInfinity
+                                              : static_cast<float>(4 * random.Normal()));
+        for (int c = 0; c < 3; ++c) logits.push_back(static_cast<float>(4 * random.Normal()));
       }
       first.push_back(static_cast<std::int32_t>(t_m.size()));
     }
@@ -232,54 +370,122 @@ struct Rays {
   std::int64_t count() const { return static_cast<std::int64_t>(first.size()) - 1; }
 };
 
-/// rgb, distance, opacity of each ray, by the formulas in float64.
-std::vector<double> Composited(const Rays& rays, double stop_transmittance) {
-  std::vector<double> pictures;
-  for (std::int64_t r = 0; r < rays.count(); ++r) {
-    double transmittance = 1, color[3] = {}, distance = 0;
-    for (std::int32_t s = rays.first[r]; s < rays.first[r + 1]; ++s) {
-      if (transmittance < stop_transmittance) break;
-      if (rays.sq_dist_m2[16 * s] > rays.empty_radius_m * rays.empty_radius_m) continue;
-      const float* logit = rays.logits.data() + 16 * s;
-      const double sigma = std::log1p(std::exp(double{logit[0]}));
-      const double passed = std::exp(-sigma * rays.delta_m[s]);
-      const double weight = transmittance * (1 - passed);
-      for (int c = 0; c < 3; ++c) color[c] += weight / (1 + std::exp(-double{logit[1 + c]}));
-      distance += weight * rays.t_m[s];
-      transmittance *= passed;
-    }
-    for (const double c : color) pictures.push_back(c + transmittance);
-    pictures.push_back(distance + transmittance * rays.far_m);
-    pictures.push_back(1 - transmittance);
-  }
-  return pictures;
+/// Sample s of the rays, and the ray that owns it, in float64.
+RaySample<double> SampleOf(const Rays& rays, std::int32_t s) {
+  RaySample<double> sample;
+  const float* logit = rays.logits.data() + 4 * s;
+  sample.sigma = Softplus(double{logit[0]});
+  for (int c = 0; c < 3; ++c) sample.rgb[c] = Sigmoid(double{logit[1 + c]});
+  sample.t_m = rays.t_m[s];
+  sample.delta_m = rays.delta_m[s];
+  return sample;
 }
+
+/// Arrays of some rays on the device.
+struct RaysOnDevice {
+  TestStream stream;
+  DeviceArray<std::int32_t> first;
+  DeviceArray<float> t_m, delta_m, logits;
+  CompositeInputs inputs;
+
+  RaysOnDevice(const Rays& rays, float stop_transmittance)
+      : first(stream, rays.first),
+        t_m(stream, rays.t_m),
+        delta_m(stream, rays.delta_m),
+        logits(stream, rays.logits),
+        inputs{rays.count(), first.get(), t_m.get(),         delta_m.get(),
+               logits.get(), rays.far_m,  stop_transmittance} {}
+};
 
 TEST(CompositeDeviceTest, FollowsTheFormulas) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Rays rays(150);
-  const TestStream stream;
-  const DeviceArray<std::int32_t> first(stream, rays.first);
-  const DeviceArray<float> t_m(stream, rays.t_m), delta_m(stream, rays.delta_m);
-  const DeviceArray<float> logits(stream, rays.logits), sq_dist_m2(stream, rays.sq_dist_m2);
   for (const float stop : {0.0F, 0.3F}) {
-    const DeviceArray<float> rgb(stream, 3 * rays.count()), distance(stream, rays.count()),
-        opacity(stream, rays.count());
-    ASSERT_EQ(LaunchComposite({rays.count(), first.get(), t_m.get(), delta_m.get(), logits.get(),
-                               16, sq_dist_m2.get(), rays.empty_radius_m, rays.far_m, stop},
-                              rgb.get(), distance.get(), opacity.get(), stream.get()),
+    const RaysOnDevice device(rays, stop);
+    const DeviceArray<float> rgb(device.stream, 3 * rays.count()),
+        distance(device.stream, rays.count()), opacity(device.stream, rays.count());
+    ASSERT_EQ(LaunchComposite(device.inputs, rgb.get(), distance.get(), opacity.get(),
+                              device.stream.get()),
               0);
-    const std::vector<double> expected = Composited(rays, stop);
     const std::vector<float> colors = rgb.Read(), distances = distance.Read(),
                              opacities = opacity.Read();
     for (std::int64_t r = 0; r < rays.count(); ++r) {
-      for (int c = 0; c < 3; ++c) {
-        ASSERT_NEAR(colors[3 * r + c], expected[5 * r + c], kPictureTolerance) << r;
+      RayState<double> expected;
+      for (std::int32_t s = rays.first[r]; s < rays.first[r + 1]; ++s) {
+        if (expected.transmittance < stop) break;
+        CompositeSample(SampleOf(rays, s), expected);
       }
-      ASSERT_NEAR(distances[r], expected[5 * r + 3], kPictureTolerance) << r;
-      ASSERT_NEAR(opacities[r], expected[5 * r + 4], kPictureTolerance) << r;
+      CompositeBackground(double{rays.far_m}, expected);
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_NEAR(colors[3 * r + c], expected.rgb[c], kPictureTolerance) << r;
+      }
+      ASSERT_NEAR(distances[r], expected.distance_m, kPictureTolerance) << r;
+      ASSERT_NEAR(opacities[r], 1 - expected.transmittance, kPictureTolerance) << r;
     }
   }
+}
+
+TEST(CompositeDeviceTest, GradientsFollowTheFormulas) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const Rays rays(40);
+  const std::vector<float> grad_rgb = RandomNormal<float>(3 * rays.count(), kSeed, 8);
+  const std::vector<float> grad_distance = RandomNormal<float>(rays.count(), kSeed, 9);
+  const std::vector<float> grad_opacity = RandomNormal<float>(rays.count(), kSeed, 10);
+  const RaysOnDevice device(rays, 0);
+  const std::int64_t m = rays.first.back();
+  const DeviceArray<float> rgb(device.stream, grad_rgb), distance(device.stream, grad_distance),
+      opacity(device.stream, grad_opacity);
+  for (const bool color_only : {false, true}) {
+    const DeviceArray<float> transmittance(device.stream, m), logit_grad(device.stream, 4 * m);
+    CompositeGradients grads{rgb.get(), distance.get(), opacity.get()};
+    if (color_only) grads.distance_m = grads.opacity = nullptr;
+    ASSERT_EQ(LaunchCompositeBackward(device.inputs, grads, transmittance.get(), logit_grad.get(),
+                                      device.stream.get()),
+              0);
+    std::vector<double> expected;
+    for (std::int64_t r = 0; r < rays.count(); ++r) {
+      std::vector<RaySample<double>> samples;
+      for (std::int32_t s = rays.first[r]; s < rays.first[r + 1]; ++s) {
+        samples.push_back(SampleOf(rays, s));
+      }
+      RayGradient<double> grad{{grad_rgb[3 * r], grad_rgb[3 * r + 1], grad_rgb[3 * r + 2]}, 0, 0};
+      if (!color_only) grad.distance_m = grad_distance[r];
+      if (!color_only) grad.opacity = grad_opacity[r];
+      std::vector<double> scratch(samples.size() + 1);
+      std::vector<SampleGradient<double>> sample_grads(samples.size());
+      CompositeBackward(samples.data(), static_cast<int>(samples.size()), double{rays.far_m}, grad,
+                        scratch.data(), sample_grads.data());
+      for (std::size_t s = 0; s < samples.size(); ++s) {
+        const double logit = rays.logits[4 * (rays.first[r] + s)];
+        expected.push_back(sample_grads[s].sigma * Sigmoid(logit));
+        for (int c = 0; c < 3; ++c) {
+          const double color = samples[s].rgb[c];
+          expected.push_back(sample_grads[s].rgb[c] * color * (1 - color));
+        }
+      }
+    }
+    EXPECT_LE(RelativeL2(logit_grad.Read(), expected), kFloatOpTolerance);
+  }
+}
+
+TEST(EmptyRuleDeviceTest, TakesTheDensityOfFarSamples) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kSamples = 300;
+  std::vector<float> logits = RandomNormal<float>(4 * kSamples, kSeed, 11);
+  std::vector<float> sq_dist_m2(kGatherWidth * kSamples, 0.F);
+  const TestStream stream;
+  const DeviceArray<float> logits_device(stream, logits);
+  for (std::int64_t s = 0; s < kSamples; ++s) {
+    const bool far = s % 3 == 0;
+    sq_dist_m2[kGatherWidth * s] = s % 6 == 0 ? kInfinity : far ? 0.2501F : 0.25F;
+    if (far && s < 200) logits[4 * s] = -kInfinity;  // a pass of 200 samples
+  }
+  const DeviceArray<float> sq_dist(stream, sq_dist_m2);
+  const DeviceArray<std::int32_t> total(stream, std::vector<std::int32_t>{207});
+  ASSERT_EQ(LaunchEmptyRule(sq_dist.get(), kSamples, 0.5F, logits_device.get(), stream.get(),
+                            {total.get(), 7}),
+            0);
+  EXPECT_EQ(logits_device.Read(), logits);
 }
 
 }  // namespace

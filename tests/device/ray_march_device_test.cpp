@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,7 +17,15 @@ constexpr float kNearM = 0.1F;
 constexpr float kFarM = 2.5F;
 
 /// 20 x 16 x 12 cells of 5 cm around the origin.
-OccupancyBox Box() { return {{-0.5, -0.4, -0.3}, 0.05, {20, 16, 12}}; }
+OccupancyBox Box() {
+  OccupancyBox box = {};
+  box.cell_m = 0.05;
+  const double origin_m[3] = {-0.5, -0.4, -0.3};
+  const std::int32_t cells[3] = {20, 16, 12};
+  std::copy_n(origin_m, 3, box.origin_m);
+  std::copy_n(cells, 3, box.cells);
+  return box;
+}
 
 struct Rays {
   std::vector<float> origins_m, directions, jitter;
@@ -70,6 +79,7 @@ Samples OnDevice(const Rays& rays, bool jitter, const std::vector<std::uint8_t>*
   const std::int64_t count = static_cast<std::int64_t>(rays.origins_m.size()) / 3;
   const DeviceArray<float> origins(stream, rays.origins_m), directions(stream, rays.directions),
       jitter_device(stream, rays.jitter);
+  const DeviceArray<OccupancyBox> box(stream, std::vector<OccupancyBox>{Box()});
   const DeviceArray<std::uint8_t> occupied_device(
       stream, occupied == nullptr ? std::vector<std::uint8_t>() : *occupied);
   const DeviceArray<std::int32_t> first(stream, count + 1);
@@ -77,7 +87,8 @@ Samples OnDevice(const Rays& rays, bool jitter, const std::vector<std::uint8_t>*
       delta_m(stream, kSamples * count);
   const DeviceArray<char> workspace(stream, static_cast<std::int64_t>(MarchWorkspaceBytes(count)));
   EXPECT_EQ(LaunchMarchRays({count, kSamples, kNearM, kFarM, origins.get(), directions.get(),
-                             jitter ? jitter_device.get() : nullptr, Box(), occupied_device.get()},
+                             jitter ? jitter_device.get() : nullptr,
+                             occupied == nullptr ? nullptr : box.get(), occupied_device.get()},
                             workspace.get(), {first.get(), points.get(), t_m.get(), delta_m.get()},
                             stream.get()),
             0);
@@ -93,61 +104,6 @@ void ExpectEqual(const Samples& got, const Samples& expected) {
   EXPECT_EQ(got.delta_m, expected.delta_m);
 }
 
-std::vector<std::uint8_t> Occupied(const Cloud& cloud, float radius_m) {
-  const TestStream stream;
-  const OccupancyBox box = Box();
-  const DeviceArray<float> positions(stream, cloud);
-  const DeviceArray<char> workspace(stream,
-                                    static_cast<std::int64_t>(OccupancyWorkspaceBytes(box)));
-  const DeviceArray<std::uint8_t> occupied(stream, box.cell_count());
-  EXPECT_EQ(LaunchOccupancy(box, positions.get(), static_cast<std::int64_t>(cloud.size()) / 3,
-                            radius_m, workspace.get(), occupied.get(), stream.get()),
-            0);
-  return occupied.Read();
-}
-
-/// Squared distance between a cell and a point.
-double SqDistance(const OccupancyBox& box, const int (&cell)[3], const float* point_m) {
-  double sum = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const double low = box.origin_m[axis] + cell[axis] * box.cell_m;
-    const double gap =
-        std::fmax(0, std::fmax(low - point_m[axis], point_m[axis] - low - box.cell_m));
-    sum += gap * gap;
-  }
-  return sum;
-}
-
-TEST(OccupancyDeviceTest, AClearCellHasNoParticleNear) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  const OccupancyBox box = Box();
-  Cloud cloud = CubeCloud(12, kSeed);
-  AddPoint(cloud, 3, 0, 0);  // outside the box
-  for (const float radius_m : {0.02F, 0.12F}) {
-    const std::vector<std::uint8_t> occupied = Occupied(cloud, radius_m);
-    int clear = 0;
-    std::size_t place = 0;
-    for (int z = 0; z < box.cells[2]; ++z) {
-      for (int y = 0; y < box.cells[1]; ++y) {
-        for (int x = 0; x < box.cells[0]; ++x, ++place) {
-          ASSERT_LE(occupied[place], 1);
-          if (occupied[place] != 0) continue;
-          ++clear;
-          for (std::size_t i = 0; i < cloud.size(); i += 3) {
-            ASSERT_GT(SqDistance(box, {x, y, z}, cloud.data() + i), double{radius_m} * radius_m);
-          }
-        }
-      }
-    }
-    EXPECT_GT(clear, 500) << "of 3840 cells";  // or the grid would skip nothing
-  }
-}
-
-TEST(OccupancyDeviceTest, WithoutParticlesEveryCellIsClear) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  EXPECT_EQ(Occupied({}, 0.1F), std::vector<std::uint8_t>(3840, 0));
-}
-
 TEST(RayMarchDeviceTest, EverySampleIsLiveWithoutAGrid) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Rays rays(70);
@@ -157,21 +113,25 @@ TEST(RayMarchDeviceTest, EverySampleIsLiveWithoutAGrid) {
   }
 }
 
-TEST(RayMarchDeviceTest, KeepsTheSamplesOfOccupiedCellsAndThoseOutside) {
+TEST(RayMarchDeviceTest, KeepsTheSamplesOfOccupiedCells) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Rays rays(200);
   const OccupancyBox box = Box();
-  const std::vector<std::uint8_t> occupied = Occupied(CubeCloud(10, kSeed), 0.06F);
+  std::vector<std::uint8_t> occupied;
+  RandomSequence random(kSeed, RandomStream::kDataGeneration, 9);
+  while (static_cast<std::int64_t>(occupied.size()) < box.cell_count()) {
+    occupied.push_back(random.Below(2) == 0 ? 1 : 0);
+  }
   const Samples expected = OnHost(rays, true, [&](const float* point_m) {
     std::int64_t cell = 0;
     for (int axis = 2; axis >= 0; --axis) {
-      const double x = std::floor(OccupancyCoordinate(box, axis, point_m[axis]));
-      if (x < 0 || x >= box.cells[axis]) return true;
+      const double x = std::floor((double{point_m[axis]} - box.origin_m[axis]) / box.cell_m);
+      if (x < 0 || x >= box.cells[axis]) return false;
       cell = cell * box.cells[axis] + static_cast<std::int64_t>(x);
     }
     return occupied[cell] != 0;
   });
-  ASSERT_LT(expected.first.back(), 200 * kSamples);
+  ASSERT_GT(expected.first.back(), 200);
   ExpectEqual(OnDevice(rays, true, &occupied), expected);
 }
 

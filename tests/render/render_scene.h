@@ -8,6 +8,7 @@
 
 #include "common/random.h"
 #include "render/renderer.h"
+#include "tests/support/numeric.h"
 
 namespace interlacer::testing {
 
@@ -118,27 +119,6 @@ inline double MaxDifference(const std::vector<float>& a, const std::vector<float
     worst = difference <= worst ? worst : difference;  // NaN counts as worst
   }
   return worst;
-}
-
-template <typename A, typename B>
-double RelativeL2(const std::vector<A>& got, const std::vector<B>& expected) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += (double{got[i]} - expected[i]) * (double{got[i]} - expected[i]);
-    norm += double{expected[i]} * expected[i];
-  }
-  return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
-}
-
-template <typename A, typename B>
-double Cosine(const std::vector<A>& a, const std::vector<B>& b) {
-  double dot = 0, aa = 0, bb = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    dot += double{a[i]} * b[i];
-    aa += double{a[i]} * a[i];
-    bb += double{b[i]} * b[i];
-  }
-  return dot / std::sqrt(aa * bb);
 }
 
 }  // namespace interlacer::testing

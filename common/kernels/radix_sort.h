@@ -1,0 +1,129 @@
+#pragma once
+
+/// Stable sort of (key, value) pairs by unsigned keys on the device. Only .cu files include it.
+///
+/// Eight bits of the key a round, least first: counts by tile and digit, their prefix sums, pairs
+/// moved. Equal keys keep their order, so the result is a function of the input. Allocates nothing.
+
+#include <cstdint>
+
+#include "common/kernels/launch.h"
+#include "common/kernels/prefix_sum.h"
+
+namespace interlacer {
+
+inline constexpr int kRadixBits = 8;
+inline constexpr int kRadixDigits = 1 << kRadixBits;
+inline constexpr int kRadixThreads = kRadixDigits;  // one a digit where digits are counted
+inline constexpr int kRadixWarps = kRadixThreads / kWarpLanes;
+inline constexpr int kRadixItems = 8;  // a thread
+inline constexpr int kRadixTile = kRadixThreads * kRadixItems;
+
+/// Two arrays each for keys and values, all of `count` items, and int32 scratch memory.
+struct RadixSortBuffers {
+  std::uint32_t* keys[2];
+  std::uint32_t* values[2];
+  std::int32_t* scratch;  ///< [RadixSortScratchCount(count)]
+};
+
+inline std::int64_t RadixTiles(std::int64_t count) { return (count + kRadixTile - 1) / kRadixTile; }
+
+/// Begins of every digit and tile, one more, and what their prefix sums need.
+inline std::int64_t RadixSortScratchCount(std::int64_t count) {
+  const std::int64_t begins = kRadixDigits * RadixTiles(count) + 1;
+  return begins + PrefixSumScratchCount(begins);
+}
+
+/// Sorts by the lowest `key_bits` bits; returns which of the two arrays hold the result.
+inline int RadixSortResult(int key_bits) { return (key_bits + kRadixBits - 1) / kRadixBits % 2; }
+
+/// The place of an item in its tile: warp by warp, 32 at a time.
+__device__ inline std::int64_t RadixPlace(int item) {
+  const std::int64_t warp = threadIdx.x / kWarpLanes;
+  return static_cast<std::int64_t>(blockIdx.x) * kRadixTile +
+         (warp * kRadixItems + item) * kWarpLanes + threadIdx.x % kWarpLanes;
+}
+
+/// begins[1 + digit * tiles + tile] becomes the number of such keys.
+template <int kThreads>
+__global__ void RadixCountKernel(const std::uint32_t* keys, std::int64_t count, int shift,
+                                 std::int32_t* begins) {
+  __shared__ std::int32_t counts[kRadixDigits];
+  counts[threadIdx.x] = 0;
+  __syncthreads();
+  for (int item = 0; item < kRadixItems; ++item) {
+    const std::int64_t i = RadixPlace(item);
+    if (i < count) atomicAdd(&counts[(keys[i] >> shift) % kRadixDigits], 1);
+  }
+  __syncthreads();
+  begins[1 + static_cast<std::int64_t>(threadIdx.x) * gridDim.x + blockIdx.x] = counts[threadIdx.x];
+  if (threadIdx.x == 0 && blockIdx.x == 0) begins[0] = 0;
+}
+
+template <int kThreads>
+__global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* values,
+                                std::int64_t count, int shift, const std::int32_t* begins,
+                                std::uint32_t* moved_keys, std::uint32_t* moved_values) {
+  __shared__ std::int32_t counts[kRadixWarps][kRadixDigits];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const unsigned lanes_before = (1u << lane) - 1;
+  for (int w = 0; w < kRadixWarps; ++w) counts[w][threadIdx.x] = 0;
+  __syncthreads();
+
+  std::uint32_t key[kRadixItems];
+  std::int32_t rank[kRadixItems];  // among the warp's keys of the same digit
+#pragma unroll
+  for (int item = 0; item < kRadixItems; ++item) {
+    const std::int64_t i = RadixPlace(item);
+    key[item] = i < count ? keys[i] : 0;
+    const unsigned digit = i < count ? (key[item] >> shift) % kRadixDigits : kRadixDigits;
+    const unsigned same = __match_any_sync(kWholeWarp, digit);
+    const std::int32_t before = i < count ? counts[warp][digit] : 0;
+    rank[item] = before + __popc(same & lanes_before);
+    __syncwarp();
+    if (i < count && (same & lanes_before) == 0) counts[warp][digit] = before + __popc(same);
+    __syncwarp();
+  }
+  __syncthreads();
+  std::int32_t begin = begins[static_cast<std::int64_t>(threadIdx.x) * gridDim.x + blockIdx.x];
+  for (int w = 0; w < kRadixWarps; ++w) {
+    const std::int32_t warp_count = counts[w][threadIdx.x];
+    counts[w][threadIdx.x] = begin;
+    begin += warp_count;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int item = 0; item < kRadixItems; ++item) {
+    const std::int64_t i = RadixPlace(item);
+    if (i >= count) continue;
+    const std::int32_t to = counts[warp][(key[item] >> shift) % kRadixDigits] + rank[item];
+    moved_keys[to] = key[item];
+    moved_values[to] = values[i];
+  }
+}
+
+/// Sorts keys[0] and values[0] by the lowest `key_bits` bits of the keys, at most 2^31 - 1 pairs;
+/// the result is in the arrays of number RadixSortResult(key_bits).
+inline int LaunchRadixSort(const RadixSortBuffers& buffers, std::int64_t count, int key_bits,
+                           cudaStream_t stream) {
+  const std::int64_t tiles = RadixTiles(count);
+  const std::int64_t begins = kRadixDigits * tiles + 1;
+  if (begins > 2147483647) return static_cast<int>(cudaErrorInvalidValue);
+  int from = 0;
+  for (int shift = 0; shift < key_bits; shift += kRadixBits) {
+    INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(RadixCountKernel<kRadixThreads>, tiles,
+                                                 kRadixThreads, stream, buffers.keys[from], count,
+                                                 shift, buffers.scratch));
+    INTERLACER_CUDA_RETURN_IF_ERROR(
+        LaunchPrefixSum(buffers.scratch, begins, buffers.scratch + begins, stream));
+    INTERLACER_CUDA_RETURN_IF_ERROR(
+        LaunchBlocks(RadixMoveKernel<kRadixThreads>, tiles, kRadixThreads, stream,
+                     buffers.keys[from], buffers.values[from], count, shift, buffers.scratch,
+                     buffers.keys[1 - from], buffers.values[1 - from]));
+    from = 1 - from;
+  }
+  return 0;
+}
+
+}  // namespace interlacer

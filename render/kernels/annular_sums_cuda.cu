@@ -1,0 +1,167 @@
+#include "common/kernels/launch.h"
+#include "render/kernels/field_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr float kMassFloor = 1e-6F;
+constexpr float kLogMassScale = 0.1F;
+
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / kWarpLanes;
+
+/// w_b of a neighbour at this distance.
+__device__ float Weight(const AnnularParameters& p, int b, float distance_m) {
+  const float z = (distance_m - p.radii_m[b]) / p.bandwidths_m[b];
+  return expf(-z * z);
+}
+
+/// Sum over the 16 lanes of a half warp, known to all of them.
+__device__ float HalfWarpSum(float value) {
+  for (int step = kGatherWidth / 2; step > 0; step /= 2) {
+    value += __shfl_xor_sync(kWholeWarp, value, step);
+  }
+  return value;
+}
+
+/// A warp a sample: weights of 16 neighbours and two kernels at a time, then one channel a lane.
+__global__ void AnnularSumsKernel(const __grid_constant__ AnnularParameters p,
+                                  const float* features, const std::uint32_t* slots,
+                                  const float* sq_dist_m2, std::int64_t m, float* inputs,
+                                  PassRange pass) {
+  __shared__ float weights[kWarps][kMaxAnnularKernels][kGatherWidth];
+  __shared__ float scales[kWarps][kMaxAnnularKernels];
+  __shared__ std::uint32_t shared_slots[kWarps][kGatherWidth];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const int member = lane % kGatherWidth;
+  const int mass_column = p.kernel_count * p.feature_width;
+  const std::int64_t count = CountInPass(pass, m);
+  for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; s < count;
+       s += static_cast<std::int64_t>(gridDim.x) * kWarps) {
+    float* const row = inputs + s * p.input_stride;
+    const std::uint32_t slot = slots[kGatherWidth * s + member];
+    const float distance = sqrtf(sq_dist_m2[kGatherWidth * s + member]);
+    if (lane < kGatherWidth) shared_slots[warp][member] = slot;
+    for (int first = 0; first < p.kernel_count; first += 2) {
+      const int b = first + lane / kGatherWidth;
+      const bool present = b < p.kernel_count;
+      const float weight = present && slot != kNoSlot ? Weight(p, b, distance) : 0;
+      const float mass = HalfWarpSum(weight);
+      if (!present) continue;
+      weights[warp][b][member] = weight;
+      if (member == 0) {
+        scales[warp][b] = 1 / (mass + kMassFloor);
+        row[mass_column + b] = kLogMassScale * logf(mass + kMassFloor);
+      }
+    }
+    __syncwarp();
+    for (int x = lane; x < mass_column; x += kWarpLanes) {
+      const int b = x / p.feature_width;
+      const int c = x % p.feature_width;
+      float sum = 0;
+      for (int i = 0; i < kGatherWidth; ++i) {
+        const std::uint32_t from = shared_slots[warp][i];
+        if (from == kNoSlot) break;  // the nearest come first
+        sum +=
+            weights[warp][b][i] * features[static_cast<std::int64_t>(from) * p.feature_stride + c];
+      }
+      row[x] = sum * scales[warp][b];
+    }
+    for (int x = mass_column + p.kernel_count + lane; x < p.input_stride; x += kWarpLanes) {
+      row[x] = 0;
+    }
+    __syncwarp();
+  }
+}
+
+/// A warp a sample, half a warp a kernel, a lane a neighbour.
+__global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParameters p,
+                                          const float* features, const std::uint32_t* slots,
+                                          const float* sq_dist_m2, const float* inputs,
+                                          const float* input_grad, std::int64_t m,
+                                          float* feature_grad_rows, float* entry_weights,
+                                          float* entry_slopes, PassRange pass) {
+  __shared__ float rows[kWarps][2][kMaxCudaFeatureWidth];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const int member = lane % kGatherWidth;
+  float* const row = rows[warp][lane / kGatherWidth];
+  const int mass_column = p.kernel_count * p.feature_width;
+  const std::int64_t count = CountInPass(pass, m);
+  for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; s < count;
+       s += static_cast<std::int64_t>(gridDim.x) * kWarps) {
+    const float* input = inputs + s * p.input_stride;
+    const float* grad = input_grad + s * p.input_stride;
+    const std::uint32_t slot = slots[kGatherWidth * s + member];
+    const float distance = sqrtf(sq_dist_m2[kGatherWidth * s + member]);
+    float slope = 0;
+    for (int first = 0; first < p.kernel_count; first += 2) {
+      const int b = first + lane / kGatherWidth;
+      const bool present = b < p.kernel_count;
+      const bool weighs = present && slot != kNoSlot;
+      const float weight = weighs ? Weight(p, b, distance) : 0;
+      const float mass_inverse = 1 / (HalfWarpSum(weight) + kMassFloor);
+      float along = 0;  // F_b . g_b / m_b
+      for (int c = member; c < p.feature_stride && present; c += kGatherWidth) {
+        const bool channel = c < p.feature_width;
+        const float g = channel ? grad[b * p.feature_width + c] * mass_inverse : 0;
+        if (channel) {
+          row[c] = g;
+          along += g * input[b * p.feature_width + c];
+        }
+        feature_grad_rows[(s * p.kernel_count + b) * p.feature_stride + c] = g;
+      }
+      along = HalfWarpSum(along);
+      __syncwarp();
+      if (weighs) {
+        const float* f = features + static_cast<std::int64_t>(slot) * p.feature_stride;
+        float weight_grad = kLogMassScale * mass_inverse * grad[mass_column + b] - along;
+        for (int c = 0; c < p.feature_width; ++c) weight_grad += f[c] * row[c];
+        const float curvature = -2 / (p.bandwidths_m[b] * p.bandwidths_m[b]);
+        slope += weight_grad * weight * ((distance - p.radii_m[b]) * curvature);
+      }
+      if (present) {
+        entry_weights[(kGatherWidth * s + member) * p.kernel_count + b] = weight;
+      }
+      __syncwarp();
+    }
+    slope += __shfl_xor_sync(kWholeWarp, slope, kGatherWidth);
+    if (lane < kGatherWidth) {
+      entry_slopes[kGatherWidth * s + member] =
+          slot != kNoSlot && distance > 0 ? slope / distance : 0;
+    }
+  }
+}
+
+bool IsSupported(const AnnularParameters& p) {
+  return p.kernel_count >= 1 && p.kernel_count <= kMaxAnnularKernels;
+}
+
+}  // namespace
+
+int LaunchAnnularSums(const AnnularParameters& parameters, const float* features_device,
+                      const std::uint32_t* slots_device, const float* sq_dist_device,
+                      std::int64_t m, float* inputs_device, void* stream, const PassRange& pass) {
+  if (!IsSupported(parameters)) return static_cast<int>(cudaErrorInvalidValue);
+  return LaunchBlocks(AnnularSumsKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads,
+                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
+                      sq_dist_device, m, inputs_device, pass);
+}
+
+int LaunchAnnularSumsBackward(const AnnularParameters& parameters, const float* features_device,
+                              const std::uint32_t* slots_device, const float* sq_dist_device,
+                              const float* inputs_device, const float* input_grad_device,
+                              std::int64_t m, float* feature_grad_rows_device,
+                              float* entry_weights_device, float* entry_slopes_device, void* stream,
+                              const PassRange& pass) {
+  if (!IsSupported(parameters) || parameters.feature_width > kMaxCudaFeatureWidth) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  return LaunchBlocks(AnnularSumsBackwardKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads,
+                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
+                      sq_dist_device, inputs_device, input_grad_device, m, feature_grad_rows_device,
+                      entry_weights_device, entry_slopes_device, pass);
+}
+
+}  // namespace interlacer
