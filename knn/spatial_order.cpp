@@ -7,25 +7,14 @@
 
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
+#include "knn/kernels/morton_code.h"
 
 namespace interlacer {
 namespace {
 
-constexpr int kCellBits = 21;  // an axis
-constexpr int kCodeBits = 3 * kCellBits;
-constexpr double kLastCell = (1 << kCellBits) - 1;
+constexpr int kCodeBits = 3 * kMortonCellBits;
 constexpr int kDigitBits = 12;
 constexpr std::int64_t kPointsPerChunk = 4096;
-
-/// Bits of a 21-bit number, two zero bits after each.
-std::uint64_t Spread(std::uint64_t x) {
-  x = (x | (x << 32)) & 0x001F00000000FFFFull;
-  x = (x | (x << 16)) & 0x001F0000FF0000FFull;
-  x = (x | (x << 8)) & 0x100F00F00F00F00Full;
-  x = (x | (x << 4)) & 0x10C30C30C30C30C3ull;
-  x = (x | (x << 2)) & 0x1249249249249249ull;
-  return x;
-}
 
 struct Corner {
   double m[3];
@@ -40,15 +29,6 @@ Corner LowCorner(std::span<const float> positions_m) {
     }
   }
   return low;
-}
-
-std::uint64_t MortonCode(const float* point_m, const Corner& low, double cell_edge_m) {
-  std::uint64_t code = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const double cell = (point_m[axis] - low.m[axis]) / cell_edge_m;
-    code |= Spread(static_cast<std::uint64_t>(std::min(cell, kLastCell))) << axis;
-  }
-  return code;
 }
 
 struct KeyedPoint {
@@ -87,7 +67,8 @@ StatusOr<std::vector<std::int32_t>> MortonOrder(std::span<const float> positions
   const Corner low = LowCorner(positions_m);
   ParallelFor(n, kPointsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      points[i] = {MortonCode(&positions_m[3 * i], low, cell_edge_m), static_cast<std::int32_t>(i)};
+      points[i] = {MortonCodeOf(&positions_m[3 * i], low.m, cell_edge_m),
+                   static_cast<std::int32_t>(i)};
     }
   });
   SortByCode(points);

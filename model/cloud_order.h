@@ -2,7 +2,8 @@
 
 /// Particles in an order in which neighbours in space are neighbours in memory, so that layers that
 /// gather neighbours find most of them in the cache. Differentiable in the cloud; the order itself
-/// is a constant. Errors: StatusException NOT_FINITE. Threads: pure functions.
+/// is a constant. Errors: StatusException NOT_FINITE, in host memory; on a device positions are not
+/// checked, for that would wait. Threads: pure functions.
 
 #include <torch/types.h>
 

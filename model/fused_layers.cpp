@@ -5,6 +5,7 @@
 
 #include "common/thread_pool.h"
 #include "model/kernels/fused_attention.h"
+#include "model/ops/device.h"
 
 namespace interlacer {
 namespace {
@@ -25,7 +26,8 @@ RowNorm NormOf(const LayerNorm& norm) {
 }  // namespace
 
 bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
-  if (at::GradMode::is_enabled() || h.scalar_type() != at::kFloat || !h.is_contiguous()) {
+  if (at::GradMode::is_enabled() || OnDevice(h) || h.scalar_type() != at::kFloat ||
+      !h.is_contiguous()) {
     return false;
   }
   for (const Dense* layer : layers) {
@@ -81,12 +83,11 @@ bool AddGrfAttentionTo(torch::Tensor& h, const AttentionLayers& layers, const Wa
   const torch::Tensor table = pair_weights.to(at::kFloat).contiguous();
   const torch::Tensor keys_values = at::empty(
       {h.size(0), OutWidth(layers.key) + OutWidth(layers.value)}, h.options().dtype(at::kShort));
-  AddGrfAttention(
-      h.size(0), PackProjections(layers),
-      {mask.lists().offsets.data(), mask.lists().entries.data(), table.const_data_ptr<float>()},
-      epsilons, {rows.begin, rows.end},
-      reinterpret_cast<std::uint16_t*>(keys_values.mutable_data_ptr<std::int16_t>()),
-      h.mutable_data_ptr<float>(), &ParallelFor);
+  AddGrfAttention(h.size(0), PackProjections(layers),
+                  {mask.offsets(), mask.entries(), table.const_data_ptr<float>()}, epsilons,
+                  {rows.begin, rows.end},
+                  reinterpret_cast<std::uint16_t*>(keys_values.mutable_data_ptr<std::int16_t>()),
+                  h.mutable_data_ptr<float>(), &ParallelFor);
   return true;
 }
 

@@ -15,8 +15,8 @@
 
 namespace interlacer {
 
-/// Gradients are off, h is a float32 matrix in memory order, the layers compute in bfloat16 and
-/// this processor's kernels take their widths.
+/// Gradients are off, h is a float32 matrix in memory order in host memory, the layers compute in
+/// bfloat16 and this processor's kernels take their widths.
 bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers);
 
 /// layer(norm(h)) of every layer.

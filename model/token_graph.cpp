@@ -14,6 +14,8 @@
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_sampler.h"
+#include "model/device_walks.h"
+#include "model/ops/device.h"
 #include "model/torch_status.h"
 
 namespace interlacer {
@@ -35,12 +37,20 @@ KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
 std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens) {
   const std::int64_t newer = tokens.older_count, kinematic = newer + tokens.newer_count;
   const std::int64_t p = tokens.kinematic_count;
-  const auto range = [](std::int64_t begin, std::int64_t count) {
-    return at::arange(begin, begin + count, at::kLong);
+  const auto options = tokens.positions_m.options().dtype(at::kLong);
+  const auto range = [&](std::int64_t begin, std::int64_t count) {
+    return at::arange(begin, begin + count, options);
   };
   return {at::cat({range(0, tokens.older_count), range(kinematic, p)}, 0),
           at::cat({range(newer, tokens.newer_count), range(kinematic + p, p)}, 0),
           range(kinematic + 2 * p, p)};
+}
+
+void CheckDegree(std::int64_t member_count, std::int64_t out_degree, int k) {
+  if (out_degree == k) return;
+  ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "graph.scope",
+                        "more than " + std::to_string(k) + " tokens of each time",
+                        std::to_string(member_count)));
 }
 
 /// One graph per time, joined; all times must give the same out-degree.
@@ -50,11 +60,7 @@ KnnGraph PerTimeGraph(const TokenSet& tokens, int k) {
   for (const torch::Tensor& members : TokensByTime(tokens)) {
     if (members.size(0) == 0) continue;
     const KnnGraph part = NeighborGraph(tokens.positions_m.index_select(0, members), k);
-    if (part.out_degree != k) {
-      ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "graph.scope",
-                            "more than " + std::to_string(k) + " tokens of each time",
-                            std::to_string(part.n)));
-    }
+    CheckDegree(part.n, part.out_degree, k);
     const std::int64_t* token = members.const_data_ptr<std::int64_t>();
     for (std::int64_t i = 0; i < part.n; ++i) {
       for (int e = 0; e < k; ++e) {
@@ -97,6 +103,28 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
+/// The same on a device. [T,k]
+torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
+  const torch::Tensor joined =
+      at::empty({tokens.positions_m.size(0), k}, tokens.positions_m.options().dtype(at::kInt));
+  for (const torch::Tensor& members : TokensByTime(tokens)) {
+    if (members.size(0) == 0) continue;
+    const torch::Tensor part =
+        NearestOnDevice(tokens.positions_m.index_select(0, members), k, tokens.workspace);
+    CheckDegree(part.size(0), part.size(1), k);
+    const torch::Tensor token = members.index_select(0, part.flatten().to(at::kLong));
+    joined.index_copy_(0, members, token.reshape(part.sizes()).to(at::kInt));
+  }
+  return joined;
+}
+
+/// Exact walks over equal edges, few at each token.
+bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
+  return config.network.local.kind == LocalLayer::kGrfExact &&
+         config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
+         out_degree <= kPackedOutDegree;
+}
+
 std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens,
                                           std::uint64_t seed) {
   const LocalLayerConfig& local = config.network.local;
@@ -106,8 +134,7 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                              : PerTimeGraph(tokens, k);
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
-  if (exact && config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
-      graph.out_degree <= kPackedOutDegree) {
+  if (CanPack(config, graph.out_degree)) {
     return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
                                       with_transpose);
   }
@@ -117,6 +144,26 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
   return std::make_shared<WalkMask>(exact ? ValueOrThrow(BuildWeightedWalkLists(edges, weights))
                                           : SampledLists(local, edges, weights, seed),
                                     with_transpose);
+}
+
+std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config,
+                                                  const TokenSet& tokens, std::uint64_t seed) {
+  const bool with_transpose = at::GradMode::is_enabled();
+  const bool sampled = config.network.local.kind == LocalLayer::kGrfSampled;
+  const std::int64_t most = tokens.positions_m.size(0) - 1;
+  const int k = config.graph.neighbor_count;
+  const bool pack = CanPack(config, std::min<std::int64_t>(k, most));
+  if (!pack && !(sampled && CanSampleOnDevice(config.network.local))) {
+    // Exact lists over weighted edges have no kernels: built on the host, while the device waits.
+    TokenSet on_host = tokens;
+    on_host.positions_m = tokens.positions_m.to(at::kCPU);
+    return std::make_shared<WalkMask>(BuildMask(config, on_host, seed)->CopyTo(tokens.positions_m));
+  }
+  const torch::Tensor neighbors = config.graph.scope == GraphScope::kAll
+                                      ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
+                                      : PerTimeOnDevice(tokens, k);
+  return pack ? ExactWalksOnDevice(neighbors, with_transpose)
+              : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
 }
 
 /// `count` of `token_count` tokens without replacement: those with the smallest Philox keys.
@@ -149,12 +196,20 @@ torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tens
     }
     parts.push_back(sq_dist_m2.argmin(1));
   }
-  return parts.empty() ? at::empty({0}, at::kLong) : at::cat(parts, 0);
+  return parts.empty() ? at::empty({0}, positions_m.options().dtype(at::kLong)) : at::cat(parts, 0);
+}
+
+torch::Tensor NearestTokens(const TokenSet& tokens, int k) {
+  if (OnDevice(tokens.positions_m)) {
+    return NearestOnDevice(tokens.positions_m, k, tokens.workspace);
+  }
+  const KnnGraph nearest = NeighborGraph(tokens.positions_m, k);
+  return at::tensor(nearest.neighbors, at::kInt).reshape({nearest.n, nearest.out_degree});
 }
 
 std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
-                                                const torch::Tensor& positions_m,
-                                                std::uint64_t seed) {
+                                                const TokenSet& tokens, std::uint64_t seed) {
+  const torch::Tensor& positions_m = tokens.positions_m;
   const std::int64_t token_count = positions_m.size(0);
   const std::int64_t count = (token_count + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
@@ -162,9 +217,9 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
   torch::Tensor is_other = at::ones({token_count}, at::kBool);
   is_other.index_fill_(0, graph->anchors, 0);
   graph->others = is_other.nonzero().flatten();
-  const KnnGraph nearest = NeighborGraph(positions_m, config.anchor_neighbor_count);
-  graph->neighbors = at::tensor(nearest.neighbors, at::kInt)
-                         .reshape({token_count, nearest.out_degree})
+  graph->anchors = graph->anchors.to(positions_m.device());
+  graph->others = graph->others.to(positions_m.device());
+  graph->neighbors = NearestTokens(tokens, config.anchor_neighbor_count)
                          .index_select(0, graph->anchors)
                          .to(at::kLong);
   graph->closest = ClosestAnchors(positions_m.index_select(0, graph->others),
@@ -183,10 +238,11 @@ TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& token
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
-      graph.mask = BuildMask(config, constant, seed);
+      graph.mask = OnDevice(constant.positions_m) ? BuildMaskOnDevice(config, constant, seed)
+                                                  : BuildMask(config, constant, seed);
       break;
     case LocalLayer::kMessagePassing:
-      graph.anchors = BuildAnchors(config.network.local, constant.positions_m, seed);
+      graph.anchors = BuildAnchors(config.network.local, constant, seed);
       break;
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:

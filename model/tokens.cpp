@@ -9,7 +9,8 @@
 
 #include "common/thread_pool.h"
 #include "common/transforms.h"
-#include "model/kernels/token_features.h"
+#include "model/kernels/token_features_cuda.h"
+#include "model/ops/device.h"
 
 namespace interlacer {
 namespace {
@@ -76,8 +77,11 @@ torch::Tensor Displacements(const torch::Tensor& points_m) {
 
 torch::Tensor Normalize(const torch::Tensor& positions_m, const Box& workspace) {
   const Vec3d center = BoxCenter(workspace);
-  const torch::Tensor offset = at::tensor(c10::ArrayRef<double>(center.data(), center.size()),
-                                          positions_m.options().requires_grad(false));
+  // Filled where the positions are: a copy from the host would wait for the device.
+  const auto options = positions_m.options().requires_grad(false);
+  const torch::Tensor offset =
+      at::stack({at::scalar_tensor(center[0], options), at::scalar_tensor(center[1], options),
+                 at::scalar_tensor(center[2], options)});
   return (positions_m - offset) / LargestHalfExtent(workspace);
 }
 
@@ -133,7 +137,9 @@ TokenEncoder::TokenEncoder(const InterlacerConfig& config)
                                             Precision::kNative))),
       kinematic_(register_module(
           "kinematic", std::make_shared<Dense>(KinematicInputWidth(config), config.network.width,
-                                               Precision::kNative))) {}
+                                               Precision::kNative))),
+      bandwidths_m_(register_buffer(
+          "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat))) {}
 
 torch::Tensor TokenEncoder::Place(const torch::Tensor& positions_m, const Box& workspace) const {
   const torch::Tensor p = Normalize(positions_m, workspace);
@@ -171,7 +177,7 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input) const {
 
 bool TokenEncoder::CanFuse(const StepInput& input) const {
   const auto plain = [](const torch::Tensor& t, at::IntArrayRef shape) {
-    return t.scalar_type() == at::kFloat && t.is_cpu() && t.is_contiguous() && t.sizes() == shape;
+    return t.scalar_type() == at::kFloat && t.is_contiguous() && t.sizes() == shape;
   };
   const auto plain_cloud = [&](const CloudTensors& cloud) {
     const std::int64_t n = cloud.positions_m.size(0);
@@ -204,21 +210,23 @@ torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {
     tokens.features = cloud.features.const_data_ptr<float>();
     tokens.time = time;
     if (config_.tokens.kinematic_context) {
-      const std::vector<float>& bandwidths_m = config_.tokens.kinematic_context_bandwidths_m;
       const std::int64_t points = input.kinematic_points_m.size(1);
       tokens.robot = {static_cast<int>(points),
                       input.kinematic_points_m.const_data_ptr<float>() + 3 * time * points,
                       displacements_m.const_data_ptr<float>() + 3 * time * points,
-                      static_cast<int>(bandwidths_m.size()),
-                      bandwidths_m.data(),
+                      static_cast<int>(bandwidths_m_.size(0)),
+                      bandwidths_m_.const_data_ptr<float>(),
                       static_cast<float>(kDisplacementScale),
                       static_cast<float>(kContextSoftening),
                       static_cast<float>(kContextMassFloor),
                       static_cast<float>(kContextLogScale)};
     }
-    WriteTokenFeatures(tokens,
-                       rows.narrow(0, time * older_count, tokens.n).mutable_data_ptr<float>(),
-                       &ParallelFor);
+    float* const out = rows.narrow(0, time * older_count, tokens.n).mutable_data_ptr<float>();
+    if (OnDevice(rows)) {
+      CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
+    } else {
+      WriteTokenFeatures(tokens, out, &ParallelFor);
+    }
   }
   return rows;
 }
@@ -243,6 +251,7 @@ TokenSet TokenEncoder::CountTokens(const StepInput& input) const {
   tokens.older_count = input.older.positions_m.size(0);
   tokens.newer_count = input.newer.positions_m.size(0);
   tokens.kinematic_count = input.kinematic_points_m.size(1);
+  tokens.workspace = input.workspace;
   tokens.positions_m = at::cat(
       {input.older.positions_m, input.newer.positions_m, input.kinematic_points_m.reshape({-1, 3})},
       0);

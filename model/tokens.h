@@ -27,6 +27,7 @@ struct TokenSet {
   std::int64_t older_count = 0;      ///< visual, t-2
   std::int64_t newer_count = 0;      ///< visual, t-1
   std::int64_t kinematic_count = 0;  ///< of one time
+  Box workspace;                     ///< holds most of them
 };
 
 /// [n,6 octaves]: for every octave sin of x, y, z, then cos.
@@ -62,6 +63,7 @@ class TokenEncoder : public torch::nn::Module {
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;
+  torch::Tensor bandwidths_m_;  ///< of the kinematic context, where the model is
 };
 
 }  // namespace interlacer

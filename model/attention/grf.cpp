@@ -31,8 +31,10 @@ torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) const {
 
 torch::Tensor GrfMaskedAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
                                       const torch::Tensor& v, const TokenGraph& graph) {
+  const torch::Tensor weights = PairWeights(*graph.mask);
+  const auto type = graph.mask->packed() ? q.scalar_type() : weights.scalar_type();
   const torch::Tensor mixed =
-      GrfAttention(q, k, v, PairWeights(*graph.mask), graph.mask, epsilons_);
+      GrfAttention(q.to(type), k.to(type), v.to(type), weights, graph.mask, epsilons_);
   return config_.paper_literal_division ? mixed / config_.walk_count : mixed;
 }
 

@@ -10,7 +10,10 @@ LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_c
 
 torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
                                        const torch::Tensor& v, const TokenGraph&) {
-  return LinearAttention(q, k, v, head_count_, epsilons_);
+  const auto full = [](const torch::Tensor& x) {
+    return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
+  };
+  return LinearAttention(full(q), full(k), full(v), head_count_, epsilons_);
 }
 
 bool LinearReluAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,

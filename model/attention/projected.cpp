@@ -1,7 +1,11 @@
 #include "model/attention/projected.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <utility>
 #include <vector>
+
+#include "model/ops/device.h"
 
 namespace interlacer {
 
@@ -17,9 +21,14 @@ ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_widt
 }
 
 torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
-  const at::ScalarType type = h.scalar_type();
-  return out_->forward(Mix(query_->forward(h).to(type), key_->forward(h).to(type),
-                           value_->forward(h).to(type), graph));
+  // The device kernels read rows of bfloat16; their gradients, and the host's, are of float32.
+  const bool as_projected = OnDevice(h) && !at::GradMode::is_enabled();
+  const auto project = [&](Dense& layer) {
+    torch::Tensor x = layer.forward(h);
+    return as_projected ? x : x.to(h.scalar_type());
+  };
+  const torch::Tensor q = project(*query_), k = project(*key_), v = project(*value_);
+  return out_->forward(Mix(q, k, v, graph));
 }
 
 torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,

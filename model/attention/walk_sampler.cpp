@@ -7,7 +7,6 @@
 
 #include "common/thread_pool.h"
 #include "knn/walk_lists.h"
-#include "model/kernels/walk_ensemble.h"
 
 namespace interlacer {
 namespace {
@@ -54,20 +53,6 @@ struct Visit {
   std::int32_t hops;
   double load;
 };
-
-WalkCoupling CouplingOf(WalkSampler sampler) {
-  switch (sampler) {
-    case WalkSampler::kIid:
-      return WalkCoupling::kIid;
-    case WalkSampler::kAntithetic:
-      return WalkCoupling::kAntithetic;
-    case WalkSampler::kRepellingPerPrefix:
-      return WalkCoupling::kRepellingPerPrefix;
-    case WalkSampler::kRepelling:
-      break;
-  }
-  return WalkCoupling::kRepelling;
-}
 
 /// The walkers of one start node at a time; holds the memory of all.
 class Ensemble {
@@ -155,6 +140,20 @@ std::map<std::int32_t, double> Step(const WeightedGraph& graph,
 }
 
 }  // namespace
+
+WalkCoupling CouplingOf(WalkSampler sampler) {
+  switch (sampler) {
+    case WalkSampler::kIid:
+      return WalkCoupling::kIid;
+    case WalkSampler::kAntithetic:
+      return WalkCoupling::kAntithetic;
+    case WalkSampler::kRepellingPerPrefix:
+      return WalkCoupling::kRepellingPerPrefix;
+    case WalkSampler::kRepelling:
+      break;
+  }
+  return WalkCoupling::kRepelling;
+}
 
 StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph,
                                         std::span<const float> edge_weights) {

@@ -29,6 +29,7 @@
 #include "knn/knn_graph.h"
 #include "knn/sparse_graph.h"
 #include "model/config.h"
+#include "model/kernels/walk_ensemble.h"
 
 namespace interlacer {
 
@@ -39,6 +40,9 @@ struct WeightedGraph {
   std::vector<std::int32_t> neighbors;
   std::vector<double> weights;
 };
+
+/// The configuration's word for it in the kernels.
+WalkCoupling CouplingOf(WalkSampler sampler);
 
 /// edge_weights as EdgeWeights gives them (knn/walk_lists.h).
 StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph, std::span<const float> edge_weights);

@@ -2,12 +2,14 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 
 #include <utility>
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "knn/walk_lists.h"
+#include "model/kernels/grf_attention_cuda.h"
+#include "model/ops/device.h"
 #include "model/ops/saved_object.h"
 
 namespace interlacer {
@@ -18,17 +20,108 @@ using torch::autograd::variable_list;
 
 template <typename T>
 GrfPackedPairs<T> PackedPairs(const WalkMask& mask, const torch::Tensor& weights) {
-  return {mask.lists().offsets.data(), mask.lists().entries.data(), weights.const_data_ptr<T>()};
+  return {mask.offsets(), mask.entries(), weights.const_data_ptr<T>()};
 }
 
 template <typename T>
 GrfWeightedPairs<T> WeightedPairs(const WalkMask& mask, const torch::Tensor& weights) {
-  return {mask.weighted().offsets.data(), mask.weighted().nodes.data(),
-          weights.const_data_ptr<T>()};
+  return {mask.offsets(), mask.nodes(), weights.const_data_ptr<T>()};
 }
 
 GrfShape ShapeOf(const torch::Tensor& q, const torch::Tensor& v) {
   return {q.size(0), static_cast<int>(q.size(1)), static_cast<int>(v.size(1))};
+}
+
+GrfInputs<float> FloatInputs(const torch::Tensor& q, const torch::Tensor& k,
+                             const torch::Tensor& v) {
+  return {q.const_data_ptr<float>(), k.const_data_ptr<float>(), v.const_data_ptr<float>()};
+}
+
+const std::uint16_t* Bfloat16Bits(const torch::Tensor& tensor) {
+  return reinterpret_cast<const std::uint16_t*>(tensor.const_data_ptr<at::BFloat16>());
+}
+
+void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
+                   const torch::Tensor& v, const torch::Tensor& weights,
+                   const GrfEpsilons& epsilons, const torch::Tensor& out,
+                   const torch::Tensor& normalizer) {
+  AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "GrfAttention", [&] {
+    const GrfInputs<scalar_t> inputs{q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(),
+                                     v.const_data_ptr<scalar_t>()};
+    const auto run = [&](const auto& pairs) {
+      GrfAttentionForward(ShapeOf(q, v), pairs, inputs, epsilons, out.mutable_data_ptr<scalar_t>(),
+                          normalizer.mutable_data_ptr<scalar_t>(), &ParallelFor);
+    };
+    mask.packed() ? run(PackedPairs<scalar_t>(mask, weights))
+                  : run(WeightedPairs<scalar_t>(mask, weights));
+  });
+}
+
+int LaunchForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
+                  const torch::Tensor& v, const torch::Tensor& weights, const GrfEpsilons& epsilons,
+                  const torch::Tensor& out, const torch::Tensor& normalizer) {
+  const GrfShape shape = ShapeOf(q, v);
+  float* const result = out.mutable_data_ptr<float>();
+  float* const sums = normalizer.mutable_data_ptr<float>();
+  void* const stream = StreamOf(q);
+  if (q.scalar_type() == at::kBFloat16) {
+    return LaunchGrfAttentionForward(
+        shape, PackedPairs<float>(mask, weights),
+        GrfInputs<std::uint16_t>{Bfloat16Bits(q), Bfloat16Bits(k), Bfloat16Bits(v)}, epsilons,
+        result, sums, stream);
+  }
+  const auto run = [&](const auto& pairs) {
+    return LaunchGrfAttentionForward(shape, pairs, FloatInputs(q, k, v), epsilons, result, sums,
+                                     stream);
+  };
+  return mask.packed() ? run(PackedPairs<float>(mask, weights))
+                       : run(WeightedPairs<float>(mask, weights));
+}
+
+template <typename T>
+GrfGradients<T> GradientsIn(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                            const torch::Tensor& weights) {
+  return {q.mutable_data_ptr<T>(), k.mutable_data_ptr<T>(), v.mutable_data_ptr<T>(),
+          weights.mutable_data_ptr<T>()};
+}
+
+void BackwardOnHost(const WalkMask& mask, const variable_list& saved, const torch::Tensor& grad_out,
+                    const GrfEpsilons& epsilons, const torch::Tensor& grad_q,
+                    const torch::Tensor& grad_k, const torch::Tensor& grad_v,
+                    const torch::Tensor& grad_weights) {
+  const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &weights = saved[3];
+  const torch::Tensor scratch =
+      at::empty({GrfBackwardScratchCount(q.size(0), mask.pair_count())}, q.options());
+  AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "GrfAttentionBackward", [&] {
+    const GrfInputs<scalar_t> inputs{q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(),
+                                     v.const_data_ptr<scalar_t>()};
+    const GrfSaved<scalar_t> forward{saved[4].const_data_ptr<scalar_t>(),
+                                     saved[5].const_data_ptr<scalar_t>(),
+                                     grad_out.const_data_ptr<scalar_t>()};
+    const auto run = [&](const auto& pairs) {
+      GrfAttentionBackward(ShapeOf(q, v), pairs, mask.transposed(), inputs, forward, epsilons,
+                           GradientsIn<scalar_t>(grad_q, grad_k, grad_v, grad_weights),
+                           scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
+    };
+    mask.packed() ? run(PackedPairs<scalar_t>(mask, weights))
+                  : run(WeightedPairs<scalar_t>(mask, weights));
+  });
+}
+
+int LaunchBackward(const WalkMask& mask, const variable_list& saved, const torch::Tensor& grad_out,
+                   const GrfEpsilons& epsilons, const GrfGradients<float>& gradients) {
+  const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &weights = saved[3];
+  const torch::Tensor scratch =
+      at::empty({GrfCudaBackwardScratchCount(q.size(0), mask.pair_count())}, q.options());
+  const auto run = [&](const auto& pairs) {
+    return LaunchGrfAttentionBackward(
+        ShapeOf(q, v), pairs, mask.transposed(), mask.pair_count(), FloatInputs(q, k, v),
+        GrfSaved<float>{saved[4].const_data_ptr<float>(), saved[5].const_data_ptr<float>(),
+                        grad_out.const_data_ptr<float>()},
+        epsilons, gradients, scratch.mutable_data_ptr<float>(), StreamOf(q));
+  };
+  return mask.packed() ? run(PackedPairs<float>(mask, weights))
+                       : run(WeightedPairs<float>(mask, weights));
 }
 
 class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFunction> {
@@ -40,20 +133,15 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
                                double normalizer_epsilon) {
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(),
                         weights = weights_in.contiguous();
-    const torch::Tensor out = at::empty_like(v);
-    const torch::Tensor normalizer = at::empty({q.size(0)}, q.options());
+    const torch::Tensor out = at::empty(v.sizes(), weights.options());
+    const torch::Tensor normalizer = at::empty({q.size(0)}, weights.options());
     const GrfEpsilons epsilons{feature_epsilon, normalizer_epsilon};
-    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "GrfAttention", [&] {
-      const GrfInputs<scalar_t> inputs{q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(),
-                                       v.const_data_ptr<scalar_t>()};
-      const auto run = [&](const auto& pairs) {
-        GrfAttentionForward(ShapeOf(q, v), pairs, inputs, epsilons,
-                            out.mutable_data_ptr<scalar_t>(),
-                            normalizer.mutable_data_ptr<scalar_t>(), &ParallelFor);
-      };
-      mask->packed() ? run(PackedPairs<scalar_t>(*mask, weights))
-                     : run(WeightedPairs<scalar_t>(*mask, weights));
-    });
+    if (OnDevice(q)) {
+      CheckLaunch(LaunchForward(*mask, q, k, v, weights, epsilons, out, normalizer),
+                  "GRF attention");
+    } else {
+      ForwardOnHost(*mask, q, k, v, weights, epsilons, out, normalizer);
+    }
     context->save_for_backward({q, k, v, weights, out, normalizer});
     context->saved_data["feature_epsilon"] = feature_epsilon;
     context->saved_data["normalizer_epsilon"] = normalizer_epsilon;
@@ -67,51 +155,24 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
     const auto mask = LoadObject<WalkMask>(context, "mask");
     const torch::Tensor grad_out = grads[0].contiguous();
     const torch::Tensor grad_q = at::empty_like(q), grad_k = at::empty_like(k),
-                        grad_v = at::empty_like(v), grad_weights = at::empty_like(weights);
-    const torch::Tensor scratch =
-        at::empty({GrfBackwardScratchCount(q.size(0), mask->pair_count())}, q.options());
+                        grad_v = at::empty_like(v);
     const GrfEpsilons epsilons{context->saved_data["feature_epsilon"].toDouble(),
                                context->saved_data["normalizer_epsilon"].toDouble()};
-    const TransposedLists& lists = mask->transposed();
-    const GrfTransposedPairs transposed{lists.offsets.data(), lists.roots.data(),
-                                        lists.entry_index.data()};
-    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "GrfAttentionBackward", [&] {
-      const GrfInputs<scalar_t> inputs{q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(),
-                                       v.const_data_ptr<scalar_t>()};
-      const GrfSaved<scalar_t> forward{saved[4].const_data_ptr<scalar_t>(),
-                                       saved[5].const_data_ptr<scalar_t>(),
-                                       grad_out.const_data_ptr<scalar_t>()};
-      const GrfGradients<scalar_t> gradients{
-          grad_q.mutable_data_ptr<scalar_t>(), grad_k.mutable_data_ptr<scalar_t>(),
-          grad_v.mutable_data_ptr<scalar_t>(), grad_weights.mutable_data_ptr<scalar_t>()};
-      const auto run = [&](const auto& pairs) {
-        GrfAttentionBackward(ShapeOf(q, v), pairs, transposed, inputs, forward, epsilons, gradients,
-                             scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
-      };
-      mask->packed() ? run(PackedPairs<scalar_t>(*mask, weights))
-                     : run(WeightedPairs<scalar_t>(*mask, weights));
-    });
+    // On a device the rows behind the last pair are written by nobody.
+    const torch::Tensor grad_weights =
+        OnDevice(q) ? at::zeros_like(weights) : at::empty_like(weights);
+    if (OnDevice(q)) {
+      CheckLaunch(LaunchBackward(*mask, saved, grad_out, epsilons,
+                                 GradientsIn<float>(grad_q, grad_k, grad_v, grad_weights)),
+                  "GRF attention backward");
+    } else {
+      BackwardOnHost(*mask, saved, grad_out, epsilons, grad_q, grad_k, grad_v, grad_weights);
+    }
     return {grad_q, grad_k, grad_v, grad_weights, {}, {}, {}};
   }
 };
 
 }  // namespace
-
-WalkMask::WalkMask(WalkLists lists, int out_degree, bool with_transpose)
-    : packed_(true), lists_(std::move(lists)) {
-  if (with_transpose) transposed_ = Transpose(lists_);
-  loads_ = at::tensor(WalkCodeLoads(out_degree), at::kDouble).reshape({-1, kMaxHops + 1});
-}
-
-WalkMask::WalkMask(WeightedWalkLists lists, bool with_transpose)
-    : packed_(false), weighted_(std::move(lists)) {
-  if (with_transpose) transposed_ = Transpose(weighted_);
-  loads_ = at::tensor(weighted_.loads, at::kFloat).reshape({-1, kMaxHops + 1}).to(at::kDouble);
-}
-
-std::int64_t WalkMask::pair_count() const {
-  return static_cast<std::int64_t>(packed_ ? lists_.entries.size() : weighted_.nodes.size());
-}
 
 torch::Tensor GrfAttention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                            const torch::Tensor& pair_weights,
@@ -125,9 +186,12 @@ torch::Tensor GrfAttention(const torch::Tensor& q, const torch::Tensor& k, const
   TORCH_CHECK(pair_weights.dim() == 1 && pair_weights.size(0) == mask->loads().size(0),
               "GRF attention: expected ", mask->loads().size(0), " pair weights, got ",
               pair_weights.sizes());
+  const bool bfloat16 = q.scalar_type() == at::kBFloat16;
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type() &&
-                  q.scalar_type() == pair_weights.scalar_type(),
+                  (bfloat16 || q.scalar_type() == pair_weights.scalar_type()),
               "GRF attention: q, k, v and pair weights must have one type");
+  TORCH_CHECK(!bfloat16 || (OnDevice(q) && mask->packed() && !at::GradMode::is_enabled()),
+              "GRF attention: bfloat16 is for packed masks on a device, without gradients");
   return GrfAttentionFunction::apply(q, k, v, pair_weights, mask, epsilons.feature,
                                      epsilons.normalizer);
 }

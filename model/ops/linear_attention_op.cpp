@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "common/thread_pool.h"
+#include "model/kernels/linear_attention_cuda.h"
+#include "model/ops/device.h"
 
 namespace interlacer {
 namespace {
@@ -14,6 +16,46 @@ using torch::autograd::variable_list;
 
 LinearAttentionShape ShapeOf(const torch::Tensor& q, int head_count) {
   return {q.size(0), head_count, static_cast<int>(q.size(1) / head_count)};
+}
+
+std::int64_t ScratchCount(const LinearAttentionShape& shape, const torch::Tensor& q) {
+  return OnDevice(q) ? LinearCudaScratchCount(shape) : LinearAttentionScratchCount(shape);
+}
+
+template <typename T>
+LinearAttentionInputs<T> InputsIn(const torch::Tensor& q, const torch::Tensor& k,
+                                  const torch::Tensor& v) {
+  return {q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(), nullptr};
+}
+
+/// Of what forward saved: q, k, v, result, normalizer, state.
+template <typename T>
+LinearAttentionSaved<T> SavedIn(const variable_list& saved, const torch::Tensor& grad_out) {
+  return {saved[3].const_data_ptr<T>(), saved[4].const_data_ptr<T>(), saved[5].const_data_ptr<T>(),
+          grad_out.const_data_ptr<T>()};
+}
+
+template <typename T>
+LinearAttentionGradients<T> GradientsIn(const torch::Tensor& q, const torch::Tensor& k,
+                                        const torch::Tensor& v) {
+  return {q.mutable_data_ptr<T>(), k.mutable_data_ptr<T>(), v.mutable_data_ptr<T>()};
+}
+
+/// The formula in torch's own operations, for heads that the CUDA kernels do not take.
+torch::Tensor FromTorchOperations(const torch::Tensor& q, const torch::Tensor& k,
+                                  const torch::Tensor& v, int head_count,
+                                  const LinearAttentionEpsilons& epsilons) {
+  const std::int64_t n = q.size(0), width = q.size(1) / head_count;
+  const auto heads = [&](const torch::Tensor& x) {
+    return x.reshape({n, head_count, width}).transpose(0, 1);
+  };
+  const torch::Tensor phi_q = at::relu(heads(q)) + epsilons.feature;
+  const torch::Tensor phi_k = at::relu(heads(k)) + epsilons.feature;
+  const torch::Tensor state = at::matmul(phi_k.transpose(1, 2), heads(v)) / n;
+  const torch::Tensor mean = phi_k.mean(1).unsqueeze(2);
+  const torch::Tensor out =
+      at::matmul(phi_q, state) / (at::matmul(phi_q, mean) + epsilons.normalizer);
+  return out.transpose(0, 1).reshape({n, q.size(1)});
 }
 
 class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
@@ -28,17 +70,24 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
     const torch::Tensor state =
         at::empty({shape.heads, shape.head_width, shape.head_width + 1}, q.options());
-    const torch::Tensor scratch = at::empty({LinearAttentionScratchCount(shape)}, q.options());
-    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttention", [&] {
-      LinearAttentionForward<scalar_t>(
-          shape,
-          {q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(), v.const_data_ptr<scalar_t>(),
-           nullptr},
-          {feature_epsilon, normalizer_epsilon},
-          {out.mutable_data_ptr<scalar_t>(), normalizer.mutable_data_ptr<scalar_t>(),
-           state.mutable_data_ptr<scalar_t>()},
-          scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
-    });
+    const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());
+    const LinearAttentionEpsilons epsilons{feature_epsilon, normalizer_epsilon};
+    if (OnDevice(q)) {
+      CheckLaunch(LaunchLinearAttentionForward(
+                      shape, InputsIn<float>(q, k, v), epsilons,
+                      {out.mutable_data_ptr<float>(), normalizer.mutable_data_ptr<float>(),
+                       state.mutable_data_ptr<float>()},
+                      scratch.mutable_data_ptr<float>(), StreamOf(q)),
+                  "linear attention");
+    } else {
+      AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttention", [&] {
+        LinearAttentionForward<scalar_t>(
+            shape, InputsIn<scalar_t>(q, k, v), epsilons,
+            {out.mutable_data_ptr<scalar_t>(), normalizer.mutable_data_ptr<scalar_t>(),
+             state.mutable_data_ptr<scalar_t>()},
+            scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
+      });
+    }
     context->save_for_backward({q, k, v, out, normalizer, state});
     context->saved_data["feature_epsilon"] = feature_epsilon;
     context->saved_data["normalizer_epsilon"] = normalizer_epsilon;
@@ -52,20 +101,23 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(saved[4].size(1)));
     const torch::Tensor grad_q = at::empty_like(q), grad_k = at::empty_like(k),
                         grad_v = at::empty_like(v);
-    const torch::Tensor scratch = at::empty({LinearAttentionScratchCount(shape)}, q.options());
-    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttentionBackward", [&] {
-      LinearAttentionBackward<scalar_t>(
-          shape,
-          {q.const_data_ptr<scalar_t>(), k.const_data_ptr<scalar_t>(), v.const_data_ptr<scalar_t>(),
-           nullptr},
-          {saved[3].const_data_ptr<scalar_t>(), saved[4].const_data_ptr<scalar_t>(),
-           saved[5].const_data_ptr<scalar_t>(), grad_out.const_data_ptr<scalar_t>()},
-          {context->saved_data["feature_epsilon"].toDouble(),
-           context->saved_data["normalizer_epsilon"].toDouble()},
-          {grad_q.mutable_data_ptr<scalar_t>(), grad_k.mutable_data_ptr<scalar_t>(),
-           grad_v.mutable_data_ptr<scalar_t>()},
-          scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
-    });
+    const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());
+    const LinearAttentionEpsilons epsilons{context->saved_data["feature_epsilon"].toDouble(),
+                                           context->saved_data["normalizer_epsilon"].toDouble()};
+    if (OnDevice(q)) {
+      CheckLaunch(LaunchLinearAttentionBackward(shape, InputsIn<float>(q, k, v),
+                                                SavedIn<float>(saved, grad_out), epsilons,
+                                                GradientsIn<float>(grad_q, grad_k, grad_v),
+                                                scratch.mutable_data_ptr<float>(), StreamOf(q)),
+                  "linear attention backward");
+    } else {
+      AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttentionBackward", [&] {
+        LinearAttentionBackward<scalar_t>(shape, InputsIn<scalar_t>(q, k, v),
+                                          SavedIn<scalar_t>(saved, grad_out), epsilons,
+                                          GradientsIn<scalar_t>(grad_q, grad_k, grad_v),
+                                          scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
+      });
+    }
     return {grad_q, grad_k, grad_v, {}, {}, {}};
   }
 };
@@ -82,6 +134,9 @@ torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
               " is not a multiple of ", head_count, " heads");
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(),
               "linear attention: q, k, v must have one type");
+  if (OnDevice(q) && q.size(1) / head_count > kMaxLinearCudaWidth) {
+    return FromTorchOperations(q, k, v, head_count, epsilons);
+  }
   return LinearAttentionFunction::apply(q, k, v, static_cast<std::int64_t>(head_count),
                                         epsilons.feature, epsilons.normalizer);
 }

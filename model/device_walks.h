@@ -1,0 +1,37 @@
+#pragma once
+
+/// Neighbour graphs and walk lists of tokens on a CUDA device, built there.
+///
+/// Same graphs and exact lists as the host's (knn/knn_index.h, knn/walk_lists.h); loads of sampled
+/// walks (model/attention/walk_sampler.h) agree up to the rounding of edge weights. Shapes depend
+/// on the number of tokens alone and nothing waits for the device, so that a step can be captured.
+/// Errors: StatusException ARGUMENT_INVALID, DEVICE_LOST. Threads: pure functions but for a cache
+/// of constants, which is locked.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/geometry.h"
+#include "model/config.h"
+#include "model/ops/walk_mask.h"
+
+namespace interlacer {
+
+/// [n, min(k, n-1)] int32 nearest other tokens of positions_m [n,3]. `workspace` holds most of
+/// them: it shapes the search grid, and with it the time, not the result.
+torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace);
+
+/// Of every walk of up to three hops; at most three neighbours [n,degree], an edge weighs 1/degree.
+std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
+                                                   bool with_transpose);
+
+/// Whether the samplers' kernel takes the configuration.
+bool CanSampleOnDevice(const LocalLayerConfig& local);
+std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& config,
+                                                     const torch::Tensor& neighbors,
+                                                     const torch::Tensor& positions_m,
+                                                     std::uint64_t seed, bool with_transpose);
+
+}  // namespace interlacer

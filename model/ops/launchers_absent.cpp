@@ -1,0 +1,87 @@
+/// Stands for the CUDA kernels in a build without them: no tensor is on a device there, so nobody
+/// comes here; whoever does is refused as by a device that is not there.
+
+#include "knn/kernels/grid_knn_cuda.h"
+#include "knn/kernels/morton_code_cuda.h"
+#include "knn/kernels/walk_lists_cuda.h"
+#include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/linear_attention_cuda.h"
+#include "model/kernels/token_features_cuda.h"
+#include "model/kernels/walk_sampler_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kNoDevice = 100;  // cudaErrorNoDevice
+
+}  // namespace
+
+const char* CudaErrorText(int) { return "built without CUDA"; }
+
+std::size_t GridKnnWorkspaceBytes(const CellGrid&, std::int64_t) { return 0; }
+int LaunchGridKnn(const CellGrid&, const float*, std::int64_t, int, void*, std::int32_t*, void*) {
+  return kNoDevice;
+}
+int LaunchMortonCodes(const float*, std::int64_t, const float*, double, std::int64_t*, void*) {
+  return kNoDevice;
+}
+
+std::size_t WalkListsWorkspaceBytes(std::int64_t) { return 0; }
+int LaunchWalkLists(const WalkGraphView&, std::int64_t, void*, std::int32_t*, std::uint32_t*,
+                    void*) {
+  return kNoDevice;
+}
+std::size_t TransposeWalkListsWorkspaceBytes(std::int64_t) { return 0; }
+int LaunchTransposeWalkLists(std::int64_t, const std::int32_t*, const std::uint32_t*, void*,
+                             const TransposedWalksDevice&, void*) {
+  return kNoDevice;
+}
+std::size_t SampleWalksWorkspaceBytes(std::int64_t) { return 0; }
+int LaunchSampleWalks(const WalkEdges&, std::int64_t, const WalkPlan&, void*,
+                      const SampledWalksDevice&, void*) {
+  return kNoDevice;
+}
+
+int LaunchGrfAttentionForward(const GrfShape&, const GrfPackedPairs<float>&,
+                              const GrfInputs<float>&, const GrfEpsilons&, float*, float*, void*) {
+  return kNoDevice;
+}
+int LaunchGrfAttentionForward(const GrfShape&, const GrfWeightedPairs<float>&,
+                              const GrfInputs<float>&, const GrfEpsilons&, float*, float*, void*) {
+  return kNoDevice;
+}
+int LaunchGrfAttentionForward(const GrfShape&, const GrfPackedPairs<float>&,
+                              const GrfInputs<std::uint16_t>&, const GrfEpsilons&, float*, float*,
+                              void*) {
+  return kNoDevice;
+}
+std::int64_t GrfCudaBackwardScratchCount(std::int64_t, std::int64_t) { return 0; }
+int LaunchGrfAttentionBackward(const GrfShape&, const GrfPackedPairs<float>&,
+                               const GrfTransposedPairs&, std::int64_t, const GrfInputs<float>&,
+                               const GrfSaved<float>&, const GrfEpsilons&,
+                               const GrfGradients<float>&, float*, void*) {
+  return kNoDevice;
+}
+int LaunchGrfAttentionBackward(const GrfShape&, const GrfWeightedPairs<float>&,
+                               const GrfTransposedPairs&, std::int64_t, const GrfInputs<float>&,
+                               const GrfSaved<float>&, const GrfEpsilons&,
+                               const GrfGradients<float>&, float*, void*) {
+  return kNoDevice;
+}
+
+std::int64_t LinearCudaScratchCount(const LinearAttentionShape&) { return 0; }
+int LaunchLinearAttentionForward(const LinearAttentionShape&, const LinearAttentionInputs<float>&,
+                                 const LinearAttentionEpsilons&,
+                                 const LinearAttentionOutputs<float>&, float*, void*) {
+  return kNoDevice;
+}
+int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAttentionInputs<float>&,
+                                  const LinearAttentionSaved<float>&,
+                                  const LinearAttentionEpsilons&,
+                                  const LinearAttentionGradients<float>&, float*, void*) {
+  return kNoDevice;
+}
+
+int LaunchTokenFeatures(const TokenFeatures&, float*, void*) { return kNoDevice; }
+
+}  // namespace interlacer

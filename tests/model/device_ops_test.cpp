@@ -1,0 +1,194 @@
+/// Operations of the model by the way of a CUDA device, kernels emulated, against the host's:
+/// values, gradients, graphs.
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "knn/knn_index.h"
+#include "knn/walk_lists.h"
+#include "model/cloud_order.h"
+#include "model/ops/grf_attention_op.h"
+#include "model/ops/linear_attention_op.h"
+#include "model/token_graph.h"
+#include "tests/model/emulated_device.h"
+#include "tests/model/gradient_check.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// bfloat16 inputs of one operation: 8 bits of mantissa, sums in float32.
+constexpr double kBfloat16OpTolerance = 1e-2;
+constexpr int kNeighbors = 3;
+
+using TensorList = std::vector<torch::Tensor>;
+
+/// The result of `run` and the gradients of its inputs, weighed by a fixed random tensor.
+TensorList ValueAndGradients(const std::function<torch::Tensor(const TensorList&)>& run,
+                             const TensorList& inputs) {
+  TensorList leaves;
+  for (const torch::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
+  const torch::Tensor out = run(leaves);
+  at::manual_seed(77);
+  TensorList results{out.detach()};
+  for (const auto& grad : torch::autograd::grad({(out * at::randn(out.sizes())).sum()}, leaves)) {
+    results.push_back(grad);
+  }
+  return results;
+}
+
+void ExpectClose(const TensorList& got, const TensorList& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_LT(RelativeL2(got[i], expected[i]), tolerance) << "result " << i;
+  }
+}
+
+TensorList RandomRows(std::int64_t n, std::int64_t width) {
+  at::manual_seed(31);
+  return {at::randn({n, width}), at::randn({n, width}), at::randn({n, width})};
+}
+
+class DeviceGrfOp : public ::testing::TestWithParam<bool> {
+ protected:
+  std::shared_ptr<const WalkMask> MaskOf(const Cloud& cloud) const {
+    const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(cloud, kNeighbors);
+    WalkLists lists = *BuildWalkLists(graph);
+    if (GetParam()) return std::make_shared<WalkMask>(std::move(lists), graph.out_degree, true);
+    return std::make_shared<WalkMask>(ToWeighted(lists), true);
+  }
+};
+
+TEST_P(DeviceGrfOp, EqualsTheHost) {
+  const Cloud cloud = SheetCloud(150, 4);
+  const auto mask = MaskOf(cloud);
+  TensorList inputs = RandomRows(mask->token_count(), 20);
+  inputs.push_back(at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
+  const auto through = [&](const std::shared_ptr<const WalkMask>& pairs) {
+    return ValueAndGradients(
+        [&](const TensorList& x) {
+          const torch::Tensor weights = at::matmul(pairs->loads().to(at::kFloat), x[3]);
+          return GrfAttention(x[0], x[1], x[2], weights, pairs, {});
+        },
+        inputs);
+  };
+  const TensorList expected = through(mask);
+  const EmulatedDevice device;
+  ExpectClose(through(std::make_shared<WalkMask>(mask->CopyTo(inputs[0]))), expected,
+              kFloatOpTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lists, DeviceGrfOp, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "packed" : "weighted"; });
+
+TEST(DeviceLinearAttention, EqualsTheHost) {
+  for (const int heads : {4, 1}) {  // heads of 96 channels are left to torch
+    const TensorList inputs = RandomRows(700, 96);
+    const auto run = [&](const TensorList& x) {
+      return LinearAttention(x[0], x[1], x[2], heads, {});
+    };
+    const TensorList expected = ValueAndGradients(run, inputs);
+    const EmulatedDevice device;
+    ExpectClose(ValueAndGradients(run, inputs), expected, kFloatOpTolerance);
+  }
+}
+
+TEST(DeviceCloudOrder, EqualsTheHost) {
+  for (const Cloud& cloud : {SheetCloud(500, 1), CubeCloud(97, 2), CoincidentCloud(12)}) {
+    const torch::Tensor positions_m = ToPositions(cloud);
+    const CloudOrder expected = SpatialOrder(positions_m);
+    const EmulatedDevice device;
+    const CloudOrder got = SpatialOrder(positions_m);
+    EXPECT_TRUE(at::equal(got.particle_at, expected.particle_at));
+    EXPECT_TRUE(at::equal(got.place_of, expected.place_of));
+  }
+}
+
+struct GraphCase {
+  const char* name;
+  LocalLayer local;
+  GraphScope scope = GraphScope::kAll;
+  EdgeWeight edge_weight = EdgeWeight::kUniform;
+  bool symmetrise = false;
+};
+
+class DeviceGraph : public ::testing::TestWithParam<GraphCase> {};
+
+/// Attention under the graph's mask reads all of it: rows, loads, and the transpose.
+TEST_P(DeviceGraph, MasksAsTheHost) {
+  const GraphCase& param = GetParam();
+  InterlacerConfig config = TinyConfig();
+  config.network.local.kind = param.local;
+  config.graph.scope = param.scope;
+  config.graph.edge_weight = param.edge_weight;
+  config.graph.symmetrise = param.symmetrise;
+  at::manual_seed(3);
+  TokenSet tokens;
+  tokens.older_count = 120;
+  tokens.newer_count = 130;
+  tokens.kinematic_count = 20;
+  tokens.workspace = config.data.workspace;
+  tokens.positions_m = at::cat(
+      {ToPositions(SheetCloud(120, 1)), ToPositions(SheetCloud(130, 2)), 0.2 * at::randn({60, 3})},
+      0);
+  TensorList inputs = RandomRows(tokens.positions_m.size(0), 16);
+  inputs.push_back(at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
+  const auto run = [&] {
+    const TokenGraph graph = BuildTokenGraph(config, tokens, 5);
+    return ValueAndGradients(
+        [&](const TensorList& x) {
+          const torch::Tensor weights = at::matmul(graph.mask->loads().to(at::kFloat), x[3]);
+          return GrfAttention(x[0], x[1], x[2], weights, graph.mask, {});
+        },
+        inputs);
+  };
+  const TensorList expected = run();
+  const EmulatedDevice device;
+  ExpectClose(run(), expected, kFloatOpTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DeviceGraph,
+    ::testing::Values(GraphCase{"Exact", LocalLayer::kGrfExact},
+                      GraphCase{"ExactPerTime", LocalLayer::kGrfExact, GraphScope::kPerTime},
+                      GraphCase{"ExactExpDistance", LocalLayer::kGrfExact, GraphScope::kAll,
+                                EdgeWeight::kExpDistance},
+                      GraphCase{"ExactSymmetrised", LocalLayer::kGrfExact, GraphScope::kAll,
+                                EdgeWeight::kUniform, true},
+                      GraphCase{"Sampled", LocalLayer::kGrfSampled},
+                      GraphCase{"SampledPerTime", LocalLayer::kGrfSampled, GraphScope::kPerTime},
+                      GraphCase{"SampledExpDistance", LocalLayer::kGrfSampled, GraphScope::kAll,
+                                EdgeWeight::kExpDistance},
+                      GraphCase{"SampledSymmetrised", LocalLayer::kGrfSampled, GraphScope::kAll,
+                                EdgeWeight::kUniform, true},
+                      GraphCase{"SampledSymmetrisedExpDistance", LocalLayer::kGrfSampled,
+                                GraphScope::kAll, EdgeWeight::kExpDistance, true},
+                      GraphCase{"SampledSymmetrisedDegrees", LocalLayer::kGrfSampled,
+                                GraphScope::kAll, EdgeWeight::kInverseSqrtDegree, true}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
+  const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);
+  const auto mask = std::make_shared<WalkMask>(*BuildWalkLists(graph), graph.out_degree, false);
+  const TensorList x = RandomRows(graph.n, 32);
+  const torch::Tensor weights =
+      at::matmul(mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
+  const at::NoGradGuard no_grad;
+  const torch::Tensor expected = GrfAttention(x[0], x[1], x[2], weights, mask, {});
+  const EmulatedDevice device;
+  const auto rounded = [](const torch::Tensor& t) { return t.to(at::kBFloat16); };
+  const torch::Tensor got = GrfAttention(rounded(x[0]), rounded(x[1]), rounded(x[2]), weights,
+                                         std::make_shared<WalkMask>(mask->CopyTo(x[0])), {});
+  EXPECT_EQ(got.scalar_type(), at::kFloat);
+  EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
