@@ -78,7 +78,7 @@ class TrainingRun {
   Status StartAlone(std::int64_t* steps_done);
   StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
   Status Validate(std::int64_t steps_done, RunLog* log);
-  SequenceLossOptions LossOptions(std::int64_t draw_index) const;
+  SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
 
   const TrainOptions& options_;
   const RunConfig& config_;
@@ -126,12 +126,12 @@ Status TrainingRun::StartAlone(std::int64_t* steps_done) {
   return Status::Ok();
 }
 
-SequenceLossOptions TrainingRun::LossOptions(std::int64_t draw_index) const {
+SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t draw_index) const {
   SequenceLossOptions result;
   result.ray_count = config_.training.rays_per_step;
   result.moving_ray_share = config_.training.moving_ray_share;
   result.reconstruction_weight = config_.training.reconstruction_weight;
-  result.displacement_weight = config_.training.displacement_weight;
+  result.displacement_weight = ValueAt(config_.training.displacement_weight, step);
   result.seed = options_.seed;
   result.draw_index = static_cast<std::uint32_t>(draw_index);
   return result;
@@ -148,7 +148,8 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* sam
                                              : RequestAt(config_, step + 1, ranks_->rank());
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample,
                                 samples->Take(RequestAt(config_, step, i), next));
-    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step * batch + i));
+    const SequenceLoss loss =
+        ComputeSequenceLoss(&model_, sample, LossOptions(step, step * batch + i));
     // The loss of a batch is a mean, so accumulating parts of it is exact.
     (loss.total / batch).backward();
     record.loss += loss.total.item<double>() / batch;
@@ -173,14 +174,15 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   const int count = config_.training.validation_sample_count;
   if (!options_.validate || count == 0 || !source_->Has(Split::kValidation)) return Status::Ok();
   torch::NoGradGuard no_grad;
+  const std::int64_t step = std::max<std::int64_t>(steps_done - 1, 0);
   ValidationRecord record;
   record.step = steps_done;
   for (int i = 0; i < count; ++i) {
-    SampleRequest request = RequestAt(config_, std::max<std::int64_t>(steps_done - 1, 0), 0);
+    SampleRequest request = RequestAt(config_, step, 0);
     request.split = Split::kValidation;
     request.index = i;
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
-    SequenceLossOptions options = LossOptions(i);
+    SequenceLossOptions options = LossOptions(step, i);
     options.jitter_depth = false;
     options.moving_ray_share = 0;
     options.reconstruction_weight = 1;

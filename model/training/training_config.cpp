@@ -39,7 +39,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
           {"rays_per_step", c.rays_per_step},
           {"moving_ray_share", c.moving_ray_share},
           {"reconstruction_weight", c.reconstruction_weight},
-          {"displacement_weight", c.displacement_weight},
+          {"displacement_weight", ScheduleToJson(c.displacement_weight)},
           {"learning_rate", ScheduleToJson(c.learning_rate)},
           {"weight_decay", c.weight_decay},
           {"gradient_clip_norm", c.gradient_clip_norm},
@@ -65,7 +65,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.reconstruction_weight,
                               o.GetOr<double>("reconstruction_weight", c.reconstruction_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.displacement_weight,
-                              o.GetOr<double>("displacement_weight", c.displacement_weight));
+                              ScheduleOr(o, "displacement_weight", c.displacement_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.learning_rate, ScheduleOr(o, "learning_rate", c.learning_rate));
   INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
@@ -93,7 +93,7 @@ TrainingConfig SmallTraining() {
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.displacement_weight = 0.1;
+  c.displacement_weight = {{0, 0.0}, {3200, 0.1}};
   c.learning_rate = {{0, 2e-3}, {3200, 1e-3}, {4000, 3e-4}};
   c.checkpoint_every = 100;
   return c;
@@ -166,8 +166,6 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      "moving_ray_share", "0..1", c.moving_ray_share));
   INTERLACER_RETURN_IF_ERROR(require(c.reconstruction_weight >= 0, "reconstruction_weight", ">= 0",
                                      c.reconstruction_weight));
-  INTERLACER_RETURN_IF_ERROR(
-      require(c.displacement_weight >= 0, "displacement_weight", ">= 0", c.displacement_weight));
   INTERLACER_RETURN_IF_ERROR(require(c.weight_decay >= 0, "weight_decay", ">= 0", c.weight_decay));
   INTERLACER_RETURN_IF_ERROR(
       require(c.gradient_clip_norm > 0, "gradient_clip_norm", "> 0", c.gradient_clip_norm));
@@ -193,6 +191,12 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
   for (const auto& entry : c.particle_count) {
     INTERLACER_RETURN_IF_ERROR(
         require(entry.value >= 0, "particle_count.value", ">= 0", entry.value));
+  }
+  INTERLACER_RETURN_IF_ERROR(
+      require(IsValidSchedule(c.displacement_weight), "displacement_weight", ascending, 0));
+  for (const auto& entry : c.displacement_weight) {
+    INTERLACER_RETURN_IF_ERROR(
+        require(entry.value >= 0, "displacement_weight.value", ">= 0", entry.value));
   }
   for (const auto& entry : c.learning_rate) {
     INTERLACER_RETURN_IF_ERROR(require(entry.value > 0, "learning_rate.value", "> 0", entry.value));

@@ -30,8 +30,9 @@ struct TrainingConfig {
   double reconstruction_weight = 0.0;
   /// Price of a metre of mean particle displacement in each predicted step, beside the squared
   /// colour error. Pictures hardly tell where particles of one colour go; a small price keeps those
-  /// still that nothing moves. Ours; 0 is the paper's loss.
-  double displacement_weight = 0.0;
+  /// still that nothing moves. Before the model has found out that arms move at all, the price
+  /// keeps it from trying. Ours; 0 is the paper's loss.
+  Schedule<double> displacement_weight{{0, 0.0}};
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;

@@ -104,7 +104,7 @@ TEST_F(TrainerTest, DisplacementHasAPriceAndStandingStillIsFree) {
     TrainOptions options = Options(name, 1);
     options.initial_checkpoint = root_ + "/start/checkpoint";
     options.reset_heads = reset_heads;
-    options.config.training.displacement_weight = weight;
+    options.config.training.displacement_weight = {{0, weight}};
     CountingObserver observer;
     EXPECT_TRUE(Train(options, &observer).ok());
     return observer.losses.at(0);

@@ -44,7 +44,10 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"batch_size": "two"}})", "batch_size");
   ExpectRefused(R"({"training": {"learning_rate": [{"from_step": 5, "value": 1e-3}]}})",
                 "learning_rate");
-  ExpectRefused(R"({"training": {"displacement_weight": -1}})", "displacement_weight");
+  ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 0, "value": -1}]}})",
+                "displacement_weight");
+  ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 1, "value": 1}]}})",
+                "displacement_weight");
   ExpectRefused(R"({"training": {"rollout_steps": []}})", "rollout_steps");
   ExpectRefused("{", "");
 }
