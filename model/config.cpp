@@ -70,6 +70,7 @@ void CheckTokens(const TokenConfig& tokens, Limits* limits) {
   limits->Within("tokens.fourier_octaves", tokens.fourier_octaves, 1, 16);
   limits->Within<std::size_t>("tokens.kinematic_context_bandwidths_m",
                               tokens.kinematic_context_bandwidths_m.size(), 1, 8);
+  limits->Within("tokens.displacement_scale", tokens.displacement_scale, 0.01f, 1000.f);
   for (const float bandwidth_m : tokens.kinematic_context_bandwidths_m) {
     limits->Within("tokens.kinematic_context_bandwidths_m", bandwidth_m, 1e-3f, 10.f);
   }
@@ -106,6 +107,7 @@ InterlacerConfig SmallConfig() {
   config.data.min_particle_count = 256;
   config.encoder.widths = {16, 32, 64};
   config.tokens.fourier_octaves = 6;
+  config.tokens.displacement_scale = 20;
   config.network.width = 64;
   config.network.block_count = 2;
   config.network.local.key_width = 64;

@@ -58,6 +58,9 @@ struct TokenConfig {
   /// average of 65536. A deviation from the papers, also in `paper`: theirs have no such signal.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
+  /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings
+  /// common displacements near 1 is learnt from sooner.
+  float displacement_scale = 4;
   bool operator==(const TokenConfig&) const = default;
 };
 

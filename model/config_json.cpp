@@ -200,7 +200,8 @@ Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
 ordered_json ToJson(const TokenConfig& c) {
   return {{"fourier_octaves", c.fourier_octaves},
           {"kinematic_context", c.kinematic_context},
-          {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)}};
+          {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
+          {"displacement_scale", Shortest(c.displacement_scale)}};
 }
 
 Status ReadTokens(const JsonObject& object, TokenConfig* out) {
@@ -208,7 +209,9 @@ Status ReadTokens(const JsonObject& object, TokenConfig* out) {
   reader.Field("fourier_octaves", &out->fourier_octaves);
   reader.Field("kinematic_context", &out->kinematic_context);
   reader.Field("kinematic_context_bandwidths_m", &out->kinematic_context_bandwidths_m);
-  return reader.Finish({"fourier_octaves", "kinematic_context", "kinematic_context_bandwidths_m"});
+  reader.Field("displacement_scale", &out->displacement_scale);
+  return reader.Finish({"fourier_octaves", "kinematic_context", "kinematic_context_bandwidths_m",
+                        "displacement_scale"});
 }
 
 ordered_json ToJson(const GraphConfig& c) {

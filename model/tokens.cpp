@@ -15,7 +15,6 @@
 namespace interlacer {
 namespace {
 
-constexpr double kDisplacementScale = 4;  // displacements are at most 0.25 m
 /// Far from the robot the mean displacement fades to zero instead of following the nearest point.
 constexpr double kContextSoftening = 0.1;
 constexpr double kContextMassFloor = 1e-6;
@@ -97,7 +96,8 @@ torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves) {
   return at::cat(parts, 1);
 }
 
-torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config) {
+torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config,
+                                  double displacement_scale) {
   const std::int64_t arms = config.arm_count, bodies = config.bodies_per_arm;
   const torch::Tensor points = points_m.reshape({kKinematicTimes, arms, bodies, 3});
   const auto options = points_m.options();
@@ -107,7 +107,7 @@ torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const Kinematic
                                  .reshape({1, 1, bodies, bodies})
                                  .expand({kKinematicTimes, arms, -1, -1});
   const torch::Tensor displacement =
-      kDisplacementScale * Displacements(points_m).reshape({kKinematicTimes, arms, bodies, 3});
+      displacement_scale * Displacements(points_m).reshape({kKinematicTimes, arms, bodies, 3});
   return at::cat({arm, body, BendAngles(points), GripperOpenings(points, config.finger_span_m),
                   displacement},
                  3)
@@ -116,14 +116,14 @@ torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const Kinematic
 
 torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Tensor& points_m,
                                const torch::Tensor& displacements_m,
-                               const std::vector<float>& bandwidths_m) {
+                               const std::vector<float>& bandwidths_m, double displacement_scale) {
   const torch::Tensor sq_dist_m2 =
       (positions_m.unsqueeze(1) - points_m.unsqueeze(0)).square().sum(-1);
   std::vector<torch::Tensor> parts;
   for (const float bandwidth_m : bandwidths_m) {
     const torch::Tensor weights = at::exp(sq_dist_m2 / (-2.0 * bandwidth_m * bandwidth_m));
     const torch::Tensor mass = weights.sum(1, true);
-    parts.push_back(kDisplacementScale * at::matmul(weights, displacements_m) /
+    parts.push_back(displacement_scale * at::matmul(weights, displacements_m) /
                     (mass + kContextSoftening));
     parts.push_back(kContextLogScale * at::log(mass + kContextMassFloor));
   }
@@ -154,16 +154,16 @@ torch::Tensor TokenEncoder::VisualInput(const StepInput& input, int time) const 
       TimeOneHot(positions.size(0), time, kVisualTimes, positions.options().requires_grad(false))};
   if (config_.tokens.kinematic_context) {
     const torch::Tensor points = input.kinematic_points_m.select(0, time);
-    parts.push_back(KinematicContext(positions, points,
-                                     input.kinematic_points_m.select(0, time + 1) - points,
-                                     config_.tokens.kinematic_context_bandwidths_m));
+    parts.push_back(KinematicContext(
+        positions, points, input.kinematic_points_m.select(0, time + 1) - points,
+        config_.tokens.kinematic_context_bandwidths_m, config_.tokens.displacement_scale));
   }
   return at::cat(parts, 1);
 }
 
 torch::Tensor TokenEncoder::KinematicInput(const StepInput& input) const {
-  const torch::Tensor attributes =
-      KinematicAttributes(input.kinematic_points_m, config_.kinematics);
+  const torch::Tensor attributes = KinematicAttributes(input.kinematic_points_m, config_.kinematics,
+                                                       config_.tokens.displacement_scale);
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
     const torch::Tensor points = input.kinematic_points_m.select(0, time);
@@ -216,7 +216,7 @@ torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {
                       displacements_m.const_data_ptr<float>() + 3 * time * points,
                       static_cast<int>(bandwidths_m_.size(0)),
                       bandwidths_m_.const_data_ptr<float>(),
-                      static_cast<float>(kDisplacementScale),
+                      config_.tokens.displacement_scale,
                       static_cast<float>(kContextSoftening),
                       static_cast<float>(kContextMassFloor),
                       static_cast<float>(kContextLogScale)};

@@ -34,17 +34,18 @@ struct TokenSet {
 torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
 
 /// [3,p,attribute_width] from points [3,p,3]: arm and body one-hot, bend angle / pi of the chain at
-/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x 4
-/// (zero at t). All from points, so that joints and points give equal tokens.
-torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config);
+/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x
+/// displacement_scale (zero at t). All from points, so that joints and points give equal tokens.
+torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config,
+                                  double displacement_scale);
 
-/// [n,4 * bandwidths]: for every bandwidth s sum(w u) / (sum(w) + 0.1) x 4, the mean displacement
-/// u of the kinematic points around a position, zero far from all of them, and log(sum(w) + 1e-6) /
-/// 10; w = exp(-|x - y|^2 / (2 s^2)).
+/// [n,4 * bandwidths]: for every bandwidth s sum(w u) / (sum(w) + 0.1) x displacement_scale, the
+/// mean displacement u of the kinematic points around a position, zero far from all of them, and
+/// log(sum(w) + 1e-6) / 10; w = exp(-|x - y|^2 / (2 s^2)).
 ///   positions_m [n,3]   points_m [p,3] at the same time   displacements_m [p,3] to the next time
 torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Tensor& points_m,
                                const torch::Tensor& displacements_m,
-                               const std::vector<float>& bandwidths_m);
+                               const std::vector<float>& bandwidths_m, double displacement_scale);
 
 class TokenEncoder : public torch::nn::Module {
  public:

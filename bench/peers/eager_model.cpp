@@ -93,8 +93,8 @@ torch::Tensor EagerModel::VisualTokens(const StepInput& input) const {
 }
 
 torch::Tensor EagerModel::KinematicTokens(const StepInput& input) const {
-  const torch::Tensor attributes =
-      KinematicAttributes(input.kinematic_points_m, config_.kinematics);
+  const torch::Tensor attributes = KinematicAttributes(input.kinematic_points_m, config_.kinematics,
+                                                       config_.tokens.displacement_scale);
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
     const torch::Tensor points_m = input.kinematic_points_m[time];

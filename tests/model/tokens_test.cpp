@@ -14,6 +14,7 @@ namespace interlacer::testing {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
+constexpr double kDisplacementScale = 4;
 
 TEST(FourierFeaturesTest, MatchesTheFormula) {
   const torch::Tensor p = at::tensor({0.25, -0.5, 1.0}, at::kDouble).reshape({1, 3});
@@ -33,7 +34,7 @@ TEST(KinematicContextTest, MatchesASumByHand) {
   const double s = 0.1f;
   const double w0 = std::exp(-0.01 / (2 * s * s)), w1 = std::exp(-0.04 / (2 * s * s));
   const double mass = w0 + w1;
-  const torch::Tensor context = KinematicContext(x, y, u, {0.1f});
+  const torch::Tensor context = KinematicContext(x, y, u, {0.1f}, kDisplacementScale);
   const auto c = context.accessor<double, 2>()[0];
   EXPECT_NEAR(c[0], 4 * w0 * 0.01 / (mass + 0.1), kDoubleOpTolerance);
   EXPECT_NEAR(c[1], 0, kDoubleOpTolerance);
@@ -47,7 +48,7 @@ TEST(KinematicContextTest, GradientInPositions) {
   const torch::Tensor u = 0.02 * at::randn({4, 3}, at::kDouble);
   ExpectGradientsMatch(
       [&](const std::vector<torch::Tensor>& x) {
-        return KinematicContext(x[0], y, u, {0.05f, 0.2f}).square().sum();
+        return KinematicContext(x[0], y, u, {0.05f, 0.2f}, kDisplacementScale).square().sum();
       },
       {0.1 * at::randn({5, 3}, at::kDouble)}, kDoubleGradientTolerance);
 }
@@ -55,7 +56,7 @@ TEST(KinematicContextTest, GradientInPositions) {
 TEST(KinematicContextTest, WithoutPointsOnlyTheFloorOfTheMassRemains) {
   const torch::Tensor none = at::empty({0, 3}, at::kDouble);
   const torch::Tensor context =
-      KinematicContext(at::zeros({2, 3}, at::kDouble), none, none, {0.1f});
+      KinematicContext(at::zeros({2, 3}, at::kDouble), none, none, {0.1f}, kDisplacementScale);
   EXPECT_NEAR(context[0][0].item<double>(), 0, kDoubleOpTolerance);
   EXPECT_NEAR(context[1][3].item<double>(), 0.1 * std::log(1e-6), kDoubleOpTolerance);
 }
@@ -74,7 +75,7 @@ TEST(KinematicAttributesTest, OfABentArm) {
                                        at::kDouble)
                                 .reshape({1, 5, 3});
   const torch::Tensor shift = at::tensor({0.0, 0.01, 0.03}, at::kDouble).reshape({3, 1, 1});
-  const torch::Tensor attributes = KinematicAttributes(arm + shift, config);
+  const torch::Tensor attributes = KinematicAttributes(arm + shift, config, kDisplacementScale);
   ASSERT_EQ(attributes.sizes(), (at::IntArrayRef{3, 5, 11}));
   const auto a = attributes.accessor<double, 3>();
   EXPECT_EQ(a[0][3][0], 1);                               // the only arm
