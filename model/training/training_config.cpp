@@ -87,14 +87,14 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// at the end teach what stands still to stay there, which shorter ones do not.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 4400;
+  c.step_count = 3400;
   c.batch_size = 1;
-  c.rollout_steps = {{0, 0}, {1500, 1}, {3200, 6}};
+  c.rollout_steps = {{0, 0}, {1500, 1}, {2300, 6}};
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.displacement_weight = {{0, 0.0}, {3200, 0.1}};
-  c.learning_rate = {{0, 2e-3}, {3200, 1e-3}, {4000, 3e-4}};
+  c.displacement_weight = {{0, 0.0}, {2300, 0.1}};
+  c.learning_rate = {{0, 2e-3}, {2300, 1e-3}, {3000, 3e-4}};
   c.checkpoint_every = 100;
   return c;
 }
