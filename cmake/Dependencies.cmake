@@ -3,12 +3,13 @@
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+if(INTERLACER_KERNELS_ONLY)
+  include(CarriedDependencies)
+  return()
+endif()
 if(BUILD_TESTING)
   find_package(GTest CONFIG REQUIRED)
   include(GoogleTest)
-endif()
-if(INTERLACER_KERNELS_ONLY)
-  return()
 endif()
 
 if(DEFINED ENV{INTERLACER_CACHE})

@@ -1,0 +1,17 @@
+# What the kernels-only build needs beside CUDA: from the machine where it has it, else from the folder that
+# "scripts/gpu_check --pack" made in the tree.
+set(carried "${PROJECT_SOURCE_DIR}/.gpu_check")
+
+if(BUILD_TESTING)
+  include(GoogleTest)
+  find_package(GTest CONFIG QUIET)
+  if(NOT GTest_FOUND)
+    find_path(INTERLACER_GTEST_SOURCE googletest/CMakeLists.txt PATHS "${carried}/googletest" /usr/src/googletest
+      NO_DEFAULT_PATH)
+    if(NOT INTERLACER_GTEST_SOURCE)
+      message(FATAL_ERROR "GoogleTest: expected it installed or in ${carried}; run scripts/gpu_check --pack where it is")
+    endif()
+    set(INSTALL_GTEST OFF)
+    add_subdirectory("${INTERLACER_GTEST_SOURCE}" googletest EXCLUDE_FROM_ALL)
+  endif()
+endif()
