@@ -19,23 +19,16 @@ constexpr std::int64_t kKeysPerChunk = 8192;
 /// Depth to world points of one camera.
 class PixelLifter {
  public:
-  PixelLifter(const Camera& camera, const LiftRegion& region) : camera_(camera) {
-    const Matrix4d pose = ToMatrix(camera.world_from_camera);
-    std::copy_n(pose.begin(), 12, lift_.world_from_camera);
-    std::copy_n(region.workspace.min_m.begin(), 3, lift_.box_min_m);
-    std::copy_n(region.workspace.max_m.begin(), 3, lift_.box_max_m);
-    lift_.near_m = region.near_m;
-    lift_.far_m = region.far_m;
-    // Without a lens model the ray of a pixel has one factor a column and one a row.
-    if (camera.distortion_model != DistortionModel::kNone) return;
-    for (int u = 0; u < camera.width_px; ++u) column_.push_back(UndistortPixel(camera, u, 0)[0]);
-    for (int v = 0; v < camera.height_px; ++v) row_.push_back(UndistortPixel(camera, 0, v)[1]);
+  PixelLifter(const Camera& camera, const LiftRegion& region)
+      : camera_(camera), lift_(PixelLiftOf(camera, region)) {
+    // Rays of a lens model are only computed for measured pixels.
+    if (camera.distortion_model == DistortionModel::kNone) rays_ = MakePixelRayTables(camera);
   }
 
   /// Class of the pixel; for valid ones its world point.
   PixelClass Lift(int u_px, int v_px, float depth_m, Vec3f* point_m) const {
-    if (!column_.empty()) {
-      return LiftPixel(lift_, column_[u_px], row_[v_px], depth_m, point_m->data());
+    if (!rays_.x.empty()) {
+      return LiftPixel(lift_, rays_.x[u_px], rays_.y[v_px], depth_m, point_m->data());
     }
     if (!(depth_m > 0)) return PixelClass::kHole;  // saves the lens model
     const std::array<double, 2> ray = UndistortPixel(camera_, u_px, v_px);
@@ -45,7 +38,7 @@ class PixelLifter {
  private:
   const Camera& camera_;
   PixelLift lift_;
-  std::vector<double> column_, row_;
+  PixelRayTables rays_;
 };
 
 void CheckSizes(const Camera& camera, const DepthImage& depth) {
@@ -79,6 +72,39 @@ LiftedPoints LiftRows(const DepthImage& depth, const PixelLifter& lifter, std::i
 }
 
 }  // namespace
+
+PixelLift PixelLiftOf(const Camera& camera, const LiftRegion& region) {
+  PixelLift lift;
+  const Matrix4d pose = ToMatrix(camera.world_from_camera);
+  std::copy_n(pose.begin(), 12, lift.world_from_camera);
+  std::copy_n(region.workspace.min_m.begin(), 3, lift.box_min_m);
+  std::copy_n(region.workspace.max_m.begin(), 3, lift.box_max_m);
+  lift.near_m = region.near_m;
+  lift.far_m = region.far_m;
+  return lift;
+}
+
+PixelRayTables MakePixelRayTables(const Camera& camera) {
+  PixelRayTables rays;
+  rays.per_pixel = camera.distortion_model != DistortionModel::kNone;
+  if (!rays.per_pixel) {
+    for (int u = 0; u < camera.width_px; ++u) rays.x.push_back(UndistortPixel(camera, u, 0)[0]);
+    for (int v = 0; v < camera.height_px; ++v) rays.y.push_back(UndistortPixel(camera, 0, v)[1]);
+    return rays;
+  }
+  rays.x.resize(static_cast<std::size_t>(camera.width_px) * camera.height_px);
+  rays.y.resize(rays.x.size());
+  ParallelFor(camera.height_px, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t pixel = begin * camera.width_px; pixel < end * camera.width_px; ++pixel) {
+      const std::array<double, 2> ray =
+          UndistortPixel(camera, static_cast<double>(pixel % camera.width_px),
+                         static_cast<double>(pixel / camera.width_px));
+      rays.x[pixel] = ray[0];
+      rays.y[pixel] = ray[1];
+    }
+  });
+  return rays;
+}
 
 std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& depth,
                                        const LiftRegion& region) {
@@ -176,13 +202,17 @@ StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const Li
   }
   LiftedPoints candidates = UnprojectViews(views, region);
   if (candidates.count() < min_count) {
-    return Mismatch(
-        reason::TOO_FEW_VALID_POINTS, "views",
-        "at least " + std::to_string(min_count) + " pixels with depth inside workspace and range",
-        std::to_string(candidates.count()));
+    return TooFewValidPoints(min_count, candidates.count());
   }
   if (candidates.count() <= count) return candidates;
   return SelectPoints(candidates, DrawSubset(candidates.count(), count, seed, time));
+}
+
+Status TooFewValidPoints(std::int64_t min_count, std::int64_t got) {
+  return Mismatch(
+      reason::TOO_FEW_VALID_POINTS, "views",
+      "at least " + std::to_string(min_count) + " pixels with depth inside workspace and range",
+      std::to_string(got));
 }
 
 std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,

@@ -40,6 +40,17 @@ struct LiftedPoints {
   std::int64_t count() const { return static_cast<std::int64_t>(source_index.size()); }
 };
 
+/// What LiftPixel knows of a camera.
+PixelLift PixelLiftOf(const Camera& camera, const LiftRegion& region);
+
+/// Undistorted rays (x/z, y/z): without a lens model one number a column and one a row, else one of
+/// each a pixel.
+struct PixelRayTables {
+  std::vector<double> x, y;
+  bool per_pixel = false;
+};
+PixelRayTables MakePixelRayTables(const Camera& camera);
+
 /// [height,width] class of each pixel.
 std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& depth,
                                        const LiftRegion& region);
@@ -59,6 +70,9 @@ LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64
 StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const LiftRegion& region,
                                        std::int64_t count, std::int64_t min_count,
                                        std::uint64_t seed, std::uint32_t time);
+
+/// The refusal of a cloud of `got` points.
+Status TooFewValidPoints(std::int64_t min_count, std::int64_t got);
 
 /// [n,3] colours of the source pixels; `source_index` ascending, as UnprojectViews gives it.
 std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,

@@ -13,6 +13,7 @@
 
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/walk_lists_cuda.h"
+#include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_sampler.h"
 #include "model/kernels/walk_sampler_cuda.h"
@@ -175,6 +176,23 @@ std::int64_t SampledRowSize(const InterlacerConfig& config, std::int64_t degree)
   return config.graph.symmetrise ? visits : std::min(visits, reach);
 }
 
+/// Of packed entries.
+void AddTiles(DeviceWalks* walks) {
+  const std::int64_t n = walks->offsets.size(0) - 1;
+  walks->tile_row_counts = at::empty({WalkTileCount(n)}, walks->offsets.options());
+  walks->tile_rows = at::empty_like(walks->entries);
+  walks->tile_places =
+      at::empty({walks->entries.size(0)}, walks->entries.options().dtype(at::kShort));
+  CheckLaunch(
+      LaunchWalkTiles(
+          n, walks->offsets.const_data_ptr<std::int32_t>(),
+          reinterpret_cast<const std::uint32_t*>(walks->entries.const_data_ptr<std::int32_t>()),
+          {MutableInts(walks->tile_row_counts), MutableInts(walks->tile_rows),
+           reinterpret_cast<std::uint16_t*>(walks->tile_places.mutable_data_ptr<std::int16_t>())},
+          StreamOf(walks->offsets)),
+      "walk tiles");
+}
+
 }  // namespace
 
 torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace) {
@@ -197,11 +215,12 @@ torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box
 }
 
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
-                                                   bool with_transpose) {
+                                                   bool with_transpose, bool with_tiles) {
   const std::int64_t n = neighbors.size(0), room = n * kMaxWalkRowSize;
   const int degree = static_cast<int>(neighbors.size(1));
-  DeviceWalks walks{
-      at::empty({n + 1}, neighbors.options()), at::empty({room}, neighbors.options()), {}, {}, {}};
+  DeviceWalks walks;
+  walks.offsets = at::empty({n + 1}, neighbors.options());
+  walks.entries = at::empty({room}, neighbors.options());
   auto* const entries = reinterpret_cast<std::uint32_t*>(MutableInts(walks.entries));
   const torch::Tensor scratch = DeviceScratch(WalkListsWorkspaceBytes(n), neighbors);
   CheckLaunch(LaunchWalkLists({neighbors.const_data_ptr<std::int32_t>(), degree}, n,
@@ -220,6 +239,7 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbor
                     StreamOf(neighbors)),
                 "transposed walk lists");
   }
+  if (with_tiles) AddTiles(&walks);
   return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
 }
 
@@ -237,8 +257,9 @@ std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& con
       WeightsOf(edges, config.graph.edge_weight, positions_m.to(at::kFloat));
   const std::int64_t n = neighbors.size(0);
   const std::int64_t room = n * SampledRowSize(config, neighbors.size(1));
-  DeviceWalks walks{
-      at::empty({n + 1}, neighbors.options()), at::empty({room}, neighbors.options()), {}, {}, {}};
+  DeviceWalks walks;
+  walks.offsets = at::empty({n + 1}, neighbors.options());
+  walks.entries = at::empty({room}, neighbors.options());
   const torch::Tensor loads =
       at::zeros({room, kMaxHops + 1}, positions_m.options().dtype(at::kFloat));
   const torch::Tensor scratch = DeviceScratch(SampleWalksWorkspaceBytes(n), neighbors);

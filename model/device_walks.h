@@ -24,8 +24,9 @@ namespace interlacer {
 torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace);
 
 /// Of every walk of up to three hops; at most three neighbours [n,degree], an edge weighs 1/degree.
+/// Tiles serve attention without gradients over tokens whose neighbours are near in memory.
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
-                                                   bool with_transpose);
+                                                   bool with_transpose, bool with_tiles);
 
 /// Whether the samplers' kernel takes the configuration.
 bool CanSampleOnDevice(const LocalLayerConfig& local);

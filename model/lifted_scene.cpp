@@ -3,23 +3,31 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
+#include <span>
 #include <utility>
 
 #include "data/scene_report.h"
-#include "data/unproject.h"
+#include "model/device_lifting.h"
 #include "model/lifting.h"
+#include "model/ops/device.h"
 #include "model/scene_views.h"
 
 namespace interlacer {
 namespace {
 
-StatusOr<CloudTensors> LiftTime(const std::vector<RgbdView>& views, const LiftedPoints& points,
-                                WorldModel* model) {
+StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegion& region,
+                                 const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+  INTERLACER_ASSIGN_OR_RETURN(
+      const LiftedPoints points,
+      LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time));
   std::vector<RgbImage> images;
   for (const RgbdView& view : views) images.push_back(view.color);
-  return LiftCloud(model, ImagesToTensor(images),
-                   at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}),
-                   at::tensor(points.source_index, at::kLong));
+  LiftedCloud lifted;
+  lifted.cloud = LiftCloud(model, ColorsInUnit(ImageBytes(images, at::kCPU)),
+                           at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}),
+                           at::tensor(points.source_index, at::kLong));
+  if (with_colors) lifted.colors_rgb8 = ColorsOf(views, points.source_index);
+  return lifted;
 }
 
 /// The camera that a rendered view of the scene is compared with: same pinhole, no lens.
@@ -44,22 +52,24 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count",
                     std::to_string(kHistoryLength), std::to_string(scene->history.row_count));
   }
+  const auto lift = OnDevice(model->device()) ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
-    auto points =
-        LiftObservation(views.times[time], views.region, metadata.particle_count,
-                        metadata.min_particle_count, static_cast<std::uint64_t>(input.seed), time);
-    if (!points.ok()) {
-      return std::move(points).status().WithFieldPrefix("observations[" + std::to_string(time) +
+    const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
+                            static_cast<std::uint64_t>(input.seed), time};
+    const bool is_newest = time + 1 == kHistoryLength;
+    auto lifted = lift(views.times[time], views.region, draw, is_newest, model);
+    if (!lifted.ok()) {
+      return std::move(lifted).status().WithFieldPrefix("observations[" + std::to_string(time) +
                                                         "].");
     }
-    INTERLACER_ASSIGN_OR_RETURN(CloudTensors cloud, LiftTime(views.times[time], *points, model));
-    (time == 0 ? scene->older : scene->newer) = std::move(cloud);
-    if (time == 0) continue;
-    scene->colors_rgb8 = ColorsOf(views.times[time], points->source_index);
+    (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
+    if (!is_newest) continue;
+    scene->colors_rgb8 = std::move(lifted->colors_rgb8);
     scene->report_ = ReportScene(views.times[time], views.region);
-    if (points->count() < metadata.particle_count) {
+    const std::int64_t count = scene->newer.positions_m.size(0);
+    if (count < metadata.particle_count) {
       views.findings.push_back({"FEW_POINTS",
-                                "the cloud has " + std::to_string(points->count()) + " of " +
+                                "the cloud has " + std::to_string(count) + " of " +
                                     std::to_string(metadata.particle_count) + " particles",
                                 "observations[1]"});
     }

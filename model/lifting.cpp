@@ -7,14 +7,20 @@
 
 namespace interlacer {
 
-torch::Tensor ImagesToTensor(std::span<const RgbImage> images) {
-  std::vector<torch::Tensor> parts;
+torch::Tensor ImageBytes(std::span<const RgbImage> images, torch::Device device) {
+  const auto count = static_cast<std::int64_t>(images.size());
+  if (count == 0) return at::empty({0, 0, 0, 3}, at::kByte).to(device);
+  const torch::Tensor bytes =
+      at::empty({count, images[0].height_px, images[0].width_px, 3}, at::kByte);
+  std::uint8_t* out = bytes.mutable_data_ptr<std::uint8_t>();
   for (const RgbImage& image : images) {
-    const torch::Tensor bytes = at::empty({image.height_px, image.width_px, 3}, at::kByte);
-    std::copy(image.pixels.begin(), image.pixels.end(), bytes.mutable_data_ptr<std::uint8_t>());
-    parts.push_back(bytes.permute({2, 0, 1}).to(at::kFloat).div_(255));
+    out = std::copy(image.pixels.begin(), image.pixels.end(), out);
   }
-  return at::stack(parts, 0);
+  return bytes.to(device);
+}
+
+torch::Tensor ColorsInUnit(const torch::Tensor& bytes) {
+  return bytes.permute({0, 3, 1, 2}).contiguous().to(at::kFloat).div_(255);
 }
 
 torch::Tensor GatherFeatures(const torch::Tensor& encoded, const torch::Tensor& source_index) {

@@ -16,8 +16,10 @@
 
 namespace interlacer {
 
-/// [c,3,h,w] float32 in [0,1] of equally sized images.
-torch::Tensor ImagesToTensor(std::span<const RgbImage> images);
+/// [c,h,w,3] bytes of equally sized images.
+torch::Tensor ImageBytes(std::span<const RgbImage> images, torch::Device device);
+/// [c,h,w,3] bytes -> [c,3,h,w] float32 in [0,1].
+torch::Tensor ColorsInUnit(const torch::Tensor& bytes);
 
 /// features [n,feature_width] of particles in `encoded` [c,feature_width,h,w].
 torch::Tensor GatherFeatures(const torch::Tensor& encoded, const torch::Tensor& source_index);

@@ -6,9 +6,9 @@
 
 namespace interlacer {
 
-Precision ResolvePrecision(DenseDtype dtype) {
-  const bool bfloat16 =
-      dtype == DenseDtype::kBfloat16 || (dtype == DenseDtype::kAuto && MultipliesBfloat16());
+Precision ResolvePrecision(DenseDtype dtype, DeviceKind device) {
+  const bool native = device == DeviceKind::kCuda || MultipliesBfloat16();
+  const bool bfloat16 = dtype == DenseDtype::kBfloat16 || (dtype == DenseDtype::kAuto && native);
   return bfloat16 ? Precision::kBfloat16 : Precision::kNative;
 }
 

@@ -11,8 +11,9 @@
 
 namespace interlacer {
 
-/// kAuto becomes kBfloat16 where the processor has AVX-512 BF16 or AMX BF16, else kNative.
-Precision ResolvePrecision(DenseDtype dtype);
+/// kAuto becomes kBfloat16 on CUDA and where the processor has AVX-512 BF16 or AMX BF16, else
+/// kNative.
+Precision ResolvePrecision(DenseDtype dtype, DeviceKind device);
 
 StatusOr<DenseDtype> ParseDenseDtype(std::string_view text);  // "auto" | "fp32" | "bf16"
 

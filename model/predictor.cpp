@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/checkpoint.h"
+#include "model/device_choice.h"
 #include "model/kinematic_rows.h"
 #include "model/lifted_scene.h"
 #include "model/rollout.h"
@@ -45,16 +46,17 @@ ModelMetadata DescribeModel(const Checkpoint& checkpoint, const std::string& mod
 
 class ModelPredictor : public Predictor {
  public:
-  ModelPredictor(Checkpoint checkpoint, const PredictorOptions& options)
+  ModelPredictor(Checkpoint checkpoint, const PredictorOptions& options, DeviceChoice device)
       : model_(std::move(checkpoint.model)),
-        is_device_fallback_(options.device == DeviceRequest::kAuto) {
+        step_graph_(std::make_shared<StepGraph>(model_)),
+        device_(std::move(device)) {
     checkpoint.model = model_;
     metadata_ = DescribeModel(checkpoint, options.model_name);
   }
 
   const ModelMetadata& metadata() const override { return metadata_; }
-  const std::string& device_name() const override { return device_name_; }
-  bool is_device_fallback() const override { return is_device_fallback_; }
+  const std::string& device_name() const override { return device_.name; }
+  bool is_device_fallback() const override { return device_.is_fallback; }
 
   StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
     std::shared_ptr<const Scene> scene;
@@ -80,7 +82,7 @@ class ModelPredictor : public Predictor {
                                 ToKinematicRows(actions, metadata_, "actions"));
     std::unique_ptr<Rollout> rollout;
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&] {
-      rollout = std::make_unique<ModelRollout>(model_, lifted, rows);
+      rollout = std::make_unique<ModelRollout>(model_, step_graph_, lifted, rows);
       return Status();
     }));
     return rollout;
@@ -88,27 +90,24 @@ class ModelPredictor : public Predictor {
 
  private:
   std::shared_ptr<WorldModel> model_;
+  std::shared_ptr<StepGraph> step_graph_;
   ModelMetadata metadata_;
-  std::string device_name_ = "cpu";
-  bool is_device_fallback_;
+  DeviceChoice device_;
 };
 
 }  // namespace
 
 StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoint_dir,
                                                      const PredictorOptions& options) {
-  if (options.device == DeviceRequest::kCuda) {
-    return FailedPrecondition(reason::DEVICE_ABSENT,
-                              "device: expected a CUDA device for the model, got none; use cpu or "
-                              "auto")
-        .WithField("device");
-  }
   UseKernelThreadCount();
   std::unique_ptr<Predictor> predictor;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
-    INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(checkpoint_dir, {}));
+    INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device, ChooseDevice(options.device));
+    INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                                LoadCheckpoint(checkpoint_dir, {.device = device.kind()}));
     checkpoint.model->eval();
-    predictor = std::make_unique<ModelPredictor>(std::move(checkpoint), options);
+    checkpoint.model->to(device.device);
+    predictor = std::make_unique<ModelPredictor>(std::move(checkpoint), options, std::move(device));
     return Status();
   }));
   return predictor;

@@ -3,20 +3,34 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "model/ops/device.h"
+#include "model/radiance_field.h"
 #include "model/torch_errors.h"
-#include "render/rays.h"
 
 namespace interlacer {
 namespace {
 
 std::vector<float> ToVector(const torch::Tensor& tensor) {
-  const torch::Tensor values = tensor.contiguous();
+  const torch::Tensor values = tensor.to(at::kCPU).contiguous();
   const float* data = values.const_data_ptr<float>();
   return {data, data + values.numel()};
+}
+
+torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device device) {
+  return at::from_blob(const_cast<float*>(values.data()),
+                       {static_cast<std::int64_t>(values.size() / 3), 3}, at::kFloat)
+      .to(device, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+}
+
+void CopyTo(std::span<float> out, const torch::Tensor& values) {
+  const torch::Tensor host = values.to(at::kCPU).contiguous();
+  std::copy_n(host.const_data_ptr<float>(), out.size(), out.begin());
 }
 
 torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& actions) {
@@ -28,14 +42,16 @@ torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& action
 
 }  // namespace
 
-ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model,
+ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<StepGraph> step_graph,
                            std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions)
     : model_(std::move(model)),
+      step_graph_(std::move(step_graph)),
       scene_(std::move(scene)),
       older_(scene_->older),
       newer_(scene_->newer),
-      kinematic_points_m_(scene_->history.point_count > 0 ? JoinRows(scene_->history, actions)
-                                                          : at::empty({0, 0, 3}, at::kFloat)) {
+      kinematic_points_m_((scene_->history.point_count > 0 ? JoinRows(scene_->history, actions)
+                                                           : at::empty({0, 0, 3}, at::kFloat))
+                              .to(model_->device())) {
   particles_.colors_rgb8 = scene_->colors_rgb8;
   PublishParticles();
 }
@@ -53,7 +69,7 @@ Status ModelRollout::Step() {
 
 Status ModelRollout::Advance() {
   const at::NoGradGuard no_grad;
-  torch::Tensor window = at::empty({kKinematicTimes, 0, 3}, at::kFloat);
+  torch::Tensor window = at::empty({kKinematicTimes, 0, 3}, kinematic_points_m_.options());
   if (scene_->history.point_count > 0) {
     if (step_ + kKinematicTimes > kinematic_points_m_.size(0)) {
       return Mismatch(reason::ACTION_SHAPE, "actions.row_count",
@@ -62,7 +78,7 @@ Status ModelRollout::Advance() {
     }
     window = kinematic_points_m_.narrow(0, step_, kKinematicTimes);
   }
-  CloudTensors next = model_->Step({older_, newer_, window, scene_->workspace});
+  CloudTensors next = step_graph_->Step({older_, newer_, window, scene_->workspace});
   const bool finite = at::isfinite(next.positions_m).all().item<bool>() &&
                       at::isfinite(next.features).all().item<bool>();
   if (!finite) {
@@ -78,10 +94,37 @@ Status ModelRollout::Advance() {
 
 Status ModelRollout::PrepareRenderer() const {
   if (renderer_step_ == step_) return Status();
+  if (OnDevice(newer_.positions_m)) {
+    device_cloud_ = std::make_unique<DeviceCloud>(
+        scene_->renderer,
+        CloudTensors{newer_.positions_m.contiguous(), newer_.features.contiguous()});
+    renderer_step_ = step_;
+    return Status();
+  }
   if (!renderer_) renderer_ = MakePointNerfRenderer(scene_->renderer);
   INTERLACER_RETURN_IF_ERROR(renderer_->SetParticles(particles_.positions_m, particles_.features));
   renderer_step_ = step_;
   return Status();
+}
+
+void ModelRollout::RenderRaysOnDevice(const PixelRays& rays, const RayOutputs& out) const {
+  const torch::Device device = newer_.positions_m.device();
+  const RenderedRays rendered = device_cloud_->Render(
+      model_->radiance_field().tensors(),
+      {RowsOf3(rays.origins_m, device), RowsOf3(rays.directions, device), torch::Tensor()});
+  CopyTo(out.rgb, rendered.rgb);
+  CopyTo(out.distance_m, rendered.distance_m);
+  CopyTo(out.opacity, rendered.opacity);
+}
+
+Status ModelRollout::RenderRays(const PixelRays& rays, const RayOutputs& out) const {
+  return CatchTorchErrors([&] {
+    const at::NoGradGuard no_grad;
+    INTERLACER_RETURN_IF_ERROR(PrepareRenderer());
+    if (!device_cloud_) return renderer_->Render(model_->field_weights(), rays.batch(), out);
+    RenderRaysOnDevice(rays, out);
+    return Status();
+  });
 }
 
 Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
@@ -91,7 +134,6 @@ Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end
                     "0 <= begin <= end <= " + std::to_string(camera.height_px),
                     std::to_string(row_begin) + ".." + std::to_string(row_end));
   }
-  INTERLACER_RETURN_IF_ERROR(PrepareRenderer());
   const int rows = row_end - row_begin;
   std::vector<std::int64_t> pixels(static_cast<std::size_t>(rows) * camera.width_px);
   std::iota(pixels.begin(), pixels.end(), static_cast<std::int64_t>(row_begin) * camera.width_px);
@@ -100,8 +142,7 @@ Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end
   *color = {camera.width_px, rows, 3, std::vector<float>(3 * pixels.size())};
   *depth = {camera.width_px, rows, std::vector<float>(pixels.size())};
   std::vector<float> opacity(pixels.size());
-  INTERLACER_RETURN_IF_ERROR(renderer_->Render(model_->field_weights(), rays.batch(),
-                                               {color->pixels, depth->pixels_m, opacity}));
+  INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {color->pixels, depth->pixels_m, opacity}));
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     depth->pixels_m[i] *= rays.depth_per_distance[i];
   }

@@ -11,16 +11,20 @@
 #include <string>
 
 #include "model/lifted_scene.h"
+#include "model/ops/device_render.h"
 #include "model/predictor.h"
+#include "model/step_graph.h"
 #include "model/world_model.h"
+#include "render/rays.h"
 
 namespace interlacer {
 
 class ModelRollout : public Rollout {
  public:
   /// `actions` continues the scene's history: row s-1 belongs to step s.
-  ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<const LiftedScene> scene,
-               const KinematicRows& actions);
+  /// `step_graph` is of the model and shared by its rollouts.
+  ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<StepGraph> step_graph,
+               std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions);
 
   int step() const override { return step_; }
   Status Step() override;
@@ -33,15 +37,20 @@ class ModelRollout : public Rollout {
   Status Advance();
   void PublishParticles();
   Status PrepareRenderer() const;
+  /// Results in the pixels' memory; distances along the rays.
+  Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
+  void RenderRaysOnDevice(const PixelRays& rays, const RayOutputs& out) const;
 
   std::shared_ptr<WorldModel> model_;
+  std::shared_ptr<StepGraph> step_graph_;
   std::shared_ptr<const LiftedScene> scene_;
   CloudTensors older_, newer_;
   torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
   int step_ = 0;
   Particles particles_;
   mutable std::unique_ptr<PointNerfRenderer> renderer_;
-  mutable int renderer_step_ = -1;  ///< whose particles the renderer holds
+  mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< instead, on a device
+  mutable int renderer_step_ = -1;                     ///< whose particles the renderer holds
 };
 
 }  // namespace interlacer

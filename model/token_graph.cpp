@@ -162,7 +162,7 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
   const torch::Tensor neighbors = config.graph.scope == GraphScope::kAll
                                       ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
                                       : PerTimeOnDevice(tokens, k);
-  return pack ? ExactWalksOnDevice(neighbors, with_transpose)
+  return pack ? ExactWalksOnDevice(neighbors, with_transpose, !with_transpose)
               : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
 }
 
@@ -228,6 +228,21 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
 }
 
 }  // namespace
+
+bool BuildsGraphOnDevice(const InterlacerConfig& config) {
+  switch (config.network.local.kind) {
+    case LocalLayer::kGrfExact:
+      return CanPack(config, config.graph.neighbor_count);
+    case LocalLayer::kGrfSampled:
+      return CanSampleOnDevice(config.network.local);
+    case LocalLayer::kMessagePassing:
+      return false;  // anchors are drawn on the host
+    case LocalLayer::kUnmasked:
+    case LocalLayer::kNone:
+      break;
+  }
+  return true;
+}
 
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed) {

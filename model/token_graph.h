@@ -35,4 +35,8 @@ struct TokenGraph {
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed);
 
+/// Whether a device builds the configuration's graph without help from the host, so that a step can
+/// be recorded.
+bool BuildsGraphOnDevice(const InterlacerConfig& config);
+
 }  // namespace interlacer

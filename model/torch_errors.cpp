@@ -66,8 +66,10 @@ void PrepareProcess(int, char** arguments, char** environment) {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kPrepareProcess)(int, char**, char**) = PrepareProcess;
 
+std::string FirstLineOfText(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 Status InternalFirstLine(const std::string& text) {
-  return Internal("torch: " + text.substr(0, text.find('\n')));
+  return Internal("torch: " + FirstLineOfText(text));
 }
 
 }  // namespace
@@ -79,6 +81,12 @@ Status CatchTorchErrors(const std::function<Status()>& run) {
     return error.status();
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(reason::HOST_MEMORY, "not enough memory for this model step");
+  } catch (const c10::OutOfMemoryError&) {
+    return ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY,
+                             "not enough device memory for this model step");
+  } catch (const c10::AcceleratorError& error) {
+    return Status(StatusCode::kInternal, reason::DEVICE_LOST,
+                  "CUDA: " + FirstLineOfText(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     if (text.find("DefaultCPUAllocator") != std::string::npos) {

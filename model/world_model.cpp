@@ -15,7 +15,7 @@ namespace interlacer {
 
 WorldModel::WorldModel(const InterlacerConfig& config, const WorldModelOptions& options)
     : config_(config), options_(options) {
-  const Precision precision = ResolvePrecision(options.dense_dtype);
+  const Precision precision = ResolvePrecision(options.dense_dtype, options.device);
   unet_ = register_module("unet", std::make_shared<Unet>(config.encoder, precision));
   tokens_ = register_module("tokens", std::make_shared<TokenEncoder>(config));
   interlacer_ = register_module(
@@ -54,6 +54,8 @@ RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tens
 }
 
 FieldWeights WorldModel::field_weights() const { return ViewOf(radiance_field_->tensors()); }
+
+torch::Device WorldModel::device() const { return radiance_field_->tensors().front().device(); }
 
 std::int64_t WorldModel::parameter_count() const {
   std::int64_t count = 0;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "common/device.h"
 #include "model/config.h"
 
 namespace interlacer {
@@ -54,7 +55,7 @@ struct RenderedRays {
 };
 
 /// Arithmetic of dense layers and convolutions; everything else is float32. kAuto takes bfloat16
-/// where the processor multiplies it natively.
+/// where the processor multiplies it natively, and on every CUDA device.
 enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
 
 struct WorldModelOptions {
@@ -63,6 +64,8 @@ struct WorldModelOptions {
   std::uint64_t graph_seed = 0;
   /// Training keeps only the inputs of Interlacer blocks and computes the rest again.
   bool recompute_blocks = false;
+  /// Where the model is going to compute; it is made in host memory and moved by to().
+  DeviceKind device = DeviceKind::kCpu;
 };
 
 class WorldModel : public torch::nn::Module {
@@ -80,10 +83,14 @@ class WorldModel : public torch::nn::Module {
                           const torch::Tensor& directions, const torch::Tensor& jitter,
                           const RendererConfig& renderer);
 
-  /// Contiguous weights of the radiance field; valid while the model lives and is not trained.
+  /// Contiguous weights of the radiance field in host memory; valid while the model lives and is
+  /// not trained.
   FieldWeights field_weights() const;
+  const RadianceField& radiance_field() const { return *radiance_field_; }
   const InterlacerConfig& config() const { return config_; }
   std::int64_t parameter_count() const;
+  /// Where the parameters are, and inputs belong.
+  torch::Device device() const;
 
  private:
   InterlacerConfig config_;

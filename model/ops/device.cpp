@@ -15,6 +15,8 @@ void* emulated_stream = nullptr;
 
 }  // namespace
 
+bool OnDevice(torch::Device device) { return device.is_cuda() || emulated_stream != nullptr; }
+
 bool OnDevice(const torch::Tensor& tensor) {
   return tensor.is_cuda() || emulated_stream != nullptr;
 }

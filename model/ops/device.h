@@ -13,6 +13,7 @@
 
 namespace interlacer {
 
+bool OnDevice(torch::Device device);
 bool OnDevice(const torch::Tensor& tensor);
 
 /// The current stream of the tensor's device, an opaque cudaStream_t.

@@ -9,6 +9,7 @@
 
 #include "common/thread_pool.h"
 #include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/packed_grf_cuda.h"
 #include "model/ops/device.h"
 #include "model/ops/saved_object.h"
 
@@ -57,6 +58,33 @@ void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Te
   });
 }
 
+/// Rows that hold key and value together, read from shared memory where the mask has tiles.
+int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
+                        const torch::Tensor& v, const torch::Tensor& weights,
+                        const GrfEpsilons& epsilons, const torch::Tensor& out,
+                        const torch::Tensor& normalizer) {
+  const std::int64_t n = q.size(0);
+  const int width = static_cast<int>(q.size(1));
+  const torch::Tensor packed = at::empty({n, 2 * width}, q.options());
+  auto* const rows = reinterpret_cast<std::uint16_t*>(packed.mutable_data_ptr<at::BFloat16>());
+  void* const stream = StreamOf(q);
+  CheckLaunch(LaunchPackGrfRows(n, width, Bfloat16Bits(k), Bfloat16Bits(v), epsilons, rows, stream),
+              "packing of GRF rows");
+  const PackedGrfShape shape{n, width, 0, n};
+  const PackedGrfInputs inputs{Bfloat16Bits(q), rows};
+  const PackedGrfOutputs<float> outputs{out.mutable_data_ptr<float>(),
+                                        normalizer.mutable_data_ptr<float>()};
+  const GrfTiles tiles = mask.tiles();
+  if (tiles.rows == nullptr) {
+    return LaunchPackedGrf(shape, PackedPairs<float>(mask, weights), inputs, epsilons, outputs,
+                           stream);
+  }
+  int staged_rows = 0;
+  CheckLaunch(GrfStagedRows(width, &staged_rows), "shared memory of GRF attention");
+  return LaunchTiledGrf(shape, PackedPairs<float>(mask, weights), tiles, staged_rows, inputs,
+                        epsilons, outputs, stream);
+}
+
 int LaunchForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
                   const torch::Tensor& v, const torch::Tensor& weights, const GrfEpsilons& epsilons,
                   const torch::Tensor& out, const torch::Tensor& normalizer) {
@@ -65,6 +93,9 @@ int LaunchForward(const WalkMask& mask, const torch::Tensor& q, const torch::Ten
   float* const sums = normalizer.mutable_data_ptr<float>();
   void* const stream = StreamOf(q);
   if (q.scalar_type() == at::kBFloat16) {
+    if (shape.qk_width == shape.v_width && FitsPackedGrf(shape.v_width)) {
+      return LaunchPackedForward(mask, q, k, v, weights, epsilons, out, normalizer);
+    }
     return LaunchGrfAttentionForward(
         shape, PackedPairs<float>(mask, weights),
         GrfInputs<std::uint16_t>{Bfloat16Bits(q), Bfloat16Bits(k), Bfloat16Bits(v)}, epsilons,

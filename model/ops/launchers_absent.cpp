@@ -1,13 +1,18 @@
 /// Stands for the CUDA kernels in a build without them: no tensor is on a device there, so nobody
 /// comes here; whoever does is refused as by a device that is not there.
 
+#include "data/kernels/subset_keys_cuda.h"
+#include "data/kernels/unproject_cuda.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/morton_code_cuda.h"
-#include "knn/kernels/walk_lists_cuda.h"
+#include "knn/kernels/walk_tiles_cuda.h"
+#include "model/kernels/device_query_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
+#include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
 #include "model/kernels/walk_sampler_cuda.h"
+#include "model/ops/recorded_work.h"
 
 namespace interlacer {
 namespace {
@@ -16,7 +21,17 @@ constexpr int kNoDevice = 100;  // cudaErrorNoDevice
 
 }  // namespace
 
+int CudaDeviceCount() { return 0; }
+int CudaDeviceName(int, char*, std::size_t) { return kNoDevice; }
 const char* CudaErrorText(int) { return "built without CUDA"; }
+
+std::size_t UnprojectWorkspaceBytes(std::int64_t) { return 0; }
+int LaunchUnproject(std::span<const UnprojectViewDevice>, void*, const UnprojectedDevice&, void*) {
+  return kNoDevice;
+}
+int LaunchSubsetKeys(std::uint64_t, std::uint32_t, std::int64_t, std::int64_t*, void*) {
+  return kNoDevice;
+}
 
 std::size_t GridKnnWorkspaceBytes(const CellGrid&, std::int64_t) { return 0; }
 int LaunchGridKnn(const CellGrid&, const float*, std::int64_t, int, void*, std::int32_t*, void*) {
@@ -34,6 +49,10 @@ int LaunchWalkLists(const WalkGraphView&, std::int64_t, void*, std::int32_t*, st
 std::size_t TransposeWalkListsWorkspaceBytes(std::int64_t) { return 0; }
 int LaunchTransposeWalkLists(std::int64_t, const std::int32_t*, const std::uint32_t*, void*,
                              const TransposedWalksDevice&, void*) {
+  return kNoDevice;
+}
+int LaunchWalkTiles(std::int64_t, const std::int32_t*, const std::uint32_t*, const WalkTilesDevice&,
+                    void*) {
   return kNoDevice;
 }
 std::size_t SampleWalksWorkspaceBytes(std::int64_t) { return 0; }
@@ -55,6 +74,22 @@ int LaunchGrfAttentionForward(const GrfShape&, const GrfPackedPairs<float>&,
                               void*) {
   return kNoDevice;
 }
+bool FitsPackedGrf(int) { return false; }
+int LaunchPackGrfRows(std::int64_t, int, const std::uint16_t*, const std::uint16_t*,
+                      const GrfEpsilons&, std::uint16_t*, void*) {
+  return kNoDevice;
+}
+int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const PackedGrfInputs&,
+                    const GrfEpsilons&, const PackedGrfOutputs<float>&, void*) {
+  return kNoDevice;
+}
+int GrfStagedRows(int, int*) { return kNoDevice; }
+int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
+                   const PackedGrfInputs&, const GrfEpsilons&, const PackedGrfOutputs<float>&,
+                   void*) {
+  return kNoDevice;
+}
+
 std::int64_t GrfCudaBackwardScratchCount(std::int64_t, std::int64_t) { return 0; }
 int LaunchGrfAttentionBackward(const GrfShape&, const GrfPackedPairs<float>&,
                                const GrfTransposedPairs&, std::int64_t, const GrfInputs<float>&,
@@ -83,5 +118,9 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAtten
 }
 
 int LaunchTokenFeatures(const TokenFeatures&, float*, void*) { return kNoDevice; }
+
+std::unique_ptr<RecordedWork> RecordCudaGraph(torch::Device, const std::function<void()>&) {
+  TORCH_CHECK(false, "built without CUDA");
+}
 
 }  // namespace interlacer

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "model/ops/device.h"
+#include "model/ops/device_render.h"
 #include "model/ops/saved_object.h"
 #include "model/torch_status.h"
 
@@ -28,7 +30,50 @@ std::span<float> MutableView(const torch::Tensor& tensor) {
 struct RenderRecord {
   std::unique_ptr<PointNerfRenderer> renderer;
   std::shared_ptr<const RenderTape> tape;
+  std::unique_ptr<DeviceCloud> device;  ///< instead, on a device
 };
+
+RenderedRays RenderOnHost(const FieldTensors& field, const CloudTensors& cloud,
+                          const RayTensors& rays, const RendererConfig& config, bool with_gradient,
+                          RenderRecord* record) {
+  const std::int64_t count = rays.origins_m.size(0);
+  const RenderedRays out{at::empty({count, 3}, at::kFloat), at::empty({count}, at::kFloat),
+                         at::empty({count}, at::kFloat)};
+  const RayBatch batch{ConstView(rays.origins_m), ConstView(rays.directions),
+                       ConstView(rays.jitter)};
+  const RayOutputs outputs{MutableView(out.rgb), MutableView(out.distance_m),
+                           MutableView(out.opacity)};
+  record->renderer = MakePointNerfRenderer(config);
+  ThrowIfError(
+      record->renderer->SetParticles(ConstView(cloud.positions_m), ConstView(cloud.features)));
+  if (with_gradient) {
+    record->tape = ValueOrThrow(record->renderer->RenderForTraining(ViewOf(field), batch, outputs));
+  } else {
+    ThrowIfError(record->renderer->Render(ViewOf(field), batch, outputs));
+  }
+  return out;
+}
+
+RenderedRays RenderOnDevice(const FieldTensors& field, const CloudTensors& cloud,
+                            const RayTensors& rays, const RendererConfig& config,
+                            bool with_gradient, RenderRecord* record) {
+  record->device = std::make_unique<DeviceCloud>(config, cloud);
+  return with_gradient ? record->device->RenderTaped(field, rays)
+                       : record->device->Render(field, rays);
+}
+
+variable_list BackwardOnHost(const RenderRecord& record, const variable_list& saved,
+                             const FieldTensors& field, const RenderedRays& grad) {
+  variable_list result;
+  for (const torch::Tensor& input : saved) result.push_back(at::zeros_like(input));
+  const FieldGradients field_grad{MutableView(result[2]), MutableView(result[3]),
+                                  MutableView(result[4]), MutableView(result[5]),
+                                  MutableView(result[6]), MutableView(result[7])};
+  ThrowIfError(record.renderer->RenderBackward(
+      ViewOf(field), *record.tape, ConstView(grad.rgb), ConstView(grad.distance_m),
+      ConstView(grad.opacity), MutableView(result[0]), MutableView(result[1]), field_grad));
+  return result;
+}
 
 class RenderFunction : public torch::autograd::Function<RenderFunction> {
  public:
@@ -39,43 +84,25 @@ class RenderFunction : public torch::autograd::Function<RenderFunction> {
                                const torch::Tensor& b3, const torch::Tensor& origins_m,
                                const torch::Tensor& directions, const torch::Tensor& jitter,
                                const RendererConfig& config, bool with_gradient) {
-    const std::int64_t rays = origins_m.size(0);
-    const torch::Tensor rgb = at::empty({rays, 3}, at::kFloat);
-    const torch::Tensor distance_m = at::empty({rays}, at::kFloat);
-    const torch::Tensor opacity = at::empty({rays}, at::kFloat);
-    const FieldTensors field{w1, b1, w2, b2, w3, b3};
-    const RayBatch batch{ConstView(origins_m), ConstView(directions), ConstView(jitter)};
-    const RayOutputs outputs{MutableView(rgb), MutableView(distance_m), MutableView(opacity)};
-
     auto record = std::make_shared<RenderRecord>();
-    record->renderer = MakePointNerfRenderer(config);
-    ThrowIfError(record->renderer->SetParticles(ConstView(positions_m), ConstView(features)));
+    const auto render = OnDevice(positions_m) ? RenderOnDevice : RenderOnHost;
+    const RenderedRays out =
+        render({w1, b1, w2, b2, w3, b3}, {positions_m, features}, {origins_m, directions, jitter},
+               config, with_gradient, record.get());
     if (with_gradient) {
-      record->tape =
-          ValueOrThrow(record->renderer->RenderForTraining(ViewOf(field), batch, outputs));
       context->save_for_backward({positions_m, features, w1, b1, w2, b2, w3, b3});
       SaveObject<RenderRecord>(context, "record", std::move(record));
-    } else {
-      ThrowIfError(record->renderer->Render(ViewOf(field), batch, outputs));
     }
-    return {rgb, distance_m, opacity};
+    return {out.rgb, out.distance_m, out.opacity};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const variable_list saved = context->get_saved_variables();
     const auto record = LoadObject<RenderRecord>(context, "record");
-    variable_list result;
-    for (const torch::Tensor& input : saved) result.push_back(at::zeros_like(input));
     const FieldTensors field{saved[2], saved[3], saved[4], saved[5], saved[6], saved[7]};
-    const FieldGradients field_grad{MutableView(result[2]), MutableView(result[3]),
-                                    MutableView(result[4]), MutableView(result[5]),
-                                    MutableView(result[6]), MutableView(result[7])};
-    const torch::Tensor grad_rgb = grads[0].contiguous();
-    const torch::Tensor grad_distance = grads[1].contiguous();
-    const torch::Tensor grad_opacity = grads[2].contiguous();
-    ThrowIfError(record->renderer->RenderBackward(
-        ViewOf(field), *record->tape, ConstView(grad_rgb), ConstView(grad_distance),
-        ConstView(grad_opacity), MutableView(result[0]), MutableView(result[1]), field_grad));
+    const RenderedRays grad{grads[0].contiguous(), grads[1].contiguous(), grads[2].contiguous()};
+    variable_list result = record->device ? record->device->Backward(field, grad)
+                                          : BackwardOnHost(*record, saved, field, grad);
     constexpr std::size_t kConstantInputs = 5;  // rays, jitter, configuration, flag
     result.resize(result.size() + kConstantInputs);
     return result;

@@ -73,8 +73,8 @@ Status ModelOptimizer::LoadState(const NamedTensors& tensors) {
     }
     auto state = std::make_unique<torch::optim::AdamWParamState>();
     state->step(step.item<std::int64_t>());
-    state->exp_avg(average.clone());
-    state->exp_avg_sq(square.clone());
+    state->exp_avg(average.to(item.value().device(), /*non_blocking=*/false, /*copy=*/true));
+    state->exp_avg_sq(square.to(item.value().device(), /*non_blocking=*/false, /*copy=*/true));
     adamw_->state()[item.value().unsafeGetTensorImpl()] = std::move(state);
   }
   return Status::Ok();

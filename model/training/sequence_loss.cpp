@@ -9,13 +9,14 @@
 namespace interlacer {
 namespace {
 
-torch::Tensor RowsOf3(const std::vector<float>& values) {
-  return torch::tensor(values, torch::kFloat32).reshape({-1, 3});
+torch::Tensor RowsOf3(const std::vector<float>& values, const WorldModel& model) {
+  return torch::tensor(values, torch::kFloat32).reshape({-1, 3}).to(model.device());
 }
 
 CloudTensors Lift(WorldModel* model, const LiftedTime& time) {
-  return LiftCloud(model, ImagesToTensor(time.images), RowsOf3(time.positions_m),
-                   torch::tensor(time.source_index, torch::kInt64));
+  return LiftCloud(model, ColorsInUnit(ImageBytes(time.images, model->device())),
+                   RowsOf3(time.positions_m, *model),
+                   torch::tensor(time.source_index, torch::kInt64).to(model->device()));
 }
 
 /// [3,p,3] of the times s-1, s, s+1 before predicted step s+1.
@@ -37,11 +38,12 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
     jitter = torch::tensor(
                  DrawDepthJitter(options.seed, jitter_draw, rays.count, renderer.samples_per_ray),
                  torch::kFloat32)
-                 .reshape({rays.count, renderer.samples_per_ray});
+                 .reshape({rays.count, renderer.samples_per_ray})
+                 .to(model->device());
   }
-  const RenderedRays rendered =
-      model->RenderRays(cloud, RowsOf3(rays.origins_m), RowsOf3(rays.directions), jitter, renderer);
-  return (rendered.rgb - RowsOf3(rays.target_rgb)).square().mean();
+  const RenderedRays rendered = model->RenderRays(
+      cloud, RowsOf3(rays.origins_m, *model), RowsOf3(rays.directions, *model), jitter, renderer);
+  return (rendered.rgb - RowsOf3(rays.target_rgb, *model)).square().mean();
 }
 
 /// Mean length in metres, smooth at zero.
@@ -60,10 +62,11 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   CloudTensors older;  // only a dynamics step needs it
   if (step_count > 0) older = Lift(model, sample.older);
   const torch::Tensor kinematic = torch::tensor(sample.kinematic_points_m, torch::kFloat32)
-                                      .reshape({step_count + 2, sample.kinematic_point_count, 3});
+                                      .reshape({step_count + 2, sample.kinematic_point_count, 3})
+                                      .to(model->device());
 
   SequenceLoss loss;
-  torch::Tensor sum = torch::zeros({});
+  torch::Tensor sum = torch::zeros({}, kinematic.options());
   double weight = 0;
   if (options.reconstruction_weight > 0) {
     const torch::Tensor view_loss = ViewLoss(model, newer, sample, 0, options);

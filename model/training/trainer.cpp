@@ -7,6 +7,7 @@
 #include <future>
 #include <optional>
 
+#include "model/device_choice.h"
 #include "model/torch_status.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
@@ -61,15 +62,20 @@ class Prefetcher {
 
 class TrainingRun {
  public:
-  TrainingRun(const TrainOptions& options, TrainObserver* observer)
+  TrainingRun(const TrainOptions& options, const DistributedEnvironment& place,
+              const DeviceChoice& device, TrainObserver* observer)
       : options_(options),
+        place_(place),
         config_(options.config),
         paths_{options.output_dir},
         observer_(observer),
         model_(config_.model,
                WorldModelOptions{.graph_seed = options.seed,
-                                 .recompute_blocks = config_.training.recompute_blocks}),
-        optimizer_(&model_, config_.training) {}
+                                 .recompute_blocks = config_.training.recompute_blocks,
+                                 .device = device.kind()}),
+        optimizer_(&model_, config_.training) {
+    model_.to(device.device);
+  }
 
   StatusOr<TrainSummary> Run();
 
@@ -81,6 +87,7 @@ class TrainingRun {
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
 
   const TrainOptions& options_;
+  DistributedEnvironment place_;
   const RunConfig& config_;
   RunPaths paths_;
   TrainObserver* observer_;
@@ -91,13 +98,12 @@ class TrainingRun {
 };
 
 Status TrainingRun::Start(std::int64_t* steps_done) {
-  INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
-  if (config_.training.batch_size < place.world_size) {
+  if (config_.training.batch_size < place_.world_size) {
     return Mismatch(reason::CONFIG_INVALID, "training.batch_size",
-                    "a sequence for each of " + std::to_string(place.world_size) + " processes",
+                    "a sequence for each of " + std::to_string(place_.world_size) + " processes",
                     std::to_string(config_.training.batch_size));
   }
-  ranks_ = JoinRanks(place, model_.parameters().front().device());
+  ranks_ = JoinRanks(place_, model_.device());
   const Status ready = StartAlone(steps_done);
   if (AnyRank(ranks_.get(), !ready.ok())) {
     return ready.ok() ? Internal("another process of the run could not start; it says why") : ready;
@@ -236,7 +242,10 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(options.config.model));
   INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(options.config.training));
   try {
-    return TrainingRun(options, observer).Run();
+    INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
+    INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
+                                ChooseDevice(options.device, place.local_rank));
+    return TrainingRun(options, place, device, observer).Run();
   } catch (const StatusException& error) {
     return error.status();
   } catch (const c10::Error& error) {

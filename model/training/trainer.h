@@ -9,16 +9,17 @@
 /// Started several times by torchrun or mpirun (distributed_environment.h), the processes train one
 /// model: each computes its share of every batch, rank r the sequences r, r+W, ... of it, so the
 /// result is that of one process but for the order of sums. Rank 0 alone writes and validates.
-/// Errors: those of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS; DATA_LOSS
-/// PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the observer stops the run
-/// (a checkpoint was written); INTERNAL when another process of the run is gone. One call at a
-/// time. Source: GRF masking paper App. C.3; HD-VPD.
+/// Errors: those of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS, DEVICE_ABSENT;
+/// DATA_LOSS PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the observer stops
+/// the run (a checkpoint was written); INTERNAL when another process of the run is gone. One call
+/// at a time. Source: GRF masking paper App. C.3; HD-VPD.
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "common/device.h"
 #include "model/training/run_log.h"
 #include "model/training/training_config.h"
 
@@ -43,6 +44,8 @@ struct TrainOptions {
   bool resume = false;
   bool overwrite = false;
   bool validate = true;
+  /// Of several processes on a machine each takes the device of its local rank.
+  DeviceRequest device = DeviceRequest::kCpu;
 };
 
 class TrainObserver {

@@ -26,12 +26,14 @@ struct Variant {
   LocalLayer local;
   GraphScope scope = GraphScope::kAll;
   bool recompute = false;
+  int key_width = 16;
 };
 
 std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) {
   InterlacerConfig config = TinyConfig();
   config.network.local.kind = variant.local;
   config.graph.scope = variant.scope;
+  config.network.local.key_width = variant.key_width;
   auto model = std::make_unique<WorldModel>(config, WorldModelOptions{dtype, 0, variant.recompute});
   InitializeWeights(model.get(), 3);
   PerturbHeads(model.get());
@@ -95,8 +97,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"None", LocalLayer::kNone}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DeviceStepBfloat16, PredictsAsTheHost) {
-  const Variant variant{"GrfExact", LocalLayer::kGrfExact};
+class DeviceStepBfloat16 : public ::testing::TestWithParam<int> {};
+
+/// Keys as wide as values are packed with them and attended to by tiles.
+TEST_P(DeviceStepBfloat16, PredictsAsTheHost) {
+  const Variant variant{"GrfExact", LocalLayer::kGrfExact, GraphScope::kAll, false, GetParam()};
   const auto model = MakeModel(variant, DenseDtype::kFloat32);
   const auto rounding = MakeModel(variant, DenseDtype::kBfloat16);
   const StepInput input = MakeStepInput(kParticles, model->config());
@@ -105,6 +110,8 @@ TEST(DeviceStepBfloat16, PredictsAsTheHost) {
   const EmulatedDevice device;
   EXPECT_LT(RelativeL2(Change(rounding.get(), input), expected), kBfloat16StepTolerance);
 }
+
+INSTANTIATE_TEST_SUITE_P(KeyWidths, DeviceStepBfloat16, ::testing::Values(16, 32));
 
 TEST(DeviceStepWithoutRobot, PredictsAsTheHost) {
   const auto model = MakeModel({"GrfExact", LocalLayer::kGrfExact}, DenseDtype::kFloat32);

@@ -13,7 +13,9 @@
 #include <string>
 
 #include "data/sim/forward_kinematics.h"
+#include "knn/grid_index.h"
 #include "model/checkpoint.h"
+#include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tiny_model.h"
@@ -23,41 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kStepNs = 500'000'000;
 constexpr int kSteps = 3;
-
-RgbdView ViewOfPlane(const std::string& name, int index, std::int64_t time_ns) {
-  const PaintedPlane plane{64, 48, 2, 0.0001};
-  RgbdView view;
-  view.camera_name = name;
-  view.camera = PlaneCamera(plane, index);
-  view.capture_time_ns = time_ns;
-  DepthImage16 depth;
-  RenderPlane(plane, view.camera, &view.color, &depth);
-  view.depth = DepthToMeters(depth);
-  return view;
-}
-
-/// A joint row that moves with `step`; grippers stay open.
-std::vector<float> JointRow(int step) {
-  std::vector<float> row;
-  for (int arm = 0; arm < sim::kArmCount; ++arm) {
-    for (int joint = 0; joint < sim::kJointCount; ++joint) {
-      row.push_back(0.1f * static_cast<float>(joint) + 0.05f * static_cast<float>(step));
-    }
-    row.push_back(0.02f);
-  }
-  return row;
-}
-
-ActionSequence Joints(int first_step, int count) {
-  ActionSequence actions{ActionKind::kJointPositions, count, sim::kStateColumns, {}};
-  for (int i = 0; i < count; ++i) {
-    const auto row = JointRow(first_step + i);
-    actions.values.insert(actions.values.end(), row.begin(), row.end());
-  }
-  return actions;
-}
 
 /// The same motion as points.
 ActionSequence Points(const ActionSequence& joints) {
@@ -73,17 +41,6 @@ ActionSequence Points(const ActionSequence& joints) {
     }
   }
   return actions;
-}
-
-SceneInput MakeScene() {
-  SceneInput input;
-  for (int time = 0; time < 2; ++time) {
-    input.observations.push_back(
-        {{ViewOfPlane("left", 0, time * kStepNs), ViewOfPlane("right", 2, time * kStepNs)}});
-  }
-  input.history_actions = Joints(0, 2);
-  input.seed = 9;
-  return input;
 }
 
 class PredictorTest : public ::testing::Test {
@@ -309,6 +266,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadScene{"Degrees", [](SceneInput* s) { s->history_actions.values[17] = 45; },
                  "ACTION_OUT_OF_RANGE", "history_actions.values[17]"}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(PredictorTest, CudaIsStrictAndAutoSaysThatItFellBack) {
+  if (CudaGridAvailable()) GTEST_SKIP() << "a CUDA device answers";
+  const auto strict = Predictor::Load(dir_, {"tiny", DeviceRequest::kCuda});
+  ASSERT_FALSE(strict.ok());
+  EXPECT_EQ(strict.status().reason(), reason::DEVICE_ABSENT);
+  EXPECT_THAT(strict.status().message(), HasSubstr("no CUDA device"));
+  const auto fallback = Predictor::Load(dir_, {"tiny", DeviceRequest::kAuto});
+  ASSERT_TRUE(fallback.ok()) << fallback.status().ToString();
+  EXPECT_EQ((*fallback)->device_name(), "cpu");
+  EXPECT_TRUE((*fallback)->is_device_fallback());
+  EXPECT_FALSE(predictor_->is_device_fallback());
+}
 
 TEST(PredictorLoadTest, AbsentCheckpoint) {
   const auto loaded = Predictor::Load("/nonexistent/checkpoint", {});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/verbs/verbs.h"
+#include "common/device.h"
 #include "common/file_io.h"
 #include "common/thread_pool.h"
 #include "model/training/distributed_environment.h"
@@ -23,6 +24,7 @@ struct TrainArguments {
   std::uint64_t seed = 0;
   std::int64_t step_count = 0;
   int threads = 0;
+  std::string device = "auto";
   bool reset_heads = false;
   bool resume = false;
   bool force = false;
@@ -106,6 +108,7 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
     INTERLACER_ASSIGN_OR_RETURN(TrainingDataset dataset, ParseDataset(text));
     options.datasets.push_back(std::move(dataset));
   }
+  INTERLACER_ASSIGN_OR_RETURN(options.device, ParseDeviceRequest(arguments.device));
   options.output_dir = arguments.output;
   options.initial_checkpoint = arguments.initial_checkpoint;
   options.reset_heads = arguments.reset_heads;
@@ -150,6 +153,9 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--steps", arguments->step_count, "Steps in all instead of the configuration's");
   verb->add_option("--threads", arguments->threads, "Threads; 0 takes all cores")
       ->capture_default_str();
+  verb->add_option("--device", arguments->device, "cpu, cuda or auto")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   verb->add_flag("--reset-heads", arguments->reset_heads,
                  "With --init: begin with heads that predict no motion");
   verb->add_flag("--resume", arguments->resume, "Go on from the last checkpoint");

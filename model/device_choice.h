@@ -1,0 +1,32 @@
+#pragma once
+
+/// Turns a wish for a device into one that tensors can live on.
+///
+/// LibTorch's CUDA part is a library of its own, some GB with what it needs; it is opened when a
+/// CUDA device is asked for and answers, so that one program serves machines with and without.
+/// Errors: FAILED_PRECONDITION DEVICE_ABSENT for kCuda, saying what is missing; kAuto takes the CPU
+/// instead and says why. Threads: safe; a first choice of CUDA must come before other threads use
+/// torch.
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+#include "common/device.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+struct DeviceChoice {
+  c10::Device device{c10::kCPU};
+  std::string name = "cpu";     ///< or "cuda:0 NAME"
+  bool is_fallback = false;     ///< kAuto, and no CUDA device could be used
+  std::string fallback_reason;  ///< why not
+
+  DeviceKind kind() const { return device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu; }
+};
+
+/// `index`: which of several CUDA devices. A fallback is logged.
+StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
+
+}  // namespace interlacer

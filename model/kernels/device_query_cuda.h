@@ -1,0 +1,12 @@
+#pragma once
+
+/// What CUDA device answers. Functions return a cudaError_t, 0 being success. Thread-safe.
+
+#include <cstddef>
+
+namespace interlacer {
+
+/// Writes the name of a device, cut to `size` characters with the final zero.
+int CudaDeviceName(int device, char* name, std::size_t size);
+
+}  // namespace interlacer

@@ -1,0 +1,43 @@
+#pragma once
+
+/// A cloud on a CUDA device, indexed for rendering, with the memory that this takes
+/// (render/device_renderer.h), in torch's tensors.
+///
+/// Errors: StatusException of the renderer. Threads: const methods may run together; RenderTaped
+/// and Backward one at a time. Determinism: as the renderer.
+
+#include <torch/types.h>
+
+#include "model/ops/render_op.h"
+#include "render/device_renderer.h"
+
+namespace interlacer {
+
+/// Rays on the device; `jitter` [r,samples] or undefined.
+struct RayTensors {
+  torch::Tensor origins_m;   ///< [r,3]
+  torch::Tensor directions;  ///< [r,3], unit
+  torch::Tensor jitter;
+};
+
+class DeviceCloud {
+ public:
+  /// float32, contiguous: positions_m [n,3], features [n,F].
+  DeviceCloud(const RendererConfig& config, const CloudTensors& cloud);
+
+  RenderedRays Render(const FieldTensors& field, const RayTensors& rays) const;
+  /// As Render without early stop, keeping what Backward needs.
+  RenderedRays RenderTaped(const FieldTensors& field, const RayTensors& rays);
+  /// Gradients of positions, features and the field's six tensors, from those of RenderTaped's
+  /// results.
+  std::vector<torch::Tensor> Backward(const FieldTensors& field, const RenderedRays& grad) const;
+
+ private:
+  torch::Tensor Scratch(std::int64_t ray_count) const;
+
+  DeviceRenderer renderer_;
+  torch::Tensor positions_m_, features_;
+  torch::Tensor memory_, tape_;
+};
+
+}  // namespace interlacer

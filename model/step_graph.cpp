@@ -1,0 +1,85 @@
+#include "model/step_graph.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "common/log.h"
+#include "model/ops/device.h"
+#include "model/token_graph.h"
+
+namespace interlacer {
+namespace {
+
+/// Each holds the memory of a step.
+constexpr std::size_t kMaxRecordings = 4;
+
+CloudTensors Cloned(const CloudTensors& cloud) {
+  return {cloud.positions_m.clone(), cloud.features.clone()};
+}
+
+void CopyInto(const CloudTensors& from, const CloudTensors& to) {
+  to.positions_m.copy_(from.positions_m);
+  to.features.copy_(from.features);
+}
+
+}  // namespace
+
+StepGraph::StepGraph(std::shared_ptr<WorldModel> model)
+    : model_(std::move(model)), can_record_(BuildsGraphOnDevice(model_->config())) {}
+
+StepGraph::Shape StepGraph::ShapeOf(const StepInput& input) {
+  return {input.older.positions_m.size(0), input.newer.positions_m.size(0),
+          input.kinematic_points_m.size(1), input.workspace};
+}
+
+StepGraph::Recording* StepGraph::Find(const Shape& shape) {
+  const auto found = std::find_if(recordings_.begin(), recordings_.end(),
+                                  [&](const Recording& r) { return r.shape == shape; });
+  if (found == recordings_.end()) return nullptr;
+  recordings_.splice(recordings_.begin(), recordings_, found);
+  return &recordings_.front();
+}
+
+void StepGraph::Record(const StepInput& input, Recording* recording) {
+  recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
+                      input.workspace};
+  recording->work = RecordWork(
+      model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
+}
+
+CloudTensors StepGraph::Step(const StepInput& input) {
+  const at::NoGradGuard no_grad;
+  if (!can_record_ || !OnDevice(model_->device())) return model_->Step(input);
+  const Shape shape = ShapeOf(input);
+  Recording* const recording = Find(shape);
+  if (recording == nullptr) {
+    recordings_.push_front({shape, nullptr, {}, {}});
+    if (recordings_.size() > kMaxRecordings) recordings_.pop_back();
+    return model_->Step(input);
+  }
+  if (!recording->work) {
+    try {
+      Record(input, recording);
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      Log(LogLevel::kWarning, "steps are not recorded as CUDA graphs",
+          {{"why", text.substr(0, text.find('\n'))}});
+      can_record_ = false;
+      recordings_.clear();
+      return model_->Step(input);
+    }
+  }
+  CopyInto(input.older, recording->input.older);
+  CopyInto(input.newer, recording->input.newer);
+  recording->input.kinematic_points_m.copy_(input.kinematic_points_m);
+  recording->work->Replay();
+  ++replay_count_;
+  return Cloned(recording->result);
+}
+
+}  // namespace interlacer

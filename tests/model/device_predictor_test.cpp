@@ -1,0 +1,167 @@
+/// Frames in, particles and views out by the way of a CUDA device, kernels emulated, against the
+/// host's; recorded steps; the render operation's gradients.
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/checkpoint.h"
+#include "model/ops/render_op.h"
+#include "model/predictor.h"
+#include "model/step_graph.h"
+#include "tests/model/emulated_device.h"
+#include "tests/model/gradient_check.h"
+#include "tests/model/plane_scene.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// bfloat16 keeps 7 bits of mantissa in dense layers; host and device round at different places.
+constexpr double kBfloat16StepTolerance = 5e-2;
+/// Features of the encoder: the same, through its convolutions.
+constexpr double kFeatureTolerance = 2e-2;
+/// Colours after a step, of 1: where a particle moved by a rounding, its samples change.
+constexpr double kColorTolerance = 2e-2;
+
+struct ModelRun {
+  Particles first, last;
+  FloatImage color;
+  DepthImage depth;
+};
+
+torch::Tensor ToTensor(const std::vector<float>& values) { return at::tensor(values, at::kFloat); }
+
+ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
+  ModelRun run;
+  const auto scene = predictor->Lift(input);
+  EXPECT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto rollout = predictor->Begin(*scene, Joints(2, 1));
+  EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
+  run.first = (*rollout)->particles();
+  const Status stepped = (*rollout)->Step();
+  EXPECT_TRUE(stepped.ok()) << stepped.ToString();
+  run.last = (*rollout)->particles();
+  const Camera camera = *(*rollout)->SceneCamera("left");
+  const Status rendered = (*rollout)->RenderRows(camera, 10, 20, &run.color, &run.depth);
+  EXPECT_TRUE(rendered.ok()) << rendered.ToString();
+  return run;
+}
+
+TEST(DevicePredictor, ScenesStepsAndViewsAsOnTheHost) {
+  const std::string dir = ::testing::TempDir() + "device_predictor_" + std::to_string(getpid());
+  WorldModel model(TinyConfig());
+  InitializeWeights(&model, 1);
+  PerturbHeads(&model);
+  ASSERT_TRUE(SaveCheckpoint(dir, model, {}).ok());
+  const auto predictor = Predictor::Load(dir, {"tiny", DeviceRequest::kCpu});
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(predictor.ok()) << predictor.status().ToString();
+  const SceneInput input = MakeScene();
+  const ModelRun expected = LiftStepAndRender(predictor->get(), input);
+  const EmulatedDevice device;
+  const ModelRun got = LiftStepAndRender(predictor->get(), input);
+
+  EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
+  EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
+  EXPECT_LT(RelativeL2(ToTensor(got.first.features), ToTensor(expected.first.features)),
+            kFeatureTolerance);
+  const auto moved = [](const ModelRun& run) {
+    return ToTensor(run.last.positions_m) - ToTensor(run.first.positions_m);
+  };
+  EXPECT_GT(moved(expected).abs().max().item<float>(), 0);
+  EXPECT_LT(RelativeL2(moved(got), moved(expected)), kBfloat16StepTolerance);
+  ASSERT_EQ(got.color.pixels.size(), expected.color.pixels.size());
+  EXPECT_LT(
+      (ToTensor(got.color.pixels) - ToTensor(expected.color.pixels)).abs().mean().item<float>(),
+      kColorTolerance);
+}
+
+TEST(StepGraph, ReplaysEqualSteps) {
+  const auto model =
+      std::make_shared<WorldModel>(TinyConfig(), WorldModelOptions{DenseDtype::kFloat32});
+  InitializeWeights(model.get(), 3);
+  PerturbHeads(model.get());
+  const at::NoGradGuard no_grad;
+  const EmulatedDevice device;
+  StepGraph steps(model);
+  StepInput input = MakeStepInput(150, model->config());
+  for (int step = 0; step < 3; ++step) {
+    const CloudTensors expected = model->Step(input);
+    CloudTensors got = steps.Step(input);
+    EXPECT_TRUE(at::equal(got.positions_m, expected.positions_m)) << step;
+    EXPECT_TRUE(at::equal(got.features, expected.features)) << step;
+    input.older = input.newer;
+    input.newer = std::move(got);
+    input.kinematic_points_m = input.kinematic_points_m + 0.01;
+  }
+  EXPECT_EQ(steps.replay_count(), 2);
+  const StepInput other = MakeStepInput(140, model->config());
+  EXPECT_EQ(steps.Step(other).positions_m.size(0), 140);
+  EXPECT_EQ(steps.replay_count(), 2);
+}
+
+TEST(StepGraph, LeavesTheHostAlone) {
+  const auto model =
+      std::make_shared<WorldModel>(TinyConfig(), WorldModelOptions{DenseDtype::kFloat32});
+  InitializeWeights(model.get(), 3);
+  const StepInput input = MakeStepInput(100, model->config());
+  StepGraph steps(model);
+  steps.Step(input);
+  steps.Step(input);
+  EXPECT_EQ(steps.replay_count(), 0);
+}
+
+/// A fan of rays from a metre above a sheet.
+std::vector<torch::Tensor> RenderAndDifferentiate(const RendererConfig& config) {
+  constexpr int kParticles = 150, kRays = 12;
+  at::manual_seed(3);
+  const CloudTensors cloud{ToPositions(SheetCloud(kParticles, 4)).requires_grad_(),
+                           at::randn({kParticles, 16}).requires_grad_()};
+  const int input_width = FieldInputWidth(config), hidden = config.hidden_width;
+  const std::vector<std::vector<std::int64_t>> shapes{
+      {hidden, input_width}, {hidden}, {hidden, hidden}, {hidden}, {4, hidden}, {4}};
+  FieldTensors field;
+  std::vector<torch::Tensor> leaves{cloud.positions_m, cloud.features};
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    field[i] = (0.3 * at::randn(shapes[i])).requires_grad_();
+    leaves.push_back(field[i]);
+  }
+  const torch::Tensor origins = at::tensor({0.f, 0.f, 1.f}).reshape({1, 3}).repeat({kRays, 1});
+  torch::Tensor directions =
+      at::cat({0.5 * (at::rand({kRays, 2}) - 0.5), -at::ones({kRays, 1})}, 1);
+  directions = directions / directions.norm(2, {1}, true);
+  const torch::Tensor jitter = at::rand({kRays, config.samples_per_ray});
+  const RenderedRays out = RenderOp(cloud, field, origins, directions, jitter, config);
+  std::vector<torch::Tensor> results{out.rgb, out.distance_m, out.opacity};
+  const torch::Tensor score = (out.rgb * at::rand({kRays, 3})).sum() +
+                              (out.distance_m * at::rand({kRays})).sum() +
+                              (out.opacity * at::rand({kRays})).sum();
+  for (const torch::Tensor& grad : torch::autograd::grad({score}, leaves)) results.push_back(grad);
+  return results;
+}
+
+TEST(DeviceRenderOp, ValuesAndGradientsAsOnTheHost) {
+  RendererConfig config = TinyConfig().renderer;
+  config.near_m = 0.2f;
+  config.far_m = 1.6f;
+  const std::vector<torch::Tensor> expected = RenderAndDifferentiate(config);
+  const EmulatedDevice device;
+  const std::vector<torch::Tensor> got = RenderAndDifferentiate(config);
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_LT(RelativeL2(got[i].detach(), expected[i].detach()), kFloatGradientTolerance) << i;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
