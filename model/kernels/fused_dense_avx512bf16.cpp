@@ -3,27 +3,18 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #include "model/kernels/fused_tile_avx512bf16.h"
+#include "model/kernels/gelu.h"
 
 namespace interlacer::avx512bf16 {
 namespace {
 
-/// erf(x / sqrt 2) / x in powers of x^2, minimax on |x| <= kErfRange and 1 / x at its end, so that
-/// beyond it erf may stay what it is there. GELU is off by at most 6e-5.
-constexpr float kErfRange = 4.25F;
-constexpr float kErf[] = {0.7977855205535889F,     -0.1326248049736023F,
-                          0.019569026306271553F,   -0.0021891475189477205F,
-                          0.0001801089965738356F,  -1.0303080671292264e-05F,
-                          3.701039759107516e-07F,  -6.553810383280734e-09F,
-                          -2.282957460228441e-12F, 1.3239937575112992e-12F};
-
 inline __m512 Gelu(__m512 x) {
-  const __m512 range = _mm512_set1_ps(kErfRange);
+  const __m512 range = _mm512_set1_ps(kGeluRange);
   const __m512 t =
       _mm512_max_ps(_mm512_min_ps(x, range), _mm512_sub_ps(_mm512_setzero_ps(), range));
   const __m512 u = _mm512_mul_ps(t, t);
-  constexpr int kTerms = sizeof(kErf) / sizeof(kErf[0]);
-  __m512 p = _mm512_set1_ps(kErf[kTerms - 1]);
-  for (int i = kTerms - 2; i >= 0; --i) p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kErf[i]));
+  __m512 p = _mm512_set1_ps(kGeluErf[kGeluTerms - 1]);
+  for (int i = kGeluTerms - 2; i >= 0; --i) p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kGeluErf[i]));
   const __m512 half = _mm512_mul_ps(_mm512_set1_ps(0.5F), x);
   return _mm512_fmadd_ps(half, _mm512_mul_ps(p, t), half);
 }

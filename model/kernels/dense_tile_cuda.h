@@ -1,0 +1,302 @@
+#pragma once
+
+/// Dense layers of 16 rows by one warp on tensor cores: what the fused CUDA kernels are made of.
+/// Only .cu files include it.
+///
+/// A warp owns its rows from the norm to the residual sum. Rows in float32 stand in registers as
+/// common/kernels/tensor_core.h lays out sums: tile j of a lane holds columns 8 j + 2 t and + 1 of
+/// rows g (numbers 0, 1) and g + 8 (numbers 2, 3). Rounded to bfloat16 they are the left side of a
+/// product as they stand. Weights come in pieces that all warps of a block use at the same time.
+
+#include <cstdint>
+
+#include "common/kernels/block_memory.h"
+#include "common/kernels/launch.h"
+#include "common/kernels/tensor_core.h"
+#include "model/kernels/fused_dense.h"
+
+namespace interlacer {
+
+inline constexpr int kWarpRows = 16;
+
+/// Blocks that keep their rows in registers: as many warps as registers allow without spills.
+template <int kWidth>
+struct DenseBlock {
+  static constexpr int kThreads = kWidth == 128 ? 384 : 256;
+  static constexpr int kBlocksAtOnce = kWidth == 64 ? 2 : 1;  ///< of a multiprocessor
+  static constexpr int kWarps = kThreads / kWarpLanes;
+  static constexpr std::int64_t kRows = kWarpRows * kWarps;
+  /// 16 bytes of shared memory for the rounded rows.
+  static constexpr int kLeftVectors = kWarps * (kWidth / 16) * kWarpLanes;
+};
+
+/// Where a lane stands in a tile.
+struct TileLane {
+  int g;  ///< row, or column of a right side
+  int t;  ///< pair of columns
+};
+__device__ inline TileLane ThisTileLane() {
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  return {lane / 4, lane % 4};
+}
+
+/// The rows of this warp: from `first`, of which those below `end` exist.
+struct WarpRows {
+  std::int64_t first;
+  std::int64_t end;
+
+  __device__ std::int64_t Row(int g, int half) const { return first + g + 8 * half; }
+};
+__device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end) {
+  const std::int64_t warp =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarpLanes;
+  return {begin + warp * kWarpRows, end};
+}
+
+template <int kWidth>
+using RowTiles = float[kWidth / 8][4];
+
+/// Rows of x [.,kWidth]; those that do not exist are zero.
+template <int kWidth>
+__device__ inline void LoadTiles(const WarpRows& rows, const float* x, RowTiles<kWidth>& to) {
+  const TileLane lane = ThisTileLane();
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = rows.Row(lane.g, half);
+#pragma unroll
+    for (int j = 0; j < kWidth / 8; ++j) {
+      float2 pair = {0, 0};
+      if (row < rows.end) {
+        pair = *reinterpret_cast<const float2*>(x + row * kWidth + 8 * j + 2 * lane.t);
+      }
+      to[j][2 * half] = pair.x;
+      to[j][2 * half + 1] = pair.y;
+    }
+  }
+}
+
+template <int kWidth>
+__device__ inline void StoreTiles(const WarpRows& rows, const RowTiles<kWidth>& from, float* x) {
+  const TileLane lane = ThisTileLane();
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = rows.Row(lane.g, half);
+    if (row >= rows.end) continue;
+#pragma unroll
+    for (int j = 0; j < kWidth / 8; ++j) {
+      *reinterpret_cast<float2*>(x + row * kWidth + 8 * j + 2 * lane.t) =
+          float2{from[j][2 * half], from[j][2 * half + 1]};
+    }
+  }
+}
+
+/// Adds bias[column] to kTiles tiles of which the first begins at column 0 of `bias`.
+template <int kTiles>
+__device__ inline void AddBias(const float* bias, float (&tiles)[kTiles][4]) {
+  const TileLane lane = ThisTileLane();
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+    const float2 pair = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * lane.t);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      tiles[j][2 * half] += pair.x;
+      tiles[j][2 * half + 1] += pair.y;
+    }
+  }
+}
+
+/// Sum over the four lanes of a row, for all of them.
+__device__ inline float SumOverRow(float value) {
+  value += __shfl_xor_sync(kWholeWarp, value, 1);
+  return value + __shfl_xor_sync(kWholeWarp, value, 2);
+}
+
+/// Two neighbouring tiles, rounded: the left side of a product over their 16 columns.
+__device__ inline void RoundTiles(const float (&low)[4], const float (&high)[4],
+                                  std::uint32_t (&left)[4]) {
+  left[0] = RoundPair(low[0], low[1]);
+  left[1] = RoundPair(low[2], low[3]);
+  left[2] = RoundPair(high[0], high[1]);
+  left[3] = RoundPair(high[2], high[3]);
+}
+
+/// Rounded rows in shared memory, where each lane reads what it wrote: 16 columns a step.
+struct SharedLeft {
+  uint4* lane_rows;
+
+  __device__ static constexpr int Vectors(int width) { return width / 16 * kWarpLanes; }
+  __device__ void Put(int step, const std::uint32_t (&left)[4]) const {
+    lane_rows[step * kWarpLanes] = uint4{left[0], left[1], left[2], left[3]};
+  }
+  __device__ void Get(int step, std::uint32_t (&left)[4]) const {
+    const uint4 four = lane_rows[step * kWarpLanes];
+    left[0] = four.x;
+    left[1] = four.y;
+    left[2] = four.z;
+    left[3] = four.w;
+  }
+};
+
+/// This warp's part of a block's shared memory for rows of kWidth columns.
+template <int kWidth>
+__device__ inline SharedLeft LeftOfWarp(uint4* shared, int warp) {
+  return {shared + warp * SharedLeft::Vectors(kWidth) + static_cast<int>(threadIdx.x) % kWarpLanes};
+}
+
+/// LN of two neighbouring tiles of columns from `column` on, rounded: the two rows of a lane have
+/// these means and inverse deviations.
+__device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
+                                 const float (&mean)[2], const float (&inverse)[2],
+                                 const RowNorm& norm, int step, const SharedLeft& left) {
+  const TileLane lane = ThisTileLane();
+  float normed[2][4];
+#pragma unroll
+  for (int tile = 0; tile < 2; ++tile) {
+    const float(&x)[4] = tile == 0 ? low : high;
+    const int column = 16 * step + 8 * tile + 2 * lane.t;
+    const float2 scale = *reinterpret_cast<const float2*>(norm.scale + column);
+    const float2 bias = *reinterpret_cast<const float2*>(norm.bias + column);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      // As one product and sum, so that no differences are kept from the variance.
+      const float a = inverse[half] * scale.x;
+      const float b = inverse[half] * scale.y;
+      normed[tile][2 * half] = x[2 * half] * a + (bias.x - mean[half] * a);
+      normed[tile][2 * half + 1] = x[2 * half + 1] * b + (bias.y - mean[half] * b);
+    }
+  }
+  std::uint32_t rounded[4];
+  RoundTiles(normed[0], normed[1], rounded);
+  left.Put(step, rounded);
+}
+
+/// LN of rows in registers, rounded.
+template <int kWidth>
+__device__ inline void NormTiles(const RowTiles<kWidth>& x, const RowNorm& norm,
+                                 const SharedLeft& left) {
+  float mean[2], inverse[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = 0, squares = 0;
+#pragma unroll
+    for (int j = 0; j < kWidth / 8; ++j) sum += x[j][2 * half] + x[j][2 * half + 1];
+    mean[half] = SumOverRow(sum) / kWidth;
+#pragma unroll
+    for (int j = 0; j < kWidth / 8; ++j) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const float difference = x[j][2 * half + c] - mean[half];
+        squares += difference * difference;
+      }
+    }
+    inverse[half] = 1 / sqrtf(SumOverRow(squares) / kWidth + norm.epsilon);
+  }
+#pragma unroll
+  for (int step = 0; step < kWidth / 16; ++step) {
+    PutNormed(x[2 * step], x[2 * step + 1], mean, inverse, norm, step, left);
+    __syncwarp();  // keeps the compiler from loading all of scale and bias first
+  }
+}
+
+/// LN of rows in memory, rounded: reads them three times, of which two find them in the cache, and
+/// needs few registers.
+template <int kWidth>
+__device__ inline void NormRows(const WarpRows& rows, const float* x, const RowNorm& norm,
+                                const SharedLeft& left) {
+  const TileLane lane = ThisTileLane();
+  float mean[2], inverse[2];
+  const float* from[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    // Rows that do not exist repeat the last one; nobody uses them.
+    const std::int64_t row = rows.Row(lane.g, half);
+    from[half] = x + (row < rows.end ? row : rows.end - 1) * kWidth + 2 * lane.t;
+    float sum = 0, squares = 0;
+#pragma unroll 8
+    for (int j = 0; j < kWidth / 8; ++j) {
+      const float2 pair = *reinterpret_cast<const float2*>(from[half] + 8 * j);
+      sum += pair.x + pair.y;
+    }
+    mean[half] = SumOverRow(sum) / kWidth;
+#pragma unroll 8
+    for (int j = 0; j < kWidth / 8; ++j) {
+      const float2 pair = *reinterpret_cast<const float2*>(from[half] + 8 * j);
+      squares += (pair.x - mean[half]) * (pair.x - mean[half]) +
+                 (pair.y - mean[half]) * (pair.y - mean[half]);
+    }
+    inverse[half] = 1 / sqrtf(SumOverRow(squares) / kWidth + norm.epsilon);
+  }
+#pragma unroll 2
+  for (int step = 0; step < kWidth / 16; ++step) {
+    float tiles[2][4];
+#pragma unroll
+    for (int x_of = 0; x_of < 4; ++x_of) {
+      const float2 pair =
+          *reinterpret_cast<const float2*>(from[x_of / 2] + 16 * step + 8 * (x_of % 2));
+      tiles[x_of % 2][x_of / 2 * 2] = pair.x;
+      tiles[x_of % 2][x_of / 2 * 2 + 1] = pair.y;
+    }
+    PutNormed(tiles[0], tiles[1], mean, inverse, norm, step, left);
+  }
+}
+
+/// sums += left * weights: kInputs columns of the left side by kTiles tiles of results. left(step)
+/// fills in 16 columns; weights are packed by 32 inputs and tile (model/kernels/dense_pack_cuda.h).
+template <int kInputs, int kTiles, typename Left>
+__device__ inline void MultiplyTiles(const Left& left, const uint4* weights,
+                                     float (&sums)[kTiles][4]) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+#pragma unroll 1  // all at once would need more registers than there are
+  for (int pair = 0; pair < kInputs / 32; ++pair) {
+    std::uint32_t low[4], high[4];
+    left(2 * pair, low);
+    left(2 * pair + 1, high);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const uint4 w = weights[(pair * kTiles + tile) * kWarpLanes + lane];
+      MultiplyAdd(sums[tile], low, w.x, w.y);
+      MultiplyAdd(sums[tile], high, w.z, w.w);
+    }
+  }
+}
+
+/// Weights on their way through shared memory: while the block uses one piece, the next arrives.
+/// Every thread of the block makes the same calls.
+template <int kPieceVectors, int kThreads>
+class WeightStream {
+ public:
+  static constexpr int kSharedVectors = 2 * kPieceVectors;
+
+  /// `shared` may have been in use until now.
+  __device__ WeightStream(const uint4* weights, int pieces, uint4* shared)
+      : weights_(weights), pieces_(pieces), shared_(shared) {
+    __syncthreads();
+    Begin(0);
+  }
+
+  /// The next piece; the one before is given up.
+  __device__ const uint4* Next() {
+    AwaitCopies();
+    __syncthreads();
+    if (next_ + 1 < pieces_) Begin(next_ + 1);
+    return shared_ + next_++ % 2 * kPieceVectors;
+  }
+
+ private:
+  __device__ void Begin(int piece) {
+    const int me = static_cast<int>(threadIdx.x);
+    uint4* const to = shared_ + piece % 2 * kPieceVectors + me;
+    const uint4* const from = weights_ + static_cast<std::int64_t>(piece) * kPieceVectors + me;
+#pragma unroll
+    for (int x = 0; x < kPieceVectors; x += kThreads) {
+      if (x + kThreads <= kPieceVectors || x + me < kPieceVectors) BeginCopy16(to + x, from + x);
+    }
+  }
+
+  const uint4* weights_;
+  int pieces_;
+  uint4* shared_;
+  int next_ = 0;
+};
+
+}  // namespace interlacer

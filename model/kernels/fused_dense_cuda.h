@@ -1,0 +1,67 @@
+#pragma once
+
+/// Dense layers of a block in few launches, CUDA only: the layers of model/kernels/fused_dense.h on
+/// tensor cores, with what stands before and after the local attention.
+///
+///   h [n,width] float32, updated in place; width is 64, 128 or 256
+/// Rounding: inputs of a product and its weights to bfloat16 (nearest even), sums and residuals in
+/// float32, GELU within 1e-4 of x Phi(x). NaN stays in its row. Weights come packed
+/// (model/kernels/dense_pack_cuda.h); biases and norms in float32; arrays stand on boundaries of 16
+/// bytes. Determinism: rows do not mix and every sum has a fixed order: equal calls give equal
+/// bits. Streams and errors as model/kernels/packed_grf_cuda.h.
+
+#include <cstdint>
+
+#include "model/kernels/fused_dense.h"
+#include "model/kernels/grf_attention.h"
+
+namespace interlacer {
+
+bool FitsFusedCuda(int width);
+
+/// Rows of h that are wanted; others are left alone.
+struct FusedRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// h += second(GELU(first(LN h))); packed as LaunchPackDensePair does with kDensePiece. Without
+/// `packed` the layer is absent.
+struct FeedForwardLayers {
+  RowNorm norm;
+  const std::uint16_t* packed = nullptr;
+  const float* first_bias = nullptr;
+  const float* second_bias = nullptr;
+  int hidden_width = 0;  ///< a multiple of kDensePiece
+};
+
+int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
+                         float* h, void* stream);
+
+/// Packed as LaunchPackProjections does; biases [width].
+struct GrfProjections {
+  RowNorm norm;
+  const std::uint16_t* packed = nullptr;
+  const float* query_bias = nullptr;
+  const float* key_bias = nullptr;
+  const float* value_bias = nullptr;
+};
+
+/// From h to what model/kernels/packed_grf_cuda.h takes: q [n,width] = query(LN h) and packed rows
+/// [n,2 width] of phi(key(LN h)) and value(LN h).
+int LaunchGrfProjections(std::int64_t n, int width, const GrfProjections& layers,
+                         const GrfEpsilons& epsilons, const float* h, std::uint16_t* q,
+                         std::uint16_t* packed_rows, void* stream);
+
+/// Packed as LaunchPackDenseByInputs does.
+struct OutputLayer {
+  const std::uint16_t* packed = nullptr;
+  const float* bias = nullptr;
+};
+
+/// h += out(mixed), mixed [n,width] bfloat16, and then the feed-forward layers.
+int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
+                   const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
+                   void* stream);
+
+}  // namespace interlacer

@@ -1,0 +1,54 @@
+#pragma once
+
+/// Linear attention between its projections, fused with norm and residual sum, CUDA only: the layer
+/// of AddLinearAttention (model/kernels/fused_attention.h) on tensor cores in three launches.
+///
+///   h_i += out(Mix(query(LN h), key(LN h), value(LN h))_i)   for the rows i of a range,
+/// Mix being the ReLU linear attention of model/kernels/linear_attention.h over all n rows of
+/// h [n,width] float32, and then the feed-forward layers. Neither queries, keys nor values reach
+/// memory. width = 4 heads * 16, 32 or 64.
+/// Rounding: as model/kernels/fused_dense_cuda.h; besides, phi(k) and v, phi(q) / den, the state
+/// and the mixed rows to bfloat16, denominators and sums in float32. NaN in any row reaches all
+/// rows. Determinism: the state is added up over kLinearFusedTokens rows at a time, then in their
+/// order: equal calls give equal bits. Streams and errors as model/kernels/packed_grf_cuda.h.
+
+#include <cstdint>
+
+#include "common/kernels/host_device.h"
+#include "model/kernels/fused_dense_cuda.h"
+#include "model/kernels/linear_attention.h"
+
+namespace interlacer {
+
+inline constexpr int kFusedHeads = 4;
+inline constexpr std::int64_t kLinearFusedTokens = 256;
+
+bool FitsFusedLinear(int width, int heads);
+
+/// Hidden inputs of a piece of query and out: a head, and at least kDensePiece.
+INTERLACER_HOST_DEVICE inline constexpr int LinearPiece(int width) {
+  return width / kFusedHeads > 32 ? width / kFusedHeads : 32;
+}
+
+struct LinearLayers {
+  RowNorm norm;
+  /// LaunchPackDensePair of query and out with LinearPiece(width).
+  const std::uint16_t* packed_query_out = nullptr;
+  /// LaunchPackWholeDense of each.
+  const std::uint16_t* packed_key = nullptr;
+  const std::uint16_t* packed_value = nullptr;
+  const float* query_bias = nullptr;
+  const float* key_bias = nullptr;
+  const float* value_bias = nullptr;
+  const float* out_bias = nullptr;
+};
+
+/// Number of float that the launch needs as scratch memory, on a boundary of 16 bytes.
+std::int64_t FusedLinearScratchCount(std::int64_t n, int width);
+
+int LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,
+                             const LinearLayers& layers, const LinearAttentionEpsilons& epsilons,
+                             const FeedForwardLayers& feed_forward, float* scratch, float* h,
+                             void* stream);
+
+}  // namespace interlacer
