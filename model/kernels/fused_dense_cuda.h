@@ -8,7 +8,9 @@
 /// float32, GELU within 1e-4 of x Phi(x). NaN stays in its row. Weights come packed
 /// (model/kernels/dense_pack_cuda.h); biases and norms in float32; arrays stand on boundaries of 16
 /// bytes. Determinism: rows do not mix and every sum has a fixed order: equal calls give equal
-/// bits. Streams and errors as model/kernels/packed_grf_cuda.h.
+/// bits. Streams and errors as model/kernels/packed_grf_cuda.h; besides, cudaErrorInvalidValue
+/// where a block cannot have the shared memory that a width needs: 80 KB for 128, up to 192 KB for
+/// 256.
 
 #include <cstdint>
 
