@@ -109,22 +109,36 @@ inline constexpr std::int64_t kPassesPerBatch = 64;
 
 struct ServingScratch {
   std::int64_t batch_rays;
+  std::int64_t pass_samples;
   char* march;
   SampleArrays samples;
-  PassArrays pass;
+  PassArrays pass;     // in bfloat16 neighbours only
+  char* packed_field;  // in bfloat16, else null
   std::size_t size_bytes;
 };
 
+/// Samples of a pass whose activations stay on the chip, in passes of float32: the same memory.
+inline constexpr std::int64_t kBf16PassFactor = 8;
+
 inline ServingScratch CutServingScratch(void* memory, const RendererConfig& config,
-                                        std::int64_t rays, std::int64_t pass_samples) {
+                                        std::int64_t rays, std::int64_t pass_samples, bool bf16) {
   const std::int64_t per_ray = config.samples_per_ray;
   WorkspaceCutter cutter(memory);
-  ServingScratch s;
+  ServingScratch s{};
   s.batch_rays =
       std::min(rays, std::max<std::int64_t>(kPassesPerBatch * pass_samples / per_ray, 1));
+  s.pass_samples =
+      std::min(bf16 ? kBf16PassFactor * pass_samples : pass_samples, s.batch_rays * per_ray);
   s.march = cutter.Take<char>(static_cast<std::int64_t>(MarchWorkspaceBytes(s.batch_rays)));
   s.samples = CutSamples(cutter, s.batch_rays, s.batch_rays * per_ray);
-  s.pass = CutPass(cutter, config, std::min(pass_samples, s.batch_rays * per_ray));
+  if (bf16) {
+    s.pass.slots = cutter.Take<std::uint32_t>(kGatherWidth * s.pass_samples);
+    s.pass.sq_dist_m2 = cutter.Take<float>(kGatherWidth * s.pass_samples);
+    s.packed_field = cutter.Take<char>(
+        static_cast<std::int64_t>(PackedFieldBytes(FieldInputWidth(config), config.hidden_width)));
+  } else {
+    s.pass = CutPass(cutter, config, s.pass_samples);
+  }
   s.size_bytes = cutter.size_bytes();
   return s;
 }

@@ -67,7 +67,14 @@ struct Work {
   CloudIndex cloud;
   DeviceField field;
   void* stream;
-  Launches launch;
+  const void* packed_field = nullptr;  ///< of LaunchPackField: the field in bfloat16
+  Launches launch = {};
+
+  void PackWeights(void* packed) {
+    launch(LaunchPackField({field.w1, field.b1, field.w2, field.b2, field.w3, field.b3},
+                           FieldInputWidth(config), config.hidden_width, packed, stream));
+    packed_field = packed;
+  }
 
   void TransposeWeights(const PassArrays& a) {
     const int in = FieldInputWidth(config), hidden = config.hidden_width;
@@ -131,8 +138,15 @@ struct Work {
         arrays.sq_dist_m2 = samples.sq_dist_m2 + kGatherWidth * begin;
       }
       Gather(samples.marched.points_m + 3 * begin, m, arrays, pass);
-      Hidden(m, arrays, pass);
-      Logits(m, arrays, samples.logits + kFieldOutputWidth * begin, pass);
+      float* const logits = samples.logits + kFieldOutputWidth * begin;
+      if (packed_field == nullptr) {
+        Hidden(m, arrays, pass);
+        Logits(m, arrays, logits, pass);
+      } else {
+        launch(LaunchFieldBf16(Annular(config), cloud.features, arrays.slots, arrays.sq_dist_m2, m,
+                               packed_field, config.hidden_width, config.empty_radius_m, logits,
+                               stream, pass));
+      }
     }
     launch(LaunchComposite(Composite(samples, rays, stop_transmittance), out.rgb, out.distance_m,
                            out.opacity, stream));
@@ -186,8 +200,12 @@ struct Work {
 
 }  // namespace
 
-DeviceRenderer::DeviceRenderer(const RendererConfig& config, std::int64_t pass_samples)
-    : config_(config), pass_samples_(pass_samples) {
+DeviceRenderer::DeviceRenderer(const RendererConfig& config, FieldPrecision serving_precision,
+                               std::int64_t pass_samples)
+    : config_(config), serving_precision_(serving_precision), pass_samples_(pass_samples) {
+  if (FieldInputWidth(config) > kMaxBf16InputWidth || config.hidden_width > kMaxBf16HiddenWidth) {
+    serving_precision_ = FieldPrecision::kFloat32;
+  }
   const Status status = ValidateRendererConfig(config);
   INTERLACER_CHECK(status.ok(), status.ToString());
   INTERLACER_CHECK(pass_samples >= 1, "a pass holds samples");
@@ -204,7 +222,9 @@ std::size_t DeviceRenderer::TapeBytes(std::int64_t ray_count) const {
 std::size_t DeviceRenderer::ScratchBytes(std::int64_t particle_count,
                                          std::int64_t ray_count) const {
   return std::max({CloudIndexWorkspaceBytes(particle_count),
-                   CutServingScratch(nullptr, config_, ray_count, pass_samples_).size_bytes,
+                   CutServingScratch(nullptr, config_, ray_count, pass_samples_,
+                                     serving_precision_ == FieldPrecision::kBfloat16)
+                       .size_bytes,
                    CutTrainingScratch(nullptr, config_, ray_count, pass_samples_).size_bytes,
                    CutBackwardScratch(nullptr, config_, ray_count, pass_samples_).size_bytes});
 }
@@ -226,14 +246,19 @@ Status DeviceRenderer::Render(const DeviceField& field, const DeviceRays& rays,
                               const DeviceRayOutputs& out, void* scratch, void* stream) const {
   INTERLACER_RETURN_IF_ERROR(CheckRays(cloud_, rays.count, 1));
   if (rays.count == 0) return Status::Ok();
-  const ServingScratch s = CutServingScratch(scratch, config_, rays.count, pass_samples_);
-  Work work{
-      config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field, stream, {}};
-  work.TransposeWeights(s.pass);
+  const bool bf16 = serving_precision_ == FieldPrecision::kBfloat16;
+  const ServingScratch s = CutServingScratch(scratch, config_, rays.count, pass_samples_, bf16);
+  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+            stream};
+  if (bf16) {
+    work.PackWeights(s.packed_field);
+  } else {
+    work.TransposeWeights(s.pass);
+  }
   for (std::int64_t begin = 0; begin < rays.count; begin += s.batch_rays) {
     const std::int64_t count = std::min(s.batch_rays, rays.count - begin);
     work.March(rays, begin, count, s.march, s.samples.marched);
-    work.Picture(s.samples, s.pass, count, pass_samples_, config_.stop_transmittance,
+    work.Picture(s.samples, s.pass, count, s.pass_samples, config_.stop_transmittance,
                  {out.rgb + 3 * begin, out.distance_m + begin, out.opacity + begin});
   }
   return work.launch.status();
@@ -246,8 +271,8 @@ Status DeviceRenderer::RenderForTraining(const DeviceField& field, const DeviceR
   if (rays.count == 0) return Status::Ok();
   const Tape tape = CutTape(tape_memory, config_, rays.count);
   const TrainingScratch s = CutTrainingScratch(scratch, config_, rays.count, pass_samples_);
-  Work work{
-      config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field, stream, {}};
+  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+            stream};
   work.TransposeWeights(s.pass);
   work.March(rays, 0, rays.count, s.march, tape.samples.marched);
   work.Picture(tape.samples, s.pass, rays.count, pass_samples_, 0.F, out);
@@ -264,8 +289,8 @@ Status DeviceRenderer::RenderBackward(const DeviceField& field, const void* tape
   // Only read from here on.
   const SampleArrays samples = CutTape(const_cast<void*>(tape_memory), config_, ray_count).samples;
   const BackwardScratch s = CutBackwardScratch(scratch, config_, ray_count, pass_samples_);
-  Work work{
-      config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field, stream, {}};
+  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+            stream};
   work.TransposeWeights(s.pass);
   work.launch(LaunchCompositeBackward(work.Composite(samples, ray_count, 0.F),
                                       {ray_grad.rgb, ray_grad.distance_m, ray_grad.opacity},

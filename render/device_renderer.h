@@ -55,6 +55,10 @@ struct DeviceParticleGradients {
   float *positions_m, *features;
 };
 
+/// Operands of the field's products in Render; their sums, and all of training, are float32.
+/// kBfloat16 is for fields of at most 128 inputs and 128 hidden units; wider ones stay in float32.
+enum class FieldPrecision { kFloat32, kBfloat16 };
+
 class DeviceRenderer {
  public:
   /// Samples whose neighbours and activations scratch holds at once.
@@ -62,6 +66,7 @@ class DeviceRenderer {
 
   /// The config must be valid; pass_samples >= 1.
   explicit DeviceRenderer(const RendererConfig& config,
+                          FieldPrecision serving_precision = FieldPrecision::kFloat32,
                           std::int64_t pass_samples = kDefaultPassSamples);
 
   const RendererConfig& config() const { return config_; }
@@ -89,6 +94,7 @@ class DeviceRenderer {
 
  private:
   RendererConfig config_;
+  FieldPrecision serving_precision_;
   std::int64_t pass_samples_;
   std::int64_t particle_count_ = 0;
   void* cloud_ = nullptr;

@@ -9,8 +9,9 @@ Status NotBuilt() {
 
 }  // namespace
 
-DeviceRenderer::DeviceRenderer(const RendererConfig& config, std::int64_t pass_samples)
-    : config_(config), pass_samples_(pass_samples) {}
+DeviceRenderer::DeviceRenderer(const RendererConfig& config, FieldPrecision serving_precision,
+                               std::int64_t pass_samples)
+    : config_(config), serving_precision_(serving_precision), pass_samples_(pass_samples) {}
 
 std::size_t DeviceRenderer::CloudBytes(std::int64_t) const { return 0; }
 std::size_t DeviceRenderer::TapeBytes(std::int64_t) const { return 0; }

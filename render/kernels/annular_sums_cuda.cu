@@ -1,77 +1,31 @@
 #include "common/kernels/launch.h"
+#include "render/kernels/annular_row.h"
 #include "render/kernels/field_cuda.h"
 
 namespace interlacer {
 namespace {
 
-constexpr float kMassFloor = 1e-6F;
-constexpr float kLogMassScale = 0.1F;
-
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpLanes;
 
-/// w_b of a neighbour at this distance.
-__device__ float Weight(const AnnularParameters& p, int b, float distance_m) {
-  const float z = (distance_m - p.radii_m[b]) / p.bandwidths_m[b];
-  return expf(-z * z);
-}
-
-/// Sum over the 16 lanes of a half warp, known to all of them.
-__device__ float HalfWarpSum(float value) {
-  for (int step = kGatherWidth / 2; step > 0; step /= 2) {
-    value += __shfl_xor_sync(kWholeWarp, value, step);
-  }
-  return value;
-}
-
-/// A warp a sample: weights of 16 neighbours and two kernels at a time, then one channel a lane.
+/// A warp a sample.
 __global__ void AnnularSumsKernel(const __grid_constant__ AnnularParameters p,
                                   const float* features, const std::uint32_t* slots,
                                   const float* sq_dist_m2, std::int64_t m, float* inputs,
                                   PassRange pass) {
-  __shared__ float weights[kWarps][kMaxAnnularKernels][kGatherWidth];
-  __shared__ float scales[kWarps][kMaxAnnularKernels];
-  __shared__ std::uint32_t shared_slots[kWarps][kGatherWidth];
-  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  __shared__ AnnularRowMemory memory[kWarps];
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  const int member = lane % kGatherWidth;
-  const int mass_column = p.kernel_count * p.feature_width;
+  const int width = p.kernel_count * (p.feature_width + 1);
   const std::int64_t count = CountInPass(pass, m);
   for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; s < count;
        s += static_cast<std::int64_t>(gridDim.x) * kWarps) {
     float* const row = inputs + s * p.input_stride;
-    const std::uint32_t slot = slots[kGatherWidth * s + member];
-    const float distance = sqrtf(sq_dist_m2[kGatherWidth * s + member]);
-    if (lane < kGatherWidth) shared_slots[warp][member] = slot;
-    for (int first = 0; first < p.kernel_count; first += 2) {
-      const int b = first + lane / kGatherWidth;
-      const bool present = b < p.kernel_count;
-      const float weight = present && slot != kNoSlot ? Weight(p, b, distance) : 0;
-      const float mass = HalfWarpSum(weight);
-      if (!present) continue;
-      weights[warp][b][member] = weight;
-      if (member == 0) {
-        scales[warp][b] = 1 / (mass + kMassFloor);
-        row[mass_column + b] = kLogMassScale * logf(mass + kMassFloor);
-      }
-    }
-    __syncwarp();
-    for (int x = lane; x < mass_column; x += kWarpLanes) {
-      const int b = x / p.feature_width;
-      const int c = x % p.feature_width;
-      float sum = 0;
-      for (int i = 0; i < kGatherWidth; ++i) {
-        const std::uint32_t from = shared_slots[warp][i];
-        if (from == kNoSlot) break;  // the nearest come first
-        sum +=
-            weights[warp][b][i] * features[static_cast<std::int64_t>(from) * p.feature_stride + c];
-      }
-      row[x] = sum * scales[warp][b];
-    }
-    for (int x = mass_column + p.kernel_count + lane; x < p.input_stride; x += kWarpLanes) {
+    AnnularRow(p, features, slots + kGatherWidth * s, sq_dist_m2 + kGatherWidth * s, memory[warp],
+               [row](int column, float value) { row[column] = value; });
+    for (int x = width + static_cast<int>(threadIdx.x) % kWarpLanes; x < p.input_stride;
+         x += kWarpLanes) {
       row[x] = 0;
     }
-    __syncwarp();
   }
 }
 
@@ -100,8 +54,8 @@ __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParamet
       const int b = first + lane / kGatherWidth;
       const bool present = b < p.kernel_count;
       const bool weighs = present && slot != kNoSlot;
-      const float weight = weighs ? Weight(p, b, distance) : 0;
-      const float mass_inverse = 1 / (HalfWarpSum(weight) + kMassFloor);
+      const float weight = weighs ? AnnularKernelWeight(p, b, distance) : 0;
+      const float mass_inverse = 1 / (HalfWarpSum(weight) + kAnnularMassFloor);
       float along = 0;  // F_b . g_b / m_b
       for (int c = member; c < p.feature_stride && present; c += kGatherWidth) {
         const bool channel = c < p.feature_width;
@@ -116,7 +70,7 @@ __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParamet
       __syncwarp();
       if (weighs) {
         const float* f = features + static_cast<std::int64_t>(slot) * p.feature_stride;
-        float weight_grad = kLogMassScale * mass_inverse * grad[mass_column + b] - along;
+        float weight_grad = kAnnularLogMassScale * mass_inverse * grad[mass_column + b] - along;
         for (int c = 0; c < p.feature_width; ++c) weight_grad += f[c] * row[c];
         const float curvature = -2 / (p.bandwidths_m[b] * p.bandwidths_m[b]);
         slope += weight_grad * weight * ((distance - p.radii_m[b]) * curvature);

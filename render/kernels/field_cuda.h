@@ -83,6 +83,33 @@ int LaunchTranspose(const float* matrix_device, int rows, int columns, float* tr
 int LaunchEmptyRule(const float* sq_dist_device, std::int64_t m, float empty_radius_m,
                     float* logits_device, void* stream, const PassRange& pass = {});
 
+/// The widest field of LaunchFieldBf16.
+inline constexpr int kMaxBf16InputWidth = 128;
+inline constexpr int kMaxBf16HiddenWidth = 128;
+
+/// Weights as radiance_field.h has them.
+struct FieldWeightPointers {
+  const float* w1 = nullptr;
+  const float* b1 = nullptr;
+  const float* w2 = nullptr;
+  const float* b2 = nullptr;
+  const float* w3 = nullptr;
+  const float* b3 = nullptr;
+};
+
+std::size_t PackedFieldBytes(int input_width, int hidden_width);
+
+/// Weights rounded to bfloat16 and laid out as LaunchFieldBf16 reads them.
+int LaunchPackField(const FieldWeightPointers& weights_device, int input_width, int hidden_width,
+                    void* packed_device, void* stream);
+
+/// Neighbours to logits [m,4] in one kernel on tensor cores, empty rule included: annular sums in
+/// float32, the field's operands in bfloat16, its sums in float32.
+int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_device,
+                    const std::uint32_t* slots_device, const float* sq_dist_device, std::int64_t m,
+                    const void* packed_device, int hidden_width, float empty_radius_m,
+                    float* logits_device, void* stream, const PassRange& pass = {});
+
 /// Samples of rays, near to far: those of ray r are [first[r], first[r + 1]).
 struct CompositeInputs {
   std::int64_t ray_count = 0;

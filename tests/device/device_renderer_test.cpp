@@ -64,8 +64,9 @@ struct Gradients {
 class Scene {
  public:
   Scene(const RendererConfig& config, const Cloud& cloud, const RandomField& field,
-        const Rays& rays, std::int64_t pass_samples = DeviceRenderer::kDefaultPassSamples)
-      : renderer_(config, pass_samples),
+        const Rays& rays, std::int64_t pass_samples = DeviceRenderer::kDefaultPassSamples,
+        FieldPrecision precision = FieldPrecision::kFloat32)
+      : renderer_(config, precision, pass_samples),
         n_(static_cast<std::int64_t>(cloud.positions_m.size()) / 3),
         ray_count_(static_cast<std::int64_t>(rays.count())),
         field_(stream_, field),
@@ -200,6 +201,40 @@ TEST(DeviceRendererTest, PicturesFollowTheReference) {
   }
 }
 
+TEST(DeviceRendererTest, PicturesOfABfloat16FieldFollowTheReference) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  // Operands of 8 bits in three layers, weighted sums of colours and of distances up to 2 m.
+  constexpr double kBf16PictureTolerance = 2e-2;
+  for (const int hidden_width : {20, 100}) {
+    RendererConfig config = SmallConfig();
+    config.hidden_width = hidden_width;
+    const RandomField field = MakeRandomField(config, kSeed);
+    const Rays rays = SomeRays(config);
+    for (const Cloud& cloud : Clouds(config)) {
+      SCOPED_TRACE(cloud.positions_m.size() / 3);
+      Scene scene(config, cloud, field, rays, 100, FieldPrecision::kBfloat16);
+      const Picture got = scene.Render();
+      const Picture expected =
+          ReferencePicture(config, cloud, field, rays, config.stop_transmittance);
+      EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kBf16PictureTolerance);
+      EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kBf16PictureTolerance);
+      EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kBf16PictureTolerance);
+      ExpectClose(scene.RenderForTraining(), ReferencePicture(config, cloud, field, rays, 0));
+    }
+  }
+}
+
+TEST(DeviceRendererTest, AFieldTooWideForBfloat16StaysInFloat32) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  RendererConfig config = SmallConfig();
+  config.hidden_width = 129;
+  const RandomField field = MakeRandomField(config, kSeed);
+  const Rays rays = SomeRays(config, 4);
+  const Cloud cloud = MakeRandomCloud(100, config.feature_width, kSeed);
+  Scene wide(config, cloud, field, rays, 1000, FieldPrecision::kBfloat16);
+  EXPECT_EQ(wide.Render(), Scene(config, cloud, field, rays).Render());
+}
+
 TEST(DeviceRendererTest, WithoutJitterSamplesLieInTheMiddle) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const RendererConfig config = SmallConfig();
@@ -227,23 +262,26 @@ TEST(DeviceRendererTest, RaysThatMissAreWhiteToTheBit) {
 
 TEST(DeviceRendererTest, SkippingAndPassesChangeNoBit) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  RendererConfig config = SmallConfig();
-  const RandomField field = MakeRandomField(config, kSeed);
-  const Rays rays = SomeRays(config);
-  for (const Cloud& cloud : Clouds(config)) {
-    config.skip_empty_space = true;
-    Scene skipping(config, cloud, field, rays);
-    const Picture served = skipping.Render(), trained = skipping.RenderForTraining();
-    EXPECT_EQ(skipping.Render(), served);
-    config.skip_empty_space = false;
-    Scene visiting(config, cloud, field, rays);
-    EXPECT_EQ(visiting.Render(), served);
-    EXPECT_EQ(visiting.RenderForTraining(), trained);
-    // 2 samples a pass: batches of 3 rays.
-    for (const std::int64_t pass_samples : {std::int64_t{2}, std::int64_t{37}}) {
-      Scene in_passes(config, cloud, field, rays, pass_samples);
-      EXPECT_EQ(in_passes.Render(), served);
-      EXPECT_EQ(in_passes.RenderForTraining(), trained);
+  constexpr std::int64_t kOnePass = 1000;
+  for (const FieldPrecision precision : {FieldPrecision::kFloat32, FieldPrecision::kBfloat16}) {
+    RendererConfig config = SmallConfig();
+    const RandomField field = MakeRandomField(config, kSeed);
+    const Rays rays = SomeRays(config);
+    for (const Cloud& cloud : Clouds(config)) {
+      config.skip_empty_space = true;
+      Scene skipping(config, cloud, field, rays, kOnePass, precision);
+      const Picture served = skipping.Render(), trained = skipping.RenderForTraining();
+      EXPECT_EQ(skipping.Render(), served);
+      // 2 samples a pass: batches of 3 rays.
+      for (const std::int64_t pass_samples : {std::int64_t{2}, std::int64_t{37}}) {
+        Scene in_passes(config, cloud, field, rays, pass_samples, precision);
+        EXPECT_EQ(in_passes.Render(), served);
+        EXPECT_EQ(in_passes.RenderForTraining(), trained);
+      }
+      config.skip_empty_space = false;
+      Scene visiting(config, cloud, field, rays, kOnePass, precision);
+      EXPECT_EQ(visiting.Render(), served);
+      EXPECT_EQ(visiting.RenderForTraining(), trained);
     }
   }
 }

@@ -338,6 +338,94 @@ TEST(DenseWeightGradientDeviceTest, AddsWhatTheCpuAdds) {
   }
 }
 
+/// A field in float32: inputs to logits, padded strides.
+std::vector<float> Logits(const std::vector<float>& inputs, std::int64_t m, int in, int hidden,
+                          const std::vector<std::vector<float>>& weights) {
+  std::vector<float> x = inputs;
+  const int widths[4] = {in, hidden, hidden, 4};
+  for (int layer = 0; layer < 3; ++layer) {
+    std::vector<float> y;
+    for (std::int64_t s = 0; s < m; ++s) {
+      for (int out = 0; out < widths[layer + 1]; ++out) {
+        float sum = weights[2 * layer + 1][out];
+        for (int k = 0; k < widths[layer]; ++k) {
+          sum += weights[2 * layer][out * widths[layer] + k] * x[s * widths[layer] + k];
+        }
+        y.push_back(layer < 2 ? std::fmax(sum, 0.F) : sum);
+      }
+    }
+    x = y;
+  }
+  return x;
+}
+
+TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kSamples = 150, kPass = 139;
+  for (const auto& [kernel_count, feature_width, hidden] :
+       {std::tuple(4, 16, 64), {4, 16, 128}, {1, 3, 20}, {5, 20, 70}}) {
+    SCOPED_TRACE(hidden);
+    AnnularParameters p = Annular(kernel_count, feature_width);
+    p.feature_stride = feature_width;
+    p.input_stride = kernel_count * (feature_width + 1);
+    const int in = p.input_stride;
+    const Neighborhoods near(kSamples);
+    const std::vector<float> features = RandomNormal<float>(kSlots * feature_width, kSeed, 17);
+    std::vector<std::vector<float>> weights;
+    const int sizes[6] = {hidden * in, hidden, hidden * hidden, hidden, 4 * hidden, 4};
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      weights.push_back(RandomNormal<float>(sizes[i], kSeed, 18 + i));
+      for (float& w : weights.back()) w *= i % 2 == 0 ? std::sqrt(2.F / (i == 0 ? in : hidden)) : 1;
+    }
+    const TestStream stream;
+    const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2),
+        w1(stream, weights[0]), b1(stream, weights[1]), w2(stream, weights[2]),
+        b2(stream, weights[3]), w3(stream, weights[4]), b3(stream, weights[5]),
+        inputs(stream, kSamples * in), logits(stream, 4 * kSamples);
+    const DeviceArray<std::uint32_t> slots(stream, near.slots);
+    const DeviceArray<char> packed(stream, static_cast<std::int64_t>(PackedFieldBytes(in, hidden)));
+    const DeviceArray<std::int32_t> total(stream, std::vector<std::int32_t>{kPass + 20});
+    ASSERT_EQ(LaunchAnnularSums(p, features_device.get(), slots.get(), sq_dist.get(), kSamples,
+                                inputs.get(), stream.get()),
+              0);
+    ASSERT_EQ(LaunchPackField({w1.get(), b1.get(), w2.get(), b2.get(), w3.get(), b3.get()}, in,
+                              hidden, packed.get(), stream.get()),
+              0);
+    constexpr float kEmptyRadiusM = 0.003F;  // of the nearest, at up to 5 mm
+    ASSERT_EQ(LaunchFieldBf16(p, features_device.get(), slots.get(), sq_dist.get(), kSamples,
+                              packed.get(), hidden, kEmptyRadiusM, logits.get(), stream.get(),
+                              {total.get(), 20}),
+              0);
+    std::vector<float> expected = Logits(inputs.Read(), kSamples, in, hidden, weights);
+    std::vector<float> got = logits.Read();
+    int empty = 0;
+    for (std::int64_t s = 0; s < kSamples; ++s) {
+      if (s >= kPass) {
+        for (int c = 0; c < 4; ++c) ASSERT_TRUE(std::isnan(got[4 * s + c]));
+      } else if (!(near.sq_dist_m2[16 * s] <= kEmptyRadiusM * kEmptyRadiusM)) {
+        ASSERT_EQ(got[4 * s], -kInfinity);
+        got[4 * s] = expected[4 * s] = 0;
+        ++empty;
+      }
+    }
+    EXPECT_GT(empty, 20);
+    EXPECT_LT(empty, 120);
+    got.resize(4 * kPass);
+    expected.resize(4 * kPass);
+    EXPECT_LE(RelativeL2(got, expected), kBf16OpTolerance);
+  }
+}
+
+TEST(FieldBf16DeviceTest, RefusesFieldsThatAreTooWide) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const AnnularParameters p = Annular(4, 16);
+  EXPECT_NE(LaunchPackField({}, 68, kMaxBf16HiddenWidth + 1, nullptr, nullptr), 0);
+  EXPECT_NE(LaunchPackField({}, kMaxBf16InputWidth + 1, 64, nullptr, nullptr), 0);
+  EXPECT_NE(LaunchFieldBf16(p, nullptr, nullptr, nullptr, 1, nullptr, kMaxBf16HiddenWidth + 1, 1,
+                            nullptr, nullptr),
+            0);
+}
+
 TEST(TransposeDeviceTest, SwapsRowsAndColumns) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const std::vector<float> matrix{1, 2, 3, 4, 5, 6};

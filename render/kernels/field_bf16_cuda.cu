@@ -1,0 +1,228 @@
+#include "common/kernels/block_memory.h"
+#include "common/kernels/launch.h"
+#include "common/kernels/tensor_core.h"
+#include "render/kernels/annular_row.h"
+#include "render/kernels/field_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / kWarpLanes;
+constexpr int kRows = 16;    // samples of a warp's tile
+constexpr int kDepth = 16;   // inputs of one product
+constexpr int kColumns = 8;  // outputs of one product
+constexpr int kOutputs = 4;  // of the field, padded to kColumns
+/// Blocks stay and visit tiles in turns: the weights are loaded once a block.
+constexpr std::int64_t kMaxBlocksAtWork = 528;
+
+/// Where a packed field's arrays begin, in words of two bfloat16 numbers or of one float32. Weights
+/// [out][in / 2 pairs + 4]: rows that a product reads at once lie in different banks.
+struct Layout {
+  int input_pairs;  ///< of the padded inputs
+  int input_stride, hidden_stride;
+  int w1, w2, w3, b1, b2, b3, words;
+};
+
+INTERLACER_HOST_DEVICE int PaddedHidden(int hidden_width) { return hidden_width <= 64 ? 64 : 128; }
+
+INTERLACER_HOST_DEVICE Layout LayOut(int input_width, int hidden_width) {
+  const int hidden = PaddedHidden(hidden_width);
+  Layout l;
+  l.input_pairs = (input_width + kDepth - 1) / kDepth * kDepth / 2;
+  l.input_stride = l.input_pairs + 4;
+  l.hidden_stride = hidden / 2 + 4;
+  l.w1 = 0;
+  l.w2 = l.w1 + hidden * l.input_stride;
+  l.w3 = l.w2 + hidden * l.hidden_stride;
+  l.b1 = l.w3 + kColumns * l.hidden_stride;
+  l.b2 = l.b1 + hidden;
+  l.b3 = l.b2 + hidden;
+  l.words = l.b3 + kColumns;
+  return l;
+}
+
+/// Word `place` of a matrix [rows, columns] in rows of `stride` pairs, zero beyond it.
+__device__ std::uint32_t PackedPair(const float* matrix, int rows, int columns, int stride,
+                                    int place) {
+  const int row = place / stride;
+  const int column = 2 * (place % stride);
+  const float* at = matrix + static_cast<std::int64_t>(row) * columns + column;
+  return RoundPair(row < rows && column < columns ? at[0] : 0,
+                   row < rows && column + 1 < columns ? at[1] : 0);
+}
+
+__global__ void PackKernel(FieldWeightPointers w, int input_width, int hidden_width,
+                           std::uint32_t* packed) {
+  const Layout l = LayOut(input_width, hidden_width);
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= l.words) return;
+  if (i < l.w2) {
+    packed[i] = PackedPair(w.w1, hidden_width, input_width, l.input_stride, i - l.w1);
+  } else if (i < l.w3) {
+    packed[i] = PackedPair(w.w2, hidden_width, hidden_width, l.hidden_stride, i - l.w2);
+  } else if (i < l.b1) {
+    packed[i] = PackedPair(w.w3, kOutputs, hidden_width, l.hidden_stride, i - l.w3);
+  } else if (i < l.b2) {
+    packed[i] = i - l.b1 < hidden_width ? __float_as_uint(w.b1[i - l.b1]) : 0;
+  } else if (i < l.b3) {
+    packed[i] = i - l.b2 < hidden_width ? __float_as_uint(w.b2[i - l.b2]) : 0;
+  } else {
+    packed[i] = i - l.b3 < kOutputs ? __float_as_uint(w.b3[i - l.b3]) : 0;
+  }
+}
+
+/// Biases of the columns that the lane's sums belong to.
+__device__ void BeginSums(const std::uint32_t* bias, int tile, float (&sums)[4]) {
+  const int column = kColumns * tile + 2 * (static_cast<int>(threadIdx.x) % 4);
+  sums[0] = sums[2] = __uint_as_float(bias[column]);
+  sums[1] = sums[3] = __uint_as_float(bias[column + 1]);
+}
+
+__device__ float Relu(float x) { return x > 0 ? x : 0; }
+
+/// Sums of 16 columns become the left side of the next product.
+__device__ void NextLeft(const float (&low)[4], const float (&high)[4], std::uint32_t (&left)[4]) {
+  left[0] = RoundPair(Relu(low[0]), Relu(low[1]));
+  left[1] = RoundPair(Relu(low[2]), Relu(low[3]));
+  left[2] = RoundPair(Relu(high[0]), Relu(high[1]));
+  left[3] = RoundPair(Relu(high[2]), Relu(high[3]));
+}
+
+/// Logits of a tile of 16 rows [16][input_stride] in shared memory; a lane gets those of rows g and
+/// g + 8 at columns 2t, 2t + 1 with lane = 4 g + t.
+template <int kHidden>
+__device__ void Evaluate(const std::uint32_t* field, const Layout& l, const std::uint32_t* rows,
+                         float (&logits)[4]) {
+  constexpr int kTiles = kHidden / kColumns;
+  constexpr int kSteps = kHidden / kDepth;
+  const int group = static_cast<int>(threadIdx.x) % kWarpLanes / 4;
+  const int lane_pair = static_cast<int>(threadIdx.x) % 4;
+  float sums[kTiles][4];
+  std::uint32_t hidden[kSteps][4];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) BeginSums(field + l.b1, tile, sums[tile]);
+  const std::uint32_t* left_row = rows + group * l.input_stride + lane_pair;
+  const std::uint32_t* right_row = field + l.w1 + group * l.input_stride + lane_pair;
+  for (int pair = 0; pair < l.input_pairs; pair += kDepth / 2) {
+    const std::uint32_t left[4] = {left_row[pair], left_row[pair + 8 * l.input_stride],
+                                   left_row[pair + 4], left_row[pair + 4 + 8 * l.input_stride]};
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const std::uint32_t* right = right_row + kColumns * tile * l.input_stride + pair;
+      MultiplyAdd(sums[tile], left, right[0], right[4]);
+    }
+  }
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    NextLeft(sums[2 * step], sums[2 * step + 1], hidden[step]);
+  }
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+    BeginSums(field + l.b2, tile, sums[tile]);
+    const std::uint32_t* right =
+        field + l.w2 + (kColumns * tile + group) * l.hidden_stride + lane_pair;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      MultiplyAdd(sums[tile], hidden[step], right[8 * step], right[8 * step + 4]);
+    }
+  }
+  BeginSums(field + l.b3, 0, logits);
+  const std::uint32_t* right = field + l.w3 + group * l.hidden_stride + lane_pair;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    NextLeft(sums[2 * step], sums[2 * step + 1], hidden[step]);
+    MultiplyAdd(logits, hidden[step], right[8 * step], right[8 * step + 4]);
+  }
+}
+
+/// A warp a tile of 16 samples.
+template <int kHidden>
+__global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
+                            const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
+                            const std::uint32_t* packed, float sq_radius_m2, float* logits,
+                            PassRange pass) {
+  const Layout l = LayOut(p.kernel_count * (p.feature_width + 1), kHidden);
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  std::uint32_t* const field = LaunchedShared<std::uint32_t>();
+  std::uint32_t* const rows = field + l.words + warp * kRows * l.input_stride;
+  AnnularRowMemory& memory =
+      reinterpret_cast<AnnularRowMemory*>(field + l.words + kWarps * kRows * l.input_stride)[warp];
+  const std::int64_t count = CountInPass(pass, m);
+  const std::int64_t tiles = (count + kRows - 1) / kRows;
+  if (static_cast<std::int64_t>(blockIdx.x) * kWarps >= tiles) return;
+  for (int i = 4 * static_cast<int>(threadIdx.x); i < l.words; i += 4 * kThreads) {
+    BeginCopy16(field + i, packed + i);
+  }
+  // Columns of padding stay zero; rows beyond the samples are computed and not written.
+  for (int i = lane; i < kRows * l.input_stride; i += kWarpLanes) rows[i] = 0;
+  AwaitCopies();
+  __syncthreads();
+  for (std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; tile < tiles;
+       tile += static_cast<std::int64_t>(gridDim.x) * kWarps) {
+    const std::int64_t first = tile * kRows;
+    for (int r = 0; r < kRows && first + r < count; ++r) {
+      char* const row = reinterpret_cast<char*>(rows + r * l.input_stride);
+      AnnularRow(p, features, slots + kGatherWidth * (first + r),
+                 sq_dist_m2 + kGatherWidth * (first + r), memory, [row](int column, float value) {
+                   const std::uint16_t rounded = static_cast<std::uint16_t>(RoundPair(value, 0));
+                   memcpy(row + sizeof(rounded) * column, &rounded, sizeof(rounded));
+                 });
+    }
+    __syncwarp();
+    float values[4];
+    Evaluate<kHidden>(field, l, rows, values);
+    __syncwarp();
+    if (lane % 4 >= kOutputs / 2) continue;
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t s = first + lane / 4 + kColumns * half;
+      if (s >= count) continue;
+      const bool density = lane % 4 == 0;
+      const bool empty = density && !(sq_dist_m2[kGatherWidth * s] <= sq_radius_m2);
+      logits[kOutputs * s + 2 * (lane % 4)] = empty ? -INFINITY : values[2 * half];
+      logits[kOutputs * s + 2 * (lane % 4) + 1] = values[2 * half + 1];
+    }
+  }
+}
+
+bool Fits(int input_width, int hidden_width) {
+  return input_width >= 1 && input_width <= kMaxBf16InputWidth && hidden_width >= 1 &&
+         hidden_width <= kMaxBf16HiddenWidth;
+}
+
+}  // namespace
+
+std::size_t PackedFieldBytes(int input_width, int hidden_width) {
+  return sizeof(std::uint32_t) * static_cast<std::size_t>(LayOut(input_width, hidden_width).words);
+}
+
+int LaunchPackField(const FieldWeightPointers& weights, int input_width, int hidden_width,
+                    void* packed_device, void* stream) {
+  if (!Fits(input_width, hidden_width)) return static_cast<int>(cudaErrorInvalidValue);
+  return LaunchBlocks(PackKernel, BlocksFor(LayOut(input_width, hidden_width).words, kThreads),
+                      kThreads, static_cast<cudaStream_t>(stream), weights, input_width,
+                      hidden_width, static_cast<std::uint32_t*>(packed_device));
+}
+
+int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_device,
+                    const std::uint32_t* slots_device, const float* sq_dist_device, std::int64_t m,
+                    const void* packed_device, int hidden_width, float empty_radius_m,
+                    float* logits_device, void* stream, const PassRange& pass) {
+  const int input_width = parameters.kernel_count * (parameters.feature_width + 1);
+  if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  const Layout l = LayOut(input_width, hidden_width);
+  const std::int64_t shared_bytes = static_cast<std::int64_t>(sizeof(std::uint32_t)) *
+                                    (l.words + kWarps * kRows * l.input_stride);
+  const std::int64_t tiles = BlocksFor(BlocksFor(m, kRows), kWarps);
+  return LaunchBlocks(PaddedHidden(hidden_width) == 64 ? FieldKernel<64> : FieldKernel<128>,
+                      tiles < kMaxBlocksAtWork ? tiles : kMaxBlocksAtWork,
+                      BlockShape{kThreads, shared_bytes}, static_cast<cudaStream_t>(stream),
+                      parameters, features_device, slots_device, sq_dist_device, m,
+                      static_cast<const std::uint32_t*>(packed_device),
+                      empty_radius_m * empty_radius_m, logits_device, pass);
+}
+
+}  // namespace interlacer
