@@ -21,6 +21,8 @@ struct ReportInput {
   std::vector<std::string> warnings;
   std::string command;
   std::string created_time;
+
+  const Results& reference() const { return *variants[0].results; }
 };
 
 std::string ReportHtml(const ReportInput& input);

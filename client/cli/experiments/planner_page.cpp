@@ -102,8 +102,7 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
   for (const auto& [label, value] : Lines(summary)) figures.rows.push_back({label, value});
   const std::string how =
       "Every candidate motion of a scene starts from the same observation. The model predicts "
-      "where "
-      "the particles of the object are after " +
+      "where the particles of the object are after " +
       std::to_string(study.horizon) + " steps of " + ScoreText(study.step_duration_s, 1) +
       " s; the simulator says where they truly are. Goals lie " + ScoreText(kGoalDistanceM, 2) +
       " m from the object's first place, " + std::to_string(kGoalCount) + " around it.";

@@ -1,0 +1,22 @@
+#pragma once
+
+/// The sections of a comparison that are tables: tasks, ablations, runs, all numbers. Each is empty
+/// where nothing was scored. Pure apart from the study's memory of estimates.
+
+#include <string>
+
+#include "client/cli/experiments/hdvpd_study.h"
+
+namespace interlacer {
+
+inline constexpr int kStudyDecimals = 4;
+
+/// "+0.0030 [0.0005, 0.0054]".
+std::string GapText(const PairedDifference& gap);
+
+std::string TasksHtml(const Study& study);
+std::string AblationsHtml(const Study& study);
+std::string TrainingHtml(const Study& study);
+std::string ScoreTablesHtml(const Study& study);
+
+}  // namespace interlacer
