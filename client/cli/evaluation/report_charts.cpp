@@ -131,7 +131,8 @@ std::string DifferencesHtml(const ReportInput& in) {
     }
     table.rows.push_back(std::move(row));
   }
-  return SectionHtml("Paired differences", ChartsHtml(FigureHtml(LineChartSvg(spec))) + TableHtml(table));
+  return SectionHtml("Paired differences",
+                     ChartsHtml(FigureHtml(LineChartSvg(spec))) + TableHtml(table));
 }
 
 std::string DistributionsHtml(const ReportInput& in) {
@@ -153,11 +154,13 @@ std::string DistributionsHtml(const ReportInput& in) {
   for (const std::string& camera : CamerasOf(in.reference())) {
     DistributionGroup group{camera, {}};
     const ValueFilter filter{in.variants[0].subject, kSsim, -1, camera, {}};
-    for (const auto& [id, mean] : EpisodeMeans(in.reference(), filter)) group.values.push_back(mean);
+    for (const auto& [id, mean] : EpisodeMeans(in.reference(), filter))
+      group.values.push_back(mean);
     if (!group.values.empty()) cameras.groups.push_back(std::move(group));
   }
   if (episodes.groups.empty()) return "";
-  return SectionHtml("Distribution", ChartsHtml(FigureHtml(DistributionSvg(episodes)) + FigureHtml(DistributionSvg(cameras))));
+  return SectionHtml("Distribution", ChartsHtml(FigureHtml(DistributionSvg(episodes)) +
+                                                FigureHtml(DistributionSvg(cameras))));
 }
 
 }  // namespace interlacer

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The sections of a report that are charts: scores and geometry by step, paired differences,
-/// distributions over episodes. Each is empty where nothing was scored. Pure functions, thread-safe.
+/// distributions over episodes. Each is empty where nothing was scored. Pure functions,
+/// thread-safe.
 
 #include <string>
 #include <vector>
