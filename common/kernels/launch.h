@@ -9,14 +9,21 @@
 #include <cstdint>
 
 /// Returns the cudaError_t of a failed call from a function that returns int.
-#define INTERLACER_CUDA_RETURN_IF_ERROR(call)                                  \
-  do {                                                                         \
-    if (const auto cuda_error_ = (call); static_cast<int>(cuda_error_) != 0) { \
-      return static_cast<int>(cuda_error_);                                    \
-    }                                                                          \
+#define INTERLACER_CUDA_RETURN_IF_ERROR(call)                                            \
+  do {                                                                                   \
+    if (const int cuda_error_ = ::interlacer::TakeError(static_cast<cudaError_t>(call)); \
+        cuda_error_ != 0) {                                                              \
+      return cuda_error_;                                                                \
+    }                                                                                    \
   } while (false)
 
 namespace interlacer {
+
+/// The code of a call. Its failure is reported here and nowhere else: the runtime forgets it.
+inline int TakeError(cudaError_t error) {
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return static_cast<int>(error);
+}
 
 /// Lanes of a warp, and the mask that names all of them.
 inline constexpr int kWarpLanes = 32;
@@ -30,8 +37,10 @@ inline std::int64_t BlocksFor(std::int64_t count, int threads_per_block) {
   return (count + threads_per_block - 1) / threads_per_block;
 }
 
-/// Shared memory that every kernel may ask for; beyond it the kernel's limit has to be raised.
-inline constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
+/// The thread's number in a grid along x.
+__device__ inline std::int64_t GlobalThread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 
 /// Threads of a block, and the bytes of its shared memory whose size is known at launch.
 struct BlockShape {
@@ -39,26 +48,41 @@ struct BlockShape {
   std::int64_t shared_bytes;
 };
 
+/// Lets blocks of the kernel have `shared_bytes` besides what the kernel declares, or refuses with
+/// cudaErrorInvalidValue. The limit becomes what the device has whatever is asked for, so that no
+/// launch takes from another. Decided before any call can fail: tools count failed calls.
+template <typename... Parameters>
+int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
+  int device = 0, block_bytes = 0;
+  cudaFuncAttributes attributes = {};
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
+  const std::int64_t most = block_bytes - static_cast<std::int64_t>(attributes.sharedSizeBytes);
+  if (shared_bytes > most) return static_cast<int>(cudaErrorInvalidValue);
+  return TakeError(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(most)));
+}
+
 /// Puts `blocks` blocks on the stream. No blocks are no launch; more than a grid can have are
 /// refused with cudaErrorInvalidConfiguration, more shared memory than the device has with
-/// cudaErrorInvalidValue.
+/// cudaErrorInvalidValue. Says nothing of errors of other calls.
 template <typename... Parameters, typename... Arguments>
 int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const BlockShape& shape,
                  cudaStream_t stream, const Arguments&... arguments) {
   if (blocks == 0) return 0;
   if (blocks < 0 || blocks > kMaxBlocks) return static_cast<int>(cudaErrorInvalidConfiguration);
-  if (shape.shared_bytes > kPlainSharedBytes) {
-    INTERLACER_CUDA_RETURN_IF_ERROR(cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)));
+  if (shape.shared_bytes > 0) {
+    INTERLACER_CUDA_RETURN_IF_ERROR(RaiseSharedLimit(kernel, shape.shared_bytes));
   }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(static_cast<unsigned>(shape.threads));
   config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
   config.stream = stream;
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
-  return static_cast<int>(cudaGetLastError());
+  return TakeError(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 
 /// The same with `threads` threads a block.

@@ -28,10 +28,6 @@ std::int64_t PixelCount(const UnprojectViewDevice& view) {
   return static_cast<std::int64_t>(view.width_px) * view.height_px;
 }
 
-__device__ std::int64_t GlobalThread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 __device__ PixelClass Lift(const UnprojectViewDevice& view, std::int64_t pixel, float* point_m) {
   const std::int64_t column = view.ray_per_pixel ? pixel : pixel % view.width_px;
   const std::int64_t row = view.ray_per_pixel ? pixel : pixel / view.width_px;

@@ -45,7 +45,7 @@ Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
 
 __global__ void CountKernel(CellGrid grid, const float* positions, std::int64_t n,
                             std::int32_t* cell_of_point, std::int32_t* counts) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const std::int32_t cell = CellOfPoint(grid, positions + 3 * i);
   cell_of_point[i] = cell;
@@ -56,7 +56,7 @@ __global__ void CountKernel(CellGrid grid, const float* positions, std::int64_t 
 __global__ void FillKernel(const float* positions, std::int64_t n,
                            const std::int32_t* cell_of_point, std::int32_t* cell_begin,
                            SortedPoint* points) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const std::int32_t place = atomicSub(&cell_begin[cell_of_point[i]], 1) - 1;
   points[place] = {positions[3 * i], positions[3 * i + 1], positions[3 * i + 2],
@@ -96,10 +96,13 @@ struct Best {
     }
   }
 
-  __device__ void WriteTo(std::int32_t* row) const {
+  /// The query itself where no candidate came: distances to NaN never do.
+  __device__ void WriteTo(std::int32_t query, std::int32_t* neighbors) const {
+    std::int32_t* const row = neighbors + static_cast<std::int64_t>(query) * count;
 #pragma unroll
     for (int r = 0; r < kCapacity; ++r) {
-      if (r < count) row[r] = static_cast<std::int32_t>(static_cast<std::uint32_t>(keys[r]));
+      const auto index = static_cast<std::int32_t>(static_cast<std::uint32_t>(keys[r]));
+      if (r < count) row[r] = index == INT_MAX ? query : index;
     }
   }
 
@@ -164,7 +167,7 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
                             const SortedPoint* points, const std::int32_t* cell_begin,
                             std::int32_t* neighbors, std::int32_t* leftovers,
                             std::int32_t* leftover_count) {
-  const std::int64_t p = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t p = GlobalThread();
   if (p >= n) return;
   const SortedPoint query = points[p];
   Best<kCapacity> best(out_degree);
@@ -172,7 +175,7 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
     leftovers[atomicAdd(leftover_count, 1)] = static_cast<std::int32_t>(p);
     return;
   }
-  best.WriteTo(neighbors + static_cast<std::int64_t>(query.index) * out_degree);
+  best.WriteTo(query.index, neighbors);
 }
 
 /// Every point against every leftover query: a block a query, its threads' lists merged pairwise.
@@ -196,7 +199,7 @@ __global__ void LeftoverKernel(std::int64_t n, int out_degree, const SortedPoint
       }
       __syncthreads();
     }
-    if (me == 0) best.WriteTo(neighbors + static_cast<std::int64_t>(query.index) * out_degree);
+    if (me == 0) best.WriteTo(query.index, neighbors);
   }
 }
 

@@ -2,9 +2,11 @@
 
 /// Kernels of the exact neighbour search on a grid of cells, CUDA form.
 ///
-/// Same contract and same bits as knn/kernels/grid_knn.h. Pointers named *_device live on the
-/// current device; a stream is an opaque cudaStream_t. Functions that return int return a
-/// cudaError_t, 0 being success. No kernel allocates; nothing runs on the default stream.
+/// Same contract and same bits as knn/kernels/grid_knn.h, and for coordinates that are not finite:
+/// a point with fewer neighbours, because distances to NaN do not count, is its own in the places
+/// left, so that every index lies in the cloud. Pointers named *_device live on the current device;
+/// a stream is an opaque cudaStream_t. Functions that return int return a cudaError_t, 0 being
+/// success. No kernel allocates; nothing runs on the default stream.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,6 @@ constexpr int kLongColumnBlocks = 264;
 /// A column up to this size is sorted by comparing all pairs, a longer one by reading all rows.
 constexpr int kShortColumn = 512;
 constexpr std::int64_t kMaxNodes = 1 << 24;
-constexpr std::uint32_t kNodeMask = 0xFFFFFFu;
 
 struct ListsWorkspace {
   std::uint32_t* two_hops;  // [n, kTwoHopStride]
@@ -57,10 +56,6 @@ TransposeWorkspace CarveTranspose(void* base, std::int64_t n) {
   return w;
 }
 
-__device__ std::int64_t GlobalThread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 __global__ void TwoHopKernel(WalkGraphView graph, std::int64_t n, std::uint32_t* two_hops) {
   const std::int64_t i = GlobalThread();
   if (i < n) MergeTwoHopList(graph, i, two_hops + i * kTwoHopStride);
@@ -91,7 +86,7 @@ __global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
   const std::int64_t i = GlobalThread();
   if (i >= n) return;
   for (std::int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-    atomicAdd(&sizes[entries[e] & kNodeMask], 1);
+    atomicAdd(&sizes[entries[e] & kWalkNodeMask], 1);
   }
 }
 
@@ -102,7 +97,7 @@ __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
   const std::int64_t i = GlobalThread();
   if (i >= n) return;
   for (std::int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-    const std::int32_t place = atomicSub(&ends[entries[e] & kNodeMask], 1) - 1;
+    const std::int32_t place = atomicSub(&ends[entries[e] & kWalkNodeMask], 1) - 1;
     arrivals[place] = {static_cast<std::int32_t>(i), e};
   }
 }
@@ -134,7 +129,7 @@ __device__ std::int32_t FindNode(const std::uint32_t* entries, std::int32_t begi
                                  std::uint32_t node) {
   while (begin < end) {
     const std::int32_t middle = begin + (end - begin) / 2;
-    const std::uint32_t found = entries[middle] & kNodeMask;
+    const std::uint32_t found = entries[middle] & kWalkNodeMask;
     if (found == node) return middle;
     if (found < node) {
       begin = middle + 1;

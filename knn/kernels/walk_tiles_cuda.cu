@@ -12,7 +12,6 @@ constexpr int kMaxEntriesOfAThread = (kMaxEntries + kThreads - 1) / kThreads;
 constexpr int kMinSlotBits = 8;
 constexpr int kMaxSlotBits = 13;
 constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
-constexpr std::uint32_t kNodeMask = 0xFFFFFFu;
 static_assert(kMaxEntries < 1 << kMaxSlotBits, "a slot stays free, so that a search ends");
 static_assert(kMaxEntriesOfAThread <= 32, "a bit for each");
 
@@ -69,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   for (int e = me; e < count; e += kThreads) {
-    atomicMin(&table.places[node_table.Insert(entries[begin + e] & kNodeMask)], e);
+    atomicMin(&table.places[node_table.Insert(entries[begin + e] & kWalkNodeMask)], e);
   }
   __syncthreads();
   // From here on a thread has consecutive entries, so that sums over threads follow the entries.
@@ -78,21 +77,21 @@ __global__ void __launch_bounds__(kThreads)
   const int my_end = my_begin + share < count ? my_begin + share : count;
   unsigned is_first = 0;
   for (int e = my_begin; e < my_end; ++e) {
-    const std::uint32_t slot = node_table.Find(entries[begin + e] & kNodeMask);
+    const std::uint32_t slot = node_table.Find(entries[begin + e] & kWalkNodeMask);
     is_first |= unsigned{table.places[slot] == e} << (e - my_begin);
   }
   const int through = BlockInclusiveSum<kThreads>(__popc(is_first), shared);
   int place = through - __popc(is_first);
   for (int e = my_begin; e < my_end; ++e) {
     if ((is_first >> (e - my_begin) & 1u) == 0) continue;
-    const std::uint32_t node = entries[begin + e] & kNodeMask;
+    const std::uint32_t node = entries[begin + e] & kWalkNodeMask;
     tiles.rows[begin + place] = static_cast<std::int32_t>(node);
     table.places[node_table.Find(node)] = place++;
   }
   if (me == kThreads - 1) tiles.row_counts[blockIdx.x] = through;
   __syncthreads();
   for (int e = me; e < count; e += kThreads) {
-    const std::uint32_t slot = node_table.Find(entries[begin + e] & kNodeMask);
+    const std::uint32_t slot = node_table.Find(entries[begin + e] & kWalkNodeMask);
     tiles.places[begin + e] = static_cast<std::uint16_t>(table.places[slot]);
   }
 }

@@ -38,6 +38,9 @@ struct GrfEpsilons {
   double normalizer = 1e-12;
 };
 
+/// The node in an entry of GrfPackedPairs; its code is above.
+inline constexpr std::uint32_t kGrfNodeMask = 0xFFFFFFu;
+
 /// Entries as PackWalkEntry makes them; table [256] is the weight of each path-count code.
 template <typename T>
 struct GrfPackedPairs {

@@ -83,7 +83,7 @@ inline std::int64_t Visited(const GrfShape& shape, std::int64_t place) {
 
 template <typename T>
 inline std::int64_t Node(const GrfPackedPairs<T>& pairs, std::int64_t e) {
-  return pairs.entries[e] & 0xFFFFFFu;
+  return pairs.entries[e] & kGrfNodeMask;
 }
 template <typename T>
 inline T Weight(const GrfPackedPairs<T>& pairs, std::int64_t e) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
 __device__ std::int64_t Node(const GrfPackedPairs<float>& pairs, std::int64_t e) {
-  return pairs.entries[e] & 0xFFFFFFu;
+  return pairs.entries[e] & kGrfNodeMask;
 }
 __device__ float Weight(const GrfPackedPairs<float>& pairs, std::int64_t e) {
   return pairs.table[pairs.entries[e] >> 24];
@@ -30,8 +30,7 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
 
 /// The row or column that this warp works on, or -1.
 __device__ std::int64_t VisitedByWarp(const GrfShape& shape) {
-  const std::int64_t place =
-      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarpLanes;
+  const std::int64_t place = GlobalThread() / kWarpLanes;
   if (place >= shape.n) return -1;
   return shape.visit_order == nullptr ? place : shape.visit_order[place];
 }

@@ -74,7 +74,7 @@ __device__ float ExtendedGrad(const Operands& o, std::int64_t token, int head, i
 /// b_i of every token and head.
 __global__ void SlopesKernel(LinearAttentionSaved<float> saved, std::int64_t places, int width,
                              float* slopes) {
-  const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t place = GlobalThread();
   if (place >= places) return;
   const float inverse = Inverse(saved.normalizer[place]);
   float slope = 0;
@@ -176,7 +176,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
 /// state [count] = scale * sum of tile_states [tiles, count], in order.
 __global__ void AddTilesKernel(const float* tile_states, std::int64_t tiles, std::int64_t count,
                                float scale, float* state) {
-  const std::int64_t x = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t x = GlobalThread();
   if (x >= count) return;
   float sum = 0;
 #pragma unroll 8

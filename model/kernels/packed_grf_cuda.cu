@@ -18,7 +18,7 @@ constexpr int kOtherSharedBytes = 2048;
 template <typename Stored>
 __global__ void PackRowsKernel(std::int64_t groups, const Stored* k, const Stored* v, float epsilon,
                                uint4* packed) {
-  const std::int64_t x = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t x = GlobalThread();
   if (x >= groups) return;
   float key[kChannelsOfALane], value[kChannelsOfALane];
   LoadFour(k + kChannelsOfALane * x, key);

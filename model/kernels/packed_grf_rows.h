@@ -15,7 +15,6 @@
 namespace interlacer {
 
 inline constexpr int kGrfCodes = 256;
-inline constexpr std::uint32_t kGrfNodeMask = 0xFFFFFFu;
 
 /// phi(x), in which NaN stays.
 __device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }

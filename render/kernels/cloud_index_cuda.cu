@@ -42,10 +42,6 @@ Workspace Carve(void* base, std::int64_t n) {
   return w;
 }
 
-__device__ std::int64_t GlobalThread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 /// An integer that sorts as the number does, and back.
 __device__ std::uint32_t LowFirst(float x) {
   const std::uint32_t bits = __float_as_uint(x);

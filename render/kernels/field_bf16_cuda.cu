@@ -1,3 +1,6 @@
+#include <cmath>
+#include <cstring>
+
 #include "common/kernels/block_memory.h"
 #include "common/kernels/launch.h"
 #include "common/kernels/tensor_core.h"
@@ -136,6 +139,20 @@ __device__ void Evaluate(const std::uint32_t* field, const Layout& l, const std:
   }
 }
 
+/// Shared memory of a block: the field, a tile of rows a warp, a row's memory a warp.
+struct BlockMemory {
+  int rows, row_memory, words;  ///< where they begin, and all of it, in words
+};
+INTERLACER_HOST_DEVICE BlockMemory LayOutBlock(const Layout& l) {
+  static_assert(sizeof(AnnularRowMemory) % sizeof(std::uint32_t) == 0);
+  BlockMemory block;
+  block.rows = l.words;
+  block.row_memory = block.rows + kWarps * kRows * l.input_stride;
+  block.words = block.row_memory +
+                kWarps * static_cast<int>(sizeof(AnnularRowMemory) / sizeof(std::uint32_t));
+  return block;
+}
+
 /// A warp a tile of 16 samples.
 template <int kHidden>
 __global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
@@ -146,9 +163,9 @@ __global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const f
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   std::uint32_t* const field = LaunchedShared<std::uint32_t>();
-  std::uint32_t* const rows = field + l.words + warp * kRows * l.input_stride;
-  AnnularRowMemory& memory =
-      reinterpret_cast<AnnularRowMemory*>(field + l.words + kWarps * kRows * l.input_stride)[warp];
+  const BlockMemory block = LayOutBlock(l);
+  std::uint32_t* const rows = field + block.rows + warp * kRows * l.input_stride;
+  AnnularRowMemory& memory = reinterpret_cast<AnnularRowMemory*>(field + block.row_memory)[warp];
   const std::int64_t count = CountInPass(pass, m);
   const std::int64_t tiles = (count + kRows - 1) / kRows;
   if (static_cast<std::int64_t>(blockIdx.x) * kWarps >= tiles) return;
@@ -213,9 +230,8 @@ int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_d
   if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  const Layout l = LayOut(input_width, hidden_width);
   const std::int64_t shared_bytes = static_cast<std::int64_t>(sizeof(std::uint32_t)) *
-                                    (l.words + kWarps * kRows * l.input_stride);
+                                    LayOutBlock(LayOut(input_width, hidden_width)).words;
   const std::int64_t tiles = BlocksFor(BlocksFor(m, kRows), kWarps);
   return LaunchBlocks(PaddedHidden(hidden_width) == 64 ? FieldKernel<64> : FieldKernel<128>,
                       tiles < kMaxBlocksAtWork ? tiles : kMaxBlocksAtWork,

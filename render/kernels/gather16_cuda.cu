@@ -76,6 +76,7 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
       node = stack[--top];
       visit = node.sq_dist <= bound;
     }
+    __syncwarp();  // all have read before any writes where this node was
     const std::uint32_t kind = node.kind_and_place >> kKindShift;
     const std::int64_t place = node.kind_and_place & kPlaceMask;
     const float sq_dist = visit ? MemberSqDist(tree, kind, place, member, point) : INFINITY;

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "common/kernels/launch.h"
 #include "common/kernels/radix_sort.h"
 #include "common/kernels/workspace.h"
@@ -104,12 +106,6 @@ __global__ void ParticleGradientKernel(const __grid_constant__ ParticleTreeView 
   }
 }
 
-int BitWidth(std::int64_t value) {
-  int bits = 0;
-  for (; value > 0; value /= 2) ++bits;
-  return bits;
-}
-
 }  // namespace
 
 std::size_t ParticleGradientWorkspaceBytes(std::int64_t m) { return Carve(nullptr, m).size_bytes; }
@@ -124,7 +120,7 @@ int LaunchParticleGradients(const ParticleTreeView& tree, const ParticleGradient
   const std::int64_t entries = kGatherWidth * inputs.m;
   if (n == 0 || entries == 0) return 0;
   const Workspace w = Carve(workspace, inputs.m);
-  const int key_bits = BitWidth(n);
+  const int key_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n)));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(
       EntriesKernel, BlocksFor(entries, kThreads), kThreads, stream, inputs.slots, inputs.m,
       static_cast<std::uint32_t>(n), w.sort.keys[0], w.sort.values[0], pass));

@@ -162,6 +162,7 @@ TEST(GatherNearestDeviceTest, VisitsTheSamplesOfAPassOnly) {
   for (const auto& [begin, expected] : {std::pair(100, 12), {0, 30}, {112, 0}, {500, 0}}) {
     const DeviceArray<float> sq_dist_m2(device.stream, kGatherWidth * 30);
     const DeviceArray<std::uint32_t> slots(device.stream, kGatherWidth * 30);
+    sq_dist_m2.Poison();
     ASSERT_EQ(LaunchGatherNearest(device.index.tree, 16, points_device.get(), 30, slots.get(),
                                   sq_dist_m2.get(), device.stream.get(), {total.get(), begin}),
               0);
@@ -392,6 +393,7 @@ TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
                               hidden, packed.get(), stream.get()),
               0);
     constexpr float kEmptyRadiusM = 0.003F;  // of the nearest, at up to 5 mm
+    logits.Poison();
     ASSERT_EQ(LaunchFieldBf16(p, features_device.get(), slots.get(), sq_dist.get(), kSamples,
                               packed.get(), hidden, kEmptyRadiusM, logits.get(), stream.get(),
                               {total.get(), 20}),

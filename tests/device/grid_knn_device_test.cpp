@@ -3,64 +3,36 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "knn/kernels/grid_knn_cuda.h"
+#include "tests/device/device_array.h"
+#include "tests/support/clouds.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
 
-constexpr int kNeighbors = 3;
+constexpr std::uint64_t kSeed = 33;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-struct Cloud {
-  std::string name;
-  std::vector<float> positions_m;
-  std::int64_t n() const { return static_cast<std::int64_t>(positions_m.size()) / 3; }
-};
+std::int64_t PointCount(const Cloud& cloud) { return static_cast<std::int64_t>(cloud.size()) / 3; }
 
-Cloud RandomCloud(const std::string& name, std::int64_t n, float offset_m, unsigned seed) {
-  Cloud cloud{name, {}};
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> coordinate(offset_m, offset_m + 1.0F);
-  for (std::int64_t i = 0; i < 3 * n; ++i) cloud.positions_m.push_back(coordinate(generator));
-  return cloud;
-}
-
-Cloud Lattice(int side) {
-  Cloud cloud{"lattice, ties everywhere", {}};
-  for (int z = 0; z < side; ++z) {
-    for (int y = 0; y < side; ++y) {
-      for (int x = 0; x < side; ++x) {
-        for (const int c : {x, y, z}) cloud.positions_m.push_back(static_cast<float>(c));
-      }
-    }
-  }
-  return cloud;
-}
-
-std::vector<Cloud> Clouds() {
-  const unsigned seed = std::random_device{}();
-  ::testing::Test::RecordProperty("seed", std::to_string(seed));
-  return {RandomCloud("smallest", kNeighbors + 1, 0.0F, seed),
-          RandomCloud("unit box, seed " + std::to_string(seed), 3000, 0.0F, seed),
-          RandomCloud("far from the origin", 1000, 1.0e6F, seed + 1),
-          Lattice(11),
-          {"coincident", std::vector<float>(3 * 500, 0.25F)}};
-}
-
-/// The cube around the cloud cut into about two points a cell.
-CellGrid GridAround(const Cloud& cloud) {
-  float low = cloud.positions_m[0];
-  float high = low;
-  for (const float x : cloud.positions_m) {
+/// The cube around what is finite of the cloud, cut into `side` cells an axis.
+CellGrid GridAround(const Cloud& cloud, int side) {
+  float low = kInfinity, high = -kInfinity;
+  for (const float x : cloud) {
+    if (!std::isfinite(x)) continue;
     low = std::min(low, x);
     high = std::max(high, x);
   }
-  const int side = std::max(1, static_cast<int>(std::cbrt(static_cast<double>(cloud.n()) / 2)));
   CellGrid grid;
+  if (low > high) return grid;
   grid.edge_m = std::max(1e-3, (static_cast<double>(high) - low) / side);
   for (int axis = 0; axis < 3; ++axis) {
     grid.origin_m[axis] = low;
@@ -69,44 +41,102 @@ CellGrid GridAround(const Cloud& cloud) {
   return grid;
 }
 
-/// Neighbours by (squared distance, index) with the arithmetic of the kernels' contract.
-std::vector<std::int32_t> BruteForce(const Cloud& cloud) {
-  const float* p = cloud.positions_m.data();
+/// About two points a cell.
+int UsualSide(const Cloud& cloud) {
+  return std::max(1, static_cast<int>(std::cbrt(static_cast<double>(PointCount(cloud)) / 2)));
+}
+
+std::vector<std::int32_t> OnDevice(const Cloud& cloud, int side, int out_degree) {
+  std::vector<std::int32_t> neighbors(static_cast<std::size_t>(PointCount(cloud) * out_degree), -7);
+  const int error = GridKnnFromHost(GridAround(cloud, side), cloud.data(), PointCount(cloud),
+                                    out_degree, neighbors.data());
+  EXPECT_EQ(error, 0) << CudaErrorText(error);
+  return neighbors;
+}
+
+/// Neighbours by (squared distance, index) with the arithmetic of the kernels' contract; the point
+/// itself where too few have a distance.
+std::vector<std::int32_t> BruteForce(const Cloud& cloud, int out_degree) {
+  const float* p = cloud.data();
   std::vector<std::int32_t> neighbors;
   std::vector<std::pair<float, std::int32_t>> order;
-  for (std::int64_t i = 0; i < cloud.n(); ++i) {
-    order.clear();
-    for (std::int64_t j = 0; j < cloud.n(); ++j) {
-      if (j == i) continue;
+  for (std::int32_t i = 0; i < PointCount(cloud); ++i) {
+    order.assign(static_cast<std::size_t>(out_degree), {kInfinity, i});
+    for (std::int32_t j = 0; j < PointCount(cloud); ++j) {
       const float dx = p[3 * j] - p[3 * i];
       const float dy = p[3 * j + 1] - p[3 * i + 1];
       const float dz = p[3 * j + 2] - p[3 * i + 2];
-      order.emplace_back(std::fma(dz, dz, std::fma(dy, dy, dx * dx)), static_cast<std::int32_t>(j));
+      const float sq_dist = std::fma(dz, dz, std::fma(dy, dy, dx * dx));
+      if (j != i && !std::isnan(sq_dist)) order.emplace_back(sq_dist, j);
     }
-    std::partial_sort(order.begin(), order.begin() + kNeighbors, order.end());
-    for (int k = 0; k < kNeighbors; ++k) neighbors.push_back(order[k].second);
+    // Those that stand in for nobody come last, whatever their index.
+    const auto last = [i](const auto& entry) { return entry.second == i; };
+    std::partial_sort(
+        order.begin(), order.begin() + out_degree, order.end(), [&](const auto& a, const auto& b) {
+          return std::tuple(a.first, last(a), a.second) < std::tuple(b.first, last(b), b.second);
+        });
+    for (int r = 0; r < out_degree; ++r) neighbors.push_back(order[r].second);
   }
   return neighbors;
 }
 
+void ExpectBruteForce(const Cloud& cloud, int side) {
+  for (const int out_degree : {1, 3, 4, 5, 16, kMaxCudaNeighbors}) {
+    if (out_degree >= PointCount(cloud)) continue;
+    SCOPED_TRACE(out_degree);
+    EXPECT_EQ(OnDevice(cloud, side, out_degree), BruteForce(cloud, out_degree));
+  }
+}
+
 TEST(GridKnnDeviceTest, EqualsBruteForce) {
-  if (CudaDeviceCount() == 0) GTEST_SKIP() << "no CUDA device";
-  for (const Cloud& cloud : Clouds()) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const unsigned seed = std::random_device{}();
+  RecordProperty("seed", std::to_string(seed));
+  const NamedCloud clouds[] = {
+      {"smallest", CubeCloud(4, seed)},         {"all of 33", CubeCloud(33, seed)},
+      {"cube", CubeCloud(1500, seed)},          {"far from the origin", CubeCloud(500, seed, 1e6)},
+      {"sheet", SheetCloud(700, seed)},         {"lattice", LatticeCloud(7)},
+      {"coincident", CoincidentCloud(300)},     {"doubled", DoubledCloud(300, seed)},
+      {"clustered", ClusteredCloud(400, seed)}, {"outliers", OutlierCloud(400, seed)}};
+  for (const NamedCloud& cloud : clouds) {
+    SCOPED_TRACE(cloud.name + ", seed " + std::to_string(seed));
+    ExpectBruteForce(cloud.positions_m, UsualSide(cloud.positions_m));
+  }
+}
+
+/// Neighbours more than three rings of small cells away use up the budget of rows of these sizes,
+/// so that the points left over are compared with all others.
+TEST(GridKnnDeviceTest, SearchesThatGiveUpOnRingsEqualBruteForce) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  const NamedCloud clouds[] = {{"lattice, every point", LatticeCloud(7)},
+                               {"clustered, some points", ClusteredCloud(300, kSeed)},
+                               {"outliers, a few points", OutlierCloud(300, kSeed)}};
+  for (const NamedCloud& cloud : clouds) {
     SCOPED_TRACE(cloud.name);
-    std::vector<std::int32_t> neighbors(static_cast<std::size_t>(cloud.n() * kNeighbors), -7);
-    const int error = GridKnnFromHost(GridAround(cloud), cloud.positions_m.data(), cloud.n(),
-                                      kNeighbors, neighbors.data());
-    ASSERT_EQ(error, 0) << CudaErrorText(error);
-    EXPECT_EQ(neighbors, BruteForce(cloud));
+    ExpectBruteForce(cloud.positions_m, 28);
+  }
+}
+
+TEST(GridKnnDeviceTest, APointWithoutAPlaceIsItsOwnNeighbor) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Cloud some = CubeCloud(150, kSeed);
+  some[0] = some[1] = some[2] = kNan;
+  some[3 * 57 + 1] = -kNan;
+  some[3 * 90] = kInfinity;
+  some[3 * 91 + 2] = -kInfinity;
+  const NamedCloud clouds[] = {{"some", some}, {"all", Cloud(3 * 40, kNan)}};
+  for (const NamedCloud& cloud : clouds) {
+    SCOPED_TRACE(cloud.name);
+    for (const int side : {4, 28}) ExpectBruteForce(cloud.positions_m, side);
   }
 }
 
 TEST(GridKnnDeviceTest, NoPointsIsNoWork) {
-  if (CudaDeviceCount() == 0) GTEST_SKIP() << "no CUDA device";
-  EXPECT_EQ(GridKnnFromHost(CellGrid(), nullptr, 0, kNeighbors, nullptr), 0);
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  EXPECT_EQ(GridKnnFromHost(CellGrid(), nullptr, 0, 3, nullptr), 0);
 }
 
 TEST(GridKnnDeviceTest, CountsDevicesWithoutADriver) { EXPECT_GE(CudaDeviceCount(), 0); }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

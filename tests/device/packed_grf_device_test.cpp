@@ -103,6 +103,10 @@ Result<T> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::i
   const DeviceProblem d(p);
   const DeviceArray<T> out(d.stream, p.n * p.width);
   const DeviceArray<float> normalizer(d.stream, p.n);
+  if (end - begin < p.n) {
+    out.Poison();
+    normalizer.Poison();
+  }
   const PackedGrfShape shape{p.n, p.width, begin, end};
   const PackedGrfOutputs<T> outputs{out.get(), normalizer.get()};
   EXPECT_EQ(staged_rows == kPlain

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 struct EmulatedStream {};
@@ -21,6 +22,7 @@ constexpr int kLanes = 32;
 constexpr int kPoison = 0xFF;
 /// Shared memory as an H100 has it.
 constexpr int kPlainSharedBytes = 48 * 1024;
+constexpr int kDeclaredSharedBytes = 1024;
 constexpr int kMaxSharedBytes = 227 * 1024;
 constexpr int kMultiprocessorSharedBytes = 228 * 1024;
 constexpr std::size_t kCopyBytes = 16;
@@ -63,14 +65,35 @@ struct Machine {
   Fiber fibers[kMaxThreads];
   std::vector<Warp> warps;
   Barrier block;
+  /// Poisoned wherever no block is at work.
   alignas(16) char shared[kMaxSharedBytes];
   std::map<const void*, int> shared_limits;
   jmp_buf scheduler;
   const std::function<void()>* thread = nullptr;
   unsigned running = 0;
   bool progress = false;
+  cudaError_t last_error = cudaSuccess;
+  int failed_calls = 0;
+  cudaError_t count_error = cudaSuccess;
+  int device_count = 1;
+
+  Machine() { std::memset(shared, kPoison, sizeof(shared)); }
 };
 Machine machine;
+
+/// What a call returns; a failure is kept for cudaGetLastError.
+cudaError_t Answer(cudaError_t error) {
+  if (error != cudaSuccess) {
+    machine.last_error = error;
+    ++machine.failed_calls;
+  }
+  return error;
+}
+
+bool IsPoison(const char* bytes, std::size_t count) {
+  return count == 0 || (static_cast<unsigned char>(bytes[0]) == kPoison &&
+                        std::memcmp(bytes, bytes + 1, count - 1) == 0);
+}
 
 void Open(Barrier& barrier) {
   barrier.arrived = 0;
@@ -148,10 +171,17 @@ void RunBlock(unsigned threads) {
 }  // namespace
 
 cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes) {
-  if (size_bytes > kMaxSharedBytes) return cudaErrorInvalidValue;
+  if (size_bytes + kDeclaredSharedBytes > kMaxSharedBytes) return Answer(cudaErrorInvalidValue);
   machine.shared_limits[kernel] = size_bytes;
   return cudaSuccess;
 }
+
+void AnswerDeviceCount(cudaError_t error, int count) {
+  machine.count_error = error;
+  machine.device_count = count;
+}
+
+int TakeFailedCalls() { return std::exchange(machine.failed_calls, 0); }
 
 void* LaunchedSharedMemory() { return machine.shared; }
 
@@ -173,24 +203,28 @@ void AwaitCopies() {
 cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
                     const std::function<void()>& thread) {
   const dim3& block = config.blockDim;
-  if (config.stream == nullptr) return cudaErrorInvalidValue;
+  const std::size_t launched = config.dynamicSmemBytes;
+  if (config.stream == nullptr) return Answer(cudaErrorInvalidValue);
   if (block.x == 0 || block.x > kMaxThreads || block.y != 1 || block.z != 1 ||
       config.gridDim.x == 0 || config.gridDim.y != 1 || config.gridDim.z != 1) {
-    return cudaErrorInvalidConfiguration;
+    return Answer(cudaErrorInvalidConfiguration);
   }
   const auto limit = machine.shared_limits.find(kernel);
-  if (config.dynamicSmemBytes > static_cast<std::size_t>(limit == machine.shared_limits.end()
-                                                             ? kPlainSharedBytes
-                                                             : limit->second)) {
-    return cudaErrorInvalidValue;
+  if (launched > static_cast<std::size_t>(limit == machine.shared_limits.end()
+                                              ? kPlainSharedBytes - kDeclaredSharedBytes
+                                              : limit->second)) {
+    return Answer(cudaErrorInvalidValue);
   }
   machine.thread = &thread;
   gridDim = config.gridDim;
   blockDim = block;
   for (unsigned b = 0; b < config.gridDim.x; ++b) {
     blockIdx = dim3(b, 0, 0);
-    std::memset(machine.shared, kPoison, config.dynamicSmemBytes);
     RunBlock(block.x);
+    std::memset(machine.shared, kPoison, launched);
+  }
+  if (!IsPoison(machine.shared + launched, sizeof(machine.shared) - launched)) {
+    Die("shared memory was written behind what the launch asked for");
   }
   return cudaSuccess;
 }
@@ -215,7 +249,7 @@ void __syncthreads() { interlacer::emulation::Wait(interlacer::emulation::machin
 cudaError_t cudaMalloc(void** memory, std::size_t size_bytes) {
   *memory = size_bytes == 0 ? nullptr : std::malloc(size_bytes);
   if (size_bytes == 0) return cudaSuccess;
-  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  if (*memory == nullptr) return interlacer::emulation::Answer(cudaErrorMemoryAllocation);
   std::memset(*memory, interlacer::emulation::kPoison, size_bytes);
   return cudaSuccess;
 }
@@ -227,13 +261,13 @@ cudaError_t cudaFree(void* memory) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size_bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
-  if (stream == nullptr) return cudaErrorInvalidValue;
+  if (stream == nullptr) return interlacer::emulation::Answer(cudaErrorInvalidValue);
   if (size_bytes > 0) std::memcpy(to, from, size_bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size_bytes, cudaStream_t stream) {
-  if (stream == nullptr) return cudaErrorInvalidValue;
+  if (stream == nullptr) return interlacer::emulation::Answer(cudaErrorInvalidValue);
   if (size_bytes > 0) std::memset(memory, value, size_bytes);
   return cudaSuccess;
 }
@@ -251,8 +285,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
+  *count = interlacer::emulation::machine.device_count;
+  return interlacer::emulation::Answer(interlacer::emulation::machine.count_error);
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -267,7 +301,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  attributes->sharedSizeBytes = interlacer::emulation::kDeclaredSharedBytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() {
+  return std::exchange(interlacer::emulation::machine.last_error, cudaSuccess);
+}
 
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {

@@ -7,8 +7,10 @@
 /// its warp; blocks run one after another. Memory is the host's and is filled with 0xFF when
 /// allocated. Stricter than a GPU: a launch, copy or fill on the default stream is refused, and a
 /// barrier that not every thread reaches, or a collective that does not name the whole warp, ends
-/// the program; more shared memory than a kernel's limit is refused, and its bytes are 0xFF when a
-/// block begins. Not shown: races between threads that run at the same time, alignment, speed.
+/// the program. What a kernel declares as shared is taken for 1 KB, the most that kernels with
+/// shared memory of a launched size declare besides; more than the limit is refused. Launched bytes
+/// are 0xFF when a block begins, and a write behind them ends the program. Not shown: races between
+/// threads that run at the same time, alignment, speed, reads of declared memory before a write.
 
 #include <cmath>
 #include <cstddef>
@@ -32,6 +34,9 @@ enum cudaError_t {
   cudaErrorInvalidConfiguration = 9,
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes;
+};
 enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
@@ -75,6 +80,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+/// The last failure since this was asked.
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t error);
 
@@ -90,6 +97,12 @@ namespace interlacer::emulation {
 cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
                     const std::function<void()>& thread);
 cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes);
+
+/// What cudaGetDeviceCount answers from now on; one device unless told otherwise.
+void AnswerDeviceCount(cudaError_t error, int count);
+
+/// Calls that failed since this was asked: tools that watch a program count them.
+int TakeFailedCalls();
 
 /// Of the running block.
 void* LaunchedSharedMemory();

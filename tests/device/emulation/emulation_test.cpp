@@ -1,0 +1,108 @@
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "common/kernels/block_memory.h"
+#include "common/kernels/launch.h"
+#include "tests/device/device_array.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
+
+/// No test of a kernel makes a call that fails, not even one that shows a refusal.
+class NoCallFails : public ::testing::EmptyTestEventListener {
+  void OnTestEnd(const ::testing::TestInfo&) override {
+    EXPECT_EQ(emulation::TakeFailedCalls(), 0) << "failed calls of the runtime";
+  }
+};
+[[maybe_unused]] const bool kListens = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(std::make_unique<NoCallFails>().release());
+  return true;
+}();
+
+__global__ void NothingKernel() {}
+/// Kernels of their own, because a limit once raised stays.
+template <int kWhich>
+__global__ void WriteKernel(int place) {
+  LaunchedShared<char>()[place] = 1;
+}
+
+TEST(LaunchTest, SharedMemoryOfAllSizesThatTheDeviceHas) {
+  const TestStream stream;
+  for (const std::int64_t bytes : {std::int64_t{1}, kPlainSharedBytes, 2 * kPlainSharedBytes}) {
+    EXPECT_EQ(LaunchBlocks(WriteKernel<0>, 1, BlockShape{1, bytes}, stream.get(),
+                           static_cast<int>(bytes) - 1),
+              0)
+        << bytes;
+  }
+  EXPECT_EQ(LaunchBlocks(WriteKernel<0>, 1, BlockShape{1, 227 * 1024}, stream.get(), 0),
+            static_cast<int>(cudaErrorInvalidValue));
+  EXPECT_EQ(emulation::TakeFailedCalls(), 0);
+}
+
+/// What a launch that raises no limit meets: declared memory counts too.
+TEST(EmulationTest, PlainLimitHoldsDeclaredAndLaunchedMemory) {
+  const TestStream stream;
+  cudaLaunchConfig_t config;
+  config.gridDim = config.blockDim = dim3(1);
+  config.stream = stream.get();
+  config.dynamicSmemBytes = kPlainSharedBytes;
+  EXPECT_EQ(cudaLaunchKernelEx(&config, WriteKernel<1>, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(emulation::TakeFailedCalls(), 1);
+}
+
+TEST(EmulationDeathTest, WritingBehindLaunchedMemoryEndsTheProgram) {
+  const TestStream stream;
+  EXPECT_DEATH((void)LaunchBlocks(WriteKernel<2>, 1, BlockShape{1, 16}, stream.get(), 16),
+               "behind what the launch asked for");
+}
+
+TEST(LaunchTest, ErrorsStayWithTheirCalls) {
+  const TestStream stream;
+  char byte = 0;
+  EXPECT_NE(cudaMemsetAsync(&byte, 0, 1, nullptr), cudaSuccess);
+  EXPECT_EQ(LaunchBlocks(NothingKernel, 1, 32, stream.get()), 0);
+  EXPECT_NE(cudaGetLastError(), cudaSuccess);
+  EXPECT_NE(LaunchBlocks(NothingKernel, 1, 32, nullptr), 0);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(emulation::TakeFailedCalls(), 2);
+}
+
+/// What a device test with nothing after its first line says.
+::testing::TestPartResult Outcome(const char* require_device) {
+  setenv("INTERLACER_REQUIRE_DEVICE", require_device, 1);
+  ::testing::TestPartResultArray results;
+  {
+    const ::testing::ScopedFakeTestPartResultReporter reporter(&results);
+    [] { INTERLACER_SKIP_WITHOUT_DEVICE(); }();
+  }
+  unsetenv("INTERLACER_REQUIRE_DEVICE");
+  return results.size() == 1
+             ? results.GetTestPartResult(0)
+             : ::testing::TestPartResult(::testing::TestPartResult::kSuccess, "", 0, "");
+}
+
+TEST(DeviceTestsTest, AMissingDeviceFailsWhereOneIsRequired) {
+  EXPECT_TRUE(Outcome("1").passed());
+  for (const cudaError_t error : {cudaSuccess, cudaErrorMemoryAllocation}) {
+    emulation::AnswerDeviceCount(error, error == cudaSuccess ? 0 : 1);
+    EXPECT_TRUE(Outcome("").skipped());
+    EXPECT_TRUE(Outcome("0").skipped());
+    const ::testing::TestPartResult required = Outcome("1");
+    EXPECT_TRUE(required.fatally_failed());
+    EXPECT_NE(std::string(required.message()).find(error == cudaSuccess ? "counts none" : "memory"),
+              std::string::npos);
+  }
+  emulation::AnswerDeviceCount(cudaSuccess, 1);
+  EXPECT_EQ(emulation::TakeFailedCalls(), 3);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
