@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/device/walk_graphs.h"
+#include "tests/support/clouds.h"
 
 namespace interlacer::testing {
 namespace {
@@ -68,6 +72,22 @@ TEST(WalkListsDeviceTest, ColumnsOfEveryLengthKeepTheOrderOfRoots) {
   for (const int n : {500, 512, 513, 1100}) {
     const Graph graph = HubGraph(n);
     SCOPED_TRACE(graph.name);
+    ExpectEqual(OnDevice(graph), EnumerateWalks(graph));
+  }
+}
+
+/// From positions to lists, as a step does it: no index leaves the cloud.
+TEST(WalkListsDeviceTest, PointsWithoutAPlaceStayInside) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr int kPoints = 200;
+  for (const int without_place : {1, 50, kPoints}) {
+    Cloud cloud = CubeCloud(kPoints, kSeed);
+    std::fill_n(cloud.begin(), 3 * without_place, NAN);
+    Graph graph{"cloud", kPoints, 3, std::vector<std::int32_t>(3 * kPoints)};
+    ASSERT_EQ(
+        GridKnnFromHost(CellGrid(), cloud.data(), kPoints, graph.degree, graph.neighbors.data()),
+        0);
+    for (const std::int32_t j : graph.neighbors) ASSERT_TRUE(j >= 0 && j < kPoints) << j;
     ExpectEqual(OnDevice(graph), EnumerateWalks(graph));
   }
 }
