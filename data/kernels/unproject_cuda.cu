@@ -71,7 +71,7 @@ int LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_
   for (const UnprojectViewDevice& view : views) total += PixelCount(view);
   if (total > kMaxPixels) return static_cast<int>(cudaErrorInvalidValue);
   if (total == 0) {
-    return static_cast<int>(cudaMemsetAsync(result.count, 0, sizeof(std::int32_t), stream));
+    return TakeError(cudaMemsetAsync(result.count, 0, sizeof(std::int32_t), stream));
   }
   const Workspace w = Carve(workspace_device, total);
   std::int64_t first_index = 0;
@@ -92,8 +92,8 @@ int LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_
                                                  w.places + first_index, result));
     first_index += count;
   }
-  return static_cast<int>(cudaMemcpyAsync(result.count, w.places + total - 1, sizeof(std::int32_t),
-                                          cudaMemcpyDeviceToDevice, stream));
+  return TakeError(cudaMemcpyAsync(result.count, w.places + total - 1, sizeof(std::int32_t),
+                                   cudaMemcpyDeviceToDevice, stream));
 }
 
 }  // namespace interlacer

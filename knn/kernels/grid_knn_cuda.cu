@@ -274,7 +274,7 @@ int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(neighbors, neighbors_device.as<std::int32_t>(),
                                                   neighbor_bytes, cudaMemcpyDeviceToHost,
                                                   stream.get()));
-  return static_cast<int>(cudaStreamSynchronize(stream.get()));
+  return TakeError(cudaStreamSynchronize(stream.get()));
 }
 
 int CudaDeviceCount() {

@@ -179,7 +179,7 @@ int LaunchWalkLists(const WalkGraphView& graph, std::int64_t n, void* workspace_
   }
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (n == 0) {
-    return static_cast<int>(cudaMemsetAsync(offsets_device, 0, sizeof(std::int32_t), stream));
+    return TakeError(cudaMemsetAsync(offsets_device, 0, sizeof(std::int32_t), stream));
   }
   const ListsWorkspace w = CarveLists(workspace_device, n);
   const std::int64_t blocks = BlocksFor(n, kThreads);

@@ -108,7 +108,7 @@ int LaunchSampleWalks(const WalkEdges& edges, std::int64_t n, const WalkPlan& pl
   }
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (n == 0) {
-    return static_cast<int>(cudaMemsetAsync(walks.offsets, 0, sizeof(std::int32_t), stream));
+    return TakeError(cudaMemsetAsync(walks.offsets, 0, sizeof(std::int32_t), stream));
   }
   const std::int64_t blocks = BlocksFor(n, kRoots);
   INTERLACER_CUDA_RETURN_IF_ERROR(

@@ -87,7 +87,7 @@ int LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSam
   }
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (inputs.ray_count == 0) {
-    return static_cast<int>(cudaMemsetAsync(samples.first, 0, sizeof(std::int32_t), stream));
+    return TakeError(cudaMemsetAsync(samples.first, 0, sizeof(std::int32_t), stream));
   }
   const std::int64_t blocks = BlocksFor(inputs.ray_count, kRaysPerBlock);
   INTERLACER_CUDA_RETURN_IF_ERROR(
