@@ -38,4 +38,15 @@ double MaxAbs(const A& got, const B& reference) {
   return worst;
 }
 
+/// Share of the entries that differ.
+template <typename A, typename B>
+double ShareOfDifferent(const A& got, const B& reference) {
+  if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (static_cast<double>(got[i]) != static_cast<double>(reference[i])) ++different;
+  }
+  return got.empty() ? 0 : static_cast<double>(different) / static_cast<double>(got.size());
+}
+
 }  // namespace interlacer::bench

@@ -7,7 +7,6 @@
 #include <ostream>
 #include <utility>
 
-#include "bench/ceilings.h"
 #include "bench/machine.h"
 #include "bench/timer.h"
 
@@ -25,10 +24,10 @@ Json OrNull(const std::optional<T>& value) {
 }
 
 /// `work` as the option `inputs` wants it. Work times itself, so the flush costs it nothing.
-Work WithInputs(const Work& work, const Options& options) {
+Work WithInputs(const Platform& platform, const Work& work, const Options& options) {
   if (!work || options.inputs == "warm") return work;
-  return [work] {
-    FlushCaches();
+  return [work, flush = platform.flush_caches] {
+    flush();
     return work();
   };
 }
@@ -42,12 +41,8 @@ GateResult CheckGate(const Case& item, std::string* failure) {
   }
 }
 
-double FloorMs(const Floor& floor, const std::string& dtype) {
-  if (floor.kind == Floor::Kind::kMemoryBytes) return 1e3 * floor.amount / CopyBytesPerSecond();
-  return 1e3 * floor.amount / DenseFlopsPerSecond(dtype);
-}
-
-void WriteTimes(const Case& item, const PairTiming& timing, const Options& options, Json* json) {
+void WriteTimes(const Platform& platform, const Case& item, const PairTiming& timing,
+                const Options& options, Json* json) {
   const double ours_ms = timing.ours.quantile_ms(0.5), peer_ms = timing.peer.quantile_ms(0.5);
   (*json)["ours_ms"] = Number(ours_ms);
   (*json)["peer_ms"] = Number(peer_ms);
@@ -60,9 +55,10 @@ void WriteTimes(const Case& item, const PairTiming& timing, const Options& optio
   (*json)["rounds"] = options.rounds;
   (*json)["repeats"] = {{"ours", timing.ours.repeats}, {"peer", timing.peer.repeats}};
   if (item.floor) {
-    const double floor_ms = FloorMs(*item.floor, item.dtype);
+    const bool memory = item.floor->kind == Floor::Kind::kMemoryBytes;
+    const double floor_ms = 1e3 * item.floor->amount / platform.rate(item.floor->kind, item.dtype);
     (*json)["floor_ms"] = Number(floor_ms);
-    (*json)["floor_kind"] = item.floor->kind == Floor::Kind::kMemoryBytes ? "dram" : "flops";
+    (*json)["floor_kind"] = memory ? platform.memory : "flops";
     (*json)["floor_ratio"] = Number(ours_ms / floor_ms);
   }
 }
@@ -110,27 +106,24 @@ Json Describe(const Case& item, const Options& options) {
   return json;
 }
 
-}  // namespace
-
-Outcome RunCase(const Case& item, const Options& options) {
-  Outcome outcome;
-  Json& json = outcome.json;
-  json = Describe(item, options);
-
+void CheckAndTime(const Platform& platform, const Case& item, const Options& options,
+                  Outcome* outcome) {
+  Json& json = outcome->json;
   std::string failure;
   const GateResult gate = CheckGate(item, &failure);
-  outcome.correct = gate.correct();
+  outcome->correct = gate.correct();
   json["error"] = Number(gate.error);
   json["error_kind"] = gate.error_kind;
   json["error_bound"] = gate.error_bound;
   json["reference"] = gate.reference;
-  json["correct"] = outcome.correct;
+  json["correct"] = outcome->correct;
   json["recall"] = OrNull(gate.recall);
   if (!failure.empty()) json["failure"] = failure;
 
   std::string skipped = item.skipped;
-  if (outcome.correct && options.rounds > 0) {
-    const Work ours = WithInputs(item.run_ours, options), peer = WithInputs(item.run_peer, options);
+  if (outcome->correct && options.rounds > 0) {
+    const Work ours = WithInputs(platform, item.run_ours, options);
+    const Work peer = WithInputs(platform, item.run_peer, options);
     PairTiming timing;
     try {
       timing = TimeInTurn(ours, peer, options.rounds);
@@ -138,18 +131,36 @@ Outcome RunCase(const Case& item, const Options& options) {
       skipped = error.what();
       timing = TimeInTurn(ours, nullptr, options.rounds);
     }
-    WriteTimes(item, timing, options, &json);
+    WriteTimes(platform, item, timing, options, &json);
   }
-  outcome.skipped = !skipped.empty();
-  if (outcome.skipped) json["skipped"] = skipped;
+  outcome->skipped = !skipped.empty();
+  if (outcome->skipped) json["skipped"] = skipped;
   if (json["ratio"].is_number() && item.goal) json["goal_met"] = ReachesGoals(item, json, 1);
-  if (options.gate) outcome.goal_held = ReachesGoals(item, json, *options.gate);
+  if (options.gate) outcome->goal_held = ReachesGoals(item, json, *options.gate);
+}
 
-  json["versions"] = DescribeVersions();
+}  // namespace
+
+void AddOrigin(const Platform& platform, Json* json) {
+  (*json)["versions"].update(DescribeVersions());
+  (*json)["machine"] = DescribeMachine();
+  (*json)["machine"].update(platform.machine);
+  (*json)["git"] = GitRevision();
+  (*json)["time_utc"] = TimeUtc();
+}
+
+Outcome RunCase(const Platform& platform, const Case& item, const Options& options) {
+  Outcome outcome;
+  Json& json = outcome.json;
+  json = Describe(item, options);
+  if (platform.absent.empty()) {
+    CheckAndTime(platform, item, options, &outcome);
+  } else {
+    json["skipped"] = platform.absent;
+    outcome.skipped = true;
+  }
+  AddOrigin(platform, &json);
   if (!item.peer_version.empty()) json["versions"]["peer"] = item.peer_version;
-  json["machine"] = DescribeMachine();
-  json["git"] = GitRevision();
-  json["time_utc"] = TimeUtc();
   return outcome;
 }
 
@@ -168,7 +179,7 @@ void PrintRow(const Outcome& outcome, std::ostream& out) {
   out << std::left << std::setw(58) << json["case"].get<std::string>() << std::right
       << std::setw(11) << number("ours_ms", 3) << std::setw(11) << number("peer_ms", 3)
       << std::setw(9) << number("ratio", 2) << std::setw(8) << number("goal", 2) << std::setw(10)
-      << error << (outcome.correct ? "" : "  WRONG");
+      << error << (json["correct"] == false ? "  WRONG" : "");
   if (json.contains("failure")) out << "  " << json["failure"].get<std::string>();
   if (json["goal_met"].is_boolean()) out << (json["goal_met"].get<bool>() ? "  met" : "  missed");
   if (json.contains("skipped")) out << "  skipped: " << json["skipped"].get<std::string>();

@@ -22,17 +22,25 @@ def _say(line):
     _out.flush()
 
 
+def miss(why):
+    """Ends the child with the reason why it cannot be a peer."""
+    _say(f"missing: {why}".replace("\n", " "))
+    sys.exit(0)
+
+
 def require(module):
     """The module; without it the peer says so and ends."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        _say(f"missing: {error}")
-        sys.exit(0)
+        miss(error)
 
 
 def serve(version, run):
-    """Answers the parent until it closes its end. `run` maps arrays by name to results by name."""
+    """Answers the parent until it closes its end. `run` maps arrays by name to results by name.
+
+    A result "ms" is the time that counts, for work that is not over when `run` returns; else the call is timed.
+    """
     import numpy
 
     _say(f"ready {version}")
@@ -47,8 +55,8 @@ def serve(version, run):
                 arrays[name] = numpy.frombuffer(source.read(count * kind.itemsize), kind).reshape(shape)
             elif verb == "run":
                 start = time.perf_counter()
-                results = run(arrays)
-                _say(f"ms {1e3 * (time.perf_counter() - start)}")
+                results = dict(run(arrays))
+                _say(f"ms {results.pop('ms', 1e3 * (time.perf_counter() - start))}")
             elif verb == "fetch":
                 values = numpy.ascontiguousarray(results[words[0]], dtype="<f8")
                 _say(f"f8 {values.size}")

@@ -13,8 +13,8 @@
 
 #include "bench/clouds.h"
 #include "bench/errors.h"
+#include "bench/host_platform.h"
 #include "bench/peers/eager_walks.h"
-#include "bench/stages.h"
 #include "bench/tensors.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
@@ -168,7 +168,6 @@ Work MakeWork(std::shared_ptr<Problem> p, bool backward,
 }  // namespace
 
 std::vector<Case> MakeGrfAttentionCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("grf_attention: has no CUDA form");
   if (options.dtype != "f32") {
     throw UsageError("--dtype: grf_attention computes in f32, got " + options.dtype);
   }

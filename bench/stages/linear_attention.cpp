@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bench/errors.h"
+#include "bench/host_platform.h"
 #include "bench/peers/eager_attention.h"
-#include "bench/stages.h"
 #include "bench/tensors.h"
 #include "model/ops/linear_attention_op.h"
 
@@ -39,7 +39,6 @@ GateResult Check(const Problem& p) {
 }  // namespace
 
 std::vector<Case> MakeLinearAttentionCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("linear_attention: has no CUDA form");
   if (options.dtype != "f32") {
     throw UsageError("--dtype: linear_attention computes in f32, got " + options.dtype);
   }

@@ -14,9 +14,9 @@
 
 #include "bench/clouds.h"
 #include "bench/errors.h"
+#include "bench/host_platform.h"
 #include "bench/peers/eager_renderer.h"
 #include "bench/peers/sample_search.h"
-#include "bench/stages.h"
 #include "bench/tensors.h"
 #include "bench/timer.h"
 #include "common/transforms.h"
@@ -191,7 +191,6 @@ std::shared_ptr<const Problem> MakeProblem(const Options& options) {
 }  // namespace
 
 std::vector<Case> MakeRenderCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("render: has no CUDA form");
   if (options.dtype != "f32") {
     throw UsageError("--dtype: render computes in f32, got " + options.dtype);
   }

@@ -12,9 +12,9 @@
 #include "bench/child_peer.h"
 #include "bench/clouds.h"
 #include "bench/errors.h"
+#include "bench/host_platform.h"
 #include "bench/null_engine.h"
 #include "bench/peers/echo_server.h"
-#include "bench/stages.h"
 #include "server/interlacer_server.h"
 
 namespace interlacer::bench {

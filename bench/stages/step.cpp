@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "bench/host_platform.h"
 #include "bench/model_problem.h"
 #include "bench/peers/eager_model.h"
-#include "bench/stages.h"
 #include "bench/tensors.h"
 
 namespace interlacer::bench {
@@ -67,7 +67,6 @@ Work EagerWork(const std::shared_ptr<const EagerModel>& twin,
 }  // namespace
 
 std::vector<Case> MakeStepCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("step: has no CUDA form");
   const auto model = MakeModel(options, LocalLayer::kGrfExact);
   const auto input = std::make_shared<const StepInput>(MakeStepInput(options, model->config()));
   const auto twin = std::make_shared<const EagerModel>(

@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "bench/errors.h"
+#include "bench/host_platform.h"
 #include "bench/model_problem.h"
 #include "bench/peers/eager_model.h"
-#include "bench/stages.h"
 #include "bench/tensors.h"
 
 namespace interlacer::bench {
@@ -195,7 +195,6 @@ GateResult Check(WorldModel* model, const Sequence& sequence) {
 }  // namespace
 
 std::vector<Case> MakeTrainStepCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("train_step: has no CUDA form");
   if (options.dtype != "f32") {
     throw UsageError("--dtype: train_step computes in f32, got " + options.dtype);
   }

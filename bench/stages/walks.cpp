@@ -6,7 +6,7 @@
 
 #include "bench/child_peer.h"
 #include "bench/clouds.h"
-#include "bench/stages.h"
+#include "bench/host_platform.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 
@@ -76,7 +76,6 @@ void RequireEqual(const WalkLists& lists, ChildPeer* child) {
 }  // namespace
 
 std::vector<Case> MakeWalkCases(const Options& options) {
-  if (options.device != "cpu") throw StageAbsent("walks: has no CUDA form");
   const std::vector<float> positions_m = InSpatialOrder(MakeCloud(options));
   const auto graph = std::make_shared<const KnnGraph>(
       MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kNeighbors).value());

@@ -40,6 +40,8 @@ Case MakeCase(Counts* counts, double error) {
   return item;
 }
 
+const Platform kHere;
+
 Options OneRound() {
   Options options;
   options.rounds = 1;
@@ -50,7 +52,7 @@ Options OneRound() {
 
 TEST(RunCase, RatioIsPeerOverOurs) {
   Counts counts;
-  const Outcome outcome = RunCase(MakeCase(&counts, 0), OneRound());
+  const Outcome outcome = RunCase(kHere, MakeCase(&counts, 0), OneRound());
   EXPECT_TRUE(outcome.correct);
   EXPECT_EQ(outcome.json["ours_ms"], 2.0);
   EXPECT_EQ(outcome.json["peer_ms"], 10.0);
@@ -61,7 +63,7 @@ TEST(RunCase, RatioIsPeerOverOurs) {
 TEST(RunCase, AFailedGateTimesNothing) {
   for (const double error : {1.0, std::numeric_limits<double>::quiet_NaN()}) {
     Counts counts;
-    const Outcome outcome = RunCase(MakeCase(&counts, error), OneRound());
+    const Outcome outcome = RunCase(kHere, MakeCase(&counts, error), OneRound());
     EXPECT_FALSE(outcome.correct);
     EXPECT_EQ(outcome.json["correct"], false);
     EXPECT_TRUE(outcome.json["ratio"].is_null());
@@ -73,7 +75,7 @@ TEST(RunCase, AGateThatThrowsFailsAndSaysWhy) {
   Counts counts;
   Case item = MakeCase(&counts, 0);
   item.gate = []() -> GateResult { throw std::runtime_error("no reference"); };
-  const Outcome outcome = RunCase(item, OneRound());
+  const Outcome outcome = RunCase(kHere, item, OneRound());
   EXPECT_FALSE(outcome.correct);
   EXPECT_EQ(outcome.json["failure"], "no reference");
 }
@@ -87,7 +89,7 @@ TEST(RunCase, AMissingOrFailingPeerIsSkippedAndOursTimed) {
   failing.run_peer = []() -> double { throw std::runtime_error("it crashed"); };
   for (const auto& [item, reason] :
        {std::pair{missing, "not installed"}, std::pair{failing, "it crashed"}}) {
-    const Outcome outcome = RunCase(item, OneRound());
+    const Outcome outcome = RunCase(kHere, item, OneRound());
     EXPECT_TRUE(outcome.skipped);
     EXPECT_TRUE(outcome.correct);
     EXPECT_TRUE(outcome.goal_held);
@@ -103,11 +105,11 @@ TEST(RunCase, TheGateOptionAsksForAShareOfTheGoal) {
   Options options = OneRound();
   Case item = MakeCase(&counts, 0);
   item.goal = 6;  // the ratio is 5
-  EXPECT_TRUE(RunCase(item, options).goal_held);
+  EXPECT_TRUE(RunCase(kHere, item, options).goal_held);
   options.gate = 0.7;
-  EXPECT_TRUE(RunCase(item, options).goal_held);
+  EXPECT_TRUE(RunCase(kHere, item, options).goal_held);
   options.gate = 0.9;
-  const Outcome outcome = RunCase(item, options);
+  const Outcome outcome = RunCase(kHere, item, options);
   EXPECT_FALSE(outcome.goal_held);
   EXPECT_EQ(outcome.json["goal_met"], false);
 }
@@ -116,21 +118,36 @@ TEST(RunCase, A99thPercentileHasAGoalOfItsOwn) {
   Counts counts;
   Case item = MakeCase(&counts, 0);
   item.goal_p99 = 6;
-  EXPECT_EQ(RunCase(item, OneRound()).json["goal_met"], false);
+  EXPECT_EQ(RunCase(kHere, item, OneRound()).json["goal_met"], false);
+}
+
+TEST(RunCase, AnAbsentPlatformSkipsAndRunsNothing) {
+  Counts counts;
+  Platform nowhere;
+  nowhere.absent = "no device";
+  Case item = MakeCase(&counts, 0);
+  item.gate = []() -> GateResult { throw std::runtime_error("was run"); };
+  const Outcome outcome = RunCase(nowhere, item, OneRound());
+  EXPECT_TRUE(outcome.skipped);
+  EXPECT_EQ(outcome.json["skipped"], "no device");
+  EXPECT_TRUE(outcome.json["correct"].is_null());
+  EXPECT_TRUE(outcome.json["ours_ms"].is_null());
+  EXPECT_FALSE(outcome.json.contains("failure"));
+  EXPECT_EQ(counts.ours + counts.peer, 0);
 }
 
 TEST(RunCase, NoRoundsCheckTheGateAlone) {
   Counts counts;
   Options options = OneRound();
   options.rounds = 0;
-  const Outcome outcome = RunCase(MakeCase(&counts, 0), options);
+  const Outcome outcome = RunCase(kHere, MakeCase(&counts, 0), options);
   EXPECT_TRUE(outcome.correct);
   EXPECT_EQ(counts.ours + counts.peer, 0);
 }
 
 TEST(RunCase, WritesEveryFieldOfTheContractOnOneLine) {
   Counts counts;
-  const Outcome outcome = RunCase(MakeCase(&counts, 0), OneRound());
+  const Outcome outcome = RunCase(kHere, MakeCase(&counts, 0), OneRound());
   for (const char* field :
        {"schema",      "stage",       "case",        "device",      "dtype",       "cloud",
         "n",           "tokens",      "d",           "threads",     "params",      "ours",

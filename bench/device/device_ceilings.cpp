@@ -1,0 +1,93 @@
+#include "bench/device/device_ceilings.h"
+
+#include <memory>
+#include <string>
+
+#include "bench/device/graph_work.h"
+#include "bench/kernels/device_rates_cuda.h"
+#include "bench/timer.h"
+
+namespace interlacer::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFigures = 15;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kCopyBytes = 512 * kMiB;
+constexpr std::int64_t kFlushBytes = 256 * kMiB;
+/// Fits the L2 of an A100 and of everything newer.
+constexpr std::int64_t kL2Bytes = 16 * kMiB;
+constexpr int kL2Passes = 16;
+
+double MedianMs(const Launch& launch) {
+  const Work work = GraphWork([&] { return launch; }, Options{});
+  std::vector<double> figures_ms;
+  for (int i = 0; i < kFigures; ++i) figures_ms.push_back(work());
+  return Quantile(std::move(figures_ms), 0.5);
+}
+
+double MeasureCopy() {
+  const BenchStream stream;
+  const DeviceArray<char> from(stream, kCopyBytes), to(stream, kCopyBytes);
+  const double ms =
+      MedianMs([&](cudaStream_t on) { return LaunchCopy(from.get(), to.get(), kCopyBytes, on); });
+  return 2e3 * static_cast<double>(kCopyBytes) / ms;
+}
+
+double MeasureL2Read() {
+  const BenchStream stream;
+  const DeviceArray<float> from(
+      stream, std::vector<float>(static_cast<std::size_t>(kL2Bytes) / sizeof(float), 0.5F));
+  const DeviceArray<float> sums(stream, kReadBlocks);
+  const double ms = MedianMs(
+      [&](cudaStream_t on) { return LaunchRead(from.get(), kL2Bytes, kL2Passes, sums.get(), on); });
+  return 1e3 * static_cast<double>(kL2Bytes) * kL2Passes / ms;
+}
+
+double MeasureEmptyGraphMs(int kernels) {
+  int device = 0, multiprocessors = 0;
+  RequireCuda(cudaGetDevice(&device), "cudaGetDevice");
+  RequireCuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+              "cudaDeviceGetAttribute");
+  return MedianMs([=](cudaStream_t on) {
+    int error = 0;
+    for (int i = 0; i < kernels && error == 0; ++i) error = LaunchEmpty(multiprocessors, on);
+    return error;
+  });
+}
+
+Json Ceiling(const std::string& name, double value, const char* unit) {
+  return {{"schema", "interlacer.bench/1"},
+          {"stage", "ceilings"},
+          {"case", name},
+          {"device", "cuda"},
+          {"value", value},
+          {"unit", unit},
+          {"threads", 1}};
+}
+
+}  // namespace
+
+double DeviceCopyBytesPerSecond() {
+  static const double rate = MeasureCopy();
+  return rate;
+}
+
+void FlushDeviceCaches() {
+  static const BenchStream stream;
+  static const DeviceArray<char> other(stream, kFlushBytes);
+  other.Poison();
+}
+
+std::vector<Json> MeasureDeviceCeilings() {
+  std::vector<Json> ceilings{Ceiling("hbm_copy_512MiB", DeviceCopyBytesPerSecond() * 1e-9, "GB/s"),
+                             Ceiling("l2_read_16MiB", MeasureL2Read() * 1e-9, "GB/s")};
+  for (const int kernels : {1, 5, 20}) {
+    ceilings.push_back(Ceiling("empty_graph_" + std::to_string(kernels) + "_kernels",
+                               1e3 * MeasureEmptyGraphMs(kernels), "us"));
+  }
+  return ceilings;
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,52 @@
+#pragma once
+
+/// Inputs of GRF attention, on the host and on the device, with the answer in float64. Made from
+/// the options alone.
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/device/device_memory.h"
+#include "bench/device/walk_problem.h"
+#include "model/kernels/grf_attention.h"
+
+namespace interlacer::bench {
+
+struct GrfProblem {
+  explicit GrfProblem(const Options& options);
+
+  std::int64_t n() const { return walks.graph.n; }
+  GrfShape shape() const { return {n(), width, width}; }
+  /// out, normalizer; with `bf16` on inputs rounded to bfloat16.
+  struct Answer {
+    std::vector<double> out, normalizer;
+  };
+  Answer Forward(bool bf16) const;
+  /// Gradients of q, k, v and of the table, one after the other.
+  std::vector<double> Backward() const;
+
+  int width;
+  WalkProblem walks;
+  std::vector<float> table, q, k, v, grad_out;
+};
+
+/// The arrays of a GrfProblem on the device.
+struct GrfDeviceProblem {
+  explicit GrfDeviceProblem(const GrfProblem& host);
+
+  GrfPackedPairs<float> pairs() const { return {offsets.get(), entries.get(), table.get()}; }
+  GrfInputs<float> inputs() const { return {q.get(), k.get(), v.get()}; }
+
+  BenchStream stream;
+  DeviceArray<std::int32_t> offsets;
+  DeviceArray<std::uint32_t> entries;
+  DeviceArray<float> table, q, k, v;
+  DeviceArray<float> out, normalizer;
+};
+
+/// The bits of the nearest bfloat16 number, ties to even; and back.
+std::uint16_t ToBfloat16(float value);
+float FromBfloat16(std::uint16_t bits);
+std::vector<std::uint16_t> ToBfloat16(const std::vector<float>& values);
+
+}  // namespace interlacer::bench

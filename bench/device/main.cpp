@@ -1,0 +1,9 @@
+/// interlacer_bench of the kernels-only build: the stages that CUDA kernels alone make up.
+
+#include "bench/device/device_platform.h"
+#include "bench/program.h"
+
+int main(int argc, char** argv) {
+  using namespace interlacer::bench;
+  return RunProgram(argc, argv, [] { return std::vector<Platform>{DevicePlatform()}; });
+}

@@ -1,0 +1,270 @@
+/// Walk-masked local attention on the device, forward or --backward, against LibTorch's operations
+/// on the same merged lists: float32 rows as they are, or bfloat16 rows packed for inference.
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "bench/device/device_platform.h"
+#include "bench/device/graph_work.h"
+#include "bench/device/grf_problem.h"
+#include "bench/device/python_peers.h"
+#include "bench/errors.h"
+#include "knn/kernels/walk_tiles_cuda.h"
+#include "knn/walk_lists.h"
+#include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/packed_grf_cuda.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr double kFloatBound = 1e-5;
+constexpr double kGradientBound = 1e-3;
+constexpr double kBfloat16Bound = 1e-2;
+
+/// A form of the attention: what it launches and what it left behind.
+class Form {
+ public:
+  virtual ~Form() = default;
+  virtual int Run(cudaStream_t on) const = 0;
+  virtual std::vector<double> Result() const = 0;
+};
+
+std::vector<double> Widened(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+class FloatForward : public Form {
+ public:
+  explicit FloatForward(const GrfProblem& host) : shape_(host.shape()), device_(host) {}
+  int Run(cudaStream_t on) const override {
+    return LaunchGrfAttentionForward(shape_, device_.pairs(), device_.inputs(), {},
+                                     device_.out.get(), device_.normalizer.get(), on);
+  }
+  std::vector<double> Result() const override { return Widened(device_.out.Read()); }
+
+ private:
+  GrfShape shape_;
+  GrfDeviceProblem device_;
+};
+
+class FloatBackward : public Form {
+ public:
+  explicit FloatBackward(const GrfProblem& host)
+      : FloatBackward(host, Transpose(host.walks.lists)) {}
+  int Run(cudaStream_t on) const override {
+    return LaunchGrfAttentionBackward(
+        shape_, device_.pairs(), {offsets_.get(), roots_.get(), entry_index_.get()}, pair_count_,
+        device_.inputs(), {device_.out.get(), device_.normalizer.get(), grad_out_.get()}, {},
+        {gradients_[0].get(), gradients_[1].get(), gradients_[2].get(), gradients_[3].get()},
+        scratch_.get(), on);
+  }
+  std::vector<double> Result() const override {
+    std::vector<double> all;
+    for (const DeviceArray<float>& gradient : gradients_) {
+      for (const float value : gradient.Read()) all.push_back(value);
+    }
+    return all;
+  }
+
+ private:
+  FloatBackward(const GrfProblem& host, const TransposedLists& transposed)
+      : shape_(host.shape()),
+        device_(host),
+        pair_count_(static_cast<std::int64_t>(transposed.roots.size())),
+        offsets_(device_.stream, transposed.offsets),
+        roots_(device_.stream, transposed.roots),
+        entry_index_(device_.stream, transposed.entry_index),
+        grad_out_(device_.stream, host.grad_out),
+        scratch_(device_.stream, GrfCudaBackwardScratchCount(host.n(), pair_count_)),
+        gradients_{DeviceArray<float>(device_.stream, host.n() * host.width),
+                   DeviceArray<float>(device_.stream, host.n() * host.width),
+                   DeviceArray<float>(device_.stream, host.n() * host.width),
+                   DeviceArray<float>(device_.stream, 256)} {
+    RunOnce(device_.stream, [&](cudaStream_t on) {
+      return LaunchGrfAttentionForward(shape_, device_.pairs(), device_.inputs(), {},
+                                       device_.out.get(), device_.normalizer.get(), on);
+    });
+  }
+
+  GrfShape shape_;
+  GrfDeviceProblem device_;
+  std::int64_t pair_count_;
+  DeviceArray<std::int32_t> offsets_, roots_, entry_index_;
+  DeviceArray<float> grad_out_, scratch_;
+  std::array<DeviceArray<float>, 4> gradients_;
+};
+
+/// bfloat16 rows, the packing of keys and values included: it is done in every layer. Tiles are
+/// those of a step, made before.
+class PackedForward : public Form {
+ public:
+  PackedForward(const GrfProblem& host, bool tiled)
+      : shape_{host.n(), host.width, 0, host.n()},
+        device_(host),
+        q_(device_.stream, ToBfloat16(host.q)),
+        k_(device_.stream, ToBfloat16(host.k)),
+        v_(device_.stream, ToBfloat16(host.v)),
+        packed_(device_.stream, 2 * host.n() * host.width),
+        row_counts_(device_.stream, WalkTileCount(host.n())),
+        rows_(device_.stream, host.n() * kMaxWalkRowSize),
+        places_(device_.stream, host.n() * kMaxWalkRowSize) {
+    if (!tiled) return;
+    RequireCuda(GrfStagedRows(host.width, &staged_rows_), "GrfStagedRows");
+    RunOnce(device_.stream, [&](cudaStream_t on) {
+      return LaunchWalkTiles(host.n(), device_.offsets.get(), device_.entries.get(),
+                             {row_counts_.get(), rows_.get(), places_.get()}, on);
+    });
+  }
+  int Run(cudaStream_t on) const override {
+    const PackedGrfInputs inputs{q_.get(), packed_.get()};
+    const PackedGrfOutputs<float> outputs{device_.out.get(), device_.normalizer.get()};
+    const int error =
+        LaunchPackGrfRows(shape_.n, shape_.width, k_.get(), v_.get(), {}, packed_.get(), on);
+    if (error != 0) return error;
+    if (staged_rows_ == 0) {
+      return LaunchPackedGrf(shape_, device_.pairs(), inputs, {}, outputs, on);
+    }
+    return LaunchTiledGrf(shape_, device_.pairs(), {row_counts_.get(), rows_.get(), places_.get()},
+                          staged_rows_, inputs, {}, outputs, on);
+  }
+  std::vector<double> Result() const override { return Widened(device_.out.Read()); }
+
+ private:
+  PackedGrfShape shape_;
+  GrfDeviceProblem device_;
+  DeviceArray<std::uint16_t> q_, k_, v_, packed_;
+  DeviceArray<std::int32_t> row_counts_, rows_;
+  DeviceArray<std::uint16_t> places_;
+  int staged_rows_ = 0;
+};
+
+struct Variant {
+  const char* name;
+  std::unique_ptr<Form> (*make)(const GrfProblem& host);
+  bool all_peers;
+};
+
+std::vector<Variant> VariantsOf(const Options& options) {
+  if (options.backward) {
+    return {{"backward_cuda",
+             [](const GrfProblem& host) -> std::unique_ptr<Form> {
+               return std::make_unique<FloatBackward>(host);
+             },
+             true}};
+  }
+  if (options.dtype == "f32") {
+    return {{"gather_cuda",
+             [](const GrfProblem& host) -> std::unique_ptr<Form> {
+               return std::make_unique<FloatForward>(host);
+             },
+             true}};
+  }
+  return {{"packed_cuda",
+           [](const GrfProblem& host) -> std::unique_ptr<Form> {
+             return std::make_unique<PackedForward>(host, false);
+           },
+           false},
+          {"tiled_cuda",
+           [](const GrfProblem& host) -> std::unique_ptr<Form> {
+             return std::make_unique<PackedForward>(host, true);
+           },
+           true}};
+}
+
+std::vector<double> Expected(const GrfProblem& host, const Options& options) {
+  return options.backward ? host.Backward() : host.Forward(options.dtype == "bf16").out;
+}
+
+double Bound(const Options& options) {
+  if (options.dtype == "bf16") return kBfloat16Bound;
+  return options.backward ? kGradientBound : kFloatBound;
+}
+
+PythonPeers StartPeers(const GrfProblem& host, const Options& options) {
+  return {"grf_torch.py", options, [&](ChildPeer* child) {
+            const std::int64_t n = host.n();
+            for (const auto& [name, values] : {std::pair{"q", &host.q},
+                                               {"k", &host.k},
+                                               {"v", &host.v},
+                                               {"grad_out", &host.grad_out}}) {
+              child->Load(name, *values, {n, host.width});
+            }
+            const WalkLists& lists = host.walks.lists;
+            const std::vector<std::int32_t> words(lists.entries.begin(), lists.entries.end());
+            child->Load("offsets", std::span(lists.offsets), {n + 1});
+            child->Load("entries", std::span(words), {static_cast<std::int64_t>(words.size())});
+            child->Load("table", host.table, {256});
+            const std::int32_t flags[2] = {options.dtype == "bf16", options.backward};
+            child->Load("flags", std::span(flags), {2});
+          }};
+}
+
+Case MakeBase(const GrfProblem& host, const Options& options, const char* variant) {
+  Case base;
+  base.stage = "grf_attention";
+  base.name = std::string("grf_attention/cuda/") + variant + "/" + options.cloud + "/" +
+              std::to_string(options.tokens()) + "/d" + std::to_string(options.d);
+  base.ours = variant;
+  base.dtype = options.dtype;
+  base.cloud = options.cloud;
+  base.n = options.n;
+  base.tokens = options.tokens();
+  base.d = options.d;
+  base.params = {{"k", kWalkNeighbors},
+                 {"pairs", host.walks.lists.entries.size()},
+                 {"timesteps", options.timesteps},
+                 {"order", "morton"},
+                 {"backward", options.backward}};
+  // Forward reads q, k, v and writes out; backward reads q, k, v, out, its gradient and writes
+  // three. Inputs of bfloat16 have half the size.
+  const double arrays = options.backward ? 8 : options.dtype == "bf16" ? 2.5 : 4;
+  base.floor = Floor{Floor::Kind::kMemoryBytes,
+                     arrays * 4 * options.d * static_cast<double>(options.tokens())};
+  return base;
+}
+
+}  // namespace
+
+std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options) {
+  if (options.backward && options.dtype != "f32") {
+    throw UsageError("--dtype: the backward pass computes in f32, got " + options.dtype);
+  }
+  const auto host = std::make_shared<const GrfProblem>(options);
+  const auto expected = OnFirstUse<std::vector<double>>(
+      [host, options] { return std::make_unique<std::vector<double>>(Expected(*host, options)); });
+  const PythonPeers peers = StartPeers(*host, options);
+  const PeerCheck check{
+      [expected](const std::vector<double>& out) { return RelativeL2(out, expected()); },
+      Bound(options)};
+  std::vector<Case> cases;
+  for (const Variant& variant : VariantsOf(options)) {
+    const auto form = OnFirstUse<Form>([host, variant] { return variant.make(*host); });
+    const auto launch = [form]() -> Launch {
+      return [&ours = form()](cudaStream_t on) { return ours.Run(on); };
+    };
+    Case base = MakeBase(*host, options, variant.name);
+    base.gate = Once([form, launch, expected, options] {
+      const BenchStream stream;
+      form();
+      RunOnce(stream, launch());
+      GateResult gate;
+      gate.error = RelativeL2(form().Result(), expected());
+      gate.error_bound = Bound(options);
+      gate.reference = "CPU twin float64";
+      return gate;
+    });
+    base.run_ours = GraphWork(launch, options);
+    cases.push_back(peers.Against(base, "torch_eager", check, options.backward ? 8 : 10));
+    if (!variant.all_peers) continue;
+    if (!options.backward) {
+      cases.push_back(peers.Against(base, "torch_compile", check, 3));
+      cases.push_back(peers.Against(base, "torch_eager_graph", check));
+    }
+    cases.push_back(
+        peers.Against(base, "pyg", check, options.backward ? std::optional<double>() : 8));
+  }
+  return cases;
+}
+
+}  // namespace interlacer::bench

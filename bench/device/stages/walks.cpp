@@ -1,0 +1,98 @@
+/// Merged lists of all walks of up to three hops on the device, against CuPy's enumeration.
+
+#include <memory>
+#include <utility>
+
+#include "bench/device/device_platform.h"
+#include "bench/device/graph_work.h"
+#include "bench/device/python_peers.h"
+#include "bench/device/walk_problem.h"
+#include "bench/errors.h"
+#include "knn/kernels/walk_lists_cuda.h"
+#include "knn/walk_lists.h"
+
+namespace interlacer::bench {
+namespace {
+
+struct Problem {
+  explicit Problem(const Options& options)
+      : host(MakeWalkProblem(options)),
+        neighbors(stream, host.graph.neighbors),
+        workspace(stream, static_cast<std::int64_t>(WalkListsWorkspaceBytes(host.graph.n))),
+        offsets(stream, host.graph.n + 1),
+        entries(stream, host.graph.n * kMaxWalkRowSize) {}
+
+  Launch launch() const {
+    return [this](cudaStream_t on) {
+      return LaunchWalkLists({neighbors.get(), host.graph.out_degree}, host.graph.n,
+                             workspace.get(), offsets.get(), entries.get(), on);
+    };
+  }
+
+  WalkProblem host;
+  BenchStream stream;
+  DeviceArray<std::int32_t> neighbors;
+  DeviceArray<char> workspace;
+  DeviceArray<std::int32_t> offsets;
+  DeviceArray<std::uint32_t> entries;
+};
+
+std::vector<std::uint32_t> NodesOf(const WalkLists& lists) {
+  std::vector<std::uint32_t> nodes;
+  for (const std::uint32_t entry : lists.entries) nodes.push_back(WalkEntryNode(entry));
+  return nodes;
+}
+
+GateResult Check(const Problem& p) {
+  p.offsets.Poison();
+  p.entries.Poison();
+  RunOnce(p.stream, p.launch());
+  const WalkLists& expected = p.host.lists;
+  GateResult gate;
+  gate.error_kind = "share_wrong";
+  gate.reference = "CPU twin, all entries";
+  const std::vector<std::int32_t> offsets = p.offsets.Read();
+  gate.error = ShareOfDifferent(offsets, expected.offsets);
+  if (gate.error != 0) return gate;
+  gate.error = ShareOfDifferent(p.entries.Read(offsets.back()), expected.entries);
+  return gate;
+}
+
+}  // namespace
+
+std::vector<Case> MakeDeviceWalkCases(const Options& options) {
+  const auto problem =
+      OnFirstUse<Problem>([options] { return std::make_unique<Problem>(options); });
+  const WalkProblem host = MakeWalkProblem(options);
+
+  Case base;
+  base.stage = "walks";
+  base.name = "walks/cuda/" + options.cloud + "/" + std::to_string(options.tokens());
+  base.ours = "merged_lists_cuda";
+  base.cloud = options.cloud;
+  base.n = options.n;
+  base.tokens = options.tokens();
+  base.params = {{"k", kWalkNeighbors},
+                 {"hops", kMaxHops},
+                 {"timesteps", options.timesteps},
+                 {"pairs", host.lists.entries.size()}};
+  base.floor =
+      Floor{Floor::Kind::kMemoryBytes,
+            4.0 * static_cast<double>(host.graph.neighbors.size() + host.lists.offsets.size() +
+                                      host.lists.entries.size())};
+  base.gate = Once([problem] { return Check(problem()); });
+  base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
+
+  const PythonPeers peers("walks_cupy.py", options, [&](ChildPeer* child) {
+    child->Load("neighbors", std::span(host.graph.neighbors), {host.graph.n, kWalkNeighbors});
+    const std::int32_t merge = 1;
+    child->Load("merge", std::span(&merge, 1), {1});
+  });
+  const PeerCheck check{[nodes = NodesOf(host.lists)](const std::vector<double>& out) {
+                          return ShareOfDifferent(out, nodes);
+                        },
+                        0};
+  return {peers.Against(base, "cupy", check, 20)};
+}
+
+}  // namespace interlacer::bench

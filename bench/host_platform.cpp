@@ -1,0 +1,35 @@
+#include "bench/host_platform.h"
+
+#include "bench/ceilings.h"
+#include "bench/threads.h"
+#include "common/log.h"
+
+namespace interlacer::bench {
+
+Platform HostPlatform() {
+  Platform host;
+  host.device = "cpu";
+  host.stages = {
+      {"knn", &MakeKnnCases},
+      {"walks", &MakeWalkCases},
+      {"grf_attention", &MakeGrfAttentionCases},
+      {"linear_attention", &MakeLinearAttentionCases},
+      {"step", &MakeStepCases},
+      {"render", &MakeRenderCases},
+      {"ssim", &MakeSsimCases},
+      {"rpc", &MakeRpcCases},
+      {"train_step", &MakeTrainStepCases},
+  };
+  host.prepare = [](const Options& options) {
+    UseThreads(options.threads);
+    InitLogging(LogLevel::kError, LogFormat::kText);  // of the server that rpc measures
+  };
+  host.rate = [](Floor::Kind kind, const std::string& dtype) {
+    return kind == Floor::Kind::kMemoryBytes ? CopyBytesPerSecond() : DenseFlopsPerSecond(dtype);
+  };
+  host.flush_caches = &FlushCaches;
+  host.measure_ceilings = &MeasureCeilings;
+  return host;
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,53 @@
+#include "bench/kernels/device_rates_cuda.h"
+#include "common/kernels/launch.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void CopyKernel(const float4* from, float4* to, std::int64_t count) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count;
+       i += stride) {
+    to[i] = from[i];
+  }
+}
+
+__global__ void ReadKernel(const float4* from, std::int64_t count, int passes, float* sums) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  float sum = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    // Shifted by a block each pass: no multiprocessor finds its lines in its own cache.
+    const std::int64_t first = (blockIdx.x + pass) % gridDim.x;
+    for (std::int64_t i = first * kThreads + threadIdx.x; i < count; i += stride) {
+      const float4 value = from[i];
+      sum += value.x + value.y + value.z + value.w;
+    }
+  }
+  // Never true for numbers in [0,1): the compiler cannot leave the reads out.
+  if (sum < 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void EmptyKernel() {}
+
+}  // namespace
+
+int LaunchCopy(const void* from, void* to, std::int64_t bytes, void* stream) {
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float4));
+  return LaunchBlocks(CopyKernel, BlocksFor(count, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), static_cast<const float4*>(from),
+                      static_cast<float4*>(to), count);
+}
+
+int LaunchRead(const void* from, std::int64_t bytes, int passes, float* sums, void* stream) {
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float4));
+  return LaunchBlocks(ReadKernel, kReadBlocks, kThreads, static_cast<cudaStream_t>(stream),
+                      static_cast<const float4*>(from), count, passes, sums);
+}
+
+int LaunchEmpty(int blocks, void* stream) {
+  return LaunchBlocks(EmptyKernel, blocks, kThreads, static_cast<cudaStream_t>(stream));
+}
+
+}  // namespace interlacer::bench

@@ -1,0 +1,23 @@
+#pragma once
+
+/// What a CUDA device does at best, as launches to be timed.
+///
+/// Pointers are on the current device; a stream is an opaque cudaStream_t. Functions return a
+/// cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream.
+
+#include <cstdint>
+
+namespace interlacer::bench {
+
+/// to = from; bytes a multiple of 16.
+int LaunchCopy(const void* from, void* to, std::int64_t bytes, void* stream);
+
+/// Reads `bytes` (a multiple of 16) `passes` times, every block beginning elsewhere; writes a sum
+/// to `sums`, [kReadBlocks] floats.
+inline constexpr int kReadBlocks = 2048;
+int LaunchRead(const void* from, std::int64_t bytes, int passes, float* sums, void* stream);
+
+/// A kernel that does nothing, on as many blocks as the device has multiprocessors.
+int LaunchEmpty(int blocks, void* stream);
+
+}  // namespace interlacer::bench

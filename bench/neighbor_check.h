@@ -1,0 +1,18 @@
+#pragma once
+
+/// The gate of neighbour graphs. Pure function.
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/case.h"
+#include "knn/knn_graph.h"
+
+namespace interlacer::bench {
+
+/// Rows of the graph, drawn by `seed`, against all pairs: smaller squared distance, then smaller
+/// index. Counts wrong edges; recall ignores their order.
+GateResult CheckNeighbors(const std::vector<float>& positions_m, const KnnGraph& graph,
+                          std::uint64_t seed);
+
+}  // namespace interlacer::bench
