@@ -84,6 +84,15 @@ Work Timed(Function function) {
   return [function = std::move(function)]() mutable { return TimeMs(function); };
 }
 
+/// A value that is made when it is first asked for: cases can be named without a device.
+template <typename T, typename Make>
+std::function<T&()> OnFirstUse(Make make) {
+  return [held = std::make_shared<std::unique_ptr<T>>(), make = std::move(make)]() -> T& {
+    if (!*held) *held = make();
+    return **held;
+  };
+}
+
 /// The same gate for several cases on the same inputs: computed once.
 template <typename Function>
 std::function<GateResult()> Once(Function gate) {

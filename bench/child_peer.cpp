@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "bench/machine.h"
+
 extern char** environ;
 
 namespace interlacer::bench {
@@ -35,7 +37,7 @@ ChildPeer::ChildPeer(const std::string& script, int threads) : script_(script) {
   posix_spawn_file_actions_adddup2(&actions, to.ends[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, from.ends[1], STDOUT_FILENO);
   const std::string python = Interpreter();
-  const std::string path = std::string(INTERLACER_BENCH_SOURCE_DIR) + "/bench/peers/" + script;
+  const std::string path = SourceDir() + "/bench/peers/" + script;
   const std::string thread_count = std::to_string(threads);
   std::string arguments[] = {python, "-B", path, thread_count};
   char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(),

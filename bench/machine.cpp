@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -65,8 +66,13 @@ nlohmann::ordered_json DescribeVersions() {
   return versions;
 }
 
+std::string SourceDir() {
+  const char* chosen = std::getenv("BENCH_SOURCE_DIR");
+  return chosen ? chosen : INTERLACER_BENCH_SOURCE_DIR;
+}
+
 std::string GitRevision() {
-  const std::string git = "git -C '" INTERLACER_BENCH_SOURCE_DIR "' ";
+  const std::string git = "git -C '" + SourceDir() + "' ";
   const std::string revision = RunForLine(git + "rev-parse --short=12 HEAD 2>/dev/null");
   if (revision.empty()) return "unknown";
   const bool changed = !RunForLine(git + "status --porcelain -uno 2>/dev/null").empty();

@@ -12,6 +12,9 @@ namespace interlacer::bench {
 nlohmann::ordered_json DescribeMachine();
 /// Compiler and the libraries that both sides use.
 nlohmann::ordered_json DescribeVersions();
+/// The source tree with the peers' scripts: that of the build, or BENCH_SOURCE_DIR for a program
+/// that was built elsewhere.
+std::string SourceDir();
 /// Of the source tree this program was built from, "+changes" when it had any; "unknown" without
 /// git.
 std::string GitRevision();

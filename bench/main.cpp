@@ -1,12 +1,13 @@
 /// interlacer_bench: every claim about speed, checked and measured on the machine at hand.
 
 #include "bench/device/device_platform.h"
+#include "bench/device/model/model_platform.h"
 #include "bench/host_platform.h"
 #include "bench/program.h"
 
 int main(int argc, char** argv) {
   using namespace interlacer::bench;
   return RunProgram(argc, argv, [] {
-    return std::vector<Platform>{HostPlatform(), DevicePlatform()};
+    return std::vector<Platform>{HostPlatform(), WithModelStages(DevicePlatform())};
   });
 }

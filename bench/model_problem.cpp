@@ -20,7 +20,7 @@ constexpr double kRobotReachM = 0.4, kRobotMoveM = 0.01;
 
 }  // namespace
 
-std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local) {
+InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   InterlacerConfig config = PresetConfig("paper").value();
   config.data.particle_count = options.n;
   config.data.min_particle_count = std::min<std::int64_t>(options.n, 1024);
@@ -30,10 +30,16 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local) 
   config.network.local.kind = local;
   const Status status = ValidateConfig(config);
   INTERLACER_CHECK(status.ok(), status.ToString());
+  return config;
+}
+
+std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
+                                      torch::Device device) {
   const WorldModelOptions model_options{
       .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
-      .graph_seed = options.seed};
-  auto model = std::make_shared<WorldModel>(config, model_options);
+      .graph_seed = options.seed,
+      .device = device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
+  auto model = std::make_shared<WorldModel>(ModelConfig(options, local), model_options);
   InitializeWeights(model.get(), options.seed);
   const at::NoGradGuard no_grad;
   std::uint32_t draw = 100;
@@ -42,6 +48,7 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local) 
     item.value().copy_(kHeadWeight *
                        RandomTensor(item.value().sizes().vec(), options.seed, draw++));
   }
+  model->to(device);
   return model;
 }
 
@@ -58,10 +65,10 @@ StepInput MakeStepInput(const Options& options, const InterlacerConfig& config) 
           config.data.workspace};
 }
 
-StepInput CastInput(const StepInput& input, at::ScalarType type) {
-  return {{input.older.positions_m.to(type), input.older.features.to(type)},
-          {input.newer.positions_m.to(type), input.newer.features.to(type)},
-          input.kinematic_points_m.to(type),
+StepInput CastInput(const StepInput& input, const at::TensorOptions& to) {
+  return {{input.older.positions_m.to(to), input.older.features.to(to)},
+          {input.newer.positions_m.to(to), input.newer.features.to(to)},
+          input.kinematic_points_m.to(to),
           input.workspace};
 }
 
@@ -78,14 +85,14 @@ torch::Tensor TokenOrder(const StepInput& input) {
 
 }  // namespace
 
-WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type) {
-  const torch::Tensor positions_m =
-      at::cat({input.older.positions_m.detach(), input.newer.positions_m.detach(),
-               input.kinematic_points_m.reshape({-1, 3})},
-              0)
-          .to(at::kFloat);
+WalkIndices WalksOfStep(const StepInput& input, const at::TensorOptions& to) {
+  const at::NoGradGuard no_grad;
+  const StepInput host = CastInput(input, at::TensorOptions(at::kFloat).device(at::kCPU));
+  const torch::Tensor positions_m = at::cat(
+      {host.older.positions_m, host.newer.positions_m, host.kinematic_points_m.reshape({-1, 3})},
+      0);
   // Equal distances are told apart by index: only the model's own order gives the model's graph.
-  const torch::Tensor order = TokenOrder(input);
+  const torch::Tensor order = TokenOrder(host);
   const torch::Tensor ordered_m = positions_m.index_select(0, order).contiguous();
   const std::span<const float> values(ordered_m.const_data_ptr<float>(),
                                       static_cast<std::size_t>(ordered_m.numel()));
@@ -98,7 +105,7 @@ WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type) {
           static_cast<std::int32_t>(token_at[ordered.neighbors[place * graph.out_degree + e]]);
     }
   }
-  return MakeWalkIndices(graph, BuildWalkLists(graph).value(), type);
+  return MakeWalkIndices(graph, BuildWalkLists(graph).value(), to);
 }
 
 double DenseFlops(const InterlacerConfig& config, double tokens) {

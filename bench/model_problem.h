@@ -13,15 +13,18 @@
 
 namespace interlacer::bench {
 
-/// The `paper` configuration at width `d` with the given local layer; heads that move things.
-std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local);
+/// The `paper` configuration at width `d` with the given local layer.
+InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
+/// A model of it on the device; heads that move things.
+std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
+                                      torch::Device device = at::kCPU);
 /// Clouds of two times and a moving robot.
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config);
 
-/// The same step in another type.
-StepInput CastInput(const StepInput& input, at::ScalarType type);
-/// Walks over the tokens of a step, in the order in which EagerModel has them.
-WalkIndices WalksOfStep(const StepInput& input, at::ScalarType type);
+/// The same step in another type or elsewhere.
+StepInput CastInput(const StepInput& input, const at::TensorOptions& to);
+/// Walks over the tokens of a step, in the order in which EagerModel has them; found on the host.
+WalkIndices WalksOfStep(const StepInput& input, const at::TensorOptions& to);
 
 /// Operations of the dense layers of one step, two for a multiplication with an addition.
 double DenseFlops(const InterlacerConfig& config, double tokens);

@@ -76,6 +76,8 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       ->check(CLI::PositiveNumber);
   std::string image;
   app.add_option("--image", image, "WIDTHxHEIGHT (render, ssim)");
+  app.add_option("--rollout-steps", options.rollout_steps, "Predicted steps (train_step)")
+      ->check(CLI::Range(1, 12));
   app.add_flag("--backward", options.backward, "The backward pass (grf_attention)");
   app.add_flag("--list", options.list, "Names of cases and which peers were found");
   app.add_flag("--ceilings", options.ceilings, "What this machine can do at best");

@@ -25,6 +25,7 @@ struct Options {
   float support_m = 0.175f;
   int image_width_px = 0;
   int image_height_px = 0;
+  int rollout_steps = 2;  ///< of a training sequence
   bool backward = false;
   bool list = false;
   bool ceilings = false;

@@ -18,7 +18,7 @@ std::span<const double> Values(const at::Tensor& tensor) {
 }
 
 at::Tensor AsDouble(const at::Tensor& tensor) {
-  return tensor.detach().to(at::kDouble).contiguous();
+  return tensor.detach().to(at::kCPU, at::kDouble).contiguous();
 }
 
 }  // namespace

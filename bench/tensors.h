@@ -1,7 +1,7 @@
 #pragma once
 
-/// Random tensors and errors between tensors. float32 in, float64 arithmetic. Pure functions but
-/// PoisonAllocator.
+/// Random tensors and errors between tensors of any device. float32 in, float64 arithmetic. Pure
+/// functions but PoisonAllocator.
 
 #include <ATen/core/Tensor.h>
 

@@ -56,8 +56,11 @@ torch::Tensor EagerModel::FeedForward(const std::string& name, const torch::Tens
 
 torch::Tensor EagerModel::Place(const torch::Tensor& positions_m, const Box& workspace) const {
   const Vec3d center_m = BoxCenter(workspace);
-  const torch::Tensor center = at::tensor(c10::ArrayRef<double>(center_m.data(), center_m.size()),
-                                          positions_m.options().requires_grad(false));
+  // Filled where the positions are: a copy from the host would wait for a device.
+  const auto options = positions_m.options().requires_grad(false);
+  const torch::Tensor center =
+      at::stack({at::scalar_tensor(center_m[0], options), at::scalar_tensor(center_m[1], options),
+                 at::scalar_tensor(center_m[2], options)});
   const torch::Tensor p = (positions_m - center) / LargestHalfExtent(workspace);
   std::vector<torch::Tensor> parts{p};
   for (int octave = 0; octave < config_.tokens.fourier_octaves; ++octave) {

@@ -18,7 +18,9 @@ WalkPairs WalkIndices::Pairs(const at::Tensor& coefficients) const {
   return {pair_roots, pair_ends, at::matmul(pair_loads, coefficients.abs())};
 }
 
-WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::ScalarType type) {
+WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists,
+                            const at::TensorOptions& to) {
+  const auto moved = [&](const at::Tensor& indices) { return indices.to(to.device()); };
   WalkIndices walks;
   const at::Tensor neighbors =
       at::tensor(graph.neighbors, at::kInt).to(at::kLong).view({graph.n, graph.out_degree});
@@ -34,8 +36,8 @@ WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::S
       }
     }
   }
-  walks.prefix_ends = at::cat(ends, 1);
-  walks.prefix_loads = at::tensor(prefix_loads, at::kDouble).view({-1, kMaxHops + 1}).to(type);
+  walks.prefix_ends = moved(at::cat(ends, 1));
+  walks.prefix_loads = at::tensor(prefix_loads, at::kDouble).view({-1, kMaxHops + 1}).to(to);
 
   std::vector<std::int64_t> roots, nodes, codes;
   for (std::int64_t root = 0; root < lists.n; ++root) {
@@ -45,12 +47,12 @@ WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::S
       codes.push_back(WalkEntryCode(lists.entries[e]));
     }
   }
-  walks.pair_roots = at::tensor(roots, at::kLong);
-  walks.pair_ends = at::tensor(nodes, at::kLong);
+  walks.pair_roots = moved(at::tensor(roots, at::kLong));
+  walks.pair_ends = moved(at::tensor(nodes, at::kLong));
   walks.pair_loads = at::tensor(WalkCodeLoads(lists.out_degree), at::kDouble)
                          .view({-1, kMaxHops + 1})
                          .index_select(0, at::tensor(codes, at::kLong))
-                         .to(type);
+                         .to(to);
   return walks;
 }
 

@@ -20,6 +20,8 @@ struct WalkIndices {
   WalkPairs Pairs(const at::Tensor& coefficients) const;
 };
 
-WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists, at::ScalarType type);
+/// Loads are of the type `to`, everything is on its device.
+WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists,
+                            const at::TensorOptions& to);
 
 }  // namespace interlacer::bench

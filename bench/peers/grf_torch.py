@@ -21,12 +21,12 @@ def make_peers(arrays):
     words = arrays["entries"].long() & 0xFFFFFFFF
     nodes, codes = words & 0xFFFFFF, words >> 24
     n, width = q.shape
-    rows = torch.repeat_interleave(torch.arange(n, device="cuda"), offsets.diff())
+    rows = torch.repeat_interleave(torch.arange(n, device=torch_peers.DEVICE), offsets.diff())
 
     def sums(scores, q_like):
-        normalizer = torch.zeros(n, device="cuda").index_add(0, rows, scores) + NORMALIZER_EPSILON
+        normalizer = torch.zeros(n, device=torch_peers.DEVICE).index_add(0, rows, scores) + NORMALIZER_EPSILON
         weighted = scores[:, None].to(q_like.dtype) * v[nodes]
-        out = torch.zeros(n, width, device="cuda", dtype=q_like.dtype).index_add(0, rows, weighted)
+        out = torch.zeros(n, width, device=torch_peers.DEVICE, dtype=q_like.dtype).index_add(0, rows, weighted)
         return out / normalizer[:, None].to(q_like.dtype)
 
     def forward():
@@ -51,7 +51,7 @@ def make_peers(arrays):
                 super().__init__(aggr="sum", flow="source_to_target", node_dim=0)
 
             def forward(self, edges, queries, keys, values, weights):
-                one = torch.ones(n, 1, device="cuda", dtype=values.dtype)
+                one = torch.ones(n, 1, device=torch_peers.DEVICE, dtype=values.dtype)
                 both = torch.cat([values, one], 1)
                 out = self.propagate(edges, queries=feature(queries), keys=feature(keys), both=both, weights=weights)
                 return out[:, :width] / (out[:, width:] + NORMALIZER_EPSILON)

@@ -16,8 +16,8 @@ def make_peers(arrays):
         for begin in range(0, n, CHUNK_ROWS):
             rows = points[begin:begin + CHUNK_ROWS]
             distances = torch.cdist(rows, points, compute_mode="donot_use_mm_for_euclid_dist")
-            own = torch.arange(begin, begin + rows.shape[0], device="cuda")
-            distances[torch.arange(rows.shape[0], device="cuda"), own] = torch.inf
+            own = torch.arange(begin, begin + rows.shape[0], device=torch_peers.DEVICE)
+            distances[torch.arange(rows.shape[0], device=torch_peers.DEVICE), own] = torch.inf
             parts.append(distances.topk(k, largest=False).indices)
         return torch.cat(parts)
 

@@ -1,39 +1,25 @@
 """The renderer in torch, every sample visited: nearest particles by CuPy's KD-tree or torch.cdist, then the field."""
 
 import torch_peers
+from field_torch import colors, sample_points
 
 torch = torch_peers.torch
 
 CHUNK_RAYS = 256
-MASS_FLOOR = 1e-6
-LOG_MASS_SCALE = 0.1
 
 
 def make_peers(arrays):
     positions, features = arrays["positions"], arrays["features"]
     near, far, samples, k, empty_radius = arrays["numbers"].flatten().tolist()
     samples, k = int(samples), int(k)
-    radii, bandwidths = arrays["radii"].view(1, -1, 1), arrays["bandwidths"].view(1, -1, 1)
+    kernels = arrays["radii"], arrays["bandwidths"]
     layers = [(arrays[f"w{i}"], arrays[f"b{i}"].flatten()) for i in (1, 2, 3)]
-    steps = near + (torch.arange(samples, device="cuda") + 0.5) * ((far - near) / samples)
-    deltas = torch.cat([steps, steps.new_tensor([far])]).diff()
+    steps = near + (torch.arange(samples, device=torch_peers.DEVICE) + 0.5) * ((far - near) / samples)
 
     def picture(nearest, origins, directions):
-        points = (origins[:, None] + steps[:, None] * directions[:, None]).reshape(-1, 3)
-        index = nearest(points)
-        distance = (points[:, None] - positions[index]).square().sum(2).clamp_min(1e-20).sqrt()
-        weights = torch.exp(-((distance[:, None] - radii) / bandwidths).square())
-        mass = weights.sum(2)
-        sums = torch.matmul(weights, features[index]) / (mass[:, :, None] + MASS_FLOOR)
-        x = torch.cat([sums.flatten(1), LOG_MASS_SCALE * torch.log(mass + MASS_FLOOR)], 1)
-        for weight, bias in layers[:2]:
-            x = torch.relu(torch.addmm(bias, x, weight.t()))
-        logits = torch.addmm(layers[2][1], x, layers[2][0].t()).view(-1, samples, 4)
-        occupied = (distance.amin(1) <= empty_radius).view(-1, samples)
-        depth = (torch.nn.functional.softplus(logits[..., 0], threshold=50) * occupied * deltas).cumsum(1)
-        after = torch.exp(-depth)
-        before = torch.cat([torch.ones_like(after[:, :1]), after[:, :-1]], 1)
-        return ((before - after)[..., None] * torch.sigmoid(logits[..., 1:])).sum(1) + after[:, -1:]
+        distances = steps.expand(origins.shape[0], -1)
+        points = sample_points(origins, directions, distances)
+        return colors(layers, kernels, (far, empty_radius), (positions, features), nearest(points), points, distances)
 
     def in_chunks(make_nearest):
         def run():

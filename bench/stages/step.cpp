@@ -1,12 +1,12 @@
-/// One dynamics step of the whole model, neighbour search included, against the same model in eager
-/// LibTorch (its walks given to it) and against our own model with other local layers.
+#include "bench/stages/step.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "bench/host_platform.h"
@@ -17,25 +17,30 @@
 namespace interlacer::bench {
 namespace {
 
-/// Particles of the gate's own step, whose reference runs in float64.
+/// Particles of the gate's own step, whose reference runs in float64 on the host.
 constexpr std::int64_t kCheckedParticles = 4096;
+/// A shape is seen, recorded, replayed.
+constexpr int kCheckedSteps = 3;
 
-/// What the step changes, so that what it copies does not hide errors. [n, 3 + features]
-torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result) {
-  return at::cat(
-      {(result.positions_m - input.newer.positions_m.to(result.positions_m.scalar_type())),
-       (result.features - input.newer.features.to(result.features.scalar_type()))},
-      1);
-}
+/// Peers of ours on the device, ratio of medians.
+constexpr double kDeviceEagerGoal = 5;
+constexpr double kHostEagerGoal = 10;
 
-GateResult Check(Options options) {
+GateResult CheckStep(Options options, const ModelPlace& place) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kCheckedParticles);
-  const auto model = MakeModel(options, LocalLayer::kGrfExact);
-  const StepInput input = MakeStepInput(options, model->config());
-  const torch::Tensor got = ChangeOf(input, model->Step(input));
+  StepProblem ours(options, place, LocalLayer::kGrfExact);
+  torch::Tensor got;
+  for (int step = 0; step < kCheckedSteps; ++step) {
+    got = ChangeOf(ours.input, ours.steps.Step(ours.input));
+  }
+  if (place.records_steps && ours.steps.replay_count() == 0) {
+    throw std::runtime_error("steps are not recorded as CUDA graphs");
+  }
+  const auto host = MakeModel(options, LocalLayer::kGrfExact);
+  const StepInput input = MakeStepInput(options, host->config());
   const StepInput input64 = CastInput(input, at::kDouble);
-  const EagerModel twin(*model, at::kDouble, at::kDouble, false);
+  const EagerModel twin(*host, at::kDouble, at::kDouble, false);
   const torch::Tensor expected =
       ChangeOf(input64, twin.Step(input64, WalksOfStep(input, at::kDouble), WalkForm::kMerged));
   GateResult gate;
@@ -45,68 +50,108 @@ GateResult Check(Options options) {
   return gate;
 }
 
-Work StepWork(const std::shared_ptr<WorldModel>& model,
-              const std::shared_ptr<const StepInput>& input) {
-  return Timed([model, input] {
-    const at::NoGradGuard no_grad;
-    model->Step(*input);
-  });
-}
+/// The eager twin on the place's device with what it is given.
+struct StepTwin {
+  StepTwin(const StepProblem& problem, const Options& options)
+      : model(*problem.model, at::kFloat, options.dtype == "bf16" ? at::kBFloat16 : at::kFloat,
+              false),
+        walks(WalksOfStep(problem.input, problem.input.newer.positions_m.options())) {}
 
-/// The walks are made on first use: they are large.
-Work EagerWork(const std::shared_ptr<const EagerModel>& twin,
-               const std::shared_ptr<const StepInput>& input, WalkForm form) {
-  const auto walks = std::make_shared<std::optional<WalkIndices>>();
-  return [twin, input, form, walks] {
-    const at::NoGradGuard no_grad;
-    if (!*walks) *walks = WalksOfStep(*input, at::kFloat);
-    return TimeMs([&] { twin->Step(*input, **walks, form); });
-  };
-}
+  EagerModel model;
+  WalkIndices walks;
+};
 
-}  // namespace
-
-std::vector<Case> MakeStepCases(const Options& options) {
-  const auto model = MakeModel(options, LocalLayer::kGrfExact);
-  const auto input = std::make_shared<const StepInput>(MakeStepInput(options, model->config()));
-  const auto twin = std::make_shared<const EagerModel>(
-      *model, at::kFloat, options.dtype == "bf16" ? at::kBFloat16 : at::kFloat, false);
-
+Case MakeStepBase(const Options& options, const ModelPlace& place) {
+  const InterlacerConfig config = ModelConfig(options, LocalLayer::kGrfExact);
   Case base;
   base.stage = "step";
-  base.name = "step/" + options.cloud + "/" + std::to_string(options.tokens()) + "/d" +
-              std::to_string(options.d) + "/" + options.dtype;
+  base.name = "step/" + place.infix + options.cloud + "/" + std::to_string(options.tokens()) +
+              "/d" + std::to_string(options.d) + "/" + options.dtype;
   base.ours = "grf_exact+linear_relu";
   base.dtype = options.dtype;
   base.cloud = options.cloud;
   base.n = options.n;
   base.tokens = options.tokens();
   base.d = options.d;
-  base.params = {{"blocks", model->config().network.block_count},
-                 {"heads", model->config().network.global.head_count},
-                 {"kinematic_tokens", 3 * model->config().kinematics.point_count()}};
-  base.floor = Floor{Floor::Kind::kDenseFlops,
-                     DenseFlops(model->config(), static_cast<double>(options.tokens()))};
-  base.gate = Once([options] { return Check(options); });
-  base.run_ours = StepWork(model, input);
+  base.params = {{"blocks", config.network.block_count},
+                 {"heads", config.network.global.head_count},
+                 {"kinematic_tokens", 3 * config.kinematics.point_count()},
+                 {"recorded", place.records_steps}};
+  return base;
+}
 
-  std::vector<Case> cases;
+}  // namespace
+
+StepProblem::StepProblem(const Options& options, const ModelPlace& place, LocalLayer local)
+    : model(MakeModel(options, local, place.device)),
+      input(CastInput(MakeStepInput(options, model->config()), place.device)),
+      steps(model) {}
+
+torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result) {
+  return at::cat(
+      {(result.positions_m - input.newer.positions_m.to(result.positions_m.scalar_type())),
+       (result.features - input.newer.features.to(result.features.scalar_type()))},
+      1);
+}
+
+StepStage MakeStepStage(const Options& options, const ModelPlace& place) {
+  const auto problem_of = [&](LocalLayer local) {
+    return OnFirstUse<StepProblem>(
+        [options, place, local] { return std::make_unique<StepProblem>(options, place, local); });
+  };
+  const auto steps_of = [&](const std::function<StepProblem&()>& problem) {
+    return place.timed([problem] { problem().steps.Step(problem().input); });
+  };
+  StepStage stage{MakeStepBase(options, place), problem_of(LocalLayer::kGrfExact), {}};
+  const auto problem = stage.problem;
+  stage.base.gate = Once([options, place] { return CheckStep(options, place); });
+  stage.base.run_ours = steps_of(problem);
+  if (!place.records_steps) {
+    stage.base.floor =
+        Floor{Floor::Kind::kDenseFlops, DenseFlops(ModelConfig(options, LocalLayer::kGrfExact),
+                                                   static_cast<double>(options.tokens()))};
+  }
+
+  const auto twin = OnFirstUse<StepTwin>(
+      [problem, options] { return std::make_unique<StepTwin>(problem(), options); });
   for (const auto& [form, peer] : {std::pair{WalkForm::kPrefixes, "torch_eager_prefixes"},
                                    std::pair{WalkForm::kMerged, "torch_eager_merged"}}) {
-    Case item = Against(base, peer);
+    Case item = Against(stage.base, peer);
     item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
-    if (form == WalkForm::kPrefixes) item.goal = 10;
-    item.run_peer = EagerWork(twin, input, form);
-    cases.push_back(std::move(item));
+    if (place.records_steps) {
+      item.goal = kDeviceEagerGoal;
+    } else if (form == WalkForm::kPrefixes) {
+      item.goal = kHostEagerGoal;
+    }
+    item.run_peer = [twin, work = place.timed([twin, problem, form] {
+      const at::NoGradGuard no_grad;
+      twin().model.Step(problem().input, twin().walks, form);
+    })] {
+      twin();  // what it is given costs it nothing
+      return work();
+    };
+    stage.cases.push_back(std::move(item));
   }
   for (const auto& [local, peer] : {std::pair{LocalLayer::kMessagePassing, "our_message_passing"},
                                     std::pair{LocalLayer::kNone, "our_unmasked"}}) {
-    Case item = Against(base, peer);
+    Case item = Against(stage.base, peer);
     if (local == LocalLayer::kMessagePassing) item.goal = 1;
-    item.run_peer = StepWork(MakeModel(options, local), input);
-    cases.push_back(std::move(item));
+    item.run_peer = steps_of(problem_of(local));
+    stage.cases.push_back(std::move(item));
   }
-  return cases;
+  if (place.records_steps) {
+    Case item = Against(stage.base, "our_launches");
+    item.run_peer = place.timed([problem] {
+      const at::NoGradGuard no_grad;
+      problem().model->Step(problem().input);
+    });
+    stage.cases.push_back(std::move(item));
+  }
+  return stage;
+}
+
+std::vector<Case> MakeStepCases(const Options& options) {
+  return MakeStepStage(options, ModelPlace{}).cases;
 }
 
 }  // namespace interlacer::bench

@@ -1,0 +1,12 @@
+/// interlacer_device_bench: what runs on a CUDA device and nothing of the server, so that little
+/// has to be carried to a machine that has LibTorch.
+
+#include "bench/device/device_platform.h"
+#include "bench/device/model/model_platform.h"
+#include "bench/program.h"
+
+int main(int argc, char** argv) {
+  using namespace interlacer::bench;
+  return RunProgram(argc, argv,
+                    [] { return std::vector<Platform>{WithModelStages(DevicePlatform())}; });
+}

@@ -1,0 +1,55 @@
+#include "bench/device/model/model_stages.h"
+
+#include <c10/cuda/CUDAStream.h>
+
+#include <string>
+#include <utility>
+
+#include "bench/device/device_platform.h"
+#include "bench/device/event_work.h"
+#include "bench/device/model/model_platform.h"
+#include "bench/threads.h"
+#include "model/device_choice.h"
+
+namespace interlacer::bench {
+namespace {
+
+/// The first device. LibTorch's part for it is opened here, before anything settles on the CPU.
+ModelPlace DevicePlace(const Options& options) {
+  ModelPlace place;
+  place.device = torch::Device(at::kCUDA, 0);
+  place.infix = "cuda/";
+  place.records_steps = true;
+  place.timed = [options](std::function<void()> body) {
+    return EventWork([] { return c10::cuda::getCurrentCUDAStream(0).stream(); }, std::move(body),
+                     options);
+  };
+  if (DeviceAbsence().empty()) {
+    const auto choice = ChooseDevice(DeviceRequest::kCuda);
+    if (!choice.ok()) throw StageAbsent(options.stage + ": " + choice.status().ToString());
+  }
+  return place;
+}
+
+}  // namespace
+
+std::vector<Case> MakeDeviceStepCases(const Options& options) {
+  StepStage stage = MakeStepStage(options, DevicePlace(options));
+  AddStepPeers(options, &stage);
+  return std::move(stage.cases);
+}
+
+std::vector<Case> MakeDeviceTrainStepCases(const Options& options) {
+  TrainStage stage = MakeTrainStage(options, DevicePlace(options));
+  AddTrainPeers(options, &stage);
+  return std::move(stage.cases);
+}
+
+Platform WithModelStages(Platform device) {
+  device.stages.push_back({"step", &MakeDeviceStepCases});
+  device.stages.push_back({"train_step", &MakeDeviceTrainStepCases});
+  device.prepare = [](const Options& options) { UseThreads(options.threads); };
+  return device;
+}
+
+}  // namespace interlacer::bench

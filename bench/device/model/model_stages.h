@@ -1,0 +1,21 @@
+#pragma once
+
+/// The cases of the whole model on a CUDA device; beside what C++ compares with there are torch,
+/// torch.compile and PyTorch Geometric in a Python process. Threads: one at a time.
+
+#include <vector>
+
+#include "bench/stages/step.h"
+#include "bench/stages/train_step.h"
+
+namespace interlacer::bench {
+
+/// StageAbsent where there is a device that LibTorch cannot use.
+std::vector<Case> MakeDeviceStepCases(const Options& options);
+std::vector<Case> MakeDeviceTrainStepCases(const Options& options);
+
+/// Adds the cases of Python's peers; those that cannot run are skipped with their reason.
+void AddStepPeers(const Options& options, StepStage* stage);
+void AddTrainPeers(const Options& options, TrainStage* stage);
+
+}  // namespace interlacer::bench

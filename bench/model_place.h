@@ -1,0 +1,27 @@
+#pragma once
+
+/// Where the stages of the whole model run, and how their work is timed there: one description of
+/// `step` and `train_step` serves every device.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "bench/case.h"
+
+namespace interlacer::bench {
+
+struct ModelPlace {
+  torch::Device device{at::kCPU};
+  /// Behind the stage in names of cases; ends in a slash unless it is empty.
+  std::string infix;
+  /// Steps are replays of a recording (model/step_graph.h).
+  bool records_steps = false;
+  std::function<Work(std::function<void()> body)> timed = [](std::function<void()> body) {
+    return Timed(std::move(body));
+  };
+};
+
+}  // namespace interlacer::bench

@@ -1,0 +1,67 @@
+/// The gates of the model's stages by the way of a device, with the kernels on the CPU: a step and
+/// a training sequence agree with the float64 twin, and every peer in C++ runs.
+
+#include <set>
+#include <string>
+
+#include "bench/device/model/model_platform.h"
+#include "bench/device/model/model_stages.h"
+#include "tests/bench/emulated_gates.h"
+#include "tests/model/emulated_device.h"
+
+namespace interlacer::bench {
+namespace {
+
+ModelPlace EmulatedPlace() {
+  ModelPlace place;
+  place.infix = "cuda/";
+  place.records_steps = true;
+  return place;
+}
+
+Options Small() {
+  Options options = SmallDeviceOptions();
+  options.n = 96;
+  options.timesteps = 2;
+  options.d = 64;
+  return options;
+}
+
+TEST(DeviceModelGates, RecordedSteps) {
+  const testing::EmulatedDevice device;
+  for (const char* dtype : {"f32", "bf16"}) {
+    Options options = Small();
+    options.dtype = dtype;
+    StepStage stage = MakeStepStage(options, EmulatedPlace());
+    AddStepPeers(options, &stage);
+    EXPECT_EQ(stage.cases.size(), 9u);
+    ExpectGatesPass(stage.cases, options);
+    EXPECT_GT(stage.problem().steps.replay_count(), 0);
+  }
+}
+
+TEST(DeviceModelGates, TrainingSequence) {
+  const testing::EmulatedDevice device;
+  Options options = Small();
+  options.rollout_steps = 1;
+  options.rounds = 0;  // emulated rays take seconds
+  TrainStage stage = MakeTrainStage(options, EmulatedPlace());
+  AddTrainPeers(options, &stage);
+  EXPECT_EQ(stage.cases.size(), 5u);
+  ExpectGatesPass(stage.cases, options);
+}
+
+TEST(DeviceModelGates, CasesHaveNamesWithoutADevice) {
+  if (DeviceAbsence().empty()) GTEST_SKIP() << "Python's peers would be started";
+  std::set<std::string> names;
+  for (const Stage& stage : WithModelStages(Platform{}).stages) {
+    for (const Case& item : stage.make_cases(Small())) {
+      EXPECT_EQ(item.name.find(std::string(stage.name) + "/cuda/"), 0u) << item.name;
+      EXPECT_TRUE(names.insert(item.name).second) << item.name;
+    }
+  }
+  EXPECT_EQ(names.size(), 14u);
+}
+
+}  // namespace
+}  // namespace interlacer::bench
