@@ -100,7 +100,8 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
 }
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    std::int64_t steps_done, const TrainOptions& options) {
+                    const WeightAverage* average, std::int64_t steps_done,
+                    const TrainOptions& options) {
   const std::string partial = paths.checkpoint() + ".partial";
   const std::string old = paths.checkpoint() + ".old";
   std::error_code error;
@@ -110,8 +111,9 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
       {"trained_step_count", std::to_string(LongestRollout(options.config.training, steps_done))},
       {"seed", std::to_string(options.seed)}};
   INTERLACER_RETURN_IF_ERROR(SaveCheckpoint(partial, model, metadata));
-  INTERLACER_RETURN_IF_ERROR(
-      WriteTensorFile(partial + kOptimizerFile, {optimizer.State(), metadata}));
+  NamedTensors state = optimizer.State();
+  if (average != nullptr) state.merge(average->State());
+  INTERLACER_RETURN_IF_ERROR(WriteTensorFile(partial + kOptimizerFile, {state, metadata}));
   fs::remove_all(old, error);
   if (fs::exists(paths.checkpoint())) {
     fs::rename(paths.checkpoint(), old, error);
@@ -124,7 +126,7 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
 }
 
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
-                                    ModelOptimizer* optimizer) {
+                                    ModelOptimizer* optimizer, WeightAverage* average) {
   std::error_code error;
   // A run killed between the two renames of SaveRunState left only the old checkpoint.
   const std::string old = paths.checkpoint() + ".old";
@@ -144,6 +146,10 @@ StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
                     std::to_string(optimizer_steps) + " steps");
   }
   INTERLACER_RETURN_IF_ERROR(CopyWeights(*stored.model, model));
+  if (average != nullptr) {
+    INTERLACER_RETURN_IF_ERROR(average->LoadState(state.tensors));
+    average->Swap();
+  }
   INTERLACER_RETURN_IF_ERROR(optimizer->LoadState(state.tensors));
   return steps;
 }

@@ -11,6 +11,7 @@
 
 #include "model/training/optimizer.h"
 #include "model/training/trainer.h"
+#include "model/training/weight_average.h"
 
 namespace interlacer {
 
@@ -31,12 +32,14 @@ Status CopyWeights(const WorldModel& from, WorldModel* to);
 /// Local layers may differ and then keep the values that `to` has.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
+/// With an `average`, which may be null, the model's weights are the average now.
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    std::int64_t steps_done, const TrainOptions& options);
+                    const WeightAverage* average, std::int64_t steps_done,
+                    const TrainOptions& options);
 
 /// Steps done of the last checkpoint, with weights and optimizer state put in place; 0 and nothing
 /// changed when the run has no checkpoint yet.
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
-                                    ModelOptimizer* optimizer);
+                                    ModelOptimizer* optimizer, WeightAverage* average);
 
 }  // namespace interlacer

@@ -75,6 +75,8 @@ class TrainingRun {
                                  .device = device.kind()}),
         optimizer_(&model_, config_.training) {
     model_.to(device.device);
+    const double decay = config_.training.average_decay;
+    if (decay > 0) average_ = std::make_unique<WeightAverage>(&model_, decay);
   }
 
   StatusOr<TrainSummary> Run();
@@ -83,6 +85,7 @@ class TrainingRun {
   Status Start(std::int64_t* steps_done);
   Status StartAlone(std::int64_t* steps_done);
   StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
+  Status SaveAndValidate(std::int64_t steps_done, bool saves, bool validates, RunLog* log);
   Status Validate(std::int64_t steps_done, RunLog* log);
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
 
@@ -93,6 +96,7 @@ class TrainingRun {
   TrainObserver* observer_;
   WorldModel model_;
   ModelOptimizer optimizer_;
+  std::unique_ptr<WeightAverage> average_;  // null without averaging
   std::unique_ptr<SampleSource> source_;
   std::unique_ptr<RankGroup> ranks_;
 };
@@ -127,7 +131,8 @@ Status TrainingRun::StartAlone(std::int64_t* steps_done) {
     if (options_.reset_heads) ZeroHeads(&model_);
   }
   if (options_.resume) {
-    INTERLACER_ASSIGN_OR_RETURN(*steps_done, LoadRunState(paths_, &model_, &optimizer_));
+    INTERLACER_ASSIGN_OR_RETURN(*steps_done,
+                                LoadRunState(paths_, &model_, &optimizer_, average_.get()));
   }
   return Status::Ok();
 }
@@ -200,6 +205,20 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   return log->Write(record);
 }
 
+/// Both with the averaged weights, where there are any.
+Status TrainingRun::SaveAndValidate(std::int64_t steps_done, bool saves, bool validates,
+                                    RunLog* log) {
+  if (!saves && !validates) return Status::Ok();
+  if (average_) average_->Swap();
+  Status status;
+  if (saves) {
+    status = SaveRunState(paths_, model_, optimizer_, average_.get(), steps_done, options_);
+  }
+  if (status.ok() && validates) status = Validate(steps_done, log);
+  if (average_) average_->Swap();
+  return status;
+}
+
 StatusOr<TrainSummary> TrainingRun::Run() {
   std::int64_t steps_done = 0;
   INTERLACER_RETURN_IF_ERROR(Start(&steps_done));
@@ -214,19 +233,15 @@ StatusOr<TrainSummary> TrainingRun::Run() {
   while (go_on && summary.steps_done < training.step_count) {
     INTERLACER_ASSIGN_OR_RETURN(const TrainingRecord record, OneStep(summary.steps_done, &samples));
     summary.steps_done = record.step;
+    if (average_) average_->Update(record.step);
     summary.final_loss = record.loss;
     if (log) INTERLACER_RETURN_IF_ERROR(log->Write(record));
     go_on = !AnyRank(ranks_.get(), !observer_->OnStep(record, training.step_count));
     const bool last = !go_on || record.step == training.step_count;
-    if (last || record.step % training.checkpoint_every == 0) {
-      CheckEqualWeights(ranks_.get(), model_);
-      if (log) {
-        INTERLACER_RETURN_IF_ERROR(SaveRunState(paths_, model_, optimizer_, record.step, options_));
-      }
-    }
-    if (log && go_on && (last || record.step % training.validation_every == 0)) {
-      INTERLACER_RETURN_IF_ERROR(Validate(record.step, &*log));
-    }
+    const bool saves = last || record.step % training.checkpoint_every == 0;
+    const bool validates = go_on && (last || record.step % training.validation_every == 0);
+    if (saves) CheckEqualWeights(ranks_.get(), model_);
+    if (log) INTERLACER_RETURN_IF_ERROR(SaveAndValidate(record.step, saves, validates, &*log));
   }
   AnyRank(ranks_.get(), false);  // the ranks meet at rank 0, so it must not leave before the rest
   if (!go_on) {

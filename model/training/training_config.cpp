@@ -43,6 +43,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
           {"learning_rate", ScheduleToJson(c.learning_rate)},
           {"weight_decay", c.weight_decay},
           {"gradient_clip_norm", c.gradient_clip_norm},
+          {"average_decay", c.average_decay},
           {"recompute_blocks", c.recompute_blocks},
           {"checkpoint_every", c.checkpoint_every},
           {"validation_every", c.validation_every},
@@ -50,11 +51,11 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
 }
 
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
-  INTERLACER_RETURN_IF_ERROR(
-      o.AllowOnly({"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
-                   "moving_ray_share", "reconstruction_weight", "displacement_weight",
-                   "learning_rate", "weight_decay", "gradient_clip_norm", "recompute_blocks",
-                   "checkpoint_every", "validation_every", "validation_sample_count"}));
+  INTERLACER_RETURN_IF_ERROR(o.AllowOnly(
+      {"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
+       "moving_ray_share", "reconstruction_weight", "displacement_weight", "learning_rate",
+       "weight_decay", "gradient_clip_norm", "average_decay", "recompute_blocks",
+       "checkpoint_every", "validation_every", "validation_sample_count"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -70,6 +71,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
                               o.GetOr<double>("gradient_clip_norm", c.gradient_clip_norm));
+  INTERLACER_ASSIGN_OR_RETURN(c.average_decay, o.GetOr<double>("average_decay", c.average_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.recompute_blocks,
                               o.GetOr<bool>("recompute_blocks", c.recompute_blocks));
   INTERLACER_ASSIGN_OR_RETURN(c.checkpoint_every,
@@ -169,6 +171,8 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
   INTERLACER_RETURN_IF_ERROR(require(c.weight_decay >= 0, "weight_decay", ">= 0", c.weight_decay));
   INTERLACER_RETURN_IF_ERROR(
       require(c.gradient_clip_norm > 0, "gradient_clip_norm", "> 0", c.gradient_clip_norm));
+  INTERLACER_RETURN_IF_ERROR(require(c.average_decay >= 0 && c.average_decay < 1, "average_decay",
+                                     "0 or more, below 1", c.average_decay));
   INTERLACER_RETURN_IF_ERROR(
       require(c.checkpoint_every > 0, "checkpoint_every", "> 0", c.checkpoint_every));
   INTERLACER_RETURN_IF_ERROR(

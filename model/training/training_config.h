@@ -36,6 +36,9 @@ struct TrainingConfig {
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;
+  /// Decay a step of the moving average of weights that checkpoints and validation use
+  /// (weight_average.h); 0 uses the weights of the last step.
+  double average_decay = 0.0;
   /// Keep only the inputs of Interlacer blocks for the backward pass: same bits, less memory, a
   /// forward pass more.
   bool recompute_blocks = false;

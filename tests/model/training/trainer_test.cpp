@@ -74,6 +74,26 @@ TEST_F(TrainerTest, StoppedAndResumedEqualsUninterruptedToTheBit) {
   EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
 }
 
+TEST_F(TrainerTest, AveragedWeightsResumeToTheBitAndLeaveTheTrainingAlone) {
+  SetThreadCount(1);
+  const auto averaged = [this](const std::string& name) {
+    TrainOptions options = Options(name, 6);
+    options.config.training.average_decay = 0.9;
+    return options;
+  };
+  CountingObserver plain, whole, first(3), second;
+  ASSERT_TRUE(Train(Options("plain", 6), &plain).ok());
+  ASSERT_TRUE(Train(averaged("whole"), &whole).ok());
+  EXPECT_EQ(whole.losses, plain.losses);
+  EXPECT_NE(Weights(root_ + "/whole"), Weights(root_ + "/plain"));
+  EXPECT_EQ(Train(averaged("parts"), &first).status().code(), StatusCode::kCancelled);
+  TrainOptions resumed = averaged("parts");
+  resumed.resume = true;
+  ASSERT_TRUE(Train(resumed, &second).ok());
+  EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+  EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
+}
+
 TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
   CountingObserver observer;
   ASSERT_TRUE(Train(Options("run", 1), &observer).ok());

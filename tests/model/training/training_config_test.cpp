@@ -41,6 +41,7 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"step_cont": 7}})", "step_cont");
   ExpectRefused(R"({"preset": "huge"})", "huge");
   ExpectRefused(R"({"training": {"batch_size": 0}})", "batch_size");
+  ExpectRefused(R"({"training": {"average_decay": 1}})", "average_decay");
   ExpectRefused(R"({"training": {"batch_size": "two"}})", "batch_size");
   ExpectRefused(R"({"training": {"learning_rate": [{"from_step": 5, "value": 1e-3}]}})",
                 "learning_rate");

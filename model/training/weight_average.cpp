@@ -1,0 +1,61 @@
+#include "model/training/weight_average.h"
+
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace interlacer {
+namespace {
+
+std::string KeyOf(const std::string& parameter) { return parameter + ".in_training"; }
+
+}  // namespace
+
+WeightAverage::WeightAverage(WorldModel* model, double decay) : model_(model), decay_(decay) {
+  for (const torch::Tensor& weight : model->parameters()) held_.push_back(weight.detach().clone());
+}
+
+void WeightAverage::Update(std::int64_t steps_done) {
+  const torch::NoGradGuard no_grad;
+  const double n = static_cast<double>(steps_done);
+  const double decay = std::min(decay_, (n - 1) / (n + 9));
+  const std::vector<torch::Tensor> weights = model_->parameters();
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].lerp_(weights[i], 1 - decay);
+}
+
+void WeightAverage::Swap() {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> weights = model_->parameters();
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const torch::Tensor value = weights[i].clone();
+    weights[i].copy_(held_[i]);
+    held_[i].copy_(value);
+  }
+}
+
+NamedTensors WeightAverage::State() const {
+  NamedTensors tensors;
+  std::size_t i = 0;
+  for (const auto& item : model_->named_parameters()) tensors[KeyOf(item.key())] = held_[i++];
+  return tensors;
+}
+
+Status WeightAverage::LoadState(const NamedTensors& tensors) {
+  const torch::NoGradGuard no_grad;
+  std::size_t i = 0;
+  for (const auto& item : model_->named_parameters()) {
+    const auto found = tensors.find(KeyOf(item.key()));
+    if (found == tensors.end() || found->second.sizes() != item.value().sizes()) {
+      return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                                "expected the weights in training of " + item.key() +
+                                    " in the parameter's shape, got " +
+                                    (found == tensors.end() ? "none" : "another shape"));
+    }
+    held_[i++].copy_(found->second);
+  }
+  return Status::Ok();
+}
+
+}  // namespace interlacer

@@ -1,0 +1,58 @@
+#include "model/training/weight_average.h"
+
+#include <gtest/gtest.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+#include "tests/model/training/tiny_run.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+class WeightAverageTest : public ::testing::Test {
+ protected:
+  void SetWeights(double value) {
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& weight : model_.parameters()) weight.fill_(value);
+  }
+  double Weight() const { return model_.parameters().front().flatten()[0].item<double>(); }
+
+  WorldModel model_{testing::TinyRun("", "", 1).config.model, {}};
+};
+
+TEST_F(WeightAverageTest, FollowsTheRecursion) {
+  constexpr double kDecay = 0.5;
+  SetWeights(100);
+  WeightAverage average(&model_, kDecay);
+  double expected = 0;
+  for (int n = 1; n <= 40; ++n) {
+    SetWeights(n);
+    average.Update(n);
+    const double decay = std::min(kDecay, (n - 1.0) / (n + 9.0));
+    expected = decay * expected + (1 - decay) * n;
+  }
+  average.Swap();
+  EXPECT_NEAR(Weight(), expected, kTolerance * expected);
+  average.Swap();
+  EXPECT_EQ(Weight(), 40);
+}
+
+TEST_F(WeightAverageTest, StateIsTheWeightsInTrainingAndMustFit) {
+  SetWeights(3);
+  WeightAverage average(&model_, 0.9);
+  SetWeights(5);
+  average.Swap();
+  NamedTensors state = average.State();
+  ASSERT_FALSE(state.empty());
+  EXPECT_EQ(state.begin()->second.flatten()[0].item<double>(), 5);
+  WeightAverage other(&model_, 0.9);
+  EXPECT_TRUE(other.LoadState(state).ok());
+  state.erase(state.begin());
+  EXPECT_EQ(other.LoadState(state).reason(), reason::CHECKPOINT_INVALID);
+}
+
+}  // namespace
+}  // namespace interlacer
