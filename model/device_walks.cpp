@@ -176,6 +176,11 @@ std::int64_t SampledRowSize(const InterlacerConfig& config, std::int64_t degree)
   return config.graph.symmetrise ? visits : std::min(visits, reach);
 }
 
+/// Walks of three hops from one token.
+std::int64_t WalkCount(std::int64_t degree) {
+  return std::max<std::int64_t>(1, degree * degree * degree);
+}
+
 /// Of packed entries.
 void AddTiles(DeviceWalks* walks) {
   const std::int64_t n = walks->offsets.size(0) - 1;
@@ -241,6 +246,21 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbor
   }
   if (with_tiles) AddTiles(&walks);
   return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
+}
+
+bool CanEnumerateOnDevice(std::int64_t degree) { return WalkCount(degree) <= kMaxCudaWalks; }
+
+std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& config,
+                                                      const torch::Tensor& neighbors,
+                                                      const torch::Tensor& positions_m,
+                                                      bool with_transpose) {
+  // Walkers that spread over all that share their past take every walk once.
+  InterlacerConfig every_walk = config;
+  LocalLayerConfig& local = every_walk.network.local;
+  local.sampler = WalkSampler::kRepellingPerPrefix;
+  local.walk_count = static_cast<int>(WalkCount(neighbors.size(1)));
+  local.halt_probability = 0;
+  return SampledWalksOnDevice(every_walk, neighbors, positions_m, 0, with_transpose);
 }
 
 bool CanSampleOnDevice(const LocalLayerConfig& local) { return local.walk_count <= kMaxCudaWalks; }

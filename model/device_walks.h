@@ -28,6 +28,13 @@ torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
                                                    bool with_transpose, bool with_tiles);
 
+/// The same over edges with weights: `degree` neighbours at each token have few enough walks.
+bool CanEnumerateOnDevice(std::int64_t degree);
+std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& config,
+                                                      const torch::Tensor& neighbors,
+                                                      const torch::Tensor& positions_m,
+                                                      bool with_transpose);
+
 /// Whether the samplers' kernel takes the configuration.
 bool CanSampleOnDevice(const LocalLayerConfig& local);
 std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& config,

@@ -10,20 +10,17 @@
 namespace interlacer {
 namespace {
 
-int InWidth(const Dense& layer) { return static_cast<int>(layer.weight.size(1)); }
-int OutWidth(const Dense& layer) { return static_cast<int>(layer.weight.size(0)); }
-
 PackedDense Pack(const Dense& layer) {
   return PackDense(layer.weight.const_data_ptr<float>(), layer.bias.const_data_ptr<float>(),
-                   InWidth(layer), OutWidth(layer));
-}
-
-RowNorm NormOf(const LayerNorm& norm) {
-  return {norm.scale.const_data_ptr<float>(), norm.bias.const_data_ptr<float>(),
-          static_cast<float>(LayerNorm::kEpsilon)};
+                   layer.in_width(), layer.out_width());
 }
 
 }  // namespace
+
+RowNorm RowNormOf(const LayerNorm& norm) {
+  return {norm.scale.const_data_ptr<float>(), norm.bias.const_data_ptr<float>(),
+          static_cast<float>(LayerNorm::kEpsilon)};
+}
 
 bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
   if (at::GradMode::is_enabled() || OnDevice(h) || h.scalar_type() != at::kFloat ||
@@ -32,7 +29,7 @@ bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers)
   }
   for (const Dense* layer : layers) {
     if (layer->precision() != Precision::kBfloat16 || layer->weight.scalar_type() != at::kFloat ||
-        !layer->weight.is_contiguous() || !CanFuseDense(InWidth(*layer), OutWidth(*layer))) {
+        !layer->weight.is_contiguous() || !CanFuseDense(layer->in_width(), layer->out_width())) {
       return false;
     }
   }
@@ -45,20 +42,20 @@ std::vector<torch::Tensor> NormThenDense(const torch::Tensor& h, const LayerNorm
   std::vector<torch::Tensor> results;
   for (const Dense* layer : layers) {
     packed.push_back(Pack(*layer));
-    results.push_back(at::empty({h.size(0), OutWidth(*layer)}, h.options()));
+    results.push_back(at::empty({h.size(0), layer->out_width()}, h.options()));
   }
   std::vector<DenseOutput> outputs;
   for (std::size_t i = 0; i < packed.size(); ++i) {
     outputs.push_back({&packed[i], results[i].mutable_data_ptr<float>()});
   }
-  NormDense(h.size(0), h.const_data_ptr<float>(), NormOf(norm), outputs, &ParallelFor);
+  NormDense(h.size(0), h.const_data_ptr<float>(), RowNormOf(norm), outputs, &ParallelFor);
   return results;
 }
 
 namespace {
 
 FusedProjections PackProjections(const AttentionLayers& layers) {
-  return {NormOf(layers.norm),
+  return {RowNormOf(layers.norm),
           Pack(layers.query),
           Pack(layers.key),
           Pack(layers.value),
@@ -70,7 +67,7 @@ FusedProjections PackProjections(const AttentionLayers& layers) {
 
 bool AddLinearAttentionTo(torch::Tensor& h, const AttentionLayers& layers, int head_count,
                           const LinearAttentionEpsilons& epsilons, const RowRange& rows) {
-  if (OutWidth(layers.query) % (head_count * kFusedLanes) != 0) return false;
+  if (layers.query.out_width() % (head_count * kFusedLanes) != 0) return false;
   AddLinearAttention(h.size(0), PackProjections(layers), head_count, epsilons,
                      {rows.begin, rows.end}, h.mutable_data_ptr<float>(), &ParallelFor);
   return true;
@@ -81,8 +78,9 @@ bool AddGrfAttentionTo(torch::Tensor& h, const AttentionLayers& layers, const Wa
                        const RowRange& rows) {
   if (!mask.packed()) return false;
   const torch::Tensor table = pair_weights.to(at::kFloat).contiguous();
-  const torch::Tensor keys_values = at::empty(
-      {h.size(0), OutWidth(layers.key) + OutWidth(layers.value)}, h.options().dtype(at::kShort));
+  const torch::Tensor keys_values =
+      at::empty({h.size(0), layers.key.out_width() + layers.value.out_width()},
+                h.options().dtype(at::kShort));
   AddGrfAttention(h.size(0), PackProjections(layers),
                   {mask.offsets(), mask.entries(), table.const_data_ptr<float>()}, epsilons,
                   {rows.begin, rows.end},
@@ -99,7 +97,7 @@ void AddDenseTo(torch::Tensor& h, const torch::Tensor& x, const Dense& layer) {
 
 void AddFeedForwardTo(torch::Tensor& h, const LayerNorm& norm, const Dense& first,
                       const Dense& second) {
-  AddFeedForward(h.size(0), NormOf(norm), Pack(first), Pack(second), h.mutable_data_ptr<float>(),
+  AddFeedForward(h.size(0), RowNormOf(norm), Pack(first), Pack(second), h.mutable_data_ptr<float>(),
                  &ParallelFor);
 }
 

@@ -9,11 +9,15 @@
 #include <initializer_list>
 #include <vector>
 
+#include "model/kernels/fused_dense.h"
 #include "model/kernels/linear_attention.h"
 #include "model/layers.h"
 #include "model/ops/grf_attention_op.h"
 
 namespace interlacer {
+
+/// For kernels; the layer must be in float32.
+RowNorm RowNormOf(const LayerNorm& norm);
 
 /// Gradients are off, h is a float32 matrix in memory order in host memory, the layers compute in
 /// bfloat16 and this processor's kernels take their widths.

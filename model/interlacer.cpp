@@ -43,11 +43,10 @@ torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph,
 torch::Tensor InterlacerBlock::Infer(torch::Tensor h, const TokenGraph& graph,
                                      const RowRange& rows) {
   const RowRange all{0, h.size(0)};
-  h = global_->AddTo(std::move(h), *global_norm_, graph, local_ ? all : rows);
-  h = global_ffn_->AddTo(std::move(h), *global_ffn_norm_);
+  h = global_->AddTo(std::move(h), *global_norm_, graph, local_ ? all : rows,
+                     {*global_ffn_norm_, *global_ffn_});
   if (!local_) return h;
-  h = local_->AddTo(std::move(h), *local_norm_, graph, rows);
-  return local_ffn_->AddTo(std::move(h), *local_ffn_norm_);
+  return local_->AddTo(std::move(h), *local_norm_, graph, rows, {*local_ffn_norm_, *local_ffn_});
 }
 
 Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool recompute)
@@ -79,7 +78,7 @@ torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph, cons
         },
         {h, graph.positions_m});
   }
-  return last_norm_->forward(h);
+  return h;
 }
 
 }  // namespace interlacer

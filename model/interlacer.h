@@ -3,7 +3,8 @@
 /// The Interlacer: global and local attention in turn, over all tokens of a step.
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
-/// and one more LN after the last block. Without a local layer its feed-forward is absent too.
+/// and one more LN after the last block, which is left to what follows (model/head.h). Without a
+/// local layer its feed-forward is absent too.
 ///   h [T,d] -> the given rows of the result; what only other rows would need is left out. Without
 ///   gradients the memory of h is used up. With `recompute` only the blocks' inputs are kept for
 ///   the backward pass.
@@ -38,6 +39,7 @@ class Interlacer : public torch::nn::Module {
  public:
   Interlacer(const NetworkConfig& config, Precision precision, bool recompute);
   torch::Tensor forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
+  const LayerNorm& last_norm() const { return *last_norm_; }
 
  private:
   bool recompute_;

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "model/device_layers.h"
 #include "model/fused_layers.h"
 
 namespace interlacer {
@@ -30,7 +31,7 @@ LayerNorm::LayerNorm(std::int64_t width)
       bias(register_parameter("bias", at::zeros({width}))),
       width_(width) {}
 
-torch::Tensor LayerNorm::forward(const torch::Tensor& x) {
+torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
   return at::layer_norm(x.to(scale.scalar_type()), {width_}, scale, bias, kEpsilon);
 }
 
@@ -69,9 +70,23 @@ torch::Tensor FeedForward::forward(const torch::Tensor& x) {
 }
 
 torch::Tensor FeedForward::AddTo(torch::Tensor x, LayerNorm& norm) {
-  if (!CanFuse(x, {in_.get(), out_.get()})) return x + forward(norm.forward(x));
-  AddFeedForwardTo(x, norm, *in_, *out_);
-  return x;
+  if (CanFuse(x, {in_.get(), out_.get()})) {
+    AddFeedForwardTo(x, norm, *in_, *out_);
+    return x;
+  }
+  if (CanFuseOnDevice(x)) {
+    AddFeedForwardOnDevice(x, OnDevice(norm));
+    return x;
+  }
+  return x + forward(norm.forward(x));
+}
+
+bool FeedForward::CanFuseOnDevice(const torch::Tensor& x) const {
+  return interlacer::CanFuseOnDevice(x, {in_.get(), out_.get()});
+}
+
+DeviceFeedForward FeedForward::OnDevice(const LayerNorm& norm) {
+  return {norm, *in_, *out_, packed_};
 }
 
 }  // namespace interlacer

@@ -10,8 +10,13 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "model/packed_weights.h"
 
 namespace interlacer {
+
+struct DeviceFeedForward;
 
 /// Rows [begin, end) of a matrix.
 struct RowRange {
@@ -31,6 +36,8 @@ class Dense : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
 
   Precision precision() const { return precision_; }
+  int in_width() const { return static_cast<int>(weight.size(1)); }
+  int out_width() const { return static_cast<int>(weight.size(0)); }
 
   torch::Tensor weight;  ///< [out,in]
   torch::Tensor bias;    ///< [out]
@@ -45,7 +52,7 @@ class LayerNorm : public torch::nn::Module {
   static constexpr double kEpsilon = 1e-5;
 
   explicit LayerNorm(std::int64_t width);
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x) const;
 
   torch::Tensor scale;  ///< [width]
   torch::Tensor bias;   ///< [width]
@@ -87,8 +94,13 @@ class FeedForward : public torch::nn::Module {
   /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
   torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
 
+  /// For kernels that do these layers' work too (model/device_layers.h).
+  bool CanFuseOnDevice(const torch::Tensor& x) const;
+  DeviceFeedForward OnDevice(const LayerNorm& norm);
+
  private:
   std::shared_ptr<Dense> in_, out_;
+  PackedWeights packed_;
 };
 
 }  // namespace interlacer

@@ -97,7 +97,8 @@ Status ModelRollout::PrepareRenderer() const {
   if (OnDevice(newer_.positions_m)) {
     device_cloud_ = std::make_unique<DeviceCloud>(
         scene_->renderer,
-        CloudTensors{newer_.positions_m.contiguous(), newer_.features.contiguous()});
+        CloudTensors{newer_.positions_m.contiguous(), newer_.features.contiguous()},
+        model_->serving_precision());
     renderer_step_ = step_;
     return Status();
   }

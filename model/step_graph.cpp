@@ -22,6 +22,10 @@ CloudTensors Cloned(const CloudTensors& cloud) {
   return {cloud.positions_m.clone(), cloud.features.clone()};
 }
 
+void LogUnrecorded(const std::string& why) {
+  Log(LogLevel::kWarning, "steps are not recorded as CUDA graphs", {{"why", why}});
+}
+
 void CopyInto(const CloudTensors& from, const CloudTensors& to) {
   to.positions_m.copy_(from.positions_m);
   to.features.copy_(from.features);
@@ -29,8 +33,12 @@ void CopyInto(const CloudTensors& from, const CloudTensors& to) {
 
 }  // namespace
 
-StepGraph::StepGraph(std::shared_ptr<WorldModel> model)
-    : model_(std::move(model)), can_record_(BuildsGraphOnDevice(model_->config())) {}
+StepGraph::StepGraph(std::shared_ptr<WorldModel> model) : model_(std::move(model)) {
+  if (!OnDevice(model_->device())) return;
+  const Status status = CheckDeviceGraph(model_->config());
+  can_record_ = status.ok();
+  if (!can_record_) LogUnrecorded(status.message());
+}
 
 StepGraph::Shape StepGraph::ShapeOf(const StepInput& input) {
   return {input.older.positions_m.size(0), input.newer.positions_m.size(0),
@@ -54,7 +62,7 @@ void StepGraph::Record(const StepInput& input, Recording* recording) {
 
 CloudTensors StepGraph::Step(const StepInput& input) {
   const at::NoGradGuard no_grad;
-  if (!can_record_ || !OnDevice(model_->device())) return model_->Step(input);
+  if (!can_record_) return model_->Step(input);
   const Shape shape = ShapeOf(input);
   Recording* const recording = Find(shape);
   if (recording == nullptr) {
@@ -67,8 +75,7 @@ CloudTensors StepGraph::Step(const StepInput& input) {
       Record(input, recording);
     } catch (const std::exception& error) {
       const std::string text = error.what();
-      Log(LogLevel::kWarning, "steps are not recorded as CUDA graphs",
-          {{"why", text.substr(0, text.find('\n'))}});
+      LogUnrecorded(text.substr(0, text.find('\n')));
       can_record_ = false;
       recordings_.clear();
       return model_->Step(input);

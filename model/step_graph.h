@@ -2,9 +2,10 @@
 
 /// A model's inference step as one launch of a CUDA graph, recorded for the shapes that come back.
 ///
-/// Step is WorldModel::Step without gradients: equal bits. Clouds of a shape seen for the second
-/// time, in the same workspace, are recorded; the first time, on a CPU, for layers whose graph is
-/// built on the host, and after a recording failed (which is logged) the step runs as it is.
+/// Step is WorldModel::Step without gradients: equal bits; weights must stay as they are. Clouds of
+/// a shape seen for the second time, in the same workspace, are recorded; the first time, on a CPU,
+/// for graphs that a device leaves to the host (CheckDeviceGraph; logged), and after a recording
+/// failed (logged) the step runs as it is.
 /// Errors and threads: as WorldModel.
 
 #include <array>
@@ -43,7 +44,7 @@ class StepGraph {
   void Record(const StepInput& input, Recording* recording);
 
   std::shared_ptr<WorldModel> model_;
-  bool can_record_;
+  bool can_record_ = false;
   std::list<Recording> recordings_;  ///< newest first
   std::int64_t replay_count_ = 0;
 };

@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "common/random.h"
+#include "data/kernels/subset_keys_cuda.h"
 #include "knn/knn_index.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_sampler.h"
 #include "model/device_walks.h"
+#include "model/kernels/walk_sampler_cuda.h"
 #include "model/ops/device.h"
 #include "model/torch_status.h"
 
@@ -149,12 +152,8 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
 std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config,
                                                   const TokenSet& tokens, std::uint64_t seed) {
   const bool with_transpose = at::GradMode::is_enabled();
-  const bool sampled = config.network.local.kind == LocalLayer::kGrfSampled;
-  const std::int64_t most = tokens.positions_m.size(0) - 1;
   const int k = config.graph.neighbor_count;
-  const bool pack = CanPack(config, std::min<std::int64_t>(k, most));
-  if (!pack && !(sampled && CanSampleOnDevice(config.network.local))) {
-    // Exact lists over weighted edges have no kernels: built on the host, while the device waits.
+  if (!CheckDeviceGraph(config).ok()) {
     TokenSet on_host = tokens;
     on_host.positions_m = tokens.positions_m.to(at::kCPU);
     return std::make_shared<WalkMask>(BuildMask(config, on_host, seed)->CopyTo(tokens.positions_m));
@@ -162,8 +161,12 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
   const torch::Tensor neighbors = config.graph.scope == GraphScope::kAll
                                       ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
                                       : PerTimeOnDevice(tokens, k);
-  return pack ? ExactWalksOnDevice(neighbors, with_transpose, !with_transpose)
-              : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
+  if (CanPack(config, neighbors.size(1))) {
+    return ExactWalksOnDevice(neighbors, with_transpose, !with_transpose);
+  }
+  return config.network.local.kind == LocalLayer::kGrfExact
+             ? WeightedWalksOnDevice(config, neighbors, tokens.positions_m, with_transpose)
+             : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
 }
 
 /// `count` of `token_count` tokens without replacement: those with the smallest Philox keys.
@@ -180,6 +183,22 @@ std::vector<std::int64_t> DrawAnchors(std::int64_t token_count, std::int64_t cou
   for (std::int64_t i = 0; i < count; ++i) anchors[i] = keyed[i].second;
   std::sort(anchors.begin(), anchors.end());
   return anchors;
+}
+
+/// The same anchors and all other tokens, both ascending, without the host.
+std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const torch::Tensor& positions_m,
+                                                             std::int64_t anchor_count,
+                                                             std::uint64_t seed) {
+  const std::int64_t token_count = positions_m.size(0);
+  const torch::Tensor keys = at::empty({token_count}, positions_m.options().dtype(at::kLong));
+  CheckLaunch(LaunchAnchorKeys(seed, token_count, keys.mutable_data_ptr<std::int64_t>(),
+                               StreamOf(positions_m)),
+              "anchor keys");
+  const torch::Tensor drawn = std::get<1>(at::sort(keys, /*stable=*/true, 0, /*descending=*/false));
+  const auto ascending = [&](std::int64_t begin, std::int64_t end) {
+    return std::get<0>(at::sort(drawn.narrow(0, begin, end - begin)));
+  };
+  return {ascending(0, anchor_count), ascending(anchor_count, token_count)};
 }
 
 /// Position in `anchors_m` of the closest anchor of every row, smaller position on ties.
@@ -207,18 +226,25 @@ torch::Tensor NearestTokens(const TokenSet& tokens, int k) {
   return at::tensor(nearest.neighbors, at::kInt).reshape({nearest.n, nearest.out_degree});
 }
 
+/// Anchors and all other tokens, ascending.
+std::pair<torch::Tensor, torch::Tensor> DivideTokens(const torch::Tensor& positions_m,
+                                                     std::int64_t anchor_count,
+                                                     std::uint64_t seed) {
+  const std::int64_t token_count = positions_m.size(0);
+  if (OnDevice(positions_m)) return DivideTokensOnDevice(positions_m, anchor_count, seed);
+  const torch::Tensor anchors = at::tensor(DrawAnchors(token_count, anchor_count, seed), at::kLong);
+  torch::Tensor is_other = at::ones({token_count}, at::kBool);
+  is_other.index_fill_(0, anchors, 0);
+  return {anchors, is_other.nonzero().flatten()};
+}
+
 std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
                                                 const TokenSet& tokens, std::uint64_t seed) {
   const torch::Tensor& positions_m = tokens.positions_m;
-  const std::int64_t token_count = positions_m.size(0);
-  const std::int64_t count = (token_count + config.anchor_stride - 1) / config.anchor_stride;
+  const std::int64_t count =
+      (positions_m.size(0) + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
-  graph->anchors = at::tensor(DrawAnchors(token_count, count, seed), at::kLong);
-  torch::Tensor is_other = at::ones({token_count}, at::kBool);
-  is_other.index_fill_(0, graph->anchors, 0);
-  graph->others = is_other.nonzero().flatten();
-  graph->anchors = graph->anchors.to(positions_m.device());
-  graph->others = graph->others.to(positions_m.device());
+  std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed);
   graph->neighbors = NearestTokens(tokens, config.anchor_neighbor_count)
                          .index_select(0, graph->anchors)
                          .to(at::kLong);
@@ -227,21 +253,34 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
   return graph;
 }
 
+Status NotOnDevice(const std::string& field, const std::string& expected, const std::string& got) {
+  return Unimplemented(reason::FEATURE_NOT_BUILT,
+                       field + ": a device builds graphs of " + expected + ", got " + got)
+      .WithField(field);
+}
+
 }  // namespace
 
-bool BuildsGraphOnDevice(const InterlacerConfig& config) {
-  switch (config.network.local.kind) {
-    case LocalLayer::kGrfExact:
-      return CanPack(config, config.graph.neighbor_count);
-    case LocalLayer::kGrfSampled:
-      return CanSampleOnDevice(config.network.local);
-    case LocalLayer::kMessagePassing:
-      return false;  // anchors are drawn on the host
-    case LocalLayer::kUnmasked:
-    case LocalLayer::kNone:
-      break;
+Status CheckDeviceGraph(const InterlacerConfig& config) {
+  const LocalLayerConfig& local = config.network.local;
+  const std::int64_t k = config.graph.neighbor_count;
+  if (local.kind == LocalLayer::kGrfExact && !CanPack(config, k)) {
+    if (config.graph.symmetrise) {
+      return NotOnDevice("graph.symmetrise", "directed edges for grf_exact", "true");
+    }
+    if (!CanEnumerateOnDevice(k)) {
+      return NotOnDevice("graph.neighbor_count",
+                         "at most " + std::to_string(kPackedOutDegree) +
+                             " weighted edges at a token for grf_exact",
+                         std::to_string(k));
+    }
   }
-  return true;
+  if (local.kind == LocalLayer::kGrfSampled && !CanSampleOnDevice(local)) {
+    return NotOnDevice("network.local.walk_count",
+                       "at most " + std::to_string(kMaxCudaWalks) + " walks from a token",
+                       std::to_string(local.walk_count));
+  }
+  return Status();
 }
 
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "common/status.h"
 #include "model/config.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/tokens.h"
@@ -35,8 +36,9 @@ struct TokenGraph {
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed);
 
-/// Whether a device builds the configuration's graph without help from the host, so that a step can
-/// be recorded.
-bool BuildsGraphOnDevice(const InterlacerConfig& config);
+/// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where a device leaves the configuration's graph
+/// to the host and waits for it, so that a step cannot be recorded: exact walks over symmetrised
+/// edges, whose rows have no bound, over many weighted edges, or more walks than a kernel holds.
+Status CheckDeviceGraph(const InterlacerConfig& config);
 
 }  // namespace interlacer

@@ -36,10 +36,8 @@ CloudTensors WorldModel::Step(const StepInput& input) {
                                       input.kinematic_points_m, input.workspace});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
-  const DynamicsHead::Change change =
-      head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer));
-  return {input.newer.positions_m + change.displacement_m.index_select(0, order.place_of),
-          input.newer.features + change.features.index_select(0, order.place_of)};
+  return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
+                        interlacer_->last_norm(), input.newer, order);
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
@@ -54,6 +52,12 @@ RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tens
 }
 
 FieldWeights WorldModel::field_weights() const { return ViewOf(radiance_field_->tensors()); }
+
+FieldPrecision WorldModel::serving_precision() const {
+  return ResolvePrecision(options_.dense_dtype, options_.device) == Precision::kBfloat16
+             ? FieldPrecision::kBfloat16
+             : FieldPrecision::kFloat32;
+}
 
 torch::Device WorldModel::device() const { return radiance_field_->tensors().front().device(); }
 

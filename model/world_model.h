@@ -20,6 +20,7 @@
 
 #include "common/device.h"
 #include "model/config.h"
+#include "render/device_renderer.h"
 
 namespace interlacer {
 
@@ -54,8 +55,9 @@ struct RenderedRays {
   torch::Tensor opacity;     ///< [r]
 };
 
-/// Arithmetic of dense layers and convolutions; everything else is float32. kAuto takes bfloat16
-/// where the processor multiplies it natively, and on every CUDA device.
+/// Arithmetic of dense layers and convolutions, and of the radiance field where a CUDA device
+/// serves pictures; everything else is float32. kAuto takes bfloat16 where the processor multiplies
+/// it natively, and on every CUDA device.
 enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
 
 struct WorldModelOptions {
@@ -87,6 +89,8 @@ class WorldModel : public torch::nn::Module {
   /// not trained.
   FieldWeights field_weights() const;
   const RadianceField& radiance_field() const { return *radiance_field_; }
+  /// Of the radiance field on a device, for pictures that nobody differentiates.
+  FieldPrecision serving_precision() const;
   const InterlacerConfig& config() const { return config_; }
   std::int64_t parameter_count() const;
   /// Where the parameters are, and inputs belong.

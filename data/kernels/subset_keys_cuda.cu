@@ -7,22 +7,45 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void SubsetKeysKernel(std::uint64_t seed, std::uint32_t time, std::int64_t n,
-                                 std::int64_t* keys) {
+struct SubsetDraw {
+  std::uint64_t seed;
+  std::uint32_t time;
+  __device__ PhiloxWords operator()(std::uint32_t candidate) const {
+    return Philox(seed, static_cast<std::uint32_t>(RandomStream::kSubsample), time, candidate, 0);
+  }
+};
+
+struct AnchorDraw {
+  std::uint64_t seed;
+  __device__ PhiloxWords operator()(std::uint32_t candidate) const {
+    return Philox(seed, static_cast<std::uint32_t>(RandomStream::kAnchors), 0, 0, candidate);
+  }
+};
+
+template <typename Draw>
+__global__ void KeysKernel(Draw draw, std::int64_t n, std::int64_t* keys) {
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (c >= n) return;
-  const PhiloxWords w = Philox(seed, static_cast<std::uint32_t>(RandomStream::kSubsample), time,
-                               static_cast<std::uint32_t>(c), 0);
+  const PhiloxWords w = draw(static_cast<std::uint32_t>(c));
   const std::uint64_t key = (static_cast<std::uint64_t>(w.word[1]) << 32) | w.word[0];
   keys[c] = static_cast<std::int64_t>(key ^ (std::uint64_t{1} << 63));
+}
+
+template <typename Draw>
+int LaunchKeys(const Draw& draw, std::int64_t n, std::int64_t* keys, void* stream) {
+  return LaunchBlocks(KeysKernel<Draw>, BlocksFor(n, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), draw, n, keys);
 }
 
 }  // namespace
 
 int LaunchSubsetKeys(std::uint64_t seed, std::uint32_t time, std::int64_t n,
                      std::int64_t* keys_device, void* stream) {
-  return LaunchBlocks(SubsetKeysKernel, BlocksFor(n, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), seed, time, n, keys_device);
+  return LaunchKeys(SubsetDraw{seed, time}, n, keys_device, stream);
+}
+
+int LaunchAnchorKeys(std::uint64_t seed, std::int64_t n, std::int64_t* keys_device, void* stream) {
+  return LaunchKeys(AnchorDraw{seed}, n, keys_device, stream);
 }
 
 }  // namespace interlacer

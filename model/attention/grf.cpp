@@ -44,4 +44,12 @@ bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layer
          AddGrfAttentionTo(h, layers, *graph.mask, PairWeights(*graph.mask), epsilons_, rows);
 }
 
+bool GrfMaskedAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
+                                          const TokenGraph& graph, const RowRange& rows,
+                                          const DeviceFeedForward& next) {
+  return !config_.paper_literal_division &&
+         AddGrfAttentionOnDevice(h, attention, *graph.mask, PairWeights(*graph.mask), epsilons_,
+                                 rows, next);
+}
+
 }  // namespace interlacer

@@ -25,6 +25,8 @@ class GrfMaskedAttention : public ProjectedAttention {
                     const TokenGraph& graph) override;
   bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
                 const RowRange& rows) override;
+  bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention, const TokenGraph& graph,
+                        const RowRange& rows, const DeviceFeedForward& next) override;
 
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;

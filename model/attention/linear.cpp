@@ -21,4 +21,10 @@ bool LinearReluAttention::AddFused(torch::Tensor& h, const AttentionLayers& laye
   return AddLinearAttentionTo(h, layers, head_count_, epsilons_, rows);
 }
 
+bool LinearReluAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
+                                           const TokenGraph&, const RowRange& rows,
+                                           const DeviceFeedForward& next) {
+  return AddLinearAttentionOnDevice(h, attention, head_count_, epsilons_, rows, next);
+}
+
 }  // namespace interlacer

@@ -19,6 +19,8 @@ class LinearReluAttention : public ProjectedAttention {
                     const TokenGraph& graph) override;
   bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
                 const RowRange& rows) override;
+  bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention, const TokenGraph& graph,
+                        const RowRange& rows, const DeviceFeedForward& next) override;
 
   int head_count_;
   LinearAttentionEpsilons epsilons_;

@@ -3,23 +3,32 @@
 /// One interface for everything that lets tokens look at each other.
 ///
 ///   Forward   h [T,d] normalised tokens, graph of the step  ->  update [T,d] for the residual
-///   AddTo     h [T,d] -> the given rows of h + Forward(norm(h)), for inference: no gradients, may
-///             overwrite h
+///   AddTo     h [T,d] -> the given rows of h + Forward(norm(h)), and then of the feed-forward
+///             layers that follow, for inference: no gradients, may overwrite h
 /// Forward is differentiable in h and weights. Threads: as torch modules.
 
 #include <torch/nn/module.h>
+
+#include <utility>
 
 #include "model/layers.h"
 #include "model/token_graph.h"
 
 namespace interlacer {
 
+/// y -> y + layers(norm(y))
+struct NormedFeedForward {
+  LayerNorm& norm;
+  FeedForward& layers;
+  torch::Tensor AddTo(torch::Tensor y) const { return layers.AddTo(std::move(y), norm); }
+};
+
 class AttentionMechanism : public torch::nn::Module {
  public:
   virtual torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) = 0;
   virtual torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
-                              const RowRange& rows) {
-    return rows.Of(h) + rows.Of(Forward(norm.forward(h), graph));
+                              const RowRange& rows, const NormedFeedForward& next) {
+    return next.AddTo(rows.Of(h) + rows.Of(Forward(norm.forward(h), graph)));
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -32,21 +33,37 @@ torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGra
 }
 
 torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
-                                        const RowRange& rows) {
-  if (!CanFuse(h, {query_.get(), key_.get(), value_.get(), out_.get()})) {
-    return AttentionMechanism::AddTo(std::move(h), norm, graph, rows);
+                                        const RowRange& rows, const NormedFeedForward& next) {
+  const AttentionLayers layers{norm, *query_, *key_, *value_, *out_};
+  const std::initializer_list<const Dense*> dense{query_.get(), key_.get(), value_.get(),
+                                                  out_.get()};
+  if (CanFuseOnDevice(h, dense) && next.layers.CanFuseOnDevice(h) &&
+      AddFusedOnDevice(h, {layers, packed_}, graph, rows, next.layers.OnDevice(next.norm))) {
+    return rows.Of(h);
   }
-  if (!AddFused(h, {norm, *query_, *key_, *value_, *out_}, graph, rows)) {
-    const std::vector<torch::Tensor> qkv =
-        NormThenDense(h, norm, {query_.get(), key_.get(), value_.get()});
-    torch::Tensor changed = rows.Of(h);
-    AddDenseTo(changed, rows.Of(Mix(qkv[0], qkv[1], qkv[2], graph)), *out_);
+  if (!CanFuse(h, dense)) {
+    return AttentionMechanism::AddTo(std::move(h), norm, graph, rows, next);
   }
-  return rows.Of(h);
+  AddOnHost(h, layers, graph, rows);
+  return next.AddTo(rows.Of(h));
+}
+
+void ProjectedAttention::AddOnHost(torch::Tensor& h, const AttentionLayers& layers,
+                                   const TokenGraph& graph, const RowRange& rows) {
+  if (AddFused(h, layers, graph, rows)) return;
+  const std::vector<torch::Tensor> qkv =
+      NormThenDense(h, layers.norm, {&layers.query, &layers.key, &layers.value});
+  torch::Tensor changed = rows.Of(h);
+  AddDenseTo(changed, rows.Of(Mix(qkv[0], qkv[1], qkv[2], graph)), layers.out);
 }
 
 bool ProjectedAttention::AddFused(torch::Tensor&, const AttentionLayers&, const TokenGraph&,
                                   const RowRange&) {
+  return false;
+}
+
+bool ProjectedAttention::AddFusedOnDevice(torch::Tensor&, const DeviceAttention&, const TokenGraph&,
+                                          const RowRange&, const DeviceFeedForward&) {
   return false;
 }
 

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "model/attention/mechanism.h"
-#include "model/fused_layers.h"
+#include "model/device_layers.h"
 #include "model/layers.h"
 
 namespace interlacer {
@@ -18,7 +18,7 @@ class ProjectedAttention : public AttentionMechanism {
  public:
   torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) final;
   torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
-                      const RowRange& rows) final;
+                      const RowRange& rows, const NormedFeedForward& next) final;
 
  protected:
   ProjectedAttention(std::int64_t width, std::int64_t key_width, Precision precision);
@@ -31,9 +31,17 @@ class ProjectedAttention : public AttentionMechanism {
   /// such form. Called only where CanFuse holds for all four projections.
   virtual bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
                         const RowRange& rows);
+  /// The same on a device, with the feed-forward layers; where CanFuseOnDevice holds for all.
+  virtual bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
+                                const TokenGraph& graph, const RowRange& rows,
+                                const DeviceFeedForward& next);
 
  private:
+  void AddOnHost(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
+                 const RowRange& rows);
+
   std::shared_ptr<Dense> query_, key_, value_, out_;
+  PackedWeights packed_;
 };
 
 }  // namespace interlacer

@@ -136,6 +136,8 @@ int Launch(std::int64_t n, const DynamicsHeadLayers& layers, const float* h,
 
 }  // namespace
 
+bool FitsDynamicsHead(int width) { return width == 64 || width == 128 || width == 256; }
+
 int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
                        const DynamicsHeadClouds& clouds, void* stream) {
   // The kernel normalises once for both heads.

@@ -37,6 +37,8 @@ struct DynamicsHeadClouds {
   float* next_features = nullptr;
 };
 
+bool FitsDynamicsHead(int width);
+
 int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
                        const DynamicsHeadClouds& clouds, void* stream);
 

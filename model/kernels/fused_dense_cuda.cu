@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kProjectionThreads = 256;
 constexpr int kProjectionWarps = kProjectionThreads / kWarpLanes;
+constexpr std::int64_t kProjectionRows = kProjectionWarps * kWarpRows;  // of a block
 
 /// Pieces of one layer.
 template <int kWidth, int kThreads>
@@ -56,24 +57,28 @@ __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, DenseBlock<kWidt
 
 template <int kWidth>
 __global__ void __launch_bounds__(kProjectionThreads, 2)
-    GrfProjectionsKernel(std::int64_t n, GrfProjections layers, float epsilon, const float* h,
-                         std::uint32_t* q, std::uint32_t* packed_rows) {
+    GrfProjectionsKernel(std::int64_t n, FusedRange queries, GrfProjections layers, float epsilon,
+                         const float* h, std::uint32_t* q, std::uint32_t* packed_rows) {
   constexpr int kTiles = kDensePiece / 8;
   constexpr int kQueryPieces = kWidth / kDensePiece;
+  constexpr int kPieceVectors = kWidth * kDensePiece / 8;
+  const std::int64_t first = blockIdx.x * kProjectionRows;
+  const bool has_queries = first < queries.end && first + kProjectionRows > queries.begin;
+  const int passed_over = has_queries ? 0 : kQueryPieces;
   uint4* const shared = LaunchedShared<uint4>();
   const WarpRows rows = ThisWarpRows(0, n);
   const TileLane lane = ThisTileLane();
   const SharedLeft left = LeftOfWarp<kWidth>(shared, static_cast<int>(threadIdx.x) / kWarpLanes);
   NormRows<kWidth>(rows, h, layers.norm, left);
   SingleStream<kWidth, kProjectionThreads> stream(
-      reinterpret_cast<const uint4*>(layers.packed), 3 * kQueryPieces,
-      shared + kProjectionWarps * SharedLeft::Vectors(kWidth));
+      reinterpret_cast<const uint4*>(layers.packed) + passed_over * kPieceVectors,
+      3 * kQueryPieces - passed_over, shared + kProjectionWarps * SharedLeft::Vectors(kWidth));
   const auto multiply = [&](float(&sums)[kTiles][4]) {
     MultiplyTiles<kWidth>([&](int step, std::uint32_t(&to)[4]) { left.Get(step, to); },
                           stream.Next(), sums);
   };
 #pragma unroll 1
-  for (int piece = 0; piece < kQueryPieces; ++piece) {
+  for (int piece = passed_over; piece < kQueryPieces; ++piece) {
     float sums[kTiles][4] = {};
     multiply(sums);
     AddBias(layers.query_bias + piece * kDensePiece, sums);
@@ -134,25 +139,34 @@ int ByWidth(int width, const Function& function) {
 
 }  // namespace
 
-bool FitsFusedCuda(int width) { return width == 64 || width == 128 || width == 256; }
+bool FitsFusedCuda(int width) {
+  if (width != 64 && width != 128 && width != 256) return false;
+  int device = 0, block_bytes = 0;
+  return TakeError(cudaGetDevice(&device)) == 0 &&
+         TakeError(cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                          device)) == 0 &&
+         block_bytes >= kFusedSharedBytesOfAColumn * width;
+}
 
 int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
                          float* h, void* stream) {
   return LaunchAddMixed(rows, width, {}, nullptr, layers, h, stream);
 }
 
-int LaunchGrfProjections(std::int64_t n, int width, const GrfProjections& layers,
-                         const GrfEpsilons& epsilons, const float* h, std::uint16_t* q,
-                         std::uint16_t* packed_rows, void* stream) {
-  if (n < 0) return static_cast<int>(cudaErrorInvalidValue);
+int LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
+                         const GrfProjections& layers, const GrfEpsilons& epsilons, const float* h,
+                         std::uint16_t* q, std::uint16_t* packed_rows, void* stream) {
+  if (n < 0 || queries.begin < 0 || queries.begin > queries.end || queries.end > n) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
   return ByWidth(width, [&]<int kWidth>() {
     constexpr int kSharedVectors = kProjectionWarps * (kWidth / 16) * kWarpLanes +
                                    SingleStream<kWidth, kProjectionThreads>::kSharedVectors;
     return LaunchBlocks(
-        GrfProjectionsKernel<kWidth>, BlocksFor(n, kProjectionWarps * kWarpRows),
+        GrfProjectionsKernel<kWidth>, BlocksFor(n, kProjectionRows),
         BlockShape{kProjectionThreads, Bytes(kSharedVectors)}, static_cast<cudaStream_t>(stream), n,
-        layers, static_cast<float>(epsilons.feature), h, reinterpret_cast<std::uint32_t*>(q),
-        reinterpret_cast<std::uint32_t*>(packed_rows));
+        queries, layers, static_cast<float>(epsilons.feature), h,
+        reinterpret_cast<std::uint32_t*>(q), reinterpret_cast<std::uint32_t*>(packed_rows));
   });
 }
 
@@ -164,9 +178,11 @@ int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
   }
   return ByWidth(width, [&]<int kWidth>() {
     using Block = DenseBlock<kWidth>;
+    constexpr std::int64_t kSharedBytes =
+        Bytes(Block::kLeftVectors + PairStream<kWidth>::kSharedVectors);
+    static_assert(kSharedBytes <= kFusedSharedBytesOfAColumn * kWidth);
     return LaunchBlocks(AddLayersKernel<kWidth>, BlocksFor(rows.end - rows.begin, Block::kRows),
-                        BlockShape{Block::kThreads,
-                                   Bytes(Block::kLeftVectors + PairStream<kWidth>::kSharedVectors)},
+                        BlockShape{Block::kThreads, kSharedBytes},
                         static_cast<cudaStream_t>(stream), rows, out, mixed, layers, h);
   });
 }

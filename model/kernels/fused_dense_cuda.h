@@ -9,8 +9,7 @@
 /// (model/kernels/dense_pack_cuda.h); biases and norms in float32; arrays stand on boundaries of 16
 /// bytes. Determinism: rows do not mix and every sum has a fixed order: equal calls give equal
 /// bits. Streams and errors as model/kernels/packed_grf_cuda.h; besides, cudaErrorInvalidValue
-/// where a block cannot have the shared memory that a width needs: 80 KB for 128, up to 192 KB for
-/// 256.
+/// where a block cannot have the shared memory that a width needs.
 
 #include <cstdint>
 
@@ -19,6 +18,10 @@
 
 namespace interlacer {
 
+/// Shared memory of a block at most, for each column of h: 48, 96 or 192 KB.
+inline constexpr int kFusedSharedBytesOfAColumn = 768;
+
+/// There are kernels for the width, and the current device has the memory for their blocks.
 bool FitsFusedCuda(int width);
 
 /// Rows of h that are wanted; others are left alone.
@@ -49,11 +52,11 @@ struct GrfProjections {
   const float* value_bias = nullptr;
 };
 
-/// From h to what model/kernels/packed_grf_cuda.h takes: q [n,width] = query(LN h) and packed rows
-/// [n,2 width] of phi(key(LN h)) and value(LN h).
-int LaunchGrfProjections(std::int64_t n, int width, const GrfProjections& layers,
-                         const GrfEpsilons& epsilons, const float* h, std::uint16_t* q,
-                         std::uint16_t* packed_rows, void* stream);
+/// From h to what model/kernels/packed_grf_cuda.h takes: q [n,width] = query(LN h), for the rows of
+/// `queries` at least, and packed rows [n,2 width] of phi(key(LN h)) and value(LN h).
+int LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
+                         const GrfProjections& layers, const GrfEpsilons& epsilons, const float* h,
+                         std::uint16_t* q, std::uint16_t* packed_rows, void* stream);
 
 /// Packed as LaunchPackDenseByInputs does.
 struct OutputLayer {

@@ -336,6 +336,7 @@ int LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& change
     constexpr int kStateVectors = kStateWarps * (kWidth / 16) * kWarpLanes;
     constexpr int kApplyVectors =
         Block::kLeftVectors + PairStream<kWidth, LinearPiece(kWidth)>::kSharedVectors;
+    static_assert(kApplyVectors * kVectorBytes <= kFusedSharedBytesOfAColumn * kWidth);
     INTERLACER_CUDA_RETURN_IF_ERROR(
         LaunchBlocks(LinearStateKernel<kHead>, BlocksFor(n, kLinearFusedTokens),
                      BlockShape{kStateThreads, kStateVectors * kVectorBytes}, stream, n, layers,

@@ -36,8 +36,11 @@ DeviceRayOutputs PointersTo(const RenderedRays& out) {
 
 }  // namespace
 
-DeviceCloud::DeviceCloud(const RendererConfig& config, const CloudTensors& cloud)
-    : renderer_(config), positions_m_(cloud.positions_m), features_(cloud.features) {
+DeviceCloud::DeviceCloud(const RendererConfig& config, const CloudTensors& cloud,
+                         FieldPrecision serving_precision)
+    : renderer_(config, serving_precision),
+      positions_m_(cloud.positions_m),
+      features_(cloud.features) {
   const std::int64_t n = positions_m_.size(0);
   memory_ = DeviceScratch(renderer_.CloudBytes(n), positions_m_);
   const torch::Tensor scratch = Scratch(0);

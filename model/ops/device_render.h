@@ -22,8 +22,9 @@ struct RayTensors {
 
 class DeviceCloud {
  public:
-  /// float32, contiguous: positions_m [n,3], features [n,F].
-  DeviceCloud(const RendererConfig& config, const CloudTensors& cloud);
+  /// float32, contiguous: positions_m [n,3], features [n,F]. `serving_precision` is Render's.
+  DeviceCloud(const RendererConfig& config, const CloudTensors& cloud,
+              FieldPrecision serving_precision = FieldPrecision::kFloat32);
 
   RenderedRays Render(const FieldTensors& field, const RayTensors& rays) const;
   /// As Render without early stop, keeping what Backward needs.

@@ -6,7 +6,10 @@
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/morton_code_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
+#include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/device_query_cuda.h"
+#include "model/kernels/dynamics_head_cuda.h"
+#include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
@@ -32,6 +35,7 @@ int LaunchUnproject(std::span<const UnprojectViewDevice>, void*, const Unproject
 int LaunchSubsetKeys(std::uint64_t, std::uint32_t, std::int64_t, std::int64_t*, void*) {
   return kNoDevice;
 }
+int LaunchAnchorKeys(std::uint64_t, std::int64_t, std::int64_t*, void*) { return kNoDevice; }
 
 std::size_t GridKnnWorkspaceBytes(const CellGrid&, std::int64_t) { return 0; }
 int LaunchGridKnn(const CellGrid&, const float*, std::int64_t, int, void*, std::int32_t*, void*) {
@@ -83,10 +87,53 @@ int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const P
                     const GrfEpsilons&, const PackedGrfOutputs<float>&, void*) {
   return kNoDevice;
 }
+int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const PackedGrfInputs&,
+                    const GrfEpsilons&, const PackedGrfOutputs<std::uint16_t>&, void*) {
+  return kNoDevice;
+}
 int GrfStagedRows(int, int*) { return kNoDevice; }
 int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
                    const PackedGrfInputs&, const GrfEpsilons&, const PackedGrfOutputs<float>&,
                    void*) {
+  return kNoDevice;
+}
+int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
+                   const PackedGrfInputs&, const GrfEpsilons&,
+                   const PackedGrfOutputs<std::uint16_t>&, void*) {
+  return kNoDevice;
+}
+
+int LaunchPackDensePair(const DenseWeight&, const DenseWeight&, int, std::uint16_t*, void*) {
+  return kNoDevice;
+}
+int LaunchPackWholeDense(const DenseWeight&, std::uint16_t*, void*) { return kNoDevice; }
+int LaunchPackDenseByInputs(const DenseWeight&, std::uint16_t*, void*) { return kNoDevice; }
+int LaunchPackProjections(const DenseWeight&, const DenseWeight&, const DenseWeight&,
+                          std::uint16_t*, void*) {
+  return kNoDevice;
+}
+bool FitsFusedCuda(int) { return false; }
+int LaunchAddFeedForward(const FusedRange&, int, const FeedForwardLayers&, float*, void*) {
+  return kNoDevice;
+}
+int LaunchGrfProjections(std::int64_t, int, const FusedRange&, const GrfProjections&,
+                         const GrfEpsilons&, const float*, std::uint16_t*, std::uint16_t*, void*) {
+  return kNoDevice;
+}
+int LaunchAddMixed(const FusedRange&, int, const OutputLayer&, const std::uint16_t*,
+                   const FeedForwardLayers&, float*, void*) {
+  return kNoDevice;
+}
+bool FitsFusedLinear(int, int) { return false; }
+std::int64_t FusedLinearScratchCount(std::int64_t, int) { return 0; }
+int LaunchAddLinearAttention(std::int64_t, int, const FusedRange&, const LinearLayers&,
+                             const LinearAttentionEpsilons&, const FeedForwardLayers&, float*,
+                             float*, void*) {
+  return kNoDevice;
+}
+bool FitsDynamicsHead(int) { return false; }
+int LaunchDynamicsHead(std::int64_t, int, const DynamicsHeadLayers&, const float*,
+                       const DynamicsHeadClouds&, void*) {
   return kNoDevice;
 }
 

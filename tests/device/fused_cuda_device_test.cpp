@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/kernels/parallel_for.h"
@@ -253,8 +254,8 @@ TEST_P(FusedCudaDeviceTest, ProjectionsFollowDoubleWithTheSameRounding) {
   const DeviceLayers d(l);
   const DeviceArray<float> on_device(d.stream, h);
   const DeviceArray<std::uint16_t> q(d.stream, n * width), rows(d.stream, 2 * n * width);
-  ASSERT_EQ(LaunchGrfProjections(n, width, d.projections(), kGrfEpsilons, on_device.get(), q.get(),
-                                 rows.get(), d.stream.get()),
+  ASSERT_EQ(LaunchGrfProjections(n, width, {0, n}, d.projections(), kGrfEpsilons, on_device.get(),
+                                 q.get(), rows.get(), d.stream.get()),
             0);
   const std::vector<double> normed = Rounded(NormReference(h, width, l.scale, l.bias));
   EXPECT_LE(RelativeL2(FromBf16(q.Read()), Rounded(DenseReference(normed, RoundedLayer(l.query)))),
@@ -269,6 +270,29 @@ TEST_P(FusedCudaDeviceTest, ProjectionsFollowDoubleWithTheSameRounding) {
     expected.insert(expected.end(), values.begin() + x, values.begin() + x + 4);
   }
   EXPECT_LE(RelativeL2(FromBf16(rows.Read()), expected), kSameRoundingTolerance);
+}
+
+TEST(FusedCudaDevice, ProjectsTheQueriesThatAreWanted) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kRows = 400, kWidth = 64;
+  const DeviceLayers d(Layers(kWidth, 32));
+  const DeviceArray<float> h(d.stream, RandomNormal<float>(kRows * kWidth, kSeed, 16));
+  const auto project = [&](const FusedRange& queries) {
+    const DeviceArray<std::uint16_t> q(d.stream, kRows * kWidth),
+        rows(d.stream, 2 * kRows * kWidth);
+    EXPECT_EQ(LaunchGrfProjections(kRows, kWidth, queries, d.projections(), kGrfEpsilons, h.get(),
+                                   q.get(), rows.get(), d.stream.get()),
+              0);
+    return std::pair(q.Read(), rows.Read());
+  };
+  const auto [all_queries, all_rows] = project({0, kRows});
+  for (const FusedRange& queries : {FusedRange{150, 380}, {0, 1}, {399, 400}, {200, 200}}) {
+    const auto [some_queries, same_rows] = project(queries);
+    EXPECT_EQ(same_rows, all_rows);
+    for (std::int64_t x = queries.begin * kWidth; x < queries.end * kWidth; ++x) {
+      ASSERT_EQ(some_queries[x], all_queries[x]) << x;
+    }
+  }
 }
 
 TEST_P(FusedCudaDeviceTest, OutputLayerFollowsDoubleAndGoesBeforeFeedForward) {

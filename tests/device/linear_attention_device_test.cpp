@@ -7,6 +7,7 @@
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "tests/device/device_array.h"
+#include "tests/device/gradient_follows.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
@@ -97,13 +98,9 @@ void ExpectClose(const Result<float>& got, const Result<double>& expected) {
   EXPECT_LE(RelativeL2(got.out, expected.out), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(got.state, expected.state), kFloatOpTolerance);
-  const auto expect_close = [](const std::vector<float>& a, const std::vector<double>& b) {
-    EXPECT_LE(RelativeL2(a, b), kFloatGradientTolerance);
-    EXPECT_GE(Cosine(a, b), kMinGradientCosine);
-  };
-  expect_close(got.grad_q, expected.grad_q);
-  expect_close(got.grad_k, expected.grad_k);
-  expect_close(got.grad_v, expected.grad_v);
+  ExpectGradientFollows(got.grad_q, expected.grad_q);
+  ExpectGradientFollows(got.grad_k, expected.grad_k);
+  ExpectGradientFollows(got.grad_v, expected.grad_v);
 }
 
 class LinearAttentionDeviceTest : public ::testing::TestWithParam<LinearAttentionShape> {};

@@ -5,6 +5,7 @@
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/token_features_cuda.h"
 #include "tests/device/device_array.h"
+#include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
 
 namespace interlacer::testing {
@@ -14,48 +15,13 @@ namespace {
 /// six octaves magnify the rounding of a position 32 times.
 constexpr double kFeatureTolerance = 2e-5;
 
-struct Problem {
-  std::vector<float> positions_m, features, points_m, displacements_m;
-  std::vector<float> bandwidths_m{0.05F, 0.1F, 0.2F};
-  TokenFeatures tokens;
-
-  Problem(std::int64_t n, int feature_width, int octaves, int point_count)
-      : positions_m(RandomNormal<float>(3 * n, 7, 0)),
-        features(RandomNormal<float>(feature_width * n, 7, 1)),
-        points_m(RandomNormal<float>(3 * point_count, 7, 2)),
-        displacements_m(RandomNormal<float>(3 * point_count, 7, 3)) {
-    for (std::size_t i = 0; i < points_m.size() && i < positions_m.size(); ++i) {
-      points_m[i] = positions_m[i] + 0.05F * points_m[i];  // so that weights are not all zero
-    }
-    tokens = {n,
-              positions_m.data(),
-              features.data(),
-              feature_width,
-              {0.1F, -0.2F, 0.3F},
-              0.75F,
-              octaves,
-              1,
-              2,
-              {}};
-    tokens.robot = {point_count,
-                    points_m.data(),
-                    displacements_m.data(),
-                    3,
-                    bandwidths_m.data(),
-                    4.0F,
-                    0.1F,
-                    1e-6F,
-                    0.1F};
-  }
-};
-
 std::vector<float> OnHost(const TokenFeatures& tokens) {
   std::vector<float> out(static_cast<std::size_t>(tokens.n * TokenFeatureWidth(tokens)));
   WriteTokenFeatures(tokens, out.data(), SerialFor);
   return out;
 }
 
-std::vector<float> OnDevice(const Problem& problem) {
+std::vector<float> OnDevice(const TokenFeaturesProblem& problem) {
   const TestStream stream;
   const DeviceArray<float> positions_m(stream, problem.positions_m);
   const DeviceArray<float> features(stream, problem.features);
@@ -80,7 +46,7 @@ TEST_P(TokenFeaturesDeviceTest, FollowsTheCpu) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   for (const int feature_width : {16, 11}) {  // 11: rows of 64 numbers, two full tiles
     for (const int point_count : {0, 20}) {
-      const Problem problem(GetParam(), feature_width, 6, point_count);
+      const TokenFeaturesProblem problem(GetParam(), feature_width, 6, point_count);
       const std::vector<float> got = OnDevice(problem);
       EXPECT_LE(RelativeL2(got, OnHost(problem.tokens)), kFeatureTolerance);
       EXPECT_EQ(got, OnDevice(problem));
@@ -90,7 +56,7 @@ TEST_P(TokenFeaturesDeviceTest, FollowsTheCpu) {
 
 TEST_P(TokenFeaturesDeviceTest, WithoutARobotThereAreNoColumnsOfIt) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem problem(GetParam(), 3, 0, 0);
+  TokenFeaturesProblem problem(GetParam(), 3, 0, 0);
   problem.tokens.robot.bandwidth_count = 0;
   EXPECT_LE(RelativeL2(OnDevice(problem), OnHost(problem.tokens)), kFeatureTolerance);
 }

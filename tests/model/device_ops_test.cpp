@@ -13,6 +13,7 @@
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 #include "model/cloud_order.h"
+#include "model/device_layers.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/ops/linear_attention_op.h"
 #include "model/token_graph.h"
@@ -160,6 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
                       GraphCase{"ExactPerTime", LocalLayer::kGrfExact, GraphScope::kPerTime},
                       GraphCase{"ExactExpDistance", LocalLayer::kGrfExact, GraphScope::kAll,
                                 EdgeWeight::kExpDistance},
+                      GraphCase{"ExactPerTimeExpDistance", LocalLayer::kGrfExact,
+                                GraphScope::kPerTime, EdgeWeight::kExpDistance},
                       GraphCase{"ExactSymmetrised", LocalLayer::kGrfExact, GraphScope::kAll,
                                 EdgeWeight::kUniform, true},
                       GraphCase{"Sampled", LocalLayer::kGrfSampled},
@@ -173,6 +176,56 @@ INSTANTIATE_TEST_SUITE_P(
                       GraphCase{"SampledSymmetrisedDegrees", LocalLayer::kGrfSampled,
                                 GraphScope::kAll, EdgeWeight::kInverseSqrtDegree, true}),
     [](const auto& test) { return test.param.name; });
+
+TEST(DeviceLayers, AreFusedForInferenceInBfloat16) {
+  Dense rounding(64, 256, Precision::kBfloat16), exact(64, 256, Precision::kNative),
+      odd(64, 40, Precision::kBfloat16);
+  const torch::Tensor h = at::zeros({5, 64});
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
+  const EmulatedDevice device;
+  EXPECT_TRUE(CanFuseOnDevice(h, {&rounding}));
+  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding, &exact}));
+  EXPECT_FALSE(CanFuseOnDevice(h, {&odd}));
+  EXPECT_FALSE(CanFuseOnDevice(at::zeros({5, 32}), {&rounding}));
+  EXPECT_FALSE(CanFuseOnDevice(h.to(at::kDouble), {&rounding}));
+  EXPECT_FALSE(CanFuseOnDevice(at::zeros({64, 5}).t(), {&rounding}));
+  const at::AutoGradMode with_gradients(true);
+  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
+}
+
+TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
+  InterlacerConfig config = TinyConfig();
+  EXPECT_TRUE(CheckDeviceGraph(config).ok());
+  config.graph.edge_weight = EdgeWeight::kExpDistance;
+  EXPECT_TRUE(CheckDeviceGraph(config).ok());
+  config.graph.neighbor_count = 4;
+  EXPECT_EQ(CheckDeviceGraph(config).code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(CheckDeviceGraph(config).field(), "graph.neighbor_count");
+  config.graph.symmetrise = true;
+  EXPECT_EQ(CheckDeviceGraph(config).field(), "graph.symmetrise");
+  config.network.local.kind = LocalLayer::kGrfSampled;
+  EXPECT_TRUE(CheckDeviceGraph(config).ok());
+  config.network.local.walk_count = 1000;
+  EXPECT_EQ(CheckDeviceGraph(config).field(), "network.local.walk_count");
+  config.network.local.kind = LocalLayer::kMessagePassing;
+  EXPECT_TRUE(CheckDeviceGraph(config).ok());
+}
+
+TEST(DeviceAnchors, AreTheHosts) {
+  InterlacerConfig config = TinyConfig();
+  config.network.local.kind = LocalLayer::kMessagePassing;
+  TokenSet tokens;
+  tokens.workspace = config.data.workspace;
+  tokens.positions_m = ToPositions(SheetCloud(203, 1));
+  const AnchorGraph expected = *BuildTokenGraph(config, tokens, 5).anchors;
+  const EmulatedDevice device;
+  const AnchorGraph got = *BuildTokenGraph(config, tokens, 5).anchors;
+  EXPECT_TRUE(at::equal(got.anchors, expected.anchors));
+  EXPECT_TRUE(at::equal(got.others, expected.others));
+  EXPECT_TRUE(at::equal(got.neighbors, expected.neighbors));
+  EXPECT_TRUE(at::equal(got.closest, expected.closest));
+}
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);

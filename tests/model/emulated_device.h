@@ -2,8 +2,10 @@
 
 /// A device for tests of the model's wiring, where there is none: while one lives, operations on
 /// tensors in host memory take the way of a CUDA device, through kernels that run on the CPU
-/// (tests/device/emulation). Not thread-safe.
+/// (tests/device/emulation), and memory that torch gives without filling it holds NaN or the
+/// largest integer. Not thread-safe.
 
+#include <ATen/Context.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -16,15 +18,22 @@ class EmulatedDevice {
   EmulatedDevice() {
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
     SetEmulatedStream(stream_);
+    Poison(true);
   }
   EmulatedDevice(const EmulatedDevice&) = delete;
   EmulatedDevice& operator=(const EmulatedDevice&) = delete;
   ~EmulatedDevice() {
+    Poison(false);
     SetEmulatedStream(nullptr);
     (void)cudaStreamDestroy(stream_);
   }
 
  private:
+  static void Poison(bool on) {
+    at::globalContext().setDeterministicFillUninitializedMemory(on);
+    at::globalContext().setDeterministicAlgorithms(on, /*warn_only=*/true);
+  }
+
   cudaStream_t stream_ = nullptr;
 };
 

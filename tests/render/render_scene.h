@@ -17,6 +17,7 @@ struct RandomField {
 
   FieldWeights weights() const { return {w1, b1, w2, b2, w3, b3}; }
   FieldGradients gradients() { return {w1, b1, w2, b2, w3, b3}; }
+  bool operator==(const RandomField&) const = default;
 };
 
 inline std::vector<float> RandomNormals(std::size_t count, double scale, RandomSequence& random) {

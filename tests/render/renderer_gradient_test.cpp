@@ -4,6 +4,7 @@
 #include "render/cpu_kernels.h"
 #include "render/point_nerf_renderer.h"
 #include "render/reference_renderer.h"
+#include "tests/render/render_gradients.h"
 #include "tests/render/render_scene.h"
 #include "tests/support/tolerances.h"
 
@@ -11,15 +12,18 @@ namespace interlacer {
 namespace {
 
 using testing::Cloud;
-using testing::Cosine;
 using testing::MakeRandomCloud;
 using testing::MakeRandomField;
 using testing::MakeRandomRays;
 using testing::MakeZeroField;
 using testing::Picture;
 using testing::RandomField;
+using testing::RandomLoss;
 using testing::Rays;
+using testing::ReferenceBackward;
 using testing::RelativeL2;
+using testing::RenderGradients;
+using testing::ZeroGradients;
 
 RendererConfig SmallConfig() {
   RendererConfig config;
@@ -28,42 +32,31 @@ RendererConfig SmallConfig() {
   return config;
 }
 
-/// A random loss, linear in the outputs of all rays.
-struct LinearLoss {
-  std::vector<float> rgb, distance_m, opacity;
+constexpr std::uint64_t kLossSeed = 41;
 
-  explicit LinearLoss(std::size_t ray_count) {
-    RandomSequence random(41, RandomStream::kDataGeneration);
-    rgb = testing::RandomNormals(3 * ray_count, 1.0, random);
-    distance_m = testing::RandomNormals(ray_count, 1.0, random);
-    opacity = testing::RandomNormals(ray_count, 1.0, random);
+/// Of all rays' outputs, linear.
+double LossOf(const Picture& loss, const ReferenceScene& scene, const Rays& rays) {
+  double sum = 0;
+  for (std::size_t r = 0; r < rays.count(); ++r) {
+    const RayState<double> ray = RenderReferenceRay(scene, rays.batch(), r, 0.0);
+    for (int c = 0; c < 3; ++c) sum += loss.rgb[3 * r + c] * ray.rgb[c];
+    sum += loss.distance_m[r] * ray.distance_m + loss.opacity[r] * (1 - ray.transmittance);
   }
-  RayGradient<double> Of(std::size_t r) const {
-    return {{rgb[3 * r], rgb[3 * r + 1], rgb[3 * r + 2]}, distance_m[r], opacity[r]};
-  }
-  double Value(const ReferenceScene& scene, const Rays& rays) const {
-    double loss = 0;
-    for (std::size_t r = 0; r < rays.count(); ++r) {
-      const RayState<double> ray = RenderReferenceRay(scene, rays.batch(), r, 0.0);
-      for (int c = 0; c < 3; ++c) loss += rgb[3 * r + c] * ray.rgb[c];
-      loss += distance_m[r] * ray.distance_m + opacity[r] * (1 - ray.transmittance);
-    }
-    return loss;
-  }
-};
+  return sum;
+}
 
 /// Every third value of `values` against central differences.
 void ExpectDifferencesAgree(const char* what, ReferenceScene& scene, std::vector<double>& values,
-                            const std::vector<double>& gradient, const LinearLoss& loss,
+                            const std::vector<double>& gradient, const Picture& loss,
                             const Rays& rays) {
   constexpr double kStep = 1e-5;
   std::vector<double> expected, got;
   for (std::size_t i = 0; i < values.size(); i += 3) {
     const double value = values[i];
     values[i] = value + kStep;
-    const double above = loss.Value(scene, rays);
+    const double above = LossOf(loss, scene, rays);
     values[i] = value - kStep;
-    const double below = loss.Value(scene, rays);
+    const double below = LossOf(loss, scene, rays);
     values[i] = value;
     expected.push_back((above - below) / (2 * kStep));
     got.push_back(gradient[i]);
@@ -81,11 +74,8 @@ TEST(ReferenceGradientTest, EqualsCentralDifferences) {
   const Rays rays = MakeRandomRays(4, config.samples_per_ray, 44);
   ReferenceScene scene =
       MakeReferenceScene(config, cloud.positions_m, cloud.features, field.weights());
-  const LinearLoss loss(rays.count());
-  ReferenceGradients gradients = MakeZeroGradients(scene);
-  for (std::size_t r = 0; r < rays.count(); ++r) {
-    RenderReferenceRayBackward(scene, rays.batch(), r, loss.Of(r), gradients);
-  }
+  const Picture loss = RandomLoss(rays.count(), kLossSeed);
+  const ReferenceGradients gradients = ReferenceBackward(scene, rays, loss);
   ExpectDifferencesAgree("positions", scene, scene.positions_m, gradients.positions_m, loss, rays);
   ExpectDifferencesAgree("features", scene, scene.features, gradients.features, loss, rays);
   ExpectDifferencesAgree("w1", scene, scene.field.w1, gradients.field.w1, loss, rays);
@@ -96,31 +86,19 @@ TEST(ReferenceGradientTest, EqualsCentralDifferences) {
   ExpectDifferencesAgree("b3", scene, scene.field.b3, gradients.field.b3, loss, rays);
 }
 
-struct Gradients {
-  std::vector<float> positions_m, features;
-  RandomField field;
-};
-
-Gradients MustDifferentiate(PointNerfRenderer& renderer, const RendererConfig& config,
-                            const Cloud& cloud, const RandomField& field, const Rays& rays) {
+RenderGradients MustDifferentiate(PointNerfRenderer& renderer, const RendererConfig& config,
+                                  const Cloud& cloud, const RandomField& field, const Rays& rays) {
   EXPECT_TRUE(renderer.SetParticles(cloud.positions_m, cloud.features).ok());
   Picture picture(rays.count());
   auto tape = renderer.RenderForTraining(field.weights(), rays.batch(), picture.outputs());
   EXPECT_TRUE(tape.ok()) << tape.status().ToString();
-  const LinearLoss loss(rays.count());
-  Gradients g{std::vector<float>(cloud.positions_m.size()),
-              std::vector<float>(cloud.features.size()), MakeZeroField(config)};
+  const Picture loss = RandomLoss(rays.count(), kLossSeed);
+  RenderGradients g = ZeroGradients(config, cloud);
   const Status status =
       renderer.RenderBackward(field.weights(), **tape, loss.rgb, loss.distance_m, loss.opacity,
                               g.positions_m, g.features, g.field.gradients());
   EXPECT_TRUE(status.ok()) << status.ToString();
   return g;
-}
-
-void ExpectClose(const char* what, const std::vector<float>& got,
-                 const std::vector<float>& expected) {
-  EXPECT_LE(RelativeL2(got, expected), testing::kFloatGradientTolerance) << what;
-  EXPECT_GE(Cosine(got, expected), testing::kMinGradientCosine) << what;
 }
 
 class RendererGradientTest : public ::testing::TestWithParam<const RenderKernels* (*)()> {
@@ -131,18 +109,11 @@ class RendererGradientTest : public ::testing::TestWithParam<const RenderKernels
   }
   void ExpectLikeReference(const RendererConfig& config, const Cloud& cloud, const Rays& rays) {
     const RandomField field = MakeRandomField(config, 45);
-    const Gradients got = MustDifferentiate(*MakePointNerfRendererWith(config, *kernels_), config,
-                                            cloud, field, rays);
-    const Gradients expected =
+    const RenderGradients got = MustDifferentiate(*MakePointNerfRendererWith(config, *kernels_),
+                                                  config, cloud, field, rays);
+    const RenderGradients expected =
         MustDifferentiate(*MakeReferenceRenderer(config), config, cloud, field, rays);
-    ExpectClose("positions", got.positions_m, expected.positions_m);
-    ExpectClose("features", got.features, expected.features);
-    ExpectClose("w1", got.field.w1, expected.field.w1);
-    ExpectClose("b1", got.field.b1, expected.field.b1);
-    ExpectClose("w2", got.field.w2, expected.field.w2);
-    ExpectClose("b2", got.field.b2, expected.field.b2);
-    ExpectClose("w3", got.field.w3, expected.field.w3);
-    ExpectClose("b3", got.field.b3, expected.field.b3);
+    ExpectGradientsClose(got, expected);
   }
 
   const RenderKernels* kernels_ = nullptr;
@@ -179,14 +150,11 @@ TEST_P(RendererGradientTest, ThreadsChangeNoBit) {
                              rays);
   };
   SetThreadCount(1);
-  const Gradients one = run();
+  const RenderGradients one = run();
   SetThreadCount(4);
-  const Gradients four = run();
+  const RenderGradients four = run();
   SetThreadCount(0);
-  EXPECT_EQ(one.positions_m, four.positions_m);
-  EXPECT_EQ(one.features, four.features);
-  EXPECT_EQ(one.field.w1, four.field.w1);
-  EXPECT_EQ(one.field.w3, four.field.w3);
+  EXPECT_TRUE(one == four);
 }
 
 TEST_P(RendererGradientTest, AddsToWhatIsThereAndSkipsWhatIsNotWanted) {
@@ -195,13 +163,13 @@ TEST_P(RendererGradientTest, AddsToWhatIsThereAndSkipsWhatIsNotWanted) {
   const RandomField field = MakeRandomField(config, 54);
   const Rays rays = MakeRandomRays(10, config.samples_per_ray, 55);
   const std::unique_ptr<PointNerfRenderer> renderer = MakePointNerfRendererWith(config, *kernels_);
-  const Gradients once = MustDifferentiate(*renderer, config, cloud, field, rays);
+  const RenderGradients once = MustDifferentiate(*renderer, config, cloud, field, rays);
   Picture picture(rays.count());
   const auto tape = renderer->RenderForTraining(field.weights(), rays.batch(), picture.outputs());
   ASSERT_TRUE(tape.ok());
   // The tape outlives the cloud it was made with.
   ASSERT_TRUE(renderer->SetParticles({}, {}).ok());
-  const LinearLoss loss(rays.count());
+  const Picture loss = RandomLoss(rays.count(), kLossSeed);
   RandomField sum = MakeZeroField(config);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(renderer

@@ -9,6 +9,7 @@
 #include "common/cpu_features.h"
 #include "common/thread_pool.h"
 #include "model/kernels/token_features_rows.h"
+#include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
 
 namespace interlacer::testing {
@@ -16,65 +17,43 @@ namespace {
 
 /// Polynomials and float32 sums of twenty weights.
 constexpr double kFeatureTolerance = 2e-6;
+constexpr int kFeatures = 16;
 constexpr int kPoints = 20;
 
-struct Problem {
-  std::vector<float> positions_m, features, points_m, displacements_m;
-  std::vector<float> bandwidths_m{0.05F, 0.1F, 0.2F};
-  TokenFeatures tokens;
-
-  Problem(std::int64_t n, int octaves, int point_count) {
-    positions_m = RandomNormal<float>(3 * n, 7, 0);
-    features = RandomNormal<float>(16 * n, 7, 1);
-    points_m = RandomNormal<float>(3 * point_count, 7, 2);
-    displacements_m = RandomNormal<float>(3 * point_count, 7, 3);
-    for (std::size_t i = 0; i < points_m.size() && i < positions_m.size(); ++i) {
-      points_m[i] = positions_m[i] + 0.05F * points_m[i];  // so that weights are not all zero
+/// In float64.
+std::vector<double> Reference(const TokenFeaturesProblem& problem) {
+  const TokenFeatures& tokens = problem.tokens;
+  std::vector<double> rows;
+  for (std::int64_t i = 0; i < tokens.n; ++i) {
+    const float* x = problem.positions_m.data() + 3 * i;
+    rows.insert(rows.end(), problem.features.begin() + kFeatures * i,
+                problem.features.begin() + kFeatures * (i + 1));
+    double p[3];
+    for (int c = 0; c < 3; ++c) {
+      rows.push_back(p[c] = (double{x[c]} - tokens.center_m[c]) / tokens.extent_m);
     }
-    tokens = {n, positions_m.data(), features.data(), 16, {0.1F, -0.2F, 0.3F}, 0.75F, octaves, 1, 2,
-              {}};
-    tokens.robot = {point_count,
-                    points_m.data(),
-                    displacements_m.data(),
-                    3,
-                    bandwidths_m.data(),
-                    4.0F,
-                    0.1F,
-                    1e-6F,
-                    0.1F};
-  }
-
-  std::vector<double> Reference() const {
-    std::vector<double> rows;
-    for (std::int64_t i = 0; i < tokens.n; ++i) {
-      const float* x = positions_m.data() + 3 * i;
-      rows.insert(rows.end(), features.begin() + 16 * i, features.begin() + 16 * (i + 1));
-      double p[3];
-      for (int c = 0; c < 3; ++c) {
-        rows.push_back(p[c] = (double{x[c]} - tokens.center_m[c]) / tokens.extent_m);
-      }
-      for (int octave = 0; octave < tokens.octaves; ++octave) {
-        const double scale = std::ldexp(std::numbers::pi, octave);
-        for (const double value : p) rows.push_back(std::sin(scale * value));
-        for (const double value : p) rows.push_back(std::cos(scale * value));
-      }
-      for (int time = 0; time < tokens.times; ++time) rows.push_back(time == tokens.time);
-      for (const float b : bandwidths_m) {
-        double mass = 0, sum[3] = {};
-        for (int k = 0; k < tokens.robot.point_count; ++k) {
-          double squared = 0;
-          for (int c = 0; c < 3; ++c) squared += std::pow(double{x[c]} - points_m[3 * k + c], 2);
-          const double weight = std::exp(-squared / (2.0 * b * b));
-          mass += weight;
-          for (int c = 0; c < 3; ++c) sum[c] += weight * displacements_m[3 * k + c];
-        }
-        for (const double s : sum) rows.push_back(4 * s / (mass + 0.1));
-        rows.push_back(0.1 * std::log(mass + 1e-6));
-      }
+    for (int octave = 0; octave < tokens.octaves; ++octave) {
+      const double scale = std::ldexp(std::numbers::pi, octave);
+      for (const double value : p) rows.push_back(std::sin(scale * value));
+      for (const double value : p) rows.push_back(std::cos(scale * value));
     }
-    return rows;
+    for (int time = 0; time < tokens.times; ++time) rows.push_back(time == tokens.time);
+    for (const float b : problem.bandwidths_m) {
+      double mass = 0, sum[3] = {};
+      for (int k = 0; k < tokens.robot.point_count; ++k) {
+        double squared = 0;
+        for (int c = 0; c < 3; ++c)
+          squared += std::pow(double{x[c]} - problem.points_m[3 * k + c], 2);
+        const double weight = std::exp(-squared / (2.0 * b * b));
+        mass += weight;
+        for (int c = 0; c < 3; ++c) sum[c] += weight * problem.displacements_m[3 * k + c];
+      }
+      for (const double s : sum) rows.push_back(4 * s / (mass + 0.1));
+      rows.push_back(0.1 * std::log(mass + 1e-6));
+    }
   }
-};
+  return rows;
+}
 
 std::vector<float> Features(const TokenFeatures& tokens, ParallelForFunction parallel_for) {
   std::vector<float> out = Poisoned<float>(tokens.n * TokenFeatureWidth(tokens));
@@ -87,22 +66,22 @@ class TokenFeaturesTest : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(TokenFeaturesTest, MatchesTheFormulas) {
   // Six octaves magnify the float32 rounding of a position 32 times.
-  const Problem problem(GetParam(), 6, kPoints);
+  const TokenFeaturesProblem problem(GetParam(), kFeatures, 6, kPoints);
   const std::vector<float> got = Features(problem.tokens, &ParallelFor);
-  const std::vector<double> expected = problem.Reference();
+  const std::vector<double> expected = Reference(problem);
   ASSERT_EQ(got.size(), expected.size());
   EXPECT_LE(RelativeL2(got, expected), 10 * kFeatureTolerance);
   EXPECT_EQ(got, Features(problem.tokens, &SerialFor));
 }
 
 TEST_P(TokenFeaturesTest, WithoutARobotTheMassIsTheFloor) {
-  const Problem problem(GetParam(), 1, 0);
-  EXPECT_LE(RelativeL2(Features(problem.tokens, &ParallelFor), problem.Reference()),
+  const TokenFeaturesProblem problem(GetParam(), kFeatures, 1, 0);
+  EXPECT_LE(RelativeL2(Features(problem.tokens, &ParallelFor), Reference(problem)),
             kFeatureTolerance);
 }
 
 TEST_P(TokenFeaturesTest, InstructionSetsAgreeToTheBit) {
-  const Problem problem(GetParam(), 6, kPoints);
+  const TokenFeaturesProblem problem(GetParam(), kFeatures, 6, kPoints);
   const int width = TokenFeatureWidth(problem.tokens);
   std::vector<float> columns(static_cast<std::size_t>(kTokenLanes) * width);
   std::vector<float> generic(static_cast<std::size_t>(problem.tokens.n * width)), other = generic;

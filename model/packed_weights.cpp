@@ -1,0 +1,36 @@
+#include "model/packed_weights.h"
+
+#include <ATen/Functions.h>
+
+#include "model/ops/device.h"
+
+namespace interlacer {
+
+bool PackedWeights::IsOf(const std::vector<torch::Tensor>& weights) const {
+  if (weights.size() != weights_.size()) return false;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i].const_data_ptr() != weights_[i].const_data_ptr() ||
+        weights[i]._version() != versions_[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const std::uint16_t* PackedWeights::Of(const std::vector<torch::Tensor>& weights,
+                                       std::int64_t count, const Pack& pack) {
+  if (!IsOf(weights)) {
+    weights_.clear();
+    versions_.clear();
+    for (const torch::Tensor& weight : weights) {
+      weights_.push_back(weight.detach());
+      versions_.push_back(weight._version());
+    }
+    packed_ = at::empty({count}, weights.front().options().dtype(at::kShort).requires_grad(false));
+    pack(reinterpret_cast<std::uint16_t*>(packed_.mutable_data_ptr<std::int16_t>()),
+         StreamOf(packed_));
+  }
+  return reinterpret_cast<const std::uint16_t*>(packed_.const_data_ptr<std::int16_t>());
+}
+
+}  // namespace interlacer
