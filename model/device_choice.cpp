@@ -10,13 +10,14 @@
 #include "common/log.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "model/kernels/device_query_cuda.h"
+#include "model/torch_errors.h"
 
 namespace interlacer {
 namespace {
 
 constexpr char kTorchCudaLibrary[] = "libtorch_cuda.so";
-
-std::string FirstLineOf(const std::string& text) { return text.substr(0, text.find('\n')); }
+/// The kernels use bfloat16 on tensor cores.
+constexpr int kLeastComputeCapabilityMajor = 8;
 
 /// Registers LibTorch's CUDA operations; empty, or what is missing.
 std::string OpenTorchCuda() {
@@ -31,7 +32,7 @@ std::string OpenTorchCuda() {
   try {
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
   } catch (const std::exception& error) {
-    return FirstLineOf(error.what());
+    return FirstLine(error.what());
   }
   return {};
 }
@@ -44,6 +45,11 @@ std::string WhyNot(int index) {
     return "there are " + std::to_string(count) + " CUDA devices, none of index " +
            std::to_string(index);
   }
+  int major = 0, minor = 0;
+  if (const int error = CudaComputeCapability(index, &major, &minor); error != 0) {
+    return "CUDA device " + std::to_string(index) + " does not answer: " + CudaErrorText(error);
+  }
+  if (std::string too_old = WhyTooOld(index, major, minor); !too_old.empty()) return too_old;
   static const std::string missing = OpenTorchCuda();
   return missing;
 }
@@ -54,11 +60,24 @@ DeviceChoice CudaDevice(int index) {
   choice.name = "cuda:" + std::to_string(index);
   char name[256];
   if (CudaDeviceName(index, name, sizeof(name)) == 0) choice.name += std::string(" ") + name;
+  ComputeFloat32AsIs();
   c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(choice.device);
   return choice;
 }
 
 }  // namespace
+
+std::string WhyTooOld(int index, int major, int minor) {
+  if (major >= kLeastComputeCapabilityMajor) return {};
+  return "CUDA device " + std::to_string(index) + " has compute capability " +
+         std::to_string(major) + "." + std::to_string(minor) + ", expected " +
+         std::to_string(kLeastComputeCapabilityMajor) + ".0 or newer";
+}
+
+void ComputeFloat32AsIs() {
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+}
 
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
   if (request == DeviceRequest::kCpu) return DeviceChoice{};

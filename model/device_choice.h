@@ -4,6 +4,7 @@
 ///
 /// LibTorch's CUDA part is a library of its own, some GB with what it needs; it is opened when a
 /// CUDA device is asked for and answers, so that one program serves machines with and without.
+/// A choice of CUDA has torch compute float32 in float32, not in TF32, in the whole process.
 /// Errors: FAILED_PRECONDITION DEVICE_ABSENT for kCuda, saying what is missing; kAuto takes the CPU
 /// instead and says why. Threads: safe; a first choice of CUDA must come before other threads use
 /// torch.
@@ -28,5 +29,11 @@ struct DeviceChoice {
 
 /// `index`: which of several CUDA devices. A fallback is logged.
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
+
+/// Empty, or that the kernels need a newer device than one of this compute capability.
+std::string WhyTooOld(int index, int major, int minor);
+
+/// Forbids torch to round float32 products to TF32 in convolutions and matrix products.
+void ComputeFloat32AsIs();
 
 }  // namespace interlacer

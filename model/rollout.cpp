@@ -79,9 +79,10 @@ Status ModelRollout::Advance() {
     window = kinematic_points_m_.narrow(0, step_, kKinematicTimes);
   }
   CloudTensors next = step_graph_->Step({older_, newer_, window, scene_->workspace});
-  const bool finite = at::isfinite(next.positions_m).all().item<bool>() &&
-                      at::isfinite(next.features).all().item<bool>();
-  if (!finite) {
+  // One flag, so that a device is waited for once.
+  const torch::Tensor finite =
+      at::isfinite(next.positions_m).all().logical_and(at::isfinite(next.features).all());
+  if (!finite.item<bool>()) {
     return DataLoss(reason::PREDICTION_NOT_FINITE,
                     "step " + std::to_string(step_ + 1) + " predicted a value that is not finite");
   }

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "model/ops/device.h"
 #include "model/token_graph.h"
+#include "model/torch_errors.h"
 
 namespace interlacer {
 namespace {
@@ -74,8 +75,7 @@ CloudTensors StepGraph::Step(const StepInput& input) {
     try {
       Record(input, recording);
     } catch (const std::exception& error) {
-      const std::string text = error.what();
-      LogUnrecorded(text.substr(0, text.find('\n')));
+      LogUnrecorded(FirstLine(error.what()));
       can_record_ = false;
       recordings_.clear();
       return model_->Step(input);

@@ -66,13 +66,13 @@ void PrepareProcess(int, char** arguments, char** environment) {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kPrepareProcess)(int, char**, char**) = PrepareProcess;
 
-std::string FirstLineOfText(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-Status InternalFirstLine(const std::string& text) {
-  return Internal("torch: " + FirstLineOfText(text));
-}
+Status InternalFirstLine(const std::string& text) { return Internal("torch: " + FirstLine(text)); }
 
 }  // namespace
+
+std::string FirstLine(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
 
 Status CatchTorchErrors(const std::function<Status()>& run) {
   try {
@@ -86,7 +86,7 @@ Status CatchTorchErrors(const std::function<Status()>& run) {
                              "not enough device memory for this model step");
   } catch (const c10::AcceleratorError& error) {
     return Status(StatusCode::kInternal, reason::DEVICE_LOST,
-                  "CUDA: " + FirstLineOfText(error.what_without_backtrace()));
+                  "CUDA: " + FirstLine(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     if (text.find("DefaultCPUAllocator") != std::string::npos) {

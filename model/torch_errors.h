@@ -7,12 +7,17 @@
 /// INTERNAL with the first line of its text. Threads: as the function called.
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "common/status.h"
 
 namespace interlacer {
 
 Status CatchTorchErrors(const std::function<Status()>& run);
+
+/// The first line of an exception's text; the rest is a stack trace.
+std::string FirstLine(std::string_view text);
 
 /// Sets torch's thread count to that of our kernels, once for the process.
 void UseKernelThreadCount();

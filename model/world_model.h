@@ -8,9 +8,9 @@
 /// Positions in metres, world frame. All three are differentiable in inputs and parameters; indices
 /// (neighbours, walks, anchors, gather lists) are constants of the backward pass. With the heads at
 /// zero, their initial value, Step returns the newer cloud unchanged.
-/// Determinism: equal inputs give equal bits on one device and thread count.
-/// Errors: torch exceptions (c10::Error) for shapes; a Status of a kernel becomes StatusException
-/// (model/torch_status.h). Threads: one call at a time per model.
+/// Determinism: equal inputs give equal bits on one device and thread count; gradients on a CUDA
+/// device excepted: torch sums some in no fixed order. Errors: c10::Error for shapes, a kernel's
+/// Status as StatusException (model/torch_status.h). Threads: one call at a time per model.
 /// Source: HD-VPD (Whitney et al. 2024); GRF masking paper, Sec. 4.3 and App. C.3.
 
 #include <torch/nn/module.h>

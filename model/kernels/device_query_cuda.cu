@@ -12,4 +12,10 @@ int CudaDeviceName(int device, char* name, std::size_t size) {
   return 0;
 }
 
+int CudaComputeCapability(int device, int* major, int* minor) {
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device));
+  return TakeError(cudaDeviceGetAttribute(minor, cudaDevAttrComputeCapabilityMinor, device));
+}
+
 }  // namespace interlacer

@@ -9,4 +9,7 @@ namespace interlacer {
 /// Writes the name of a device, cut to `size` characters with the final zero.
 int CudaDeviceName(int device, char* name, std::size_t size);
 
+/// 8 and 6 of a device of compute capability 8.6.
+int CudaComputeCapability(int device, int* major, int* minor);
+
 }  // namespace interlacer

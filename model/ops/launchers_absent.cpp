@@ -26,6 +26,7 @@ constexpr int kNoDevice = 100;  // cudaErrorNoDevice
 
 int CudaDeviceCount() { return 0; }
 int CudaDeviceName(int, char*, std::size_t) { return kNoDevice; }
+int CudaComputeCapability(int, int*, int*) { return kNoDevice; }
 const char* CudaErrorText(int) { return "built without CUDA"; }
 
 std::size_t UnprojectWorkspaceBytes(std::int64_t) { return 0; }

@@ -14,23 +14,29 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// The inputs cut off from what made them, with gradients for those that want them.
+variable_list Leaves(const variable_list& inputs) {
+  variable_list leaves;
+  for (const torch::Tensor& input : inputs) {
+    leaves.push_back(input.detach().requires_grad_(input.requires_grad()));
+  }
+  return leaves;
+}
+
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
   static torch::Tensor forward(AutogradContext* context, at::TensorList inputs,
                                const std::shared_ptr<const TensorFunction>& run) {
     context->save_for_backward(inputs.vec());
     SaveObject(context, "run", run);
-    const at::NoGradGuard no_grad;
-    return (*run)(inputs.vec());
+    // As in backward: layers may have another form for inference, whose values differ.
+    const at::AutoGradMode with_grad(true);
+    return (*run)(Leaves(inputs.vec())).detach();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const auto run = LoadObject<TensorFunction>(context, "run");
-    const variable_list saved = context->get_saved_variables();
-    variable_list inputs;
-    for (const torch::Tensor& input : saved) {
-      inputs.push_back(input.detach().requires_grad_(input.requires_grad()));
-    }
+    const variable_list inputs = Leaves(context->get_saved_variables());
     {
       const at::AutoGradMode with_grad(true);
       torch::autograd::backward({(*run)(inputs)}, {grads[0]});

@@ -4,6 +4,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "common/log.h"
+#include "model/torch_errors.h"
 #include "model/training/distributed_gloo.h"
 #include "model/training/distributed_nccl.h"
 
@@ -40,10 +41,6 @@ c10::intrusive_ptr<c10d::Store> MeetRanks(const DistributedEnvironment& place) {
 }
 
 }  // namespace
-
-std::string FirstLine(std::string_view text) {
-  return std::string(text.substr(0, text.find('\n')));
-}
 
 StatusException RankGroup::Lost(const std::string& what, const std::string& why) const {
   return StatusException(Internal("rank " + std::to_string(rank()) + " of " +

@@ -13,7 +13,6 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "model/torch_status.h"
@@ -55,9 +54,6 @@ class RankGroup {
   DistributedEnvironment place_;
   at::Device device_;
 };
-
-/// The first line of an exception's text; the rest is a stack trace.
-std::string FirstLine(std::string_view text);
 
 /// Meets the other ranks; a world of one needs no meeting. `device` is where the tensors are.
 std::unique_ptr<RankGroup> JoinRanks(const DistributedEnvironment& place, at::Device device);

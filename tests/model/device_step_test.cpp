@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/world_model.h"
 #include "tests/model/emulated_device.h"
@@ -99,6 +100,38 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"MessagePassing", LocalLayer::kMessagePassing},
                       Variant{"Unmasked", LocalLayer::kUnmasked},
                       Variant{"None", LocalLayer::kNone}),
+    [](const auto& test) { return test.param.name; });
+
+/// Layers that read bfloat16 in inference must not do so in one of the two runs of a block.
+class DeviceStepRecomputed : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(DeviceStepRecomputed, HasTheBitsOfKeptLayers) {
+  const EmulatedDevice device;
+  std::vector<torch::Tensor> results[2];
+  for (const bool recompute : {false, true}) {
+    Variant variant = GetParam();
+    variant.recompute = recompute;
+    const auto model = MakeModel(variant, DenseDtype::kBfloat16);
+    const torch::Tensor change = Change(model.get(), MakeStepInput(kParticles, model->config()));
+    results[recompute].push_back(change.detach());
+    change.square().sum().backward();
+    for (const torch::Tensor& parameter : model->parameters()) {
+      if (parameter.grad().defined()) results[recompute].push_back(parameter.grad());
+    }
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    EXPECT_TRUE(at::equal(results[0][i], results[1][i])) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DeviceStepRecomputed,
+    ::testing::Values(Variant{"Apart", LocalLayer::kGrfExact},
+                      Variant{"Packed", LocalLayer::kGrfExact, GraphScope::kAll, false, 32},
+                      Variant{"Fused", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64, 2},
+                      Variant{"FusedUnmasked", LocalLayer::kUnmasked, GraphScope::kAll, false, 64,
+                              64}),
     [](const auto& test) { return test.param.name; });
 
 class DeviceStepBfloat16 : public ::testing::TestWithParam<Variant> {};

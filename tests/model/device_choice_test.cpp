@@ -1,0 +1,25 @@
+#include "model/device_choice.h"
+
+#include <ATen/Context.h>
+#include <gtest/gtest.h>
+
+namespace interlacer {
+namespace {
+
+TEST(DeviceChoice, NamesADeviceThatIsTooOld) {
+  EXPECT_EQ(WhyTooOld(0, 7, 5), "CUDA device 0 has compute capability 7.5, expected 8.0 or newer");
+  EXPECT_EQ(WhyTooOld(1, 8, 0), "");
+  EXPECT_EQ(WhyTooOld(0, 9, 0), "");
+  EXPECT_EQ(WhyTooOld(0, 12, 1), "");
+}
+
+TEST(DeviceChoice, ForbidsToRoundFloat32ToTf32) {
+  at::globalContext().setAllowTF32CuDNN(true);
+  at::globalContext().setAllowTF32CuBLAS(true);
+  ComputeFloat32AsIs();
+  EXPECT_FALSE(at::globalContext().allowTF32CuDNN());
+  EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
+}
+
+}  // namespace
+}  // namespace interlacer
