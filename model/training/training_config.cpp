@@ -32,22 +32,24 @@ StatusOr<Schedule<T>> ScheduleOr(const JsonObject& object, const char* key, Sche
 }
 
 OrderedJson TrainingToJson(const TrainingConfig& c) {
-  return {{"step_count", c.step_count},
-          {"batch_size", c.batch_size},
-          {"rollout_steps", ScheduleToJson(c.rollout_steps)},
-          {"particle_count", ScheduleToJson(c.particle_count)},
-          {"rays_per_step", c.rays_per_step},
-          {"moving_ray_share", c.moving_ray_share},
-          {"reconstruction_weight", c.reconstruction_weight},
-          {"displacement_weight", ScheduleToJson(c.displacement_weight)},
-          {"learning_rate", ScheduleToJson(c.learning_rate)},
-          {"weight_decay", c.weight_decay},
-          {"gradient_clip_norm", c.gradient_clip_norm},
-          {"average_decay", c.average_decay},
-          {"recompute_blocks", c.recompute_blocks},
-          {"checkpoint_every", c.checkpoint_every},
-          {"validation_every", c.validation_every},
-          {"validation_sample_count", c.validation_sample_count}};
+  OrderedJson out{{"step_count", c.step_count},
+                  {"batch_size", c.batch_size},
+                  {"rollout_steps", ScheduleToJson(c.rollout_steps)},
+                  {"particle_count", ScheduleToJson(c.particle_count)},
+                  {"rays_per_step", c.rays_per_step},
+                  {"moving_ray_share", c.moving_ray_share},
+                  {"reconstruction_weight", c.reconstruction_weight},
+                  {"displacement_weight", ScheduleToJson(c.displacement_weight)},
+                  {"learning_rate", ScheduleToJson(c.learning_rate)},
+                  {"weight_decay", c.weight_decay},
+                  {"gradient_clip_norm", c.gradient_clip_norm},
+                  {"recompute_blocks", c.recompute_blocks},
+                  {"checkpoint_every", c.checkpoint_every},
+                  {"validation_every", c.validation_every},
+                  {"validation_sample_count", c.validation_sample_count}};
+  // Absent where it is off, so that runs begun before it existed keep their run.json.
+  if (c.average_decay > 0) out["average_decay"] = c.average_decay;
+  return out;
 }
 
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {

@@ -24,7 +24,7 @@ class WeightAverage {
   /// Exchanges the model's weights and the average. Between two swaps the model is the average and
   /// State() the weights in training.
   void Swap();
-  /// By parameter name; copied tensors.
+  /// By parameter name; the tensors are shared with this.
   NamedTensors State() const;
   /// FAILED_PRECONDITION CHECKPOINT_INVALID when a tensor is missing or has another shape.
   Status LoadState(const NamedTensors& tensors);

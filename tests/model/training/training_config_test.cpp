@@ -5,6 +5,13 @@
 namespace interlacer {
 namespace {
 
+TEST(TrainingConfig, AveragingIsWrittenWhereItIsOn) {
+  RunConfig run = PresetRunConfig("small").value();
+  EXPECT_EQ(RunConfigToJson(run).find("average_decay"), std::string::npos);
+  run.training.average_decay = 0.5;
+  EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
+}
+
 TEST(TrainingConfig, PresetsRoundTripThroughJson) {
   for (const auto name : PresetNames()) {
     const RunConfig run = PresetRunConfig(name).value();
