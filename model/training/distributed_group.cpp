@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "model/torch_errors.h"
+#include "model/training/distributed_back_end.h"
 #include "model/training/distributed_gloo.h"
 #include "model/training/distributed_nccl.h"
 
@@ -54,10 +55,14 @@ std::unique_ptr<RankGroup> JoinRanks(const DistributedEnvironment& place, at::De
   const auto store = MeetRanks(place);
   if (device.is_cuda()) {
     StatusOr<NcclLibrary> nccl = NcclLibrary::Open();
-    if (nccl.ok()) return JoinNccl(place, device, store, *nccl);
+    if (nccl.ok()) {
+      CheckEqualBackEnds(place, "nccl", store.get());
+      return JoinNccl(place, device, store, *nccl);
+    }
     Log(LogLevel::kWarning, "gradients travel through host memory",
         {{"reason", nccl.status().message()}});
   }
+  CheckEqualBackEnds(place, "gloo", store.get());
   return JoinGloo(place, device, store);
 }
 

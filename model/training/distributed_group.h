@@ -6,7 +6,8 @@
 /// ranks. Gloo carries tensors on CPUs, NCCL those on GPUs; where NCCL cannot be opened, Gloo
 /// carries copies in host memory and a warning is logged. The ranks meet in c10d's TCPStore.
 /// Errors: StatusException INTERNAL when another process ended, or did not answer within
-/// the time limit. Threads: one at a time.
+/// the time limit; FAILED_PRECONDITION on all ranks when some would use NCCL and others Gloo.
+/// Threads: one at a time.
 
 #include <ATen/core/Tensor.h>
 

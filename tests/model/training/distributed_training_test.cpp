@@ -6,13 +6,17 @@
 #include <sys/socket.h>
 #include <torch/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "common/file_io.h"
 #include "common/json.h"
 #include "common/thread_pool.h"
 #include "model/tensor_file.h"
+#include "model/training/distributed_back_end.h"
 #include "tests/model/training/distributed_worker.h"
 #include "tests/model/training/tiny_run.h"
 #include "tests/support/child_process.h"
@@ -170,6 +174,37 @@ TEST_F(DistributedTrainingTest, WeightsThatDifferAreFound) {
     EXPECT_EQ(rank.exit_code, 1);
     EXPECT_NE(rank.err.find("weights differ"), std::string::npos) << rank.err;
   }
+}
+
+TEST(DistributedBackEndTest, RanksWithDifferentOnesAreNamedOnAllRanks) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const std::vector<std::string> back_ends{"gloo", "nccl", "gloo"};
+  std::vector<std::string> messages(back_ends.size());
+  std::vector<std::thread> ranks;
+  for (std::size_t rank = 0; rank < back_ends.size(); ++rank) {
+    ranks.emplace_back([&, rank] {
+      DistributedEnvironment place;
+      place.rank = static_cast<int>(rank);
+      place.world_size = static_cast<int>(back_ends.size());
+      try {
+        CheckEqualBackEnds(place, back_ends[rank], store.get());
+      } catch (const StatusException& error) {
+        messages[rank] = error.status().message();
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const std::string& message : messages) {
+    EXPECT_NE(message.find("got gloo: ranks 0, 2; nccl: ranks 1;"), std::string::npos) << message;
+  }
+}
+
+TEST(DistributedBackEndTest, ARankThatNeverSaysItsOwnIsAnError) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  store->setTimeout(std::chrono::milliseconds(50));
+  DistributedEnvironment place;
+  place.world_size = 2;
+  EXPECT_THROW(CheckEqualBackEnds(place, "gloo", store.get()), StatusException);
 }
 
 }  // namespace
