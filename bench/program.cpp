@@ -1,6 +1,7 @@
 #include "bench/program.h"
 
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <iostream>
 
@@ -100,6 +101,9 @@ int RunProgram(int argc, const char* const* argv, std::vector<Platform> (*make_p
   } catch (const StageAbsent& error) {
     std::cerr << "error: " << error.what() << "\n";
     return kAbsent;
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return kFailed;
   }
 }
 

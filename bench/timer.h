@@ -24,8 +24,9 @@ struct PairTiming {
   Timing peer;
 };
 
-/// Each side runs once to warm up and is then repeated in every round until `min_round_s` have
-/// passed by the warm-up's time. An empty peer leaves its timing empty.
+/// Each side runs once to warm up, once more unless that was long, and is then repeated in every
+/// round until `min_round_s` have passed by that time: the figure, or the call's where it is
+/// longer. An empty peer leaves its timing empty.
 PairTiming TimeInTurn(const Work& ours, const Work& peer, int rounds, double min_round_s = 0.2);
 
 }  // namespace interlacer::bench

@@ -1,9 +1,7 @@
 #include "bench/device/grf_problem.h"
 
-#include <bit>
-#include <cmath>
-
 #include "bench/clouds.h"
+#include "common/bfloat16.h"
 #include "common/thread_pool.h"
 #include "knn/walk_lists.h"
 
@@ -28,27 +26,11 @@ std::vector<float> MakeTable() {
 std::vector<double> Widened(const std::vector<float>& values, bool bf16 = false) {
   std::vector<double> wide;
   wide.reserve(values.size());
-  for (const float value : values) wide.push_back(bf16 ? FromBfloat16(ToBfloat16(value)) : value);
+  for (const float value : values) wide.push_back(bf16 ? RoundedToBfloat16(value) : value);
   return wide;
 }
 
 }  // namespace
-
-std::uint16_t ToBfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-
-float FromBfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-std::vector<std::uint16_t> ToBfloat16(const std::vector<float>& values) {
-  std::vector<std::uint16_t> rounded;
-  rounded.reserve(values.size());
-  for (const float value : values) rounded.push_back(ToBfloat16(value));
-  return rounded;
-}
 
 GrfProblem::GrfProblem(const Options& options)
     : width(options.d), walks(MakeWalkProblem(options)), table(MakeTable()) {

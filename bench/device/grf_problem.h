@@ -44,9 +44,4 @@ struct GrfDeviceProblem {
   DeviceArray<float> out, normalizer;
 };
 
-/// The bits of the nearest bfloat16 number, ties to even; and back.
-std::uint16_t ToBfloat16(float value);
-float FromBfloat16(std::uint16_t bits);
-std::vector<std::uint16_t> ToBfloat16(const std::vector<float>& values);
-
 }  // namespace interlacer::bench

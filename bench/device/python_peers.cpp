@@ -1,12 +1,19 @@
 #include "bench/device/python_peers.h"
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <utility>
 
 #include "bench/device/device_platform.h"
 
 namespace interlacer::bench {
+namespace {
+
+/// Without the stack that LibTorch appends.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
 
 PythonPeers::PythonPeers(const std::string& script, const Options& options,
                          const std::function<void(ChildPeer* child)>& load)
@@ -16,8 +23,9 @@ PythonPeers::PythonPeers(const std::string& script, const Options& options,
   try {
     child_ = std::make_shared<ChildPeer>(script, options.threads);
     load(child_.get());
-  } catch (const PeerError& error) {
-    missing_ = error.what();
+  } catch (const std::exception& error) {  // LibTorch's too, of what is handed over
+    child_.reset();
+    missing_ = FirstLine(error.what());
   }
 }
 

@@ -25,7 +25,7 @@ struct PeerCheck {
 
 class PythonPeers {
  public:
-  /// `load` hands the inputs over, once.
+  /// `load` hands the inputs over, once; what it throws is the reason why the peers are skipped.
   PythonPeers(const std::string& script, const Options& options,
               const std::function<void(ChildPeer* child)>& load);
 

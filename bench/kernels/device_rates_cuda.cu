@@ -8,8 +8,7 @@ constexpr int kThreads = 256;
 
 __global__ void CopyKernel(const float4* from, float4* to, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count;
-       i += stride) {
+  for (std::int64_t i = GlobalThread(); i < count; i += stride) {
     to[i] = from[i];
   }
 }

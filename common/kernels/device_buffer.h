@@ -1,6 +1,6 @@
 #pragma once
 
-/// Move-only owners of CUDA memory and streams. Copies are explicit. Only .cu files include it.
+/// Move-only owners of CUDA memory and streams. Copies are explicit.
 ///
 /// Errors are cudaError_t values; a failed allocation leaves the buffer empty. Thread-safety: one
 /// owner, one thread.

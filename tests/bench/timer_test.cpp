@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/errors.h"
@@ -27,13 +29,13 @@ TEST(TimeInTurn, AlternatesAndRepeatsUntilARoundIsLongEnough) {
   std::string order;
   const Work ours = [&] {
     order += 'o';
-    return 1.0;
+    return 1e3;
   };
   const Work peer = [&] {
     order += 'p';
-    return 4.0;
+    return 4e3;
   };
-  const PairTiming timing = TimeInTurn(ours, peer, 3, 0.008);
+  const PairTiming timing = TimeInTurn(ours, peer, 3, 8);
   EXPECT_EQ(timing.ours.repeats, 8);
   EXPECT_EQ(timing.peer.repeats, 2);
   EXPECT_EQ(timing.ours.samples_ms.size(), 24u);
@@ -41,6 +43,19 @@ TEST(TimeInTurn, AlternatesAndRepeatsUntilARoundIsLongEnough) {
   const std::string round = "oooooooopp";
   ASSERT_GE(order.size(), 3 * round.size());
   EXPECT_EQ(order.substr(order.size() - 3 * round.size()), round + round + round);
+}
+
+TEST(TimeInTurn, AFigureThatIsAMeanOfManyRunsIsRepeatedByTheTimeOfTheCall) {
+  constexpr auto kCall = std::chrono::milliseconds(2);
+  constexpr double kFigureMs = 1e-3, kRoundS = 20e-3;
+  const Work work = [&] {
+    std::this_thread::sleep_for(kCall);
+    return kFigureMs;
+  };
+  const PairTiming timing = TimeInTurn(work, nullptr, 1, kRoundS);
+  EXPECT_GE(timing.ours.repeats, 1);
+  EXPECT_LE(timing.ours.repeats, 10);
+  EXPECT_EQ(timing.ours.quantile_ms(0.5), kFigureMs);
 }
 
 TEST(TimeInTurn, AMissingPeerHasNoSamples) {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/bfloat16.h"
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
-#include "tests/device/bf16.h"
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/numeric.h"
@@ -26,12 +26,12 @@ constexpr double kSameRoundingTolerance = 1e-3;
 
 /// float64 rounded to bfloat16, as operands of products are.
 std::vector<double> Rounded(std::vector<double> values) {
-  for (double& x : values) x = RoundedToBf16(static_cast<float>(x));
+  for (double& x : values) x = RoundedToBfloat16(static_cast<float>(x));
   return values;
 }
 
 Layer RoundedLayer(Layer layer) {
-  for (float& w : layer.weight) w = RoundedToBf16(w);
+  for (float& w : layer.weight) w = RoundedToBfloat16(w);
   return layer;
 }
 
@@ -171,7 +171,7 @@ std::vector<double> LinearUpdate(const Layers& l, const std::vector<float>& h) {
       }
       for (int a = 0; a < head_width; ++a) {
         const double phi =
-            RoundedToBf16(static_cast<float>(PhiOf(q[i * l.width + first + a]) / denominator));
+            RoundedToBfloat16(static_cast<float>(PhiOf(q[i * l.width + first + a]) / denominator));
         for (int b = 0; b < head_width; ++b) {
           mixed[i * l.width + first + b] += phi * state[a * head_width + b];
         }
@@ -258,8 +258,9 @@ TEST_P(FusedCudaDeviceTest, ProjectionsFollowDoubleWithTheSameRounding) {
                                  q.get(), rows.get(), d.stream.get()),
             0);
   const std::vector<double> normed = Rounded(NormReference(h, width, l.scale, l.bias));
-  EXPECT_LE(RelativeL2(FromBf16(q.Read()), Rounded(DenseReference(normed, RoundedLayer(l.query)))),
-            kSameRoundingTolerance);
+  EXPECT_LE(
+      RelativeL2(FromBfloat16(q.Read()), Rounded(DenseReference(normed, RoundedLayer(l.query)))),
+      kSameRoundingTolerance);
   std::vector<double> keys = DenseReference(normed, RoundedLayer(l.key));
   for (double& x : keys) x = PhiOf(x);
   keys = Rounded(keys);
@@ -269,7 +270,7 @@ TEST_P(FusedCudaDeviceTest, ProjectionsFollowDoubleWithTheSameRounding) {
     expected.insert(expected.end(), keys.begin() + x, keys.begin() + x + 4);
     expected.insert(expected.end(), values.begin() + x, values.begin() + x + 4);
   }
-  EXPECT_LE(RelativeL2(FromBf16(rows.Read()), expected), kSameRoundingTolerance);
+  EXPECT_LE(RelativeL2(FromBfloat16(rows.Read()), expected), kSameRoundingTolerance);
 }
 
 TEST(FusedCudaDevice, ProjectsTheQueriesThatAreWanted) {
@@ -301,8 +302,8 @@ TEST_P(FusedCudaDeviceTest, OutputLayerFollowsDoubleAndGoesBeforeFeedForward) {
   const Layers l(width, 32);
   const std::int64_t n = 33;
   const std::vector<float> h = RandomNormal<float>(n * width, kSeed, 8);
-  const std::vector<std::uint16_t> mixed = Bf16Bits(RandomNormal<float>(n * width, kSeed, 9));
-  const std::vector<float> mixed_values = FromBf16(mixed);
+  const std::vector<std::uint16_t> mixed = ToBfloat16(RandomNormal<float>(n * width, kSeed, 9));
+  const std::vector<float> mixed_values = FromBfloat16(mixed);
   const std::vector<double> update =
       DenseReference({mixed_values.begin(), mixed_values.end()}, RoundedLayer(l.out));
   const DeviceLayers d(l);

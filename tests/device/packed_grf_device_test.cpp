@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "common/bfloat16.h"
 #include "common/kernels/parallel_for.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
-#include "tests/device/bf16.h"
 #include "tests/device/device_array.h"
 #include "tests/device/walk_graphs.h"
 #include "tests/support/numeric.h"
@@ -47,12 +47,12 @@ double Phi(float x) { return static_cast<double>(x > 0 ? x : 0) + kEpsilons.feat
 /// not `rounded`, on the numbers as drawn.
 Result<double> OnHost(const Problem& p, bool rounded) {
   std::vector<double> phi_q, phi_k, v;
-  for (const float x : p.q) phi_q.push_back(Phi(rounded ? RoundedToBf16(x) : x));
+  for (const float x : p.q) phi_q.push_back(Phi(rounded ? RoundedToBfloat16(x) : x));
   for (const float x : p.k) {
-    const double phi = Phi(rounded ? RoundedToBf16(x) : x);
-    phi_k.push_back(rounded ? RoundedToBf16(static_cast<float>(phi)) : phi);
+    const double phi = Phi(rounded ? RoundedToBfloat16(x) : x);
+    phi_k.push_back(rounded ? RoundedToBfloat16(static_cast<float>(phi)) : phi);
   }
-  for (const float x : p.v) v.push_back(rounded ? RoundedToBf16(x) : x);
+  for (const float x : p.v) v.push_back(rounded ? RoundedToBfloat16(x) : x);
   const std::vector<double> table(p.table.begin(), p.table.end());
   Result<double> r{std::vector<double>(v.size()), {}};
   std::vector<double> normalizer(static_cast<std::size_t>(p.n));
@@ -72,9 +72,9 @@ struct DeviceProblem {
         rows(stream, p.n * kMaxWalkRowSize),
         entries(stream, p.lists.entries),
         table(stream, p.table),
-        q(stream, Bf16Bits(p.q)),
-        k(stream, Bf16Bits(p.k)),
-        v(stream, Bf16Bits(p.v)),
+        q(stream, ToBfloat16(p.q)),
+        k(stream, ToBfloat16(p.k)),
+        v(stream, ToBfloat16(p.v)),
         packed(stream, 2 * p.n * p.width),
         places(stream, p.n * kMaxWalkRowSize) {
     EXPECT_EQ(LaunchWalkTiles(p.n, offsets.get(), entries.get(),
@@ -138,7 +138,7 @@ TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
   const Result<float> got = OnDevice(p, kPlain);
   EXPECT_LE(RelativeL2(got.out, expected.out), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(FromBf16(OnDevice<std::uint16_t>(p, kPlain).out), expected.out),
+  EXPECT_LE(RelativeL2(FromBfloat16(OnDevice<std::uint16_t>(p, kPlain).out), expected.out),
             kBf16OpTolerance);
 }
 
@@ -234,7 +234,7 @@ TEST(PackedGrfDevice, RowsWithoutPairsAreZero) {
 TEST(PackedGrfDevice, PacksFloatsAndTheirRoundedFormAlike) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   Problem p(RandomGraph(33, 3, kSeed), 32);
-  for (float& x : p.k) x = RoundedToBf16(x);
+  for (float& x : p.k) x = RoundedToBfloat16(x);
   const DeviceProblem d(p);
   const DeviceArray<float> k(d.stream, p.k), v(d.stream, p.v);
   const DeviceArray<std::uint16_t> packed(d.stream, 2 * p.n * p.width);

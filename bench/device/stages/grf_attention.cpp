@@ -10,6 +10,7 @@
 #include "bench/device/grf_problem.h"
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
+#include "common/bfloat16.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_cuda.h"
