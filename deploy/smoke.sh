@@ -60,6 +60,8 @@ installed interlacer train --config "$work/run.json" --data "$work/episodes" --o
 checkpoint=$work/run/checkpoint
 echo "smoke: simulates and trains"
 
+# The log is there before the loop below reads it, whoever of the two comes first.
+: >"$work/server.log"
 # Not through the function: the signals below are for the server itself.
 "${alone[@]}" interlacer-server --config "$repo/deploy/server.toml" --model "smoke=$checkpoint" --address 127.0.0.1:0 \
   --metrics-address "" --log-format json 2>"$work/server.log" &
