@@ -25,7 +25,8 @@ class NullRollout final : public Rollout {
     ++step_;
     return Status::Ok();
   }
-  const Particles& particles() const override { return particles_; }
+  std::int64_t particle_count() const override { return particles_.count; }
+  StatusOr<const Particles*> ReadParticles() const override { return &particles_; }
   Status RenderRows(const Camera&, int, int, FloatImage*, DepthImage*) const override {
     return Unimplemented(reason::FEATURE_NOT_BUILT, "the null model renders nothing");
   }

@@ -42,8 +42,11 @@ class Rollout {
   virtual int step() const = 0;
   /// Computes the next step; needs an action row for it unless the scene has no robot.
   virtual Status Step() = 0;
-  /// Positions, and colours of the source pixels, of the current step.
-  virtual const Particles& particles() const = 0;
+  /// Particles of the scene, as many in every step.
+  virtual std::int64_t particle_count() const = 0;
+  /// Positions, and colours of the source pixels, of the current step; kept until a later step is
+  /// read. A device copies positions to the host when a step is read first, and never otherwise.
+  virtual StatusOr<const Particles*> ReadParticles() const = 0;
   /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
   /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where empty.
   virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,

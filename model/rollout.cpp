@@ -16,10 +16,8 @@
 namespace interlacer {
 namespace {
 
-std::vector<float> ToVector(const torch::Tensor& tensor) {
-  const torch::Tensor values = tensor.to(at::kCPU).contiguous();
-  const float* data = values.const_data_ptr<float>();
-  return {data, data + values.numel()};
+std::span<const float> Values(const torch::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
 torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device device) {
@@ -52,15 +50,20 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
       kinematic_points_m_((scene_->history.point_count > 0 ? JoinRows(scene_->history, actions)
                                                            : at::empty({0, 0, 3}, at::kFloat))
                               .to(model_->device())) {
+  particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
-  PublishParticles();
 }
 
-void ModelRollout::PublishParticles() {
-  particles_.count = newer_.positions_m.size(0);
-  particles_.feature_width = static_cast<int>(newer_.features.size(1));
-  particles_.positions_m = ToVector(newer_.positions_m);
-  particles_.features = ToVector(newer_.features);
+StatusOr<const Particles*> ModelRollout::ReadParticles() const {
+  if (particles_step_ != step_) {
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([this] {
+      particles_.positions_m.resize(static_cast<std::size_t>(newer_.positions_m.numel()));
+      CopyTo(particles_.positions_m, newer_.positions_m);
+      return Status();
+    }));
+    particles_step_ = step_;
+  }
+  return &particles_;
 }
 
 Status ModelRollout::Step() {
@@ -84,27 +87,27 @@ Status ModelRollout::Advance() {
       at::isfinite(next.positions_m).all().logical_and(at::isfinite(next.features).all());
   if (!finite.item<bool>()) {
     return DataLoss(reason::PREDICTION_NOT_FINITE,
-                    "step " + std::to_string(step_ + 1) + " predicted a value that is not finite");
+                    "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
+        .WithMetadata("step", std::to_string(step_ + 1));
   }
   older_ = std::move(newer_);
   newer_ = std::move(next);
   ++step_;
-  PublishParticles();
   return Status();
 }
 
 Status ModelRollout::PrepareRenderer() const {
   if (renderer_step_ == step_) return Status();
-  if (OnDevice(newer_.positions_m)) {
-    device_cloud_ = std::make_unique<DeviceCloud>(
-        scene_->renderer,
-        CloudTensors{newer_.positions_m.contiguous(), newer_.features.contiguous()},
-        model_->serving_precision());
+  const CloudTensors cloud{newer_.positions_m.contiguous(), newer_.features.contiguous()};
+  if (OnDevice(cloud.positions_m)) {
+    device_cloud_ =
+        std::make_unique<DeviceCloud>(scene_->renderer, cloud, model_->serving_precision());
     renderer_step_ = step_;
     return Status();
   }
   if (!renderer_) renderer_ = MakePointNerfRenderer(scene_->renderer);
-  INTERLACER_RETURN_IF_ERROR(renderer_->SetParticles(particles_.positions_m, particles_.features));
+  INTERLACER_RETURN_IF_ERROR(
+      renderer_->SetParticles(Values(cloud.positions_m), Values(cloud.features)));
   renderer_step_ = step_;
   return Status();
 }

@@ -28,14 +28,14 @@ class ModelRollout : public Rollout {
 
   int step() const override { return step_; }
   Status Step() override;
-  const Particles& particles() const override { return particles_; }
+  std::int64_t particle_count() const override { return newer_.positions_m.size(0); }
+  StatusOr<const Particles*> ReadParticles() const override;
   Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                     DepthImage* depth) const override;
   StatusOr<Camera> SceneCamera(const std::string& name) const override;
 
  private:
   Status Advance();
-  void PublishParticles();
   Status PrepareRenderer() const;
   /// Results in the pixels' memory; distances along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
@@ -47,7 +47,8 @@ class ModelRollout : public Rollout {
   CloudTensors older_, newer_;
   torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
   int step_ = 0;
-  Particles particles_;
+  mutable Particles particles_;
+  mutable int particles_step_ = -1;  ///< that `particles_` is of
   mutable std::unique_ptr<PointNerfRenderer> renderer_;
   mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< instead, on a device
   mutable int renderer_step_ = -1;                     ///< whose particles the renderer holds

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/particle_selection.h"
 #include "common/same_view.h"
 #include "server/convert/responses.h"
 #include "server/incoming_call.h"
@@ -36,17 +37,25 @@ Status RolloutCall::OnLifted() {
     const StageTimer timer(&record().durations.lift_s);
     INTERLACER_ASSIGN_OR_RETURN(rollout_, engine().Begin(scene(), actions_));
   }
-  INTERLACER_RETURN_IF_ERROR(CheckFinite(rollout_->particles(), 0));
-  selected_ = SelectParticles(rollout_->particles(), output_);
-  SendIfComplete();
+  INTERLACER_RETURN_IF_ERROR(ChooseParticles());
+  return SendIfComplete();
+}
+
+/// Positions are left on the device unless something asks for them.
+Status RolloutCall::ChooseParticles() {
+  const float* positions_m = nullptr;
+  if (output_.initial_region) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
+    positions_m = initial->positions_m.data();
+  }
+  selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
   return Status::Ok();
 }
 
 Status RolloutCall::RunLifted() {
   const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
   INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
-  SendIfComplete();
-  return Status::Ok();
+  return SendIfComplete();
 }
 
 void RolloutCall::FreeDeviceState() { rollout_.reset(); }
@@ -61,7 +70,7 @@ Status RolloutCall::Step() {
   ++computed_steps_;
   view_index_ = 0;
   server().metrics.CountStep(record().model_name, timer.seconds());
-  return CheckFinite(rollout_->particles(), rollout_->step());
+  return Status::Ok();
 }
 
 Status RolloutCall::StartView() {
@@ -122,9 +131,20 @@ Status RolloutCall::FinishView() {
   return Status::Ok();
 }
 
-void RolloutCall::SendIfComplete() {
+Status RolloutCall::AddParticles() {
+  INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout_->ReadParticles());
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(*particles, rollout_->step()));
+  wire::ParticleCloud* cloud = message_.mutable_step()->mutable_particles();
+  PackParticles(*particles, selected_, output_, admitted().checked.workspace, cloud);
+  if (is_first_message_ && output_.initial_region) {
+    cloud->set_indices_u32le(selected_.data(), selected_.size() * sizeof(selected_[0]));
+  }
+  return Status::Ok();
+}
+
+Status RolloutCall::SendIfComplete() {
   const int step = rollout_->step();
-  if (!IsSent(step) || view_index_ < output_.render_targets.size()) return;
+  if (!IsSent(step) || view_index_ < output_.render_targets.size()) return Status::Ok();
   {
     const StageTimer timer(&record().durations.encode_s);
     message_.set_request_id(request_id_);
@@ -132,23 +152,18 @@ void RolloutCall::SendIfComplete() {
     const double offset_ns = step * engine().metadata().step_duration_s * kNanosecondsPerSecond;
     SetTimestamp(admitted().checked.newest_capture_time_ns + std::llround(offset_ns),
                  message_.mutable_step()->mutable_predict_time());
-    if (output_.include_positions || output_.include_colors) {
-      wire::ParticleCloud* cloud = message_.mutable_step()->mutable_particles();
-      PackParticles(rollout_->particles(), selected_, output_, admitted().checked.workspace, cloud);
-      if (is_first_message_ && output_.initial_region) {
-        cloud->set_indices_u32le(selected_.data(), selected_.size() * sizeof(selected_[0]));
-      }
-    }
+    if (SendsParticles()) INTERLACER_RETURN_IF_ERROR(AddParticles());
   }
   if (step == last_step()) {
     FillSummary(message_.mutable_summary());
     SendLast(SerializeResponse(message_));
-    return;
+    return Status::Ok();
   }
   Send(SerializeResponse(message_));
   message_.Clear();
   is_first_message_ = false;
   view_index_ = output_.render_targets.size();
+  return Status::Ok();
 }
 
 void RolloutCall::FillSummary(wire::CallSummary* summary) {

@@ -39,8 +39,11 @@ class RolloutCall final : public SceneCall {
   Status RenderTile();
   Status StartView();
   Status FinishView();
+  Status ChooseParticles();
+  bool SendsParticles() const { return output_.include_positions || output_.include_colors; }
   /// Sends the present step when it was asked for and its views are done.
-  void SendIfComplete();
+  Status SendIfComplete();
+  Status AddParticles();
   void FillSummary(wire::CallSummary* summary);
 
   const std::string request_id_;

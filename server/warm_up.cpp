@@ -174,7 +174,8 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
     INTERLACER_RETURN_IF_ERROR(rollout->Step());
     // The last step counts: the first one also pays for buffers.
     result.step_cost_s = SecondsSince(start);
-    result.steps.push_back(rollout->particles());
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout->ReadParticles());
+    result.steps.push_back(*particles);
   }
   INTERLACER_RETURN_IF_ERROR(CheckStop(stop));
   const std::string& camera_name = scene.input.observations.back().views.front().camera_name;

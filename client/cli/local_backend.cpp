@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/image_codec.h"
+#include "common/particle_selection.h"
 #include "common/same_view.h"
-#include "common/transforms.h"
 
 namespace interlacer {
 namespace {
@@ -32,47 +32,21 @@ class StageTimer {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-Vec3f PositionOf(const Particles& particles, std::uint32_t index) {
-  const float* p = particles.positions_m.data() + std::size_t{3} * index;
-  return {p[0], p[1], p[2]};
-}
-
-/// The region at step 0 first, then the stride.
-std::vector<std::uint32_t> SelectParticles(const Particles& initial, const OutputOptions& output) {
-  std::vector<std::uint32_t> selected;
-  std::int64_t rank = 0;
-  for (std::uint32_t i = 0; i < initial.count; ++i) {
-    if (output.initial_region && !Contains(*output.initial_region, PositionOf(initial, i))) {
-      continue;
-    }
-    if (rank++ % std::max(1, output.stride) == 0) selected.push_back(i);
+/// Positions are left on the device unless something asks for them.
+StatusOr<std::vector<std::uint32_t>> ChooseParticles(const Rollout& rollout,
+                                                     const OutputOptions& output) {
+  const float* positions_m = nullptr;
+  if (output.initial_region) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout.ReadParticles());
+    positions_m = initial->positions_m.data();
   }
-  return selected;
+  return SelectParticles(rollout.particle_count(), positions_m, output);
 }
 
 /// To 16 bits over the box and back, as on the wire.
 float ThroughSixteenBits(float value, double min, double max) {
   const double q = std::clamp(std::round((value - min) / (max - min) * 65535.0), 0.0, 65535.0);
   return static_cast<float>(min + q / 65535.0 * (max - min));
-}
-
-void CopyParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
-                   const OutputOptions& output, const Box& workspace, PredictedStep* step) {
-  if (!output.include_positions && !output.include_colors) return;
-  step->particle_count = static_cast<std::int64_t>(selected.size());
-  for (const std::uint32_t index : selected) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::size_t at = std::size_t{3} * index + axis;
-      if (output.include_positions) {
-        const float p = particles.positions_m[at];
-        step->positions_m.push_back(
-            output.position_encoding == PositionEncoding::kFloat32
-                ? p
-                : ThroughSixteenBits(p, workspace.min_m[axis], workspace.max_m[axis]));
-      }
-      if (output.include_colors) step->colors_rgb8.push_back(particles.colors_rgb8[at]);
-    }
-  }
 }
 
 Status CheckFinite(const std::vector<float>& values, int step) {
@@ -82,6 +56,28 @@ Status CheckFinite(const std::vector<float>& values, int step) {
   return DataLoss(reason::PREDICTION_NOT_FINITE,
                   "the prediction of step " + std::to_string(step) + " is not finite")
       .WithMetadata("step", std::to_string(step));
+}
+
+Status CopyParticles(const Rollout& rollout, const std::vector<std::uint32_t>& selected,
+                     const OutputOptions& output, const Box& workspace, PredictedStep* step) {
+  if (!output.include_positions && !output.include_colors) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout.ReadParticles());
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->positions_m, rollout.step()));
+  step->particle_count = static_cast<std::int64_t>(selected.size());
+  for (const std::uint32_t index : selected) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::size_t at = std::size_t{3} * index + axis;
+      if (output.include_positions) {
+        const float p = particles->positions_m[at];
+        step->positions_m.push_back(
+            output.position_encoding == PositionEncoding::kFloat32
+                ? p
+                : ThroughSixteenBits(p, workspace.min_m[axis], workspace.max_m[axis]));
+      }
+      if (output.include_colors) step->colors_rgb8.push_back(particles->colors_rgb8[at]);
+    }
+  }
+  return Status::Ok();
 }
 
 Status CheckStop(const std::stop_token& stop) {
@@ -185,7 +181,8 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
     summary.scene_report = scene->report();
     INTERLACER_ASSIGN_OR_RETURN(rollout, predictor_->Begin(scene, actions));
   }
-  const std::vector<std::uint32_t> selected = SelectParticles(rollout->particles(), output);
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> selected,
+                              ChooseParticles(*rollout, output));
   summary.selected_particle_count = static_cast<std::int64_t>(selected.size());
   const Box workspace = input.workspace.value_or(metadata().workspace);
   const std::int64_t start_ns = NewestCaptureTimeNs(input);
@@ -196,12 +193,11 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
       const StageTimer timer(&summary.durations.dynamics_s);
       INTERLACER_RETURN_IF_ERROR(rollout->Step());
       ++summary.computed_step_count;
-      INTERLACER_RETURN_IF_ERROR(CheckFinite(rollout->particles().positions_m, rollout->step()));
     }
     PredictedStep step;
     step.step = wanted;
     step.predict_time_ns = start_ns + std::llround(wanted * metadata().step_duration_s * 1e9);
-    CopyParticles(rollout->particles(), selected, output, workspace, &step);
+    INTERLACER_RETURN_IF_ERROR(CopyParticles(*rollout, selected, output, workspace, &step));
     if (wanted == steps.front() && output.initial_region) step.indices = selected;
     Rendering rendering;
     for (std::size_t i = 0; i < output.render_targets.size(); ++i) {

@@ -7,7 +7,6 @@
 
 #include "common/image.h"
 #include "common/image_codec.h"
-#include "common/transforms.h"
 
 namespace interlacer {
 namespace {
@@ -80,18 +79,6 @@ bool AllFinite(const std::vector<float>& values) {
 }
 
 }  // namespace
-
-std::vector<std::uint32_t> SelectParticles(const Particles& initial, const OutputOptions& output) {
-  std::vector<std::uint32_t> selected;
-  std::int64_t rank = 0;
-  for (std::uint32_t i = 0; i < initial.count; ++i) {
-    if (output.initial_region && !Contains(*output.initial_region, PositionOf(initial, i))) {
-      continue;
-    }
-    if (rank++ % output.stride == 0) selected.push_back(i);
-  }
-  return selected;
-}
 
 void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
                    const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud) {

@@ -17,9 +17,6 @@
 
 namespace interlacer {
 
-/// Indices of the particles that a call sends: the region at step 0 first, then the stride.
-std::vector<std::uint32_t> SelectParticles(const Particles& initial, const OutputOptions& output);
-
 /// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16.
 void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
                    const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud);

@@ -67,7 +67,8 @@ class FakeRollout : public Rollout {
     }
     return Status::Ok();
   }
-  const Particles& particles() const override { return particles_; }
+  std::int64_t particle_count() const override { return particles_.count; }
+  StatusOr<const Particles*> ReadParticles() const override { return &particles_; }
   Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                     DepthImage* depth) const override {
     *color = {camera.width_px, row_end - row_begin, 3, {}};

@@ -99,6 +99,19 @@ TEST_F(PredictRolloutTest, NothingHeavyIsSentUnasked) {
   EXPECT_EQ(messages[0].step().images_size(), 0);
 }
 
+TEST_F(PredictRolloutTest, ReadsParticlesOnlyWhereTheyAreAskedFor) {
+  auto request = MakeRolloutRequest(2);
+  const int reads_before = fixture_.controls->read_count;
+  request.clear_output();
+  request.mutable_output()->add_render_targets()->set_target_name("view");
+  request.mutable_output()->mutable_render_targets(0)->set_scene_camera_name("left");
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[1].step().images_size(), 1);
+  EXPECT_EQ(messages[1].summary().selected_particle_count(), kParticles);
+  EXPECT_EQ(fixture_.controls->read_count, reads_before);
+}
+
 TEST_F(PredictRolloutTest, RegionAndStrideChooseTheSameParticlesInEveryStep) {
   auto request = MakeRolloutRequest(2);
   request.mutable_output()->set_include_colors(true);

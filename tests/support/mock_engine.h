@@ -66,6 +66,8 @@ struct MockControls {
   std::atomic<int> lift_count{0};
   std::atomic<int> step_count{0};
   std::atomic<int> tile_count{0};
+  /// Reads of a step's particles: copies from a device.
+  std::atomic<int> read_count{0};
   /// Rollouts that are alive: device state that was not freed yet.
   std::atomic<int> live_rollouts{0};
   /// Predictions from this step on are NaN.
@@ -147,7 +149,11 @@ class MockRollout final : public Rollout {
     return Status::Ok();
   }
 
-  const Particles& particles() const override { return particles_; }
+  std::int64_t particle_count() const override { return particles_.count; }
+  StatusOr<const Particles*> ReadParticles() const override {
+    ++controls_->read_count;
+    return &particles_;
+  }
 
   Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                     DepthImage* depth) const override {
