@@ -12,6 +12,7 @@
 
 #include "common/random.h"
 #include "data/kernels/subset_keys_cuda.h"
+#include "knn/kernels/grid_knn_cuda.h"
 #include "knn/knn_index.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
@@ -219,11 +220,14 @@ torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tens
 }
 
 torch::Tensor NearestTokens(const TokenSet& tokens, int k) {
-  if (OnDevice(tokens.positions_m)) {
-    return NearestOnDevice(tokens.positions_m, k, tokens.workspace);
+  const torch::Tensor& positions_m = tokens.positions_m;
+  if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
+    return NearestOnDevice(positions_m, k, tokens.workspace);
   }
-  const KnnGraph nearest = NeighborGraph(tokens.positions_m, k);
-  return at::tensor(nearest.neighbors, at::kInt).reshape({nearest.n, nearest.out_degree});
+  const KnnGraph nearest = NeighborGraph(positions_m.to(at::kCPU), k);
+  return at::tensor(nearest.neighbors, at::kInt)
+      .reshape({nearest.n, nearest.out_degree})
+      .to(positions_m.device());
 }
 
 /// Anchors and all other tokens, ascending.
@@ -256,7 +260,9 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
 Status NotOnDevice(const std::string& field, const std::string& expected, const std::string& got) {
   return Unimplemented(reason::FEATURE_NOT_BUILT,
                        field + ": a device builds graphs of " + expected + ", got " + got)
-      .WithField(field);
+      .WithField(field)
+      .WithMetadata("expected", expected)
+      .WithMetadata("got", got);
 }
 
 }  // namespace
@@ -279,6 +285,12 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
     return NotOnDevice("network.local.walk_count",
                        "at most " + std::to_string(kMaxCudaWalks) + " walks from a token",
                        std::to_string(local.walk_count));
+  }
+  if (local.kind == LocalLayer::kMessagePassing &&
+      local.anchor_neighbor_count > kMaxCudaNeighbors) {
+    return NotOnDevice("network.local.anchor_neighbor_count",
+                       "at most " + std::to_string(kMaxCudaNeighbors) + " neighbours of an anchor",
+                       std::to_string(local.anchor_neighbor_count));
   }
   return Status();
 }

@@ -38,7 +38,8 @@ TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& token
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where a device leaves the configuration's graph
 /// to the host and waits for it, so that a step cannot be recorded: exact walks over symmetrised
-/// edges, whose rows have no bound, over many weighted edges, or more walks than a kernel holds.
+/// edges, whose rows have no bound, over many weighted edges, or more walks or neighbours of an
+/// anchor than a kernel holds.
 Status CheckDeviceGraph(const InterlacerConfig& config);
 
 }  // namespace interlacer

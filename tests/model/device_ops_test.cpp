@@ -209,12 +209,22 @@ TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
   config.network.local.walk_count = 1000;
   EXPECT_EQ(CheckDeviceGraph(config).field(), "network.local.walk_count");
   config.network.local.kind = LocalLayer::kMessagePassing;
+  config.network.local.anchor_neighbor_count = 32;
   EXPECT_TRUE(CheckDeviceGraph(config).ok());
+  config.network.local.anchor_neighbor_count = 33;
+  const Status status = CheckDeviceGraph(config);
+  EXPECT_EQ(status.field(), "network.local.anchor_neighbor_count");
+  EXPECT_EQ(status.metadata().at("expected"), "at most 32 neighbours of an anchor");
+  EXPECT_EQ(status.metadata().at("got"), "33");
 }
 
-TEST(DeviceAnchors, AreTheHosts) {
+/// With as many neighbours as a device searches, and one more.
+class DeviceAnchors : public ::testing::TestWithParam<int> {};
+
+TEST_P(DeviceAnchors, AreTheHosts) {
   InterlacerConfig config = TinyConfig();
   config.network.local.kind = LocalLayer::kMessagePassing;
+  config.network.local.anchor_neighbor_count = GetParam();
   TokenSet tokens;
   tokens.workspace = config.data.workspace;
   tokens.positions_m = ToPositions(SheetCloud(203, 1));
@@ -226,6 +236,9 @@ TEST(DeviceAnchors, AreTheHosts) {
   EXPECT_TRUE(at::equal(got.neighbors, expected.neighbors));
   EXPECT_TRUE(at::equal(got.closest, expected.closest));
 }
+
+INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors, ::testing::Values(8, 32, 33),
+                         [](const auto& test) { return std::to_string(test.param); });
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);
