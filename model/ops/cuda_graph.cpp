@@ -4,6 +4,8 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <atomic>
+#include <map>
+#include <mutex>
 
 #include "model/ops/recorded_work.h"
 
@@ -11,6 +13,26 @@ namespace interlacer {
 namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
+
+/// A call whose failure does not matter, or is reported by an exception: the runtime forgets it.
+void Forget(cudaError_t error) {
+  if (error != cudaSuccess) (void)cudaGetLastError();
+}
+
+/// Recordings take turns on one stream of the device that nothing else uses: no other work gets
+/// into them, and libraries keep one workspace for all.
+std::mutex recording_mutex;
+
+/// Kept until the program ends.
+c10::cuda::CUDAStream SideStream(c10::DeviceIndex device) {
+  static std::map<c10::DeviceIndex, c10::cuda::CUDAStream> streams;
+  const auto found = streams.find(device);
+  if (found != streams.end()) return found->second;
+  const c10::cuda::CUDAGuard guard(device);
+  cudaStream_t stream = nullptr;
+  C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return streams.emplace(device, c10::cuda::getStreamFromExternal(stream, device)).first->second;
+}
 
 /// A pool of the allocator that nobody else has.
 c10::MempoolId_t NewPool() {
@@ -22,7 +44,8 @@ class CudaGraph : public RecordedWork {
  public:
   CudaGraph(c10::DeviceIndex device, const std::function<void()>& work)
       : device_(device), pool_(NewPool()) {
-    const c10::cuda::CUDAStream side = c10::cuda::getStreamFromPool(false, device_);
+    const std::lock_guard lock(recording_mutex);
+    const c10::cuda::CUDAStream side = SideStream(device_);
     c10::cuda::getCurrentCUDAStream(device_).synchronize();
     const c10::cuda::CUDAStreamGuard guard(side);
     work();
@@ -34,19 +57,18 @@ class CudaGraph : public RecordedWork {
       Capture(side, work, &graph);
       C10_CUDA_CHECK(cudaGraphInstantiate(&executable_, graph, 0));
     } catch (...) {
-      if (graph != nullptr) (void)cudaGraphDestroy(graph);
-      (void)cudaGetLastError();  // a broken capture is reported by the exception
+      if (graph != nullptr) Forget(cudaGraphDestroy(graph));
       allocator::endAllocateToPool(device_, pool_);
       allocator::releasePool(device_, pool_);
       throw;
     }
-    (void)cudaGraphDestroy(graph);
+    Forget(cudaGraphDestroy(graph));
     allocator::endAllocateToPool(device_, pool_);
   }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
   ~CudaGraph() override {
-    (void)cudaGraphExecDestroy(executable_);
+    Forget(cudaGraphExecDestroy(executable_));
     allocator::releasePool(device_, pool_);
   }
 
@@ -62,7 +84,7 @@ class CudaGraph : public RecordedWork {
     try {
       work();
     } catch (...) {
-      (void)cudaStreamEndCapture(side, graph);
+      Forget(cudaStreamEndCapture(side, graph));
       throw;
     }
     C10_CUDA_CHECK(cudaStreamEndCapture(side, graph));

@@ -7,7 +7,8 @@
 /// tensors of the recorded run; those that the run made live in memory of their own until the
 /// recording ends. With the device emulated (model/ops/device.h) a replay runs the work again.
 /// Errors: c10::Error where the work cannot be recorded; it has then run and left no recording.
-/// Threads: one at a time. The CUDA graph is of c10's parts alone, for libtorch_cuda is not linked.
+/// Threads: one at a time for a device's work; recordings wait for each other. The CUDA graph is of
+/// c10's parts alone, for libtorch_cuda is not linked.
 
 #include <torch/types.h>
 
@@ -23,8 +24,8 @@ class RecordedWork {
   virtual void Replay() = 0;
 };
 
-/// Runs `work` on a stream of its own, so that libraries and caches have what they keep, and
-/// records it. Waits for the device.
+/// Runs `work` on a stream that only recordings use, so that libraries and caches have what they
+/// keep, and records it. Waits for the device.
 std::unique_ptr<RecordedWork> RecordWork(torch::Device device, std::function<void()> work);
 
 /// The part of RecordWork that needs the CUDA runtime.
