@@ -80,11 +80,8 @@ std::string ScoreTables(const ReportInput& in) {
       std::vector<std::string> row{std::to_string(step)};
       bool has_value = false;
       for (const VariantScore& score : CompareVariants(in.variants, metric, step)) {
-        const int decimals = MetricDecimals(metric);
         has_value = has_value || score.mean;
-        row.push_back(score.mean ? ScoreText(score.mean->mean, decimals) + " " +
-                                       IntervalText(*score.mean, decimals)
-                                 : ScoreText({}, decimals));
+        row.push_back(MeanText(score.mean, MetricDecimals(metric)));
       }
       if (has_value) table.rows.push_back(std::move(row));
     }

@@ -52,4 +52,9 @@ std::string IntervalText(const MeanEstimate& e, int decimals) {
          "]";
 }
 
+std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals) {
+  if (!estimate) return ScoreText({}, decimals);
+  return ScoreText(estimate->mean, decimals) + " " + IntervalText(*estimate, decimals);
+}
+
 }  // namespace interlacer

@@ -22,5 +22,7 @@ std::string ScoreText(const std::optional<double>& value, int decimals);
 std::string SignedText(double value, int decimals);
 /// "[low, high]", or "n = 1" where there is no interval.
 std::string IntervalText(const MeanEstimate& estimate, int decimals);
+/// The mean and its interval, "–" for nothing.
+std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals);
 
 }  // namespace interlacer

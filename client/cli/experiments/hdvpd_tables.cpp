@@ -60,9 +60,7 @@ std::string AblationsHtml(const Study& study) {
       const auto mean = study.Mean({variant, std::string(kModel), condition}, metric, kAllSteps,
                                    EpisodeGroup::kMoving);
       has_value = has_value || mean;
-      row.push_back(mean ? ScoreText(mean->mean, kStudyDecimals) + " " +
-                               IntervalText(*mean, kStudyDecimals)
-                         : ScoreText({}, kStudyDecimals));
+      row.push_back(MeanText(mean, kStudyDecimals));
     }
     if (has_value) table.rows.push_back(std::move(row));
   };
@@ -120,9 +118,7 @@ std::string ScoreTablesHtml(const Study& study) {
       for (const NamedSubject& subject : subjects) {
         const auto mean = study.Mean(subject.subject, metric, step, EpisodeGroup::kMoving);
         has_value = has_value || mean;
-        const int decimals = MetricDecimals(metric);
-        row.push_back(mean ? ScoreText(mean->mean, decimals) + " " + IntervalText(*mean, decimals)
-                           : ScoreText({}, decimals));
+        row.push_back(MeanText(mean, MetricDecimals(metric)));
       }
       if (has_value) table.rows.push_back(std::move(row));
     }

@@ -24,11 +24,6 @@ std::optional<MeanEstimate> MeanOver(const std::vector<SceneRanking>& scenes,
   return EstimateMean(values, kBootstrap);
 }
 
-std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals) {
-  if (!estimate) return "–";
-  return ScoreText(estimate->mean, decimals) + " " + IntervalText(*estimate, decimals);
-}
-
 /// Label and text of each figure of the summary.
 std::vector<std::pair<std::string, std::string>> Lines(const PlannerSummary& summary) {
   return {
