@@ -7,6 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
+#include <vector>
+
+#include "bench/timer.h"
 
 namespace interlacer::bench {
 
@@ -36,6 +40,19 @@ double MaxAbs(const A& got, const B& reference) {
     if (std::isnan(worst)) return worst;
   }
   return worst;
+}
+
+/// The absolute difference that a share `q` in [0,1] of the entries does not exceed.
+template <typename A, typename B>
+double AbsQuantile(const A& got, const B& reference, double q) {
+  if (std::isnan(MaxAbs(got, reference))) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> differences;
+  differences.reserve(got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    differences.push_back(
+        std::fabs(static_cast<double>(got[i]) - static_cast<double>(reference[i])));
+  }
+  return Quantile(std::move(differences), q);
 }
 
 /// Share of the entries that differ.

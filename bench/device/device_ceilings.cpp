@@ -28,7 +28,7 @@ double MedianMs(const Launch& launch) {
 }
 
 double MeasureCopy() {
-  const BenchStream stream;
+  const CheckedStream stream;
   const DeviceArray<char> from(stream, kCopyBytes), to(stream, kCopyBytes);
   const double ms =
       MedianMs([&](cudaStream_t on) { return LaunchCopy(from.get(), to.get(), kCopyBytes, on); });
@@ -36,7 +36,7 @@ double MeasureCopy() {
 }
 
 double MeasureL2Read() {
-  const BenchStream stream;
+  const CheckedStream stream;
   const DeviceArray<float> from(
       stream, std::vector<float>(static_cast<std::size_t>(kL2Bytes) / sizeof(float), 0.5F));
   const DeviceArray<float> sums(stream, kReadBlocks);
@@ -75,7 +75,7 @@ double DeviceCopyBytesPerSecond() {
 }
 
 void FlushDeviceCaches() {
-  static const BenchStream stream;
+  static const CheckedStream stream;
   static const DeviceArray<char> other(stream, kFlushBytes);
   other.Poison();
 }

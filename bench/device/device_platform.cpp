@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "bench/device/device_ceilings.h"
-#include "bench/device/device_memory.h"
+#include "common/kernels/device_array.h"
 #include "common/thread_pool.h"
 
 namespace interlacer::bench {
@@ -30,14 +30,7 @@ nlohmann::ordered_json DescribeDevice() {
 
 }  // namespace
 
-std::string DeviceAbsence() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  (void)cudaGetLastError();
-  if (error == cudaSuccess && count > 0) return "";
-  return std::string("no CUDA device: ") +
-         (error == cudaSuccess ? "none is there" : cudaGetErrorString(error));
-}
+std::string DeviceAbsence() { return MissingDevice(); }
 
 Platform DevicePlatform() {
   Platform platform;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "bench/device/device_memory.h"
+#include "common/kernels/device_array.h"
 
 namespace interlacer::bench {
 namespace {

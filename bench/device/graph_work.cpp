@@ -34,13 +34,13 @@ class CapturedWork {
   }
 
  private:
-  BenchStream stream_;
+  CheckedStream stream_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
 }  // namespace
 
-void RunOnce(const BenchStream& stream, const Launch& launch) {
+void RunOnce(const CheckedStream& stream, const Launch& launch) {
   RequireCuda(launch(stream.get()), "launch");
   stream.Wait();
 }

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "bench/case.h"
-#include "bench/device/device_memory.h"
 #include "bench/options.h"
+#include "common/kernels/device_array.h"
 
 namespace interlacer::bench {
 
@@ -19,6 +19,6 @@ using Launch = std::function<int(cudaStream_t stream)>;
 Work GraphWork(std::function<Launch()> make_launch, const Options& options);
 
 /// Runs `launch` once and waits: what gates look at.
-void RunOnce(const BenchStream& stream, const Launch& launch);
+void RunOnce(const CheckedStream& stream, const Launch& launch);
 
 }  // namespace interlacer::bench

@@ -1,7 +1,8 @@
 #include "bench/device/grf_problem.h"
 
 #include "bench/clouds.h"
-#include "common/bfloat16.h"
+#include "bench/stage_cases.h"
+#include "common/kernels/bfloat16.h"
 #include "common/thread_pool.h"
 #include "knn/walk_lists.h"
 
@@ -11,7 +12,7 @@ namespace {
 constexpr double kCoefficients[kMaxHops + 1] = {1, 0.9, 0.7, 0.5};
 
 std::vector<float> MakeTable() {
-  const std::vector<double> loads = WalkCodeLoads(kWalkNeighbors);
+  const std::vector<double> loads = WalkCodeLoads(kGraphNeighbors);
   std::vector<float> table;
   for (std::size_t code = 0; code < 256; ++code) {
     double weight = 0;

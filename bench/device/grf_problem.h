@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/device/device_memory.h"
 #include "bench/device/walk_problem.h"
+#include "common/kernels/device_array.h"
 #include "model/kernels/grf_attention.h"
 
 namespace interlacer::bench {
@@ -37,7 +37,7 @@ struct GrfDeviceProblem {
   GrfPackedPairs<float> pairs() const { return {offsets.get(), entries.get(), table.get()}; }
   GrfInputs<float> inputs() const { return {q.get(), k.get(), v.get()}; }
 
-  BenchStream stream;
+  CheckedStream stream;
   DeviceArray<std::int32_t> offsets;
   DeviceArray<std::uint32_t> entries;
   DeviceArray<float> table, q, k, v;

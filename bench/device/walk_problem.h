@@ -10,8 +10,6 @@
 
 namespace interlacer::bench {
 
-inline constexpr int kWalkNeighbors = 3;
-
 struct WalkProblem {
   std::vector<float> positions_m;
   KnnGraph graph;

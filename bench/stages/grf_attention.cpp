@@ -15,6 +15,7 @@
 #include "bench/errors.h"
 #include "bench/host_platform.h"
 #include "bench/peers/eager_walks.h"
+#include "bench/stage_cases.h"
 #include "bench/tensors.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
@@ -23,7 +24,6 @@
 namespace interlacer::bench {
 namespace {
 
-constexpr int kNeighbors = 3;
 /// Rows whose dense reference is computed: each is a whole row of the mask.
 constexpr std::int64_t kCheckedRows = 256;
 /// Tokens of the gradient check, whose reference keeps every gathered row in float64.
@@ -42,10 +42,11 @@ struct Problem {
 std::shared_ptr<Problem> MakeProblem(const Options& options) {
   auto problem = std::make_shared<Problem>();
   const std::vector<float> positions_m = InSpatialOrder(MakeCloud(options));
-  problem->graph = MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kNeighbors).value();
+  problem->graph =
+      MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kGraphNeighbors).value();
   WalkLists lists = BuildWalkLists(problem->graph).value();
   problem->walks = MakeWalkIndices(problem->graph, lists, at::kFloat);
-  problem->mask = std::make_shared<WalkMask>(std::move(lists), kNeighbors, options.backward);
+  problem->mask = std::make_shared<WalkMask>(std::move(lists), kGraphNeighbors, options.backward);
   const std::vector<std::int64_t> shape{options.tokens(), options.d};
   problem->q = RandomTensor(shape, options.seed, 0).requires_grad_(options.backward);
   problem->k = RandomTensor(shape, options.seed, 1).requires_grad_(options.backward);
@@ -172,27 +173,10 @@ std::vector<Case> MakeGrfAttentionCases(const Options& options) {
     throw UsageError("--dtype: grf_attention computes in f32, got " + options.dtype);
   }
   const auto problem = MakeProblem(options);
-  const double token_bytes = 4.0 * options.d;
 
-  Case base;
-  base.stage = "grf_attention";
-  base.name = std::string(options.backward ? "grf_attention_backward/" : "grf_attention/") +
-              options.cloud + "/" + std::to_string(options.tokens()) + "/d" +
-              std::to_string(options.d);
+  Case base = GrfAttentionCase(options.backward ? "grf_attention_backward/" : "grf_attention/",
+                               options, problem->mask->pair_count());
   base.ours = "fused_lists";
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.d = options.d;
-  base.params = {{"k", kNeighbors},
-                 {"pairs", problem->mask->pair_count()},
-                 {"timesteps", options.timesteps},
-                 {"order", "morton"},
-                 {"backward", options.backward}};
-  // Forward reads q, k, v and writes out; backward reads q, k, v, out, its gradient and writes
-  // three.
-  base.floor = Floor{Floor::Kind::kMemoryBytes, (options.backward ? 8 : 4) * token_bytes *
-                                                    static_cast<double>(options.tokens())};
   base.gate = Once([problem, options] {
     return options.backward ? CheckBackward(options) : CheckForward(*problem);
   });

@@ -8,19 +8,19 @@
 #include "bench/host_platform.h"
 #include "bench/neighbor_check.h"
 #include "bench/peers/knn_libraries.h"
+#include "bench/stage_cases.h"
 #include "knn/knn_index.h"
 
 namespace interlacer::bench {
 namespace {
 
-constexpr int kNeighbors = 3;
 void AddScipy(const Case& base, const std::shared_ptr<const std::vector<float>>& cloud, int threads,
               std::vector<Case>* cases) {
   Case item = Against(base, "scipy");
   try {
     const auto child = std::make_shared<ChildPeer>("knn_scipy.py", threads);
     child->Load("positions", *cloud, {static_cast<std::int64_t>(cloud->size() / 3), 3});
-    const std::int32_t k = kNeighbors;
+    const std::int32_t k = kGraphNeighbors;
     child->Load("k", std::span(&k, 1), {1});
     item.peer_version = child->version();
     item.run_peer = [child] { return child->RunMs(); };
@@ -37,20 +37,12 @@ std::vector<Case> MakeKnnCases(const Options& options) {
   const auto cloud = std::make_shared<const std::vector<float>>(MakeCloud(options));
   const std::shared_ptr<KnnIndex> index = MakeKnnIndex(backend).value();
 
-  Case base;
-  base.stage = "knn";
-  base.name = "knn/" + options.cloud + "/" + std::to_string(options.tokens());
+  Case base = KnnCase("knn/", options);
   base.ours = KnnBackendName(backend);
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.params = {{"k", kNeighbors}, {"timesteps", options.timesteps}};
-  base.floor = Floor{Floor::Kind::kMemoryBytes,
-                     static_cast<double>(options.tokens()) * (12 + 4 * kNeighbors)};
   base.gate = Once([index, cloud, seed = options.seed] {
-    return CheckNeighbors(*cloud, index->Graph(*cloud, kNeighbors).value(), seed);
+    return CheckNeighbors(*cloud, index->Graph(*cloud, kGraphNeighbors).value(), seed);
   });
-  base.run_ours = Timed([index, cloud] { index->Graph(*cloud, kNeighbors).value(); });
+  base.run_ours = Timed([index, cloud] { index->Graph(*cloud, kGraphNeighbors).value(); });
 
   std::vector<Case> cases;
   for (const KnnLibrary& library : KnnLibraries()) {
@@ -60,7 +52,8 @@ std::vector<Case> MakeKnnCases(const Options& options) {
       item.goal = options.cloud == "sheet" && options.timesteps == 1 ? 2 : 3;
     }
     if (library.build_and_query) {
-      item.run_peer = Timed([cloud, run = library.build_and_query] { run(*cloud, kNeighbors); });
+      item.run_peer =
+          Timed([cloud, run = library.build_and_query] { run(*cloud, kGraphNeighbors); });
     } else {
       item.skipped = library.missing;
     }

@@ -10,13 +10,13 @@
 #include "bench/errors.h"
 #include "bench/host_platform.h"
 #include "bench/peers/eager_attention.h"
+#include "bench/stage_cases.h"
 #include "bench/tensors.h"
 #include "model/ops/linear_attention_op.h"
 
 namespace interlacer::bench {
 namespace {
 
-constexpr int kHeads = 4;
 constexpr LinearAttentionEpsilons kEpsilons;
 constexpr AttentionEpsilons kEagerEpsilons{kEpsilons.feature, kEpsilons.normalizer};
 
@@ -27,11 +27,11 @@ struct Problem {
 GateResult Check(const Problem& p) {
   const at::NoGradGuard no_grad;
   PoisonAllocator(p.v);
-  const torch::Tensor got = LinearAttention(p.q, p.k, p.v, kHeads, kEpsilons);
+  const torch::Tensor got = LinearAttention(p.q, p.k, p.v, kLinearHeads, kEpsilons);
   GateResult gate;
   gate.error =
       RelativeError(got, EagerLinearAttention(p.q.to(at::kDouble), p.k.to(at::kDouble),
-                                              p.v.to(at::kDouble), kHeads, kEagerEpsilons));
+                                              p.v.to(at::kDouble), kLinearHeads, kEagerEpsilons));
   gate.error_bound = 1e-5;
   return gate;
 }
@@ -42,33 +42,24 @@ std::vector<Case> MakeLinearAttentionCases(const Options& options) {
   if (options.dtype != "f32") {
     throw UsageError("--dtype: linear_attention computes in f32, got " + options.dtype);
   }
-  if (options.d % kHeads != 0) throw UsageError("--d: expected a multiple of 4 heads");
+  if (options.d % kLinearHeads != 0) throw UsageError("--d: expected a multiple of 4 heads");
   const std::vector<std::int64_t> shape{options.tokens(), options.d};
   const auto problem = std::make_shared<const Problem>(
       Problem{RandomTensor(shape, options.seed, 0), RandomTensor(shape, options.seed, 1),
               RandomTensor(shape, options.seed, 2)});
-  Case item;
-  item.stage = "linear_attention";
-  item.name = "linear_attention/" + std::to_string(options.tokens()) + "/d" +
-              std::to_string(options.d) + "/torch_eager";
-  item.ours = "two_pass";
-  item.peer = "torch_eager";
-  item.n = options.n;
-  item.tokens = options.tokens();
-  item.d = options.d;
-  item.params = {{"heads", kHeads}};
+  Case base = LinearAttentionCase("linear_attention/", options);
+  base.ours = "two_pass";
+  Case item = Against(base, "torch_eager");
   item.goal = 2;
-  item.floor =
-      Floor{Floor::Kind::kMemoryBytes, 4.0 * 4 * options.d * static_cast<double>(options.tokens())};
   item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
   item.gate = [problem] { return Check(*problem); };
   item.run_ours = Timed([problem] {
     const at::NoGradGuard no_grad;
-    LinearAttention(problem->q, problem->k, problem->v, kHeads, kEpsilons);
+    LinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kEpsilons);
   });
   item.run_peer = Timed([problem] {
     const at::NoGradGuard no_grad;
-    EagerLinearAttention(problem->q, problem->k, problem->v, kHeads, kEagerEpsilons);
+    EagerLinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kEagerEpsilons);
   });
   return {std::move(item)};
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <utility>
@@ -17,8 +16,8 @@
 #include "bench/host_platform.h"
 #include "bench/peers/eager_renderer.h"
 #include "bench/peers/sample_search.h"
+#include "bench/stage_cases.h"
 #include "bench/tensors.h"
-#include "bench/timer.h"
 #include "common/transforms.h"
 #include "render/rays.h"
 
@@ -32,6 +31,8 @@ constexpr std::int64_t kReferenceRays = 48;
 /// Rays of the eager peer at once: about what stays in the caches.
 constexpr std::int64_t kEagerRays = 128;
 constexpr double kNarrowSupportM = 0.05;
+/// Colours of the peer beyond the bound: nanoflann breaks ties of the sixteenth particle otherwise.
+constexpr double kPeerQuantile = 0.999;
 
 struct Problem {
   RendererConfig config;
@@ -97,7 +98,7 @@ at::Tensor RowsOf(const std::vector<float>& values, std::int64_t width) {
                        {static_cast<std::int64_t>(values.size()) / width, width}, at::kFloat);
 }
 
-at::Tensor RenderEagerly(const Problem& p) {
+std::vector<float> RenderEagerly(const Problem& p) {
   const at::NoGradGuard no_grad;
   const at::Tensor positions_m = RowsOf(p.positions_m, 3);
   const at::Tensor features = RowsOf(p.features, p.config.feature_width);
@@ -112,7 +113,9 @@ at::Tensor RenderEagerly(const Problem& p) {
     parts.push_back(EagerRender(p.config, positions_m, features, p.field, rays,
                                 search.Nearest(SamplePoints(rays), p.config.neighbor_count)));
   }
-  return at::cat(parts, 0);
+  const at::Tensor rgb = at::cat(parts, 0).contiguous();
+  const float* const data = rgb.const_data_ptr<float>();
+  return {data, data + rgb.numel()};
 }
 
 /// Every `stride`-th ray.
@@ -126,19 +129,6 @@ PixelRays Thin(const PixelRays& rays, std::int64_t count) {
     thin.depth_per_distance.push_back(rays.depth_per_distance[r]);
   }
   return thin;
-}
-
-/// Largest difference of all but one colour in a thousand: nanoflann breaks ties of the sixteenth
-/// particle otherwise, and those few samples differ.
-double DistanceToPeer(const Picture& picture, const at::Tensor& peer) {
-  const at::Tensor rgb = peer.contiguous();
-  const std::span values(rgb.const_data_ptr<float>(), static_cast<std::size_t>(rgb.numel()));
-  if (std::isnan(MaxAbs(picture.rgb, values))) return kPoison;
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    differences.push_back(std::fabs(double{picture.rgb[i]} - values[i]));
-  }
-  return Quantile(std::move(differences), 0.999);
 }
 
 /// Against brute force in float64, with and without skipping, and against the peer: the first that
@@ -163,7 +153,8 @@ GateResult Check(const Problem& p, bool with_peer) {
       {"the same without skipping, times 10",
        MaxAbs(picture.rgb, all_samples.rgb) * kImageBound / kSkippingBound}};
   if (with_peer)
-    errors.emplace_back("the peer's picture", DistanceToPeer(picture, RenderEagerly(p)));
+    errors.emplace_back("the peer's picture",
+                        AbsQuantile(picture.rgb, RenderEagerly(p), kPeerQuantile));
   GateResult gate;
   gate.error = -1;
   for (const auto& [name, error] : errors) {
@@ -195,27 +186,10 @@ std::vector<Case> MakeRenderCases(const Options& options) {
     throw UsageError("--dtype: render computes in f32, got " + options.dtype);
   }
   const auto problem = MakeProblem(options);
-  const std::string image =
-      std::to_string(options.image_width_px) + "x" + std::to_string(options.image_height_px);
-  char support[16];
-  std::snprintf(support, sizeof(support), "%.3f", options.support_m);
 
-  Case item;
-  item.stage = "render";
-  item.name = "render/" + options.cloud + "/" + std::to_string(options.tokens()) + "/" + image +
-              "/support" + support + "/nanoflann+torch";
-  item.ours = "point_nerf";
-  item.peer = "nanoflann+torch";
-  item.cloud = options.cloud;
-  item.n = options.n;
-  item.tokens = options.tokens();
-  item.params = {{"image", image},
-                 {"support_m", options.support_m},
-                 {"samples_per_ray", problem->config.samples_per_ray},
-                 {"neighbors", problem->config.neighbor_count},
-                 {"hidden_width", problem->config.hidden_width},
-                 {"stop_transmittance", problem->config.stop_transmittance},
-                 {"includes", "index of the cloud"}};
+  Case base = RenderCase("render/", options, problem->config);
+  base.ours = "point_nerf";
+  Case item = Against(base, "nanoflann+torch");
   if (options.cloud == "cube") {
     item.goal = 3;
   } else {

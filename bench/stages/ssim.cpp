@@ -7,6 +7,7 @@
 #include "bench/child_peer.h"
 #include "bench/host_platform.h"
 #include "bench/image_pair.h"
+#include "bench/stage_cases.h"
 #include "render/image_metrics.h"
 
 namespace interlacer::bench {
@@ -15,16 +16,10 @@ std::vector<Case> MakeSsimCases(const Options& options) {
   const auto pair = std::make_shared<const ImagePair>(MakeImages(options));
   const int width = options.image_width_px, height = options.image_height_px;
 
-  Case item;
-  item.stage = "ssim";
-  item.name = "ssim/" + std::to_string(width) + "x" + std::to_string(height) + "/scikit-image";
-  item.ours = "ssim_wang_rgb_v1";
-  item.peer = "scikit-image";
-  item.dtype = "f64";
-  item.params = {{"image", std::to_string(width) + "x" + std::to_string(height) + "x3"}};
+  Case base = SsimCase("ssim/", *pair);
+  base.ours = "ssim_wang_rgb_v1";
+  Case item = Against(base, "scikit-image");
   item.goal = 10;
-  item.floor =
-      Floor{Floor::Kind::kMemoryBytes, 2.0 * static_cast<double>(pair->truth.pixels.size())};
   item.run_ours = Timed([pair] { SsimWangRgbV1(pair->image, pair->truth).value(); });
 
   std::shared_ptr<ChildPeer> child;

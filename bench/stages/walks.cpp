@@ -7,13 +7,13 @@
 #include "bench/child_peer.h"
 #include "bench/clouds.h"
 #include "bench/host_platform.h"
+#include "bench/stage_cases.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 
 namespace interlacer::bench {
 namespace {
 
-constexpr int kNeighbors = 3;
 /// Roots whose walks are followed one by one.
 constexpr std::int64_t kCheckedRoots = 4096;
 
@@ -78,23 +78,11 @@ void RequireEqual(const WalkLists& lists, ChildPeer* child) {
 std::vector<Case> MakeWalkCases(const Options& options) {
   const std::vector<float> positions_m = InSpatialOrder(MakeCloud(options));
   const auto graph = std::make_shared<const KnnGraph>(
-      MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kNeighbors).value());
+      MakeKnnIndex(KnnBackend::kGrid).value()->Graph(positions_m, kGraphNeighbors).value());
   const WalkLists lists = BuildWalkLists(*graph).value();
 
-  Case base;
-  base.stage = "walks";
-  base.name = "walks/" + options.cloud + "/" + std::to_string(options.tokens());
+  Case base = WalksCase("walks/", options, *graph, lists);
   base.ours = "merged_lists";
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.params = {{"k", kNeighbors},
-                 {"hops", kMaxHops},
-                 {"timesteps", options.timesteps},
-                 {"pairs", lists.entries.size()}};
-  base.floor = Floor{Floor::Kind::kMemoryBytes,
-                     4.0 * static_cast<double>(graph->neighbors.size() + lists.offsets.size() +
-                                               lists.entries.size())};
   base.gate = Once([graph] { return CheckLists(*graph); });
   base.run_ours = Timed([graph] { BuildWalkLists(*graph).value(); });
 

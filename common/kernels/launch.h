@@ -42,6 +42,20 @@ __device__ inline std::int64_t GlobalThread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+/// The warp's number, in blocks of whole warps.
+__device__ inline std::int64_t GlobalWarp() {
+  return static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / kWarpLanes) +
+         threadIdx.x / kWarpLanes;
+}
+
+/// Shared memory that a block can have at most on the current device.
+inline int BlockSharedBytes(int* size_bytes) {
+  int device = 0;
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
+  return TakeError(
+      cudaDeviceGetAttribute(size_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+}
+
 /// Threads of a block, and the bytes of its shared memory whose size is known at launch.
 struct BlockShape {
   int threads;
@@ -53,11 +67,9 @@ struct BlockShape {
 /// launch takes from another. Decided before any call can fail: tools count failed calls.
 template <typename... Parameters>
 int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
-  int device = 0, block_bytes = 0;
+  int block_bytes = 0;
   cudaFuncAttributes attributes = {};
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&block_bytes));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
   const std::int64_t most = block_bytes - static_cast<std::int64_t>(attributes.sharedSizeBytes);

@@ -24,7 +24,7 @@ struct AnchorDraw {
 
 template <typename Draw>
 __global__ void KeysKernel(Draw draw, std::int64_t n, std::int64_t* keys) {
-  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t c = GlobalThread();
   if (c >= n) return;
   const PhiloxWords w = draw(static_cast<std::uint32_t>(c));
   const std::uint64_t key = (static_cast<std::uint64_t>(w.word[1]) << 32) | w.word[0];

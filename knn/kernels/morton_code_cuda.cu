@@ -9,7 +9,7 @@ constexpr int kThreads = 128;
 
 __global__ void MortonCodesKernel(const float* positions_m, std::int64_t n, const float* low_m,
                                   double cell_edge_m, std::int64_t* codes) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const double low[3] = {low_m[0], low_m[1], low_m[2]};
   codes[i] = static_cast<std::int64_t>(MortonCodeOf(positions_m + 3 * i, low, cell_edge_m));

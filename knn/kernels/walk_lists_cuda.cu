@@ -106,7 +106,7 @@ __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
 __global__ void SortColumnsKernel(std::int64_t n, const ColumnEntry* arrivals,
                                   TransposedWalksDevice transposed, std::int32_t* long_columns,
                                   std::int32_t* long_column_count) {
-  const std::int64_t j = GlobalThread() / kWarpLanes;
+  const std::int64_t j = GlobalWarp();
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   if (j >= n) return;
   const std::int32_t begin = transposed.offsets[j];

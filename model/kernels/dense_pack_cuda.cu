@@ -12,7 +12,7 @@ constexpr int kStepInputs = 32;
 /// A thread the 16 bytes of a lane.
 __global__ void PackKernel(DenseWeight dense, DenseLayout layout, std::int64_t count,
                            uint4* packed) {
-  const std::int64_t x = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t x = GlobalThread();
   if (x >= count) return;
   const int lane = static_cast<int>(x % kWarpLanes);
   const int tiles = dense.out_width / kTileOutputs;

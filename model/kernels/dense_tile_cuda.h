@@ -48,9 +48,7 @@ struct WarpRows {
   __device__ std::int64_t Row(int g, int half) const { return first + g + 8 * half; }
 };
 __device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end) {
-  const std::int64_t warp =
-      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarpLanes;
-  return {begin + warp * kWarpRows, end};
+  return {begin + GlobalWarp() * kWarpRows, end};
 }
 
 template <int kWidth>

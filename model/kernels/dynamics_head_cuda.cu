@@ -1,5 +1,6 @@
 #include "common/kernels/launch.h"
 #include "model/kernels/dynamics_head_cuda.h"
+#include "model/kernels/warp_rows.h"
 
 namespace interlacer {
 namespace {
@@ -12,13 +13,6 @@ constexpr int kAxes = 3;
 template <int kItems>
 using RowChannels = float[kRows][kItems];
 
-__device__ float SumOverWarp(float value) {
-  for (int step = kWarpLanes / 2; step > 0; step /= 2) {
-    value += __shfl_xor_sync(kWholeWarp, value, step);
-  }
-  return value;
-}
-
 /// Mean 0 and variance 1; the learned scale and bias come later.
 template <int kItems>
 __device__ void Normalize(float epsilon, RowChannels<kItems>& rows) {
@@ -28,13 +22,13 @@ __device__ void Normalize(float epsilon, RowChannels<kItems>& rows) {
     float sum = 0, squares = 0;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) sum += rows[r][i];
-    const float mean = SumOverWarp(sum) / kWidth;
+    const float mean = SumOverGroup(sum, kWarpLanes) / kWidth;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       rows[r][i] -= mean;
       squares += rows[r][i] * rows[r][i];
     }
-    const float inverse = 1 / sqrtf(SumOverWarp(squares) / kWidth + epsilon);
+    const float inverse = 1 / sqrtf(SumOverGroup(squares, kWarpLanes) / kWidth + epsilon);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) rows[r][i] *= inverse;
   }
@@ -76,8 +70,7 @@ __device__ float DotRows(const float* weight, const RowChannels<kItems>& rows) {
   const bool odd = (lane & 8) != 0;
   const float other = __shfl_xor_sync(kWholeWarp, odd ? pair[0] : pair[1], 8);
   float sum = (odd ? pair[1] : pair[0]) + other;
-  for (int step = 4; step > 0; step /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, step);
-  return sum;
+  return SumOverGroup(sum, kWarpLanes / kRows);
 }
 
 /// A warp kRows rows.
@@ -86,9 +79,7 @@ __global__ void __launch_bounds__(kThreads)
     DynamicsHeadKernel(std::int64_t n, DynamicsHeadLayers layers, const float* h,
                        DynamicsHeadClouds clouds) {
   constexpr int kWidth = kWarpLanes * kItems;
-  const std::int64_t warp =
-      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarpLanes;
-  const std::int64_t first = warp * kRows;
+  const std::int64_t first = GlobalWarp() * kRows;
   if (first >= n) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   float y[kRows][kItems], scaled[kRows][kItems];

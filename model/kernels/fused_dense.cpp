@@ -1,19 +1,11 @@
 #include "model/kernels/fused_dense.h"
 
-#include <bit>
-
+#include "common/kernels/bfloat16.h"
 #include "model/kernels/fused_chunks.h"
 #include "model/kernels/instruction_set.h"
 
 namespace interlacer {
 namespace {
-
-/// Nearest even; NaN stays NaN.
-std::uint16_t ToBfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
-}
 
 /// Runs body(first row, rows, scratch) on all chunks of rows.
 template <typename Body>

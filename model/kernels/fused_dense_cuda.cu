@@ -141,11 +141,8 @@ int ByWidth(int width, const Function& function) {
 
 bool FitsFusedCuda(int width) {
   if (width != 64 && width != 128 && width != 256) return false;
-  int device = 0, block_bytes = 0;
-  return TakeError(cudaGetDevice(&device)) == 0 &&
-         TakeError(cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                          device)) == 0 &&
-         block_bytes >= kFusedSharedBytesOfAColumn * width;
+  int block_bytes = 0;
+  return BlockSharedBytes(&block_bytes) == 0 && block_bytes >= kFusedSharedBytesOfAColumn * width;
 }
 
 int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,

@@ -30,7 +30,7 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
 
 /// The row or column that this warp works on, or -1.
 __device__ std::int64_t VisitedByWarp(const GrfShape& shape) {
-  const std::int64_t place = GlobalThread() / kWarpLanes;
+  const std::int64_t place = GlobalWarp();
   if (place >= shape.n) return -1;
   return shape.visit_order == nullptr ? place : shape.visit_order[place];
 }

@@ -198,8 +198,7 @@ int GrfStagedRows(int width, int* staged_rows) {
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaDeviceGetAttribute(
       &multiprocessor_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&block_bytes));
   const int share = multiprocessor_bytes / kTiledBlocks;
   const int most = (share < block_bytes ? share : block_bytes) - kOtherSharedBytes;
   return ByWidth(width, [&]<typename Form>() {

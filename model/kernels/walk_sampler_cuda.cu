@@ -70,7 +70,7 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkPlan& plan, std::int3
 __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkPlan plan,
                                   std::int32_t* offsets) {
   __shared__ RootMemory memory[kRoots];
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kRoots + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= n) return;
   if (i == 0) offsets[0] = 0;
   offsets[i + 1] = SampleRow(edges, plan, static_cast<std::int32_t>(i), memory[threadIdx.x],
@@ -80,7 +80,7 @@ __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkPlan plan
 __global__ void SampledEntriesKernel(WalkEdges edges, std::int64_t n, WalkPlan plan, double scale,
                                      SampledWalksDevice walks) {
   __shared__ RootMemory memory[kRoots];
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kRoots + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const std::int64_t begin = walks.offsets[i];
   SampleRow(edges, plan, static_cast<std::int32_t>(i), memory[threadIdx.x],

@@ -17,7 +17,7 @@ __global__ void AnnularSumsKernel(const __grid_constant__ AnnularParameters p,
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   const int width = p.kernel_count * (p.feature_width + 1);
   const std::int64_t count = CountInPass(pass, m);
-  for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; s < count;
+  for (std::int64_t s = GlobalWarp(); s < count;
        s += static_cast<std::int64_t>(gridDim.x) * kWarps) {
     float* const row = inputs + s * p.input_stride;
     AnnularRow(p, features, slots + kGatherWidth * s, sq_dist_m2 + kGatherWidth * s, memory[warp],
@@ -43,7 +43,7 @@ __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParamet
   float* const row = rows[warp][lane / kGatherWidth];
   const int mass_column = p.kernel_count * p.feature_width;
   const std::int64_t count = CountInPass(pass, m);
-  for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; s < count;
+  for (std::int64_t s = GlobalWarp(); s < count;
        s += static_cast<std::int64_t>(gridDim.x) * kWarps) {
     const float* input = inputs + s * p.input_stride;
     const float* grad = input_grad + s * p.input_stride;

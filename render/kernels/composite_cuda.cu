@@ -18,7 +18,7 @@ __device__ float Passed(const CompositeInputs& in, std::int64_t s) {
 __global__ void EmptyRuleKernel(const float* sq_dist_m2, std::int64_t m, float sq_radius_m2,
                                 float* logits, PassRange pass) {
   const std::int64_t count = CountInPass(pass, m);
-  for (std::int64_t s = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; s < count;
+  for (std::int64_t s = GlobalThread(); s < count;
        s += static_cast<std::int64_t>(gridDim.x) * kThreads) {
     if (!(sq_dist_m2[kGatherWidth * s] <= sq_radius_m2)) logits[kLogits * s] = -INFINITY;
   }
@@ -26,7 +26,7 @@ __global__ void EmptyRuleKernel(const float* sq_dist_m2, std::int64_t m, float s
 
 /// A thread a ray.
 __global__ void CompositeKernel(CompositeInputs in, float* rgb, float* distance_m, float* opacity) {
-  const std::int64_t ray = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t ray = GlobalThread();
   if (ray >= in.ray_count) return;
   float transmittance = 1;
   float color[3] = {0, 0, 0};
@@ -48,7 +48,7 @@ __global__ void CompositeKernel(CompositeInputs in, float* rgb, float* distance_
 /// render/composite.h.
 __global__ void CompositeBackwardKernel(CompositeInputs in, CompositeGradients grads,
                                         float* transmittances, float* logit_grad) {
-  const std::int64_t ray = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t ray = GlobalThread();
   if (ray >= in.ray_count) return;
   const std::int64_t begin = in.first[ray];
   const std::int64_t end = in.first[ray + 1];

@@ -58,7 +58,7 @@ __device__ std::uint32_t PackedPair(const float* matrix, int rows, int columns, 
 __global__ void PackKernel(FieldWeightPointers w, int input_width, int hidden_width,
                            std::uint32_t* packed) {
   const Layout l = LayOut(input_width, hidden_width);
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int i = static_cast<int>(GlobalThread());
   if (i >= l.words) return;
   if (i < l.w2) {
     packed[i] = PackedPair(w.w1, hidden_width, input_width, l.input_stride, i - l.w1);
@@ -176,7 +176,7 @@ __global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const f
   for (int i = lane; i < kRows * l.input_stride; i += kWarpLanes) rows[i] = 0;
   AwaitCopies();
   __syncthreads();
-  for (std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp; tile < tiles;
+  for (std::int64_t tile = GlobalWarp(); tile < tiles;
        tile += static_cast<std::int64_t>(gridDim.x) * kWarps) {
     const std::int64_t first = tile * kRows;
     for (int r = 0; r < kRows && first + r < count; ++r) {

@@ -132,7 +132,7 @@ __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_t
 }
 
 __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   const std::int64_t weights = static_cast<std::int64_t>(g.y_width) * g.x_stride;
   const std::int64_t size = weights + g.y_width;
   if (i >= size) return;
@@ -143,7 +143,7 @@ __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
 }
 
 __global__ void TransposeKernel(const float* matrix, int rows, int columns, float* transposed) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int i = static_cast<int>(GlobalThread());
   if (i < rows * columns) transposed[i] = matrix[i % rows * columns + i / rows];
 }
 

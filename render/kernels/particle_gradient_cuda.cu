@@ -33,7 +33,7 @@ Workspace Carve(void* base, std::int64_t m) {
 /// Key: the slot, or one past the last where there is no neighbour. Value: sample * 16 + lane.
 __global__ void EntriesKernel(const std::uint32_t* slots, std::int64_t m, std::uint32_t past_last,
                               std::uint32_t* keys, std::uint32_t* values, PassRange pass) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t i = GlobalThread();
   if (i >= kGatherWidth * m) return;
   const bool named = i < kGatherWidth * CountInPass(pass, m) && slots[i] != kNoSlot;
   keys[i] = named ? slots[i] : past_last;
@@ -64,8 +64,7 @@ __global__ void ParticleGradientKernel(const __grid_constant__ ParticleTreeView 
                                        float* position_grad, float* feature_grad) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int member = lane % kGatherWidth;
-  const std::int64_t slot =
-      static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarpLanes;
+  const std::int64_t slot = GlobalWarp();
   if (slot >= tree.particle_count) return;
   const std::int64_t begin = LowerBound(keys, entry_count, static_cast<std::uint32_t>(slot));
   const std::int64_t end = LowerBound(keys, entry_count, static_cast<std::uint32_t>(slot) + 1);

@@ -46,13 +46,9 @@ __device__ std::int32_t March(const MarchInputs& in, std::int64_t ray, const Wri
   return count;
 }
 
-__device__ std::int64_t RayOfWarp() {
-  return static_cast<std::int64_t>(blockIdx.x) * kRaysPerBlock + threadIdx.x / kWarpLanes;
-}
-
 /// Numbers of live samples at first[ray + 1], where the prefix sum turns them into ends.
 __global__ void CountSamplesKernel(MarchInputs in, std::int32_t* first) {
-  const std::int64_t ray = RayOfWarp();
+  const std::int64_t ray = GlobalWarp();
   if (ray >= in.ray_count) return;
   const std::int32_t count = March(in, ray, [](std::int32_t, const float(&)[3], float, float) {});
   if (threadIdx.x % kWarpLanes != 0) return;
@@ -61,7 +57,7 @@ __global__ void CountSamplesKernel(MarchInputs in, std::int32_t* first) {
 }
 
 __global__ void WriteSamplesKernel(MarchInputs in, MarchedSamples samples) {
-  const std::int64_t ray = RayOfWarp();
+  const std::int64_t ray = GlobalWarp();
   if (ray >= in.ray_count) return;
   const std::int64_t begin = samples.first[ray];
   March(in, ray, [&](std::int32_t place, const float(&point_m)[3], float t_m, float delta_m) {

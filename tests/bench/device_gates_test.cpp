@@ -8,10 +8,10 @@ namespace interlacer::bench {
 
 // In place of bench/device/graph_work.cpp, which needs graphs.
 Work GraphWork(std::function<Launch()> make_launch, const Options&) {
-  return Timed([make_launch] { RunOnce(BenchStream(), make_launch()); });
+  return Timed([make_launch] { RunOnce(CheckedStream(), make_launch()); });
 }
 
-void RunOnce(const BenchStream& stream, const Launch& launch) {
+void RunOnce(const CheckedStream& stream, const Launch& launch) {
   RequireCuda(launch(stream.get()), "launch");
   stream.Wait();
 }

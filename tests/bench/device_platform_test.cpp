@@ -9,21 +9,14 @@
 
 #include "bench/program.h"
 #include "bench/runner.h"
+#include "tests/bench/small_options.h"
 
 namespace interlacer::bench {
 namespace {
 
-Options Small(const std::string& stage) {
-  Options options;
+Options OfStage(const std::string& stage) {
+  Options options = SmallDeviceOptions();
   options.stage = stage;
-  options.device = "cuda";
-  options.n = 64;
-  options.d = 32;
-  options.threads = 1;
-  options.rounds = 1;
-  options.seed = 5;
-  options.image_width_px = 32;
-  options.image_height_px = 24;
   return options;
 }
 
@@ -39,10 +32,10 @@ class DevicePlatformTest : public ::testing::Test {
 TEST_F(DevicePlatformTest, EveryCaseIsNamedAndSkippedWithTheReason) {
   std::set<std::string> names;
   for (const Stage& stage : platform_.stages) {
-    const std::vector<Case> cases = MakeCases(platform_, Small(stage.name));
+    const std::vector<Case> cases = MakeCases(platform_, OfStage(stage.name));
     ASSERT_FALSE(cases.empty()) << stage.name;
     for (const Case& item : cases) {
-      const Outcome outcome = RunCase(platform_, item, Small(stage.name));
+      const Outcome outcome = RunCase(platform_, item, OfStage(stage.name));
       EXPECT_TRUE(outcome.skipped);
       EXPECT_EQ(outcome.json["skipped"], platform_.absent);
       EXPECT_EQ(outcome.json["device"], "cuda");

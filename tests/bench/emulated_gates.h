@@ -15,24 +15,12 @@
 
 #include "bench/device/device_platform.h"
 #include "bench/runner.h"
+#include "tests/bench/small_options.h"
 
 namespace interlacer::bench {
 
 std::string DeviceAbsence() {
   return std::getenv("BENCH_TORCH_DEVICE") == nullptr ? "emulated" : "";
-}
-
-inline Options SmallDeviceOptions() {
-  Options options;
-  options.device = "cuda";
-  options.n = 300;
-  options.d = 32;
-  options.threads = 2;
-  options.rounds = 1;
-  options.seed = 11;
-  options.image_width_px = 40;
-  options.image_height_px = 24;
-  return options;
 }
 
 inline void ExpectGatesPass(const std::vector<Case>& cases, const Options& options) {

@@ -11,7 +11,7 @@
 namespace interlacer::testing {
 
 struct CloudOnDevice {
-  TestStream stream;
+  CheckedStream stream;
   std::int64_t n;
   int feature_width;
   DeviceArray<char> memory;
@@ -35,13 +35,7 @@ struct CloudOnDevice {
 
   template <typename T>
   std::vector<T> Read(const T* from, std::int64_t count) const {
-    std::vector<T> values(static_cast<std::size_t>(count));
-    if (count == 0) return values;
-    EXPECT_EQ(cudaMemcpyAsync(values.data(), from, values.size() * sizeof(T),
-                              cudaMemcpyDeviceToHost, stream.get()),
-              cudaSuccess);
-    stream.Wait();
-    return values;
+    return ReadArray(stream.get(), from, count);
   }
   OccupancyBox Box() const { return Read(index.box, 1)[0]; }
 };

@@ -52,7 +52,7 @@ RaySample<double> SampleOf(const Rays& rays, std::int32_t s) {
 
 /// Arrays of some rays on the device.
 struct RaysOnDevice {
-  TestStream stream;
+  CheckedStream stream;
   DeviceArray<std::int32_t> first;
   DeviceArray<float> t_m, delta_m, logits;
   CompositeInputs inputs;
@@ -142,7 +142,7 @@ TEST(EmptyRuleDeviceTest, TakesTheDensityOfFarSamples) {
   constexpr std::int64_t kSamples = 300;
   std::vector<float> logits = RandomNormal<float>(4 * kSamples, kSeed, 11);
   std::vector<float> sq_dist_m2(kGatherWidth * kSamples, 0.F);
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<float> logits_device(stream, logits);
   for (std::int64_t s = 0; s < kSamples; ++s) {
     const bool far = s % 3 == 0;

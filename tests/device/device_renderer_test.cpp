@@ -157,7 +157,7 @@ TEST(DeviceRendererTest, RefusesWhatItCannotCount) {
       renderer.SetParticles(nullptr, nullptr, (1 << 24) + 1, nullptr, nullptr, nullptr);
   EXPECT_EQ(particles.code(), StatusCode::kOutOfRange);
   EXPECT_EQ(particles.field(), "particle_count");
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<char> cloud(stream, static_cast<std::int64_t>(renderer.CloudBytes(0)));
   const DeviceArray<char> scratch(stream, static_cast<std::int64_t>(renderer.ScratchBytes(0, 0)));
   ASSERT_TRUE(

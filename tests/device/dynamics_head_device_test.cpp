@@ -77,7 +77,7 @@ Cloud<double> ChangeOnHost(const Problem& p) {
 }
 
 Cloud<float> OnDevice(const Problem& p, bool in_order = false) {
-  const TestStream stream;
+  const CheckedStream stream;
   const auto array = [&](const std::vector<float>& x) { return DeviceArray<float>(stream, x); };
   const DeviceArray<float> scale[3] = {array(p.last.scale), array(p.position.scale),
                                        array(p.feature.scale)};
@@ -156,7 +156,7 @@ TEST(DynamicsHeadDevice, NoRowsAreNoWork) {
 
 TEST(DynamicsHeadDevice, RefusesWhatItDoesNotTake) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   DynamicsHeadLayers layers;
   EXPECT_NE(LaunchDynamicsHead(1, 96, layers, nullptr, {}, stream.get()), 0);
   layers.feature_norm.epsilon = 1e-3F;

@@ -72,7 +72,7 @@ TEST(AnnularSumsDeviceTest, FollowTheCpu) {
     std::vector<float> expected(kSamples * parameters.input_stride);
     cpu::AnnularSums(parameters, features.data(), near.slots.data(), near.sq_dist_m2.data(),
                      kSamples, expected.data());
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2);
     const DeviceArray<std::uint32_t> slots_device(stream, near.slots);
     const DeviceArray<float> inputs(stream, kSamples * parameters.input_stride);
@@ -99,7 +99,7 @@ TEST(AnnularSumsDeviceTest, GradientsFollowTheCpu) {
     cpu::AnnularSumsBackward(p, features.data(), near.slots.data(), near.sq_dist_m2.data(),
                              inputs.data(), input_grad.data(), kSamples, rows.data(),
                              weights.data(), slopes.data());
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2),
         inputs_device(stream, inputs), input_grad_device(stream, input_grad);
     const DeviceArray<std::uint32_t> slots_device(stream, near.slots);
@@ -143,7 +143,7 @@ TEST(DenseForwardDeviceTest, FollowsTheCpu) {
                              bias.data(),    shape.relu,    shape.masked ? mask.data() : nullptr,
                              expected.data()};
     cpu::DenseForward(on_host);
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> x_device(stream, x), w_device(stream, w), bias_device(stream, bias),
         mask_device(stream, mask), y(stream, static_cast<std::int64_t>(mask.size()));
     DenseLayer layer = on_host;
@@ -166,7 +166,7 @@ TEST(DenseWeightGradientDeviceTest, AddsWhatTheCpuAdds) {
     const std::vector<float> y_grad = RandomNormal<float>(m * y_width, kSeed, 14);
     std::vector<float> w_grad = RandomNormal<float>(y_width * x_stride, kSeed, 15);
     std::vector<float> bias_grad = RandomNormal<float>(y_width, kSeed, 16);
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> x_device(stream, x), y_device(stream, y_grad), w(stream, w_grad),
         bias(stream, bias_grad);
     const DeviceArray<char> workspace(
@@ -221,7 +221,7 @@ TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
       weights.push_back(RandomNormal<float>(sizes[i], kSeed, 18 + i));
       for (float& w : weights.back()) w *= i % 2 == 0 ? std::sqrt(2.F / (i == 0 ? in : hidden)) : 1;
     }
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> features_device(stream, features), sq_dist(stream, near.sq_dist_m2),
         w1(stream, weights[0]), b1(stream, weights[1]), w2(stream, weights[2]),
         b2(stream, weights[3]), w3(stream, weights[4]), b3(stream, weights[5]),
@@ -274,7 +274,7 @@ TEST(FieldBf16DeviceTest, RefusesFieldsThatAreTooWide) {
 TEST(TransposeDeviceTest, SwapsRowsAndColumns) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const std::vector<float> matrix{1, 2, 3, 4, 5, 6};
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<float> matrix_device(stream, matrix), transposed(stream, 6);
   ASSERT_EQ(LaunchTranspose(matrix_device.get(), 2, 3, transposed.get(), stream.get()), 0);
   EXPECT_EQ(transposed.Read(), (std::vector<float>{1, 4, 2, 5, 3, 6}));

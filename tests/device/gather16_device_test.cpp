@@ -46,7 +46,7 @@ Neighbors BruteForce(const Cloud& cloud, const std::vector<float>& points, int k
 
 /// The tree's slots are turned back into particles.
 Neighbors OnDevice(const BoxTree& tree, const std::vector<float>& points, int k) {
-  const TestStream stream;
+  const CheckedStream stream;
   const std::int64_t m = static_cast<std::int64_t>(points.size()) / 3;
   const DeviceArray<float> leaf_xyz(stream, tree.leaf_xyz), points_device(stream, points);
   const DeviceArray<std::uint32_t> original_index(stream, tree.original_index);

@@ -8,8 +8,8 @@
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "tests/device/device_array.h"
-#include "tests/device/gradient_follows.h"
 #include "tests/device/walk_graphs.h"
+#include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
@@ -107,7 +107,7 @@ struct DeviceProblem {
         table(stream, p.table),
         weights(stream, p.weights) {}
 
-  TestStream stream;
+  CheckedStream stream;
   DeviceArray<std::int32_t> offsets, column_offsets, roots, entry_index, nodes;
   DeviceArray<std::uint32_t> entries;
   DeviceArray<float> q, k, v, grad_out, table, weights;
@@ -238,7 +238,7 @@ TEST(GrfAttentionDevice, DoesNotDependOnTheVisitingOrder) {
   const Result<float> in_order = PackedOnDevice(p);
   std::vector<std::int32_t> backwards(333);
   for (int i = 0; i < 333; ++i) backwards[i] = 332 - i;
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<std::int32_t> order(stream, backwards);
   p.shape.visit_order = order.get();
   ExpectEqual(PackedOnDevice(p), in_order);
@@ -289,7 +289,7 @@ TEST(GrfAttentionDevice, NoTokensIsNoWork) {
 
 TEST(GrfAttentionDevice, RefusesRowsThatDoNotFitAWarp) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_NE(
       LaunchGrfAttentionForward({10, kMaxGrfCudaWidth + 1, 4}, GrfPackedPairs<float>(),
                                 GrfInputs<float>(), kEpsilons, nullptr, nullptr, stream.get()),

@@ -7,7 +7,7 @@
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "tests/device/device_array.h"
-#include "tests/device/gradient_follows.h"
+#include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
@@ -72,7 +72,7 @@ Result<double> OnHost(const Problem<float>& in_float) {
 }
 
 Result<float> OnDevice(const Problem<float>& p) {
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<float> q(stream, p.q), k(stream, p.k), v(stream, p.v);
   const DeviceArray<float> key_mask(stream, p.key_mask), grad_out(stream, p.grad_out);
   const DeviceArray<float> out(stream, p.count()), state(stream, p.state_count());
@@ -168,7 +168,7 @@ TEST(LinearAttentionDevice, NoTokensIsNoWork) {
 
 TEST(LinearAttentionDevice, RefusesHeadsThatAreTooWide) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_NE(LaunchLinearAttentionForward({10, 1, kMaxLinearCudaWidth + 1}, {}, kEpsilons, {},
                                          nullptr, stream.get()),
             0);

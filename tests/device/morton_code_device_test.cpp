@@ -29,7 +29,7 @@ TEST(MortonCodeDevice, EqualsTheHostByteByByte) {
     for (std::int64_t i = 0; i < n; ++i) {
       expected.push_back(static_cast<std::int64_t>(MortonCodeOf(&cloud[3 * i], low_m, kCellEdgeM)));
     }
-    const TestStream stream;
+    const CheckedStream stream;
     const DeviceArray<float> positions_m(stream, cloud), corner(stream, low);
     const DeviceArray<std::int64_t> codes(stream, n);
     ASSERT_EQ(LaunchMortonCodes(positions_m.get(), n, corner.get(), kCellEdgeM, codes.get(),

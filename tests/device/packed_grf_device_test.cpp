@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bfloat16.h"
+#include "common/kernels/bfloat16.h"
 #include "common/kernels/parallel_for.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
@@ -88,7 +88,7 @@ struct DeviceProblem {
   GrfTiles tiles() const { return {row_counts.get(), rows.get(), places.get()}; }
   PackedGrfInputs inputs() const { return {q.get(), packed.get()}; }
 
-  TestStream stream;
+  CheckedStream stream;
   DeviceArray<std::int32_t> offsets, row_counts, rows;
   DeviceArray<std::uint32_t> entries;
   DeviceArray<float> table;
@@ -271,7 +271,7 @@ TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
 
 TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   const PackedGrfOutputs<float> outputs;
   EXPECT_NE(LaunchPackGrfRows(1, 48, static_cast<float*>(nullptr), nullptr, kEpsilons, nullptr,
                               stream.get()),

@@ -75,7 +75,7 @@ Samples OnHost(const Rays& rays, bool jitter, const Live& live) {
 }
 
 Samples OnDevice(const Rays& rays, bool jitter, const std::vector<std::uint8_t>* occupied) {
-  const TestStream stream;
+  const CheckedStream stream;
   const std::int64_t count = static_cast<std::int64_t>(rays.origins_m.size()) / 3;
   const DeviceArray<float> origins(stream, rays.origins_m), directions(stream, rays.directions),
       jitter_device(stream, rays.jitter);

@@ -36,7 +36,7 @@ inline Rays SomeRays(const RendererConfig& config, int count = 10) {
 struct FieldOnDevice {
   DeviceArray<float> w1, b1, w2, b2, w3, b3;
 
-  FieldOnDevice(const TestStream& stream, const RandomField& f)
+  FieldOnDevice(const CheckedStream& stream, const RandomField& f)
       : w1(stream, f.w1),
         b1(stream, f.b1),
         w2(stream, f.w2),
@@ -117,7 +117,7 @@ class SceneOnDevice {
     return picture;
   }
 
-  TestStream stream_;
+  CheckedStream stream_;
   DeviceRenderer renderer_;
   std::int64_t n_;
   std::int64_t ray_count_;

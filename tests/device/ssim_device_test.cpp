@@ -71,7 +71,7 @@ Scores OnHost(const Image& a, const Image& b, int width_px, int height_px) {
 }
 
 Scores OnDevice(const Image& a, const Image& b, int width_px, int height_px) {
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<std::uint8_t> image(stream, a), truth(stream, b);
   const DeviceArray<double> map(stream, std::int64_t{width_px - 10} * (height_px - 10));
   const DeviceArray<double> mean(stream, 1);
@@ -110,7 +110,7 @@ TEST(SsimDeviceTest, OfAnImageWithItselfIsOne) {
 
 TEST(SsimDeviceTest, TheMapMayBeLeftOut) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   const Image a = Noise(30, 30, 4), b = Noise(30, 30, 5);
   const DeviceArray<std::uint8_t> image(stream, a), truth(stream, b);
   const DeviceArray<double> mean(stream, 1), scratch(stream, SsimCudaScratchCount(30, 30));
@@ -130,7 +130,7 @@ TEST(SsimDeviceTest, TwoRunsGiveEqualBits) {
 
 TEST(SsimDeviceTest, RefusesImagesSmallerThanTheWindow) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_NE(LaunchSsim(Inputs(nullptr, nullptr, 10), 50, nullptr, nullptr, nullptr, stream.get()),
             0);
   EXPECT_NE(LaunchSsim(Inputs(nullptr, nullptr, 50), 10, nullptr, nullptr, nullptr, stream.get()),

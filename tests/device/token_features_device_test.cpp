@@ -22,7 +22,7 @@ std::vector<float> OnHost(const TokenFeatures& tokens) {
 }
 
 std::vector<float> OnDevice(const TokenFeaturesProblem& problem) {
-  const TestStream stream;
+  const CheckedStream stream;
   const DeviceArray<float> positions_m(stream, problem.positions_m);
   const DeviceArray<float> features(stream, problem.features);
   const DeviceArray<float> points_m(stream, problem.points_m);

@@ -70,7 +70,7 @@ Points OnHost(const std::vector<View>& views) {
 }
 
 Points OnDevice(const std::vector<View>& views) {
-  const TestStream stream;
+  const CheckedStream stream;
   std::vector<DeviceArray<float>> depths;
   std::vector<DeviceArray<double>> rays;
   std::vector<UnprojectViewDevice> device_views;

@@ -19,7 +19,7 @@ using Graph = WalkTestGraph;
 using Lists = WalkTestLists;
 
 Lists OnDevice(const Graph& graph) {
-  const TestStream stream;
+  const CheckedStream stream;
   const std::int64_t n = graph.n;
   const DeviceArray<std::int32_t> neighbors(stream, graph.neighbors);
   const DeviceArray<std::int32_t> offsets(stream, n + 1), column_offsets(stream, n + 1);
@@ -105,7 +105,7 @@ TEST(WalkListsDeviceTest, NoNodesHaveOneOffset) {
 
 TEST(WalkListsDeviceTest, RefusesWhatAnEntryCannotHold) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_NE(LaunchWalkLists({nullptr, 4}, 10, nullptr, nullptr, nullptr, stream.get()), 0);
   EXPECT_NE(LaunchWalkLists({nullptr, 3}, (1 << 24) + 1, nullptr, nullptr, nullptr, stream.get()),
             0);

@@ -63,7 +63,7 @@ Rows OnHost(const Graph& graph, const WalkPlan& plan) {
 }
 
 Rows OnDevice(const Graph& graph, const WalkPlan& plan) {
-  const TestStream stream;
+  const CheckedStream stream;
   const std::int64_t room = graph.n() * MaxSampledRowSize(plan.walk_count);
   const DeviceArray<std::int32_t> graph_offsets(stream, graph.offsets);
   const DeviceArray<std::int32_t> neighbors(stream, graph.neighbors);
@@ -116,7 +116,7 @@ TEST(WalkSamplerDevice, NoNodesHaveOneOffset) {
 
 TEST(WalkSamplerDevice, RefusesPlansBeyondItsMemory) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   const auto launch = [&](const WalkPlan& plan) {
     return LaunchSampleWalks({}, 10, plan, nullptr, {}, stream.get());
   };

@@ -19,7 +19,7 @@ struct Tiles {
 };
 
 Tiles OnDevice(const WalkTestLists& lists) {
-  const TestStream stream;
+  const CheckedStream stream;
   const std::int64_t n = static_cast<std::int64_t>(lists.offsets.size()) - 1;
   const DeviceArray<std::int32_t> offsets(stream, lists.offsets);
   const DeviceArray<std::uint32_t> entries(stream, lists.entries);
@@ -108,7 +108,7 @@ TEST(WalkTilesDeviceTest, TwoRunsGiveEqualBytes) {
 
 TEST(WalkTilesDeviceTest, NoRootsAreNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_EQ(LaunchWalkTiles(0, nullptr, nullptr, {}, stream.get()), 0);
   EXPECT_NE(LaunchWalkTiles(-1, nullptr, nullptr, {}, stream.get()), 0);
 }

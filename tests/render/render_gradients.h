@@ -8,8 +8,8 @@
 
 #include "render/reference_renderer.h"
 #include "tests/render/render_scene.h"
+#include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 
@@ -54,8 +54,8 @@ void ExpectGradientClose(const char* what, const std::vector<float>& got,
     for (const float x : got) ASSERT_EQ(x, 0.F) << what;
     return;
   }
-  EXPECT_LE(RelativeL2(got, expected), kFloatGradientTolerance) << what;
-  EXPECT_GE(Cosine(got, expected), kMinGradientCosine) << what;
+  SCOPED_TRACE(what);
+  ExpectGradientFollows(got, expected);
 }
 
 /// `expected` is of another renderer, or ReferenceGradients.

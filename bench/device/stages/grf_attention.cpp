@@ -10,7 +10,8 @@
 #include "bench/device/grf_problem.h"
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
-#include "common/bfloat16.h"
+#include "bench/stage_cases.h"
+#include "common/kernels/bfloat16.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_cuda.h"
@@ -28,12 +29,8 @@ class Form {
  public:
   virtual ~Form() = default;
   virtual int Run(cudaStream_t on) const = 0;
-  virtual std::vector<double> Result() const = 0;
+  virtual std::vector<float> Result() const = 0;
 };
-
-std::vector<double> Widened(const std::vector<float>& values) {
-  return {values.begin(), values.end()};
-}
 
 class FloatForward : public Form {
  public:
@@ -42,7 +39,7 @@ class FloatForward : public Form {
     return LaunchGrfAttentionForward(shape_, device_.pairs(), device_.inputs(), {},
                                      device_.out.get(), device_.normalizer.get(), on);
   }
-  std::vector<double> Result() const override { return Widened(device_.out.Read()); }
+  std::vector<float> Result() const override { return device_.out.Read(); }
 
  private:
   GrfShape shape_;
@@ -60,8 +57,8 @@ class FloatBackward : public Form {
         {gradients_[0].get(), gradients_[1].get(), gradients_[2].get(), gradients_[3].get()},
         scratch_.get(), on);
   }
-  std::vector<double> Result() const override {
-    std::vector<double> all;
+  std::vector<float> Result() const override {
+    std::vector<float> all;
     for (const DeviceArray<float>& gradient : gradients_) {
       for (const float value : gradient.Read()) all.push_back(value);
     }
@@ -129,7 +126,7 @@ class PackedForward : public Form {
     return LaunchTiledGrf(shape_, device_.pairs(), {row_counts_.get(), rows_.get(), places_.get()},
                           staged_rows_, inputs, {}, outputs, on);
   }
-  std::vector<double> Result() const override { return Widened(device_.out.Read()); }
+  std::vector<float> Result() const override { return device_.out.Read(); }
 
  private:
   PackedGrfShape shape_;
@@ -201,30 +198,6 @@ PythonPeers StartPeers(const GrfProblem& host, const Options& options) {
           }};
 }
 
-Case MakeBase(const GrfProblem& host, const Options& options, const char* variant) {
-  Case base;
-  base.stage = "grf_attention";
-  base.name = std::string("grf_attention/cuda/") + variant + "/" + options.cloud + "/" +
-              std::to_string(options.tokens()) + "/d" + std::to_string(options.d);
-  base.ours = variant;
-  base.dtype = options.dtype;
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.d = options.d;
-  base.params = {{"k", kWalkNeighbors},
-                 {"pairs", host.walks.lists.entries.size()},
-                 {"timesteps", options.timesteps},
-                 {"order", "morton"},
-                 {"backward", options.backward}};
-  // Forward reads q, k, v and writes out; backward reads q, k, v, out, its gradient and writes
-  // three. Inputs of bfloat16 have half the size.
-  const double arrays = options.backward ? 8 : options.dtype == "bf16" ? 2.5 : 4;
-  base.floor = Floor{Floor::Kind::kMemoryBytes,
-                     arrays * 4 * options.d * static_cast<double>(options.tokens())};
-  return base;
-}
-
 }  // namespace
 
 std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options) {
@@ -244,9 +217,11 @@ std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options) {
     const auto launch = [form]() -> Launch {
       return [&ours = form()](cudaStream_t on) { return ours.Run(on); };
     };
-    Case base = MakeBase(*host, options, variant.name);
+    Case base = GrfAttentionCase(std::string("grf_attention/cuda/") + variant.name + "/", options,
+                                 static_cast<std::int64_t>(host->walks.lists.entries.size()));
+    base.ours = variant.name;
     base.gate = Once([form, launch, expected, options] {
-      const BenchStream stream;
+      const CheckedStream stream;
       form();
       RunOnce(stream, launch());
       GateResult gate;

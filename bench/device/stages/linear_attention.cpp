@@ -3,22 +3,23 @@
 #include <memory>
 
 #include "bench/clouds.h"
-#include "bench/device/device_memory.h"
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
+#include "bench/stage_cases.h"
+#include "common/kernels/device_array.h"
 #include "common/thread_pool.h"
 #include "model/kernels/linear_attention_cuda.h"
 
 namespace interlacer::bench {
 namespace {
 
-constexpr int kHeads = 4;
 constexpr double kFloatBound = 1e-5;
 
 struct Inputs {
-  explicit Inputs(const Options& options) : shape{options.tokens(), kHeads, options.d / kHeads} {
+  explicit Inputs(const Options& options)
+      : shape{options.tokens(), kLinearHeads, options.d / kLinearHeads} {
     const std::size_t count = static_cast<std::size_t>(options.tokens() * options.d);
     q = RandomValues(count, options.seed, 0);
     k = RandomValues(count, options.seed, 1);
@@ -35,8 +36,8 @@ struct Problem {
         k(stream, host.k),
         v(stream, host.v),
         out(stream, static_cast<std::int64_t>(host.q.size())),
-        normalizer(stream, host.shape.n * kHeads),
-        state(stream, kHeads * (host.shape.head_width + 1) * host.shape.head_width),
+        normalizer(stream, host.shape.n * kLinearHeads),
+        state(stream, kLinearHeads * (host.shape.head_width + 1) * host.shape.head_width),
         scratch(stream, LinearCudaScratchCount(host.shape)) {}
 
   Launch launch() const {
@@ -48,7 +49,7 @@ struct Problem {
   }
 
   LinearAttentionShape shape;
-  BenchStream stream;
+  CheckedStream stream;
   DeviceArray<float> q, k, v, out, normalizer, state, scratch;
 };
 
@@ -56,8 +57,8 @@ std::vector<double> Expected(const Inputs& host) {
   const std::vector<double> q(host.q.begin(), host.q.end()), k(host.k.begin(), host.k.end()),
       v(host.v.begin(), host.v.end());
   const LinearAttentionShape& shape = host.shape;
-  std::vector<double> out(q.size()), normalizer(static_cast<std::size_t>(shape.n * kHeads)),
-      state(static_cast<std::size_t>(kHeads * (shape.head_width + 1) * shape.head_width)),
+  std::vector<double> out(q.size()), normalizer(static_cast<std::size_t>(shape.n * kLinearHeads)),
+      state(static_cast<std::size_t>(kLinearHeads * (shape.head_width + 1) * shape.head_width)),
       scratch(static_cast<std::size_t>(LinearAttentionScratchCount(shape)));
   LinearAttentionForward<double>(shape, {q.data(), k.data(), v.data(), nullptr}, {},
                                  {out.data(), normalizer.data(), state.data()}, scratch.data(),
@@ -71,7 +72,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   if (options.dtype != "f32") {
     throw UsageError("--dtype: linear_attention computes in f32, got " + options.dtype);
   }
-  if (options.d % kHeads != 0 || options.d / kHeads > kMaxLinearCudaWidth) {
+  if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
     throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels");
   }
   const auto host = std::make_shared<const Inputs>(options);
@@ -79,17 +80,8 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
       [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
   const auto problem = OnFirstUse<Problem>([host] { return std::make_unique<Problem>(*host); });
 
-  Case base;
-  base.stage = "linear_attention";
-  base.name = "linear_attention/cuda/" + std::to_string(options.tokens()) + "/d" +
-              std::to_string(options.d);
+  Case base = LinearAttentionCase("linear_attention/cuda/", options);
   base.ours = "two_pass_cuda";
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.d = options.d;
-  base.params = {{"heads", kHeads}};
-  base.floor =
-      Floor{Floor::Kind::kMemoryBytes, 4.0 * 4 * options.d * static_cast<double>(options.tokens())};
   base.gate = Once([problem, expected] {
     const Problem& p = problem();
     p.out.Poison();
@@ -103,7 +95,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
 
   const PythonPeers peers("linear_torch.py", options, [&](ChildPeer* child) {
-    const std::vector<std::int64_t> shape{options.tokens(), kHeads, options.d / kHeads};
+    const std::vector<std::int64_t> shape{options.tokens(), kLinearHeads, options.d / kLinearHeads};
     child->Load("q", host->q, shape);
     child->Load("k", host->k, shape);
     child->Load("v", host->v, shape);

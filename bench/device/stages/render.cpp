@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 
 #include "bench/clouds.h"
-#include "bench/device/device_memory.h"
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
-#include "bench/timer.h"
+#include "bench/stage_cases.h"
+#include "common/kernels/device_array.h"
 #include "render/device_renderer.h"
 #include "render/reference_renderer.h"
 
@@ -133,7 +132,7 @@ struct Problem {
 
   DeviceRenderer renderer;
   std::int64_t n, rays;
-  BenchStream stream;
+  CheckedStream stream;
   DeviceArray<float> positions, features, w1, b1, w2, b2, w3, b3, origins, directions;
   DeviceArray<float> rgb, distance, opacity;
   DeviceArray<char> cloud, scratch;
@@ -164,13 +163,6 @@ GateResult Check(const View& view, Problem& p) {
   gate.error_bound = kImageBound;
   gate.reference = "float64 brute force, " + std::to_string(got.size() / 3) + " rays";
   return gate;
-}
-
-double DistanceToPeer(const std::vector<double>& out, const std::vector<float>& rgb) {
-  if (std::isnan(MaxAbs(out, rgb))) return kPoison;
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < rgb.size(); ++i) differences.push_back(std::fabs(out[i] - rgb[i]));
-  return Quantile(std::move(differences), kPeerQuantile);
 }
 
 PythonPeers StartPeers(const View& view, const Options& options) {
@@ -207,31 +199,14 @@ std::vector<Case> MakeDeviceRenderCases(const Options& options) {
   }
   const auto view = std::make_shared<const View>(options);
   const auto problem = OnFirstUse<Problem>([view] { return std::make_unique<Problem>(*view); });
-  const std::string image =
-      std::to_string(options.image_width_px) + "x" + std::to_string(options.image_height_px);
-  char support[16];
-  std::snprintf(support, sizeof(support), "%.3f", static_cast<double>(options.support_m));
 
-  Case base;
-  base.stage = "render";
-  base.name = "render/cuda/" + options.cloud + "/" + std::to_string(options.tokens()) + "/" +
-              image + "/support" + support;
+  Case base = RenderCase("render/cuda/", options, view->config);
   base.ours = "point_nerf_cuda";
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.params = {{"image", image},
-                 {"support_m", options.support_m},
-                 {"samples_per_ray", view->config.samples_per_ray},
-                 {"neighbors", view->config.neighbor_count},
-                 {"hidden_width", view->config.hidden_width},
-                 {"stop_transmittance", view->config.stop_transmittance},
-                 {"includes", "index of the cloud"}};
   base.gate = Once([view, problem] { return Check(*view, problem()); });
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
   const PythonPeers peers = StartPeers(*view, options);
   const PeerCheck check{[problem](const std::vector<double>& out) {
-                          return DistanceToPeer(out, problem().rgb.Read());
+                          return AbsQuantile(out, problem().rgb.Read(), kPeerQuantile);
                         },
                         kImageBound};
   return {peers.Against(base, "torch+cupy", check, 20), peers.Against(base, "torch", check)};

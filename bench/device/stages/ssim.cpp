@@ -3,11 +3,12 @@
 #include <cmath>
 #include <memory>
 
-#include "bench/device/device_memory.h"
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"
 #include "bench/device/python_peers.h"
 #include "bench/image_pair.h"
+#include "bench/stage_cases.h"
+#include "common/kernels/device_array.h"
 #include "render/kernels/ssim_cuda.h"
 
 namespace interlacer::bench {
@@ -44,7 +45,7 @@ struct Problem {
   }
 
   int height_px;
-  BenchStream stream;
+  CheckedStream stream;
   DeviceArray<std::uint8_t> image, truth;
   DeviceArray<double> mean, scratch;
   SsimInputs inputs;
@@ -57,16 +58,9 @@ std::vector<Case> MakeDeviceSsimCases(const Options& options) {
   const auto problem = OnFirstUse<Problem>([pair] { return std::make_unique<Problem>(*pair); });
   const auto expected =
       OnFirstUse<double>([pair] { return std::make_unique<double>(ReferenceSsim(*pair)); });
-  const std::string size =
-      std::to_string(options.image_width_px) + "x" + std::to_string(options.image_height_px);
-  Case base;
-  base.stage = "ssim";
-  base.name = "ssim/cuda/" + size;
+
+  Case base = SsimCase("ssim/cuda/", *pair);
   base.ours = "ssim_wang_rgb_v1_cuda";
-  base.dtype = "f64";
-  base.params = {{"image", size + "x3"}};
-  base.floor =
-      Floor{Floor::Kind::kMemoryBytes, 2.0 * static_cast<double>(pair->truth.pixels.size())};
   base.gate = Once([problem, expected] {
     const Problem& p = problem();
     p.mean.Poison();

@@ -8,6 +8,7 @@
 #include "bench/device/python_peers.h"
 #include "bench/device/walk_problem.h"
 #include "bench/errors.h"
+#include "bench/stage_cases.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "knn/walk_lists.h"
 
@@ -15,22 +16,24 @@ namespace interlacer::bench {
 namespace {
 
 struct Problem {
-  explicit Problem(const Options& options)
-      : host(MakeWalkProblem(options)),
-        neighbors(stream, host.graph.neighbors),
-        workspace(stream, static_cast<std::int64_t>(WalkListsWorkspaceBytes(host.graph.n))),
-        offsets(stream, host.graph.n + 1),
-        entries(stream, host.graph.n * kMaxWalkRowSize) {}
+  explicit Problem(const KnnGraph& graph)
+      : n(graph.n),
+        out_degree(graph.out_degree),
+        neighbors(stream, graph.neighbors),
+        workspace(stream, static_cast<std::int64_t>(WalkListsWorkspaceBytes(n))),
+        offsets(stream, n + 1),
+        entries(stream, n * kMaxWalkRowSize) {}
 
   Launch launch() const {
     return [this](cudaStream_t on) {
-      return LaunchWalkLists({neighbors.get(), host.graph.out_degree}, host.graph.n,
-                             workspace.get(), offsets.get(), entries.get(), on);
+      return LaunchWalkLists({neighbors.get(), out_degree}, n, workspace.get(), offsets.get(),
+                             entries.get(), on);
     };
   }
 
-  WalkProblem host;
-  BenchStream stream;
+  std::int64_t n;
+  int out_degree;
+  CheckedStream stream;
   DeviceArray<std::int32_t> neighbors;
   DeviceArray<char> workspace;
   DeviceArray<std::int32_t> offsets;
@@ -43,11 +46,10 @@ std::vector<std::uint32_t> NodesOf(const WalkLists& lists) {
   return nodes;
 }
 
-GateResult Check(const Problem& p) {
+GateResult Check(const Problem& p, const WalkLists& expected) {
   p.offsets.Poison();
   p.entries.Poison();
   RunOnce(p.stream, p.launch());
-  const WalkLists& expected = p.host.lists;
   GateResult gate;
   gate.error_kind = "share_wrong";
   gate.reference = "CPU twin, all entries";
@@ -61,34 +63,21 @@ GateResult Check(const Problem& p) {
 }  // namespace
 
 std::vector<Case> MakeDeviceWalkCases(const Options& options) {
+  const auto host = std::make_shared<const WalkProblem>(MakeWalkProblem(options));
   const auto problem =
-      OnFirstUse<Problem>([options] { return std::make_unique<Problem>(options); });
-  const WalkProblem host = MakeWalkProblem(options);
+      OnFirstUse<Problem>([host] { return std::make_unique<Problem>(host->graph); });
 
-  Case base;
-  base.stage = "walks";
-  base.name = "walks/cuda/" + options.cloud + "/" + std::to_string(options.tokens());
+  Case base = WalksCase("walks/cuda/", options, host->graph, host->lists);
   base.ours = "merged_lists_cuda";
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.params = {{"k", kWalkNeighbors},
-                 {"hops", kMaxHops},
-                 {"timesteps", options.timesteps},
-                 {"pairs", host.lists.entries.size()}};
-  base.floor =
-      Floor{Floor::Kind::kMemoryBytes,
-            4.0 * static_cast<double>(host.graph.neighbors.size() + host.lists.offsets.size() +
-                                      host.lists.entries.size())};
-  base.gate = Once([problem] { return Check(problem()); });
+  base.gate = Once([problem, host] { return Check(problem(), host->lists); });
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
 
   const PythonPeers peers("walks_cupy.py", options, [&](ChildPeer* child) {
-    child->Load("neighbors", std::span(host.graph.neighbors), {host.graph.n, kWalkNeighbors});
+    child->Load("neighbors", std::span(host->graph.neighbors), {host->graph.n, kGraphNeighbors});
     const std::int32_t merge = 1;
     child->Load("merge", std::span(&merge, 1), {1});
   });
-  const PeerCheck check{[nodes = NodesOf(host.lists)](const std::vector<double>& out) {
+  const PeerCheck check{[nodes = NodesOf(host->lists)](const std::vector<double>& out) {
                           return ShareOfDifferent(out, nodes);
                         },
                         0};

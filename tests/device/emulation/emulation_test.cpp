@@ -34,7 +34,7 @@ __global__ void WriteKernel(int place) {
 }
 
 TEST(LaunchTest, SharedMemoryOfAllSizesThatTheDeviceHas) {
-  const TestStream stream;
+  const CheckedStream stream;
   for (const std::int64_t bytes : {std::int64_t{1}, kPlainSharedBytes, 2 * kPlainSharedBytes}) {
     EXPECT_EQ(LaunchBlocks(WriteKernel<0>, 1, BlockShape{1, bytes}, stream.get(),
                            static_cast<int>(bytes) - 1),
@@ -48,7 +48,7 @@ TEST(LaunchTest, SharedMemoryOfAllSizesThatTheDeviceHas) {
 
 /// What a launch that raises no limit meets: declared memory counts too.
 TEST(EmulationTest, PlainLimitHoldsDeclaredAndLaunchedMemory) {
-  const TestStream stream;
+  const CheckedStream stream;
   cudaLaunchConfig_t config;
   config.gridDim = config.blockDim = dim3(1);
   config.stream = stream.get();
@@ -59,13 +59,13 @@ TEST(EmulationTest, PlainLimitHoldsDeclaredAndLaunchedMemory) {
 }
 
 TEST(EmulationDeathTest, WritingBehindLaunchedMemoryEndsTheProgram) {
-  const TestStream stream;
+  const CheckedStream stream;
   EXPECT_DEATH((void)LaunchBlocks(WriteKernel<2>, 1, BlockShape{1, 16}, stream.get(), 16),
                "behind what the launch asked for");
 }
 
 TEST(LaunchTest, ErrorsStayWithTheirCalls) {
-  const TestStream stream;
+  const CheckedStream stream;
   char byte = 0;
   EXPECT_NE(cudaMemsetAsync(&byte, 0, 1, nullptr), cudaSuccess);
   EXPECT_EQ(LaunchBlocks(NothingKernel, 1, 32, stream.get()), 0);

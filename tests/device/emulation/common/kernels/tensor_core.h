@@ -7,10 +7,12 @@
 
 #include <cstdint>
 
+#include "common/kernels/bfloat16.h"
+
 namespace interlacer {
 
 inline float Bf16Half(std::uint64_t pair, int half) {
-  return __uint_as_float(static_cast<unsigned>(pair >> 16 * half & 0xFFFF) << 16);
+  return FromBfloat16(static_cast<std::uint16_t>(pair >> 16 * half));
 }
 
 inline void MultiplyAdd(float (&sums)[4], const std::uint32_t (&left)[4], std::uint32_t right_low,
@@ -47,14 +49,8 @@ inline void MultiplyAdd(float (&sums)[4], const std::uint32_t (&left)[4], std::u
   }
 }
 
-inline std::uint32_t RoundToBf16(float x) {
-  const std::uint32_t bits = __float_as_uint(x);
-  if (std::isnan(x)) return 0x7FFF;
-  return (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16;
-}
-
 inline std::uint32_t RoundPair(float low, float high) {
-  return RoundToBf16(low) | RoundToBf16(high) << 16;
+  return ToBfloat16(low) | std::uint32_t{ToBfloat16(high)} << 16;
 }
 
 }  // namespace interlacer

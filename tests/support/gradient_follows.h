@@ -1,6 +1,6 @@
 #pragma once
 
-/// A float32 gradient against float64: size and direction.
+/// A float32 gradient against another, mostly of float64: size and direction.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 namespace interlacer::testing {
 
-inline void ExpectGradientFollows(const std::vector<float>& got,
-                                  const std::vector<double>& expected) {
+template <typename T>
+void ExpectGradientFollows(const std::vector<float>& got, const std::vector<T>& expected) {
   EXPECT_LE(RelativeL2(got, expected), kFloatGradientTolerance);
   EXPECT_GE(Cosine(got, expected), kMinGradientCosine);
 }

@@ -1,0 +1,29 @@
+#pragma once
+
+/// What the cases of a stage have in common wherever they run: stage, name, sizes, parameters and
+/// floor. Names begin with `prefix`: the stage, then the device or the form. Pure functions.
+
+#include <string>
+
+#include "bench/case.h"
+#include "bench/image_pair.h"
+#include "bench/options.h"
+#include "knn/knn_graph.h"
+#include "render/renderer.h"
+
+namespace interlacer::bench {
+
+/// Edges of a token in all graphs.
+inline constexpr int kGraphNeighbors = 3;
+/// Heads of linear attention.
+inline constexpr int kLinearHeads = 4;
+
+Case KnnCase(const std::string& prefix, const Options& options);
+Case WalksCase(const std::string& prefix, const Options& options, const KnnGraph& graph,
+               const WalkLists& lists);
+Case GrfAttentionCase(const std::string& prefix, const Options& options, std::int64_t pair_count);
+Case LinearAttentionCase(const std::string& prefix, const Options& options);
+Case RenderCase(const std::string& prefix, const Options& options, const RendererConfig& config);
+Case SsimCase(const std::string& prefix, const ImagePair& pair);
+
+}  // namespace interlacer::bench
