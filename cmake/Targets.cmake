@@ -73,6 +73,13 @@ function(interlacer_add_test name)
     TEST_PREFIX "${arg_PREFIX}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
 endfunction()
 
+# interlacer_make_portable(<target>): a program that scripts/gpu_check --pack carries to another machine. It needs only the
+# libraries that it uses and finds what is carried in lib beside it. Old tags: they hold for libraries of libraries too.
+function(interlacer_make_portable target)
+  target_link_options(${target} PRIVATE LINKER:--as-needed LINKER:--disable-new-dtags)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN/lib")
+endfunction()
+
 function(interlacer_unite target files)
   if(INTERLACER_UNITY AND files)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})

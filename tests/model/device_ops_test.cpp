@@ -1,5 +1,5 @@
-/// Operations of the model by the way of a CUDA device, kernels emulated, against the host's:
-/// values, gradients, graphs.
+/// Operations of the model on a device (tests/model/test_device.h) against the host's: values,
+/// gradients, graphs.
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
@@ -17,8 +17,8 @@
 #include "model/ops/grf_attention_op.h"
 #include "model/ops/linear_attention_op.h"
 #include "model/token_graph.h"
-#include "tests/model/emulated_device.h"
 #include "tests/model/gradient_check.h"
+#include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
 
@@ -39,7 +39,8 @@ TensorList ValueAndGradients(const std::function<torch::Tensor(const TensorList&
   const torch::Tensor out = run(leaves);
   at::manual_seed(77);
   TensorList results{out.detach()};
-  for (const auto& grad : torch::autograd::grad({(out * at::randn(out.sizes())).sum()}, leaves)) {
+  for (const auto& grad :
+       torch::autograd::grad({(out * at::randn(out.sizes()).to(out.device())).sum()}, leaves)) {
     results.push_back(grad);
   }
   return results;
@@ -68,21 +69,23 @@ class DeviceGrfOp : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(DeviceGrfOp, EqualsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const Cloud cloud = SheetCloud(150, 4);
   const auto mask = MaskOf(cloud);
   TensorList inputs = RandomRows(mask->token_count(), 20);
   inputs.push_back(at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
-  const auto through = [&](const std::shared_ptr<const WalkMask>& pairs) {
+  const auto through = [](const std::shared_ptr<const WalkMask>& pairs, const TensorList& rows) {
     return ValueAndGradients(
         [&](const TensorList& x) {
           const torch::Tensor weights = at::matmul(pairs->loads().to(at::kFloat), x[3]);
           return GrfAttention(x[0], x[1], x[2], weights, pairs, {});
         },
-        inputs);
+        rows);
   };
-  const TensorList expected = through(mask);
-  const EmulatedDevice device;
-  ExpectClose(through(std::make_shared<WalkMask>(mask->CopyTo(inputs[0]))), expected,
+  const TensorList expected = through(mask, inputs);
+  const TestDevice device;
+  const TensorList on_device = device.Put(inputs);
+  ExpectClose(through(std::make_shared<WalkMask>(mask->CopyTo(on_device[0])), on_device), expected,
               kFloatOpTolerance);
 }
 
@@ -90,25 +93,27 @@ INSTANTIATE_TEST_SUITE_P(Lists, DeviceGrfOp, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "packed" : "weighted"; });
 
 TEST(DeviceLinearAttention, EqualsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const int heads : {4, 1}) {  // heads of 96 channels are left to torch
     const TensorList inputs = RandomRows(700, 96);
     const auto run = [&](const TensorList& x) {
       return LinearAttention(x[0], x[1], x[2], heads, {});
     };
     const TensorList expected = ValueAndGradients(run, inputs);
-    const EmulatedDevice device;
-    ExpectClose(ValueAndGradients(run, inputs), expected, kFloatOpTolerance);
+    const TestDevice device;
+    ExpectClose(ValueAndGradients(run, device.Put(inputs)), expected, kFloatOpTolerance);
   }
 }
 
 TEST(DeviceCloudOrder, EqualsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const Cloud& cloud : {SheetCloud(500, 1), CubeCloud(97, 2), CoincidentCloud(12)}) {
     const torch::Tensor positions_m = ToPositions(cloud);
     const CloudOrder expected = SpatialOrder(positions_m);
-    const EmulatedDevice device;
-    const CloudOrder got = SpatialOrder(positions_m);
-    EXPECT_TRUE(at::equal(got.particle_at, expected.particle_at));
-    EXPECT_TRUE(at::equal(got.place_of, expected.place_of));
+    const TestDevice device;
+    const CloudOrder got = SpatialOrder(device.Put(positions_m));
+    EXPECT_TRUE(AreEqual(got.particle_at, expected.particle_at));
+    EXPECT_TRUE(AreEqual(got.place_of, expected.place_of));
   }
 }
 
@@ -124,6 +129,7 @@ class DeviceGraph : public ::testing::TestWithParam<GraphCase> {};
 
 /// Attention under the graph's mask reads all of it: rows, loads, and the transpose.
 TEST_P(DeviceGraph, MasksAsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const GraphCase& param = GetParam();
   InterlacerConfig config = TinyConfig();
   config.network.local.kind = param.local;
@@ -141,18 +147,20 @@ TEST_P(DeviceGraph, MasksAsTheHost) {
       0);
   TensorList inputs = RandomRows(tokens.positions_m.size(0), 16);
   inputs.push_back(at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
-  const auto run = [&] {
-    const TokenGraph graph = BuildTokenGraph(config, tokens, 5);
+  const auto run = [&](const TestDevice* device) {
+    TokenSet placed = tokens;
+    if (device != nullptr) placed.positions_m = device->Put(tokens.positions_m);
+    const TokenGraph graph = BuildTokenGraph(config, placed, 5);
     return ValueAndGradients(
         [&](const TensorList& x) {
           const torch::Tensor weights = at::matmul(graph.mask->loads().to(at::kFloat), x[3]);
           return GrfAttention(x[0], x[1], x[2], weights, graph.mask, {});
         },
-        inputs);
+        device != nullptr ? device->Put(inputs) : inputs);
   };
-  const TensorList expected = run();
-  const EmulatedDevice device;
-  ExpectClose(run(), expected, kFloatOpTolerance);
+  const TensorList expected = run(nullptr);
+  const TestDevice device;
+  ExpectClose(run(&device), expected, kFloatOpTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -178,18 +186,19 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(DeviceLayers, AreFusedForInferenceInBfloat16) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   Dense rounding(64, 256, Precision::kBfloat16), exact(64, 256, Precision::kNative),
       odd(64, 40, Precision::kBfloat16);
-  const torch::Tensor h = at::zeros({5, 64});
   const at::NoGradGuard no_grad;
-  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
-  const EmulatedDevice device;
+  EXPECT_FALSE(CanFuseOnDevice(at::zeros({5, 64}), {&rounding}));
+  const TestDevice device;
+  const torch::Tensor h = device.Put(at::zeros({5, 64}));
   EXPECT_TRUE(CanFuseOnDevice(h, {&rounding}));
   EXPECT_FALSE(CanFuseOnDevice(h, {&rounding, &exact}));
   EXPECT_FALSE(CanFuseOnDevice(h, {&odd}));
-  EXPECT_FALSE(CanFuseOnDevice(at::zeros({5, 32}), {&rounding}));
+  EXPECT_FALSE(CanFuseOnDevice(device.Put(at::zeros({5, 32})), {&rounding}));
   EXPECT_FALSE(CanFuseOnDevice(h.to(at::kDouble), {&rounding}));
-  EXPECT_FALSE(CanFuseOnDevice(at::zeros({64, 5}).t(), {&rounding}));
+  EXPECT_FALSE(CanFuseOnDevice(device.Put(at::zeros({64, 5})).t(), {&rounding}));
   const at::AutoGradMode with_gradients(true);
   EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
 }
@@ -222,6 +231,7 @@ TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
 class DeviceAnchors : public ::testing::TestWithParam<int> {};
 
 TEST_P(DeviceAnchors, AreTheHosts) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   InterlacerConfig config = TinyConfig();
   config.network.local.kind = LocalLayer::kMessagePassing;
   config.network.local.anchor_neighbor_count = GetParam();
@@ -229,18 +239,20 @@ TEST_P(DeviceAnchors, AreTheHosts) {
   tokens.workspace = config.data.workspace;
   tokens.positions_m = ToPositions(SheetCloud(203, 1));
   const AnchorGraph expected = *BuildTokenGraph(config, tokens, 5).anchors;
-  const EmulatedDevice device;
+  const TestDevice device;
+  tokens.positions_m = device.Put(tokens.positions_m);
   const AnchorGraph got = *BuildTokenGraph(config, tokens, 5).anchors;
-  EXPECT_TRUE(at::equal(got.anchors, expected.anchors));
-  EXPECT_TRUE(at::equal(got.others, expected.others));
-  EXPECT_TRUE(at::equal(got.neighbors, expected.neighbors));
-  EXPECT_TRUE(at::equal(got.closest, expected.closest));
+  EXPECT_TRUE(AreEqual(got.anchors, expected.anchors));
+  EXPECT_TRUE(AreEqual(got.others, expected.others));
+  EXPECT_TRUE(AreEqual(got.neighbors, expected.neighbors));
+  EXPECT_TRUE(AreEqual(got.closest, expected.closest));
 }
 
 INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors, ::testing::Values(8, 32, 33),
                          [](const auto& test) { return std::to_string(test.param); });
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);
   const auto mask = std::make_shared<WalkMask>(*BuildWalkLists(graph), graph.out_degree, false);
   const TensorList x = RandomRows(graph.n, 32);
@@ -248,10 +260,11 @@ TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
       at::matmul(mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
   const at::NoGradGuard no_grad;
   const torch::Tensor expected = GrfAttention(x[0], x[1], x[2], weights, mask, {});
-  const EmulatedDevice device;
-  const auto rounded = [](const torch::Tensor& t) { return t.to(at::kBFloat16); };
-  const torch::Tensor got = GrfAttention(rounded(x[0]), rounded(x[1]), rounded(x[2]), weights,
-                                         std::make_shared<WalkMask>(mask->CopyTo(x[0])), {});
+  const TestDevice device;
+  const auto rounded = [&](const torch::Tensor& t) { return device.Put(t).to(at::kBFloat16); };
+  const TensorList rows{rounded(x[0]), rounded(x[1]), rounded(x[2])};
+  const torch::Tensor got = GrfAttention(rows[0], rows[1], rows[2], device.Put(weights),
+                                         std::make_shared<WalkMask>(mask->CopyTo(rows[0])), {});
   EXPECT_EQ(got.scalar_type(), at::kFloat);
   EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
 }

@@ -16,10 +16,16 @@ namespace interlacer::testing {
 
 using ScalarFunction = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
 
+/// Wherever both are.
+inline bool AreEqual(const torch::Tensor& a, const torch::Tensor& b) {
+  return at::equal(a.to(at::kCPU), b.to(at::kCPU));
+}
+
 inline double RelativeL2(const torch::Tensor& got, const torch::Tensor& expected) {
-  const torch::Tensor reference = expected.to(at::kDouble);
+  const torch::Tensor reference = expected.to(at::kCPU, at::kDouble);
   const double scale = reference.norm().item<double>();
-  return (got.to(at::kDouble) - reference).norm().item<double>() / (scale > 0 ? scale : 1);
+  return (got.to(at::kCPU, at::kDouble) - reference).norm().item<double>() /
+         (scale > 0 ? scale : 1);
 }
 
 /// d f / d input by central differences with step h.

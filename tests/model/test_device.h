@@ -1,0 +1,68 @@
+#pragma once
+
+/// The device of the model's tests; one body for two programs. model_emulated_test has the kernels
+/// run on the CPU (tests/device/emulation), model_device_test has the first CUDA device and skips
+/// where LibTorch has none.
+///
+/// While one lives, operations on its tensors take the way of a CUDA device, and memory that torch
+/// gives without filling it holds NaN or the largest integer. Not thread-safe.
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/device.h"
+#include "model/world_model.h"
+
+namespace interlacer::testing {
+
+class TestDevice {
+ public:
+  TestDevice();
+  TestDevice(const TestDevice&) = delete;
+  TestDevice& operator=(const TestDevice&) = delete;
+  ~TestDevice();
+
+  /// Where its tensors live: host memory where it is emulated.
+  torch::Device place() const;
+  /// What a predictor on it asks for.
+  DeviceRequest request() const;
+  /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
+  double gradient_order_tolerance() const;
+
+  torch::Tensor Put(const torch::Tensor& tensor) const { return tensor.to(place()); }
+  std::vector<torch::Tensor> Put(const std::vector<torch::Tensor>& tensors) const {
+    std::vector<torch::Tensor> put;
+    for (const torch::Tensor& tensor : tensors) put.push_back(Put(tensor));
+    return put;
+  }
+  CloudTensors Put(const CloudTensors& cloud) const {
+    return {Put(cloud.positions_m), Put(cloud.features)};
+  }
+  StepInput Put(const StepInput& input) const {
+    return {Put(input.older), Put(input.newer), Put(input.kinematic_points_m), input.workspace};
+  }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Why there is no device; empty if there is one.
+std::string MissingTestDevice();
+/// Whether a missing device is a failure (INTERLACER_REQUIRE_DEVICE).
+bool IsTestDeviceRequired();
+
+}  // namespace interlacer::testing
+
+/// First line of a test that has a TestDevice.
+#define INTERLACER_SKIP_WITHOUT_TEST_DEVICE()                                      \
+  do {                                                                             \
+    const std::string missing_device = ::interlacer::testing::MissingTestDevice(); \
+    if (missing_device.empty()) break;                                             \
+    if (::interlacer::testing::IsTestDeviceRequired()) FAIL() << missing_device;   \
+    GTEST_SKIP() << missing_device;                                                \
+  } while (false)
