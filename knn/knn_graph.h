@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/kernels/walk_entry.h"
+
 namespace interlacer {
 
 struct KnnGraph {
@@ -30,10 +32,10 @@ struct WalkLists {
 /// Low 24 bits: node. High 8 bits: c0 (1 bit), c1 (1 bit), c2 (2 bits), c3 (4 bits), c0 lowest.
 inline std::uint32_t PackWalkEntry(std::uint32_t node, std::uint32_t c0, std::uint32_t c1,
                                    std::uint32_t c2, std::uint32_t c3) {
-  return node | (c0 << 24) | (c1 << 25) | (c2 << 26) | (c3 << 28);
+  return node | (c0 | c1 << 1 | c2 << 2 | c3 << 4) << kWalkCodeShift;
 }
-inline std::uint32_t WalkEntryNode(std::uint32_t entry) { return entry & 0xFFFFFFu; }
-inline std::uint32_t WalkEntryCode(std::uint32_t entry) { return entry >> 24; }
+inline std::uint32_t WalkEntryNode(std::uint32_t entry) { return entry & kWalkNodeMask; }
+inline std::uint32_t WalkEntryCode(std::uint32_t entry) { return entry >> kWalkCodeShift; }
 /// Number of paths of `hops` (0..3) hops in an 8-bit code.
 inline int WalkCodeCount(std::uint32_t code, int hops) {
   constexpr int kShift[4] = {0, 1, 2, 4};

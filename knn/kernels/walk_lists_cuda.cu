@@ -14,7 +14,7 @@ constexpr int kLongColumnThreads = 256;
 constexpr int kLongColumnBlocks = 264;
 /// A column up to this size is sorted by comparing all pairs, a longer one by reading all rows.
 constexpr int kShortColumn = 512;
-constexpr std::int64_t kMaxNodes = 1 << 24;
+constexpr std::int64_t kMaxNodes = 1 << kWalkCodeShift;
 
 struct ListsWorkspace {
   std::uint32_t* two_hops;  // [n, kTwoHopStride]
@@ -77,7 +77,7 @@ __global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_h
   std::uint32_t* const row = entries + offsets[i];
   MergeThreeHopRow(graph, two_hops, i, [row](int place, std::uint32_t node, std::uint32_t code) {
     // The end of the list would lie where the next row begins.
-    if (code != 0) row[place] = node | code << 24;
+    if (code != 0) row[place] = node | code << kWalkCodeShift;
   });
 }
 

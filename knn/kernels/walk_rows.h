@@ -11,11 +11,11 @@
 
 #include <cstdint>
 
+#include "common/kernels/walk_entry.h"
+
 namespace interlacer {
 
 inline constexpr int kMaxWalkDegree = 3;
-/// The node in a packed entry; its code is above.
-inline constexpr std::uint32_t kWalkNodeMask = 0xFFFFFFu;
 /// One path of t hops in a code.
 inline constexpr std::uint32_t kOnePath[4] = {1u << 0, 1u << 1, 1u << 2, 1u << 4};
 /// A node that no path reaches, behind every other word.

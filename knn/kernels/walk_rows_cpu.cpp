@@ -14,7 +14,7 @@ void MergeThreeHops(const WalkGraphView& graph, const std::uint32_t* two_hops, s
   for (std::int64_t i = begin; i < end; ++i) {
     const int size = MergeThreeHopRow(graph, two_hops, i,
                                       [entries](int place, std::uint32_t node, std::uint32_t code) {
-                                        entries[place] = node | code << 24;
+                                        entries[place] = node | code << kWalkCodeShift;
                                       });
     row_sizes[i - begin] = size;
     entries += size;

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "common/kernels/parallel_for.h"
+#include "common/kernels/walk_entry.h"
 
 namespace interlacer {
 
@@ -37,9 +38,6 @@ struct GrfEpsilons {
   double feature = 1e-3;
   double normalizer = 1e-12;
 };
-
-/// The node in an entry of GrfPackedPairs; its code is above.
-inline constexpr std::uint32_t kGrfNodeMask = 0xFFFFFFu;
 
 /// Entries as PackWalkEntry makes them; table [256] is the weight of each path-count code.
 template <typename T>

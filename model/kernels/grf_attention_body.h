@@ -83,11 +83,11 @@ inline std::int64_t Visited(const GrfShape& shape, std::int64_t place) {
 
 template <typename T>
 inline std::int64_t Node(const GrfPackedPairs<T>& pairs, std::int64_t e) {
-  return pairs.entries[e] & kGrfNodeMask;
+  return pairs.entries[e] & kWalkNodeMask;
 }
 template <typename T>
 inline T Weight(const GrfPackedPairs<T>& pairs, std::int64_t e) {
-  return pairs.table[pairs.entries[e] >> 24];
+  return pairs.table[pairs.entries[e] >> kWalkCodeShift];
 }
 template <typename T>
 inline std::int64_t Node(const GrfWeightedPairs<T>& pairs, std::int64_t e) {
@@ -110,7 +110,7 @@ inline void AttendGroup(const GrfGroup<T>& group, const T* phi_q, int dq, int dv
 
 template <typename T>
 inline void PutWeightGrad(const GrfPackedPairs<T>& pairs, std::int64_t e, T grad, T* grads) {
-  grads[pairs.entries[e] >> 24] += grad;
+  grads[pairs.entries[e] >> kWalkCodeShift] += grad;
 }
 template <typename T>
 inline void PutWeightGrad(const GrfWeightedPairs<T>&, std::int64_t e, T grad, T* grads) {

@@ -10,7 +10,6 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kRowsPerChunk = 256;
-constexpr int kCodeCount = 256;
 
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
@@ -84,7 +83,7 @@ void GrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs
 }
 
 std::int64_t GrfBackwardScratchCount(std::int64_t n, std::int64_t nnz) {
-  return 2 * nnz + ChunkCount(n) * kCodeCount;
+  return 2 * nnz + ChunkCount(n) * kWalkCodes;
 }
 
 template <typename T>
@@ -93,17 +92,17 @@ void GrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                           const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
                           const GrfGradients<T>& gradients, T* scratch,
                           ParallelForFunction parallel_for) {
-  for (int code = 0; code < kCodeCount; ++code) gradients.weights[code] = T(0);
+  for (int code = 0; code < kWalkCodes; ++code) gradients.weights[code] = T(0);
   if (shape.n == 0) return;
   // One table of sums per chunk of rows, added in chunk order: no atomics, one order of addition.
   T* tables = scratch + 2 * static_cast<std::int64_t>(pairs.offsets[shape.n]);
-  const std::int64_t table_values = ChunkCount(shape.n) * kCodeCount;
+  const std::int64_t table_values = ChunkCount(shape.n) * kWalkCodes;
   for (std::int64_t x = 0; x < table_values; ++x) tables[x] = T(0);
   Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scratch, parallel_for,
-           [tables](std::int64_t begin) { return tables + begin / kRowsPerChunk * kCodeCount; });
-  for (int code = 0; code < kCodeCount; ++code) {
+           [tables](std::int64_t begin) { return tables + begin / kRowsPerChunk * kWalkCodes; });
+  for (int code = 0; code < kWalkCodes; ++code) {
     double sum = 0;
-    for (std::int64_t x = code; x < table_values; x += kCodeCount) sum += tables[x];
+    for (std::int64_t x = code; x < table_values; x += kWalkCodes) sum += tables[x];
     gradients.weights[code] = static_cast<T>(sum);
   }
 }

@@ -6,8 +6,7 @@ namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kCodeCount = 256;
-constexpr int kCodeThreads = 256;
+constexpr int kCodeThreads = kWalkCodes;
 constexpr int kCodeWarps = kCodeThreads / kWarpLanes;
 /// Rows whose weight gradients one block adds up, and one warp of it.
 constexpr std::int64_t kRowsPerChunk = 1024;
@@ -16,10 +15,10 @@ constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
 __device__ std::int64_t Node(const GrfPackedPairs<float>& pairs, std::int64_t e) {
-  return pairs.entries[e] & kGrfNodeMask;
+  return pairs.entries[e] & kWalkNodeMask;
 }
 __device__ float Weight(const GrfPackedPairs<float>& pairs, std::int64_t e) {
-  return pairs.table[pairs.entries[e] >> 24];
+  return pairs.table[pairs.entries[e] >> kWalkCodeShift];
 }
 __device__ std::int64_t Node(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
   return pairs.nodes[e];
@@ -190,11 +189,11 @@ __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs tran
 /// pairs in order, 32 at a time, the first lane of a code for all lanes of that code.
 __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs, const float* pair_grads,
                                float* chunk_sums) {
-  __shared__ float tables[kCodeWarps][kCodeCount];
+  __shared__ float tables[kCodeWarps][kWalkCodes];
   __shared__ float values[kCodeWarps][kWarpLanes];
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
-  for (int code = lane; code < kCodeCount; code += kWarpLanes) tables[warp][code] = 0;
+  for (int code = lane; code < kWalkCodes; code += kWarpLanes) tables[warp][code] = 0;
   const std::int64_t row = blockIdx.x * kRowsPerChunk + warp * kRowsPerWarp;
   const std::int64_t row_begin = row < n ? row : n;
   const std::int64_t row_end = row + kRowsPerWarp < n ? row + kRowsPerWarp : n;
@@ -203,7 +202,7 @@ __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs, cons
   for (std::int64_t first = pairs.offsets[row_begin]; first < end; first += kWarpLanes) {
     const std::int64_t e = first + lane;
     const bool present = e < end;
-    const unsigned code = present ? pairs.entries[e] >> 24 : kCodeCount;
+    const unsigned code = present ? pairs.entries[e] >> kWalkCodeShift : kWalkCodes;
     values[warp][lane] = present ? pair_grads[e] : 0;
     const unsigned alike = __match_any_sync(kWholeWarp, code);
     __syncwarp();
@@ -219,14 +218,14 @@ __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs, cons
   __syncthreads();
   float sum = 0;
   for (int w = 0; w < kCodeWarps; ++w) sum += tables[w][threadIdx.x];
-  chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kCodeCount + threadIdx.x] = sum;
+  chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kWalkCodes + threadIdx.x] = sum;
 }
 
 /// One block, a thread a code.
 __global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_sums, float* totals) {
   double sum = 0;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    sum += chunk_sums[chunk * kCodeCount + threadIdx.x];
+    sum += chunk_sums[chunk * kWalkCodes + threadIdx.x];
   }
   totals[threadIdx.x] = static_cast<float>(sum);
 }
@@ -312,7 +311,7 @@ int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>
 }
 
 std::int64_t GrfCudaBackwardScratchCount(std::int64_t n, std::int64_t max_pairs) {
-  return 3 * max_pairs + ChunkCount(n) * kCodeCount;
+  return 3 * max_pairs + ChunkCount(n) * kWalkCodes;
 }
 
 int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
@@ -324,7 +323,7 @@ int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (shape.n == 0) {
     return static_cast<int>(
-        cudaMemsetAsync(gradients.weights, 0, kCodeCount * sizeof(float), stream));
+        cudaMemsetAsync(gradients.weights, 0, kWalkCodes * sizeof(float), stream));
   }
   const PairScalars scalars = {scratch, scratch + max_pairs, scratch + 2 * max_pairs};
   INTERLACER_CUDA_RETURN_IF_ERROR(
@@ -333,7 +332,7 @@ int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float
   const std::int64_t chunks = ChunkCount(shape.n);
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CodeSumsKernel, chunks, kCodeThreads, stream,
                                                shape.n, pairs, scalars.weight_grad, chunk_sums));
-  return LaunchBlocks(CodeTotalsKernel, 1, kCodeCount, stream, chunks, chunk_sums,
+  return LaunchBlocks(CodeTotalsKernel, 1, kWalkCodes, stream, chunks, chunk_sums,
                       gradients.weights);
 }
 

@@ -42,7 +42,7 @@ struct Attention {
 };
 
 __device__ void LoadTable(const float* table, float* shared) {
-  for (int code = static_cast<int>(threadIdx.x); code < kGrfCodes; code += kThreads) {
+  for (int code = static_cast<int>(threadIdx.x); code < kWalkCodes; code += kThreads) {
     shared[code] = table[code];
   }
 }
@@ -50,7 +50,7 @@ __device__ void LoadTable(const float* table, float* shared) {
 /// A warp a query, kPlainQueries of them a block.
 template <typename Form, typename Output>
 __global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
-  __shared__ float table[kGrfCodes];
+  __shared__ float table[kWalkCodes];
   LoadTable(a.pairs.table, table);
   __syncthreads();
   const std::int64_t first = a.shape.query_begin + blockIdx.x * kPlainQueries;
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
 template <typename Form, typename Output>
 __global__ void __launch_bounds__(kThreads, kTiledBlocks)
     TiledKernel(Attention<Output> a, GrfTiles tiles, int staged_rows) {
-  __shared__ float table[kGrfCodes];
+  __shared__ float table[kWalkCodes];
   uint4* const staged = LaunchedShared<uint4>();
   const std::int64_t tile = a.shape.query_begin / kGrfTileQueries + blockIdx.x;
   const std::int32_t* const rows = tiles.rows + a.pairs.offsets[tile * kGrfTileQueries];

@@ -14,8 +14,6 @@
 
 namespace interlacer {
 
-inline constexpr int kGrfCodes = 256;
-
 /// phi(x), in which NaN stays.
 __device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }
 
@@ -149,11 +147,11 @@ __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::i
   for (std::int32_t first = begin; first < end; first += kWarpLanes) {
     const int count = end - first < kWarpLanes ? end - first : kWarpLanes;
     const std::uint32_t word = me < count ? pairs.entries[first + me] : 0;
-    const float my_weight = me < count ? pairs.table[word / (kGrfNodeMask + 1)] : 0;
+    const float my_weight = me < count ? pairs.table[word >> kWalkCodeShift] : 0;
     const int my_place = me < count && pairs.places != nullptr ? pairs.places[first + me] : 0;
     const auto load = [&](int round) {
       const int from = round * Form::kGroups + lane.which;
-      const std::uint32_t node = __shfl_sync(kWholeWarp, word & kGrfNodeMask, from);
+      const std::uint32_t node = __shfl_sync(kWholeWarp, word & kWalkNodeMask, from);
       const int place = __shfl_sync(kWholeWarp, my_place, from);
       return from < count ? Form::Load(row_at(node, place), lane.member) : Form::Nothing();
     };
