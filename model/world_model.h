@@ -10,7 +10,8 @@
 /// zero, their initial value, Step returns the newer cloud unchanged.
 /// Determinism: equal inputs give equal bits on one device and thread count; gradients on a CUDA
 /// device excepted: torch sums some in no fixed order. Errors: c10::Error for shapes, a kernel's
-/// Status as StatusException (model/torch_status.h). Threads: one call at a time per model.
+/// Status as StatusException (model/torch_status.h), with NOT_FINITE for positions in host memory;
+/// a device does not look, and nothing finite comes of such. Threads: one call at a time per model.
 /// Source: HD-VPD (Whitney et al. 2024); GRF masking paper, Sec. 4.3 and App. C.3.
 
 #include <torch/nn/module.h>

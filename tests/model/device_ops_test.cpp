@@ -5,6 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -185,6 +187,52 @@ INSTANTIATE_TEST_SUITE_P(
                                 GraphScope::kAll, EdgeWeight::kInverseSqrtDegree, true}),
     [](const auto& test) { return test.param.name; });
 
+/// Neighbours of the points that have a place, among themselves; others are their own.
+KnnGraph GraphWithoutPlaces(const Cloud& cloud, const std::vector<std::int32_t>& lost) {
+  const auto n = static_cast<std::int32_t>(cloud.size() / 3);
+  Cloud placed;
+  std::vector<std::int32_t> token;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (std::find(lost.begin(), lost.end(), i) != lost.end()) continue;
+    placed.insert(placed.end(), &cloud[3 * i], &cloud[3 * i] + 3);
+    token.push_back(i);
+  }
+  const KnnGraph part = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(placed, kNeighbors);
+  KnnGraph graph{n, kNeighbors, {}};
+  for (std::int32_t i = 0; i < n; ++i) {
+    graph.neighbors.insert(graph.neighbors.end(), kNeighbors, i);
+  }
+  for (std::size_t i = 0; i < part.neighbors.size(); ++i) {
+    graph.neighbors[kNeighbors * token[i / kNeighbors] + i % kNeighbors] = token[part.neighbors[i]];
+  }
+  return graph;
+}
+
+TEST(DeviceGrfLayer, LeavesPointsWithoutAPlaceToThemselves) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const InterlacerConfig config = TinyConfig();
+  const std::vector<std::int32_t> lost{0, 60, 61, 149};
+  Cloud cloud = SheetCloud(150, 4);
+  const KnnGraph graph = GraphWithoutPlaces(cloud, lost);
+  for (const std::int32_t token : lost) cloud[3 * token + token % 3] = NAN;
+  TokenSet tokens;
+  tokens.workspace = config.data.workspace;
+  tokens.positions_m = ToPositions(cloud);
+  const TensorList x = RandomRows(150, 16);
+  const auto attend = [](const TensorList& rows, std::shared_ptr<const WalkMask> mask) {
+    const torch::Tensor weights = at::matmul(
+        mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}).to(rows[0].device()));
+    return GrfAttention(rows[0], rows[1], rows[2], weights, mask, {});
+  };
+  const at::NoGradGuard no_grad;
+  const torch::Tensor expected =
+      attend(x, std::make_shared<WalkMask>(*BuildWalkLists(graph), kNeighbors, false));
+  const TestDevice device;
+  tokens.positions_m = device.Put(tokens.positions_m);
+  const torch::Tensor got = attend(device.Put(x), BuildTokenGraph(config, tokens, 5).mask);
+  EXPECT_LT(RelativeL2(got, expected), kFloatOpTolerance);
+}
+
 TEST(DeviceLayers, AreFusedForInferenceInBfloat16) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   Dense rounding(64, 256, Precision::kBfloat16), exact(64, 256, Precision::kNative),
@@ -249,7 +297,7 @@ TEST_P(DeviceAnchors, AreTheHosts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors, ::testing::Values(8, 32, 33),
-                         [](const auto& test) { return std::to_string(test.param); });
+                         ::testing::PrintToStringParamName());
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();

@@ -4,11 +4,13 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/torch_status.h"
 #include "model/world_model.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/test_device.h"
@@ -207,6 +209,29 @@ TEST(DeviceStepWide, FollowsWeightsThatChange) {
   EXPECT_FALSE(AreEqual(after, before));
   EXPECT_TRUE(AreEqual(after, Change(other.get(), input, device)));
 }
+
+class DeviceStepWithoutPlaces : public ::testing::TestWithParam<Variant> {};
+
+/// Global attention carries what is not a number to every particle. The host refuses such clouds.
+TEST_P(DeviceStepWithoutPlaces, PredictsNothingFinite) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const auto model = MakeModel(GetParam(), DenseDtype::kFloat32);
+  StepInput input = MakeStepInput(kParticles, model->config());
+  input.older.positions_m[3][1] = INFINITY;
+  input.newer.positions_m[7].fill_(NAN);
+  const at::NoGradGuard no_grad;
+  EXPECT_THROW(Change(model.get(), input), StatusException);
+  const TestDevice device;
+  EXPECT_TRUE(at::isnan(Change(model.get(), input, device)).all().item<bool>());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceStepWithoutPlaces,
+                         ::testing::Values(Variant{"GrfExact", LocalLayer::kGrfExact},
+                                           Variant{"GrfPerTime", LocalLayer::kGrfExact,
+                                                   GraphScope::kPerTime},
+                                           Variant{"GrfSampled", LocalLayer::kGrfSampled},
+                                           Variant{"MessagePassing", LocalLayer::kMessagePassing}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(DeviceStepWithoutRobot, PredictsAsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
