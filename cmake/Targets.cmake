@@ -69,7 +69,8 @@ function(interlacer_add_test name)
   interlacer_unite(${name} "${arg_UNITY}")
   target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
     GTest::gmock GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  # Without values: of a parameter without a printer they would be its bytes, other ones in every run.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${arg_PREFIX}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S})
 endfunction()
 

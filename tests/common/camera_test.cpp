@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "common/random.h"
 #include "common/transforms.h"
@@ -36,13 +37,19 @@ TEST_P(RoundTripTest, UnprojectThenProjectReturnsThePixel) {
   }
 }
 
+std::string LensName(const testing::TestParamInfo<Camera>& test) {
+  constexpr const char* kNames[] = {"None", "Barrel", "Pincushion", "Rational"};
+  return kNames[test.index];
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Lenses, RoundTripTest,
     testing::Values(TestCamera(DistortionModel::kNone, {}),
                     TestCamera(DistortionModel::kPlumbBob, {-0.31, 0.12, 1e-3, -7e-4, -0.02}),
                     TestCamera(DistortionModel::kPlumbBob, {0.16, -0.27, 2e-4, 1e-4, 0.1}),
                     TestCamera(DistortionModel::kRationalPolynomial,
-                               {0.6, -2.4, 6e-4, -1e-4, 1.3, 0.5, -2.2, 1.2})));
+                               {0.6, -2.4, 6e-4, -1e-4, 1.3, 0.5, -2.2, 1.2})),
+    LensName);
 
 TEST(CameraTest, DepthIsAlongTheAxisNotTheRay) {
   Camera camera{100, 100, 50, 50, 49.5, 49.5, DistortionModel::kNone, {}, {}};

@@ -66,7 +66,8 @@ TEST_P(ThreadPoolTest, CallersFromManyThreadsDoNotBlockEachOther) {
   EXPECT_EQ(sum, 4 * 50 * 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolTest, testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolTest, testing::Values(1, 2, 5),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace interlacer

@@ -61,7 +61,8 @@ TEST_P(TokenFeaturesDeviceTest, WithoutARobotThereAreNoColumnsOfIt) {
   EXPECT_LE(RelativeL2(OnDevice(problem), OnHost(problem.tokens)), kFeatureTolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesDeviceTest, ::testing::Values(0, 1, 127, 300));
+INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesDeviceTest, ::testing::Values(0, 1, 127, 300),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace interlacer::testing

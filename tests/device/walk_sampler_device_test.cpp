@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "common/random.h"
@@ -104,10 +105,16 @@ TEST_P(WalkSamplerDeviceTest, EqualsTheCpuToTheBit) {
   }
 }
 
+std::string CouplingName(const ::testing::TestParamInfo<WalkCoupling>& test) {
+  constexpr const char* kNames[] = {"Iid", "Antithetic", "Repelling", "RepellingPerPrefix"};
+  return kNames[static_cast<int>(test.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Couplings, WalkSamplerDeviceTest,
                          ::testing::Values(WalkCoupling::kIid, WalkCoupling::kAntithetic,
                                            WalkCoupling::kRepelling,
-                                           WalkCoupling::kRepellingPerPrefix));
+                                           WalkCoupling::kRepellingPerPrefix),
+                         CouplingName);
 
 TEST(WalkSamplerDevice, NoNodesHaveOneOffset) {
   INTERLACER_SKIP_WITHOUT_DEVICE();

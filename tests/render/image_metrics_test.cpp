@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "common/random.h"
@@ -92,7 +93,11 @@ TEST_P(SsimSizes, MapIsTheDefinitionOnEveryWindow) {
 
 INSTANTIATE_TEST_SUITE_P(WidthAndHeight, SsimSizes,
                          ::testing::Values(std::pair{11, 11}, std::pair{12, 40}, std::pair{33, 11},
-                                           std::pair{30, 90}));
+                                           std::pair{30, 90}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.first) + "x" +
+                                  std::to_string(test.param.second);
+                         });
 
 TEST(SsimTest, EqualImagesScoreOneAndOrderDoesNotMatter) {
   EXPECT_NEAR(*SsimWangRgbV1(FirstA(), FirstA()), 1.0, testing::kGoldenScoreTolerance);

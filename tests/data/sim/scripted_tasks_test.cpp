@@ -117,7 +117,8 @@ TEST_P(ScriptedTasksTest, SweptLitterEndsInThePan) {
             kToolGripHeightM + kStandsM);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, testing::Values(1, 2),
+                         ::testing::PrintToStringParamName());
 
 TEST(StillTasksTest, NothingMovesByItself) {
   for (const std::string& task : TaskNames()) {

@@ -159,7 +159,8 @@ TEST_P(FusedAttention, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(AfterGrf(layers, mask, all_, &ParallelFor), AfterGrf(layers, mask, all_, &SerialFor));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, FusedAttention, ::testing::Values(1, 5, 97, 2000));
+INSTANTIATE_TEST_SUITE_P(Rows, FusedAttention, ::testing::Values(1, 5, 97, 2000),
+                         ::testing::PrintToStringParamName());
 
 TEST(FusedAttentionEdgeTest, NoRows) {
   if (!CanFuseDense(kWidth, kWidth)) GTEST_SKIP() << "this processor has no AVX-512 BF16";

@@ -68,7 +68,8 @@ TEST_P(FusedDense, FeedForwardIsAddedInPlace) {
   EXPECT_LE(RelativeL2(h_, expected), kBfloat16LayerTolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, FusedDense, ::testing::Values(0, 1, 5, 97, 2000));
+INSTANTIATE_TEST_SUITE_P(Rows, FusedDense, ::testing::Values(0, 1, 5, 97, 2000),
+                         ::testing::PrintToStringParamName());
 
 /// Through layers that pass one number on: values far from zero are exact, NaN stays.
 TEST(FusedDenseEdgeTest, GeluOfLargeAndBrokenNumbers) {

@@ -96,7 +96,8 @@ TEST_P(TokenFeaturesTest, InstructionSetsAgreeToTheBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesTest, ::testing::Values(0, 1, 37, 2100));
+INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesTest, ::testing::Values(0, 1, 37, 2100),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace interlacer::testing
