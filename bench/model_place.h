@@ -22,6 +22,9 @@ struct ModelPlace {
   std::function<Work(std::function<void()> body)> timed = [](std::function<void()> body) {
     return Timed(std::move(body));
   };
+  /// Runs a reference that is the host's own; where a device is played, it is not meanwhile.
+  std::function<void(const std::function<void()>& body)> on_host =
+      [](const std::function<void()>& body) { body(); };
 };
 
 }  // namespace interlacer::bench

@@ -26,17 +26,26 @@ constexpr int kCheckedSteps = 3;
 constexpr double kDeviceEagerGoal = 5;
 constexpr double kHostEagerGoal = 10;
 
+/// Of operands that are rounded to bfloat16, and of sums in float32.
+double BoundOf(const Options& options) { return options.dtype == "bf16" ? 1e-2 : 1e-4; }
+
+/// What the place's step changes, as it is served.
+torch::Tensor ServedChange(const Options& options, const ModelPlace& place, LocalLayer local) {
+  StepProblem problem(options, place, local);
+  torch::Tensor change;
+  for (int step = 0; step < kCheckedSteps; ++step) {
+    change = ChangeOf(problem.input, problem.steps.Step(problem.input));
+  }
+  if (place.records_steps && problem.steps.replay_count() == 0) {
+    throw std::runtime_error("steps are not recorded as CUDA graphs");
+  }
+  return change;
+}
+
 GateResult CheckStep(Options options, const ModelPlace& place) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kCheckedParticles);
-  StepProblem ours(options, place, LocalLayer::kGrfExact);
-  torch::Tensor got;
-  for (int step = 0; step < kCheckedSteps; ++step) {
-    got = ChangeOf(ours.input, ours.steps.Step(ours.input));
-  }
-  if (place.records_steps && ours.steps.replay_count() == 0) {
-    throw std::runtime_error("steps are not recorded as CUDA graphs");
-  }
+  const torch::Tensor got = ServedChange(options, place, LocalLayer::kGrfExact);
   const auto host = MakeModel(options, LocalLayer::kGrfExact);
   const StepInput input = MakeStepInput(options, host->config());
   const StepInput input64 = CastInput(input, at::kDouble);
@@ -45,8 +54,27 @@ GateResult CheckStep(Options options, const ModelPlace& place) {
       ChangeOf(input64, twin.Step(input64, WalksOfStep(input, at::kDouble), WalkForm::kMerged));
   GateResult gate;
   gate.error = RelativeError(got, expected);
-  gate.error_bound = options.dtype == "bf16" ? 1e-2 : 1e-4;
+  gate.error_bound = BoundOf(options);
   gate.reference = "float64 twin, " + std::to_string(options.tokens()) + " tokens";
+  return gate;
+}
+
+/// Another local layer of ours, which has no eager twin, against itself on the host.
+GateResult CheckRival(Options options, const ModelPlace& place, LocalLayer local) {
+  const at::NoGradGuard no_grad;
+  options.n = std::min(options.n, kCheckedParticles);
+  const torch::Tensor got = ServedChange(options, place, local);
+  GateResult gate;
+  place.on_host([&] {
+    Options exact = options;
+    exact.dtype = "f32";
+    const auto host = MakeModel(exact, local);
+    const StepInput input = MakeStepInput(exact, host->config());
+    gate.error = RelativeError(got, ChangeOf(input, host->Step(input)));
+  });
+  gate.error_bound = BoundOf(options);
+  gate.reference =
+      "the peer on the host in float32, " + std::to_string(options.tokens()) + " tokens";
   return gate;
 }
 
@@ -136,6 +164,12 @@ StepStage MakeStepStage(const Options& options, const ModelPlace& place) {
                                     std::pair{LocalLayer::kNone, "our_unmasked"}}) {
     Case item = Against(stage.base, peer);
     if (local == LocalLayer::kMessagePassing) item.goal = 1;
+    if (place.records_steps) {
+      item.gate = Once([ours = stage.base.gate, options, place, rival = local] {
+        const GateResult gate = ours();
+        return gate.correct() ? CheckRival(options, place, rival) : gate;
+      });
+    }
     item.run_peer = steps_of(problem_of(local));
     stage.cases.push_back(std::move(item));
   }

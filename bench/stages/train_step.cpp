@@ -20,6 +20,8 @@ constexpr std::int64_t kCheckedTrainParticles = 2048;
 constexpr double kGradientBound = 1e-3;
 constexpr double kTwinMargin = 10;
 constexpr double kLossWeight = 1000;
+/// Between two runs in float32, both of which may stray.
+constexpr double kRivalBound = 3e-2;
 
 constexpr double kDeviceGradientGoal = 3;
 constexpr double kHostGradientGoal = 5;
@@ -47,6 +49,22 @@ GateResult CheckGradients(Options options, const ModelPlace& place) {
   gate.error_bound = std::max(kGradientBound, kTwinMargin * twin_error);
   gate.reference =
       "float64 autograd of the eager twin, " + std::to_string(options.tokens()) + " tokens";
+  return gate;
+}
+
+/// Message passing of ours, which has no eager twin, against itself on the host.
+GateResult CheckRivalGradients(Options options, const ModelPlace& place) {
+  options.n = std::min(options.n, kCheckedTrainParticles);
+  const TrainProblem rival(options, place, LocalLayer::kMessagePassing);
+  const torch::Tensor got = OurGradients(rival.model.get(), rival.sequence).Flat();
+  GateResult gate;
+  place.on_host([&] {
+    const TrainProblem host(options, {}, LocalLayer::kMessagePassing);
+    gate.error = GradientError(got, OurGradients(host.model.get(), host.sequence).Flat());
+  });
+  gate.error_kind = "rel_l2 of all gradients, direction and bias";
+  gate.error_bound = kRivalBound;
+  gate.reference = "the peer on the host, " + std::to_string(options.tokens()) + " tokens";
   return gate;
 }
 
@@ -127,6 +145,12 @@ TrainStage MakeTrainStage(const Options& options, const ModelPlace& place) {
   }
   Case passing = Against(stage.base, "our_message_passing");
   passing.goal = 1;
+  if (place.records_steps) {
+    passing.gate = Once([ours = stage.base.gate, options, place] {
+      const GateResult gate = ours();
+      return gate.correct() ? CheckRivalGradients(options, place) : gate;
+    });
+  }
   passing.run_peer = gradients_of(problem_of(LocalLayer::kMessagePassing));
   stage.cases.push_back(std::move(passing));
   return stage;

@@ -1,6 +1,7 @@
 /// The gates of the model's stages by the way of a device, with the kernels on the CPU: a step and
 /// a training sequence agree with the float64 twin, and every peer in C++ runs.
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -12,16 +13,17 @@
 namespace interlacer::bench {
 namespace {
 
-ModelPlace EmulatedPlace() {
+ModelPlace PlaceOf(const testing::EmulatedDevice& device) {
   ModelPlace place;
   place.infix = "cuda/";
   place.records_steps = true;
+  place.on_host = [&device](const std::function<void()>& body) { device.RunOnHost(body); };
   return place;
 }
 
 Options Small() {
   Options options = SmallDeviceOptions();
-  options.n = 96;
+  options.n = 64;
   options.timesteps = 2;
   options.d = 64;
   return options;
@@ -29,14 +31,27 @@ Options Small() {
 
 TEST(DeviceModelGates, RecordedSteps) {
   const testing::EmulatedDevice device;
-  for (const char* dtype : {"f32", "bf16"}) {
-    Options options = Small();
-    options.dtype = dtype;
-    StepStage stage = MakeStepStage(options, EmulatedPlace());
-    AddStepPeers(options, &stage);
-    EXPECT_EQ(stage.cases.size(), 9u);
-    ExpectGatesPass(stage.cases, options);
-    EXPECT_GT(stage.problem().steps.replay_count(), 0);
+  const Options options = Small();
+  StepStage stage = MakeStepStage(options, PlaceOf(device));
+  AddStepPeers(options, &stage);
+  EXPECT_EQ(stage.cases.size(), 9u);
+  ExpectGatesPass(stage.cases, options);
+  EXPECT_GT(stage.problem().steps.replay_count(), 0);
+}
+
+TEST(DeviceModelGates, RecordedBfloat16Steps) {
+  const testing::EmulatedDevice device;
+  Options options = Small();
+  options.dtype = "bf16";
+  options.rounds = 0;  // an emulated step takes a second
+  StepStage stage = MakeStepStage(options, PlaceOf(device));
+  AddStepPeers(options, &stage);
+  EXPECT_EQ(stage.cases.size(), 9u);
+  ExpectGatesPass(stage.cases, options);
+  for (const Case& item : stage.cases) {
+    if (item.run_peer) {
+      EXPECT_GT(item.run_peer(), 0) << item.name;
+    }
   }
 }
 
@@ -45,7 +60,7 @@ TEST(DeviceModelGates, TrainingSequence) {
   Options options = Small();
   options.rollout_steps = 1;
   options.rounds = 0;  // emulated rays take seconds
-  TrainStage stage = MakeTrainStage(options, EmulatedPlace());
+  TrainStage stage = MakeTrainStage(options, PlaceOf(device));
   AddTrainPeers(options, &stage);
   EXPECT_EQ(stage.cases.size(), 5u);
   ExpectGatesPass(stage.cases, options);

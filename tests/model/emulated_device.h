@@ -9,6 +9,8 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "model/ops/device.h"
 
 namespace interlacer::testing {
@@ -26,6 +28,15 @@ class EmulatedDevice {
     Poison(false);
     SetEmulatedStream(nullptr);
     (void)cudaStreamDestroy(stream_);
+  }
+
+  /// Runs `body` as on a machine without it.
+  void RunOnHost(const std::function<void()>& body) const {
+    SetEmulatedStream(nullptr);
+    Poison(false);
+    body();
+    Poison(true);
+    SetEmulatedStream(stream_);
   }
 
  private:
