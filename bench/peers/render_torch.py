@@ -13,7 +13,8 @@ def make_peers(arrays):
     near, far, samples, k, empty_radius = arrays["numbers"].flatten().tolist()
     samples, k = int(samples), int(k)
     kernels = arrays["radii"], arrays["bandwidths"]
-    layers = [(arrays[f"w{i}"], arrays[f"b{i}"].flatten()) for i in (1, 2, 3)]
+    field_type = torch.bfloat16 if arrays["bf16"].item() else torch.float32
+    layers = [(arrays[f"w{i}"].to(field_type), arrays[f"b{i}"].flatten().to(field_type)) for i in (1, 2, 3)]
     steps = near + (torch.arange(samples, device=torch_peers.DEVICE) + 0.5) * ((far - near) / samples)
 
     def picture(nearest, origins, directions):

@@ -48,15 +48,27 @@ TEST(DeviceGates, PackedAndTiledGrfAttention) {
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
 }
 
-TEST(DeviceGates, LinearAttention) { ExpectGatesPass(&MakeDeviceLinearAttentionCases); }
-
-TEST(DeviceGates, Render) {
+TEST(DeviceGates, LinearAttention) {
+  ExpectGatesPass(&MakeDeviceLinearAttentionCases);
   Options options = SmallDeviceOptions();
+  options.dtype = "bf16";
+  options.d = 64;
+  ExpectGatesPass(&MakeDeviceLinearAttentionCases, options);
+}
+
+class DeviceRenderGates : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DeviceRenderGates, Render) {
+  Options options = SmallDeviceOptions();
+  options.dtype = GetParam();
   options.rounds = 0;  // an emulated view takes seconds
   options.image_width_px = 24;
   options.image_height_px = 16;
   ExpectGatesPass(&MakeDeviceRenderCases, options);
 }
+
+INSTANTIATE_TEST_SUITE_P(FieldTypes, DeviceRenderGates, ::testing::Values("f32", "bf16"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(DeviceGates, Ssim) { ExpectGatesPass(&MakeDeviceSsimCases); }
 

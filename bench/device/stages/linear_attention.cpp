@@ -1,4 +1,5 @@
-/// Global ReLU linear attention on the device against LibTorch's operations.
+/// Global ReLU linear attention on the device in float32 against LibTorch's operations; in bfloat16
+/// the layer that serving fuses it into.
 
 #include <memory>
 
@@ -69,9 +70,7 @@ std::vector<double> Expected(const Inputs& host) {
 }  // namespace
 
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
-  if (options.dtype != "f32") {
-    throw UsageError("--dtype: linear_attention computes in f32, got " + options.dtype);
-  }
+  if (options.dtype == "bf16") return MakeDeviceLinearLayerCases(options);
   if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
     throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels");
   }

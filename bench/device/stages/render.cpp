@@ -1,9 +1,10 @@
 /// A view of a cloud on the device, index of the cloud included, against the 16 nearest particles
-/// by CuPy's tree or by torch.cdist and the field in eager torch.
+/// by CuPy's tree or by torch.cdist and the field in eager torch; the field of both in --dtype.
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
 #include "bench/clouds.h"
@@ -20,6 +21,8 @@ namespace interlacer::bench {
 namespace {
 
 constexpr double kImageBound = 1e-3;
+/// Of a field whose operands keep 7 bits of mantissa.
+constexpr double kBfloat16ImageBound = 1e-2;
 /// Rays of the reference, which looks at every particle for every sample.
 constexpr std::int64_t kReferenceRays = 48;
 /// Colours of a peer beyond the bound: it breaks ties of the sixteenth particle otherwise.
@@ -96,8 +99,8 @@ struct View {
 };
 
 struct Problem {
-  explicit Problem(const View& view)
-      : renderer(view.config),
+  Problem(const View& view, FieldPrecision precision)
+      : renderer(view.config, precision),
         n(static_cast<std::int64_t>(view.positions_m.size() / 3)),
         rays(view.ray_count()),
         positions(stream, view.positions_m),
@@ -139,7 +142,7 @@ struct Problem {
 };
 
 /// Against float64 brute force on rays spread over the picture; all numbers must be finite.
-GateResult Check(const View& view, Problem& p) {
+GateResult Check(const View& view, double bound, Problem& p) {
   p.rgb.Poison();
   RunOnce(p.stream, p.launch());
   const std::vector<float> rgb = p.rgb.Read();
@@ -160,7 +163,7 @@ GateResult Check(const View& view, Problem& p) {
   const bool finite = std::all_of(rgb.begin(), rgb.end(), [](float x) { return std::isfinite(x); });
   if (!finite) gate.error = kPoison;
   gate.error_kind = "max_abs";
-  gate.error_bound = kImageBound;
+  gate.error_bound = bound;
   gate.reference = "float64 brute force, " + std::to_string(got.size() / 3) + " rays";
   return gate;
 }
@@ -188,27 +191,33 @@ PythonPeers StartPeers(const View& view, const Options& options) {
                  {config.near_m, config.far_m, static_cast<float>(config.samples_per_ray),
                   static_cast<float>(config.neighbor_count), config.empty_radius_m},
                  1);
+            const std::int32_t is_bfloat16[1] = {options.dtype == "bf16"};
+            child->Load("bf16", std::span(is_bfloat16), {1});
           }};
 }
 
 }  // namespace
 
 std::vector<Case> MakeDeviceRenderCases(const Options& options) {
-  if (options.dtype != "f32") {
-    throw UsageError("--dtype: render computes in f32, got " + options.dtype);
-  }
+  const bool is_bfloat16 = options.dtype == "bf16";
+  const double bound = is_bfloat16 ? kBfloat16ImageBound : kImageBound;
   const auto view = std::make_shared<const View>(options);
-  const auto problem = OnFirstUse<Problem>([view] { return std::make_unique<Problem>(*view); });
+  const auto problem = OnFirstUse<Problem>([view, is_bfloat16] {
+    return std::make_unique<Problem>(
+        *view, is_bfloat16 ? FieldPrecision::kBfloat16 : FieldPrecision::kFloat32);
+  });
 
   Case base = RenderCase("render/cuda/", options, view->config);
   base.ours = "point_nerf_cuda";
-  base.gate = Once([view, problem] { return Check(*view, problem()); });
+  base.dtype = options.dtype;
+  if (is_bfloat16) base.name += "/bf16";
+  base.gate = Once([view, problem, bound] { return Check(*view, bound, problem()); });
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
   const PythonPeers peers = StartPeers(*view, options);
   const PeerCheck check{[problem](const std::vector<double>& out) {
                           return AbsQuantile(out, problem().rgb.Read(), kPeerQuantile);
                         },
-                        kImageBound};
+                        bound};
   return {peers.Against(base, "torch+cupy", check, 20), peers.Against(base, "torch", check)};
 }
 
