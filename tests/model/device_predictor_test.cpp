@@ -164,18 +164,24 @@ INSTANTIATE_TEST_SUITE_P(All, StepGraphOf,
 
 TEST(StepGraph, LeavesAloneWhatNeedsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  InterlacerConfig config = TinyConfig();
-  config.graph.symmetrise = true;
-  const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{DenseDtype::kFloat32});
-  InitializeWeights(model.get(), 3);
+  InterlacerConfig undirected = TinyConfig(), crowded = TinyConfig();
+  undirected.graph.symmetrise = true;
+  crowded.network.local.kind = LocalLayer::kMessagePassing;
+  crowded.network.local.anchor_neighbor_count = 33;
   const at::NoGradGuard no_grad;
-  const TestDevice device;
-  model->to(device.place());
-  StepGraph steps(model);
-  const StepInput input = device.Put(MakeStepInput(100, config));
-  steps.Step(input);
-  EXPECT_TRUE(at::equal(steps.Step(input).features, model->Step(input).features));
-  EXPECT_EQ(steps.replay_count(), 0);
+  for (const InterlacerConfig& config : {undirected, crowded}) {
+    const auto model =
+        std::make_shared<WorldModel>(config, WorldModelOptions{DenseDtype::kFloat32});
+    InitializeWeights(model.get(), 3);
+    PerturbHeads(model.get());
+    const TestDevice device;
+    model->to(device.place());
+    StepGraph steps(model);
+    const StepInput input = device.Put(MakeStepInput(100, config));
+    steps.Step(input);
+    EXPECT_TRUE(at::equal(steps.Step(input).features, model->Step(input).features));
+    EXPECT_EQ(steps.replay_count(), 0);
+  }
 }
 
 TEST(StepGraph, LeavesTheHostAlone) {
