@@ -133,9 +133,9 @@ Status RolloutCall::FinishView() {
 
 Status RolloutCall::AddParticles() {
   INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout_->ReadParticles());
-  INTERLACER_RETURN_IF_ERROR(CheckFinite(*particles, rollout_->step()));
   wire::ParticleCloud* cloud = message_.mutable_step()->mutable_particles();
-  PackParticles(*particles, selected_, output_, admitted().checked.workspace, cloud);
+  INTERLACER_RETURN_IF_ERROR(PackParticles(*particles, rollout_->step(), selected_, output_,
+                                           admitted().checked.workspace, cloud));
   if (is_first_message_ && output_.initial_region) {
     cloud->set_indices_u32le(selected_.data(), selected_.size() * sizeof(selected_[0]));
   }

@@ -62,7 +62,6 @@ Status CopyParticles(const Rollout& rollout, const std::vector<std::uint32_t>& s
                      const OutputOptions& output, const Box& workspace, PredictedStep* step) {
   if (!output.include_positions && !output.include_colors) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout.ReadParticles());
-  INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->positions_m, rollout.step()));
   step->particle_count = static_cast<std::int64_t>(selected.size());
   for (const std::uint32_t index : selected) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -197,7 +196,10 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
     PredictedStep step;
     step.step = wanted;
     step.predict_time_ns = start_ns + std::llround(wanted * metadata().step_duration_s * 1e9);
-    INTERLACER_RETURN_IF_ERROR(CopyParticles(*rollout, selected, output, workspace, &step));
+    {
+      const StageTimer timer(&summary.durations.encode_s);
+      INTERLACER_RETURN_IF_ERROR(CopyParticles(*rollout, selected, output, workspace, &step));
+    }
     if (wanted == steps.front() && output.initial_region) step.indices = selected;
     Rendering rendering;
     for (std::size_t i = 0; i < output.render_targets.size(); ++i) {

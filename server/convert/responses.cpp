@@ -80,8 +80,14 @@ bool AllFinite(const std::vector<float>& values) {
 
 }  // namespace
 
-void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
-                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud) {
+Status PackParticles(const Particles& particles, int step,
+                     const std::vector<std::uint32_t>& selected, const OutputOptions& output,
+                     const Box& box, wire::ParticleCloud* cloud) {
+  if (!AllFinite(particles.positions_m)) {
+    return DataLoss(reason::PREDICTION_NOT_FINITE,
+                    "a position of step " + std::to_string(step) + " is not finite")
+        .WithMetadata("step", std::to_string(step));
+  }
   cloud->set_particle_count(static_cast<int>(selected.size()));
   if (output.include_positions) {
     const bool is_float = output.position_encoding == PositionEncoding::kFloat32;
@@ -97,13 +103,7 @@ void PackParticles(const Particles& particles, const std::vector<std::uint32_t>&
       bytes->append(reinterpret_cast<const char*>(rgb), 3);
     }
   }
-}
-
-Status CheckFinite(const Particles& particles, int step) {
-  if (AllFinite(particles.positions_m)) return Status::Ok();
-  return DataLoss(reason::PREDICTION_NOT_FINITE,
-                  "the prediction of step " + std::to_string(step) + " is not finite")
-      .WithMetadata("step", std::to_string(step));
+  return Status::Ok();
 }
 
 Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,

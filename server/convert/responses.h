@@ -2,8 +2,8 @@
 
 /// Plain results to wire messages. Positions and pixels are packed as the request asked.
 ///
-/// Errors: DATA_LOSS PREDICTION_NOT_FINITE when a position or a depth is not finite; such a step is
-/// never packed. Thread-safe.
+/// Errors: DATA_LOSS PREDICTION_NOT_FINITE when a position, a colour or a depth is not finite;
+/// nothing is packed then. Thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -17,12 +17,11 @@
 
 namespace interlacer {
 
-/// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16.
-void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
-                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud);
-
-/// All positions finite, else DATA_LOSS PREDICTION_NOT_FINITE naming the step.
-Status CheckFinite(const Particles& particles, int step);
+/// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16. An error names
+/// `step`.
+Status PackParticles(const Particles& particles, int step,
+                     const std::vector<std::uint32_t>& selected, const OutputOptions& output,
+                     const Box& box, wire::ParticleCloud* cloud);
 
 /// One rendered view: colour in [0,1] or depth in metres, whichever the target asks for.
 Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,

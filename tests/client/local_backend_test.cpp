@@ -65,6 +65,7 @@ TEST(LocalBackend, RegionAndStrideChooseTheSameParticlesInEveryStep) {
   EXPECT_EQ(first.indices[2], 9u);
   EXPECT_TRUE(answer.steps[1].indices.empty());
   EXPECT_EQ(answer.summary->selected_particle_count, 14);
+  EXPECT_GT(answer.summary->durations.encode_s, 0);
   for (std::size_t i = 0; i < first.positions_m.size(); i += 3) {
     EXPECT_NEAR(answer.steps[1].positions_m[i], first.positions_m[i] + 2 * kDrift, kFloatRounding);
   }

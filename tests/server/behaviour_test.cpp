@@ -243,10 +243,26 @@ TEST(SlowReader, IsCutOffAndOthersGoOn) {
   EXPECT_TRUE(HasMetric(*fixture, "reason=\"SLOW_READER\""));
 }
 
-TEST(Prediction, StepsBeforeANanStayValid) {
+struct SentOutput {
+  const char* name;
+  bool positions, images;
+};
+
+class PredictionWith : public ::testing::TestWithParam<SentOutput> {};
+
+TEST_P(PredictionWith, StepsBeforeANanStayValid) {
   auto fixture = ServingServer();
   fixture->controls->nan_from_step = 3;
-  Call call(fixture.get(), MakeRolloutRequest(5));
+  auto request = MakeRolloutRequest(5);
+  v1::OutputOptions* output = request.mutable_output();
+  output->set_include_positions(GetParam().positions);
+  output->set_include_colors(false);
+  if (GetParam().images) {
+    v1::RenderTarget* target = output->add_render_targets();
+    target->set_target_name("view");
+    target->set_scene_camera_name("left");
+  }
+  Call call(fixture.get(), request);
   EXPECT_TRUE(call.Read());
   EXPECT_TRUE(call.Read());
   EXPECT_FALSE(call.Read());
@@ -255,6 +271,12 @@ TEST(Prediction, StepsBeforeANanStayValid) {
   EXPECT_EQ(ReadDetails(status).info.reason(), "PREDICTION_NOT_FINITE");
   EXPECT_EQ(ReadDetails(status).info.metadata().at("step"), "3");
 }
+
+INSTANTIATE_TEST_SUITE_P(All, PredictionWith,
+                         ::testing::Values(SentOutput{"Positions", true, false},
+                                           SentOutput{"Images", false, true},
+                                           SentOutput{"Neither", false, false}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Prediction, ALostDeviceEndsTheServer) {
   auto controls = std::make_shared<MockControls>();

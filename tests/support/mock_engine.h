@@ -70,7 +70,7 @@ struct MockControls {
   std::atomic<int> read_count{0};
   /// Rollouts that are alive: device state that was not freed yet.
   std::atomic<int> live_rollouts{0};
-  /// Predictions from this step on are NaN.
+  /// Predictions from this step on are not finite.
   std::atomic<int> nan_from_step{std::numeric_limits<int>::max()};
   /// Every unit of work takes at least this long.
   std::atomic<double> unit_s{0};
@@ -136,15 +136,16 @@ class MockRollout final : public Rollout {
     Work();
     ++controls_->step_count;
     if (!controls_->step_status.ok()) return controls_->step_status;
+    if (step_ + 1 >= controls_->nan_from_step) {
+      return DataLoss(reason::PREDICTION_NOT_FINITE, "not finite")
+          .WithMetadata("step", std::to_string(step_ + 1));
+    }
     const std::vector<float> before = Row(step_ - 1);
     const std::vector<float> now = Row(step_);
     ++step_;
     for (std::int64_t i = 0; i < 3 * particles_.count; ++i) {
       const std::size_t axis = i % 3;
       if (axis < now.size()) particles_.positions_m[i] += now[axis] - before[axis];
-      if (step_ >= controls_->nan_from_step) {
-        particles_.positions_m[i] = std::numeric_limits<float>::quiet_NaN();
-      }
     }
     return Status::Ok();
   }
