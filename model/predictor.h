@@ -40,12 +40,15 @@ class Rollout {
   virtual ~Rollout() = default;
   /// Steps done: 0 after Begin (the reconstruction).
   virtual int step() const = 0;
-  /// Computes the next step; needs an action row for it unless the scene has no robot.
+  /// Computes the next step; needs an action row for it unless the scene has no robot. Anything
+  /// predicted that is not finite is DATA_LOSS PREDICTION_NOT_FINITE with metadata `step`. After an
+  /// error the rollout is where it was.
   virtual Status Step() = 0;
   /// Particles of the scene, as many in every step.
   virtual std::int64_t particle_count() const = 0;
-  /// Positions, and colours of the source pixels, of the current step; kept until a later step is
-  /// read. A device copies positions to the host when a step is read first, and never otherwise.
+  /// Positions, and colours of the source pixels, of the current step. The pointer stays for the
+  /// life of the rollout; reading a later step overwrites what it points to. A device copies
+  /// positions to the host when a step is read first, and never otherwise.
   virtual StatusOr<const Particles*> ReadParticles() const = 0;
   /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
   /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where empty.

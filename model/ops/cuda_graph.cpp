@@ -60,6 +60,8 @@ class CudaGraph : public RecordedWork {
       if (graph != nullptr) Forget(cudaGraphDestroy(graph));
       allocator::endAllocateToPool(device_, pool_);
       allocator::releasePool(device_, pool_);
+      // Launches of `work` leave errors too, which nothing else would clear.
+      (void)cudaGetLastError();
       throw;
     }
     Forget(cudaGraphDestroy(graph));

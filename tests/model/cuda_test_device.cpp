@@ -12,6 +12,9 @@ namespace {
 
 const torch::Device kDevice(at::kCUDA, 0);
 constexpr double kGradientOrderTolerance = 1e-5;
+/// Twice that of the emulated device: matrix units add in an order of their own, and the processor
+/// beside a GPU may have no bfloat16, so that the host does not round at all.
+constexpr double kBfloat16StepTolerance = 1e-2;
 
 /// torch keeps what it frees for later tensors of the same size class: up to 1 MiB, up to 10 MiB,
 /// above. As an integer this NaN is larger than any index.
@@ -40,6 +43,7 @@ TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return kDevice; }
 DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
 double TestDevice::gradient_order_tolerance() const { return kGradientOrderTolerance; }
+double TestDevice::bfloat16_step_tolerance() const { return kBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {
   static const auto choice = ChooseDevice(DeviceRequest::kCuda);

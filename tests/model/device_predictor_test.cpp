@@ -27,9 +27,6 @@
 namespace interlacer::testing {
 namespace {
 
-/// bfloat16 keeps 7 bits of mantissa in dense layers; host and device round at different places, or
-/// the host not at all. Seen: 2e-3.
-constexpr double kBfloat16StepTolerance = 1e-2;
 /// Mean difference of colours after a step, of 1: where a particle moved by a rounding, its samples
 /// change. Seen: 9e-5.
 constexpr double kColorTolerance = 5e-4;
@@ -44,6 +41,7 @@ InterlacerConfig WideConfig() {
 }
 
 struct ModelRun {
+  torch::Tensor lifted_features;
   Particles first, last;
   FloatImage color;
   DepthImage depth;
@@ -57,6 +55,7 @@ ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
   EXPECT_TRUE(scene.ok()) << scene.status().ToString();
   const auto rollout = predictor->Begin(*scene, Joints(2, 1));
   EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
+  run.lifted_features = FeaturesOf(**scene);
   run.first = **(*rollout)->ReadParticles();
   const Status stepped = (*rollout)->Step();
   EXPECT_TRUE(stepped.ok()) << stepped.ToString();
@@ -67,11 +66,17 @@ ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
   return run;
 }
 
-std::unique_ptr<Predictor> WidePredictor(DeviceRequest request) {
+/// The parameter called `overflowing`, if any, is finite; what it gives is not.
+std::unique_ptr<Predictor> WidePredictor(DeviceRequest request,
+                                         const std::string& overflowing = {}) {
   const std::string dir = ::testing::TempDir() + "device_predictor_" + std::to_string(getpid());
   WorldModel model(WideConfig());
   InitializeWeights(&model, 1);
   PerturbHeads(&model);
+  if (!overflowing.empty()) {
+    const at::NoGradGuard no_grad;
+    model.named_parameters()[overflowing].fill_(3e38f);
+  }
   EXPECT_TRUE(SaveCheckpoint(dir, model, {}).ok());
   auto predictor = Predictor::Load(dir, {"tiny", request});
   std::filesystem::remove_all(dir);
@@ -87,11 +92,12 @@ TEST(DevicePredictor, ScenesStepsAndViewsAsOnTheHost) {
 
   EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
   EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
+  EXPECT_LT(RelativeL2(got.lifted_features, expected.lifted_features), kFloatOpTolerance);
   const auto moved = [](const ModelRun& run) {
     return ToTensor(run.last.positions_m) - ToTensor(run.first.positions_m);
   };
   EXPECT_GT(moved(expected).abs().max().item<float>(), 0);
-  EXPECT_LT(RelativeL2(moved(got), moved(expected)), kBfloat16StepTolerance);
+  EXPECT_LT(RelativeL2(moved(got), moved(expected)), device.bfloat16_step_tolerance());
   ASSERT_EQ(got.color.pixels.size(), expected.color.pixels.size());
   EXPECT_LT(
       (ToTensor(got.color.pixels) - ToTensor(expected.color.pixels)).abs().mean().item<float>(),
@@ -115,6 +121,36 @@ TEST(DevicePredictor, CopiesParticlesBackOnlyWhenTheyAreRead) {
   ASSERT_EQ(*rollout->ReadParticles(), held);
   EXPECT_NE(held->positions_m, initial_m);
 }
+
+void ExpectRefusedSteps(Predictor* predictor) {
+  const auto rollout = *predictor->Begin(*predictor->Lift(MakeScene()), Joints(2, 1));
+  const std::vector<float> initial_m = (*rollout->ReadParticles())->positions_m;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Status status = rollout->Step();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status.ToString();
+    EXPECT_EQ(status.reason(), reason::PREDICTION_NOT_FINITE);
+    EXPECT_EQ(status.metadata().at("step"), "1");
+  }
+  EXPECT_EQ(rollout->step(), 0);
+  EXPECT_EQ((*rollout->ReadParticles())->positions_m, initial_m);
+  FloatImage color;
+  DepthImage depth;
+  EXPECT_TRUE(rollout->RenderRows(*rollout->SceneCamera("left"), 10, 11, &color, &depth).ok());
+}
+
+/// Positions and features are looked at: a head's features overflow alone.
+class OverflowingHead : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OverflowingHead, LeavesTheRolloutWhereItWas) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const std::string weights = "head." + GetParam() + ".weight";
+  ExpectRefusedSteps(WidePredictor(DeviceRequest::kCpu, weights).get());
+  const TestDevice device;
+  ExpectRefusedSteps(WidePredictor(device.request(), weights).get());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OverflowingHead, ::testing::Values("position", "feature"),
+                         [](const auto& test) { return test.param; });
 
 struct Recorded {
   const char* name;

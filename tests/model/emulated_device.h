@@ -32,14 +32,25 @@ class EmulatedDevice {
 
   /// Runs `body` as on a machine without it.
   void RunOnHost(const std::function<void()>& body) const {
-    SetEmulatedStream(nullptr);
-    Poison(false);
+    const Pause pause(stream_);
     body();
-    Poison(true);
-    SetEmulatedStream(stream_);
   }
 
  private:
+  struct Pause {
+    explicit Pause(cudaStream_t resumed) : stream(resumed) {
+      SetEmulatedStream(nullptr);
+      Poison(false);
+    }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause() {
+      Poison(true);
+      SetEmulatedStream(stream);
+    }
+    cudaStream_t stream;
+  };
+
   static void Poison(bool on) {
     at::globalContext().setDeterministicFillUninitializedMemory(on);
     at::globalContext().setDeterministicAlgorithms(on, /*warn_only=*/true);

@@ -122,6 +122,8 @@ TEST_F(PredictorTest, JointsAndPointsGiveEqualBytes) {
   const ActionSequence motion = Joints(2, kSteps);
   const Particles a = RunToEnd(joints, motion), b = RunToEnd(points, Points(motion));
   EXPECT_EQ(a.positions_m, b.positions_m);
+  EXPECT_TRUE(
+      at::equal(FeaturesOf(**predictor_->Lift(joints)), FeaturesOf(**predictor_->Lift(points))));
 }
 
 TEST_F(PredictorTest, TheMotionMatters) {

@@ -4,8 +4,10 @@
 /// run on the CPU (tests/device/emulation), model_device_test has the first CUDA device and skips
 /// where LibTorch has none.
 ///
-/// While one lives, operations on its tensors take the way of a CUDA device, and memory that torch
-/// gives without filling it holds NaN or the largest integer. Not thread-safe.
+/// While one lives, operations on its tensors take the way of a CUDA device. Memory that torch
+/// gives without filling it holds NaN or the largest integer: always where the device is emulated;
+/// on a CUDA device only in blocks that were free when the TestDevice was made, and that nobody has
+/// used since, never while a step is recorded. Not thread-safe.
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -32,6 +34,8 @@ class TestDevice {
   DeviceRequest request() const;
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
+  /// Of a step in bfloat16 against the host's, relative to its motion.
+  double bfloat16_step_tolerance() const;
 
   torch::Tensor Put(const torch::Tensor& tensor) const { return tensor.to(place()); }
   std::vector<torch::Tensor> Put(const std::vector<torch::Tensor>& tensors) const {

@@ -5,6 +5,7 @@
 #include <ATen/Functions.h>
 #include <torch/types.h>
 
+#include "model/lifted_scene.h"
 #include "model/world_model.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tiny_model.h"
@@ -38,6 +39,11 @@ inline void PerturbHeads(WorldModel* model) {
       item.value().copy_(0.05 * at::randn(item.value().sizes()));
     }
   }
+}
+
+/// Of the newest cloud of a scene that a predictor lifted, on the host.
+inline torch::Tensor FeaturesOf(const Scene& scene) {
+  return dynamic_cast<const LiftedScene&>(scene).newer.features.to(at::kCPU);
 }
 
 }  // namespace interlacer::testing
