@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/device.h"
 #include "common/model_metadata.h"
+#include "common/particle_selection.h"
 #include "common/particles.h"
 #include "common/prediction.h"
 #include "common/scene.h"
@@ -57,6 +59,18 @@ class Rollout {
   /// Newest calibration of a scene camera; NOT_FOUND otherwise (CAMERA_UNKNOWN).
   virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
 };
+
+/// The selection of common/particle_selection.h of a rollout at step 0. Particles are read only
+/// where the output has a region.
+inline StatusOr<std::vector<std::uint32_t>> SelectParticles(const Rollout& rollout,
+                                                            const OutputOptions& output) {
+  const float* positions_m = nullptr;
+  if (output.initial_region) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout.ReadParticles());
+    positions_m = initial->positions_m.data();
+  }
+  return SelectParticles(rollout.particle_count(), positions_m, output);
+}
 
 class Predictor {
  public:

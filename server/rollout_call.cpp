@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "common/particle_selection.h"
 #include "common/same_view.h"
 #include "server/convert/responses.h"
 #include "server/incoming_call.h"
@@ -37,19 +36,8 @@ Status RolloutCall::OnLifted() {
     const StageTimer timer(&record().durations.lift_s);
     INTERLACER_ASSIGN_OR_RETURN(rollout_, engine().Begin(scene(), actions_));
   }
-  INTERLACER_RETURN_IF_ERROR(ChooseParticles());
+  INTERLACER_ASSIGN_OR_RETURN(selected_, SelectParticles(*rollout_, output_));
   return SendIfComplete();
-}
-
-/// Positions are left on the device unless something asks for them.
-Status RolloutCall::ChooseParticles() {
-  const float* positions_m = nullptr;
-  if (output_.initial_region) {
-    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
-    positions_m = initial->positions_m.data();
-  }
-  selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
-  return Status::Ok();
 }
 
 Status RolloutCall::RunLifted() {

@@ -39,7 +39,6 @@ class RolloutCall final : public SceneCall {
   Status RenderTile();
   Status StartView();
   Status FinishView();
-  Status ChooseParticles();
   bool SendsParticles() const { return output_.include_positions || output_.include_colors; }
   /// Sends the present step when it was asked for and its views are done.
   Status SendIfComplete();

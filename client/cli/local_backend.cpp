@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/image_codec.h"
-#include "common/particle_selection.h"
 #include "common/same_view.h"
 
 namespace interlacer {
@@ -31,17 +30,6 @@ class StageTimer {
   double* const stage_s_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-/// Positions are left on the device unless something asks for them.
-StatusOr<std::vector<std::uint32_t>> ChooseParticles(const Rollout& rollout,
-                                                     const OutputOptions& output) {
-  const float* positions_m = nullptr;
-  if (output.initial_region) {
-    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout.ReadParticles());
-    positions_m = initial->positions_m.data();
-  }
-  return SelectParticles(rollout.particle_count(), positions_m, output);
-}
 
 /// To 16 bits over the box and back, as on the wire.
 float ThroughSixteenBits(float value, double min, double max) {
@@ -181,7 +169,7 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
     INTERLACER_ASSIGN_OR_RETURN(rollout, predictor_->Begin(scene, actions));
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> selected,
-                              ChooseParticles(*rollout, output));
+                              SelectParticles(*rollout, output));
   summary.selected_particle_count = static_cast<std::int64_t>(selected.size());
   const Box workspace = input.workspace.value_or(metadata().workspace);
   const std::int64_t start_ns = NewestCaptureTimeNs(input);
