@@ -102,8 +102,8 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
       context_{options_.limits, NewInstanceId(), state_,  models_,  worker_,
                decoders_,       frames_,         memory_, metrics_, calls_},
       worker_(options.limits.max_queue_length, options.limits.max_active_calls),
-      decoders_(options.decode_threads),
       frames_(options.limits.max_active_calls, kMaxKeptSceneBytes),
+      decoders_(options.decode_threads),
       service_(&context_) {}
 
 InterlacerServer::~InterlacerServer() {

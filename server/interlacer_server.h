@@ -72,8 +72,9 @@ class InterlacerServer {
   /// Only references: outlives the worker and the decoders, whose last tasks use it.
   const ServerContext context_;
   DeviceWorker worker_;
-  DecodePool decoders_;
+  /// Outlives the decoders, which take frames until their last task is done.
   FramePool frames_;
+  DecodePool decoders_;
   InterlacerService service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
