@@ -30,18 +30,6 @@ int ToPriority(wire::RequestPriority priority, CallRecord* record) {
   }
 }
 
-/// Pixels of the largest newest image as the request states them, for estimates before the checks.
-std::int64_t LargestViewPixels(const wire::SceneInput& input, int max_side_px) {
-  std::int64_t largest_px = 0;
-  if (input.observations_size() == 0) return largest_px;
-  for (const wire::RgbdView& view : input.observations(input.observations_size() - 1).views()) {
-    const std::int64_t width_px = std::clamp(view.color().width_px(), 0, max_side_px);
-    largest_px =
-        std::max(largest_px, width_px * std::clamp(view.color().height_px(), 0, max_side_px));
-  }
-  return largest_px;
-}
-
 StatusOr<Engine*> FindModel(const ServerContext& server, const std::string& name,
                             CallRecord* record) {
   INTERLACER_RETURN_IF_ERROR(server.state.CheckAccepting());
@@ -137,14 +125,12 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
     return Mismatch(reason::SOURCE_MISSING, "source", "scene_input", "nothing");
   }
   wire::SceneInput* input = request->mutable_source()->mutable_scene_input();
-  const std::int64_t scene_view_px = LargestViewPixels(*input, server.limits.max_render_side_px);
 
   AdmittedRollout rollout;
   auto output = ToOutputOptions(request->output(), request->actions(), metadata, server.limits);
   if (!output.ok()) return output.status().WithFieldPrefix("output");
   rollout.output = *std::move(output);
-  INTERLACER_RETURN_IF_ERROR(
-      CheckResponseBytes(rollout.output, metadata, scene_view_px, server.limits));
+  INTERLACER_RETURN_IF_ERROR(CheckResponseBytes(rollout.output, metadata, server.limits));
 
   INTERLACER_ASSIGN_OR_RETURN(
       rollout.scene, AdmitScene(server, engine, input, std::move(payloads), "source.scene_input"));
@@ -152,7 +138,7 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                               ReadActions(request->actions(), rollout.scene.checked.history_actions,
                                           rollout.output, metadata));
 
-  const double views = static_cast<double>(RenderedPixels(rollout.output, scene_view_px)) /
+  const double views = static_cast<double>(RenderedPixels(rollout.output, metadata)) /
                        kReferenceViewPx * static_cast<double>(rollout.output.steps.size());
   rollout.scene.cost_s +=
       rollout.output.steps.back() * metadata.step_cost_s + views * metadata.render_cost_s;

@@ -70,16 +70,6 @@ Status RolloutCall::StartView() {
     view_camera_.distortion_model = DistortionModel::kNone;
     view_camera_.distortion_coefficients.clear();
   }
-  const int side_px = std::max(view_camera_.width_px, view_camera_.height_px);
-  if (side_px > server().limits.max_render_side_px) {
-    return OutOfRange(reason::LIMIT_RENDER_SIDE,
-                      "camera " + target.scene_camera_name + " has a side of " +
-                          std::to_string(side_px) + " px, above the limit for views of " +
-                          std::to_string(server().limits.max_render_side_px) + " px")
-        .WithField("output.render_targets[" + std::to_string(view_index_) + "].scene_camera_name")
-        .WithMetadata("limit", std::to_string(server().limits.max_render_side_px))
-        .WithMetadata("got", std::to_string(side_px));
-  }
   view_color_ = {view_camera_.width_px, 0, 3, {}};
   view_depth_ = {view_camera_.width_px, 0, {}};
   next_row_ = 0;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/check.h"
 #include "common/checked_math.h"
 #include "common/same_view.h"
 #include "server/convert/calibration.h"
@@ -106,16 +107,29 @@ Status ReadSelection(const wire::ParticleSelection& selection, OutputOptions* pl
   return Status::Ok();
 }
 
+const CameraSpec* FindCamera(const ModelMetadata& metadata, const std::string& name) {
+  const auto found = std::find_if(metadata.cameras.begin(), metadata.cameras.end(),
+                                  [&](const CameraSpec& camera) { return camera.name == name; });
+  return found == metadata.cameras.end() ? nullptr : &*found;
+}
+
+Status CheckSide(const char* field, int side_px, int max_side_px) {
+  if (side_px <= max_side_px) return Status::Ok();
+  return LimitExceeded(reason::LIMIT_RENDER_SIDE, field, "view side in pixels", side_px,
+                       max_side_px);
+}
+
 Status ReadTargetView(const wire::RenderTarget& target, const ModelMetadata& metadata,
                       int max_side_px, RenderTarget* plain) {
   if (target.has_scene_camera_name()) {
     plain->scene_camera_name = target.scene_camera_name();
-    const bool known = std::any_of(
-        metadata.cameras.begin(), metadata.cameras.end(),
-        [&](const CameraSpec& camera) { return camera.name == plain->scene_camera_name; });
-    if (known) return Status::Ok();
-    return Mismatch(reason::CAMERA_UNKNOWN, "scene_camera_name", "a camera of the model",
-                    "\"" + plain->scene_camera_name + "\"");
+    const CameraSpec* camera = FindCamera(metadata, plain->scene_camera_name);
+    if (camera == nullptr) {
+      return Mismatch(reason::CAMERA_UNKNOWN, "scene_camera_name", "a camera of the model",
+                      "\"" + plain->scene_camera_name + "\"");
+    }
+    return CheckSide("scene_camera_name", std::max(camera->width_px, camera->height_px),
+                     max_side_px);
   }
   if (!target.has_camera()) {
     return Mismatch(reason::RENDER_TARGET_INVALID, "camera", "camera or scene_camera_name",
@@ -124,10 +138,7 @@ Status ReadTargetView(const wire::RenderTarget& target, const ModelMetadata& met
   for (const auto& [field, side_px] :
        {std::pair{"camera.width_px", target.camera().width_px()},
         std::pair{"camera.height_px", target.camera().height_px()}}) {
-    if (side_px > max_side_px) {
-      return LimitExceeded(reason::LIMIT_RENDER_SIDE, field, "view side in pixels", side_px,
-                           max_side_px);
-    }
+    INTERLACER_RETURN_IF_ERROR(CheckSide(field, side_px, max_side_px));
   }
   auto camera = ToCamera(target.camera());
   if (!camera.ok()) return camera.status().WithFieldPrefix("camera");
@@ -204,9 +215,11 @@ Status ReadTargets(const wire::OutputOptions& output, const ModelMetadata& metad
   return Status::Ok();
 }
 
-std::int64_t ViewPixels(const RenderTarget& target, std::int64_t scene_view_px) {
-  return target.camera ? std::int64_t{target.camera->width_px} * target.camera->height_px
-                       : scene_view_px;
+std::int64_t ViewPixels(const RenderTarget& target, const ModelMetadata& metadata) {
+  if (target.camera) return std::int64_t{target.camera->width_px} * target.camera->height_px;
+  const CameraSpec* camera = FindCamera(metadata, target.scene_camera_name);
+  INTERLACER_CHECK(camera != nullptr, target.scene_camera_name);
+  return std::int64_t{camera->width_px} * camera->height_px;
 }
 
 }  // namespace
@@ -227,18 +240,18 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
   return plain;
 }
 
-std::int64_t RenderedPixels(const OutputOptions& output, std::int64_t scene_view_px) {
+std::int64_t RenderedPixels(const OutputOptions& output, const ModelMetadata& metadata) {
   std::int64_t pixels = 0;
   for (std::size_t i = 0; i < output.render_targets.size(); ++i) {
     const RenderTarget& target = output.render_targets[i];
     if (i > 0 && ShowSameView(output.render_targets[i - 1], target)) continue;
-    pixels += ViewPixels(target, scene_view_px);
+    pixels += ViewPixels(target, metadata);
   }
   return pixels;
 }
 
 Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
-                          std::int64_t scene_view_px, const Limits& limits) {
+                          const Limits& limits) {
   const std::int64_t particles = metadata.particle_count / output.stride + 1;
   const std::int64_t position_bytes =
       output.position_encoding == PositionEncoding::kFloat32 ? 12 : 6;
@@ -247,7 +260,7 @@ Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& meta
   if (output.include_colors) bytes += particles * 3;
   if (output.initial_region) bytes += particles * 4;
   for (const RenderTarget& target : output.render_targets) {
-    bytes += ViewPixels(target, scene_view_px) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
+    bytes += ViewPixels(target, metadata) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
   }
   if (bytes <= limits.max_response_bytes) return Status::Ok();
   return LimitExceeded(reason::LIMIT_RESPONSE_BYTES, "output", "bytes of one step message", bytes,

@@ -23,11 +23,11 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
                                         const wire::ActionSequence& actions,
                                         const ModelMetadata& metadata, const Limits& limits);
 
-/// Pixels of all views of one step; a view from a scene camera counts as `scene_view_px`.
-std::int64_t RenderedPixels(const OutputOptions& output, std::int64_t scene_view_px);
+/// Pixels of all views of one step; a view from a scene camera has the size of the model's images.
+std::int64_t RenderedPixels(const OutputOptions& output, const ModelMetadata& metadata);
 
 /// Refuses a step message that could exceed the limit.
 Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
-                          std::int64_t scene_view_px, const Limits& limits);
+                          const Limits& limits);
 
 }  // namespace interlacer

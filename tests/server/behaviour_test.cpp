@@ -97,6 +97,52 @@ TEST(Deadline, TooShortForTheEstimateIsRefusedBeforeWork) {
   EXPECT_EQ(controls->lift_count, 0);
 }
 
+/// A request for one view by the name of a scene camera, from frames four times as wide as the
+/// model's.
+v1::PredictRolloutRequest WideSceneCameraRequest() {
+  auto request = MakeRolloutRequest(1);
+  request.clear_output();
+  for (auto& observation :
+       *request.mutable_source()->mutable_scene_input()->mutable_observations()) {
+    for (v1::RgbdView& view : *observation.mutable_views()) Widen(&view, 4);
+  }
+  v1::RenderTarget* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("view");
+  target->set_scene_camera_name("left");
+  return request;
+}
+
+constexpr int kModelViewPx = kViewWidthPx * kViewHeightPx;  // the mock's images
+
+TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
+  auto controls = std::make_shared<MockControls>();
+  controls->render_cost_s = 4.0 * (320 * 240) / kModelViewPx;  // 4 s a view; 16 s at the frames'
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(fixture.WaitForServing());
+  const grpc::Status status = Call(&fixture, WideSceneCameraRequest(), 10).Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(HasMetric(
+      fixture, "interlacer_rendered_pixels_total{model=\"mock\"} " + std::to_string(kModelViewPx)));
+}
+
+TEST(Memory, ViewsOfSceneCamerasCountAtTheSizeOfTheModel) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_response_bytes = 4096 + 3 * kModelViewPx;
+  auto fixture = ServingServer(options);
+  const grpc::Status status = Call(fixture.get(), WideSceneCameraRequest()).Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(Memory, SceneCamerasAboveTheLimitOfViewsAreRefusedBeforeWork) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_render_side_px = kViewWidthPx - 1;
+  auto fixture = ServingServer(options);
+  const ErrorDetails details = ReadDetails(Call(fixture.get(), WideSceneCameraRequest()).Finish());
+  EXPECT_EQ(details.info.reason(), "LIMIT_RENDER_SIDE");
+  EXPECT_EQ(details.field(), "output.render_targets[0].scene_camera_name");
+  EXPECT_EQ(fixture->controls->lift_count, 0);
+}
+
 TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();

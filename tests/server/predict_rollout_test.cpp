@@ -288,14 +288,8 @@ TEST_F(PredictRolloutTest, BgrAndRgbDeclaredRightGiveEqualParticles) {
 
 TEST_F(PredictRolloutTest, FindingsOfTheEngineGetAPathFromTheRequest) {
   auto request = MakeRolloutRequest(1);
-  auto* view =
-      request.mutable_source()->mutable_scene_input()->mutable_observations(1)->mutable_views(1);
-  const int width_px = 2 * kViewWidthPx;
-  view->mutable_color()->set_width_px(width_px);
-  view->mutable_depth()->set_width_px(width_px);
-  view->mutable_calibration()->set_width_px(width_px);
-  view->mutable_color()->mutable_data()->append(view->color().data());
-  view->mutable_depth()->mutable_data()->append(view->depth().data());
+  Widen(request.mutable_source()->mutable_scene_input()->mutable_observations(1)->mutable_views(1),
+        2);
   const auto messages = Predict(request);
   ASSERT_EQ(messages.size(), 1u);
   const auto& findings = messages[0].summary().scene_report().findings();

@@ -76,6 +76,7 @@ struct MockControls {
   std::atomic<double> unit_s{0};
   /// Reported at warm-up.
   double step_cost_s = 0;
+  double render_cost_s = 0;
   Status warm_up_status;
   /// Returned by the next Step when not OK.
   Status step_status;
@@ -208,6 +209,7 @@ class MockEngine final : public Engine {
   Status WarmUp(std::stop_token) override {
     controls_->warm_up_gate.Pass();
     metadata_.step_cost_s = controls_->step_cost_s;
+    metadata_.render_cost_s = controls_->render_cost_s;
     return controls_->warm_up_status;
   }
 
@@ -226,6 +228,8 @@ class MockEngine final : public Engine {
         scene->scene_report.findings.push_back({"IMAGE_RESAMPLED", "", "observations[1]"});
       }
       scene->cameras.push_back(view.camera);
+      scene->cameras.back().width_px = metadata_.cameras[0].width_px;
+      scene->cameras.back().height_px = metadata_.cameras[0].height_px;
       scene->names.push_back(view.camera_name);
     }
     const std::int64_t count = scene->particles.count;

@@ -60,6 +60,16 @@ inline v1::RgbdView MakeView(const std::string& camera_name, double capture_time
   return view;
 }
 
+/// The same view, `factor` times as wide.
+inline void Widen(v1::RgbdView* view, int factor) {
+  for (v1::Image* image : {view->mutable_color(), view->mutable_depth()}) {
+    const std::string data = image->data();
+    for (int i = 1; i < factor; ++i) *image->mutable_data() += data;
+    image->set_width_px(factor * image->width_px());
+  }
+  view->mutable_calibration()->set_width_px(factor * view->calibration().width_px());
+}
+
 /// Rows whose first joint is `first + row * slope`.
 inline v1::FloatMatrix MakeJoints(int row_count, float first, float slope) {
   std::vector<float> values;
