@@ -155,7 +155,7 @@ void DeviceWorker::CollectOver(Clock::time_point now, std::vector<Ending>* endin
 }
 
 DeviceWorker::Entry* DeviceWorker::PickNext() {
-  const bool has_room = ActiveCount() < max_active_;
+  const bool has_room = TurnCount() < max_active_;
   Entry* best = nullptr;
   for (const auto& entry : entries_) {
     if (!entry->is_ready || !(entry->is_active || has_room)) continue;
@@ -213,6 +213,12 @@ std::shared_ptr<DeviceJob> DeviceWorker::Remove(const DeviceJob* job) {
 int DeviceWorker::ActiveCount() const {
   return static_cast<int>(std::count_if(entries_.begin(), entries_.end(),
                                         [](const auto& entry) { return entry->is_active; }));
+}
+
+int DeviceWorker::TurnCount() const {
+  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return entry->is_active && entry->is_ready;
+  }));
 }
 
 }  // namespace interlacer

@@ -2,12 +2,13 @@
 
 /// One thread for one device: a bounded set of calls that take turns, one unit of work at a time.
 ///
-/// Between two units the worker picks again: highest priority first, then first come. At most
-/// `max_active` calls hold device state; up to `max_queue` more wait. A call that is cancelled,
-/// past its deadline or otherwise over is ended before its next unit, and at once when it is not
-/// running. Every submitted job gets exactly one End. Thread-safe; the jobs' RunUnit and End never
-/// overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE
-/// DRAINING after Stop.
+/// Between two units the worker picks again: highest priority first, then first come. A call begins
+/// when fewer than `max_active` take turns; up to `max_queue` more wait. A call whose client does
+/// not read (kWaiting) takes no turn and keeps its device state, so that up to `max_queue` +
+/// `max_active` calls may hold some. A call that is cancelled, past its deadline or otherwise over
+/// is ended before its next unit, and at once when it is not running. Every submitted job gets
+/// exactly one End. Thread-safe; the jobs' RunUnit and End never overlap. Errors of Submit:
+/// RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>
@@ -99,6 +100,8 @@ class DeviceWorker {
   Entry* Find(const DeviceJob* job);
   std::shared_ptr<DeviceJob> Remove(const DeviceJob* job);
   int ActiveCount() const;
+  /// Active calls with a unit to run.
+  int TurnCount() const;
 
   const int max_queue_;
   const int max_active_;

@@ -48,7 +48,8 @@ class CountingJob final : public DeviceJob {
     if (gate_ != nullptr) gate_->Pass();
     journal_.Add(name_);
     if (fails) return Internal("broken");
-    return --units_left_ > 0 ? Progress::kReady : Progress::kDone;
+    if (--units_left_ == 0) return Progress::kDone;
+    return is_reader_stalled ? Progress::kWaiting : Progress::kReady;
   }
   void End(Status status) override {
     ++end_count;
@@ -57,6 +58,7 @@ class CountingJob final : public DeviceJob {
 
   std::atomic<int> end_count{0};
   bool fails = false;
+  std::atomic<bool> is_reader_stalled{false};
   Clock::time_point limit = Clock::time_point::max();
 
  private:
@@ -103,6 +105,21 @@ TEST_F(DeviceWorkerTest, HigherPriorityTakesTheNextUnit) {
   ASSERT_TRUE(WaitUntil([&] { return slow->end_count == 1; }));
   EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"slow", "urgent", "urgent", "urgent OK",
                                                        "slow", "slow", "slow OK"}));
+}
+
+TEST_F(DeviceWorkerTest, JobsWithAStalledReaderTakeNoPlaceAndGoOnWhenItReads) {
+  auto a = Job("a", 1, 2), b = Job("b", 1, 2), c = Job("c", 1, 2);
+  for (const auto& job : {a, b}) {
+    job->is_reader_stalled = true;
+    SubmitReady(job);
+  }
+  ASSERT_TRUE(WaitUntil([&] { return journal_.Read().size() == 2; }));
+  SubmitReady(c);
+  ASSERT_TRUE(WaitUntil([&] { return c->end_count == 1; }));
+  EXPECT_EQ(worker_.active_count(), 2);
+  worker_.Wake(a.get());
+  ASSERT_TRUE(WaitUntil([&] { return a->end_count == 1; }));
+  EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"a", "b", "c", "c", "c OK", "a", "a OK"}));
 }
 
 TEST_F(DeviceWorkerTest, CancelledAndOverdueJobsCostNothingAhead) {
