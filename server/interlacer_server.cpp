@@ -79,6 +79,14 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   builder->SetResourceQuota(quota);
 }
 
+/// What a supervisor may try again, such as a lack of memory, is no fault of the model.
+ServerExit ExitOfLoad(const Status& status) {
+  if (status.reason() == reason::DEVICE_ABSENT) return ServerExit::kDeviceAbsent;
+  const bool may_pass =
+      status.code() == StatusCode::kInternal || status.code() == StatusCode::kResourceExhausted;
+  return may_pass ? ServerExit::kInternal : ServerExit::kBadModel;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
@@ -150,9 +158,7 @@ void InterlacerServer::LoadModels(std::stop_token stop) {
   if (stop.stop_requested()) return;
   const Engine* engine = models_.FirstReady();
   if (engine == nullptr || (!status.ok() && !options_.allow_failed_models)) {
-    const bool is_device_absent = status.reason() == reason::DEVICE_ABSENT;
-    load_exit_ =
-        static_cast<int>(is_device_absent ? ServerExit::kDeviceAbsent : ServerExit::kBadModel);
+    load_exit_ = static_cast<int>(ExitOfLoad(status));
     return;
   }
   metrics_.SetBuildInfo(kVersion, kBuildId, engine->device_name());

@@ -24,7 +24,8 @@
 
 namespace interlacer {
 
-/// Exit codes of the program.
+/// Exit codes of the program. Only after kInternal does a new start help: a lost device, a lack of
+/// memory, a unit of work that hangs.
 enum class ServerExit : int {
   kDone = 0,
   kUsage = 2,

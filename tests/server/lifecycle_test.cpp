@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tests/server/health_client.h"
@@ -125,6 +126,20 @@ TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
   controls->warm_up_status = FailedPrecondition(reason::DEVICE_ABSENT, "no GPU");
   InProcessServer fixture(TestServerOptions(), controls);
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDeviceAbsent; }));
+}
+
+TEST(Load, AFailureThatMayPassEndsTheServerWithCodeSeventy) {
+  for (const Status& failure :
+       {Status(StatusCode::kInternal, reason::DEVICE_LOST, "sticky error"),
+        ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY, "no room"),
+        ResourceExhausted(reason::HOST_MEMORY, "no room"), Internal("unknown exception")}) {
+    auto controls = std::make_shared<MockControls>();
+    controls->warm_up_status = failure;
+    InProcessServer fixture(TestServerOptions(), controls);
+    std::optional<ServerExit> exit;
+    ASSERT_TRUE(WaitUntil([&] { return (exit = fixture.server->Poll()).has_value(); }));
+    EXPECT_EQ(exit, ServerExit::kInternal) << failure.ToString();
+  }
 }
 
 TEST(Watchdog, AUnitThatHangsEndsTheServer) {
