@@ -37,7 +37,6 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
                                       torch::Device device) {
   const WorldModelOptions model_options{
       .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
-      .graph_seed = options.seed,
       .device = device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
   auto model = std::make_shared<WorldModel>(ModelConfig(options, local), model_options);
   InitializeWeights(model.get(), options.seed);
@@ -62,14 +61,16 @@ StepInput MakeStepInput(const Options& options, const InterlacerConfig& config) 
   return {{positions_m[0].contiguous(), RandomTensor(feature_shape, options.seed, 21)},
           {positions_m[1].contiguous(), RandomTensor(feature_shape, options.seed, 22)},
           points_m + moved_m,
-          config.data.workspace};
+          config.data.workspace,
+          options.seed};
 }
 
 StepInput CastInput(const StepInput& input, const at::TensorOptions& to) {
   return {{input.older.positions_m.to(to), input.older.features.to(to)},
           {input.newer.positions_m.to(to), input.newer.features.to(to)},
           input.kinematic_points_m.to(to),
-          input.workspace};
+          input.workspace,
+          input.graph_seed};
 }
 
 namespace {

@@ -43,7 +43,7 @@ StepGraph::StepGraph(std::shared_ptr<WorldModel> model) : model_(std::move(model
 
 StepGraph::Shape StepGraph::ShapeOf(const StepInput& input) {
   return {input.older.positions_m.size(0), input.newer.positions_m.size(0),
-          input.kinematic_points_m.size(1), input.workspace};
+          input.kinematic_points_m.size(1), input.workspace, input.graph_seed};
 }
 
 StepGraph::Recording* StepGraph::Find(const Shape& shape) {
@@ -56,7 +56,7 @@ StepGraph::Recording* StepGraph::Find(const Shape& shape) {
 
 void StepGraph::Record(const StepInput& input, Recording* recording) {
   recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
-                      input.workspace};
+                      input.workspace, input.graph_seed};
   recording->work = RecordWork(
       model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
 }

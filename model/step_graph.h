@@ -3,10 +3,10 @@
 /// A model's inference step as one launch of a CUDA graph, recorded for the shapes that come back.
 ///
 /// Step is WorldModel::Step without gradients: equal bits; weights must stay as they are. Clouds of
-/// a shape seen for the second time, in the same workspace, are recorded; the first time, on a CPU,
-/// for graphs that a device leaves to the host (CheckDeviceGraph; logged), and after a recording
-/// failed (logged) the step runs as it is.
-/// Errors and threads: as WorldModel.
+/// a shape seen for the second time, in the same workspace and with the same graph seed, are
+/// recorded; the first time, on a CPU, for graphs that a device leaves to the host
+/// (CheckDeviceGraph; logged), and after a recording failed (logged) the step runs as it is. Errors
+/// and threads: as WorldModel.
 
 #include <array>
 #include <cstdint>
@@ -30,6 +30,7 @@ class StepGraph {
   struct Shape {
     std::int64_t older_count, newer_count, point_count;
     Box workspace;
+    std::uint64_t graph_seed;
     bool operator==(const Shape&) const = default;
   };
   struct Recording {

@@ -34,7 +34,7 @@ CloudTensors WorldModel::Step(const StepInput& input) {
   const CloudOrder order = SpatialOrder(input.newer.positions_m);
   TokenSet tokens = tokens_->forward({InSpatialOrder(input.older), Reorder(input.newer, order),
                                       input.kinematic_points_m, input.workspace});
-  const TokenGraph graph = BuildTokenGraph(config_, tokens, options_.graph_seed);
+  const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
                         interlacer_->last_norm(), input.newer, order);

@@ -48,6 +48,9 @@ struct StepInput {
   CloudTensors newer;  ///< t-1
   torch::Tensor kinematic_points_m;
   Box workspace;
+  /// Draws sampled walks and message-passing anchors. Training takes another at every step, so that
+  /// no token is always an anchor; serving stays with 0, so that equal requests have equal answers.
+  std::uint64_t graph_seed = 0;
 };
 
 struct RenderedRays {
@@ -63,8 +66,6 @@ enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
 
 struct WorldModelOptions {
   DenseDtype dense_dtype = DenseDtype::kAuto;
-  /// Seed of sampled walks and of message-passing anchors.
-  std::uint64_t graph_seed = 0;
   /// Training keeps only the inputs of Interlacer blocks and computes the rest again.
   bool recompute_blocks = false;
   /// Where the model is going to compute; it is made in host memory and moved by to().

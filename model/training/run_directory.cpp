@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/file_io.h"
+#include "model/training/run_inputs.h"
 
 namespace interlacer {
 namespace {
@@ -43,16 +44,17 @@ int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
   return longest;
 }
 
-/// Copies every parameter; one that `from` lacks in this shape is an error unless it may differ.
-template <typename MayDiffer>
-Status CopyEqual(const WorldModel& from, WorldModel* to, const MayDiffer& may_differ) {
+/// Copies every parameter but those to keep; one that `from` lacks in this shape is an error.
+template <typename IsKept>
+Status CopyEqual(const WorldModel& from, WorldModel* to, const IsKept& is_kept) {
   torch::NoGradGuard no_grad;
   const auto source = from.named_parameters();
   for (auto& item : to->named_parameters()) {
+    if (is_kept(item.key())) continue;
     const torch::Tensor* value = source.find(item.key());
     if (value != nullptr && value->sizes() == item.value().sizes()) {
       item.value().copy_(*value);
-    } else if (!may_differ(item.key())) {
+    } else {
       return FailedPrecondition(reason::CHECKPOINT_INVALID,
                                 "expected a checkpoint of the same configuration, got another")
           .WithField(item.key());
@@ -68,8 +70,10 @@ Status CopyWeights(const WorldModel& from, WorldModel* to) {
 }
 
 Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
-  return CopyEqual(from, to, [](const std::string& name) {
-    return name.starts_with("interlacer.") && name.find(".local") != std::string::npos;
+  const bool is_other_kind = from.config().network.local.kind != to->config().network.local.kind;
+  return CopyEqual(from, to, [&](const std::string& name) {
+    return is_other_kind && name.starts_with("interlacer.") &&
+           name.find(".local") != std::string::npos;
   });
 }
 
@@ -79,7 +83,7 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
   if (fs::exists(paths.config())) {
     if (options.resume) {
       INTERLACER_ASSIGN_OR_RETURN(const std::string stored, ReadTextFile(paths.config()));
-      if (stored == text) return Status::Ok();
+      if (stored == text) return CheckRunInputs(options, paths.inputs());
       return FailedPrecondition(reason::CONFIG_INVALID,
                                 "the configuration differs from the one this run began with; "
                                 "expected the content of run.json")
@@ -96,6 +100,7 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
   }
   fs::create_directories(paths.dir, error);
   if (error) return Unwritable(paths.dir, error);
+  INTERLACER_RETURN_IF_ERROR(WriteRunInputs(options, paths.inputs()));
   return WriteFileAtomic(paths.config(), text);
 }
 

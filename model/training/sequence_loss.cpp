@@ -24,6 +24,10 @@ torch::Tensor KinematicWindow(const torch::Tensor& kinematic_points_m, std::int6
   return kinematic_points_m.slice(0, step, step + 3);
 }
 
+std::uint64_t GraphSeed(const SequenceLossOptions& options, std::uint32_t step) {
+  return RandomSequence(options.seed, RandomStream::kAnchors, options.draw_index, step).Next64();
+}
+
 torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const TrainingSample& sample,
                        std::size_t step, const SequenceLossOptions& options) {
   const RayDraw draw{options.ray_count, options.moving_ray_share, options.seed, options.draw_index,
@@ -76,7 +80,8 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   }
   for (std::int64_t step = 0; step < step_count; ++step) {
     CloudTensors next =
-        model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace});
+        model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace,
+                     GraphSeed(options, static_cast<std::uint32_t>(step))});
     const torch::Tensor view_loss =
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);

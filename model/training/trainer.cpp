@@ -70,8 +70,7 @@ class TrainingRun {
         paths_{options.output_dir},
         observer_(observer),
         model_(config_.model,
-               WorldModelOptions{.graph_seed = options.seed,
-                                 .recompute_blocks = config_.training.recompute_blocks,
+               WorldModelOptions{.recompute_blocks = config_.training.recompute_blocks,
                                  .device = device.kind()}),
         optimizer_(&model_, config_.training) {
     model_.to(device.device);

@@ -16,28 +16,28 @@ using ::testing::HasSubstr;
 class TrainedRunsTest : public ::testing::Test {
  protected:
   void WriteRun(const std::string& name, const std::string& kind, int width = 64,
-                double last_loss = 0.1) const {
+                const std::string& last_loss = "0.1", int step_count = 5) const {
     const std::string dir = folder_.File(name);
     std::filesystem::create_directories(dir + "/checkpoint");
     std::ofstream(dir + "/checkpoint/weights.safetensors") << name;
     std::ofstream(dir + "/checkpoint/config.json")
         << R"({"network": {"width": )" << width << R"(, "local": {"kind": ")" << kind << "\"}}}";
-    std::ofstream(dir + "/run.json") << R"({"training": {"step_count": 4}})";
+    std::ofstream(dir + "/run.json") << R"({"training": {"step_count": )" << step_count << "}}";
     std::ofstream log(dir + "/metrics.jsonl");
+    int step = 0;
     for (const double seconds : {50.0, 9.0, 0.5, 0.25, 0.5}) {
-      log << R"({"kind":"train","step":)" << ++step_ % 5 << R"(,"seconds":)" << seconds << "}\n";
+      log << R"({"kind":"train","step":)" << ++step << R"(,"seconds":)" << seconds << "}\n";
     }
-    log << R"({"kind":"validation","step":4,"prediction_loss":)" << last_loss << "}\n";
+    log << R"({"kind":"validation","step":5,"prediction_loss":)" << last_loss << "}\n";
     log << R"({"kind":"train","st)";
   }
   auto Read(const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
     return ReadTrainedRuns(folder_.path(), variants, seeds, "DATA");
   }
   const TempFolder folder_;
-  mutable int step_ = 0;
 };
 
-TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfAnUnfinishedLog) {
+TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfALogWithABrokenLine) {
   WriteRun("grf_exact-0", "grf_exact");
   WriteRun("unmasked-0", "unmasked");
   const auto runs = Read({"grf_exact", "unmasked"}, {0});
@@ -73,13 +73,32 @@ TEST_F(TrainedRunsTest, RefusesRunsThatDifferInMoreThanTheLocalLayer) {
 }
 
 TEST_F(TrainedRunsTest, MarksARunFarAboveTheMedianOfItsVariant) {
-  WriteRun("unmasked-0", "unmasked", 64, 0.1);
-  WriteRun("unmasked-1", "unmasked", 64, 0.11);
-  WriteRun("unmasked-2", "unmasked", 64, 0.3);
+  WriteRun("unmasked-0", "unmasked", 64, "0.1");
+  WriteRun("unmasked-1", "unmasked", 64, "0.11");
+  WriteRun("unmasked-2", "unmasked", 64, "0.3");
   const auto runs = Read({"unmasked"}, {0, 1, 2});
   ASSERT_TRUE(runs.ok());
   EXPECT_FALSE((*runs)[1].has_diverged);
   EXPECT_TRUE((*runs)[2].has_diverged);
+}
+
+TEST_F(TrainedRunsTest, ALossThatIsNotFiniteIsDivergence) {
+  WriteRun("unmasked-0", "unmasked");
+  WriteRun("unmasked-1", "unmasked");
+  WriteRun("unmasked-2", "unmasked", 64, "null");
+  const auto runs = Read({"unmasked"}, {0, 1, 2});
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  EXPECT_FALSE((*runs)[0].has_diverged);
+  EXPECT_TRUE((*runs)[2].has_diverged);
+}
+
+TEST_F(TrainedRunsTest, RefusesARunThatEndedEarly) {
+  WriteRun("grf_exact-0", "grf_exact", 64, "0.1", 6);
+  const auto runs = Read({"grf_exact"}, {0});
+  EXPECT_EQ(runs.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(runs.status().field(), folder_.File("grf_exact-0"));
+  EXPECT_THAT(runs.status().message(),
+              HasSubstr("a run of 6 training steps, got one that ended after 5"));
 }
 
 }  // namespace

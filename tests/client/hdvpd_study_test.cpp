@@ -67,6 +67,28 @@ TEST_F(HdvpdStudyTest, DifferencesArePairedOverEpisodes) {
   EXPECT_NEAR(gap->difference.interval->high, 0.02, kRounding);
 }
 
+// The second seed of the first variant scores 0.1 more: who trains again may get either.
+TEST_F(HdvpdStudyTest, IntervalsKnowThatSeedsDiffer) {
+  fake_.seed_offset[{"grf_exact", 1}] = 0.1;
+  fake_.WritePieces();
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_NEAR(gap->difference.mean, 0.07, kRounding);
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.interval->high, 0.12, kRounding);
+}
+
+TEST_F(HdvpdStudyTest, DifferencesAreOverCommonSeeds) {
+  fake_.seed_offset[{"grf_exact", 1}] = 0.1;
+  fake_.WritePieces();
+  fake_.runs[1].has_diverged = true;  // grf_exact-1
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+}
+
 TEST_F(HdvpdStudyTest, DivergedRunsTakeNoPart) {
   fake_.runs[0].has_diverged = true;
   const Study study = ReadStudy();

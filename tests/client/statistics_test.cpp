@@ -53,6 +53,48 @@ TEST(EstimateMean, SameSeedSameInterval) {
   EXPECT_TRUE(c->interval->low != a->interval->low || c->interval->high != a->interval->high);
 }
 
+TEST(EstimateRunMean, OneRunIsAListOfEpisodes) {
+  const std::vector<double> values{0.2, 0.5, 0.4, 0.9};
+  const auto alone = EstimateMean(values);
+  const auto run = EstimateRunMean({values});
+  EXPECT_EQ(run->mean, alone->mean);
+  EXPECT_EQ(run->interval->low, alone->interval->low);
+  EXPECT_EQ(run->interval->high, alone->interval->high);
+  EXPECT_FALSE(EstimateRunMean({}));
+  EXPECT_FALSE(EstimateRunMean({{}, {}}));
+}
+
+// Three runs, each 0.1 beside the next on every episode: episodes agree, runs do not, and an
+// interval over episodes alone would be a point. 1/27 of the draws take one run three times, which
+// is more than 2.5 %.
+TEST(EstimateRunMean, RunsThatDifferWidenTheInterval) {
+  const RunValues runs{std::vector<double>(8, 0.4), std::vector<double>(8, 0.5),
+                       std::vector<double>(8, 0.6)};
+  const auto estimate = EstimateRunMean(runs);
+  EXPECT_NEAR(estimate->mean, 0.5, kRounding);
+  EXPECT_EQ(estimate->n, 8);
+  EXPECT_NEAR(estimate->std_dev, 0, kRounding);
+  EXPECT_NEAR(estimate->interval->low, 0.4, kRounding);
+  EXPECT_NEAR(estimate->interval->high, 0.6, kRounding);
+}
+
+// What a seed does to both variants alike is no difference between them.
+TEST(ComparePairedRuns, RunsArePairedBySeed) {
+  const RunValues a{{0.5, 0.7}, {0.8, 1.0}}, b{{0.4, 0.6}, {0.7, 0.9}};
+  const auto paired = ComparePairedRuns(a, b);
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->wins, 2);
+  EXPECT_NEAR(paired->difference.interval->low, 0.1, kRounding);
+  EXPECT_NEAR(paired->difference.interval->high, 0.1, kRounding);
+}
+
+TEST(ComparePairedRuns, RefusesListsThatDoNotPair) {
+  EXPECT_EQ(ComparePairedRuns({{1}, {2}}, {{1}}).status().reason(), reason::SHAPE_MISMATCH);
+  EXPECT_EQ(ComparePairedRuns({{1}, {2, 3}}, {{1}, {2, 3}}).status().reason(),
+            reason::SHAPE_MISMATCH);
+  EXPECT_EQ(ComparePairedRuns({}, {}).status().reason(), reason::SHAPE_MISMATCH);
+}
+
 // The bootstrap interval of a normal sample is close to mean +- 1.96 s / sqrt(n).
 TEST(EstimateMean, IntervalAgreesWithTheNormalOne) {
   constexpr int kCount = 400;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The small configuration cut down to what a test needs: 256 particles, one block, 64x48 images.
+/// The small configuration cut down to what a test needs: 256 particles, one block, 64x48 images,
+/// kernels twice as wide because the particles are farther apart.
 
 #include "model/config.h"
 
@@ -19,6 +20,9 @@ inline InterlacerConfig TinyConfig() {
   config.network.width = 32;
   config.network.block_count = 1;
   config.network.local.key_width = 16;
+  config.renderer.kernel_radii_m = {0.f, .02f, .04f, .10f};
+  config.renderer.kernel_bandwidths_m = {.02f, .02f, .02f, .10f};
+  config.renderer.empty_radius_m = .35f;
   config.renderer.samples_per_ray = 24;
   config.renderer.hidden_width = 16;
   return config;

@@ -14,13 +14,27 @@ double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-Interval BootstrapInterval(std::span<const double> values, const BootstrapOptions& options) {
-  const auto n = static_cast<std::uint32_t>(values.size());
+/// The mean over runs of every episode, of `runs.size()` runs drawn with replacement; one run is
+/// taken as it is.
+std::vector<double> ResampledRuns(const RunValues& runs, RandomSequence* random) {
+  if (runs.size() == 1) return runs.front();
+  const auto count = static_cast<std::uint32_t>(runs.size());
+  std::vector<double> means(runs.front().size(), 0);
+  for (std::uint32_t r = 0; r < count; ++r) {
+    const std::vector<double>& run = runs[random->Below(count)];
+    for (std::size_t i = 0; i < means.size(); ++i) means[i] += run[i] / count;
+  }
+  return means;
+}
+
+Interval BootstrapInterval(const RunValues& runs, const BootstrapOptions& options) {
+  const auto n = static_cast<std::uint32_t>(runs.front().size());
   std::vector<double> means;
   means.reserve(static_cast<std::size_t>(options.draw_count));
   for (int draw = 0; draw < options.draw_count; ++draw) {
     RandomSequence random(static_cast<std::uint64_t>(options.seed), RandomStream::kBootstrap,
                           static_cast<std::uint32_t>(draw));
+    const std::vector<double> values = ResampledRuns(runs, &random);
     double sum = 0;
     for (std::uint32_t i = 0; i < n; ++i) sum += values[random.Below(n)];
     means.push_back(sum / n);
@@ -29,11 +43,26 @@ Interval BootstrapInterval(std::span<const double> values, const BootstrapOption
   return {*Percentile(means, tail), *Percentile(means, 1 - tail)};
 }
 
+std::vector<double> MeanOverRuns(const RunValues& runs) {
+  std::vector<double> means(runs.front().size(), 0);
+  for (const std::vector<double>& run : runs) {
+    for (std::size_t i = 0; i < means.size(); ++i) means[i] += run[i];
+  }
+  for (double& mean : means) mean /= static_cast<double>(runs.size());
+  return means;
+}
+
 }  // namespace
 
 std::optional<MeanEstimate> EstimateMean(std::span<const double> values,
                                          const BootstrapOptions& options) {
-  if (values.empty()) return std::nullopt;
+  return EstimateRunMean(RunValues{{values.begin(), values.end()}}, options);
+}
+
+std::optional<MeanEstimate> EstimateRunMean(const RunValues& runs,
+                                            const BootstrapOptions& options) {
+  if (runs.empty() || runs.front().empty()) return std::nullopt;
+  const std::vector<double> values = MeanOverRuns(runs);
   MeanEstimate estimate;
   estimate.n = static_cast<int>(values.size());
   estimate.mean = Mean(values);
@@ -41,29 +70,41 @@ std::optional<MeanEstimate> EstimateMean(std::span<const double> values,
   double square_sum = 0;
   for (const double v : values) square_sum += (v - estimate.mean) * (v - estimate.mean);
   estimate.std_dev = std::sqrt(square_sum / (estimate.n - 1));
-  estimate.interval = BootstrapInterval(values, options);
+  estimate.interval = BootstrapInterval(runs, options);
   return estimate;
 }
 
 StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<const double> b,
                                          const BootstrapOptions& options) {
+  return ComparePairedRuns(RunValues{{a.begin(), a.end()}}, RunValues{{b.begin(), b.end()}},
+                           options);
+}
+
+StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues& b,
+                                             const BootstrapOptions& options) {
   if (a.size() != b.size() || a.empty()) {
-    return Mismatch(reason::SHAPE_MISMATCH, "paired values", "two lists of one length, at least 1",
+    return Mismatch(reason::SHAPE_MISMATCH, "paired runs", "the same number of them, at least 1",
                     std::to_string(a.size()) + " and " + std::to_string(b.size()));
   }
+  RunValues differences(a.size());
+  for (std::size_t r = 0; r < a.size(); ++r) {
+    if (a[r].size() != b[r].size() || a[r].size() != a[0].size() || a[r].empty()) {
+      return Mismatch(reason::SHAPE_MISMATCH, "paired values", "lists of one length, at least 1",
+                      std::to_string(a[r].size()) + " and " + std::to_string(b[r].size()));
+    }
+    for (std::size_t i = 0; i < a[r].size(); ++i) differences[r].push_back(a[r][i] - b[r][i]);
+  }
   PairedDifference out;
-  std::vector<double> differences(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    differences[i] = a[i] - b[i];
-    if (differences[i] > 0) {
+  for (const double difference : MeanOverRuns(differences)) {
+    if (difference > 0) {
       ++out.wins;
-    } else if (differences[i] < 0) {
+    } else if (difference < 0) {
       ++out.losses;
     } else {
       ++out.ties;
     }
   }
-  out.difference = *EstimateMean(differences, options);
+  out.difference = *EstimateRunMean(differences, options);
   return out;
 }
 

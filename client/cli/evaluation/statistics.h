@@ -4,8 +4,11 @@
 ///
 /// One number an episode goes in: frames of one episode are not independent and are averaged
 /// before. Intervals are percentile bootstrap over episodes with counter-based random numbers, so
-/// equal numbers and seed give equal intervals everywhere. Pure functions, thread-safe.
+/// equal numbers and seed give equal intervals everywhere. Where several training runs were scored
+/// on the same episodes, runs and episodes are both resampled (a crossed design): an interval over
+/// episodes alone says nothing about the next run. Pure functions, thread-safe.
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH when paired lists differ in length.
+/// Source: Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007.
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +31,10 @@ struct Interval {
   bool Contains(double value) const { return low <= value && value <= high; }
 };
 
-/// `std_dev` is the sample's (n - 1); 0 when n is 1.
+/// One list a run, all over the same episodes in the same order.
+using RunValues = std::vector<std::vector<double>>;
+
+/// `n` episodes; `std_dev` is the sample's (n - 1), of the means over runs; 0 when n is 1.
 struct MeanEstimate {
   double mean = 0;
   double std_dev = 0;
@@ -40,6 +46,8 @@ struct MeanEstimate {
 /// Absent for no values.
 std::optional<MeanEstimate> EstimateMean(std::span<const double> values,
                                          const BootstrapOptions& options = {});
+std::optional<MeanEstimate> EstimateRunMean(const RunValues& runs,
+                                            const BootstrapOptions& options = {});
 
 struct PairedDifference {
   MeanEstimate difference;  ///< of a[i] - b[i]
@@ -51,6 +59,9 @@ struct PairedDifference {
 /// `a` and `b` hold one number for each of the same episodes in the same order, at least one.
 StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<const double> b,
                                          const BootstrapOptions& options = {});
+/// The same for the same runs in the same order; wins and losses are counted on means over runs.
+StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues& b,
+                                             const BootstrapOptions& options = {});
 
 /// Linear interpolation between order statistics; p in [0,1]; absent for no values.
 std::optional<double> Percentile(std::vector<double> values, double p);

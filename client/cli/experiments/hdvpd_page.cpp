@@ -53,7 +53,9 @@ class PageBuilder {
     return text + " Means over " + std::to_string(study_.step_count()) + " steps, " +
            std::to_string(study_.EpisodeCount(EpisodeGroup::kMoving)) + " episodes and " +
            std::to_string(SeedCount()) + (SeedCount() == 1 ? " seed" : " seeds") +
-           ", 95 % intervals over episodes.";
+           (SeedCount() == 1 ? ", 95 % intervals over episodes, which leave out how much another "
+                               "training run would differ."
+                             : ", 95 % intervals over runs and episodes.");
   }
 
   std::size_t SeedCount() const { return study_.runs().size() / study_.variants().size(); }
@@ -105,7 +107,7 @@ class PageBuilder {
         ChartsHtml(MetricChart(study_, kSsim, EpisodeGroup::kMoving) + PublishedChart() +
                    GapChart(study_, kSsim) + GapChart(study_, kSsimMoving)) +
             ParagraphHtml("Episodes in which the arms move. Lines are means over seeds and "
-                          "episodes, bands are 95 % bootstrap intervals over episodes."));
+                          "episodes, bands are 95 % bootstrap intervals over runs and episodes."));
   }
 
   std::string Relations() const {
@@ -173,8 +175,9 @@ class PageBuilder {
         "SSIM is ssim_wang_rgb_v1: Gaussian window of 11 px, sigma 1.5, 8-bit RGB, population "
         "covariances, windows inside the image only. Views and rollouts of one episode are "
         "averaged first, "
-        "then the seeds; intervals are percentile bootstrap over episodes, 10,000 draws, "
-        "seed 0; differences are paired over episodes. Variants differ in the local layer alone: "
+        "then the seeds; intervals are percentile bootstrap over runs and episodes, 10,000 draws, "
+        "seed 0; differences are paired over seeds and episodes. Variants differ in the local "
+        "layer alone: "
         "one configuration, one schedule, equal seeds and order of data. Published figures: GRF "
         "masking paper, Fig. 5 and App. C.3, recordings that are not public.";
     return SectionHtml("How it was computed", ParagraphHtml(how) + TableHtml(table));

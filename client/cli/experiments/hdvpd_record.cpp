@@ -158,7 +158,7 @@ std::string GapTable(const Study& study) {
     if (has_published) rows += MarkdownRow(published);
   }
   if (rows.empty()) return "";
-  return "\n**Paired differences in SSIM, 95 % intervals over episodes**\n\n" +
+  return "\n**Paired differences in SSIM, 95 % intervals over runs and episodes**\n\n" +
          StepHeader(study, "step") + rows;
 }
 

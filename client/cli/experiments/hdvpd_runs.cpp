@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include "client/cli/evaluation/statistics.h"
@@ -41,7 +42,12 @@ Status ReadLog(TrainedRun* run) {
       seconds.push_back(step_s);
       run->steps_done = step;
     } else if (kind == "validation") {
-      INTERLACER_ASSIGN_OR_RETURN(const double loss, record.Get<double>("prediction_loss"));
+      // A loss that was not finite was written as null.
+      const bool is_finite = !document->value("prediction_loss", nlohmann::json()).is_null();
+      double loss = std::numeric_limits<double>::infinity();
+      if (is_finite) {
+        INTERLACER_ASSIGN_OR_RETURN(loss, record.Get<double>("prediction_loss"));
+      }
       run->validations.push_back({step, loss});
     }
   }
@@ -49,6 +55,19 @@ Status ReadLog(TrainedRun* run) {
   const std::optional<double> step_s = Percentile(seconds, 0.5);
   if (step_s && *step_s > 0) run->steps_per_s = 1 / *step_s;
   return Status::Ok();
+}
+
+/// Half a schedule is another schedule: its scores would pass for those of the variant.
+Status CheckFinished(const TrainedRun& run) {
+  const std::int64_t step_count = run.training.value("step_count", run.steps_done);
+  if (run.steps_done >= step_count) return Status::Ok();
+  return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                            "expected a run of " + std::to_string(step_count) +
+                                " training steps, got one that ended after " +
+                                std::to_string(run.steps_done) +
+                                "; finish it (interlacer train --resume), or leave its seed out "
+                                "(--seeds)")
+      .WithField(run.dir);
 }
 
 StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::string& variant,
@@ -71,6 +90,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
                     got);
   }
   INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
+  INTERLACER_RETURN_IF_ERROR(CheckFinished(run));
   return run;
 }
 

@@ -4,11 +4,12 @@
 /// leaves it.
 ///
 /// A run must be what its folder says, and all runs must have one configuration but for the kind of
-/// the local layer, and one training schedule. Speed is the inverse of the median time of a
-/// training step over the second half of the log, which start-up and interruptions do not touch.
-/// A run has diverged when its last validation loss is not finite or more than twice the median of
-/// its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder and the
-/// command that makes it; INVALID_ARGUMENT CONFIG_INVALID; those of common/json.h.
+/// the local layer, and one training schedule, run to its end. Speed is the inverse of the median
+/// time of a training step over the second half of the log, which start-up and interruptions do not
+/// touch. A run has diverged when its last validation loss is not finite or more than twice the
+/// median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder
+/// and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID; FAILED_PRECONDITION
+/// CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "client/cli/experiments/hdvpd_study.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "client/cli/evaluation/score_text.h"
@@ -21,6 +22,26 @@ std::string KeyOf(std::string_view metric, int step, EpisodeGroup group, std::st
   std::string key = "|" + std::string(metric) + "|" + std::to_string(step);
   key += group == EpisodeGroup::kMoving ? "|moving|" : "|still|";
   return key.append(task);
+}
+
+using SeedValues = std::map<std::int64_t, EpisodeValues>;
+
+/// The values of each subject on the episodes that every run of all of them has.
+std::vector<RunValues> CommonEpisodes(std::initializer_list<const SeedValues*> subjects) {
+  std::vector<EpisodeValues> tables;
+  for (const SeedValues* subject : subjects) {
+    for (const auto& [seed, values] : *subject) tables.push_back(values);
+  }
+  const EpisodeValues common = MeanOverTables(tables);
+  std::vector<RunValues> chosen;
+  for (const SeedValues* subject : subjects) {
+    RunValues& runs = chosen.emplace_back();
+    for (const auto& [seed, values] : *subject) {
+      std::vector<double>& run = runs.emplace_back();
+      for (const auto& [episode, mean] : common) run.push_back(values.at(episode));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -88,28 +109,36 @@ EpisodeValues Study::InGroup(EpisodeValues values, EpisodeGroup group,
   return chosen;
 }
 
-EpisodeValues Study::Values(const StudySubject& subject, std::string_view metric, int step,
-                            EpisodeGroup group, std::string_view task) const {
-  std::vector<EpisodeValues> by_seed;
+std::map<std::int64_t, EpisodeValues> Study::BySeed(const StudySubject& subject,
+                                                    std::string_view metric, int step,
+                                                    EpisodeGroup group,
+                                                    std::string_view task) const {
+  std::map<std::int64_t, EpisodeValues> by_seed;
   for (const TrainedRun& run : *runs_) {
     if (run.variant != subject.variant || run.has_diverged) continue;
     const auto& tables = tables_.at(run.name());
     const auto table = tables.find(subject.condition);
     if (table == tables.end()) continue;
-    by_seed.push_back(table->second.Values(subject.subject, metric, step));
+    by_seed[run.seed] = InGroup(table->second.Values(subject.subject, metric, step), group, task);
   }
-  return InGroup(MeanOverTables(by_seed), group, task);
+  return by_seed;
+}
+
+EpisodeValues Study::Values(const StudySubject& subject, std::string_view metric, int step,
+                            EpisodeGroup group, std::string_view task) const {
+  std::vector<EpisodeValues> tables;
+  for (const auto& [seed, values] : BySeed(subject, metric, step, group, task)) {
+    tables.push_back(values);
+  }
+  return MeanOverTables(tables);
 }
 
 std::optional<MeanEstimate> Study::Mean(const StudySubject& subject, std::string_view metric,
                                         int step, EpisodeGroup group, std::string_view task) const {
   const auto [it, is_new] = means_.try_emplace(KeyOf(subject) + KeyOf(metric, step, group, task));
   if (!is_new) return it->second;
-  std::vector<double> values;
-  for (const auto& [episode, value] : Values(subject, metric, step, group, task)) {
-    values.push_back(value);
-  }
-  return it->second = EstimateMean(values, kBootstrap);
+  const auto by_seed = BySeed(subject, metric, step, group, task);
+  return it->second = EstimateRunMean(CommonEpisodes({&by_seed})[0], kBootstrap);
 }
 
 std::optional<PairedDifference> Study::Difference(const StudySubject& a, const StudySubject& b,
@@ -118,15 +147,11 @@ std::optional<PairedDifference> Study::Difference(const StudySubject& a, const S
   const auto [it, is_new] =
       differences_.try_emplace(KeyOf(a) + "-" + KeyOf(b) + KeyOf(metric, step, group, task));
   if (!is_new) return it->second;
-  const EpisodeValues theirs = Values(b, metric, step, group, task);
-  std::vector<double> first, second;
-  for (const auto& [episode, value] : Values(a, metric, step, group, task)) {
-    const auto other = theirs.find(episode);
-    if (other == theirs.end()) continue;
-    first.push_back(value);
-    second.push_back(other->second);
-  }
-  if (const auto paired = ComparePaired(first, second, kBootstrap); paired.ok()) {
+  auto ours = BySeed(a, metric, step, group, task), theirs = BySeed(b, metric, step, group, task);
+  std::erase_if(ours, [&](const auto& run) { return !theirs.contains(run.first); });
+  std::erase_if(theirs, [&](const auto& run) { return !ours.contains(run.first); });
+  const std::vector<RunValues> runs = CommonEpisodes({&ours, &theirs});
+  if (const auto paired = ComparePairedRuns(runs[0], runs[1], kBootstrap); paired.ok()) {
     it->second = *paired;
   }
   return it->second;

@@ -2,10 +2,10 @@
 
 /// All scores of a comparison of variants, and the statistics over seeds and episodes.
 ///
-/// Cameras and windows of an episode are averaged first, then its runs of different seeds; what is
-/// left is one number an episode. Intervals are percentile bootstrap over episodes, 10,000 draws,
-/// seed 0. Runs that diverged take no part. Differences are paired over episodes. Not thread-safe:
-/// estimates are remembered.
+/// Cameras and windows of an episode are averaged first; what is left is one number a run and an
+/// episode. Intervals are percentile bootstrap over runs and episodes, 10,000 draws, seed 0; with
+/// one run over episodes alone. Runs that diverged take no part. Differences are paired over seeds
+/// and episodes. Not thread-safe: estimates are remembered.
 
 #include <map>
 #include <optional>
@@ -64,7 +64,7 @@ class Study {
                        EpisodeGroup group, std::string_view task = "") const;
   std::optional<MeanEstimate> Mean(const StudySubject& subject, std::string_view metric, int step,
                                    EpisodeGroup group, std::string_view task = "") const;
-  /// a - b over the episodes that both have.
+  /// a - b over the seeds and the episodes that both have.
   std::optional<PairedDifference> Difference(const StudySubject& a, const StudySubject& b,
                                              std::string_view metric, int step, EpisodeGroup group,
                                              std::string_view task = "") const;
@@ -74,6 +74,10 @@ class Study {
 
  private:
   Study() = default;
+  /// The episodes of every run that takes part, by seed.
+  std::map<std::int64_t, EpisodeValues> BySeed(const StudySubject& subject, std::string_view metric,
+                                               int step, EpisodeGroup group,
+                                               std::string_view task) const;
   EpisodeValues InGroup(EpisodeValues values, EpisodeGroup group, std::string_view task) const;
 
   const StudySetup* setup_ = nullptr;

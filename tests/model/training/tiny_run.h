@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/training/trainer.h"
+#include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
 
@@ -12,17 +13,11 @@ inline TrainOptions TinyRun(const std::string& episode, const std::string& outpu
                             std::int64_t step_count) {
   TrainOptions options;
   InterlacerConfig& model = options.config.model;
-  model = PresetConfig("small").value();
+  model = TinyConfig();
   for (CameraSpec& camera : model.data.cameras) camera = {camera.name, 32, 24};
-  model.data.particle_count = 256;
-  model.data.min_particle_count = 64;
-  model.encoder.widths = {8, 16};
   model.network.width = 16;
-  model.network.block_count = 1;
   model.network.global.head_count = 2;
-  model.network.local.key_width = 16;
   model.tokens.fourier_octaves = 2;
-  model.renderer.hidden_width = 16;
   model.renderer.samples_per_ray = 16;
   TrainingConfig& training = options.config.training;
   training.step_count = step_count;

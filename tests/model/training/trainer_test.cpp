@@ -1,11 +1,19 @@
 #include "model/training/trainer.h"
 
+#include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "common/file_io.h"
 #include "common/thread_pool.h"
+#include "model/checkpoint.h"
+#include "model/training/sample_source.h"
+#include "model/training/sequence_loss.h"
+#include "model/world_model.h"
+#include "tests/model/tiny_scene.h"
 #include "tests/model/training/tiny_run.h"
 #include "tests/support/painted_plane.h"
 
@@ -101,6 +109,78 @@ TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
   TrainOptions other = Options("run", 2);
   other.resume = true;
   EXPECT_EQ(Train(other, &observer).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST_F(TrainerTest, ResumesWithTheInputsThatItBeganWith) {
+  CountingObserver stopped(1), observer;
+  EXPECT_EQ(Train(Options("run", 2), &stopped).status().code(), StatusCode::kCancelled);
+  const auto refusal = [&](const auto& change) {
+    TrainOptions options = Options("run", 2);
+    options.resume = true;
+    change(&options);
+    return Train(options, &observer).status();
+  };
+  const Status seed = refusal([](TrainOptions* o) { o->seed = 8; });
+  EXPECT_EQ(seed.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(seed.field(), root_ + "/run/inputs.json: seed");
+  const std::string other =
+      testing::WritePaintedPlane(root_ + "/other", {.episode_id = "other"}).value();
+  EXPECT_EQ(refusal([&](TrainOptions* o) { o->datasets[0].path = other; }).field(),
+            root_ + "/run/inputs.json: data[0].episodes_sha256");
+  EXPECT_EQ(refusal([](TrainOptions* o) { o->datasets[0].weight = 0.5; }).field(),
+            root_ + "/run/inputs.json: data[0].weight");
+  EXPECT_EQ(refusal([](TrainOptions* o) { o->datasets.push_back(o->datasets[0]); }).field(),
+            root_ + "/run/inputs.json: data: number of data sets");
+  EXPECT_EQ(refusal([this](TrainOptions* o) {
+              o->initial_checkpoint = root_ + "/run/checkpoint";
+            }).field(),
+            root_ + "/run/inputs.json: initial_weights_sha256");
+  // The same episode elsewhere is the same data.
+  fs::rename(episode_, root_ + "/moved");
+  EXPECT_TRUE(refusal([this](TrainOptions* o) { o->datasets[0].path = root_ + "/moved"; }).ok());
+}
+
+TEST_F(TrainerTest, LocalLayersOfAnotherKindKeepTheirOwnFirstWeights) {
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("grf", 2), &observer).ok());
+  // One step at rate 0 leaves the first weights.
+  const auto first_weights = [&](const std::string& name, const char* variant, bool with_init) {
+    TrainOptions options = Options(name, 1);
+    options.config.training.learning_rate = {{0, 1e-30}};
+    options.config.model = WithLocalLayer(options.config.model, variant).value();
+    if (with_init) options.initial_checkpoint = root_ + "/grf/checkpoint";
+    EXPECT_TRUE(Train(options, &observer).ok());
+    return LoadCheckpoint(root_ + "/" + name + "/checkpoint", {}).value().model->named_parameters();
+  };
+  // Query and key of `unmasked` have the shapes of `grf_exact`.
+  const auto own = first_weights("own", "unmasked", false);
+  const auto begun = first_weights("begun", "unmasked", true);
+  const auto grf = LoadCheckpoint(root_ + "/grf/checkpoint", {}).value().model->named_parameters();
+  for (const auto& item : begun) {
+    const bool is_local = item.key().find(".local") != std::string::npos;
+    EXPECT_TRUE(at::allclose(item.value(), (is_local ? own : grf)[item.key()])) << item.key();
+  }
+}
+
+// With every pixel as a ray the loss depends on the draw through the graph alone. A token that is
+// an anchor in one sequence is none in another; otherwise the same few would be trained as anchors.
+TEST_F(TrainerTest, AnchorsAreDrawnAnewForEverySequence) {
+  const auto losses = [this](const char* variant) {
+    const TrainOptions options = Options("unused", 1);
+    const InterlacerConfig config = WithLocalLayer(options.config.model, variant).value();
+    WorldModel model(config, {});
+    InitializeWeights(&model, 7);
+    testing::PerturbHeads(&model);
+    const auto source = MakeDatasetSource(config, options.datasets, 7).value();
+    const TrainingSample sample = source->Draw({.particle_count = 256}).value();
+    SequenceLossOptions drawn{.ray_count = 1 << 12, .jitter_depth = false};
+    const double first = ComputeSequenceLoss(&model, sample, drawn).prediction;
+    drawn.draw_index = 1;
+    return std::pair(first, ComputeSequenceLoss(&model, sample, drawn).prediction);
+  };
+  const auto grf = losses("grf_exact"), passing = losses("message_passing");
+  EXPECT_NEAR(grf.first, grf.second, 1e-6 * grf.first);
+  EXPECT_GT(std::abs(passing.first - passing.second), 1e-5 * passing.first);
 }
 
 TEST_F(TrainerTest, ResetHeadsPredictThatNothingMoves) {

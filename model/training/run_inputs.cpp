@@ -1,0 +1,81 @@
+#include "model/training/run_inputs.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "common/json.h"
+#include "common/sha256.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+
+namespace interlacer {
+namespace {
+
+constexpr char kFirstWeights[] = "initial_weights_sha256";
+
+StatusOr<std::string> EpisodesSha256(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> episodes, ListEpisodes(path));
+  std::string manifests;
+  for (const std::string& episode : episodes) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
+                                Sha256OfFile(episode + "/" + kManifestFile));
+    manifests += sha256;
+  }
+  return Sha256Hex(manifests);
+}
+
+StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
+  nlohmann::ordered_json inputs{{"seed", options.seed}, {"data", nlohmann::ordered_json::array()}};
+  for (const TrainingDataset& dataset : options.datasets) {
+    INTERLACER_ASSIGN_OR_RETURN(std::string sha256, EpisodesSha256(dataset.path));
+    inputs["data"].push_back({{"path", dataset.path},
+                              {"weight", dataset.weight},
+                              {"episodes_sha256", std::move(sha256)}});
+  }
+  if (!options.initial_checkpoint.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstWeights],
+                                Sha256OfFile(options.initial_checkpoint + "/weights.safetensors"));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Status WriteRunInputs(const TrainOptions& options, const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json inputs, InputsOf(options));
+  return WriteJsonFile(path, inputs);
+}
+
+Status CheckRunInputs(const TrainOptions& options, const std::string& path) {
+  if (!std::filesystem::exists(path)) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json stored, ReadJsonFile(path));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json now, InputsOf(options));
+  const auto differ = [&](const std::string& what, const nlohmann::json& then,
+                          const nlohmann::json& got) {
+    return Mismatch(reason::CONFIG_INVALID, path + ": " + what,
+                    then.dump() + ", which the run began with", got.dump());
+  };
+  const auto value = [](const nlohmann::json& inputs, const char* key) {
+    return inputs.value(key, nlohmann::json());
+  };
+  if (value(stored, "seed") != now["seed"]) {
+    return differ("seed", value(stored, "seed"), now["seed"]);
+  }
+  const nlohmann::json data = value(stored, "data");
+  if (data.size() != now["data"].size()) {
+    return differ("data: number of data sets", data.size(), now["data"].size());
+  }
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    for (const char* key : {"weight", "episodes_sha256"}) {
+      if (value(data[i], key) == now["data"][i][key]) continue;
+      return differ("data[" + std::to_string(i) + "]." + key, value(data[i], key),
+                    now["data"][i][key]);
+    }
+  }
+  if (now.contains(kFirstWeights) && value(stored, kFirstWeights) != now[kFirstWeights]) {
+    return differ(kFirstWeights, value(stored, kFirstWeights), now[kFirstWeights]);
+  }
+  return Status::Ok();
+}
+
+}  // namespace interlacer
