@@ -32,7 +32,6 @@ int ToPriority(wire::RequestPriority priority, CallRecord* record) {
 
 StatusOr<Engine*> FindModel(const ServerContext& server, const std::string& name,
                             CallRecord* record) {
-  INTERLACER_RETURN_IF_ERROR(server.state.CheckAccepting());
   INTERLACER_ASSIGN_OR_RETURN(Engine * engine, server.models.Find(name));
   record->model_name = engine->metadata().model_name;
   return engine;
@@ -110,7 +109,6 @@ StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
 StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                                        wire::PredictRolloutRequest* request, PixelPayloads payloads,
                                        IncomingCall* call) {
-  INTERLACER_RETURN_IF_ERROR(server.state.CheckAccepting());
   INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
   if (!request->request_id().empty()) call->record.request_id = request->request_id();
   INTERLACER_ASSIGN_OR_RETURN(Engine * engine,

@@ -1,12 +1,13 @@
 #pragma once
 
-/// The gate of prediction calls. Order: state of the server - request id and model - counts against
-/// limits - calibration, history and action checks - cost against deadline - host memory. The place
-/// in the queue comes last, in SceneCall::Start. Nothing is decoded or allocated for pixels here.
+/// The gate of prediction calls, after the state of the server (handlers). Order: request id and
+/// model - counts against limits - calibration, history and action checks - cost against deadline -
+/// host memory. The place in the queue comes last, in SceneCall::Start. Nothing is decoded or
+/// allocated for pixels here.
 ///
-/// Errors: those of convert/*.h with field paths from the request; UNAVAILABLE MODEL_LOADING or
-/// DRAINING; NOT_FOUND MODEL_NOT_FOUND; DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED
-/// HOST_MEMORY. Thread-safe.
+/// Errors: those of convert/*.h with field paths from the request; UNAVAILABLE MODEL_LOADING;
+/// NOT_FOUND MODEL_NOT_FOUND; DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED HOST_MEMORY.
+/// Thread-safe.
 
 #include <string>
 

@@ -27,18 +27,12 @@ struct IncomingCall {
 IncomingCall ReadContext(const grpc::CallbackServerContext& context, std::string method,
                          const grpc::ByteBuffer& request);
 
-/// INTERNAL INTERNAL_ERROR when the bytes are no message of this type.
+/// A message without pixels. Errors: those of ParseWithoutPixels.
 template <typename Message>
 Status ParseRequest(const grpc::ByteBuffer& bytes, Message* message) {
+  if (bytes.Length() > kMaxParsedBytes) return ParsedBytesExceeded();
   grpc::ByteBuffer copy(bytes);
   if (grpc::SerializationTraits<Message>::Deserialize(&copy, message).ok()) return Status::Ok();
-  return Internal("the request is not a valid " + message->GetTypeName());
-}
-
-/// The same for a message with frames, whose pixels stay where they are.
-template <typename Message>
-Status ParseFrames(const grpc::ByteBuffer& bytes, Message* message, PixelPayloads* payloads) {
-  if (ParseWithoutPixels(bytes, message, payloads)) return Status::Ok();
   return Internal("the request is not a valid " + message->GetTypeName());
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/status.h"
 #include "server/convert/wire.h"
 
 namespace interlacer {
@@ -71,11 +72,20 @@ class PixelPayloads {
   std::deque<std::string> strings_;
 };
 
-/// Parses a request of either method that carries frames; false when the bytes are no such message.
-bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
-                        PixelPayloads* payloads);
-bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
-                        PixelPayloads* payloads);
+/// What a request may hold beside its pixels. Two bytes can become a message of seventy, so nothing
+/// larger is parsed.
+inline constexpr std::size_t kMaxParsedBytes = std::size_t{1} << 20;
+
+/// RESOURCE_EXHAUSTED HOST_MEMORY.
+Status ParsedBytesExceeded();
+
+/// Parses a request of either method that carries frames. Errors: INTERNAL INTERNAL_ERROR when the
+/// bytes are no such message, or more than kMaxParsedBytes of them and not in the shortest
+/// encoding; RESOURCE_EXHAUSTED HOST_MEMORY.
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
+                          PixelPayloads* payloads);
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
+                          PixelPayloads* payloads);
 
 template <int kElementBytes, typename Visit>
 void PixelPayload::ForRuns(std::size_t offset, std::size_t count, const Visit& visit) const {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "server/convert/pixel_payloads.h"
@@ -107,7 +108,8 @@ class Reader {
 
 }  // namespace
 
-/// Everything stops at the first byte that is not understood; groups are not.
+/// Everything stops at the first byte that is not understood (groups are not), and where the rest
+/// grows too large.
 class RequestSplitter {
  public:
   RequestSplitter(const grpc::ByteBuffer& bytes, PixelPayloads* payloads) : payloads_(*payloads) {
@@ -115,13 +117,15 @@ class RequestSplitter {
     for (const grpc::Slice& slice : payloads_.slices_) size_bytes_ += slice.size();
   }
 
-  /// The request with tokens in the place of the payloads at the end of `path`.
+  /// The request with tokens in the place of the payloads at the end of `path`; once.
   std::optional<std::string> Split(Path path) {
     std::string rest;
     Reader reader(payloads_.slices_);
     if (!is_whole_ || !SplitMessage(path, size_bytes_, &reader, &rest)) return std::nullopt;
     return rest;
   }
+  /// Why Split gave nothing: more than kMaxParsedBytes beside the payloads.
+  bool is_too_large() const { return is_too_large_; }
 
  private:
   bool SplitMessage(Path path, std::size_t size_bytes, Reader* reader, std::string* rest) {
@@ -131,6 +135,7 @@ class RequestSplitter {
       if (!tag || *tag > std::numeric_limits<std::uint32_t>::max()) return false;
       AppendVarint(*tag, rest);
       if (!SplitField(path, *tag, end, reader, rest)) return false;
+      if (!HasRoom(*rest, 0)) return false;
     }
     return reader->position() == end;
   }
@@ -159,6 +164,7 @@ class RequestSplitter {
     if (!size_bytes || *size_bytes > end - std::min(end, reader->position())) return false;
     const std::uint64_t field = tag >> kWireTypeBits;
     if (field != path.front()[0] && field != path.front()[1]) {
+      if (!HasRoom(*rest, *size_bytes)) return false;
       AppendVarint(*size_bytes, rest);
       return reader->Take(*size_bytes, copy);
     }
@@ -176,8 +182,14 @@ class RequestSplitter {
     return true;
   }
 
+  bool HasRoom(const std::string& rest, std::uint64_t more_bytes) {
+    is_too_large_ = is_too_large_ || rest.size() + more_bytes > kMaxParsedBytes;
+    return !is_too_large_;
+  }
+
   PixelPayloads& payloads_;
   bool is_whole_ = false;
+  bool is_too_large_ = false;
   std::size_t size_bytes_ = 0;
 };
 
@@ -190,28 +202,50 @@ bool ParseWhole(const grpc::ByteBuffer& bytes, Request* request) {
   return grpc::SerializationTraits<Request>::Deserialize(&copy, request).ok();
 }
 
-}  // namespace
-
-bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
-                        PixelPayloads* payloads) {
-  if (const auto rest = RequestSplitter(bytes, payloads).Split(kRolloutPath)) {
-    return request->ParseFromString(*rest);
-  }
-  if (!ParseWhole(bytes, request)) return false;
-  if (request->source().has_scene_input()) {
-    *payloads = PixelPayloads(request->mutable_source()->mutable_scene_input());
-  }
-  return true;
+wire::SceneInput* SceneOf(wire::PredictRolloutRequest* request) {
+  return request->source().has_scene_input() ? request->mutable_source()->mutable_scene_input()
+                                             : nullptr;
+}
+wire::SceneInput* SceneOf(wire::ValidateSceneRequest* request) {
+  return request->has_scene_input() ? request->mutable_scene_input() : nullptr;
 }
 
-bool ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
-                        PixelPayloads* payloads) {
-  if (const auto rest = RequestSplitter(bytes, payloads).Split(kValidatePath)) {
-    return request->ParseFromString(*rest);
+template <typename Request>
+Status ParseAround(Path path, const grpc::ByteBuffer& bytes, Request* request,
+                   PixelPayloads* payloads) {
+  RequestSplitter splitter(bytes, payloads);
+  const auto rest = splitter.Split(path);
+  if (splitter.is_too_large()) return ParsedBytesExceeded();
+  const std::string type = request->GetTypeName();
+  if (rest) {
+    if (request->ParseFromString(*rest)) return Status::Ok();
+    return Internal("the request is not a valid " + type);
   }
-  if (!ParseWhole(bytes, request)) return false;
-  if (request->has_scene_input()) *payloads = PixelPayloads(request->mutable_scene_input());
-  return true;
+  if (bytes.Length() > kMaxParsedBytes) {
+    return Internal("the request is no " + type + " in the shortest encoding");
+  }
+  if (!ParseWhole(bytes, request)) return Internal("the request is not a valid " + type);
+  if (wire::SceneInput* scene = SceneOf(request)) *payloads = PixelPayloads(scene);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ParsedBytesExceeded() {
+  const std::string limit = std::to_string(kMaxParsedBytes);
+  return ResourceExhausted(reason::HOST_MEMORY,
+                           "the request holds more than " + limit + " bytes beside its pixels")
+      .WithMetadata("limit", limit);
+}
+
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
+                          PixelPayloads* payloads) {
+  return ParseAround(kRolloutPath, bytes, request, payloads);
+}
+
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
+                          PixelPayloads* payloads) {
+  return ParseAround(kValidatePath, bytes, request, payloads);
 }
 
 }  // namespace interlacer

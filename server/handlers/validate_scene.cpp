@@ -11,7 +11,8 @@ namespace interlacer {
 void StartValidateScene(const ServerContext& server, IncomingCall call, ResponseSink* sink) {
   wire::ValidateSceneRequest request;
   PixelPayloads payloads;
-  Status status = ParseFrames(*call.request, &request, &payloads);
+  Status status = server.state.CheckAccepting();
+  if (status.ok()) status = ParseWithoutPixels(*call.request, &request, &payloads);
   if (status.ok()) {
     auto admitted = AdmitValidation(server, &request, std::move(payloads), &call);
     if (admitted.ok()) {

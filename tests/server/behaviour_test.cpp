@@ -360,6 +360,37 @@ TEST(Prediction, ALostDeviceEndsTheServer) {
             "DEVICE_LOST");
 }
 
+/// A unary call with a request of any bytes.
+grpc::Status SendBytes(const InProcessServer& fixture, const std::string& method_name,
+                       const std::string& bytes) {
+  const std::string path = "/interlacer.v1.InterlacerService/" + method_name;
+  const grpc::internal::RpcMethod method(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::Slice slice(bytes);
+  grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer response;
+  grpc::ClientContext context;
+  return grpc::internal::BlockingUnaryCall(fixture.channel.get(), method, &context, request,
+                                           &response);
+}
+
+TEST(Input, IsNotParsedBeforeTheServerAccepts) {
+  auto controls = std::make_shared<MockControls>();
+  controls->warm_up_gate.Close();
+  InProcessServer fixture(TestServerOptions(), controls);
+  EXPECT_EQ(ReadDetails(SendBytes(fixture, "ValidateScene", "\xff")).info.reason(),
+            "MODEL_LOADING");
+}
+
+TEST(Input, AboveTheLimitBesidePixelsIsRefused) {
+  auto fixture = ServingServer();
+  const std::string bytes(2 << 20, '\x08');  // pairs of an unknown field and its value
+  for (const char* method : {"GetServerInfo", "GetModelMetadata", "ValidateScene"}) {
+    const grpc::Status status = SendBytes(*fixture, method, bytes);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << method;
+    EXPECT_EQ(ReadDetails(status).info.reason(), "HOST_MEMORY") << method;
+  }
+}
+
 TEST(Input, RandomBytesAreAnErrorAndTheServerLives) {
   auto fixture = ServingServer();
   std::mt19937 random(20);
@@ -367,14 +398,7 @@ TEST(Input, RandomBytesAreAnErrorAndTheServerLives) {
     std::string bytes(1 + random() % 200, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
     bytes[0] = '\xff';  // no valid tag
-    grpc::Slice slice(bytes);
-    grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer response;
-    grpc::ClientContext context;
-    const grpc::internal::RpcMethod method("/interlacer.v1.InterlacerService/ValidateScene",
-                                           grpc::internal::RpcMethod::NORMAL_RPC);
-    const grpc::Status status = grpc::internal::BlockingUnaryCall(fixture->channel.get(), method,
-                                                                  &context, request, &response);
+    const grpc::Status status = SendBytes(*fixture, "ValidateScene", bytes);
     ASSERT_EQ(status.error_code(), grpc::StatusCode::INTERNAL) << "bytes of case " << i;
     ASSERT_EQ(ReadDetails(status).info.reason(), "INTERNAL_ERROR");
   }

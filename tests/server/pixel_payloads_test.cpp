@@ -22,7 +22,7 @@ v1::SceneInput* SceneOf(v1::PredictRolloutRequest* request) {
 std::string ParsedAndRestored(const grpc::ByteBuffer& bytes) {
   v1::PredictRolloutRequest request;
   PixelPayloads payloads;
-  if (!ParseWithoutPixels(bytes, &request, &payloads)) return "";
+  if (!ParseWithoutPixels(bytes, &request, &payloads).ok()) return "";
   if (request.source().has_scene_input()) RestorePixels(payloads, SceneOf(&request));
   return request.SerializeAsString();
 }
@@ -38,7 +38,8 @@ TEST(PixelPayloadsTest, ThePixelsStayOutOfTheMessage) {
   const v1::PredictRolloutRequest sent = MakeRolloutRequest(2);
   v1::PredictRolloutRequest request;
   PixelPayloads payloads;
-  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 100), &request, &payloads));
+  ASSERT_TRUE(
+      ParseWithoutPixels(InPieces(sent.SerializeAsString(), 100), &request, &payloads).ok());
   const v1::Image& color = request.source().scene_input().observations(1).views(0).color();
   EXPECT_LT(color.data().size(), 8u);
   EXPECT_EQ(payloads.Of(color).size_bytes(),
@@ -52,7 +53,7 @@ TEST(PixelPayloadsTest, ValidateSceneToo) {
   *sent.mutable_scene_input() = *SceneOf(&rollout);
   v1::ValidateSceneRequest request;
   PixelPayloads payloads;
-  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 50), &request, &payloads));
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 50), &request, &payloads).ok());
   RestorePixels(payloads, request.mutable_scene_input());
   EXPECT_EQ(request.SerializeAsString(), sent.SerializeAsString());
 }
@@ -129,10 +130,45 @@ TEST(PixelPayloadsTest, RepeatedPayloadsAreNotKept) {
   v1::PredictRolloutRequest request, whole;
   PixelPayloads payloads;
   ASSERT_TRUE(whole.ParseFromString(bytes));
-  ASSERT_TRUE(ParseWithoutPixels(InPieces(bytes, 1000), &request, &payloads));
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(bytes, 1000), &request, &payloads).ok());
   EXPECT_LE(payloads.count(), kKept);
   RestorePixels(payloads, SceneOf(&request));
   EXPECT_EQ(request.SerializeAsString(), whole.SerializeAsString());
+}
+
+Status Parse(const std::string& bytes) {
+  v1::ValidateSceneRequest request;
+  PixelPayloads payloads;
+  return ParseWithoutPixels(InPieces(bytes, 1 << 16), &request, &payloads);
+}
+
+std::string SceneOfObservations(const std::string& observations) {
+  return Field({static_cast<char>(v1::ValidateSceneRequest::kSceneInputFieldNumber << 3 | 2)},
+               observations);
+}
+
+/// Only pixels may be many: of small messages each takes many times its bytes.
+TEST(PixelPayloadsTest, MuchBesideThePixelsIsRefusedUnparsed) {
+  v1::ValidateSceneRequest pixels;
+  *pixels.mutable_scene_input() = MakeSceneInput();
+  v1::RgbdView* view = pixels.mutable_scene_input()->mutable_observations(0)->mutable_views(0);
+  view->mutable_color()->set_data(std::string(4 * kMaxParsedBytes, 'x'));
+  EXPECT_TRUE(Parse(pixels.SerializeAsString()).ok());
+
+  std::string observations;
+  while (observations.size() <= kMaxParsedBytes) observations += std::string("\x0a\x00", 2);
+  EXPECT_EQ(Parse(SceneOfObservations(observations)).reason(), reason::HOST_MEMORY);
+  view->set_camera_name(std::string(2 * kMaxParsedBytes, 'x'));
+  EXPECT_EQ(Parse(pixels.SerializeAsString()).reason(), reason::HOST_MEMORY);
+}
+
+TEST(PixelPayloadsTest, LargeRequestsMustBeInTheShortestEncoding) {
+  const std::string group = "\xab\x06\xac\x06";
+  std::string observations;
+  while (observations.size() <= kMaxParsedBytes) observations += std::string("\x0a\x00", 2);
+  const Status status = Parse(group + SceneOfObservations(observations));
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_NE(status.message().find("shortest encoding"), std::string::npos) << status.message();
 }
 
 TEST(PixelPayloadsTest, CutRequestsAreRefused) {
@@ -141,7 +177,7 @@ TEST(PixelPayloadsTest, CutRequestsAreRefused) {
     v1::PredictRolloutRequest request;
     PixelPayloads payloads;
     const bool is_message = v1::PredictRolloutRequest().ParseFromString(bytes.substr(0, size));
-    EXPECT_EQ(ParseWithoutPixels(InPieces(bytes.substr(0, size), 64), &request, &payloads),
+    EXPECT_EQ(ParseWithoutPixels(InPieces(bytes.substr(0, size), 64), &request, &payloads).ok(),
               is_message);
     EXPECT_FALSE(is_message);
   }
