@@ -111,8 +111,9 @@ TEST(Interrupt, EvaluateGoesOnAfterTheLastFinishedEpisode) {
                           "--steps",    "2",
                           "--no-frames"};
   const auto results = [&] { return nlohmann::json::parse(FilesOf(out)["results.json"]); };
-  const ProcessResult stopped =
-      Interrupt(evaluate, [&] { return fs::exists(out + "/results.json"); });
+  const ProcessResult stopped = Interrupt(evaluate, [&] {
+    return fs::exists(out + "/results.json") && !results()["dataset"]["episodes"].empty();
+  });
   EXPECT_EQ(stopped.exit_code, kInterrupted) << stopped.err;
   const auto before = results();
   ASSERT_GE(before["dataset"]["episodes"].size(), 1u);

@@ -117,6 +117,43 @@ TEST(Program, PredictNeedsOneBackendAndNewOutput) {
   EXPECT_THAT(exists.err, HasSubstr("--force"));
 }
 
+/// A folder of the user's with pictures of his own, which hold `bytes`.
+void WriteForeignFolder(const std::string& folder, const std::string& bytes) {
+  std::filesystem::create_directories(folder + "/frames");
+  std::ofstream(folder + "/frames/holiday.jpg") << bytes;
+}
+
+TEST(Program, ForceDeletesOnlyWhatTheVerbItselfHasWritten) {
+  const TempFolder folder;
+  ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
+  const std::string out = folder.File("out"), picture = out + "/frames/holiday.jpg";
+  WriteForeignFolder(out, "sun");
+  const std::string evaluate =
+      "evaluate " + folder.File("plane") + " -o " + out + " --server 127.0.0.1:1";
+  const std::string study =
+      "experiment hdvpd --data D --runs " + folder.File("none") + " -o " + out;
+  for (const std::string& command :
+       {evaluate + " --force", evaluate + " --resume", study + " --force"}) {
+    const ProgramResult refused = RunProgram(command);
+    EXPECT_EQ(refused.exit_code, 8) << command << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("no earlier output")) << command;
+  }
+  EXPECT_EQ(ReadAll(picture), "sun");
+
+  // What another program calls results.json is no reason either; our own is.
+  std::ofstream(out + "/results.json") << R"({"schema": "other"})";
+  EXPECT_EQ(RunProgram(evaluate + " --force").exit_code, 8);
+  std::ofstream(out + "/results.json") << R"({"schema": "interlacer.results"})";
+  EXPECT_EQ(RunProgram(evaluate + " --force").exit_code, 4) << "allowed, but there is no server";
+}
+
+TEST(Program, AShardDoesNotBeginTheStudyOfAllAnew) {
+  const ProgramResult refused =
+      RunProgram("experiment hdvpd --data D --runs R -o O --force --shard 1/2");
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--force"));
+}
+
 TEST(Program, ConfigFileBelowFlagsAboveDefaults) {
   const TempFolder folder;
   const std::string file = folder.File("interlacer.toml");

@@ -16,6 +16,7 @@
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/replaceable_folder.h"
 #include "common/version.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
@@ -109,6 +110,8 @@ class EvaluationRun {
   Status Run(const std::vector<std::string>& episode_dirs) {
     std::unique_ptr<Progress> progress =
         context_.MakeProgress("evaluate", static_cast<std::int64_t>(episode_dirs.size()));
+    // At once, so that a run which is killed leaves a folder that --force may replace.
+    INTERLACER_RETURN_IF_ERROR(Save());
     std::int64_t done = 0;
     for (const std::string& dir : episode_dirs) {
       if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
@@ -213,14 +216,21 @@ nlohmann::ordered_json SummaryJson(const Results& results) {
   return json;
 }
 
+/// Nothing to lose there: new, or what an earlier run of this verb left.
+Status CheckOutput(const EvaluateOptions& options) {
+  if (!options.resume) {
+    INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
+  }
+  return CheckReplaceable(options.output, kResultsFile);
+}
+
 Status PrepareOutput(const EvaluateOptions& options) {
-  std::error_code error;
-  if (options.force && !options.resume) {
-    // Only what this verb writes: the folder may be the user's.
-    fs::remove(fs::path(options.output) / kResultsFile, error);
-    fs::remove_all(fs::path(options.output) / "frames", error);
-  } else if (!options.resume) {
-    INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, false));
+  if (options.force) {
+    std::error_code error;
+    const fs::path folder(options.output);
+    fs::remove_all(folder / "frames", error);
+    // Last, because it marks the folder as ours.
+    fs::remove(folder / kResultsFile, error);
   }
   return MakeFolders(options.output);
 }
@@ -237,6 +247,7 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
       episodes.size() > static_cast<std::size_t>(options.episode_limit)) {
     episodes.resize(static_cast<std::size_t>(options.episode_limit));
   }
+  INTERLACER_RETURN_IF_ERROR(CheckOutput(options));
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
   INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));

@@ -19,6 +19,7 @@
 #include "client/cli/shard.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/replaceable_folder.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
 
@@ -77,11 +78,12 @@ StatusOr<StudySetup> SetupOf(const HdvpdArguments& arguments) {
   return setup;
 }
 
-/// Only what this verb writes: the folder may be the user's.
+/// Only what this verb writes: the folder may hold more.
 void RemoveEarlier(const std::string& output) {
   std::error_code error;
   for (const char* name : {"evaluations", "frames"}) fs::remove_all(fs::path(output) / name, error);
-  for (const char* name : {kStudyFile, "report.html", "per_step.csv", "tables.md"}) {
+  // The record last, because it marks the folder as ours.
+  for (const char* name : {"report.html", "per_step.csv", "tables.md", kStudyFile}) {
     fs::remove(fs::path(output) / name, error);
   }
 }
@@ -152,6 +154,13 @@ Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
 
 StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const Shard shard, ParseShard(arguments.shard));
+  if (arguments.force && shard.count > 1) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--force",
+                    "no --shard beside it, since all shards write to one folder", arguments.shard);
+  }
+  if (arguments.force) {
+    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
+  }
   INTERLACER_ASSIGN_OR_RETURN(
       const std::vector<TrainedRun> runs,
       ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds, arguments.data));
@@ -223,7 +232,7 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       ->check(ZeroOrMore());
   verb->add_flag("--no-ablations", arguments->no_ablations,
                  "Leave out other actions, fewer particles and true frames rendered");
-  verb->add_flag("--force", arguments->force, "Begin anew");
+  verb->add_flag("--force", arguments->force, "Begin a finished study anew");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunHdvpd(*arguments, context); });
 }
