@@ -1,13 +1,18 @@
 #include "client/cli/evaluation/comparison.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "tests/client/results_support.h"
 
 namespace interlacer {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 constexpr double kRounding = 1e-9;
 
@@ -44,6 +49,33 @@ TEST(CheckComparable, NamesTheFirstDifference) {
   EXPECT_EQ(CheckComparable(a, b).field(), "episodes");
 }
 
+TEST(CheckComparable, RefusesOtherRolloutsAndDefinitions) {
+  Results a = MakeResults(2, 2);
+  a.plan = {3, -1, {}, {}};
+  const auto field_of = [&](const auto& change) {
+    Results b = a;
+    change(&b);
+    return CheckComparable(a, b).field();
+  };
+  EXPECT_EQ(field_of([](Results* b) { b->step_count = 8; }), "steps");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->window_count = 1; }), "windows");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->start_step = 4; }), "start step");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->input_cameras = {"c", "d"}; }), "cameras");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->target_cameras = {"e"}; }), "target cameras");
+  const std::string psnr(kPsnr);
+  EXPECT_EQ(field_of([&](Results* b) { b->metrics[psnr]["definition"] = "other"; }),
+            "definition of " + psnr);
+  EXPECT_EQ(field_of([](Results*) {}), "");
+}
+
+TEST(CheckComparable, WhatAnEarlierFileLacksIsUnknown) {
+  Results a = MakeResults(2, 2), earlier = a;
+  a.plan = {3, -1, {}, {}};
+  earlier.metrics.erase(std::string(kTracked));
+  EXPECT_TRUE(CheckComparable(a, earlier).ok());
+  EXPECT_TRUE(CheckComparable(earlier, a).ok());
+}
+
 TEST(FailRule, ParsesMetricStepAndThreshold) {
   const auto rule = ParseFailRule("ssim@8 < -0.01");
   ASSERT_TRUE(rule.ok());
@@ -67,9 +99,20 @@ TEST(FailRule, RefusesWhatItDoesNotUnderstand) {
 TEST(FailRule, BreaksOnARegressionOnly) {
   const Results a = MakeResults(3, 2), worse = MakeResults(3, 2, -0.02);
   const FailRule rule = *ParseFailRule("ssim@2 < -0.01");
-  EXPECT_TRUE(*IsBroken(rule, TwoModels(a, worse)));
-  EXPECT_FALSE(*IsBroken(rule, TwoModels(worse, a)));
-  EXPECT_FALSE(IsBroken(*ParseFailRule("ssim@7 < 0"), TwoModels(a, worse)).ok());
+  EXPECT_THAT(*VariantsThatBreak(rule, TwoModels(a, worse)), ElementsAre("b"));
+  EXPECT_THAT(*VariantsThatBreak(rule, TwoModels(worse, a)), IsEmpty());
+  EXPECT_FALSE(VariantsThatBreak(*ParseFailRule("ssim@7 < 0"), TwoModels(a, worse)).ok());
+}
+
+TEST(FailRule, HoldsForEveryVariant) {
+  const Results a = MakeResults(3, 2), same = a, worse = MakeResults(3, 2, -0.02);
+  const Results shorter = MakeResults(3, 1);
+  std::vector<Variant> variants = TwoModels(a, same);
+  variants.push_back({"c", &worse, std::string(kModel), ""});
+  const FailRule rule = *ParseFailRule("ssim@2 < -0.01");
+  EXPECT_THAT(*VariantsThatBreak(rule, variants), ElementsAre("c"));
+  variants[2].results = &shorter;
+  EXPECT_EQ(VariantsThatBreak(rule, variants).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ TEST(Results, JsonRoundTripKeepsEveryBit) {
   before.values[0].value = 0.1 + 0.2;
   before.failures.push_back({"episode_9", "HASH_MISMATCH", "color/left/000001.png"});
   before.warnings["LOW_VALID_DEPTH"] = 3;
+  before.plan = {4, 2, {"a", "b"}, {"c"}};
   const std::string text = ResultsToJson(before).dump();
   const auto document = ParseJson(text, "test");
   ASSERT_TRUE(document.ok());
@@ -50,6 +51,26 @@ TEST(Results, RefusesOtherSchemasAndNewerVersions) {
   document = ResultsToJson(MakeResults(1, 1));
   document["values"][1].erase("step");
   EXPECT_EQ(ParseResults(document).status().field(), "values[1].step");
+}
+
+TEST(Results, FilesOfEarlierVersionsAreRead) {
+  Results now = MakeResults(1, 1);
+  now.plan = {4, 2, {}, {}};
+  nlohmann::json document = ResultsToJson(now);
+  document["setup"].erase("plan");
+  document.erase("metrics");
+  const auto earlier = ParseResults(document);
+  ASSERT_TRUE(earlier.ok()) << earlier.status().ToString();
+  EXPECT_FALSE(earlier->plan);
+  EXPECT_TRUE(earlier->metrics.empty());
+}
+
+TEST(Results, AFileKeepsTheDefinitionsItWasWrittenWith) {
+  nlohmann::json document = ResultsToJson(MakeResults(1, 1));
+  document["metrics"][std::string(kPsnr)]["definition"] = "as it was";
+  const auto results = ParseResults(document);
+  ASSERT_TRUE(results.ok()) << results.status().ToString();
+  EXPECT_EQ(ResultsToJson(*results)["metrics"][std::string(kPsnr)]["definition"], "as it was");
 }
 
 TEST(Results, FramesOfOneEpisodeAreAveragedFirst) {

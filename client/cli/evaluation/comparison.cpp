@@ -39,6 +39,41 @@ std::string SizeText(const Results& r) {
   return std::to_string(r.image_width_px) + "x" + std::to_string(r.image_height_px);
 }
 
+/// Metrics that only one of them has are no difference: versions add some.
+Status CheckDefinitions(const Results& a, const Results& b) {
+  for (const auto& [metric, definition] : a.metrics.items()) {
+    if (!b.metrics.contains(metric)) continue;
+    // The order of parameters says nothing.
+    INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SCHEMA_INVALID, "definition of " + metric,
+                                          nlohmann::json(definition).dump(),
+                                          nlohmann::json(b.metrics[metric]).dump()));
+  }
+  return Status::Ok();
+}
+
+std::string NamesText(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text.empty() ? "none named" : text;
+}
+
+Status CheckPlan(const Results& a, const Results& b) {
+  if (!a.plan || !b.plan) return Status::Ok();
+  const auto start_text = [](const ResultPlan& plan) {
+    return plan.start_step < 0 ? "spread over the episode" : std::to_string(plan.start_step);
+  };
+  INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SHAPE_MISMATCH, "windows",
+                                        std::to_string(a.plan->window_count),
+                                        std::to_string(b.plan->window_count)));
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::SHAPE_MISMATCH, "start step", start_text(*a.plan), start_text(*b.plan)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SHAPE_MISMATCH, "cameras",
+                                        NamesText(a.plan->input_cameras),
+                                        NamesText(b.plan->input_cameras)));
+  return CheckEqual(reason::SHAPE_MISMATCH, "target cameras", NamesText(a.plan->target_cameras),
+                    NamesText(b.plan->target_cameras));
+}
+
 Json ToJson(const MeanEstimate& e) {
   Json out = {{"mean", e.mean}, {"std", e.std_dev}, {"n", e.n}};
   out["interval_95"] = e.interval ? Json{e.interval->low, e.interval->high} : Json();
@@ -60,11 +95,11 @@ Status BadRule(const std::string& text) {
 
 }  // namespace
 
-Status CheckComparable(const Results& a, const Results& b) {
-  INTERLACER_RETURN_IF_ERROR(
-      CheckEqual(reason::HASH_MISMATCH, "dataset hash", a.dataset_sha256, b.dataset_sha256));
-  INTERLACER_RETURN_IF_ERROR(
-      CheckEqual(reason::HASH_MISMATCH, "episodes", EpisodeHashes(a), EpisodeHashes(b)));
+Status CheckEqualSettings(const Results& a, const Results& b) {
+  INTERLACER_RETURN_IF_ERROR(CheckDefinitions(a, b));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual(
+      reason::SHAPE_MISMATCH, "steps", std::to_string(a.step_count), std::to_string(b.step_count)));
+  INTERLACER_RETURN_IF_ERROR(CheckPlan(a, b));
   INTERLACER_RETURN_IF_ERROR(
       CheckEqual(reason::SHAPE_MISMATCH, "image size", SizeText(a), SizeText(b)));
   INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SHAPE_MISMATCH, "step duration",
@@ -72,6 +107,14 @@ Status CheckComparable(const Results& a, const Results& b) {
                                         std::to_string(b.step_duration_s)));
   return CheckEqual(reason::SCHEMA_INVALID, "target background", a.target_background,
                     b.target_background);
+}
+
+Status CheckComparable(const Results& a, const Results& b) {
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::HASH_MISMATCH, "dataset hash", a.dataset_sha256, b.dataset_sha256));
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::HASH_MISMATCH, "episodes", EpisodeHashes(a), EpisodeHashes(b)));
+  return CheckEqualSettings(a, b);
 }
 
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
@@ -158,15 +201,23 @@ StatusOr<FailRule> ParseFailRule(const std::string& text) {
   return rule;
 }
 
-StatusOr<bool> IsBroken(const FailRule& rule, const std::vector<Variant>& variants) {
+StatusOr<std::vector<std::string>> VariantsThatBreak(const FailRule& rule,
+                                                     const std::vector<Variant>& variants) {
   const std::vector<VariantScore> scores = CompareVariants(variants, rule.metric, rule.step);
-  if (scores.size() < 2 || !scores[1].difference) {
-    return NotFound(reason::ARGUMENT_INVALID,
-                    "no common episodes have the numbers of the rule " + rule.text)
-        .WithField("--fail-if");
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < scores.size(); ++i) {
+    if (!scores[i].difference) {
+      return NotFound(reason::ARGUMENT_INVALID,
+                      variants[i].name + " and " + variants[0].name +
+                          " have no common episode with the numbers of the rule " + rule.text)
+          .WithField("--fail-if");
+    }
+    const double difference = scores[i].difference->difference.mean;
+    if (rule.is_below ? difference < rule.threshold : difference > rule.threshold) {
+      names.push_back(variants[i].name);
+    }
   }
-  const double difference = scores[1].difference->difference.mean;
-  return rule.is_below ? difference < rule.threshold : difference > rule.threshold;
+  return names;
 }
 
 }  // namespace interlacer

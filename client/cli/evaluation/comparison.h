@@ -26,8 +26,11 @@ struct Variant {
   std::string frames_dir;  ///< where its pictures lie; may be empty
 };
 
-/// Equal metrics, data, image sizes, step durations and backgrounds, so that numbers can be
-/// compared; otherwise the first difference.
+/// Equal definitions of metrics, steps, plans, image sizes, step durations and backgrounds;
+/// otherwise the first difference. What one of them does not say is no difference.
+Status CheckEqualSettings(const Results& a, const Results& b);
+
+/// Equal settings and data, so that numbers can be compared; otherwise the first difference.
 Status CheckComparable(const Results& a, const Results& b);
 
 struct VariantScore {
@@ -42,8 +45,8 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
 
 nlohmann::ordered_json ComparisonToJson(const std::vector<Variant>& variants);
 
-/// "ssim@8 < -0.01": the difference of the second variant to the first in a metric (ssim,
-/// ssim_moving, ssim_workspace, psnr, depth, chamfer) at a step, or over all steps without "@".
+/// "ssim@8 < -0.01": the difference of a variant to the first in a metric (ssim, ssim_moving,
+/// ssim_workspace, psnr, depth, chamfer) at a step, or over all steps without "@".
 struct FailRule {
   std::string text;
   std::string metric;
@@ -52,7 +55,8 @@ struct FailRule {
   double threshold = 0;
 };
 StatusOr<FailRule> ParseFailRule(const std::string& text);
-/// NOT_FOUND when the results have no such numbers.
-StatusOr<bool> IsBroken(const FailRule& rule, const std::vector<Variant>& variants);
+/// Names of the variants that break the rule. NOT_FOUND when one of them has no such numbers.
+StatusOr<std::vector<std::string>> VariantsThatBreak(const FailRule& rule,
+                                                     const std::vector<Variant>& variants);
 
 }  // namespace interlacer

@@ -14,47 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "interlacer.results";
 
-Json MetricDefinitions() {
-  const Json ssim = {
-      {"window_px", 11},   {"window", "gaussian"}, {"sigma_px", 1.5},
-      {"k1", 0.01},        {"k2", 0.03},           {"covariance", "population"},
-      {"data_range", 255}, {"border_px", 5},       {"color", "mean over R, G, B of 8-bit images"},
-      {"clipping", "none"}};
-  Json moving = ssim;
-  moving["mask"] =
-      "true colour differs from the newest observed frame by 16 or more in some channel, grown by "
-      "5 px; none below 100 px";
-  Json workspace = ssim;
-  workspace["mask"] = "valid true depth inside the workspace; none below 100 px";
-  const Json tracked = {
-      {"definition",
-       "mean distance in metres of particles to the true places of the points that they were "
-       "lifted from; objects move by their true rigid motion, arms are left out; copy_last: "
-       "particles that stay"},
-      {"particles", "lifted from a pixel of the view at step 0; none below 5"}};
-  Json tracked_moving = tracked;
-  tracked_moving["mask"] = "particles that truly are 0.01 m or more from where they began";
-  return {{std::string(kSsim), ssim},
-          {std::string(kSsimMoving), moving},
-          {std::string(kSsimWorkspace), workspace},
-          {std::string(kPsnr),
-           {{"definition", "10 log10(255^2 / MSE) of 8-bit images; null for equal images"}}},
-          {std::string(kDepthAbs),
-           {{"definition",
-             "mean |predicted - true depth| in metres where both are valid and the true point lies "
-             "in the workspace; empty rays count with the far limit"}}},
-          {std::string(kChamferHalf),
-           {{"definition",
-             "half the sum of the mean distances from seen particles to the nearest true point and "
-             "from true points to the nearest seen particle, in metres"},
-            {"true_points", "valid depth pixels of the camera inside the workspace"},
-            {"seen",
-             "projects into the image at most 0.02 m behind the z-buffer of all particles, "
-             "discs of 1.5 px"}}},
-          {std::string(kTracked), tracked},
-          {std::string(kTrackedMoving), tracked_moving}};
-}
-
 Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json ToJson(const MeanEstimate& estimate) {
@@ -180,7 +139,31 @@ Status ParseSetup(const JsonObject& root, Results* r) {
   INTERLACER_ASSIGN_OR_RETURN(r->target_background, setup.Get<std::string>("target_background"));
   INTERLACER_ASSIGN_OR_RETURN(r->seed, setup.Get<std::int64_t>("seed"));
   INTERLACER_ASSIGN_OR_RETURN(r->location, setup.Get<std::string>("location"));
+  if (!setup.Has("plan")) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject plan, setup.GetObject("plan"));
+  ResultPlan& out = r->plan.emplace();
+  INTERLACER_ASSIGN_OR_RETURN(out.window_count, plan.Get<int>("windows"));
+  INTERLACER_ASSIGN_OR_RETURN(out.start_step, plan.Get<int>("start_step"));
+  INTERLACER_ASSIGN_OR_RETURN(out.input_cameras, plan.Get<std::vector<std::string>>("cameras"));
+  INTERLACER_ASSIGN_OR_RETURN(out.target_cameras,
+                              plan.Get<std::vector<std::string>>("target_cameras"));
   return Status::Ok();
+}
+
+Json SetupToJson(const Results& r) {
+  Json setup = {{"steps", r.step_count},
+                {"step_duration_s", r.step_duration_s},
+                {"image_width_px", r.image_width_px},
+                {"image_height_px", r.image_height_px},
+                {"target_background", r.target_background},
+                {"seed", r.seed},
+                {"location", r.location}};
+  if (!r.plan) return setup;
+  setup["plan"] = {{"windows", r.plan->window_count},
+                   {"start_step", r.plan->start_step},
+                   {"cameras", r.plan->input_cameras},
+                   {"target_cameras", r.plan->target_cameras}};
+  return setup;
 }
 
 std::string CsvField(const std::string& text) {
@@ -229,15 +212,8 @@ Json ResultsToJson(const Results& r) {
             {"dataset_sha256", r.dataset_sha256},
             {"split", r.split},
             {"episodes", episodes}}},
-          {"setup",
-           {{"steps", r.step_count},
-            {"step_duration_s", r.step_duration_s},
-            {"image_width_px", r.image_width_px},
-            {"image_height_px", r.image_height_px},
-            {"target_background", r.target_background},
-            {"seed", r.seed},
-            {"location", r.location}}},
-          {"metrics", MetricDefinitions()},
+          {"setup", SetupToJson(r)},
+          {"metrics", r.metrics},
           {"aggregates", Aggregates(r, kModel)},
           {"baselines", baselines},
           {"timing",
@@ -268,6 +244,11 @@ StatusOr<Results> ParseResults(const nlohmann::json& document) {
   INTERLACER_RETURN_IF_ERROR(root.GetObject("model").status());
   r.model = document["model"];
   INTERLACER_RETURN_IF_ERROR(ParseSetup(root, &r));
+  r.metrics = nlohmann::ordered_json::object();
+  if (root.Has("metrics")) {
+    INTERLACER_RETURN_IF_ERROR(root.GetObject("metrics").status());
+    r.metrics = document["metrics"];
+  }
   INTERLACER_RETURN_IF_ERROR(ParseLists(root, document, &r));
   INTERLACER_RETURN_IF_ERROR(ParseTiming(root, &r));
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject warnings, root.GetObject("warnings"));

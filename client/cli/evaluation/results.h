@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/cli/evaluation/metric_definitions.h"
 #include "client/cli/evaluation/statistics.h"
 #include "common/json.h"
 #include "common/status.h"
@@ -54,6 +55,14 @@ struct ResultTiming {
   double view_s = 0;  ///< mean of its views
 };
 
+/// Which predictions of each episode were asked for, as in evaluation_plan.h.
+struct ResultPlan {
+  int window_count = 1;
+  int start_step = -1;                     ///< negative: spread over the episode
+  std::vector<std::string> input_cameras;  ///< empty: the model's, or chosen by the plan
+  std::vector<std::string> target_cameras;
+};
+
 struct Results {
   std::string tool_version;
   std::string command;
@@ -75,6 +84,10 @@ struct Results {
   std::string target_background;  ///< "white_outside_workspace" or "none"
   std::int64_t seed = 0;
   std::string location;  ///< "local" or "remote"
+  /// Unknown of files that earlier versions have written.
+  std::optional<ResultPlan> plan;
+  /// Definitions by metric; of a file, those it was written with.
+  nlohmann::ordered_json metrics = MetricDefinitions();
 
   std::vector<ResultValue> values;
   std::vector<ResultTiming> timings;

@@ -76,9 +76,10 @@ StatusOr<bool> AnyRuleBroken(const CompareArguments& arguments,
   bool is_broken = false;
   for (const std::string& text : arguments.fail_if) {
     INTERLACER_ASSIGN_OR_RETURN(const FailRule rule, ParseFailRule(text));
-    INTERLACER_ASSIGN_OR_RETURN(const bool is_this_broken, IsBroken(rule, variants));
-    if (is_this_broken) context.Message("regression: " + text);
-    is_broken = is_broken || is_this_broken;
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                                VariantsThatBreak(rule, variants));
+    for (const std::string& name : names) context.Message("regression: " + name + ", " + text);
+    is_broken = is_broken || !names.empty();
   }
   return is_broken;
 }
@@ -135,7 +136,7 @@ void AddCompare(CLI::App* app, VerbTable* verbs) {
   verb->add_option("-o,--output", arguments->output,
                    "Folder to write comparison.json and report.html to");
   verb->add_option("--fail-if", arguments->fail_if,
-                   "Exit 1 when the difference breaks a rule such as 'ssim@8 < -0.01'");
+                   "Exit 1 when a difference to the first breaks a rule such as 'ssim@8 < -0.01'");
   verb->add_flag("--allow-different", arguments->allow_different,
                  "Compare results of different data or settings; the page says so");
   verb->add_flag("--force", arguments->force, "Replace existing output");

@@ -10,6 +10,7 @@
 #include "client/cli/describe.h"
 #include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/results.h"
+#include "client/cli/evaluation/resumption.h"
 #include "client/cli/evaluation/score_text.h"
 #include "client/cli/evaluation/view_scores.h"
 #include "client/cli/numbers.h"
@@ -55,23 +56,9 @@ Results HeadOf(const EvaluateOptions& options, const RolloutBackend& backend,
   results.target_background = options.background;
   results.seed = options.plan.seed;
   results.location = backend.location();
+  results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,
+                  options.plan.target_cameras};
   return results;
-}
-
-/// What must be equal for a run to go on where another one stopped.
-Status CheckResumable(const Results& before, const Results& now) {
-  const auto check = [](const std::string& field, const std::string& expected,
-                        const std::string& got) {
-    return expected == got ? Status::Ok()
-                           : Mismatch(reason::ARGUMENT_INVALID, field, expected, got);
-  };
-  INTERLACER_RETURN_IF_ERROR(check("model.weights_sha256", before.model.value("weights_sha256", ""),
-                                   now.model.value("weights_sha256", "")));
-  INTERLACER_RETURN_IF_ERROR(
-      check("steps", std::to_string(before.step_count), std::to_string(now.step_count)));
-  INTERLACER_RETURN_IF_ERROR(
-      check("target_background", before.target_background, now.target_background));
-  return check("seed", std::to_string(before.seed), std::to_string(now.seed));
 }
 
 /// The results so far with --resume, else a fresh head.
@@ -91,6 +78,7 @@ StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBack
   if (!options.resume || !fs::exists(file, error)) return head;
   INTERLACER_ASSIGN_OR_RETURN(Results before, ReadResults(file.string()));
   INTERLACER_RETURN_IF_ERROR(CheckResumable(before, head));
+  before.metrics.update(head.metrics);
   return before;
 }
 
@@ -118,7 +106,7 @@ class EvaluationRun {
       const Status status = RunEpisodeAt(dir);
       if (status.code() == StatusCode::kCancelled) return status;
       if (IsFatal(status)) return status;
-      if (!status.ok()) RecordFailure(dir, status);
+      RecordOutcome(dir, status);
       INTERLACER_RETURN_IF_ERROR(Save());
       progress->Update(++done, NoteText());
     }
@@ -139,26 +127,32 @@ class EvaluationRun {
     }
   }
 
-  bool IsDone(const std::string& episode_id) const {
-    return std::any_of(results_.episodes.begin(), results_.episodes.end(),
-                       [&](const ResultEpisode& e) { return e.id == episode_id; });
-  }
-
   Status RunEpisodeAt(const std::string& dir) {
     INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(dir));
+    const std::string& id = recording.manifest().episode_id;
+    const auto done = std::find_if(results_.episodes.begin(), results_.episodes.end(),
+                                   [&](const ResultEpisode& e) { return e.id == id; });
+    if (done != results_.episodes.end()) {
+      INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, recording.ManifestSha256());
+      if (sha256 == done->manifest_sha256) return Status::Ok();
+      return FailedPrecondition(reason::HASH_MISMATCH,
+                                id + " was evaluated with another manifest: expected " +
+                                    done->manifest_sha256 + ", got " + sha256)
+          .WithField(dir);
+    }
     const EpisodeReader episode = recording.AsStaticViews();
-    if (IsDone(episode.manifest().episode_id)) return Status::Ok();
     EpisodeRunOptions run;
     run.plan = options_.plan;
     if (!options_.no_frames) run.frames_dir = (fs::path(options_.output) / "frames").string();
     return RunEpisode(episode, run, backend_, &results_, context_.stop());
   }
 
-  void RecordFailure(const std::string& dir, const Status& status) {
+  /// Of the last attempt; an earlier failure is forgotten.
+  void RecordOutcome(const std::string& dir, const Status& status) {
     const std::string id = fs::path(dir).lexically_normal().filename().string();
+    std::erase_if(results_.failures, [&](const ResultFailure& f) { return f.episode == id; });
+    if (status.ok()) return;
     context_.Message(id + ": " + status.ToString());
-    const auto is_same = [&](const ResultFailure& failure) { return failure.episode == id; };
-    std::erase_if(results_.failures, is_same);
     results_.failures.push_back({id, status.reason(), status.message()});
   }
 
