@@ -46,6 +46,14 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
   return command;
 }
 
+/// Of the same command; what an episode does not say is taken as equal.
+Status CheckMadeBy(const fs::path& dir, const std::string& command) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
+  if (manifest.source.command == command || manifest.source.command.empty()) return Status::Ok();
+  return Mismatch(reason::ARGUMENT_INVALID, dir.string(), "an episode of '" + command + "'",
+                  "'" + manifest.source.command + "'");
+}
+
 StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
                               Sha256OfFile((dir / kManifestFile).string()));
@@ -55,6 +63,12 @@ StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
 bool IsEpisode(const fs::path& dir) {
   std::error_code error;
   return fs::exists(dir / kManifestFile, error);
+}
+
+/// The finished episode, for a run that goes on.
+StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std::string& command) {
+  INTERLACER_RETURN_IF_ERROR(CheckMadeBy(dir, command));
+  return Describe(dir, id);
 }
 
 /// A second name for the bytes, or a copy of them on another file system.
@@ -100,34 +114,28 @@ std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments) {
 }
 
 StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
-  const std::string id = IdOf(arguments, job);
+  const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
   const fs::path dir = fs::path(arguments.output) / id;
-  if (!arguments.resume || !IsEpisode(dir)) {
-    sim::SimulateOptions options = arguments.sim;
-    options.task = job.task;
-    options.seed = job.seed;
-    options.still = job.still;
-    options.motion_seed = job.motion_seed;
-    INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
-    INTERLACER_RETURN_IF_ERROR(sim::WriteSimulatedEpisode(
-        episode, dir.string(), {CommandOf(arguments, job), arguments.force}));
-  }
+  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
+  sim::SimulateOptions options = arguments.sim;
+  options.task = job.task;
+  options.seed = job.seed;
+  options.still = job.still;
+  options.motion_seed = job.motion_seed;
+  INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
+  INTERLACER_RETURN_IF_ERROR(
+      sim::WriteSimulatedEpisode(episode, dir.string(), {command, arguments.force}));
   return Describe(dir, id);
 }
 
 StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
-  const std::string id = IdOf(arguments, job);
+  const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
   const fs::path dir = fs::path(arguments.output) / id;
-  if (arguments.resume && IsEpisode(dir)) return Describe(dir, id);
+  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
   for (const std::string& part : arguments.parts) {
     const fs::path from = fs::path(part) / id;
     if (!IsEpisode(from)) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(from.string()));
-    const std::string command = CommandOf(arguments, job);
-    if (manifest.source.command != command) {
-      return Mismatch(reason::ARGUMENT_INVALID, from.string(), "an episode of '" + command + "'",
-                      "'" + manifest.source.command + "'");
-    }
+    INTERLACER_RETURN_IF_ERROR(CheckMadeBy(from, command));
     INTERLACER_RETURN_IF_ERROR(FetchFiles(from, dir, arguments.force));
     return Describe(dir, id);
   }

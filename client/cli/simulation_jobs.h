@@ -51,12 +51,13 @@ struct MadeEpisode {
 /// The jobs of the shard, in order.
 std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments);
 
-/// Simulates the episode into the output folder, or keeps the finished one with `resume`.
+/// Simulates the episode into the output folder, or keeps the finished one with `resume`. A
+/// finished one that another command line has made is refused with INVALID_ARGUMENT
+/// ARGUMENT_INVALID.
 StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const SimulationJob& job);
 
 /// Takes the finished episode over from the part that has it: by hard links where the file system
-/// allows it, else by copies. An episode that another command line has made is refused with
-/// INVALID_ARGUMENT ARGUMENT_INVALID.
+/// allows it, else by copies. Episodes of another command line are refused as by MakeEpisode.
 StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const SimulationJob& job);
 
 /// Adds the episodes to their split of dataset.json, which may hold earlier ones.

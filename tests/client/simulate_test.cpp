@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "common/json.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "tests/client/program_support.h"
@@ -60,6 +62,32 @@ TEST(Simulate, ShardsMergeToTheBytesOfOneProcess) {
       run({"-o", folder.File("other"), "--depth-noise", "0.01", "--merge", first, second});
   EXPECT_EQ(other.exit_code, 2) << other.err;
   EXPECT_THAT(other.err, HasSubstr("--depth-noise"));
+}
+
+TEST(Simulate, ResumptionKeepsNoEpisodeOfAnotherCommand) {
+  const TempFolder folder;
+  const std::string out = folder.File("set"), part = folder.File("part");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
+  const auto before = FilesOf(out);
+  const Words other = {"-o", out, "--seed", "8", "--depth-noise", "0.01", "--resume"};
+  const ProcessResult made = Simulate(other);
+  EXPECT_EQ(made.exit_code, 2) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("--depth-noise"));
+
+  ASSERT_EQ(Simulate({"-o", part, "--seed", "8", "--depth-noise", "0.01"}).exit_code, 0);
+  Words merge = other;
+  merge.insert(merge.end(), {"--merge", part});
+  const ProcessResult merged = Simulate(merge);
+  EXPECT_EQ(merged.exit_code, 2) << merged.err;
+  EXPECT_TRUE(FilesOf(out) == before);
+
+  // One that does not say how it was made stays.
+  const fs::path file = out + "/push_block_000008/manifest.json";
+  auto manifest = nlohmann::ordered_json::parse(before.at("push_block_000008/manifest.json"));
+  manifest["source"].erase("command");
+  std::ofstream(file) << manifest.dump(2);
+  const ProcessResult kept = Simulate(other);
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
 }
 
 TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
