@@ -19,6 +19,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kKeepalivePeriodMs = 30'000;
+/// A server that starts is found about so soon.
+constexpr int kMaxReconnectPauseMs = 1000;
 
 /// One call's context: deadline, waiting rule and the link from stop token to cancellation.
 class Call {
@@ -197,7 +199,13 @@ StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalivePeriodMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.retry ? 1 : 0);
-  if (options.retry) arguments.SetServiceConfigJSON(kServiceConfigJson);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectPauseMs);
+  if (options.retry) {
+    arguments.SetServiceConfigJSON(kServiceConfigJson);
+    // A message that does not fit is sent once only; the default is 256 KiB.
+    arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE,
+                     static_cast<int>(options.max_message_bytes));
+  }
   return std::unique_ptr<Client>(std::make_unique<GrpcClient>(
       grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments)));
 }
