@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "common/json.h"
+#include "common/sha256.h"
 #include "tests/client/page_checks.h"
 #include "tests/client/program_support.h"
 #include "tests/support/temp_folder.h"
@@ -98,6 +101,29 @@ TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
   EXPECT_EQ(RunVerb(Command(folder_.File("out"), {"--shard", "2/2"})).exit_code, 2);
 }
 
+/// Writes other bytes into a file of an episode, and their hash wherever the episode lists it.
+void ReplaceFile(const std::string& episode, const std::string& file, const std::string& bytes) {
+  const auto files = FilesOf(episode);
+  const std::string before = Sha256Hex(std::string_view(files.at(file)));
+  std::ofstream(episode + "/" + file) << bytes;
+  for (const std::string list : {"files.sha256", "manifest.json"}) {
+    std::string text = files.at(list);
+    const std::size_t at = text.find(before);
+    if (at == std::string::npos) continue;
+    text.replace(at, before.size(), Sha256Hex(std::string_view(bytes)));
+    ReplaceFile(episode, list, text);
+    return;
+  }
+}
+
+/// No pixel of the episode belongs to an object any more.
+void HideObjects(const std::string& episode) {
+  const std::string file = "truth/objects.json";
+  auto objects = nlohmann::ordered_json::parse(FilesOf(episode).at(file));
+  objects["mask_labels"]["first_object"] = 200;
+  ReplaceFile(episode, file, objects.dump(2));
+}
+
 TEST(PlannerExperiment, RanksTheMotionsOfAScene) {
   const TempFolder folder;
   const std::string data = folder.File("data"), run = folder.File("run");
@@ -113,21 +139,20 @@ TEST(PlannerExperiment, RanksTheMotionsOfAScene) {
       RunVerb({"train", "--config", config, "--data", data, "--output", run, "--quiet"}).exit_code,
       0);
   const auto plan = [&](const Words& more) {
-    Words words{
-        "experiment", "planner",          "--data",  data,    "--model", run + "/checkpoint",
-        "-o",         folder.File("out"), "--split", "train", "--quiet"};
+    Words words{"experiment",        "planner", "--data",           data,     "--model",
+                run + "/checkpoint", "-o",      folder.File("out"), "--quiet"};
     words.insert(words.end(), more.begin(), more.end());
     return RunVerb(words);
   };
-  const ProcessResult none = plan({"--steps", "3"});
+  const ProcessResult none = plan({"--steps", "3", "--split", "train"});
   EXPECT_EQ(none.exit_code, 3) << none.err;
   EXPECT_THAT(none.err, HasSubstr("--motions"));
 
   ASSERT_EQ(simulate({"--motions", "3", "--resume"}).exit_code, 0);
-  const ProcessResult long_horizon = plan({"--steps", "4"});
+  const ProcessResult long_horizon = plan({"--steps", "4", "--split", "train"});
   EXPECT_EQ(long_horizon.exit_code, 3);
   EXPECT_THAT(long_horizon.err, HasSubstr("at most 3"));
-  const ProcessResult done = plan({"--steps", "3"});
+  const ProcessResult done = plan({"--steps", "3", "--split", "train"});
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("rank correlation"));
   const auto files = FilesOf(folder.File("out"));
@@ -136,6 +161,22 @@ TEST(PlannerExperiment, RanksTheMotionsOfAScene) {
   ASSERT_EQ(document["scenes"].size(), 1u);
   EXPECT_EQ(document["scenes"][0]["motions"].size(), 3u) << "not the scene's own";
   EXPECT_EQ(document["horizon"], 3);
+  EXPECT_TRUE(document["skipped"].empty());
+
+  // A scene whose object is not seen does not take the others with it.
+  ASSERT_EQ(simulate({"--episodes", "2", "--motions", "3", "--resume"}).exit_code, 0);
+  std::filesystem::remove(data + "/dataset.json");
+  HideObjects(data + "/push_block_000006_motion_0");
+  const ProcessResult skipping = plan({"--steps", "3", "--split", "", "--force"});
+  ASSERT_EQ(skipping.exit_code, 0) << skipping.err;
+  EXPECT_THAT(skipping.out, HasSubstr("scenes ranked: 1, skipped: 1"));
+  const auto second = nlohmann::json::parse(FilesOf(folder.File("out")).at("planner.json"));
+  EXPECT_EQ(second["scenes"], document["scenes"]);
+  ASSERT_EQ(second["skipped"].size(), 1u);
+  EXPECT_EQ(second["skipped"][0]["scene"], "push_block_6");
+  EXPECT_THAT(
+      second["skipped"][0]["reason"].get<std::string>(),
+      HasSubstr("push_block_000006_motion_0: expected at least 3 particles of the object, got 0"));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace interlacer {
 namespace {
 
 constexpr int kObject = 0;
-constexpr int kMinObjectParticles = 3;
 constexpr std::int64_t kSharedSteps = 2;
 
 /// Moves of the object's particles over all views, each particle counting once.
@@ -113,14 +112,8 @@ StatusOr<MotionOutcome> PredictMotion(const std::string& episode_dir, int horizo
   };
   INTERLACER_RETURN_IF_ERROR(
       backend->Predict(task.input, task.actions, task.output, on_step, stop).status());
-  if (move.particle_count < kMinObjectParticles) {
-    return FailedPrecondition(reason::ARGUMENT_INVALID,
-                              "expected at least " + std::to_string(kMinObjectParticles) +
-                                  " particles of " + truth->object_names()[kObject] + ", got " +
-                                  std::to_string(move.particle_count))
-        .WithField(episode_dir);
-  }
-  return MotionOutcome{episode.manifest().episode_id, move.predicted_m, move.true_m};
+  return MotionOutcome{episode.manifest().episode_id, move.predicted_m, move.true_m,
+                       move.particle_count};
 }
 
 }  // namespace interlacer

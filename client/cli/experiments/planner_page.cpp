@@ -24,6 +24,11 @@ std::optional<MeanEstimate> MeanOver(const std::vector<SceneRanking>& scenes,
   return EstimateMean(values, kBootstrap);
 }
 
+std::string CountText(const PlannerStudy& study) {
+  return "scenes ranked: " + std::to_string(study.scenes.size()) +
+         ", skipped: " + std::to_string(study.skipped.size());
+}
+
 /// Label and text of each figure of the summary.
 std::vector<std::pair<std::string, std::string>> Lines(const PlannerSummary& summary) {
   return {
@@ -64,7 +69,7 @@ PlannerSummary Summarize(const std::vector<SceneRanking>& scenes) {
 }
 
 std::string PlannerText(const PlannerStudy& study) {
-  std::string text;
+  std::string text = CountText(study) + "\n";
   for (const auto& [label, value] : Lines(Summarize(study.scenes))) {
     text += label + ": " + value + "\n";
   }
@@ -92,6 +97,9 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
          ScoreText(s.best_m, kMeterDecimals), ScoreText(s.guessed_m, kMeterDecimals),
          ScoreText(s.mean_error_m, kMeterDecimals)});
   }
+  HtmlTable skipped;
+  skipped.header = {"skipped scene", "reason"};
+  for (const SkippedScene& s : study.skipped) skipped.rows.push_back({s.scene, s.reason});
   HtmlTable figures;
   figures.header = {"mean over scenes", "value and 95 % interval"};
   for (const auto& [label, value] : Lines(summary)) figures.rows.push_back({label, value});
@@ -104,7 +112,8 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
   const std::string body =
       SectionHtml("Do predictions rank motions as the simulation does?",
                   ParagraphHtml(how) + TableHtml(figures) + DistributionSvg(chart)) +
-      SectionHtml("Scenes", TableHtml(table)) +
+      SectionHtml("Scenes", ParagraphHtml(CountText(study) + ".") + TableHtml(table) +
+                                (skipped.rows.empty() ? "" : TableHtml(skipped))) +
       SectionHtml("How it was made",
                   ParagraphHtml("Model " + study.model + ", data " + study.dataset + ", split " +
                                 study.split + ", " + study.created_time + ".") +
@@ -132,6 +141,8 @@ nlohmann::ordered_json PlannerToJson(const PlannerStudy& study) {
         {"best_m", ToJson(summary.best_m)},
         {"guessed_m", ToJson(summary.guessed_m)},
         {"error_m", ToJson(summary.error_m)}}},
+      {"scenes", nlohmann::ordered_json::array()},
+      {"skipped", nlohmann::ordered_json::array()},
   };
   for (const SceneRanking& s : study.scenes) {
     nlohmann::ordered_json scene = {{"scene", s.scene},
@@ -146,6 +157,9 @@ nlohmann::ordered_json PlannerToJson(const PlannerStudy& study) {
           {{"episode", m.episode}, {"predicted_m", m.predicted_m}, {"true_m", m.true_m}});
     }
     json["scenes"].push_back(std::move(scene));
+  }
+  for (const SkippedScene& s : study.skipped) {
+    json["skipped"].push_back({{"scene", s.scene}, {"reason", s.reason}});
   }
   return json;
 }

@@ -11,6 +11,11 @@
 
 namespace interlacer {
 
+struct SkippedScene {
+  std::string scene;
+  std::string reason;
+};
+
 struct PlannerStudy {
   std::string dataset;
   std::string split;
@@ -18,6 +23,7 @@ struct PlannerStudy {
   int horizon = 0;
   double step_duration_s = 0;
   std::vector<SceneRanking> scenes;
+  std::vector<SkippedScene> skipped;
   std::string command;
   std::string created_time;
 };

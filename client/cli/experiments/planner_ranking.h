@@ -29,6 +29,7 @@ struct MotionOutcome {
   std::string episode;
   Vec3d predicted_m{};
   Vec3d true_m{};
+  int particle_count = 0;  ///< that show the object
 };
 
 struct SceneRanking {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/backend_options.h"
+#include "client/cli/describe.h"
 #include "client/cli/experiments/planner_outcomes.h"
 #include "client/cli/experiments/planner_page.h"
 #include "client/cli/numbers.h"
@@ -33,29 +34,40 @@ struct PlannerArguments {
   bool force = false;
 };
 
-StatusOr<std::vector<SceneRanking>> RankScenes(const PlannerArguments& arguments,
-                                               const std::vector<PlannedScene>& scenes,
-                                               RolloutBackend* backend,
-                                               const VerbContext& context) {
+/// Fills the scenes of `study`. One whose object is hidden in some motion is skipped; the others
+/// say what there is to say.
+Status RankScenes(const PlannerArguments& arguments, const std::vector<PlannedScene>& scenes,
+                  RolloutBackend* backend, const VerbContext& context, PlannerStudy* study) {
   std::int64_t total = 0, done = 0;
   for (const PlannedScene& scene : scenes) {
     total += static_cast<std::int64_t>(scene.episode_dirs.size());
   }
   const auto progress = context.MakeProgress("predict", total);
-  std::vector<SceneRanking> rankings;
   for (const PlannedScene& scene : scenes) {
+    const std::int64_t end = done + static_cast<std::int64_t>(scene.episode_dirs.size());
     std::vector<MotionOutcome> outcomes;
     for (const std::string& dir : scene.episode_dirs) {
       INTERLACER_ASSIGN_OR_RETURN(
           MotionOutcome outcome,
           PredictMotion(dir, arguments.horizon, arguments.seed, backend, context.stop()));
       outcomes.push_back(std::move(outcome));
+      if (outcomes.back().particle_count < kMinObjectParticles) break;
       progress->Update(++done, scene.name);
     }
-    rankings.push_back(RankMotions(scene.name, std::move(outcomes)));
+    const MotionOutcome& last = outcomes.back();
+    if (last.particle_count < kMinObjectParticles) {
+      study->skipped.push_back(
+          {scene.name, Format("%s: expected at least %d particles of the "
+                              "object, got %d",
+                              last.episode.c_str(), kMinObjectParticles, last.particle_count)});
+      context.Message(scene.name + " is skipped: " + study->skipped.back().reason);
+    } else {
+      study->scenes.push_back(RankMotions(scene.name, std::move(outcomes)));
+    }
+    progress->Update(done = end, scene.name);
   }
   progress->Finish();
-  return rankings;
+  return Status::Ok();
 }
 
 StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbContext& context) {
@@ -66,7 +78,7 @@ StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbConte
   INTERLACER_ASSIGN_OR_RETURN(
       OutputFolder folder, OutputFolder::Create(arguments.output, kPlannerFile, arguments.force));
   PlannerStudy study;
-  INTERLACER_ASSIGN_OR_RETURN(study.scenes, RankScenes(arguments, scenes, backend.get(), context));
+  INTERLACER_RETURN_IF_ERROR(RankScenes(arguments, scenes, backend.get(), context, &study));
   const ModelMetadata& metadata = backend->metadata();
   study.dataset = fs::path(arguments.data).lexically_normal().filename().string();
   study.split = arguments.split;
@@ -83,7 +95,7 @@ StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbConte
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(record, json));
   INTERLACER_RETURN_IF_ERROR(folder.Commit());
   context.Result(json, PlannerText(study));
-  return kExitDone;
+  return study.scenes.empty() ? kExitBadInput : kExitDone;
 }
 
 }  // namespace
