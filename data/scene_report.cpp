@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/camera.h"
+#include "common/camera_skew.h"
 #include "common/transforms.h"
 #include "data/depth.h"
 
@@ -97,12 +99,12 @@ void AddCrossCameraFindings(const CrossCameraDistance& distance, const SceneRepo
                                 "the cameras' surfaces lie " + Rounded(distance.median_m, 3) +
                                     " m apart where both see; up to " +
                                     Rounded(options.suspect_distance_m, 3) + " m is usual",
-                                "views[1].camera"});
+                                "views[1].calibration"});
   } else if (distance.median_m < 0 && distance.views_disagree) {
     report->findings.push_back({"CALIBRATION_SUSPECT",
                                 "the cameras share " + std::to_string(distance.shared_point_count) +
                                     " points, too few to compare them",
-                                "views[1].camera"});
+                                "views[1].calibration"});
   }
 }
 
@@ -165,11 +167,8 @@ SceneReport ReportScene(std::span<const RgbdView> views, const LiftRegion& regio
     AddCrossCameraFindings(distance, options, &report);
   }
   report.camera_skew_s = SkewS(views);
-  if (report.camera_skew_s > 0.5 * options.max_camera_skew_s) {
-    report.findings.push_back(
-        {"CAMERA_SKEW_HIGH",
-         "the cameras' capture times differ by " + Rounded(1e3 * report.camera_skew_s, 1) + " ms",
-         "views"});
+  if (auto skew = FindCameraSkew(report.camera_skew_s, options.max_camera_skew_s, "views")) {
+    report.findings.push_back(*std::move(skew));
   }
   return report;
 }

@@ -5,7 +5,8 @@
 ///
 /// Findings: CALIBRATION_SUSPECT (median cross-camera distance above 3 cm, or two views with
 /// points that hardly share any), LOW_VALID_DEPTH (ratio below 0.3), MOSTLY_OUTSIDE_WORKSPACE
-/// (ratio below 0.05), CAMERA_SKEW_HIGH (above half of the limit). Cross-camera distance of views
+/// (ratio below 0.05), CAMERA_SKEW_HIGH (above half of the limit); their fields are relative to the
+/// observation, such as "views[1].calibration". Cross-camera distance of views
 /// a, b: for each valid point of b that projects into a and is not hidden behind a's surface by
 /// more than 5 cm, the distance to the nearest point of a in a window around that pixel; the median
 /// over 500 points or more. Pure functions, thread-safe.

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <span>
+#include <string>
 #include <utility>
 
 #include "data/scene_report.h"
@@ -66,6 +67,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     if (!is_newest) continue;
     scene->colors_rgb8 = std::move(lifted->colors_rgb8);
     scene->report_ = ReportScene(views.times[time], views.region);
+    for (Finding& finding : scene->report_.findings) {
+      finding.field = "observations[" + std::to_string(time) + "]." + finding.field;
+    }
     const std::int64_t count = scene->newer.positions_m.size(0);
     if (count < metadata.particle_count) {
       views.findings.push_back({"FEW_POINTS",

@@ -151,7 +151,7 @@ void RolloutCall::FillSummary(wire::CallSummary* summary) {
   summary->set_computed_step_count(computed_steps_);
   summary->set_selected_particle_count(static_cast<int>(selected_.size()));
   ToWire(record().durations, summary->mutable_durations());
-  ToWire(Report(), summary->mutable_scene_report());
+  ToWire(report(), summary->mutable_scene_report());
   if (metadata.trained_step_count > 0 && last_step() > metadata.trained_step_count) {
     ToWire({"ROLLOUT_BEYOND_TRAINING",
             "the rollout has " + std::to_string(last_step()) + " steps, training saw " +

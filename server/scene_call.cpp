@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "common/camera_skew.h"
 
 namespace interlacer {
 namespace {
@@ -125,19 +129,32 @@ Status SceneCall::Lift() {
   if (!scene.ok()) {
     Status status = scene.status();
     if (status.field().empty()) return status;
+    status.WithField(FieldInRequest(admitted_.checked, status.field()));
     return std::move(status).WithFieldPrefix(admitted_.field);
   }
   scene_ = *std::move(scene);
   record_.durations.lift_s = SecondsBetween(start, Clock::now());
-  server_.metrics.ObserveScene(Report());
+  report_ = MakeReport();
+  server_.metrics.ObserveScene(report_);
   return OnLifted();
 }
 
-SceneReport SceneCall::Report() const {
+SceneReport SceneCall::MakeReport() const {
   SceneReport report = scene_->report();
-  report.camera_skew_s = admitted_.checked.camera_skew_s;
+  const CheckedScene& checked = admitted_.checked;
+  // The engine knows neither the limit in force nor when depth was captured.
+  report.camera_skew_s = checked.camera_skew_s;
+  std::erase_if(report.findings,
+                [](const Finding& finding) { return finding.reason == kCameraSkewHigh; });
+  const std::string skew_field =
+      "observations[" + std::to_string(checked.skewed_observation) + "].views";
+  if (auto skew =
+          FindCameraSkew(report.camera_skew_s, server_.limits.max_camera_skew_s, skew_field)) {
+    report.findings.push_back(*std::move(skew));
+  }
   for (Finding& finding : report.findings) {
-    if (!finding.field.empty()) finding.field = admitted_.field + "." + finding.field;
+    if (finding.field.empty()) continue;
+    finding.field = admitted_.field + "." + FieldInRequest(checked, finding.field);
   }
   return report;
 }

@@ -75,8 +75,8 @@ class SceneCall : public DeviceJob,
   /// Ends the call with the unit that runs; message and status leave together.
   void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
-  /// The engine's report, with field paths from the root of the request.
-  SceneReport Report() const;
+  /// The engine's report, with field paths from the root of the request; after the lift.
+  const SceneReport& report() const { return report_; }
 
  private:
   bool IsDecodedAtOnce() const;
@@ -84,6 +84,7 @@ class SceneCall : public DeviceJob,
   Status Decode();
   void DecodeInPool();
   Status Lift();
+  SceneReport MakeReport() const;
   void NoteFirstUnit();
 
   const ServerContext& server_;
@@ -98,6 +99,7 @@ class SceneCall : public DeviceJob,
   Clock::time_point decoded_time_;
 
   std::shared_ptr<const Scene> scene_;
+  SceneReport report_;
   std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};

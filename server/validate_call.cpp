@@ -7,7 +7,7 @@ namespace interlacer {
 
 Status ValidateCall::OnLifted() {
   wire::ValidateSceneResponse response;
-  ToWire(Report(), response.mutable_report());
+  ToWire(report(), response.mutable_report());
   SendLast(SerializeResponse(response));
   return Status::Ok();
 }

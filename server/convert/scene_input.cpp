@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -109,9 +110,11 @@ Status CheckView(const wire::RgbdView& view, const PixelPayloads& payloads, cons
   return Status::Ok();
 }
 
-/// Every camera of the model once; nothing else.
-Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata& metadata) {
-  std::vector<bool> seen(metadata.cameras.size(), false);
+/// Every camera of the model once; nothing else. `view_indices` gets the view of each.
+Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata& metadata,
+                      std::vector<int>* view_indices) {
+  constexpr int kNone = -1;
+  view_indices->assign(metadata.cameras.size(), kNone);
   for (int v = 0; v < observation.views_size(); ++v) {
     const std::string& name = observation.views(v).camera_name();
     const auto index = CameraIndex(metadata, name);
@@ -120,14 +123,14 @@ Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata&
       return Mismatch(reason::CAMERA_UNKNOWN, field, "one of " + CameraNames(metadata),
                       "\"" + name + "\"");
     }
-    if (seen[*index]) {
+    if ((*view_indices)[*index] != kNone) {
       return Mismatch(reason::CAMERA_DUPLICATE, field, "every camera once",
                       "\"" + name + "\" twice");
     }
-    seen[*index] = true;
+    (*view_indices)[*index] = v;
   }
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) {
+  for (std::size_t i = 0; i < view_indices->size(); ++i) {
+    if ((*view_indices)[i] == kNone) {
       return Mismatch(reason::CAMERA_MISSING, "views", "a view of " + metadata.cameras[i].name,
                       "none");
     }
@@ -136,8 +139,9 @@ Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata&
 }
 
 Status CheckObservation(const wire::Observation& observation, const PixelPayloads& payloads,
-                        const ModelMetadata& metadata, const Limits& limits, TimeSpan* span) {
-  INTERLACER_RETURN_IF_ERROR(CheckCameraSet(observation, metadata));
+                        const ModelMetadata& metadata, const Limits& limits, TimeSpan* span,
+                        std::vector<int>* view_indices) {
+  INTERLACER_RETURN_IF_ERROR(CheckCameraSet(observation, metadata, view_indices));
   for (int v = 0; v < observation.views_size(); ++v) {
     if (Status status = CheckView(observation.views(v), payloads, limits, span); !status.ok()) {
       return std::move(status).WithFieldPrefix(Indexed("views", v));
@@ -239,13 +243,17 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
   }
   CheckedScene scene;
   std::vector<TimeSpan> spans(input.observations_size());
+  scene.view_indices.resize(input.observations_size());
   for (int o = 0; o < input.observations_size(); ++o) {
-    if (Status status =
-            CheckObservation(input.observations(o), payloads, metadata, limits, &spans[o]);
+    if (Status status = CheckObservation(input.observations(o), payloads, metadata, limits,
+                                         &spans[o], &scene.view_indices[o]);
         !status.ok()) {
       return std::move(status).WithFieldPrefix(Indexed("observations", o));
     }
-    scene.camera_skew_s = std::max(scene.camera_skew_s, spans[o].length_s());
+    if (spans[o].length_s() > scene.camera_skew_s) {
+      scene.camera_skew_s = spans[o].length_s();
+      scene.skewed_observation = o;
+    }
   }
   INTERLACER_RETURN_IF_ERROR(CheckSpacing(spans, metadata));
   INTERLACER_RETURN_IF_ERROR(CheckDepthRange(input, metadata));
@@ -287,6 +295,18 @@ Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payl
     }
   }
   return Status::Ok();
+}
+
+std::string FieldInRequest(const CheckedScene& scene, const std::string& field) {
+  unsigned observation = 0, camera = 0;
+  int length = 0;
+  std::sscanf(field.c_str(), "observations[%u].views[%u]%n", &observation, &camera, &length);
+  if (length == 0 || observation >= scene.view_indices.size() ||
+      camera >= scene.view_indices[observation].size()) {
+    return field;
+  }
+  return Indexed("observations", static_cast<int>(observation)) + "." +
+         Indexed("views", scene.view_indices[observation][camera]) + field.substr(length);
 }
 
 }  // namespace interlacer

@@ -10,6 +10,8 @@
 /// Thread-safe.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "common/model_metadata.h"
 #include "common/scene.h"
@@ -27,11 +29,15 @@ struct CheckedScene {
   Box workspace;
   /// Newest capture time of the newest observation.
   std::int64_t newest_capture_time_ns = 0;
+  /// Largest distance between exposures of one observation, depth included, and which one's.
   double camera_skew_s = 0;
+  int skewed_observation = 0;
   /// Host memory that the decoded frames will take.
   std::int64_t decoded_bytes = 0;
   /// No image is compressed.
   bool is_raw = false;
+  /// By observation and camera of the model: where its view stands in the request.
+  std::vector<std::vector<int>> view_indices;
 };
 
 StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
@@ -39,5 +45,9 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
 
 Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
                         const ModelMetadata& metadata, SceneInput* plain);
+
+/// A field path of the plain scene, "observations[1].views[0].depth", as the request has it: there
+/// the views may stand in any order. Other paths stay as they are.
+std::string FieldInRequest(const CheckedScene& scene, const std::string& field);
 
 }  // namespace interlacer

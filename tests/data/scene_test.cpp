@@ -47,13 +47,20 @@ struct Disturbance {
 
 class WrongCalibrationTest : public testing::TestWithParam<Disturbance> {};
 
+std::string FieldOf(const SceneReport& report, const std::string& reason) {
+  for (const Finding& finding : report.findings) {
+    if (finding.reason == reason) return finding.field;
+  }
+  return "no " + reason;
+}
+
 TEST_P(WrongCalibrationTest, IsSuspect) {
   std::vector<RgbdView> views = TwoViews();
   GetParam().apply(&views);
   // The box would hide some of these mistakes; a caller's may be wide.
   const LiftRegion wide{{{-5, -5, -5}, {5, 5, 5}}, 0.1, 3.0};
   const SceneReport report = ReportScene(views, wide);
-  EXPECT_TRUE(Has(report.findings, "CALIBRATION_SUSPECT"))
+  EXPECT_EQ(FieldOf(report, "CALIBRATION_SUSPECT"), "views[1].calibration")
       << "distance " << report.cross_camera_distance_m;
 }
 
@@ -94,8 +101,8 @@ TEST(SceneReportTest, SaysWhatElseLooksWrong) {
   }
   views[1].capture_time_ns = 30'000'000;
   SceneReport report = ReportScene(views, kRegion);
-  EXPECT_TRUE(Has(report.findings, "LOW_VALID_DEPTH"));
-  EXPECT_TRUE(Has(report.findings, "CAMERA_SKEW_HIGH"));
+  EXPECT_EQ(FieldOf(report, "LOW_VALID_DEPTH"), "views[0].depth");
+  EXPECT_EQ(FieldOf(report, "CAMERA_SKEW_HIGH"), "views");
   EXPECT_DOUBLE_EQ(report.camera_skew_s, 0.03);
   report = ReportScene(views, {{{5, 5, 5}, {6, 6, 6}}, 0.1, 2});
   EXPECT_TRUE(Has(report.findings, "MOSTLY_OUTSIDE_WORKSPACE"));

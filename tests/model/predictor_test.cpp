@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -182,6 +183,20 @@ TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {
     found = found || finding.reason == "IMAGE_RESAMPLED";
   }
   EXPECT_TRUE(found);
+}
+
+TEST_F(PredictorTest, FindingsNameTheObservation) {
+  SceneInput input = MakeScene();
+  ASSERT_EQ(input.observations[1].views.size(), 2u);
+  input.observations[1].views[1].capture_time_ns += 30'000'000;
+  const auto scene = predictor_->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const std::vector<Finding>& findings = (*scene)->report().findings;
+  const auto skew = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "CAMERA_SKEW_HIGH";
+  });
+  ASSERT_NE(skew, findings.end());
+  EXPECT_EQ(skew->field, "observations[1].views");
 }
 
 TEST_F(PredictorTest, RunningOutOfActionsIsAnError) {

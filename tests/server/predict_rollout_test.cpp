@@ -298,5 +298,64 @@ TEST_F(PredictRolloutTest, FindingsOfTheEngineGetAPathFromTheRequest) {
   EXPECT_EQ(findings[0].field(), "source.scene_input.observations[1]");
 }
 
+/// The engine counts views in the order of the model's cameras.
+TEST_F(PredictRolloutTest, FindingsAndErrorsNameViewsAsTheRequestOrdersThem) {
+  auto request = MakeRolloutRequest(1);
+  auto* scene = request.mutable_source()->mutable_scene_input();
+  scene->mutable_observations(1)->mutable_views()->SwapElements(0, 1);
+  fixture_.controls->lift_findings = {{"LOW_VALID_DEPTH", "", "observations[1].views[0].depth"},
+                                      {"OTHER", "", "observations[0].views[0].depth"}};
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 1u);
+  const auto& findings = messages[0].summary().scene_report().findings();
+  ASSERT_EQ(findings.size(), 2);
+  EXPECT_EQ(findings[0].field(), "source.scene_input.observations[1].views[1].depth");
+  EXPECT_EQ(findings[1].field(), "source.scene_input.observations[0].views[0].depth");
+
+  fixture_.controls->lift_status = InvalidArgument(reason::DEPTH_IMPLAUSIBLE, "too far")
+                                       .WithField("observations[1].views[1].depth");
+  grpc::ClientContext context;
+  auto reader = fixture_.stub->PredictRollout(&context, request);
+  v1::PredictRolloutResponse message;
+  EXPECT_FALSE(reader->Read(&message));
+  EXPECT_EQ(ReadDetails(reader->Finish()).field(),
+            "source.scene_input.observations[1].views[0].depth");
+}
+
+struct SkewCase {
+  const char* name;
+  double limit_s;
+  bool is_high;
+};
+
+class CameraSkewTest : public ::testing::TestWithParam<SkewCase> {};
+
+/// Depth 30 ms after the exposures; the engine sees neither it nor the limit, and says nonsense.
+TEST_P(CameraSkewTest, IsMeasuredByTheLimitOfTheServerWithTheDepth) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_camera_skew_s = GetParam().limit_s;
+  InProcessServer fixture(options);
+  ASSERT_TRUE(fixture.WaitForServing());
+  fixture.controls->lift_findings = {{"CAMERA_SKEW_HIGH", "", "observations[1].views"}};
+  v1::ValidateSceneRequest request;
+  *request.mutable_scene_input() = MakeSceneInput();
+  auto* view = request.mutable_scene_input()->mutable_observations(0)->mutable_views(1);
+  *view->mutable_depth_capture_time() = view->capture_time();
+  view->mutable_depth_capture_time()->set_nanos(view->capture_time().nanos() + 30'000'000);
+  grpc::ClientContext context;
+  v1::ValidateSceneResponse response;
+  ASSERT_TRUE(fixture.stub->ValidateScene(&context, request, &response).ok());
+  EXPECT_NEAR(response.report().camera_skew_s(), 0.03, 1e-9);
+  ASSERT_EQ(response.report().findings_size(), GetParam().is_high ? 1 : 0);
+  if (!GetParam().is_high) return;
+  EXPECT_EQ(response.report().findings(0).field(), "scene_input.observations[0].views");
+  EXPECT_NE(response.report().findings(0).message().find("30.0 ms"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, CameraSkewTest,
+                         ::testing::Values(SkewCase{"Narrow", 0.05, true},
+                                           SkewCase{"Wide", 1, false}),
+                         [](const auto& test) { return test.param.name; });
+
 }  // namespace
 }  // namespace interlacer::testing

@@ -78,6 +78,9 @@ struct MockControls {
   double step_cost_s = 0;
   double render_cost_s = 0;
   Status warm_up_status;
+  /// Returned by Lift when not OK; else the scene reports these findings too.
+  Status lift_status;
+  std::vector<Finding> lift_findings;
   /// Returned by the next Step when not OK.
   Status step_status;
   Gate gate;
@@ -217,7 +220,9 @@ class MockEngine final : public Engine {
     controls_->gate.Pass();
     std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
     ++controls_->lift_count;
+    if (!controls_->lift_status.ok()) return controls_->lift_status;
     auto scene = std::make_shared<MockScene>();
+    scene->scene_report.findings = controls_->lift_findings;
     for (const RgbdView& view : input.observations.back().views) {
       const std::int64_t before = scene->particles.count;
       AddPoints(view, &scene->particles);
