@@ -17,10 +17,10 @@ DecodePool::~DecodePool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void DecodePool::Post(std::function<void()> task) {
+void DecodePool::Post(int priority, std::function<void()> task) {
   {
     std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
+    tasks_.emplace(priority, std::move(task));
   }
   changed_.notify_one();
 }
@@ -30,10 +30,11 @@ void DecodePool::Run() {
   while (true) {
     changed_.wait(lock, [this] { return is_stopping_ || !tasks_.empty(); });
     if (tasks_.empty()) return;
-    const std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
+    {
+      const auto next = tasks_.extract(tasks_.begin());
+      lock.unlock();
+      next.mapped()();
+    }
     lock.lock();
   }
 }

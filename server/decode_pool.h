@@ -1,11 +1,12 @@
 #pragma once
 
 /// A few threads that decode the images of calls while these wait for the device.
-/// Tasks run in the order of Post; what is still queued at destruction runs first. Thread-safe.
+/// Higher priorities run first, then in the order of Post; what is still queued at destruction runs
+/// before it returns. Thread-safe.
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,14 +20,15 @@ class DecodePool {
   DecodePool(const DecodePool&) = delete;
   DecodePool& operator=(const DecodePool&) = delete;
 
-  void Post(std::function<void()> task);
+  void Post(int priority, std::function<void()> task);
 
  private:
   void Run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  /// By priority; equal ones in order of arrival.
+  std::multimap<int, std::function<void()>, std::greater<>> tasks_;
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

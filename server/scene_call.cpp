@@ -37,13 +37,16 @@ void SceneCall::Start() {
   sink_->SetListener(shared_from_this());
   const bool is_decoded_at_once = IsDecodedAtOnce();
   Status status = server_.worker.CheckRoom(priority());
-  if (status.ok() && is_decoded_at_once) status = Decode();
+  if (status.ok() && is_decoded_at_once) {
+    is_decode_claimed_ = true;
+    status = Decode();
+  }
   // From here on the worker may run the call, or the library cancel it, on another thread.
   if (status.ok()) status = server_.worker.Submit(shared_from_this(), is_decoded_at_once);
   if (!status.ok()) {
     End(std::move(status));
   } else if (!is_decoded_at_once) {
-    server_.decoders.Post([self = shared_from_this()] { self->DecodeInPool(); });
+    server_.decoders.Post(priority(), [self = shared_from_this()] { self->DecodeInPool(); });
   }
 }
 
@@ -56,15 +59,20 @@ Status SceneCall::Decode() {
   decoded_ = server_.frames.Take();
   Status status =
       DecodeSceneInput(admitted_.scene_input, admitted_.payloads, engine().metadata(), &decoded_);
-  admitted_.scene_input.Clear();
-  admitted_.payloads = PixelPayloads();
+  FreeRequest();
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
   if (status.ok()) return status;
   return std::move(status).WithFieldPrefix(admitted_.field);
 }
 
+void SceneCall::FreeRequest() {
+  admitted_.scene_input.Clear();
+  admitted_.payloads = PixelPayloads();
+}
+
 void SceneCall::DecodeInPool() {
+  if (is_decode_claimed_.exchange(true)) return;
   if (Status status = Decode(); status.ok()) {
     server_.worker.Wake(this);
   } else {
@@ -162,9 +170,11 @@ SceneReport SceneCall::MakeReport() const {
 void SceneCall::End(Status status) {
   FreeDeviceState();
   scene_.reset();
+  const bool is_never_decoded = !is_decode_claimed_.exchange(true);
+  if (is_never_decoded) FreeRequest();
   // The library forgets a call some time after its status has left, on a thread of its own; calls
   // that come meanwhile must not pay for that. A failed call may still be in the decoder.
-  if (status.ok()) admitted_.memory = {};
+  if (status.ok() || is_never_decoded) admitted_.memory = {};
   record_.response_bytes = sink_->sent_bytes();
   if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
   if (status.code() == StatusCode::kCancelled) {

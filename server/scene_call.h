@@ -82,7 +82,10 @@ class SceneCall : public DeviceJob,
   bool IsDecodedAtOnce() const;
   /// Into decoded_; field paths from the root of the request.
   Status Decode();
+  /// Not at all when the call has ended meanwhile.
   void DecodeInPool();
+  /// Lets go of the frames as they came.
+  void FreeRequest();
   Status Lift();
   SceneReport MakeReport() const;
   void NoteFirstUnit();
@@ -93,6 +96,9 @@ class SceneCall : public DeviceJob,
   ResponseSink* const sink_;
   const Clock::time_point call_limit_;
 
+  /// Set by whoever comes first: the decoder, which then reads the request, or the end of the call,
+  /// which then frees it.
+  std::atomic<bool> is_decode_claimed_{false};
   /// Written by the decoder before the job is ready.
   SceneInput decoded_;
   double decode_s_ = 0;

@@ -1,0 +1,100 @@
+/// The life of one call with frames, apart from the library: what its end frees.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "server/server_context.h"
+#include "server/validate_call.h"
+#include "tests/support/in_process_server.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr std::int64_t kReservedBytes = 1000;
+
+/// Counts the statuses that leave.
+class FakeSink final : public ResponseSink {
+ public:
+  void SetListener(std::shared_ptr<SinkListener>) override {}
+  bool HasRoom() const override { return true; }
+  void Send(grpc::ByteBuffer) override {}
+  void Finish(const Status&) override { ++finish_count; }
+  void FinishWith(grpc::ByteBuffer) override { ++finish_count; }
+  void Abort() override {}
+  std::int64_t sent_bytes() const override { return 0; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
+    return std::nullopt;
+  }
+
+  std::atomic<int> finish_count{0};
+};
+
+class SceneCallTest : public ::testing::Test {
+ protected:
+  SceneCallTest()
+      : models_({}), context_{limits_,   "instance", state_,  models_,  worker_,
+                              decoders_, frames_,    memory_, metrics_, calls_} {}
+
+  /// A call whose frames wait for the pool.
+  std::shared_ptr<ValidateCall> MakeCall() {
+    AdmittedScene admitted;
+    admitted.engine = &engine_;
+    admitted.scene_input = MakeSceneInput();
+    admitted.payloads = PixelPayloads(&admitted.scene_input);
+    admitted.checked =
+        *CheckSceneInput(admitted.scene_input, admitted.payloads, engine_.metadata(), limits_);
+    admitted.checked.is_raw = false;
+    admitted.deadline = Clock::now() + std::chrono::seconds(60);
+    admitted.memory = *memory_.Reserve(kReservedBytes);
+    return std::make_shared<ValidateCall>(context_, CallRecord{}, std::move(admitted), &sink_);
+  }
+
+  const Limits limits_;
+  Metrics metrics_;
+  ServerStateMachine state_{[](ServerState) {}};
+  ModelRegistry models_;
+  MemoryBudget memory_{2 * kReservedBytes};
+  CallRegistry calls_;
+  MockEngine engine_{std::make_shared<MockControls>()};
+  FakeSink sink_;
+  Gate decoder_gate_;
+  const ServerContext context_;
+  DeviceWorker worker_{2, 2};
+  FramePool frames_{4, 1 << 20};
+  DecodePool decoders_{1};
+};
+
+TEST_F(SceneCallTest, CancelledBeforeItsTurnIsNotDecodedAndHoldsNothing) {
+  SceneInput kept;
+  kept.seed = 77;
+  kept.observations.resize(1);
+  frames_.Give(kept);
+  decoder_gate_.Close();
+  decoders_.Post(9, [this] { decoder_gate_.Pass(); });
+  ASSERT_TRUE(decoder_gate_.WaitForUnit());
+  auto call = MakeCall();
+  call->Start();
+  EXPECT_EQ(memory_.used_bytes(), kReservedBytes);
+  call->OnClientGone();
+  EXPECT_EQ(sink_.finish_count, 1);
+  EXPECT_EQ(memory_.used_bytes(), 0);
+  std::weak_ptr<ValidateCall> in_pool = call;
+  call.reset();
+  decoder_gate_.Open();
+  ASSERT_TRUE(WaitUntil([&] { return in_pool.expired(); }));
+  EXPECT_EQ(frames_.Take().seed, 77) << "the decoder took frames for a call that had ended";
+}
+
+TEST_F(SceneCallTest, IsDecodedAndAnswered) {
+  auto call = MakeCall();
+  call->Start();
+  EXPECT_TRUE(WaitUntil([&] { return sink_.finish_count == 1; }));
+}
+
+}  // namespace
+}  // namespace interlacer::testing
