@@ -25,6 +25,7 @@ struct Limits {
   double max_camera_skew_s = 0.05;
   /// Long enough for a rendered rollout of a dozen steps on two CPU cores.
   double max_call_duration_s = 600;
+  /// For one message, whatever its size: a client must read size / timeout bytes a second.
   double slow_reader_timeout_s = 10;
   int max_streams_per_connection = 16;
   std::int64_t memory_quota_bytes = 4LL << 30;

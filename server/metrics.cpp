@@ -202,6 +202,10 @@ void Metrics::CountCall(const CallRecord& record, const Status& status) {
   }
 }
 
+void Metrics::CountLostAnswer() {
+  families_->cancelled.Add({{"where", "slow_reader"}}).Increment();
+}
+
 void Metrics::CountStep(const std::string& model_name, double seconds) {
   std::lock_guard lock(families_->mutex);
   Families::ModelSeries& series = families_->OfModel(model_name);

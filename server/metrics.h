@@ -26,6 +26,8 @@ class Metrics {
   void SetQueue(int queue_length, int active_calls);
   /// Request counter, durations by stage, sizes, cancellations.
   void CountCall(const CallRecord& record, const Status& status);
+  /// A call that was counted as a success and whose client did not read it to the end.
+  void CountLostAnswer();
   void CountStep(const std::string& model_name, double seconds);
   void CountPixels(const std::string& model_name, std::int64_t pixels);
   void ObserveScene(const SceneReport& report);

@@ -99,7 +99,7 @@ void AddLimits(CLI::App* app, Limits* l) {
   AddDuration(app, "--max-camera-skew", &l->max_camera_skew_s, "Spread of one observation");
   AddDuration(app, "--max-call-duration", &l->max_call_duration_s, "Life of a call");
   AddDuration(app, "--slow-reader-timeout", &l->slow_reader_timeout_s,
-              "Wait for a client that does not read");
+              "Time for a client to read one message");
   AddCount(app, "--max-streams-per-connection", &l->max_streams_per_connection,
            "Calls at once on one connection");
   AddBytes(app, "--memory-quota", &l->memory_quota_bytes, "Memory of the gRPC library");

@@ -21,6 +21,8 @@ class SinkListener {
   virtual void OnClientGone() = 0;
   /// A message left; there is room for another one.
   virtual void OnMessageSent() = 0;
+  /// The sink is about to be reset because the client does not read.
+  virtual void OnReset() = 0;
 };
 
 /// Threads: any; Finish or FinishWith exactly once and nothing after it.

@@ -134,6 +134,16 @@ void StreamSink::FinishWith(grpc::ByteBuffer message) {
   Do(std::move(action));
 }
 
+void StreamSink::Abort() {
+  std::shared_ptr<SinkListener> listener;
+  {
+    std::lock_guard lock(mutex_);
+    listener = listener_;
+  }
+  if (listener != nullptr) listener->OnReset();
+  context_->TryCancel();
+}
+
 void StreamSink::OnCancel() {
   std::shared_ptr<SinkListener> listener;
   {

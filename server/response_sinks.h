@@ -63,7 +63,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void FinishWith(grpc::ByteBuffer message) override;
-  void Abort() override { context_->TryCancel(); }
+  void Abort() override;
   std::int64_t sent_bytes() const override { return sent_bytes_; }
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 

@@ -185,6 +185,7 @@ void SceneCall::End(Status status) {
   server_.Count(record_, status);
   if (status.reason() == reason::SLOW_READER) sink_->Abort();
   if (status.ok()) {
+    is_answered_ = true;
     sink_->FinishWith(*std::move(last_message_));
   } else {
     sink_->Finish(status);
@@ -196,6 +197,13 @@ void SceneCall::OnClientGone() {
   Status status = CheckAlive(Clock::now());
   if (status.ok()) status = Cancelled("the client cancelled the call or went away");
   server_.worker.Cancel(this, std::move(status));
+}
+
+void SceneCall::OnReset() {
+  if (!is_answered_.exchange(false)) return;
+  server_.metrics.CountLostAnswer();
+  LogCall(record_, Status(StatusCode::kCancelled, reason::SLOW_READER,
+                          "the client did not read the last messages"));
 }
 
 void SceneCall::OnMessageSent() { server_.worker.Wake(this); }

@@ -58,6 +58,8 @@ class SceneCall : public DeviceJob,
 
   void OnClientGone() override;
   void OnMessageSent() override;
+  /// An answer that was counted and is lost after all.
+  void OnReset() override;
 
  protected:
   /// Runs once, in the unit that lifted the scene.
@@ -109,6 +111,8 @@ class SceneCall : public DeviceJob,
   std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};
+  /// From the end of the call on, when that was a success; record_ does not change any more.
+  std::atomic<bool> is_answered_{false};
   std::optional<Clock::time_point> blocked_since_;
 };
 

@@ -312,6 +312,25 @@ TEST(SlowReader, IsCutOffAndOthersGoOn) {
   EXPECT_TRUE(HasMetric(*fixture, "reason=\"SLOW_READER\""));
 }
 
+/// All messages fit into the buffers, so the call ends well before its client reads any.
+TEST(SlowReader, IsCountedAlsoWhenTheCallHadEnded) {
+  ServerOptions options = TestServerOptions();
+  options.limits.slow_reader_timeout_s = 0.3;
+  options.limits.max_buffered_messages = 20;
+  options.limits.max_buffered_bytes = 64 << 20;
+  auto fixture = ServingServer(options);
+  Call stalled(fixture.get(), LargeRequest(512));
+  ASSERT_TRUE(HasMetric(*fixture, "interlacer_requests_total{code=\"OK\""));
+  EXPECT_TRUE(WaitUntil([&] {
+    fixture->server->Poll();
+    return fixture->server->metrics().Text().find(
+               "interlacer_cancelled_total{where=\"slow_reader\"} 1") != std::string::npos;
+  }));
+  EXPECT_EQ(stalled.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  fixture->server->Poll();
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_cancelled_total{where=\"slow_reader\"} 1"));
+}
+
 struct SentOutput {
   const char* name;
   bool positions, images;
