@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "server/convert/actions.h"
@@ -73,17 +74,29 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
   return Status::Ok();
 }
 
+const char* KindName(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kJointPositions:
+      return "joint_positions";
+    case ActionKind::kKinematicPoints:
+      return "kinematic_points_m";
+    case ActionKind::kNone:
+      break;
+  }
+  return "none";
+}
+
 StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
                                      const ActionSequence& history, const OutputOptions& output,
                                      const ModelMetadata& metadata) {
   auto actions = ToActionSequence(sequence, metadata);
   if (!actions.ok()) return actions.status().WithFieldPrefix("actions");
-  if (history.kind == ActionKind::kNone && actions->kind != ActionKind::kNone) {
-    return Mismatch(reason::ACTION_KIND, "actions", "none, as in the history", "a plan");
-  }
-  const bool needs_rows = history.kind != ActionKind::kNone && output.steps.back() > 0;
+  // A robot whose steps nobody asks for needs no plan.
+  const bool needs_rows = history.kind == ActionKind::kNone || output.steps.back() > 0;
   if (needs_rows && actions->kind != history.kind) {
-    return Mismatch(reason::ACTION_KIND, "actions", "the kind of the history", "another kind");
+    return Mismatch(reason::ACTION_KIND, "actions",
+                    std::string(KindName(history.kind)) + ", as in the history",
+                    KindName(actions->kind));
   }
   if (Status status = CheckStepChanges(history, *actions, metadata); !status.ok()) {
     return std::move(status).WithFieldPrefix("actions");
@@ -126,7 +139,7 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
 
   AdmittedRollout rollout;
   auto output = ToOutputOptions(request->output(), request->actions(), metadata, server.limits);
-  if (!output.ok()) return output.status().WithFieldPrefix("output");
+  if (!output.ok()) return output.status();
   rollout.output = *std::move(output);
   INTERLACER_RETURN_IF_ERROR(CheckResponseBytes(rollout.output, metadata, server.limits));
 

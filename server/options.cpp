@@ -13,10 +13,10 @@ namespace interlacer {
 namespace {
 
 constexpr char kPrefix[] = "INTERLACER_";
-/// Variables of the set-up and the tests, which are no options of the server.
-const std::vector<std::string> kForeignVariables = {"INTERLACER_BUILD_DIR", "INTERLACER_CACHE",
-                                                    "INTERLACER_CUDA", "INTERLACER_TEST_DATA",
-                                                    "INTERLACER_WERROR"};
+/// Variables of the set-up, the training and the tests, which are no options of the server.
+const std::vector<std::string> kForeignVariables = {
+    "INTERLACER_BUILD_DIR",      "INTERLACER_CACHE",     "INTERLACER_CUDA",
+    "INTERLACER_RANK_TIMEOUT_S", "INTERLACER_TEST_DATA", "INTERLACER_WERROR"};
 const std::vector<std::string> kCommandOnly = {"help", "version", "config", "print-config",
                                                "check-config"};
 
@@ -153,6 +153,18 @@ StatusOr<std::vector<std::string>> EnvironmentArguments(
   return extra;
 }
 
+/// CLI11 reads "--name=" as a name whose value is the next argument: an empty one goes between.
+std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all;
+  for (const std::string& argument : arguments) {
+    const bool is_empty_value =
+        argument.starts_with("--") && argument.find('=') + 1 == argument.size();
+    all.push_back(is_empty_value ? argument.substr(0, argument.size() - 1) : argument);
+    if (is_empty_value) all.emplace_back();
+  }
+  return all;
+}
+
 Status FillOptions(const Flags& flags, ServerOptions* options) {
   for (const std::string& model : flags.models) {
     const std::size_t equals = model.find('=');
@@ -214,8 +226,8 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
 
   INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> extra,
                               EnvironmentArguments(app, arguments, environment));
-  std::vector<std::string> all = arguments;
-  all.insert(all.end(), extra.begin(), extra.end());
+  extra.insert(extra.begin(), arguments.begin(), arguments.end());
+  std::vector<std::string> all = WithEmptyValues(extra);
   std::reverse(all.begin(), all.end());  // CLI11 takes its vector from the back
   ParsedServerOptions parsed;
   try {

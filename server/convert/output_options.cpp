@@ -36,6 +36,14 @@ std::int64_t RowCount(const wire::ActionSequence& actions) {
                                        : actions.kinematic_points_m().row_count();
 }
 
+Status CheckRowCount(const wire::ActionSequence& actions, const Limits& limits) {
+  if (RowCount(actions) <= limits.max_step_count) return Status::Ok();
+  const char* field = actions.has_joint_positions() ? "actions.joint_positions.row_count"
+                                                    : "actions.kinematic_points_m.row_count";
+  return LimitExceeded(reason::LIMIT_STEPS, field, "action rows", RowCount(actions),
+                       limits.max_step_count);
+}
+
 StatusOr<std::vector<int>> AllSteps(std::int64_t row_count) {
   if (row_count <= 0) {
     return Mismatch(reason::STEP_INVALID, "steps", "steps, because there are no action rows",
@@ -51,9 +59,6 @@ StatusOr<std::vector<int>> ToSteps(const wire::OutputOptions& output,
   const std::int64_t limit = limits.max_step_count;
   const std::int64_t row_count = RowCount(actions);
   const bool has_robot = actions.kind_case() != wire::ActionSequence::KIND_NOT_SET;
-  if (row_count > limit) {
-    return LimitExceeded(reason::LIMIT_STEPS, "steps", "action rows", row_count, limit);
-  }
   if (output.steps_size() == 0) return AllSteps(row_count);
   int previous = -1;
   for (int i = 0; i < output.steps_size(); ++i) {
@@ -222,11 +227,10 @@ std::int64_t ViewPixels(const RenderTarget& target, const ModelMetadata& metadat
   return std::int64_t{camera->width_px} * camera->height_px;
 }
 
-}  // namespace
-
-StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
-                                        const wire::ActionSequence& actions,
-                                        const ModelMetadata& metadata, const Limits& limits) {
+/// Field paths relative to `output`; the action rows are within the limit.
+StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
+                                   const wire::ActionSequence& actions,
+                                   const ModelMetadata& metadata, const Limits& limits) {
   OutputOptions plain;
   INTERLACER_ASSIGN_OR_RETURN(plain.steps, ToSteps(output, actions, limits));
   INTERLACER_ASSIGN_OR_RETURN(plain.position_encoding,
@@ -237,6 +241,17 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
     return std::move(status).WithFieldPrefix("particle_selection");
   }
   INTERLACER_RETURN_IF_ERROR(ReadTargets(output, metadata, limits, &plain));
+  return plain;
+}
+
+}  // namespace
+
+StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
+                                        const wire::ActionSequence& actions,
+                                        const ModelMetadata& metadata, const Limits& limits) {
+  INTERLACER_RETURN_IF_ERROR(CheckRowCount(actions, limits));
+  auto plain = ReadOutput(output, actions, metadata, limits);
+  if (!plain.ok()) return plain.status().WithFieldPrefix("output");
   return plain;
 }
 

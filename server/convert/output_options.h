@@ -4,7 +4,7 @@
 ///
 /// Errors: INVALID_ARGUMENT STEP_INVALID, SELECTION_INVALID, RENDER_TARGET_INVALID, CAMERA_UNKNOWN,
 /// DISTORTION_INVALID and those of calibration.h; OUT_OF_RANGE LIMIT_STEPS, LIMIT_RENDER_TARGETS,
-/// LIMIT_RENDER_SIDE, LIMIT_RESPONSE_BYTES. Field paths relative to the message. Thread-safe.
+/// LIMIT_RENDER_SIDE, LIMIT_RESPONSE_BYTES. Field paths from the root of a request. Thread-safe.
 
 #include <cstdint>
 

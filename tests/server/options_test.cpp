@@ -80,9 +80,21 @@ TEST(Options, DurationsAndBytesTakeUnits) {
   EXPECT_EQ(parsed->options.metrics_address, "");
 }
 
+TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {
+  for (const auto& [arguments, environment] :
+       {std::pair<Arguments, Environment>{{"--metrics-address=", "--model=m=/d"}, {}},
+        {{"--model=m=/d"}, {{"INTERLACER_METRICS_ADDRESS", ""}, {"INTERLACER_MAX_QUEUE", "3"}}}}) {
+    const auto parsed = ParseServerOptions(arguments, environment);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_EQ(parsed->options.metrics_address, "");
+    ASSERT_EQ(parsed->options.models.size(), 1u);
+  }
+}
+
 TEST(Options, VariablesOfTheSetUpAreLeftAlone) {
-  EXPECT_TRUE(
-      ParseServerOptions({"--model=m=/d"}, {{"INTERLACER_CACHE", "/c"}, {"HOME", "/h"}}).ok());
+  for (const char* variable : {"INTERLACER_CACHE", "INTERLACER_RANK_TIMEOUT_S", "HOME"}) {
+    EXPECT_TRUE(ParseServerOptions({"--model=m=/d"}, {{variable, "60"}}).ok()) << variable;
+  }
 }
 
 TEST(Options, CheckConfigStopsAfterTheChecks) {

@@ -182,7 +182,7 @@ const BadRequestCase kCases[] = {
   {"StepsDescend", [](Request* r) { r->mutable_output()->add_steps(2); r->mutable_output()->add_steps(1); }, kInvalid, "STEP_INVALID", "output.steps[1]"},
   {"StepBeyondActions", [](Request* r) { r->mutable_output()->add_steps(3); }, kInvalid, "STEP_INVALID", "output.steps[0]"},
   {"StepLimit", [](Request* r) { r->mutable_output()->add_steps(129); }, kRange, "LIMIT_STEPS", "output.steps[0]"},
-  {"RowLimit", [](Request* r) { *Actions(r) = MakeJoints(129, 0, 0); }, kRange, "LIMIT_STEPS", "output.steps"},
+  {"RowLimit", [](Request* r) { *Actions(r) = MakeJoints(129, 0, 0); }, kRange, "LIMIT_STEPS", "actions.joint_positions.row_count"},
   {"StrideNegative", [](Request* r) { r->mutable_output()->mutable_particle_selection()->set_stride(-1); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.stride"},
   {"RegionEmpty", [](Request* r) { r->mutable_output()->mutable_particle_selection()->mutable_initial_region(); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.initial_region"},
   {"TargetLimit", [](Request* r) { for (int i = 0; i < 9; ++i) Target(r)->set_target_name("v" + std::to_string(i)); }, kRange, "LIMIT_RENDER_TARGETS", "output.render_targets"},
@@ -243,6 +243,20 @@ TEST_F(ValidRequestTest, ExpectedAndGotAreInTheMetadata) {
   const ErrorDetails details = ReadDetails(Predict(request));
   EXPECT_EQ(details.info.metadata().at("expected"), "576 bytes");
   EXPECT_EQ(details.info.metadata().at("got"), "575 bytes");
+}
+
+TEST_F(ValidRequestTest, ActionsOfAnotherKindAreNamed) {
+  Request request = MakeRolloutRequest(1);
+  request.clear_actions();
+  request.mutable_output()->add_steps(1);
+  auto metadata = ReadDetails(Predict(request)).info.metadata();
+  EXPECT_EQ(metadata.at("expected"), "joint_positions, as in the history");
+  EXPECT_EQ(metadata.at("got"), "none");
+  request = MakeRolloutRequest(1);
+  Scene(&request)->clear_history_actions();
+  metadata = ReadDetails(Predict(request)).info.metadata();
+  EXPECT_EQ(metadata.at("expected"), "none, as in the history");
+  EXPECT_EQ(metadata.at("got"), "joint_positions");
 }
 
 TEST_F(ValidRequestTest, UndecodableImagesUnknownModelsAndBoxesTellThemToo) {
