@@ -132,9 +132,10 @@ struct InterlacerConfig {
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 
-/// The configuration with another local layer, to compare layers at equal size: messages get the
-/// width at which the layer has as many parameters as attention. CONFIG_INVALID for an unknown
-/// name (LocalLayerName).
+/// The configuration of attention with another local layer, to compare layers at equal size:
+/// messages get the width at which the layer has as many parameters as attention; with `none` the
+/// feed-forward layers that are left get what the local layer and its own would have had.
+/// CONFIG_INVALID for an unknown name (LocalLayerName).
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
 /// Limits, divisibility and agreement of the parts.

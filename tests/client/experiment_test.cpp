@@ -59,7 +59,7 @@ TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
   const std::string whole = folder_.File("whole"), parts = folder_.File("parts");
   const ProcessResult once = RunVerb(Command(whole));
   ASSERT_EQ(once.exit_code, 0) << once.err;
-  EXPECT_THAT(once.out, HasSubstr("unmasked"));
+  EXPECT_THAT(once.out, HasSubstr("no local layer"));
 
   const ProcessResult first = RunVerb(Command(parts, {"--shard", "0/2"}));
   ASSERT_EQ(first.exit_code, 0) << first.err;

@@ -16,12 +16,14 @@ using ::testing::HasSubstr;
 class TrainedRunsTest : public ::testing::Test {
  protected:
   void WriteRun(const std::string& name, const std::string& kind, int width = 64,
-                const std::string& last_loss = "0.1", int step_count = 5) const {
+                const std::string& last_loss = "0.1", int step_count = 5,
+                int ffn_factor = 4) const {
     const std::string dir = folder_.File(name);
     std::filesystem::create_directories(dir + "/checkpoint");
     std::ofstream(dir + "/checkpoint/weights.safetensors") << name;
     std::ofstream(dir + "/checkpoint/config.json")
-        << R"({"network": {"width": )" << width << R"(, "local": {"kind": ")" << kind << "\"}}}";
+        << R"({"network": {"width": )" << width << R"(, "ffn_factor": )" << ffn_factor
+        << R"(, "local": {"kind": ")" << kind << "\"}}}";
     std::ofstream(dir + "/run.json") << R"({"training": {"step_count": )" << step_count << "}}";
     std::ofstream log(dir + "/metrics.jsonl");
     int step = 0;
@@ -70,6 +72,15 @@ TEST_F(TrainedRunsTest, RefusesRunsThatDifferInMoreThanTheLocalLayer) {
   const auto runs = Read({"grf_exact", "unmasked"}, {0});
   EXPECT_EQ(runs.status().reason(), reason::CONFIG_INVALID);
   EXPECT_THAT(runs.status().message(), HasSubstr("/network/width"));
+}
+
+TEST_F(TrainedRunsTest, WithoutALocalLayerTheOthersMayBeWider) {
+  WriteRun("grf_exact-0", "grf_exact");
+  WriteRun("none-0", "none", 64, "0.1", 5, 10);
+  EXPECT_TRUE(Read({"grf_exact", "none"}, {0}).ok());
+  EXPECT_TRUE(Read({"none", "grf_exact"}, {0}).ok());
+  WriteRun("unmasked-0", "unmasked", 64, "0.1", 5, 10);
+  EXPECT_EQ(Read({"grf_exact", "unmasked"}, {0}).status().reason(), reason::CONFIG_INVALID);
 }
 
 TEST_F(TrainedRunsTest, MarksARunFarAboveTheMedianOfItsVariant) {

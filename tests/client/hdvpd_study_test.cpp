@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/cli/experiments/hdvpd_page.h"
+#include "client/cli/experiments/hdvpd_published.h"
 #include "client/cli/experiments/hdvpd_record.h"
 #include "client/cli/experiments/hdvpd_relations.h"
 #include "tests/client/hdvpd_support.h"
@@ -12,6 +13,7 @@
 namespace interlacer {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::FakeStudy;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -128,6 +130,30 @@ TEST_F(HdvpdStudyTest, RelationsFailWhereTheOrderFails) {
               HasSubstr("GRF > message passing fails at steps 0, 1"));
   EXPECT_EQ(Find(relations, "H2").outcome, Outcome::kNotReproduced);
   EXPECT_EQ(Find(relations, "M2").outcome, Outcome::kNotReproduced);
+}
+
+// Both variants without a mask are judged, each under its name, against the one published row.
+TEST_F(HdvpdStudyTest, NoLocalLayerIsJudgedBesideUnmasked) {
+  fake_.base["none"] = 0.79;
+  fake_.AddRuns("none");
+  fake_.WritePieces();
+  const Study study = ReadStudy();
+  const auto relations = CheckRelations(study);
+  const auto judged = [&](const std::string& id) {
+    std::vector<std::string> texts;
+    for (const Relation& relation : relations) {
+      if (relation.id == id && relation.outcome == Outcome::kReproduced) {
+        texts.push_back(relation.text);
+      }
+    }
+    return texts;
+  };
+  EXPECT_THAT(judged("H3"), ElementsAre(HasSubstr("GRF - no local layer is at least"),
+                                        HasSubstr("GRF - unmasked is at least")));
+  EXPECT_THAT(judged("H1"),
+              ElementsAre(HasSubstr("> no local layer >"), HasSubstr("> unmasked >")));
+  EXPECT_EQ(judged("M2").size(), 2u);
+  EXPECT_EQ(PublishedGap("grf_exact", "none", 0), PublishedGap("grf_exact", "unmasked", 0));
 }
 
 TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {

@@ -35,20 +35,22 @@ struct FakeStudy {
     setup.plan.step_count = 2;
     setup.output_dir = folder.File("study");
     setup.with_ablations = false;
-    for (const char* variant : {"grf_exact", "message_passing", "unmasked"}) {
-      for (const std::int64_t seed : {0, 1}) {
-        TrainedRun run;
-        run.variant = variant;
-        run.seed = seed;
-        run.weights_sha256 = run.name();
-        run.steps_done = 100;
-        run.steps_per_s = base.at(variant) + static_cast<double>(seed);
-        runs.push_back(run);
-      }
-    }
+    for (const char* variant : {"grf_exact", "message_passing", "unmasked"}) AddRuns(variant);
     for (int e = 0; e < 4; ++e) {
       episodes.push_back({"episode_" + std::to_string(e), "", "hash" + std::to_string(e),
                           e == 2 ? "lift_can" : "push_block", e == 3});
+    }
+  }
+
+  void AddRuns(const std::string& variant) {
+    for (const std::int64_t seed : {0, 1}) {
+      TrainedRun run;
+      run.variant = variant;
+      run.seed = seed;
+      run.weights_sha256 = run.name();
+      run.steps_done = 100;
+      run.steps_per_s = base.at(variant) + static_cast<double>(seed);
+      runs.push_back(run);
     }
   }
 

@@ -41,7 +41,8 @@ std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) 
   config.network.local.key_width = variant.key_width;
   config.network.width = variant.width;
   config.network.block_count = variant.blocks;
-  auto model = std::make_unique<WorldModel>(config, WorldModelOptions{dtype, 0, variant.recompute});
+  auto model = std::make_unique<WorldModel>(
+      config, WorldModelOptions{.dense_dtype = dtype, .recompute_blocks = variant.recompute});
   InitializeWeights(model.get(), 3);
   PerturbHeads(model.get());
   return model;

@@ -296,7 +296,8 @@ TEST(SlowReader, AsManyAsMayBeActiveLeaveTheDeviceToOthers) {
   urgent.set_priority(v1::REQUEST_PRIORITY_CONTROL);
   EXPECT_TRUE(Call(fixture.get(), urgent, 5).Finish().ok());
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(3), 5).Finish().ok());
-  EXPECT_EQ(fixture->server->worker().active_count(), 4);
+  // A client may hear of the end of a call before the worker has left it.
+  EXPECT_TRUE(WaitUntil([&] { return fixture->server->worker().active_count() == 4; }));
   for (auto& call : stalled) call->context.TryCancel();
 }
 

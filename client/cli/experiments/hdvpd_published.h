@@ -13,6 +13,9 @@ namespace interlacer {
 inline constexpr std::string_view kGrfVariant = "grf_exact";
 inline constexpr std::string_view kMessageVariant = "message_passing";
 inline constexpr std::string_view kUnmaskedVariant = "unmasked";
+/// No local layer. The published "unmasked" is this one, by its step times: without local layers a
+/// step is 1.5 times as fast. `unmasked` keeps a second global layer in their place.
+inline constexpr std::string_view kNoLocalVariant = "none";
 
 inline constexpr int kPublishedSteps = 8;
 inline constexpr int kPublishedParticles = 32768;
@@ -30,6 +33,7 @@ inline constexpr std::array<PublishedVariant, 3> kPublished{{
 }};
 
 inline constexpr const PublishedVariant* FindPublished(std::string_view variant) {
+  if (variant == kNoLocalVariant) variant = kUnmaskedVariant;
   for (const PublishedVariant& published : kPublished) {
     if (published.variant == variant) return &published;
   }

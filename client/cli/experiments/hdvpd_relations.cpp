@@ -29,16 +29,16 @@ class Checker {
   explicit Checker(const Study& study) : study_(study), variants_(study.variants()) {}
 
   std::vector<Relation> Check() {
-    Order();
+    for (const std::string_view rival : Maskless()) Order(rival);
     GapToMessagePassing();
-    GapToUnmasked();
+    for (const std::string_view rival : Maskless()) GapToMaskless(rival);
     AbsoluteScores();
     StillArms();
     ShuffledActions();
     MoreParticles();
     BeatsCopyLast();
-    AboveUnmaskedEverywhere();
-    TrainingSpeed();
+    for (const std::string_view rival : Maskless()) AboveEverywhere(rival);
+    for (const std::string_view rival : Maskless()) TrainingSpeed(rival);
     ParameterCounts();
     return std::move(relations_);
   }
@@ -47,7 +47,12 @@ class Checker {
   bool Has(std::string_view variant) const {
     return std::find(variants_.begin(), variants_.end(), variant) != variants_.end();
   }
-  bool HasAll() const { return Has(kGrfVariant) && Has(kMessageVariant) && Has(kUnmaskedVariant); }
+  /// The variants that look for nothing near a particle: both where both were trained.
+  std::vector<std::string_view> Maskless() const {
+    if (!Has(kNoLocalVariant)) return {kUnmaskedVariant};
+    if (!Has(kUnmaskedVariant)) return {kNoLocalVariant};
+    return {kNoLocalVariant, kUnmaskedVariant};
+  }
   bool HasMoving() const { return study_.EpisodeCount(EpisodeGroup::kMoving) > 0; }
   StudySubject CopyLast() const { return {variants_.front(), std::string(kCopyLast)}; }
 
@@ -85,15 +90,16 @@ class Checker {
     return steps;
   }
 
-  void Order() {
-    const char* text =
-        "GRF > message passing > unmasked > copy last frame in mean SSIM at every step";
-    if (!HasAll() || !HasMoving())
+  void Order(std::string_view rival) {
+    const std::string name = VariantLabel(rival);
+    const std::string text =
+        "GRF > message passing > " + name + " > copy last frame in mean SSIM at every step";
+    if (!Has(kGrfVariant) || !Has(kMessageVariant) || !Has(rival) || !HasMoving())
       return Add("H1", text, {}, "a variant or a moving scene is missing");
     const std::vector<StudySubject> order{ModelOf(kGrfVariant), ModelOf(kMessageVariant),
-                                          ModelOf(kUnmaskedVariant), CopyLast()};
-    const std::vector<const char*> names{"GRF > message passing", "message passing > unmasked",
-                                         "unmasked > copy last frame"};
+                                          ModelOf(rival), CopyLast()};
+    const std::vector<std::string> names{"GRF > message passing", "message passing > " + name,
+                                         name + " > copy last frame"};
     std::string numbers;
     bool holds = true;
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
@@ -102,8 +108,8 @@ class Checker {
         return gap && gap->difference.mean > 0;
       });
       holds = holds && failing.empty();
-      numbers += std::string(names[i]) +
-                 (failing.empty() ? " at every step; " : " fails at steps " + failing + "; ");
+      numbers +=
+          names[i] + (failing.empty() ? " at every step; " : " fails at steps " + failing + "; ");
     }
     Add("H1", text, holds, numbers.substr(0, numbers.size() - 2));
   }
@@ -133,16 +139,14 @@ class Checker {
             GapText(last));
   }
 
-  void GapToUnmasked() {
-    const char* text =
-        "GRF - unmasked is at least +0.012 at step 0 and not smaller at the last step "
-        "(tolerance 0.002)";
-    if (!Has(kGrfVariant) || !Has(kUnmaskedVariant) || !HasMoving()) {
+  void GapToMaskless(std::string_view rival) {
+    const std::string text = "GRF - " + VariantLabel(rival) +
+                             " is at least +0.012 at step 0 and not smaller at the last step "
+                             "(tolerance 0.002)";
+    if (!Has(kGrfVariant) || !Has(rival) || !HasMoving()) {
       return Add("H3", text, {}, "a variant or a moving scene is missing");
     }
-    const auto gap = [&](int step) {
-      return Gap(ModelOf(kGrfVariant), ModelOf(kUnmaskedVariant), step);
-    };
+    const auto gap = [&](int step) { return Gap(ModelOf(kGrfVariant), ModelOf(rival), step); };
     const auto first = gap(1), last = gap(study_.step_count()), mean = gap(kAllSteps);
     if (!first || !last || !mean) return Add("H3", text, {}, "no common episodes");
     const bool holds = first->difference.mean >= kGapToUnmasked &&
@@ -229,34 +233,35 @@ class Checker {
     Add("M1", text, holds, numbers.substr(0, numbers.size() - 2));
   }
 
-  void AboveUnmaskedEverywhere() {
-    const char* text = "GRF - unmasked is above 0 at every step, interval included";
-    if (!Has(kGrfVariant) || !Has(kUnmaskedVariant) || !HasMoving()) {
+  void AboveEverywhere(std::string_view rival) {
+    const std::string text =
+        "GRF - " + VariantLabel(rival) + " is above 0 at every step, interval included";
+    if (!Has(kGrfVariant) || !Has(rival) || !HasMoving()) {
       return Add("M2", text, {}, "a variant or a moving scene is missing");
     }
-    const std::string failing = FailingSteps([&](int step) {
-      return IsAboveZero(Gap(ModelOf(kGrfVariant), ModelOf(kUnmaskedVariant), step));
-    });
+    const std::string failing = FailingSteps(
+        [&](int step) { return IsAboveZero(Gap(ModelOf(kGrfVariant), ModelOf(rival), step)); });
     Add("M2", text, failing.empty(),
         failing.empty() ? "at every step" : "fails at steps " + failing);
   }
 
-  void TrainingSpeed() {
-    const char* text =
-        "Training steps per second: unmasked > GRF > message passing, GRF at least 1.06 times as "
-        "fast as message passing";
+  void TrainingSpeed(std::string_view rival) {
+    const std::string name = VariantLabel(rival);
+    const std::string text = "Training steps per second: " + name +
+                             " > GRF > message passing, GRF at least 1.06 times as fast as "
+                             "message passing";
     const double grf = TrainingStepsPerS(study_, kGrfVariant),
                  message = TrainingStepsPerS(study_, kMessageVariant),
-                 unmasked = TrainingStepsPerS(study_, kUnmaskedVariant);
-    if (grf <= 0 || message <= 0 || unmasked <= 0) {
+                 maskless = TrainingStepsPerS(study_, rival);
+    if (grf <= 0 || message <= 0 || maskless <= 0) {
       return Add("T1", text, {}, "a variant has no training log");
     }
     char numbers[160];
     std::snprintf(numbers, sizeof numbers,
-                  "unmasked %.3f, GRF %.3f, message passing %.3f; GRF / message passing %.3f "
+                  "%s %.3f, GRF %.3f, message passing %.3f; GRF / message passing %.3f "
                   "(published 1.06)",
-                  unmasked, grf, message, grf / message);
-    Add("T1", text, unmasked > grf && grf >= kSpeedRatio * message, numbers);
+                  name.c_str(), maskless, grf, message, grf / message);
+    Add("T1", text, maskless > grf && grf >= kSpeedRatio * message, numbers);
   }
 
   void ParameterCounts() {

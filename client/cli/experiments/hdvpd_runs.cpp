@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/cli/evaluation/statistics.h"
+#include "client/cli/experiments/hdvpd_published.h"
 #include "common/sha256.h"
 
 namespace interlacer {
@@ -96,8 +97,9 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
 
 /// The configuration without what a variant may change: the layer, and the width that makes it as
 /// large as the others (WithLocalLayer in model/config.h).
-nlohmann::json WithoutVariant(nlohmann::json config) {
+nlohmann::json WithoutVariant(nlohmann::json config, bool is_ffn_variant) {
   for (const char* key : {"kind", "message_width"}) config["network"]["local"].erase(key);
+  if (is_ffn_variant) config["network"].erase("ffn_factor");
   return config;
 }
 
@@ -109,8 +111,10 @@ Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& ru
                     "that of " + reference.name() + " but for the kind of the local layer",
                     "another " + patch[0].value("path", ""));
   };
-  INTERLACER_RETURN_IF_ERROR(
-      check(WithoutVariant(reference.config), WithoutVariant(run.config), "model"));
+  const bool is_ffn_variant =
+      reference.variant == kNoLocalVariant || run.variant == kNoLocalVariant;
+  INTERLACER_RETURN_IF_ERROR(check(WithoutVariant(reference.config, is_ffn_variant),
+                                   WithoutVariant(run.config, is_ffn_variant), "model"));
   return check(reference.training, run.training, "training");
 }
 

@@ -171,6 +171,7 @@ std::string VariantLabel(std::string_view variant) {
   if (variant == kGrfVariant) return "GRF";
   if (variant == kMessageVariant) return "message passing";
   if (variant == kUnmaskedVariant) return "unmasked";
+  if (variant == kNoLocalVariant) return "no local layer";
   return std::string(variant);
 }
 
