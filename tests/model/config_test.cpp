@@ -38,7 +38,7 @@ TEST(ConfigTest, UnsetKeysComeFromTheBase) {
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->network.block_count, 1);
   EXPECT_EQ(config->network.width, 64);
-  EXPECT_EQ(config->data.particle_count, 2048);
+  EXPECT_EQ(config->data.particle_count, 8192);
 }
 
 struct Refusal {

@@ -6,7 +6,7 @@ namespace interlacer {
 namespace {
 
 TEST(TrainingConfig, AveragingIsWrittenWhereItIsOn) {
-  RunConfig run = PresetRunConfig("small").value();
+  RunConfig run = PresetRunConfig("compact").value();
   EXPECT_EQ(RunConfigToJson(run).find("average_decay"), std::string::npos);
   run.training.average_decay = 0.5;
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
