@@ -46,12 +46,10 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
   return command;
 }
 
-/// Of the same command; what an episode does not say is taken as equal.
-Status CheckMadeBy(const fs::path& dir, const std::string& command) {
-  INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
-  if (manifest.source.command == command || manifest.source.command.empty()) return Status::Ok();
+Status CheckMadeBy(const std::string& made_by, const fs::path& dir, const std::string& command) {
+  if (made_by == command) return Status::Ok();
   return Mismatch(reason::ARGUMENT_INVALID, dir.string(), "an episode of '" + command + "'",
-                  "'" + manifest.source.command + "'");
+                  "'" + made_by + "'");
 }
 
 StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
@@ -65,9 +63,12 @@ bool IsEpisode(const fs::path& dir) {
   return fs::exists(dir / kManifestFile, error);
 }
 
-/// The finished episode, for a run that goes on.
+/// The finished episode, for a run that goes on; one that does not say its command is taken as made
+/// by this one.
 StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std::string& command) {
-  INTERLACER_RETURN_IF_ERROR(CheckMadeBy(dir, command));
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
+  const std::string& made_by = manifest.source.command;
+  if (!made_by.empty()) INTERLACER_RETURN_IF_ERROR(CheckMadeBy(made_by, dir, command));
   return Describe(dir, id);
 }
 
@@ -135,7 +136,8 @@ StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const Sim
   for (const std::string& part : arguments.parts) {
     const fs::path from = fs::path(part) / id;
     if (!IsEpisode(from)) continue;
-    INTERLACER_RETURN_IF_ERROR(CheckMadeBy(from, command));
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(from.string()));
+    INTERLACER_RETURN_IF_ERROR(CheckMadeBy(manifest.source.command, from, command));
     INTERLACER_RETURN_IF_ERROR(FetchFiles(from, dir, arguments.force));
     return Describe(dir, id);
   }
