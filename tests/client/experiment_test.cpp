@@ -92,6 +92,32 @@ TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
   EXPECT_EQ(outcomes.size(), 11u);
 }
 
+TEST_F(ExperimentTest, ThinnedRolloutsTakeSharesOfWhatTheSceneHolds) {
+  // A model that could draw far more particles than the pictures have pixels.
+  for (const std::string run : {"grf_exact-0", "none-0"}) {
+    const std::string checkpoint = run + "/checkpoint/config.json";
+    auto config = nlohmann::ordered_json::parse(FilesOf(runs_).at(checkpoint));
+    config["data"]["particle_count"] = 100'000;
+    std::ofstream(runs_ + "/" + checkpoint) << config.dump(2);
+  }
+  const std::string out = folder_.File("out");
+  const ProcessResult result = RunVerb(Command(out));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto files = FilesOf(out);
+  constexpr int kPixels = 2 * 64 * 48;
+  for (const std::string& episode : moving_) {
+    const auto drawn = [&](const std::string& condition) {
+      const auto piece = nlohmann::json::parse(
+          files.at("evaluations/grf_exact-0/" + condition + "/" + episode + ".json"));
+      return piece["model"]["particle_count"].get<int>();
+    };
+    const int half = drawn("half_particles"), quarter = drawn("quarter_particles");
+    EXPECT_GT(half, 64) << episode;
+    EXPECT_LE(half, kPixels / 2) << episode;
+    EXPECT_EQ(quarter, half / 2) << episode;
+  }
+}
+
 TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
   const ProcessResult result = RunVerb(Command(folder_.File("out"), {"--seeds", "0,3"}));
   EXPECT_EQ(result.exit_code, 3);

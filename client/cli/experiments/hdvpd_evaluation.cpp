@@ -43,15 +43,14 @@ int ParticleDivisor(Condition condition) {
   return condition == Condition::kHalfParticles ? 2 : 1;
 }
 
-/// A checkpoint of the same weights that draws fewer particles.
+/// A checkpoint of the same weights that draws `count` particles.
 StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRun& run,
-                                        int divisor) {
+                                        std::int64_t count) {
   const fs::path folder = fs::path(setup.output_dir) / "evaluations" / run.name() /
-                          ("checkpoint_particles_1_" + std::to_string(divisor));
+                          ("checkpoint_particles_" + std::to_string(count));
   INTERLACER_RETURN_IF_ERROR(MakeFolder(folder));
   nlohmann::ordered_json config = run.config;
   auto& data = config["data"];
-  const auto count = data.value("particle_count", std::int64_t{0}) / divisor;
   data["particle_count"] = count;
   data["min_particle_count"] = std::min(count, data.value("min_particle_count", count));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / "config.json").string(), config));
@@ -61,6 +60,28 @@ StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRu
   fs::create_symlink(fs::absolute(run.checkpoint_dir()) / weights, folder / weights, error);
   if (!error || error == std::errc::file_exists) return folder.string();
   return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
+}
+
+/// Particles the model makes of the scene an episode starts with: fewer than it could draw where
+/// the pictures hold fewer.
+StatusOr<std::int64_t> CountParticles(const EpisodeReader& episode, PlanOptions plan,
+                                      RolloutBackend* backend, const std::stop_token& stop) {
+  plan.step_count = 0;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
+                              PlanEpisode(episode.manifest(), backend->metadata(), plan));
+  INTERLACER_ASSIGN_OR_RETURN(const PredictionTask task,
+                              MakePredictionTask(episode, backend->metadata(), requests.front()));
+  std::int64_t count = 0;
+  const auto keep = [&](const PredictedStep& step) {
+    count = step.particle_count;
+    return Status::Ok();
+  };
+  OutputOptions output;
+  output.steps = {0};
+  output.include_positions = true;
+  INTERLACER_RETURN_IF_ERROR(
+      backend->Predict(task.input, task.actions, output, keep, stop).status());
+  return count;
 }
 
 /// The planned rows of another episode from the same step on.
@@ -171,6 +192,7 @@ std::string PiecePath(const StudySetup& setup, const Piece& piece) {
 nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
   return {{"condition", ConditionName(piece.condition)},
           {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
+          {"particle_divisor", ParticleDivisor(piece.condition)},
           {"windows", setup.plan.window_count},
           {"start_step", setup.plan.start_step},
           {"steps", setup.plan.step_count},
@@ -195,17 +217,23 @@ StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece&
   return std::optional<Results>(std::move(results));
 }
 
-StatusOr<LoadedModel*> StudyEvaluator::ModelOf(const Piece& piece) {
+Status StudyEvaluator::Load(const std::string& checkpoint_dir) {
+  if (checkpoint_dir == loaded_) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(model_, setup_.load(checkpoint_dir));
+  loaded_ = checkpoint_dir;
+  return Status::Ok();
+}
+
+Status StudyEvaluator::LoadFor(const Piece& piece, const EpisodeReader& episode,
+                               const std::stop_token& stop) {
+  INTERLACER_RETURN_IF_ERROR(Load(piece.run->checkpoint_dir()));
   const int divisor = ParticleDivisor(piece.condition);
-  const std::string key = piece.run->name() + "/" + std::to_string(divisor);
-  if (key == loaded_key_) return &model_;
-  std::string checkpoint = piece.run->checkpoint_dir();
-  if (divisor > 1) {
-    INTERLACER_ASSIGN_OR_RETURN(checkpoint, ThinnedCheckpoint(setup_, *piece.run, divisor));
-  }
-  INTERLACER_ASSIGN_OR_RETURN(model_, setup_.load(checkpoint));
-  loaded_key_ = key;
-  return &model_;
+  if (divisor == 1) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t count,
+                              CountParticles(episode, setup_.plan, model_.backend.get(), stop));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string checkpoint,
+                              ThinnedCheckpoint(setup_, *piece.run, count / divisor));
+  return Load(checkpoint);
 }
 
 Status StudyEvaluator::RunOracle(const EpisodeReader& episode, RolloutBackend* backend,
@@ -238,14 +266,14 @@ Status StudyEvaluator::RunOracle(const EpisodeReader& episode, RolloutBackend* b
 }
 
 Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop) {
-  INTERLACER_ASSIGN_OR_RETURN(LoadedModel* const model, ModelOf(piece));
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(piece.episode->dir));
-  const ModelMetadata& metadata = model->backend->metadata();
+  INTERLACER_RETURN_IF_ERROR(LoadFor(piece, episode, stop));
+  const ModelMetadata& metadata = model_.backend->metadata();
   Results results;
   results.tool_version = kVersion;
-  results.device = model->backend->device_name();
-  results.location = model->backend->location();
-  results.model = model->metadata;
+  results.device = model_.backend->device_name();
+  results.location = model_.backend->location();
+  results.model = model_.metadata;
   results.model["study"] = nlohmann::ordered_json(PieceKey(setup_, piece));
   results.dataset_name = setup_.dataset_name;
   results.dataset_sha256 = setup_.dataset_sha256;
@@ -257,7 +285,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
   results.target_background = setup_.target_background;
   results.seed = setup_.plan.seed;
   if (piece.condition == Condition::kOracleRender) {
-    INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model->backend.get(), &results, stop));
+    INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model_.backend.get(), &results, stop));
   } else {
     EpisodeRunOptions run;
     run.plan = setup_.plan;
@@ -267,7 +295,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
         return TakeActions(piece.action_source->dir, metadata, task);
       };
     }
-    INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, model->backend.get(), &results, stop));
+    INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, model_.backend.get(), &results, stop));
   }
   const std::string path = PiecePath(setup_, piece);
   INTERLACER_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));

@@ -29,7 +29,7 @@ namespace interlacer {
 enum class Condition {
   kRecorded,          ///< the recorded actions
   kShuffledActions,   ///< the planned rows of another episode
-  kQuarterParticles,  ///< a quarter of the model's particles
+  kQuarterParticles,  ///< a quarter of the particles the model makes of the episode's scene
   kHalfParticles,     ///< half of them
   kOracleRender,      ///< true later frames, encoded and rendered: no dynamics
 };
@@ -100,12 +100,13 @@ class StudyEvaluator {
   Status Evaluate(const Piece& piece, const std::stop_token& stop);
 
  private:
-  StatusOr<LoadedModel*> ModelOf(const Piece& piece);
+  Status Load(const std::string& checkpoint_dir);
+  Status LoadFor(const Piece& piece, const EpisodeReader& episode, const std::stop_token& stop);
   Status RunOracle(const EpisodeReader& episode, RolloutBackend* backend, Results* results,
                    const std::stop_token& stop) const;
 
   const StudySetup& setup_;
-  std::string loaded_key_;
+  std::string loaded_;  ///< folder of the checkpoint in model_
   LoadedModel model_;
 };
 

@@ -1,0 +1,73 @@
+#pragma once
+
+/// A rollout in flight on an in-process server, and what is visible of that server from outside.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "tests/support/in_process_server.h"
+#include "tests/support/wire_requests.h"
+
+namespace interlacer::testing {
+
+using Reader = std::unique_ptr<grpc::ClientReader<v1::PredictRolloutResponse>>;
+
+/// A call in flight.
+struct Call {
+  grpc::ClientContext context;
+  Reader reader;
+
+  Call(InProcessServer* fixture, const v1::PredictRolloutRequest& request, double deadline_s = 20) {
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(static_cast<int>(1e3 * deadline_s)));
+    reader = fixture->stub->PredictRollout(&context, request);
+  }
+  bool Read() {
+    v1::PredictRolloutResponse message;
+    return reader->Read(&message);
+  }
+  grpc::Status Finish() {
+    while (Read()) {
+    }
+    return reader->Finish();
+  }
+};
+
+inline std::unique_ptr<InProcessServer> ServingServer(ServerOptions options = TestServerOptions()) {
+  auto fixture = std::make_unique<InProcessServer>(options);
+  EXPECT_TRUE(fixture->WaitForServing());
+  return fixture;
+}
+
+/// Waits until the metrics contain `text`.
+inline bool HasMetric(const InProcessServer& fixture, const std::string& text) {
+  return WaitUntil(
+      [&] { return fixture.server->metrics().Text().find(text) != std::string::npos; });
+}
+
+inline bool IsIdle(const InProcessServer& fixture) {
+  return fixture.server->worker().active_count() == 0 &&
+         fixture.server->worker().queue_length() == 0 && fixture.controls->live_rollouts == 0;
+}
+
+/// A request for one view by the name of a scene camera, from frames four times as wide as the
+/// model's.
+inline v1::PredictRolloutRequest WideSceneCameraRequest() {
+  auto request = MakeRolloutRequest(1);
+  request.clear_output();
+  for (auto& observation :
+       *request.mutable_source()->mutable_scene_input()->mutable_observations()) {
+    for (v1::RgbdView& view : *observation.mutable_views()) Widen(&view, 4);
+  }
+  v1::RenderTarget* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("view");
+  target->set_scene_camera_name("left");
+  return request;
+}
+
+inline constexpr int kModelViewPx = kViewWidthPx * kViewHeightPx;  // the mock's images
+
+}  // namespace interlacer::testing
