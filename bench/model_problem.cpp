@@ -24,6 +24,9 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   InterlacerConfig config = PresetConfig("paper").value();
   config.data.particle_count = options.n;
   config.data.min_particle_count = std::min<std::int64_t>(options.n, 1024);
+  // The robot as its 20 bodies: 60 tokens beside the particles, all in one graph.
+  config.tokens = TokenConfig();
+  config.graph = GraphConfig();
   config.network.width = options.d;
   config.network.local.key_width = options.d;
   config.network.local.message_width = options.d;

@@ -54,13 +54,18 @@ struct EncoderConfig {
 
 struct TokenConfig {
   int fourier_octaves = 8;
-  /// Visual tokens see the kinematic particles' motion around them, for 60 tokens are few in an
-  /// average of 65536. A deviation from the papers, also in `paper`: theirs have no such signal.
+  /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers,
+  /// of `compact` alone: with it every layer learns, and none is needed that looks around.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings
   /// common displacements near 1 is learnt from sooner.
   float displacement_scale = 4;
+  /// Kinematic tokens on the robot's surface (model/limbs.h): rings on a segment between two
+  /// bodies, points of a ring, and how far from the segment. No rings leave the bodies' origins.
+  int limb_rings = 0;
+  int limb_ring_points = 12;
+  float limb_radius_m = .075f;
   bool operator==(const TokenConfig&) const = default;
 };
 

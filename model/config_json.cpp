@@ -201,7 +201,10 @@ ordered_json ToJson(const TokenConfig& c) {
   return {{"fourier_octaves", c.fourier_octaves},
           {"kinematic_context", c.kinematic_context},
           {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
-          {"displacement_scale", Shortest(c.displacement_scale)}};
+          {"displacement_scale", Shortest(c.displacement_scale)},
+          {"limb_rings", c.limb_rings},
+          {"limb_ring_points", c.limb_ring_points},
+          {"limb_radius_m", Shortest(c.limb_radius_m)}};
 }
 
 Status ReadTokens(const JsonObject& object, TokenConfig* out) {
@@ -210,8 +213,11 @@ Status ReadTokens(const JsonObject& object, TokenConfig* out) {
   reader.Field("kinematic_context", &out->kinematic_context);
   reader.Field("kinematic_context_bandwidths_m", &out->kinematic_context_bandwidths_m);
   reader.Field("displacement_scale", &out->displacement_scale);
+  reader.Field("limb_rings", &out->limb_rings);
+  reader.Field("limb_ring_points", &out->limb_ring_points);
+  reader.Field("limb_radius_m", &out->limb_radius_m);
   return reader.Finish({"fourier_octaves", "kinematic_context", "kinematic_context_bandwidths_m",
-                        "displacement_scale"});
+                        "displacement_scale", "limb_rings", "limb_ring_points", "limb_radius_m"});
 }
 
 ordered_json ToJson(const GraphConfig& c) {

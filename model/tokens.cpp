@@ -138,6 +138,8 @@ TokenEncoder::TokenEncoder(const InterlacerConfig& config)
       kinematic_(register_module(
           "kinematic", std::make_shared<Dense>(KinematicInputWidth(config), config.network.width,
                                                Precision::kNative))),
+      limbs_(register_module("limbs",
+                             std::make_shared<LimbSurface>(config.kinematics, config.tokens))),
       bandwidths_m_(register_buffer(
           "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat))) {}
 
@@ -161,12 +163,19 @@ torch::Tensor TokenEncoder::VisualInput(const StepInput& input, int time) const 
   return at::cat(parts, 1);
 }
 
-torch::Tensor TokenEncoder::KinematicInput(const StepInput& input) const {
-  const torch::Tensor attributes = KinematicAttributes(input.kinematic_points_m, config_.kinematics,
-                                                       config_.tokens.displacement_scale);
+torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
+                                           const torch::Tensor& points_m) const {
+  const double scale = config_.tokens.displacement_scale;
+  const torch::Tensor of_bodies =
+      KinematicAttributes(input.kinematic_points_m, config_.kinematics, scale);
+  // The displacement, which comes last, is the point's own.
+  const torch::Tensor attributes =
+      at::cat({limbs_->OfBodies(of_bodies.narrow(2, 0, of_bodies.size(2) - 3)),
+               scale * Displacements(points_m)},
+              2);
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
-    const torch::Tensor points = input.kinematic_points_m.select(0, time);
+    const torch::Tensor points = points_m.select(0, time);
     rows.push_back(at::cat({Place(points, input.workspace),
                             TimeOneHot(points.size(0), time, kKinematicTimes, points.options()),
                             attributes.select(0, time)},
@@ -231,40 +240,35 @@ torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {
   return rows;
 }
 
-TokenSet TokenEncoder::FusedTokens(const StepInput& input) {
-  TokenSet tokens = CountTokens(input);
-  const torch::Tensor rows = FusedVisualInput(input);
-  const torch::Tensor& points = input.kinematic_points_m;
-  tokens.h = at::empty({rows.size(0) + points.size(0) * points.size(1), visual_->weight.size(0)},
-                       rows.options());
-  torch::Tensor visual = tokens.h.narrow(0, 0, rows.size(0));
-  at::addmm_out(visual, visual_->bias, rows, visual_->weight.t());
-  if (tokens.kinematic_count > 0) {
-    tokens.h.narrow(0, rows.size(0), points.size(0) * points.size(1))
-        .copy_(kinematic_->forward(KinematicInput(input)));
-  }
-  return tokens;
-}
-
-TokenSet TokenEncoder::CountTokens(const StepInput& input) const {
+TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& points_m) const {
   TokenSet tokens;
   tokens.older_count = input.older.positions_m.size(0);
   tokens.newer_count = input.newer.positions_m.size(0);
-  tokens.kinematic_count = input.kinematic_points_m.size(1);
+  tokens.kinematic_count = points_m.size(1);
   tokens.workspace = input.workspace;
-  tokens.positions_m = at::cat(
-      {input.older.positions_m, input.newer.positions_m, input.kinematic_points_m.reshape({-1, 3})},
-      0);
+  tokens.positions_m =
+      at::cat({input.older.positions_m, input.newer.positions_m, points_m.reshape({-1, 3})}, 0);
   return tokens;
 }
 
 TokenSet TokenEncoder::forward(const StepInput& input) {
-  if (CanFuse(input)) return FusedTokens(input);
-
-  TokenSet tokens = CountTokens(input);
+  const torch::Tensor points_m = limbs_->forward(input.kinematic_points_m);
+  TokenSet tokens = CountTokens(input, points_m);
+  const std::int64_t visual_count = tokens.older_count + tokens.newer_count;
+  const std::int64_t kinematic_count = kKinematicTimes * tokens.kinematic_count;
+  torch::Tensor kinematic;
+  if (kinematic_count > 0) kinematic = kinematic_->forward(KinematicInput(input, points_m));
+  if (CanFuse(input)) {
+    const torch::Tensor rows = FusedVisualInput(input);
+    tokens.h = at::empty({visual_count + kinematic_count, visual_->weight.size(0)}, rows.options());
+    torch::Tensor visual = tokens.h.narrow(0, 0, visual_count);
+    at::addmm_out(visual, visual_->bias, rows, visual_->weight.t());
+    if (kinematic_count > 0) tokens.h.narrow(0, visual_count, kinematic_count).copy_(kinematic);
+    return tokens;
+  }
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
-  if (tokens.kinematic_count > 0) h.push_back(kinematic_->forward(KinematicInput(input)));
+  if (kinematic_count > 0) h.push_back(kinematic);
   tokens.h = at::cat(h, 0);
   return tokens;
 }

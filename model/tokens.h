@@ -2,13 +2,14 @@
 
 /// Particles to tokens: what the Interlacer sees of a step's input.
 ///
-/// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t.
+/// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t; the kinematic ones are the
+/// points of model/limbs.h.
 ///   visual     [f, p, Fourier(p), time one-hot (2), kinematic context]      -> dense -> d
 ///   kinematic  [p, Fourier(p), time one-hot (3), attributes]                -> dense -> d
 /// p = (position - box centre) / largest half extent; Fourier is sin and cos of 2^l pi p.
 /// Differentiable in positions, features and weights. Threads: as torch modules. Source: HD-VPD.
-/// Deviations of ours: Fourier features, the kinematic context, and as an attribute the bend angle
-/// of the points where the paper could give a joint's value.
+/// Deviations of ours: Fourier features, the kinematic context, points on the limbs' surface, and
+/// as an attribute the bend angle of the points where the paper could give a joint's value.
 
 #include <torch/nn/module.h>
 
@@ -16,6 +17,7 @@
 
 #include "model/config.h"
 #include "model/layers.h"
+#include "model/limbs.h"
 #include "model/world_model.h"
 
 namespace interlacer {
@@ -55,15 +57,16 @@ class TokenEncoder : public torch::nn::Module {
  private:
   torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
-  torch::Tensor KinematicInput(const StepInput& input) const;
-  TokenSet CountTokens(const StepInput& input) const;
+  torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
+  /// `points_m` [3,q,3]: the kinematic tokens' places.
+  TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
   /// Without gradients the visual input is written in one pass (model/kernels/token_features.h).
   bool CanFuse(const StepInput& input) const;
   torch::Tensor FusedVisualInput(const StepInput& input) const;
-  TokenSet FusedTokens(const StepInput& input);
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;
+  std::shared_ptr<LimbSurface> limbs_;
   torch::Tensor bandwidths_m_;  ///< of the kinematic context, where the model is
 };
 

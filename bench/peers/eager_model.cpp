@@ -86,7 +86,8 @@ torch::Tensor EagerModel::VisualTokens(const StepInput& input) const {
       for (const float bandwidth_m : config_.tokens.kinematic_context_bandwidths_m) {
         const torch::Tensor weights = at::exp(-sq_dist_m2 / (2.0 * bandwidth_m * bandwidth_m));
         const torch::Tensor mass = weights.sum(1, true);
-        parts.push_back(4 * at::matmul(weights, moved_m) / (mass + 0.1));
+        parts.push_back(config_.tokens.displacement_scale * at::matmul(weights, moved_m) /
+                        (mass + 0.1));
         parts.push_back(0.1 * at::log(mass + 1e-6));
       }
     }

@@ -32,6 +32,7 @@ struct Variant {
   int key_width = 16;
   int width = 32;
   int blocks = 1;
+  int limb_rings = 0;
 };
 
 std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) {
@@ -41,6 +42,7 @@ std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) 
   config.network.local.key_width = variant.key_width;
   config.network.width = variant.width;
   config.network.block_count = variant.blocks;
+  config.tokens.limb_rings = variant.limb_rings;
   auto model = std::make_unique<WorldModel>(
       config, WorldModelOptions{.dense_dtype = dtype, .recompute_blocks = variant.recompute});
   InitializeWeights(model.get(), 3);
@@ -106,6 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, DeviceStep,
     ::testing::Values(Variant{"GrfExact", LocalLayer::kGrfExact},
                       Variant{"GrfPerTime", LocalLayer::kGrfExact, GraphScope::kPerTime},
+                      Variant{"GrfLimbs", LocalLayer::kGrfExact, GraphScope::kPerTime, false, 16,
+                              32, 1, 2},
                       Variant{"GrfRecomputed", LocalLayer::kGrfExact, GraphScope::kAll, true},
                       Variant{"GrfSampled", LocalLayer::kGrfSampled},
                       Variant{"MessagePassing", LocalLayer::kMessagePassing},

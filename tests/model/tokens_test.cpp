@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "tests/model/gradient_check.h"
 #include "tests/model/tiny_scene.h"
@@ -100,13 +101,54 @@ TEST(TokenEncoderTest, OrderAndCounts) {
       at::equal(tokens.positions_m.narrow(0, 140, 20), input.kinematic_points_m.select(0, 2)));
 }
 
+/// 18 segments of two arms.
+TEST(TokenEncoderTest, PointsOnLimbsTakeThePlaceOfBodies) {
+  constexpr int kPoints = 18 * 2 * 3;
+  InterlacerConfig config = TinyConfig();
+  config.tokens.limb_rings = 2;
+  config.tokens.limb_ring_points = 3;
+  TokenEncoder encoder(config);
+  const StepInput input = MakeStepInput(50, config);
+  const TokenSet tokens = encoder.forward(input);
+  EXPECT_EQ(tokens.kinematic_count, kPoints);
+  EXPECT_EQ(tokens.h.sizes(), (at::IntArrayRef{2 * 50 + 3 * kPoints, 32}));
+  const torch::Tensor points_m =
+      LimbSurface(config.kinematics, config.tokens).forward(input.kinematic_points_m);
+  EXPECT_TRUE(at::equal(tokens.positions_m.narrow(0, 100, 3 * kPoints), points_m.reshape({-1, 3})));
+}
+
+/// A limb that turns moves its points by different displacements: each token has its own.
+TEST(TokenEncoderTest, PointsOnALimbMoveOnTheirOwn) {
+  InterlacerConfig config = TinyConfig();
+  config.tokens.limb_rings = 2;
+  config.tokens.limb_ring_points = 3;
+  TokenEncoder encoder(config);
+  const at::NoGradGuard no_grad;
+  for (const auto& item : encoder.named_parameters()) {
+    // The dense layer of the robot passes on the displacement along x, and nothing else.
+    item.value().zero_();
+    if (item.key() == "kinematic.weight") item.value()[0][item.value().size(1) - 3] = 1;
+  }
+  StepInput input = MakeStepInput(50, config);
+  input.kinematic_points_m[2].narrow(0, 1, 1).add_(0.02);
+  const torch::Tensor points_m =
+      LimbSurface(config.kinematics, config.tokens).forward(input.kinematic_points_m);
+  const torch::Tensor moved_m = (points_m[2] - points_m[1]).select(1, 0);
+  const torch::Tensor h =
+      encoder.forward(input).h.select(1, 0).narrow(0, 100 + moved_m.size(0), moved_m.size(0));
+  EXPECT_GT(moved_m.narrow(0, 0, 6).std().item<float>(), 1e-3f);
+  EXPECT_TRUE(at::allclose(h, config.tokens.displacement_scale * moved_m, 1e-5, 1e-5));
+}
+
 /// The one-pass form of inference against the tensors that training differentiates.
 TEST(TokenEncoderTest, FusedInputEqualsTensors) {
   constexpr double kFusedTokenTolerance = 1e-5;
-  for (const bool context : {true, false}) {
-    SCOPED_TRACE(context);
+  for (const auto& [context, limb_rings] :
+       {std::pair{true, 0}, std::pair{false, 0}, std::pair{true, 2}}) {
+    SCOPED_TRACE(::testing::Message() << "context " << context << ", rings " << limb_rings);
     InterlacerConfig config = TinyConfig();
     config.tokens.kinematic_context = context;
+    config.tokens.limb_rings = limb_rings;
     TokenEncoder encoder(config);
     const at::NoGradGuard no_grad;
     for (auto& weight : encoder.parameters()) weight.normal_();

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The small configuration cut down to what a test needs: 256 particles, one block, 64x48 images,
-/// kernels twice as wide because the particles are farther apart.
+/// kernels twice as wide because the particles are farther apart, the robot's bodies alone as
+/// points and their motion told to the particles around them.
 
 #include "model/config.h"
 
@@ -17,6 +18,9 @@ inline InterlacerConfig TinyConfig() {
   config.data.particle_count = 256;
   config.data.min_particle_count = 64;
   config.encoder.widths = {8, 16};
+  config.tokens.kinematic_context = true;
+  config.tokens.limb_rings = 0;
+  config.graph.scope = GraphScope::kAll;
   config.network.width = 32;
   config.network.block_count = 1;
   config.network.local.key_width = 16;
