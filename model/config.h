@@ -74,6 +74,7 @@ enum class EdgeWeight { kUniform, kExpDistance, kInverseSqrtDegree };
 
 struct GraphConfig {
   int neighbor_count = 3;
+  /// Of the walks' graph and of message passing's anchors: all tokens, or those of each time alone.
   GraphScope scope = GraphScope::kAll;
   EdgeWeight edge_weight = EdgeWeight::kUniform;
   /// Makes the neighbour graph undirected: an edge where either token names the other.

@@ -37,6 +37,9 @@ KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
       index->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
 }
 
+/// So far apart, in metres, are tokens of different times where a graph is one for each.
+constexpr double kApartM = 1e3;
+
 /// Tokens of each time: visual and kinematic of t-2, of t-1, kinematic of t.
 std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens) {
   const std::int64_t newer = tokens.older_count, kinematic = newer + tokens.newer_count;
@@ -202,14 +205,14 @@ std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const torch::Tensor
   return {ascending(0, anchor_count), ascending(anchor_count, token_count)};
 }
 
-/// Position in `anchors_m` of the closest anchor of every row, smaller position on ties.
+/// Position in `anchors_m` of the closest anchor of every row, smaller position on ties. [n,axes]
 torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tensor& anchors_m) {
   std::vector<torch::Tensor> parts;
   for (std::int64_t begin = 0; begin < positions_m.size(0); begin += kClosestAnchorRows) {
     const std::int64_t count = std::min(kClosestAnchorRows, positions_m.size(0) - begin);
     const torch::Tensor rows = positions_m.narrow(0, begin, count);
     torch::Tensor sq_dist_m2;
-    for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t axis = 0; axis < positions_m.size(1); ++axis) {
       const torch::Tensor difference =
           rows.select(1, axis).unsqueeze(1) - anchors_m.select(1, axis).unsqueeze(0);
       sq_dist_m2 = axis == 0 ? difference.square() : sq_dist_m2.addcmul_(difference, difference);
@@ -219,12 +222,16 @@ torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tens
   return parts.empty() ? at::empty({0}, positions_m.options().dtype(at::kLong)) : at::cat(parts, 0);
 }
 
-torch::Tensor NearestTokens(const TokenSet& tokens, int k) {
+torch::Tensor NearestTokens(const TokenSet& tokens, int k, GraphScope scope) {
   const torch::Tensor& positions_m = tokens.positions_m;
   if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
-    return NearestOnDevice(positions_m, k, tokens.workspace);
+    return scope == GraphScope::kAll ? NearestOnDevice(positions_m, k, tokens.workspace)
+                                     : PerTimeOnDevice(tokens, k);
   }
-  const KnnGraph nearest = NeighborGraph(positions_m.to(at::kCPU), k);
+  TokenSet on_host = tokens;
+  on_host.positions_m = positions_m.to(at::kCPU);
+  const KnnGraph nearest =
+      scope == GraphScope::kAll ? NeighborGraph(on_host.positions_m, k) : PerTimeGraph(on_host, k);
   return at::tensor(nearest.neighbors, at::kInt)
       .reshape({nearest.n, nearest.out_degree})
       .to(positions_m.device());
@@ -242,14 +249,29 @@ std::pair<torch::Tensor, torch::Tensor> DivideTokens(const torch::Tensor& positi
   return {anchors, is_other.nonzero().flatten()};
 }
 
-std::shared_ptr<const AnchorGraph> BuildAnchors(const LocalLayerConfig& config,
+/// Positions with a fourth axis on which tokens of different times lie far apart. [T,4]
+torch::Tensor ApartInTime(const TokenSet& tokens) {
+  const torch::Tensor time =
+      at::empty({tokens.positions_m.size(0), 1}, tokens.positions_m.options());
+  double place_m = 0;
+  for (const torch::Tensor& members : TokensByTime(tokens)) {
+    time.index_fill_(0, members, place_m);
+    place_m += kApartM;
+  }
+  return at::cat({tokens.positions_m, time}, 1);
+}
+
+std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
                                                 const TokenSet& tokens, std::uint64_t seed) {
-  const torch::Tensor& positions_m = tokens.positions_m;
+  const LocalLayerConfig& config = model.network.local;
+  const GraphScope scope = model.graph.scope;
+  const torch::Tensor positions_m =
+      scope == GraphScope::kAll ? tokens.positions_m : ApartInTime(tokens);
   const std::int64_t count =
       (positions_m.size(0) + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
   std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed);
-  graph->neighbors = NearestTokens(tokens, config.anchor_neighbor_count)
+  graph->neighbors = NearestTokens(tokens, config.anchor_neighbor_count, scope)
                          .index_select(0, graph->anchors)
                          .to(at::kLong);
   graph->closest = ClosestAnchors(positions_m.index_select(0, graph->others),
@@ -308,7 +330,7 @@ TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& token
                                                   : BuildMask(config, constant, seed);
       break;
     case LocalLayer::kMessagePassing:
-      graph.anchors = BuildAnchors(config.network.local, constant, seed);
+      graph.anchors = BuildAnchors(config, constant, seed);
       break;
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:

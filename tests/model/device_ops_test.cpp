@@ -275,15 +275,25 @@ TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
   EXPECT_EQ(status.metadata().at("got"), "33");
 }
 
+struct AnchorCase {
+  const char* name;
+  int neighbors;
+  GraphScope scope = GraphScope::kAll;
+};
+
 /// With as many neighbours as a device searches, and one more.
-class DeviceAnchors : public ::testing::TestWithParam<int> {};
+class DeviceAnchors : public ::testing::TestWithParam<AnchorCase> {};
 
 TEST_P(DeviceAnchors, AreTheHosts) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   InterlacerConfig config = TinyConfig();
   config.network.local.kind = LocalLayer::kMessagePassing;
-  config.network.local.anchor_neighbor_count = GetParam();
+  config.network.local.anchor_neighbor_count = GetParam().neighbors;
+  config.graph.scope = GetParam().scope;
   TokenSet tokens;
+  tokens.older_count = 80;
+  tokens.newer_count = 63;
+  tokens.kinematic_count = 20;
   tokens.workspace = config.data.workspace;
   tokens.positions_m = ToPositions(SheetCloud(203, 1));
   const AnchorGraph expected = *BuildTokenGraph(config, tokens, 5).anchors;
@@ -296,8 +306,11 @@ TEST_P(DeviceAnchors, AreTheHosts) {
   EXPECT_TRUE(AreEqual(got.closest, expected.closest));
 }
 
-INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors, ::testing::Values(8, 32, 33),
-                         ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors,
+                         ::testing::Values(AnchorCase{"8", 8}, AnchorCase{"32", 32},
+                                           AnchorCase{"33", 33},
+                                           AnchorCase{"8PerTime", 8, GraphScope::kPerTime}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();

@@ -1,0 +1,90 @@
+/// Anchors of message passing against a search by hand, over all tokens and for each time apart.
+
+#include "model/token_graph.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "tests/model/tiny_scene.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr int kOlder = 60, kNewer = 50, kKinematic = 20;
+constexpr int kTokens = kOlder + kNewer + 3 * kKinematic;
+constexpr int kNeighbors = 5;
+
+/// 0, 1 or 2 for t-2, t-1 and t.
+int TimeOf(std::int64_t token) {
+  if (token < kOlder) return 0;
+  if (token < kOlder + kNewer) return 1;
+  return static_cast<int>((token - kOlder - kNewer) / kKinematic);
+}
+
+class Anchors : public ::testing::TestWithParam<GraphScope> {
+ protected:
+  Anchors() {
+    InterlacerConfig config = TinyConfig();
+    config.network.local.kind = LocalLayer::kMessagePassing;
+    config.network.local.anchor_neighbor_count = kNeighbors;
+    config.graph.scope = GetParam();
+    tokens_.workspace = config.data.workspace;
+    tokens_.positions_m = ToPositions(CubeCloud(kTokens, 3));
+    tokens_.older_count = kOlder;
+    tokens_.newer_count = kNewer;
+    tokens_.kinematic_count = kKinematic;
+    graph_ = *BuildTokenGraph(config, tokens_, 7).anchors;
+  }
+
+  bool MayMeet(std::int64_t a, std::int64_t b) const {
+    return a != b && (GetParam() == GraphScope::kAll || TimeOf(a) == TimeOf(b));
+  }
+  float Distance(std::int64_t a, std::int64_t b) const {
+    return (tokens_.positions_m[a] - tokens_.positions_m[b]).square().sum().item<float>();
+  }
+
+  TokenSet tokens_;
+  AnchorGraph graph_;
+};
+
+TEST_P(Anchors, LookAtTheNearestTokensTheyMayMeet) {
+  for (std::int64_t row = 0; row < graph_.anchors.size(0); ++row) {
+    const auto anchor = graph_.anchors[row].item<std::int64_t>();
+    std::vector<std::pair<float, std::int64_t>> expected;
+    for (std::int64_t token = 0; token < kTokens; ++token) {
+      if (MayMeet(anchor, token)) expected.emplace_back(Distance(anchor, token), token);
+    }
+    std::sort(expected.begin(), expected.end());
+    for (int n = 0; n < kNeighbors; ++n) {
+      ASSERT_EQ(graph_.neighbors[row][n].item<std::int64_t>(), expected[n].second)
+          << "anchor " << anchor << ", neighbour " << n;
+    }
+  }
+}
+
+TEST_P(Anchors, ServeTheTokensTheyAreClosestTo) {
+  for (std::int64_t row = 0; row < graph_.others.size(0); ++row) {
+    const auto token = graph_.others[row].item<std::int64_t>();
+    float nearest = std::numeric_limits<float>::infinity();
+    std::int64_t expected = -1;
+    for (std::int64_t a = 0; a < graph_.anchors.size(0); ++a) {
+      const auto anchor = graph_.anchors[a].item<std::int64_t>();
+      if (!MayMeet(token, anchor) || Distance(token, anchor) >= nearest) continue;
+      nearest = Distance(token, anchor);
+      expected = a;
+    }
+    ASSERT_EQ(graph_.closest[row].item<std::int64_t>(), expected) << "token " << token;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scopes, Anchors, ::testing::Values(GraphScope::kAll, GraphScope::kPerTime),
+                         [](const auto& test) {
+                           return test.param == GraphScope::kAll ? "All" : "PerTime";
+                         });
+
+}  // namespace
+}  // namespace interlacer::testing
