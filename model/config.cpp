@@ -180,6 +180,13 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
   return config;
 }
 
+int KinematicTokenCount(const InterlacerConfig& config) {
+  const KinematicConfig& robot = config.kinematics;
+  if (config.tokens.limb_rings == 0) return robot.point_count();
+  const int segments = robot.arm_count * (robot.bodies_per_arm - 1);
+  return segments * config.tokens.limb_rings * config.tokens.limb_ring_points;
+}
+
 Status ValidateConfig(const InterlacerConfig& config) {
   Limits limits;
   CheckData(config.data, &limits);
@@ -194,6 +201,13 @@ Status ValidateConfig(const InterlacerConfig& config) {
   limits.Require(!config.graph.symmetrise || local == LocalLayer::kGrfExact ||
                      local == LocalLayer::kGrfSampled,
                  "graph.symmetrise", "false beside a local layer without walks", "true");
+  const bool with_anchors = local == LocalLayer::kMessagePassing;
+  const int neighbors =
+      with_anchors ? config.network.local.anchor_neighbor_count : config.graph.neighbor_count;
+  limits.Require(config.graph.scope == GraphScope::kAll || KinematicTokenCount(config) > neighbors,
+                 "graph.scope",
+                 "all, or more than " + std::to_string(neighbors) + " kinematic tokens of a time",
+                 std::to_string(KinematicTokenCount(config)));
   limits.Require(config.renderer.feature_width == config.encoder.feature_width,
                  "renderer.feature_width", std::to_string(config.encoder.feature_width),
                  std::to_string(config.renderer.feature_width));

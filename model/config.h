@@ -144,13 +144,19 @@ std::vector<std::string_view> PresetNames();
 /// CONFIG_INVALID for an unknown name (LocalLayerName).
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
+/// Of one time, in a scene with a robot.
+int KinematicTokenCount(const InterlacerConfig& config);
+
 /// Limits, divisibility and agreement of the parts.
 Status ValidateConfig(const InterlacerConfig& config);
 
-/// Every key, in a fixed order; ConfigFromJson(ConfigToJson(c)) is c to the bit.
+/// Every key that says something, in a fixed order; ConfigFromJson(ConfigToJson(c)) is c to the
+/// bit.
 nlohmann::ordered_json ConfigToJson(const InterlacerConfig& config);
-/// Unset keys take their value from the preset named by key "base" (default "paper"); refuses
-/// unknown keys and wrong types, validates. Errors name keys from `object.path()`.
+/// Unset keys take their value from the preset named by key "base", without it from
+/// InterlacerConfig(), whose values never change: stored configurations were written before the
+/// newest keys. Refuses unknown keys and wrong types, validates. Errors name keys from
+/// `object.path()`.
 StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object);
 /// As ConfigFromJson for a text.
 StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text);

@@ -198,13 +198,18 @@ Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
 }
 
 ordered_json ToJson(const TokenConfig& c) {
-  return {{"fourier_octaves", c.fourier_octaves},
-          {"kinematic_context", c.kinematic_context},
-          {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
-          {"displacement_scale", Shortest(c.displacement_scale)},
-          {"limb_rings", c.limb_rings},
-          {"limb_ring_points", c.limb_ring_points},
-          {"limb_radius_m", Shortest(c.limb_radius_m)}};
+  ordered_json json = {
+      {"fourier_octaves", c.fourier_octaves},
+      {"kinematic_context", c.kinematic_context},
+      {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
+      {"displacement_scale", Shortest(c.displacement_scale)}};
+  // Absent where there are none, so that runs begun before there were any go on.
+  if (c.limb_rings > 0) {
+    json["limb_rings"] = c.limb_rings;
+    json["limb_ring_points"] = c.limb_ring_points;
+    json["limb_radius_m"] = Shortest(c.limb_radius_m);
+  }
+  return json;
 }
 
 Status ReadTokens(const JsonObject& object, TokenConfig* out) {
@@ -341,8 +346,11 @@ ordered_json ConfigToJson(const InterlacerConfig& config) {
 }
 
 StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::string base, object.GetOr<std::string>("base", "paper"));
-  INTERLACER_ASSIGN_OR_RETURN(InterlacerConfig config, PresetConfig(base));
+  InterlacerConfig config;
+  if (object.Has("base")) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string base, object.GetOr<std::string>("base", ""));
+    INTERLACER_ASSIGN_OR_RETURN(config, PresetConfig(base));
+  }
   Reader reader(object);
   reader.Field("name", &config.name);
   reader.Section("data", ReadData, &config.data);

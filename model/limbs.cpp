@@ -2,10 +2,9 @@
 
 #include <ATen/Functions.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <numbers>
-#include <utility>
 #include <vector>
 
 namespace interlacer {
@@ -17,24 +16,6 @@ constexpr double kShortestM = 1e-6;
 /// lie along it.
 constexpr double kFirstNormal[3] = {0.36, 0.48, 0.80};
 
-/// First and second body of every segment.
-using Segments = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
-
-Segments SegmentsOf(const KinematicConfig& robot) {
-  Segments segments;
-  const auto add = [&](int from, int to) {
-    segments.first.push_back(from);
-    segments.second.push_back(to);
-  };
-  for (int arm = 0; arm < robot.arm_count; ++arm) {
-    const int base = arm * robot.bodies_per_arm, gripper = base + robot.bodies_per_arm - 3;
-    for (int body = base; body < gripper; ++body) add(body, body + 1);
-    add(gripper, gripper + 1);
-    add(gripper, gripper + 2);
-  }
-  return segments;
-}
-
 torch::Tensor Unit(const torch::Tensor& v) {
   return v / v.square().sum(-1, true).clamp_min(kShortestM * kShortestM).sqrt();
 }
@@ -42,18 +23,16 @@ torch::Tensor Unit(const torch::Tensor& v) {
 }  // namespace
 
 LimbSurface::LimbSurface(const KinematicConfig& robot, const TokenConfig& tokens)
-    : ring_count_(tokens.limb_rings) {
-  const auto [start, end] = SegmentsOf(robot);
-  start_ = register_buffer("start", at::tensor(start, at::kLong));
-  end_ = register_buffer("end", at::tensor(end, at::kLong));
-  const std::int64_t rings = tokens.limb_rings, points = tokens.limb_ring_points;
-  body_ = register_buffer("body", start_.repeat_interleave(rings * points));
-  share_ = register_buffer("share", (at::arange(rings, at::kFloat) + 0.5)
-                                        .div(std::max<std::int64_t>(1, rings))
-                                        .view({rings, 1, 1}));
+    : arm_count_(robot.arm_count),
+      bodies_per_arm_(robot.bodies_per_arm),
+      ring_count_(tokens.limb_rings),
+      ring_points_(tokens.limb_ring_points) {
+  const int rings = std::max(1, ring_count_);
+  share_ =
+      register_buffer("share", ((at::arange(rings, at::kFloat) + 0.5) / rings).view({rings, 1, 1}));
   const torch::Tensor angle =
-      (at::arange(points, at::kFloat) * (2 * std::numbers::pi / static_cast<double>(points)))
-          .view({points, 1});
+      (at::arange(ring_points_, at::kFloat) * (2 * std::numbers::pi / ring_points_))
+          .view({ring_points_, 1});
   cosine_ = register_buffer("cosine", tokens.limb_radius_m * at::cos(angle));
   sine_ = register_buffer("sine", tokens.limb_radius_m * at::sin(angle));
 }
@@ -62,10 +41,21 @@ bool LimbSurface::IsBare(const torch::Tensor& of_bodies) const {
   return ring_count_ == 0 || of_bodies.size(1) == 0;
 }
 
+torch::Tensor LimbSurface::ByArm(const torch::Tensor& of_bodies) const {
+  return of_bodies.reshape({of_bodies.size(0), arm_count_, bodies_per_arm_, of_bodies.size(2)});
+}
+
+torch::Tensor LimbSurface::Begins(const torch::Tensor& of_bodies) const {
+  const torch::Tensor by_arm = ByArm(of_bodies);
+  const std::int64_t gripper = bodies_per_arm_ - 3;
+  return at::cat({by_arm.narrow(2, 0, gripper + 1), by_arm.narrow(2, gripper, 1)}, 2).flatten(1, 2);
+}
+
 torch::Tensor LimbSurface::forward(const torch::Tensor& bodies_m) const {
   if (IsBare(bodies_m)) return bodies_m;
-  const torch::Tensor from = bodies_m.index_select(1, start_);
-  const torch::Tensor along = bodies_m.index_select(1, end_) - from;  // [times,segments,3]
+  const torch::Tensor from = Begins(bodies_m);  // [times,segments,3]
+  const torch::Tensor along =
+      ByArm(bodies_m).narrow(2, 1, bodies_per_arm_ - 1).flatten(1, 2) - from;
   const torch::Tensor axis = Unit(along);
   // Filled where the bodies are: a copy from the host would wait for the device.
   torch::Tensor normal = at::empty({along.size(1), 3}, bodies_m.options().requires_grad(false));
@@ -84,7 +74,11 @@ torch::Tensor LimbSurface::forward(const torch::Tensor& bodies_m) const {
 }
 
 torch::Tensor LimbSurface::OfBodies(const torch::Tensor& attributes) const {
-  return IsBare(attributes) ? attributes : attributes.index_select(1, body_);
+  if (IsBare(attributes)) return attributes;
+  return Begins(attributes)
+      .unsqueeze(2)
+      .expand({-1, -1, ring_count_ * ring_points_, -1})
+      .flatten(1, 2);
 }
 
 }  // namespace interlacer

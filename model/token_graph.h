@@ -23,7 +23,9 @@ struct AnchorGraph {
   torch::Tensor anchors;    ///< [a] int64 tokens, ascending
   torch::Tensor neighbors;  ///< [a,k] int64 nearest other tokens of each anchor
   torch::Tensor others;     ///< [T-a] int64 tokens that are no anchors, ascending
-  torch::Tensor closest;    ///< [T-a] int64 position in `anchors` of their closest anchor
+  /// [T-a] int64 position in `anchors` of their closest anchor. With a graph for each time nearest
+  /// and closest are of one time; tokens of a time that drew no anchor take any other time's.
+  torch::Tensor closest;
 };
 
 struct TokenGraph {

@@ -41,6 +41,24 @@ TEST(ConfigTest, UnsetKeysComeFromTheBase) {
   EXPECT_EQ(config->data.particle_count, 8192);
 }
 
+/// Checkpoints hold what differed from nothing when they were written, not from today's presets.
+TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
+  const auto stored = ParseConfigJson(R"({"name": "earlier", "tokens": {"fourier_octaves": 6}})");
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  EXPECT_TRUE(stored->tokens.kinematic_context);
+  EXPECT_EQ(stored->tokens.displacement_scale, 4);
+  EXPECT_EQ(stored->tokens.limb_rings, 0);
+  EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
+}
+
+TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
+  InterlacerConfig config = *PresetConfig("compact");
+  EXPECT_EQ(KinematicTokenCount(config), 20);
+  config.tokens.limb_rings = 6;
+  config.tokens.limb_ring_points = 12;
+  EXPECT_EQ(KinematicTokenCount(config), 18 * 72);
+}
+
 struct Refusal {
   const char* name;
   const char* json;
@@ -71,6 +89,10 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
         Refusal{"NoJson", "{", "config.json"},
+        Refusal{"FewTokensOfATime", R"({"graph": {"scope": "per_time"}, "network": {"local":
+                {"kind": "message_passing", "anchor_neighbor_count": 32}}})",
+                "graph.scope"},
+        Refusal{"TooManyRings", R"({"tokens": {"limb_rings": 65}})", "tokens.limb_rings"},
         Refusal{"UnknownKey", R"({"netwrok": {}})", "netwrok"},
         Refusal{"UnknownNestedKey", R"({"network": {"local": {"kernel": 1}}})", "kernel"},
         Refusal{"WrongType", R"({"network": {"width": "wide"}})", "network.width"},

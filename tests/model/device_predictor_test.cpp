@@ -157,6 +157,8 @@ struct Recorded {
   LocalLayer local;
   DenseDtype dtype = DenseDtype::kFloat32;
   EdgeWeight edge_weight = EdgeWeight::kUniform;
+  /// As the presets are: points on limbs, a graph for each time, no kinematic context.
+  bool with_limbs = false;
 };
 
 class StepGraphOf : public ::testing::TestWithParam<Recorded> {};
@@ -166,6 +168,11 @@ TEST_P(StepGraphOf, ReplaysEqualSteps) {
   InterlacerConfig config = WideConfig();
   config.network.local.kind = GetParam().local;
   config.graph.edge_weight = GetParam().edge_weight;
+  if (GetParam().with_limbs) {
+    config.tokens.limb_rings = 2;
+    config.tokens.kinematic_context = false;
+    config.graph.scope = GraphScope::kPerTime;
+  }
   const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{GetParam().dtype});
   InitializeWeights(model.get(), 3);
   PerturbHeads(model.get());
@@ -189,14 +196,18 @@ TEST_P(StepGraphOf, ReplaysEqualSteps) {
   EXPECT_EQ(steps.replay_count(), 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StepGraphOf,
-                         ::testing::Values(Recorded{"GrfExact", LocalLayer::kGrfExact},
-                                           Recorded{"GrfExactBfloat16", LocalLayer::kGrfExact,
-                                                    DenseDtype::kBfloat16},
-                                           Recorded{"GrfExactExpDistance", LocalLayer::kGrfExact,
-                                                    DenseDtype::kFloat32, EdgeWeight::kExpDistance},
-                                           Recorded{"MessagePassing", LocalLayer::kMessagePassing}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, StepGraphOf,
+    ::testing::Values(Recorded{"GrfExact", LocalLayer::kGrfExact},
+                      Recorded{"GrfExactBfloat16", LocalLayer::kGrfExact, DenseDtype::kBfloat16},
+                      Recorded{"GrfExactExpDistance", LocalLayer::kGrfExact, DenseDtype::kFloat32,
+                               EdgeWeight::kExpDistance},
+                      Recorded{"GrfLimbs", LocalLayer::kGrfExact, DenseDtype::kFloat32,
+                               EdgeWeight::kUniform, true},
+                      Recorded{"MessagePassing", LocalLayer::kMessagePassing},
+                      Recorded{"MessagePassingLimbs", LocalLayer::kMessagePassing,
+                               DenseDtype::kFloat32, EdgeWeight::kUniform, true}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(StepGraph, LeavesAloneWhatNeedsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();

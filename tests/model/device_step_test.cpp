@@ -113,6 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"GrfRecomputed", LocalLayer::kGrfExact, GraphScope::kAll, true},
                       Variant{"GrfSampled", LocalLayer::kGrfSampled},
                       Variant{"MessagePassing", LocalLayer::kMessagePassing},
+                      Variant{"MessagePassingLimbs", LocalLayer::kMessagePassing,
+                              GraphScope::kPerTime, false, 16, 32, 1, 2},
                       Variant{"Unmasked", LocalLayer::kUnmasked},
                       Variant{"None", LocalLayer::kNone}),
     [](const auto& test) { return test.param.name; });

@@ -144,7 +144,7 @@ TEST(TokenEncoderTest, PointsOnALimbMoveOnTheirOwn) {
 TEST(TokenEncoderTest, FusedInputEqualsTensors) {
   constexpr double kFusedTokenTolerance = 1e-5;
   for (const auto& [context, limb_rings] :
-       {std::pair{true, 0}, std::pair{false, 0}, std::pair{true, 2}}) {
+       {std::pair{true, 0}, std::pair{false, 0}, std::pair{true, 2}, std::pair{false, 2}}) {
     SCOPED_TRACE(::testing::Message() << "context " << context << ", rings " << limb_rings);
     InterlacerConfig config = TinyConfig();
     config.tokens.kinematic_context = context;

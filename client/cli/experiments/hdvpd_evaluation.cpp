@@ -190,14 +190,17 @@ std::string PiecePath(const StudySetup& setup, const Piece& piece) {
 }
 
 nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
-  return {{"condition", ConditionName(piece.condition)},
-          {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
-          {"particle_divisor", ParticleDivisor(piece.condition)},
-          {"windows", setup.plan.window_count},
-          {"start_step", setup.plan.start_step},
-          {"steps", setup.plan.step_count},
-          {"seed", setup.plan.seed},
-          {"target_background", setup.target_background}};
+  nlohmann::json key = {
+      {"condition", ConditionName(piece.condition)},
+      {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
+      {"windows", setup.plan.window_count},
+      {"start_step", setup.plan.start_step},
+      {"steps", setup.plan.step_count},
+      {"seed", setup.plan.seed},
+      {"target_background", setup.target_background}};
+  // Earlier versions took shares of what the model could draw.
+  if (ParticleDivisor(piece.condition) > 1) key["share_of"] = "scene";
+  return key;
 }
 
 std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run) {
@@ -226,13 +229,18 @@ Status StudyEvaluator::Load(const std::string& checkpoint_dir) {
 
 Status StudyEvaluator::LoadFor(const Piece& piece, const EpisodeReader& episode,
                                const std::stop_token& stop) {
-  INTERLACER_RETURN_IF_ERROR(Load(piece.run->checkpoint_dir()));
   const int divisor = ParticleDivisor(piece.condition);
-  if (divisor == 1) return Status::Ok();
-  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t count,
-                              CountParticles(episode, setup_.plan, model_.backend.get(), stop));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string checkpoint,
-                              ThinnedCheckpoint(setup_, *piece.run, count / divisor));
+  if (divisor == 1) return Load(piece.run->checkpoint_dir());
+  // Runs of a study differ in no setting that this depends on.
+  if (!particle_counts_.contains(piece.episode->id)) {
+    INTERLACER_RETURN_IF_ERROR(Load(piece.run->checkpoint_dir()));
+    INTERLACER_ASSIGN_OR_RETURN(particle_counts_[piece.episode->id],
+                                CountParticles(episode, setup_.plan, model_.backend.get(), stop));
+  }
+  const std::int64_t count = particle_counts_[piece.episode->id];
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::string checkpoint,
+      ThinnedCheckpoint(setup_, *piece.run, std::max<std::int64_t>(1, count / divisor)));
   return Load(checkpoint);
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -108,6 +109,7 @@ class StudyEvaluator {
   const StudySetup& setup_;
   std::string loaded_;  ///< folder of the checkpoint in model_
   LoadedModel model_;
+  std::map<std::string, std::int64_t> particle_counts_;  ///< of episodes, by id
 };
 
 }  // namespace interlacer

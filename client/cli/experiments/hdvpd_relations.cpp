@@ -201,7 +201,7 @@ class Checker {
   }
 
   void MoreParticles() {
-    const char* text = "More particles (1/4, 1/2 and all of N) do not lower the SSIM";
+    const char* text = "More particles (1/4, 1/2 and all of the scene's) do not lower the SSIM";
     const StudySubject quarter = ModelOf(variants_.front(), Condition::kQuarterParticles),
                        half = ModelOf(variants_.front(), Condition::kHalfParticles);
     const auto first = Gap(half, quarter, kAllSteps);
