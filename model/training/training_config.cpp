@@ -92,14 +92,14 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// steps are small and averaged: one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 2600;
+  c.step_count = 3100;
   c.batch_size = 1;
-  c.rollout_steps = {{0, 0}, {800, 1}, {2000, 6}};
+  c.rollout_steps = {{0, 0}, {1200, 1}, {2200, 6}};
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.displacement_weight = {{0, 0.0}, {2000, 0.1}};
-  c.learning_rate = {{0, 2e-3}, {2000, 1e-3}, {2350, 3e-4}, {2500, 1e-4}};
+  c.displacement_weight = {{0, 0.0}, {2200, 0.1}};
+  c.learning_rate = {{0, 2e-3}, {2200, 1e-3}, {2700, 3e-4}, {2950, 1e-4}};
   c.average_decay = 0.99;
   c.checkpoint_every = 100;
   c.validation_every = 400;
