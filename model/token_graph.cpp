@@ -79,6 +79,10 @@ KnnGraph PerTimeGraph(const TokenSet& tokens, int k) {
   return joined;
 }
 
+KnnGraph GraphOnHost(const TokenSet& tokens, int k, GraphScope scope) {
+  return scope == GraphScope::kAll ? NeighborGraph(tokens.positions_m, k) : PerTimeGraph(tokens, k);
+}
+
 EdgeWeighting ToWeighting(EdgeWeight weight) {
   switch (weight) {
     case EdgeWeight::kUniform:
@@ -125,6 +129,12 @@ torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
   return joined;
 }
 
+/// [T,k]
+torch::Tensor GraphOnDevice(const TokenSet& tokens, int k, GraphScope scope) {
+  return scope == GraphScope::kAll ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
+                                   : PerTimeOnDevice(tokens, k);
+}
+
 /// Exact walks over equal edges, few at each token.
 bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
   return config.network.local.kind == LocalLayer::kGrfExact &&
@@ -136,9 +146,7 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                                           std::uint64_t seed) {
   const LocalLayerConfig& local = config.network.local;
   const int k = config.graph.neighbor_count;
-  const KnnGraph graph = config.graph.scope == GraphScope::kAll
-                             ? NeighborGraph(tokens.positions_m, k)
-                             : PerTimeGraph(tokens, k);
+  const KnnGraph graph = GraphOnHost(tokens, k, config.graph.scope);
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
   if (CanPack(config, graph.out_degree)) {
@@ -162,9 +170,7 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
     on_host.positions_m = tokens.positions_m.to(at::kCPU);
     return std::make_shared<WalkMask>(BuildMask(config, on_host, seed)->CopyTo(tokens.positions_m));
   }
-  const torch::Tensor neighbors = config.graph.scope == GraphScope::kAll
-                                      ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
-                                      : PerTimeOnDevice(tokens, k);
+  const torch::Tensor neighbors = GraphOnDevice(tokens, k, config.graph.scope);
   if (CanPack(config, neighbors.size(1))) {
     return ExactWalksOnDevice(neighbors, with_transpose, !with_transpose);
   }
@@ -225,13 +231,11 @@ torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tens
 torch::Tensor NearestTokens(const TokenSet& tokens, int k, GraphScope scope) {
   const torch::Tensor& positions_m = tokens.positions_m;
   if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
-    return scope == GraphScope::kAll ? NearestOnDevice(positions_m, k, tokens.workspace)
-                                     : PerTimeOnDevice(tokens, k);
+    return GraphOnDevice(tokens, k, scope);
   }
   TokenSet on_host = tokens;
   on_host.positions_m = positions_m.to(at::kCPU);
-  const KnnGraph nearest =
-      scope == GraphScope::kAll ? NeighborGraph(on_host.positions_m, k) : PerTimeGraph(on_host, k);
+  const KnnGraph nearest = GraphOnHost(on_host, k, scope);
   return at::tensor(nearest.neighbors, at::kInt)
       .reshape({nearest.n, nearest.out_degree})
       .to(positions_m.device());
