@@ -1,12 +1,14 @@
 #include "model/torch_errors.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "common/thread_pool.h"
+#include "model/tensor_memory.h"
 #include "model/torch_status.h"
 
 namespace interlacer {
@@ -65,6 +68,13 @@ void PrepareProcess(int, char** arguments, char** environment) {
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kPrepareProcess)(int, char**, char**) = PrepareProcess;
+
+/// Above torch's own allocator, which has 0.
+constexpr std::uint8_t kAllocatorPriority = 1;
+
+/// After the constructors of shared libraries, before the first tensor of this program.
+[[gnu::used]] const bool kHasTensorMemory =
+    (c10::SetCPUAllocator(TensorMemory(), kAllocatorPriority), true);
 
 Status InternalFirstLine(const std::string& text) { return Internal("torch: " + FirstLine(text)); }
 
