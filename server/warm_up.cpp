@@ -66,8 +66,37 @@ RgbdView PlaneView(const ModelMetadata& metadata, const CameraSpec& spec, std::i
   return view;
 }
 
+/// The robot in the middle of its ranges, or its points in the middle of the workspace: a step then
+/// holds the tokens of a robot and costs what a request's costs.
+ActionSequence RobotAtRest(const ModelMetadata& metadata, int row_count) {
+  std::vector<float> row;
+  ActionSequence robot;
+  if (metadata.accepts_joint_positions) {
+    robot.kind = ActionKind::kJointPositions;
+    for (const ActionColumn& column : metadata.action_columns) {
+      row.push_back(static_cast<float>(0.5 * (column.min_value + column.max_value)));
+    }
+  } else if (metadata.accepts_kinematic_points) {
+    robot.kind = ActionKind::kKinematicPoints;
+    const Vec3d center = BoxCenter(metadata.workspace);
+    for (std::size_t point = 0; point < metadata.kinematic_point_names.size(); ++point) {
+      row.insert(row.end(), center.begin(), center.end());
+    }
+  } else {
+    return robot;
+  }
+  robot.row_count = row_count;
+  robot.column_count = static_cast<std::int64_t>(row.size());
+  for (int i = 0; i < row_count; ++i) {
+    robot.values.insert(robot.values.end(), row.begin(), row.end());
+  }
+  return robot;
+}
+
 WarmUpScene MakePlaneScene(const ModelMetadata& metadata) {
   WarmUpScene scene;
+  scene.input.history_actions = RobotAtRest(metadata, metadata.history_step_count);
+  scene.actions = RobotAtRest(metadata, kStepCount);
   for (int o = 0; o < metadata.history_step_count; ++o) {
     const auto time_ns =
         static_cast<std::int64_t>(o * metadata.step_duration_s * kNanosecondsPerSecond);

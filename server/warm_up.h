@@ -7,9 +7,9 @@
 ///   warmup/expected.json  {"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m",
 ///                          "max_outlier_count", "samples": [{"step", "particle", "position_m"}]}
 ///
-/// A checkpoint without warmup/ is warmed up on a made-up plane: the costs are measured, nothing is
-/// compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch; CANCELLED when stopped;
-/// those of the readers and the predictor. One thread.
+/// A checkpoint without warmup/ is warmed up on a made-up plane with the robot at rest: the costs
+/// are measured, nothing is compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch;
+/// CANCELLED when stopped; those of the readers and the predictor. One thread.
 
 #include <stop_token>
 #include <string>

@@ -70,6 +70,31 @@ TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
   }
 }
 
+/// Without one a step would seem cheaper than those of requests are.
+TEST(WarmUp, ThePlaneHasARobotWhereTheModelTakesOne) {
+  ModelMetadata metadata = MockPredictor().metadata();
+  metadata.accepts_joint_positions = metadata.accepts_kinematic_points = true;
+  metadata.action_columns = {{"elbow_rad", ActionUnit::kRadians, -1, 3, 0},
+                             {"gripper_m", ActionUnit::kMeters, 0, 0.1, 0}};
+  metadata.kinematic_point_names = {"hand"};
+  const auto joints = ReadWarmUpScene("/no/such/checkpoint", metadata);
+  ASSERT_TRUE(joints.ok());
+  EXPECT_EQ(joints->input.history_actions.kind, ActionKind::kJointPositions);
+  EXPECT_EQ(joints->actions.values, (std::vector<float>{1, 0.05f, 1, 0.05f}));
+
+  metadata.accepts_joint_positions = false;
+  const auto points = ReadWarmUpScene("/no/such/checkpoint", metadata);
+  ASSERT_TRUE(points.ok());
+  EXPECT_EQ(points->input.history_actions.row_count, metadata.history_step_count);
+  EXPECT_EQ(points->actions.kind, ActionKind::kKinematicPoints);
+  EXPECT_EQ(points->actions.column_count, 3);
+
+  metadata.accepts_kinematic_points = false;
+  const auto none = ReadWarmUpScene("/no/such/checkpoint", metadata);
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->actions.kind, ActionKind::kNone);
+}
+
 TEST(WarmUp, RunsTwoStepsAndMeasures) {
   MockPredictor predictor;
   const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
