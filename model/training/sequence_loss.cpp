@@ -1,8 +1,11 @@
 #include "model/training/sequence_loss.h"
 
+#include <optional>
+
 #include "common/random.h"
 #include "model/lifting.h"
 #include "model/torch_status.h"
+#include "model/training/motion_prices.h"
 #include "model/training/ray_batch.h"
 #include "render/rays.h"
 
@@ -50,11 +53,14 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
   return (rendered.rgb - RowsOf3(rays.target_rgb, *model)).square().mean();
 }
 
-/// Mean length in metres, smooth at zero.
-torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to) {
-  constexpr double kSmoothM = 1e-3;
-  const torch::Tensor moved_m = to.positions_m - from.positions_m;
-  return ((moved_m.square().sum(1) + kSmoothM * kSmoothM).sqrt() - kSmoothM).mean();
+/// What a predicted step costs beside its picture.
+torch::Tensor PriceOf(const CloudTensors& from, const CloudTensors& to, const Stretch* stretch,
+                      const MotionPrices& prices) {
+  torch::Tensor sum = torch::zeros({}, to.positions_m.options());
+  if (prices.displacement > 0) sum = sum + prices.displacement * MeanDisplacement(from, to);
+  if (prices.feature_change > 0) sum = sum + prices.feature_change * MeanFeatureChange(from, to);
+  if (stretch != nullptr) sum = sum + prices.stretch * stretch->Mean(to.positions_m);
+  return sum;
 }
 
 }  // namespace
@@ -78,6 +84,8 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
     sum = sum + options.reconstruction_weight * view_loss;
     weight += options.reconstruction_weight;
   }
+  std::optional<Stretch> stretch;
+  if (options.prices.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
   for (std::int64_t step = 0; step < step_count; ++step) {
     CloudTensors next =
         model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace,
@@ -85,10 +93,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
     const torch::Tensor view_loss =
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
-    sum = sum + view_loss;
-    if (options.displacement_weight > 0) {
-      sum = sum + options.displacement_weight * MeanDisplacement(newer, next);
-    }
+    sum = sum + view_loss + PriceOf(newer, next, stretch ? &*stretch : nullptr, options.prices);
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

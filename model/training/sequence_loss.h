@@ -4,8 +4,8 @@
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
 /// predicted steps (all weigh the same) and the reconstruction (its own weight); beside it, where
-/// wanted, the mean length of the particles' displacements (ours). Gradients reach
-/// encoder, tokens, Interlacer, heads and radiance field through positions and features.
+/// wanted, prices on how particles change (motion_prices.h). Gradients reach encoder, tokens,
+/// Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
 /// Source: HD-VPD; GRF masking paper App. C.3.
 
@@ -16,11 +16,18 @@
 
 namespace interlacer {
 
+/// Weights of motion_prices.h in each predicted step.
+struct MotionPrices {
+  double displacement = 0;    ///< of a metre
+  double stretch = 0;         ///< of a metre
+  double feature_change = 0;  ///< of a unit of length
+};
+
 struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
-  double displacement_weight = 0;  ///< a metre
+  MotionPrices prices;
   bool jitter_depth = true;
   std::uint64_t seed = 0;
   std::uint32_t draw_index = 0;

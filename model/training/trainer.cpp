@@ -34,6 +34,16 @@ void ZeroHeads(WorldModel* model) {
   }
 }
 
+/// Parameters that do not learn get no gradient, which the optimizer passes over.
+void LetAppearanceLearn(WorldModel* model, bool learns) {
+  for (auto& item : model->named_parameters()) {
+    const std::string& name = item.key();
+    if (name.starts_with("unet.") || name.starts_with("radiance_field.")) {
+      item.value().requires_grad_(learns);
+    }
+  }
+}
+
 SampleRequest RequestAt(const RunConfig& config, std::int64_t step, int sequence) {
   const std::int64_t particles = ValueAt(config.training.particle_count, step);
   return {Split::kTrain, step * config.training.batch_size + sequence,
@@ -141,7 +151,9 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   result.ray_count = config_.training.rays_per_step;
   result.moving_ray_share = config_.training.moving_ray_share;
   result.reconstruction_weight = config_.training.reconstruction_weight;
-  result.displacement_weight = ValueAt(config_.training.displacement_weight, step);
+  result.prices = {ValueAt(config_.training.displacement_weight, step),
+                   ValueAt(config_.training.stretch_weight, step),
+                   ValueAt(config_.training.feature_change_weight, step)};
   result.seed = options_.seed;
   result.draw_index = static_cast<std::uint32_t>(draw_index);
   return result;
@@ -152,6 +164,8 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* sam
   const int batch = config_.training.batch_size;
   TrainingRecord record;
   record.step = step + 1;
+  const std::int64_t appearance_steps = config_.training.appearance_step_count;
+  LetAppearanceLearn(&model_, appearance_steps == 0 || step < appearance_steps);
   for (int i = ranks_->rank(); i < batch; i += ranks_->size()) {
     const int after = i + ranks_->size();
     const SampleRequest next = after < batch ? RequestAt(config_, step, after)

@@ -49,15 +49,24 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
                   {"validation_sample_count", c.validation_sample_count}};
   // Absent where it is off, so that runs begun before it existed keep their run.json.
   if (c.average_decay > 0) out["average_decay"] = c.average_decay;
+  if (c.appearance_step_count > 0) out["appearance_step_count"] = c.appearance_step_count;
+  const TrainingConfig paper;
+  if (c.stretch_weight != paper.stretch_weight) {
+    out["stretch_weight"] = ScheduleToJson(c.stretch_weight);
+  }
+  if (c.feature_change_weight != paper.feature_change_weight) {
+    out["feature_change_weight"] = ScheduleToJson(c.feature_change_weight);
+  }
   return out;
 }
 
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_RETURN_IF_ERROR(o.AllowOnly(
       {"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
-       "moving_ray_share", "reconstruction_weight", "displacement_weight", "learning_rate",
-       "weight_decay", "gradient_clip_norm", "average_decay", "recompute_blocks",
-       "checkpoint_every", "validation_every", "validation_sample_count"}));
+       "moving_ray_share", "reconstruction_weight", "displacement_weight", "stretch_weight",
+       "feature_change_weight", "appearance_step_count", "learning_rate", "weight_decay",
+       "gradient_clip_norm", "average_decay", "recompute_blocks", "checkpoint_every",
+       "validation_every", "validation_sample_count"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -69,6 +78,12 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                               o.GetOr<double>("reconstruction_weight", c.reconstruction_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.displacement_weight,
                               ScheduleOr(o, "displacement_weight", c.displacement_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.stretch_weight, ScheduleOr(o, "stretch_weight", c.stretch_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.feature_change_weight,
+                              ScheduleOr(o, "feature_change_weight", c.feature_change_weight));
+  INTERLACER_ASSIGN_OR_RETURN(
+      c.appearance_step_count,
+      o.GetOr<std::int64_t>("appearance_step_count", c.appearance_step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.learning_rate, ScheduleOr(o, "learning_rate", c.learning_rate));
   INTERLACER_ASSIGN_OR_RETURN(c.weight_decay, o.GetOr<double>("weight_decay", c.weight_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.gradient_clip_norm,
@@ -87,19 +102,23 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 
 /// Science of the CPU presets: batches of one, a reconstruction term and rays where something
 /// moves, because two cores see thousands of steps where the paper sees 100,000. Encoder and
-/// renderer first, at a twentieth of the cost of a rollout; then the motion of one step; long
-/// rollouts at the end teach what stands still to stay there, which shorter ones do not. The last
-/// steps are small and averaged: one sequence is a noisy judge of a step.
+/// renderer first, at a twentieth of the cost of a rollout; they keep what they have learnt, for
+/// from rollouts they learn fog. Then the motion of one step; long rollouts at the end teach what
+/// stands still to stay there, which shorter ones do not. The last steps are small and averaged:
+/// one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 3100;
+  c.step_count = 2600;
   c.batch_size = 1;
   c.rollout_steps = {{0, 0}, {1200, 1}, {2200, 6}};
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
+  c.appearance_step_count = 1200;
+  c.feature_change_weight = {{0, 0.01}};
   c.displacement_weight = {{0, 0.0}, {2200, 0.1}};
-  c.learning_rate = {{0, 2e-3}, {2200, 1e-3}, {2700, 3e-4}, {2950, 1e-4}};
+  c.stretch_weight = {{0, 0.0}, {2200, 3.0}};
+  c.learning_rate = {{0, 2e-3}, {2200, 1e-3}, {2450, 3e-4}, {2550, 1e-4}};
   c.average_decay = 0.99;
   c.checkpoint_every = 100;
   c.validation_every = 400;
@@ -160,10 +179,9 @@ std::string RunConfigToJson(const RunConfig& config) {
 }
 
 Status ValidateTrainingConfig(const TrainingConfig& c) {
-  const auto require = [](bool ok, const char* key, const char* expected, double got) {
+  const auto require = [](bool ok, const std::string& key, const char* expected, double got) {
     return ok ? Status::Ok()
-              : Mismatch(reason::CONFIG_INVALID, std::string("training.") + key, expected,
-                         std::to_string(got));
+              : Mismatch(reason::CONFIG_INVALID, "training." + key, expected, std::to_string(got));
   };
   INTERLACER_RETURN_IF_ERROR(require(c.step_count > 0, "step_count", "> 0", c.step_count));
   INTERLACER_RETURN_IF_ERROR(require(c.batch_size > 0, "batch_size", "> 0", c.batch_size));
@@ -184,6 +202,8 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
       require(c.validation_every > 0, "validation_every", "> 0", c.validation_every));
   INTERLACER_RETURN_IF_ERROR(require(c.validation_sample_count >= 0, "validation_sample_count",
                                      ">= 0", c.validation_sample_count));
+  INTERLACER_RETURN_IF_ERROR(require(c.appearance_step_count >= 0, "appearance_step_count", ">= 0",
+                                     static_cast<double>(c.appearance_step_count)));
   const char* ascending = "a list that starts at from_step 0 and ascends";
   INTERLACER_RETURN_IF_ERROR(
       require(IsValidSchedule(c.rollout_steps), "rollout_steps", ascending, 0));
@@ -197,15 +217,23 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                        "rollout_steps.value",
                                        "1..64, or 0 beside a reconstruction weight", entry.value));
   }
+  if (c.appearance_step_count > 0) {
+    const int rollout = ValueAt(c.rollout_steps, c.appearance_step_count);
+    INTERLACER_RETURN_IF_ERROR(require(rollout > 0, "rollout_steps.value",
+                                       "above 0 where appearance does not learn", rollout));
+  }
   for (const auto& entry : c.particle_count) {
     INTERLACER_RETURN_IF_ERROR(
         require(entry.value >= 0, "particle_count.value", ">= 0", entry.value));
   }
-  INTERLACER_RETURN_IF_ERROR(
-      require(IsValidSchedule(c.displacement_weight), "displacement_weight", ascending, 0));
-  for (const auto& entry : c.displacement_weight) {
-    INTERLACER_RETURN_IF_ERROR(
-        require(entry.value >= 0, "displacement_weight.value", ">= 0", entry.value));
+  for (const auto& [name, price] : {std::pair{"displacement_weight", &c.displacement_weight},
+                                    std::pair{"stretch_weight", &c.stretch_weight},
+                                    std::pair{"feature_change_weight", &c.feature_change_weight}}) {
+    INTERLACER_RETURN_IF_ERROR(require(IsValidSchedule(*price), name, ascending, 0));
+    for (const auto& entry : *price) {
+      INTERLACER_RETURN_IF_ERROR(
+          require(entry.value >= 0, std::string(name) + ".value", ">= 0", entry.value));
+    }
   }
   for (const auto& entry : c.learning_rate) {
     INTERLACER_RETURN_IF_ERROR(require(entry.value > 0, "learning_rate.value", "> 0", entry.value));

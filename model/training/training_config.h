@@ -33,6 +33,14 @@ struct TrainingConfig {
   /// still that nothing moves. Before the model has found out that arms move at all, the price
   /// keeps it from trying. Ours; 0 is the paper's loss.
   Schedule<double> displacement_weight{{0, 0.0}};
+  /// Price of a metre by which the distance of neighbours differs from the observed one, and of a
+  /// unit of feature change (motion_prices.h). Ours; 0 is the paper's loss.
+  Schedule<double> stretch_weight{{0, 0.0}};
+  Schedule<double> feature_change_weight{{0, 0.0}};
+  /// Encoder and radiance field learn in the first so many steps and then keep their weights; 0:
+  /// they learn in all. Otherwise a rollout that cannot know better learns to render fog, and what
+  /// is certain is rendered through the same fog. Ours; 0 is the paper's training.
+  std::int64_t appearance_step_count = 0;
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;

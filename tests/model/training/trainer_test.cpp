@@ -173,7 +173,9 @@ TEST_F(TrainerTest, AnchorsAreDrawnAnewForEverySequence) {
     testing::PerturbHeads(&model);
     const auto source = MakeDatasetSource(config, options.datasets, 7).value();
     const TrainingSample sample = source->Draw({.particle_count = 256}).value();
-    SequenceLossOptions drawn{.ray_count = 1 << 12, .jitter_depth = false};
+    SequenceLossOptions drawn;
+    drawn.ray_count = 1 << 12;
+    drawn.jitter_depth = false;
     const double first = ComputeSequenceLoss(&model, sample, drawn).prediction;
     drawn.draw_index = 1;
     return std::pair(first, ComputeSequenceLoss(&model, sample, drawn).prediction);
@@ -199,20 +201,52 @@ TEST_F(TrainerTest, ResetHeadsPredictThatNothingMoves) {
   EXPECT_LE(reset.losses[0], plain.losses[0] * 1.05);
 }
 
-TEST_F(TrainerTest, DisplacementHasAPriceAndStandingStillIsFree) {
-  const auto first_loss = [&](const std::string& name, double weight, bool reset_heads) {
+TEST_F(TrainerTest, MotionHasItsPricesAndStandingStillIsFree) {
+  using Price = Schedule<double> TrainingConfig::*;
+  const auto first_loss = [&](const std::string& name, Price price, double weight,
+                              bool reset_heads) {
     TrainOptions options = Options(name, 1);
     options.initial_checkpoint = root_ + "/start/checkpoint";
     options.reset_heads = reset_heads;
-    options.config.training.displacement_weight = {{0, weight}};
+    options.config.training.*price = {{0, weight}};
     CountingObserver observer;
     EXPECT_TRUE(Train(options, &observer).ok());
     return observer.losses.at(0);
   };
   CountingObserver start;
   ASSERT_TRUE(Train(Options("start", 20), &start).ok());
-  EXPECT_GT(first_loss("priced", 10, false), first_loss("free", 0, false));
-  EXPECT_EQ(first_loss("still_priced", 10, true), first_loss("still_free", 0, true));
+  const Price displacement = &TrainingConfig::displacement_weight;
+  const double free = first_loss("free", displacement, 0, false);
+  const double still_free = first_loss("still_free", displacement, 0, true);
+  for (const auto& [name, price] :
+       {std::pair{"displacement", displacement},
+        std::pair{"stretch", &TrainingConfig::stretch_weight},
+        std::pair{"feature_change", &TrainingConfig::feature_change_weight}}) {
+    EXPECT_GT(first_loss(name, price, 10, false), free) << name;
+    EXPECT_EQ(first_loss(std::string("still_") + name, price, 10, true), still_free) << name;
+  }
+}
+
+TEST_F(TrainerTest, AppearanceKeepsItsWeightsWhenItHasLearnt) {
+  const auto trained = [&](const std::string& name, std::int64_t step_count) {
+    TrainOptions options = Options(name, step_count);
+    options.config.training.appearance_step_count = 2;
+    CountingObserver observer;
+    EXPECT_TRUE(Train(options, &observer).ok());
+    return LoadCheckpoint(root_ + "/" + name + "/checkpoint", {}).value().model;
+  };
+  const auto two = trained("two", 2), four = trained("four", 4);
+  const auto later = four->named_parameters();
+  int kept = 0, changed = 0;
+  for (const auto& item : two->named_parameters()) {
+    const bool is_appearance =
+        item.key().starts_with("unet.") || item.key().starts_with("radiance_field.");
+    const bool is_equal = at::equal(item.value(), later[item.key()]);
+    EXPECT_TRUE(is_equal || !is_appearance) << item.key();
+    ++(is_equal ? kept : changed);
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_GT(changed, 0);
 }
 
 TEST_F(TrainerTest, BeginsWithTheSharedWeightsOfAnotherLocalLayer) {

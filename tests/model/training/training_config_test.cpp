@@ -54,6 +54,14 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
                 "learning_rate");
   ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 0, "value": -1}]}})",
                 "displacement_weight");
+  ExpectRefused(R"({"training": {"appearance_step_count": -1}})", "appearance_step_count");
+  // Nothing would learn from step 10 to step 20.
+  ExpectRefused(R"({"training": {"appearance_step_count": 10, "reconstruction_weight": 1,
+                    "rollout_steps": [{"from_step": 0, "value": 0}, {"from_step": 20, "value": 1}]}})",
+                "rollout_steps");
+  ExpectRefused(R"({"training": {"stretch_weight": [{"from_step": 0, "value": -1}]}})",
+                "stretch_weight");
+  ExpectRefused(R"({"training": {"feature_change_weight": []}})", "feature_change_weight");
   ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 1, "value": 1}]}})",
                 "displacement_weight");
   ExpectRefused(R"({"training": {"rollout_steps": []}})", "rollout_steps");

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Prices on how particles change in a predicted step (ours; the paper's loss has none).
+///
+/// A picture hardly tells which of many motions of its particles is right: a wall of one colour
+/// may slide along itself, a surface may be torn where neighbours part and hidden again by features
+/// that turn it into fog. Small prices prefer the plain motion among those that look alike.
+/// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
+
+#include <torch/types.h>
+
+#include "model/world_model.h"
+
+namespace interlacer {
+
+/// Mean length in metres of the particles' displacements, smooth at zero.
+torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to);
+
+/// Mean length of the particles' feature changes, smooth at zero.
+torch::Tensor MeanFeatureChange(const CloudTensors& from, const CloudTensors& to);
+
+/// How far the distances between neighbours are from those of the observed cloud, [n,3] float32.
+class Stretch {
+ public:
+  /// Neighbours of every particle: those of `observed` stay neighbours for the whole rollout.
+  static constexpr int kNeighborCount = 6;
+
+  explicit Stretch(const torch::Tensor& observed_m);
+
+  /// Mean over pairs of |distance - observed distance| in metres, at most kMostM each: neighbours
+  /// that really part, a hand and the table under it, cost no more however far they go. Zero for
+  /// fewer than two particles.
+  torch::Tensor Mean(const torch::Tensor& positions_m) const;
+
+  static constexpr double kMostM = 0.02;
+
+ private:
+  torch::Tensor from_, to_;   // [pairs] int64, rows of the cloud
+  torch::Tensor observed_m_;  // [pairs]
+};
+
+}  // namespace interlacer
