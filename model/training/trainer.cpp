@@ -34,13 +34,14 @@ void ZeroHeads(WorldModel* model) {
   }
 }
 
+bool IsAppearance(const std::string& parameter) {
+  return parameter.starts_with("unet.") || parameter.starts_with("radiance_field.");
+}
+
 /// Parameters that do not learn get no gradient, which the optimizer passes over.
 void LetAppearanceLearn(WorldModel* model, bool learns) {
   for (auto& item : model->named_parameters()) {
-    const std::string& name = item.key();
-    if (name.starts_with("unet.") || name.starts_with("radiance_field.")) {
-      item.value().requires_grad_(learns);
-    }
+    if (IsAppearance(item.key())) item.value().requires_grad_(learns);
   }
 }
 
@@ -97,6 +98,7 @@ class TrainingRun {
   Status SaveAndValidate(std::int64_t steps_done, bool saves, bool validates, RunLog* log);
   Status Validate(std::int64_t steps_done, RunLog* log);
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
+  void PrepareAppearance(std::int64_t step);
 
   const TrainOptions& options_;
   DistributedEnvironment place_;
@@ -159,13 +161,23 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   return result;
 }
 
+/// What appearance keeps is its average: a single step's weights are noisy. Rank 0's, since the
+/// averages of the others begin anew when a run is resumed.
+void TrainingRun::PrepareAppearance(std::int64_t step) {
+  const std::int64_t step_count = config_.training.appearance_step_count;
+  if (step_count == 0) return;
+  LetAppearanceLearn(&model_, step < step_count);
+  if (step != step_count || average_ == nullptr) return;
+  average_->Settle(IsAppearance);
+  BroadcastTrainingState(ranks_.get(), &model_, &optimizer_, &step);
+}
+
 StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* samples) {
   const auto start = Clock::now();
   const int batch = config_.training.batch_size;
   TrainingRecord record;
   record.step = step + 1;
-  const std::int64_t appearance_steps = config_.training.appearance_step_count;
-  LetAppearanceLearn(&model_, appearance_steps == 0 || step < appearance_steps);
+  PrepareAppearance(step);
   for (int i = ranks_->rank(); i < batch; i += ranks_->size()) {
     const int after = i + ranks_->size();
     const SampleRequest next = after < batch ? RequestAt(config_, step, after)

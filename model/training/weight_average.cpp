@@ -35,6 +35,15 @@ void WeightAverage::Swap() {
   }
 }
 
+void WeightAverage::Settle(const std::function<bool(const std::string&)>& settles) {
+  const torch::NoGradGuard no_grad;
+  std::size_t i = 0;
+  for (auto& item : model_->named_parameters()) {
+    if (settles(item.key())) item.value().copy_(held_[i]);
+    ++i;
+  }
+}
+
 NamedTensors WeightAverage::State() const {
   NamedTensors tensors;
   std::size_t i = 0;

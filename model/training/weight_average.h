@@ -7,6 +7,8 @@
 /// what a smaller learning rate would have come to. Ours. Threads: one at a time.
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "model/tensor_file.h"
@@ -24,6 +26,8 @@ class WeightAverage {
   /// Exchanges the model's weights and the average. Between two swaps the model is the average and
   /// State() the weights in training.
   void Swap();
+  /// Makes the averages of the parameters for which `settles(name)` holds the model's weights.
+  void Settle(const std::function<bool(const std::string&)>& settles);
   /// By parameter name; the tensors are shared with this.
   NamedTensors State() const;
   /// FAILED_PRECONDITION CHECKPOINT_INVALID when a tensor is missing or has another shape.

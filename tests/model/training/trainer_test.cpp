@@ -231,6 +231,7 @@ TEST_F(TrainerTest, AppearanceKeepsItsWeightsWhenItHasLearnt) {
   const auto trained = [&](const std::string& name, std::int64_t step_count) {
     TrainOptions options = Options(name, step_count);
     options.config.training.appearance_step_count = 2;
+    options.config.training.average_decay = 0.9;
     CountingObserver observer;
     EXPECT_TRUE(Train(options, &observer).ok());
     return LoadCheckpoint(root_ + "/" + name + "/checkpoint", {}).value().model;

@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <string>
 
 #include "tests/model/training/tiny_run.h"
 
@@ -38,6 +39,17 @@ TEST_F(WeightAverageTest, FollowsTheRecursion) {
   EXPECT_NEAR(Weight(), expected, kTolerance * expected);
   average.Swap();
   EXPECT_EQ(Weight(), 40);
+}
+
+TEST_F(WeightAverageTest, SettledParametersTakeTheirAverage) {
+  SetWeights(2);
+  WeightAverage average(&model_, 0.9);
+  SetWeights(7);
+  const std::string first = model_.named_parameters()[0].key();
+  average.Settle([&](const std::string& name) { return name == first; });
+  for (const auto& item : model_.named_parameters()) {
+    EXPECT_TRUE(item.value().eq(item.key() == first ? 2 : 7).all().item<bool>()) << item.key();
+  }
 }
 
 TEST_F(WeightAverageTest, StateIsTheWeightsInTrainingAndMustFit) {
