@@ -14,10 +14,19 @@ namespace {
 
 /// A cache line, and the width of an AVX-512 register.
 constexpr std::size_t kAlignmentBytes = 64;
-/// A request beyond this is a negative size.
-constexpr std::size_t kMaxBytes = PTRDIFF_MAX / 2;
+/// More than a process can address: a negative size, or a mistake.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 47;
 constexpr std::size_t kSizesPerPowerOfTwo = 8;
 
+#if defined(__SANITIZE_ADDRESS__)
+/// Blocks without slack, so that the sanitizer sees every overrun.
+void FreeBlock(void* tensor) { std::free(tensor); }
+
+void* ObtainBlock(std::size_t size_bytes) {
+  void* block = nullptr;
+  return posix_memalign(&block, kAlignmentBytes, size_bytes) == 0 ? block : nullptr;
+}
+#else
 /// The C library's block begins where the word before the tensor says. malloc aligns to 16 bytes,
 /// so there is always room for it.
 void FreeBlock(void* tensor) {
@@ -27,14 +36,20 @@ void FreeBlock(void* tensor) {
   std::free(block);
 }
 
-void* AllocateBlock(std::size_t size_bytes) {
-  if (size_bytes == 0) return nullptr;
-  if (size_bytes > kMaxBytes) throw std::bad_alloc();
+void* ObtainBlock(std::size_t size_bytes) {
   void* const block = std::malloc(TensorBlockBytes(size_bytes) + kAlignmentBytes);
-  if (block == nullptr) throw std::bad_alloc();
+  if (block == nullptr) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   char* const tensor = static_cast<char*>(block) + (kAlignmentBytes - address % kAlignmentBytes);
   std::memcpy(tensor - sizeof(block), &block, sizeof(block));
+  return tensor;
+}
+#endif
+
+void* AllocateBlock(std::size_t size_bytes) {
+  if (size_bytes == 0) return nullptr;
+  void* const tensor = size_bytes > kMaxBytes ? nullptr : ObtainBlock(size_bytes);
+  if (tensor == nullptr) throw std::bad_alloc();
   return tensor;
 }
 

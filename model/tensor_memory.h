@@ -16,7 +16,8 @@
 
 namespace interlacer {
 
-/// Bytes asked for in place of `size_bytes`: at most an eighth more.
+/// Bytes held in place of `size_bytes`: at most an eighth or 63 more, whichever is larger. The
+/// surplus for the alignment comes on top.
 std::size_t TensorBlockBytes(std::size_t size_bytes);
 
 /// The allocator; lives as long as the program. Blocks are aligned to 64 bytes.

@@ -72,7 +72,7 @@ void PrepareProcess(int, char** arguments, char** environment) {
 /// Above torch's own allocator, which has 0.
 constexpr std::uint8_t kAllocatorPriority = 1;
 
-/// After the constructors of shared libraries, before the first tensor of this program.
+/// After the constructors of shared libraries, before main.
 [[gnu::used]] const bool kHasTensorMemory =
     (c10::SetCPUAllocator(TensorMemory(), kAllocatorPriority), true);
 
@@ -98,11 +98,7 @@ Status CatchTorchErrors(const std::function<Status()>& run) {
     return Status(StatusCode::kInternal, reason::DEVICE_LOST,
                   "CUDA: " + FirstLine(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    if (text.find("DefaultCPUAllocator") != std::string::npos) {
-      return ResourceExhausted(reason::HOST_MEMORY, "not enough memory for this model step");
-    }
-    return InternalFirstLine(text);
+    return InternalFirstLine(error.what_without_backtrace());
   } catch (const std::exception& error) {
     return InternalFirstLine(error.what());
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <new>
 #include <optional>
 
 #include "model/device_choice.h"
@@ -288,6 +289,8 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
     return TrainingRun(options, place, device, observer).Run();
   } catch (const StatusException& error) {
     return error.status();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(reason::HOST_MEMORY, "not enough memory for this training step");
   } catch (const c10::Error& error) {
     return Internal(std::string("torch: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {

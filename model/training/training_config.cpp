@@ -1,5 +1,7 @@
 #include "model/training/training_config.h"
 
+#include <algorithm>
+
 #include "common/json.h"
 
 namespace interlacer {
@@ -217,10 +219,15 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                        "rollout_steps.value",
                                        "1..64, or 0 beside a reconstruction weight", entry.value));
   }
-  if (c.appearance_step_count > 0) {
-    const int rollout = ValueAt(c.rollout_steps, c.appearance_step_count);
-    INTERLACER_RETURN_IF_ERROR(require(rollout > 0, "rollout_steps.value",
-                                       "above 0 where appearance does not learn", rollout));
+  // Nothing learns from a reconstruction whose encoder and radiance field are kept.
+  const std::int64_t kept_from = c.appearance_step_count;
+  for (std::size_t i = 0; kept_from > 0 && i < c.rollout_steps.size(); ++i) {
+    const std::int64_t end =
+        i + 1 < c.rollout_steps.size() ? c.rollout_steps[i + 1].from_step : c.step_count;
+    INTERLACER_RETURN_IF_ERROR(
+        require(c.rollout_steps[i].value > 0 || std::min(end, c.step_count) <= kept_from,
+                "rollout_steps.value", "above 0 from training.appearance_step_count on",
+                c.rollout_steps[i].value));
   }
   for (const auto& entry : c.particle_count) {
     INTERLACER_RETURN_IF_ERROR(

@@ -37,9 +37,10 @@ struct TrainingConfig {
   /// unit of feature change (motion_prices.h). Ours; 0 is the paper's loss.
   Schedule<double> stretch_weight{{0, 0.0}};
   Schedule<double> feature_change_weight{{0, 0.0}};
-  /// Encoder and radiance field learn in the first so many steps and then keep their average; 0:
-  /// they learn in all. Otherwise a rollout that cannot know better learns to render fog, and what
-  /// is certain is rendered through the same fog. Ours; 0 is the paper's training.
+  /// Encoder and radiance field learn in the first so many steps and then keep their average (their
+  /// last weights where average_decay is 0); 0: they learn in all. Otherwise a rollout that cannot
+  /// know better learns to render fog, and what is certain is rendered through the same fog. Ours;
+  /// 0 is the paper's training.
   std::int64_t appearance_step_count = 0;
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;

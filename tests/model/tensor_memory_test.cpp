@@ -43,7 +43,7 @@ TEST(TensorMemory, NothingIsAllocatedForNothing) {
   EXPECT_EQ(at::empty({0, 4}).numel(), 0);
 }
 
-TEST(TensorMemory, BlockSizesAreAtMostAnEighthLargerAndFew) {
+TEST(TensorMemory, BlockSizesAreAtMostAnEighthOrALineLargerAndFew) {
   std::size_t previous = 0;
   int size_count = 0;
   for (std::size_t size = kAlignmentBytes; size <= 1 << 16; ++size) {

@@ -31,6 +31,9 @@ class TroubleObserver : public TrainObserver {
 Status TrainRank(const WorkerTask& task, const DistributedEnvironment& place) {
   TrainOptions options = TinyRun(task.folder + "/plane", task.folder + "/" + task.run, kRunSteps);
   options.config.training.batch_size = task.batch_size;
+  // The average of rank 0 is kept, also by the rank whose own began anew with the resumed run.
+  options.config.training.average_decay = 0.9;
+  options.config.training.appearance_step_count = kTroubleAfter + 1;
   options.resume = task.what == "resume";
   const bool last_rank = place.rank == place.world_size - 1;
   TroubleObserver observer(last_rank ? task.what : "none");

@@ -102,6 +102,27 @@ TEST_F(TrainerTest, AveragedWeightsResumeToTheBitAndLeaveTheTrainingAlone) {
   EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
 }
 
+TEST_F(TrainerTest, KeptAppearanceResumesToTheBit) {
+  SetThreadCount(1);
+  // Stopped after step 3: before, when and after appearance is kept.
+  for (const std::int64_t appearance_steps : {2, 3, 4}) {
+    const auto kept = [&](const std::string& name) {
+      TrainOptions options = Options(name + std::to_string(appearance_steps), 6);
+      options.config.training.appearance_step_count = appearance_steps;
+      options.config.training.average_decay = 0.9;
+      return options;
+    };
+    CountingObserver whole, first(3), second;
+    ASSERT_TRUE(Train(kept("whole"), &whole).ok());
+    EXPECT_EQ(Train(kept("parts"), &first).status().code(), StatusCode::kCancelled);
+    TrainOptions resumed = kept("parts");
+    resumed.resume = true;
+    ASSERT_TRUE(Train(resumed, &second).ok());
+    EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+    EXPECT_EQ(Weights(resumed.output_dir), Weights(kept("whole").output_dir));
+  }
+}
+
 TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
   CountingObserver observer;
   ASSERT_TRUE(Train(Options("run", 1), &observer).ok());

@@ -59,6 +59,10 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"appearance_step_count": 10, "reconstruction_weight": 1,
                     "rollout_steps": [{"from_step": 0, "value": 0}, {"from_step": 20, "value": 1}]}})",
                 "rollout_steps");
+  ExpectRefused(R"({"training": {"appearance_step_count": 10, "reconstruction_weight": 1,
+                    "rollout_steps": [{"from_step": 0, "value": 0}, {"from_step": 10, "value": 1},
+                                      {"from_step": 20, "value": 0}]}})",
+                "rollout_steps");
   ExpectRefused(R"({"training": {"stretch_weight": [{"from_step": 0, "value": -1}]}})",
                 "stretch_weight");
   ExpectRefused(R"({"training": {"feature_change_weight": []}})", "feature_change_weight");
