@@ -30,13 +30,6 @@ constexpr std::int64_t kClosestAnchorRows = 1024;
 /// Path counts of graphs with more neighbours do not fit a packed entry.
 constexpr int kPackedOutDegree = 3;
 
-KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
-  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
-  const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
-  return ValueOrThrow(
-      index->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
-}
-
 /// So far apart, in metres, are tokens of different times where a graph is one for each.
 constexpr double kApartM = 1e3;
 
@@ -292,6 +285,13 @@ Status NotOnDevice(const std::string& field, const std::string& expected, const 
 }
 
 }  // namespace
+
+KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
+  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
+  const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
+  return ValueOrThrow(
+      index->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
+}
 
 Status CheckDeviceGraph(const InterlacerConfig& config) {
   const LocalLayerConfig& local = config.network.local;

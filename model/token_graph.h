@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "common/status.h"
+#include "knn/knn_graph.h"
 #include "model/config.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/tokens.h"
@@ -33,6 +34,9 @@ struct TokenGraph {
   std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
 };
+
+/// The `k` nearest other rows of every row of [n,3] on the host (exact grid, knn/knn_index.h).
+KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k);
 
 /// What the configured local layer needs. `seed` draws walks and anchors.
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,

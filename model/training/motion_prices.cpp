@@ -2,10 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include <span>
-
-#include "knn/knn_index.h"
-#include "model/torch_status.h"
+#include "model/token_graph.h"
 
 namespace interlacer {
 namespace {
@@ -37,11 +34,7 @@ torch::Tensor MeanFeatureChange(const CloudTensors& from, const CloudTensors& to
 }
 
 Stretch::Stretch(const torch::Tensor& observed_m) {
-  const torch::Tensor host = observed_m.detach().to(at::kCPU).contiguous();
-  const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
-  const KnnGraph graph = ValueOrThrow(
-      index->Graph(std::span(host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())),
-                   kNeighborCount));
+  const KnnGraph graph = NeighborGraph(observed_m.detach().to(at::kCPU), kNeighborCount);
   const at::Device device = observed_m.device();
   to_ = at::tensor(graph.neighbors, at::kLong).to(device);
   from_ = at::arange(graph.n, at::kLong).repeat_interleave(graph.out_degree).to(device);
