@@ -1,8 +1,10 @@
 #include "bench/host_platform.h"
 
+#include <utility>
+
 #include "bench/ceilings.h"
+#include "bench/stages/serve.h"
 #include "bench/threads.h"
-#include "common/log.h"
 
 namespace interlacer::bench {
 
@@ -20,16 +22,13 @@ Platform HostPlatform() {
       {"rpc", &MakeRpcCases},
       {"train_step", &MakeTrainStepCases},
   };
-  host.prepare = [](const Options& options) {
-    UseThreads(options.threads);
-    InitLogging(LogLevel::kError, LogFormat::kText);  // of the server that rpc measures
-  };
+  host.prepare = [](const Options& options) { UseThreads(options.threads); };
   host.rate = [](Floor::Kind kind, const std::string& dtype) {
     return kind == Floor::Kind::kMemoryBytes ? CopyBytesPerSecond() : DenseFlopsPerSecond(dtype);
   };
   host.flush_caches = &FlushCaches;
   host.measure_ceilings = &MeasureCeilings;
-  return host;
+  return WithServeStage(std::move(host));
 }
 
 }  // namespace interlacer::bench

@@ -72,6 +72,7 @@ std::string SourceDir() {
 }
 
 std::string GitRevision() {
+  if (const char* told = std::getenv("BENCH_REVISION")) return told;
   const std::string git = "git -C '" + SourceDir() + "' ";
   const std::string revision = RunForLine(git + "rev-parse --short=12 HEAD 2>/dev/null");
   if (revision.empty()) return "unknown";

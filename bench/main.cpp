@@ -4,10 +4,11 @@
 #include "bench/device/model/model_platform.h"
 #include "bench/host_platform.h"
 #include "bench/program.h"
+#include "bench/stages/serve.h"
 
 int main(int argc, char** argv) {
   using namespace interlacer::bench;
   return RunProgram(argc, argv, [] {
-    return std::vector<Platform>{HostPlatform(), WithModelStages(DevicePlatform())};
+    return std::vector<Platform>{HostPlatform(), WithServeStage(WithModelStages(DevicePlatform()))};
   });
 }

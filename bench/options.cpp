@@ -11,8 +11,9 @@ namespace {
 constexpr int kUsage = 2;
 
 /// Those of any platform.
-constexpr const char* kStages[] = {"knn",    "walks", "grf_attention", "linear_attention", "step",
-                                   "render", "ssim",  "rpc",           "train_step"};
+constexpr const char* kStages[] = {"knn",   "walks",     "grf_attention", "linear_attention",
+                                   "step",  "render",    "ssim",          "rpc",
+                                   "serve", "train_step"};
 
 /// Sizes that a stage is quoted at.
 void FillDefaults(Options* options, bool dtype_given) {

@@ -25,6 +25,7 @@ enum class RandomStream : std::uint32_t {
   kDataGeneration = 8,
   kDropout = 9,
   kBootstrap = 10,
+  kPositionJitter = 11,
 };
 
 struct PhiloxWords {

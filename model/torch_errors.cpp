@@ -84,16 +84,18 @@ std::string FirstLine(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-Status CatchTorchErrors(const std::function<Status()>& run) {
+Status CatchTorchErrors(const std::function<Status()>& run, std::string_view what) {
+  const auto no_memory = [what](const char* place) {
+    return "not enough " + std::string(place) + "memory for this " + std::string(what);
+  };
   try {
     return run();
   } catch (const StatusException& error) {
     return error.status();
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted(reason::HOST_MEMORY, "not enough memory for this model step");
+    return ResourceExhausted(reason::HOST_MEMORY, no_memory(""));
   } catch (const c10::OutOfMemoryError&) {
-    return ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY,
-                             "not enough device memory for this model step");
+    return ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY, no_memory("device "));
   } catch (const c10::AcceleratorError& error) {
     return Status(StatusCode::kInternal, reason::DEVICE_LOST,
                   "CUDA: " + FirstLine(error.what_without_backtrace()));

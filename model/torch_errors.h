@@ -14,7 +14,8 @@
 
 namespace interlacer {
 
-Status CatchTorchErrors(const std::function<Status()>& run);
+/// `what` ran, in the words of an error.
+Status CatchTorchErrors(const std::function<Status()>& run, std::string_view what = "model step");
 
 /// The first line of an exception's text; the rest is a stack trace.
 std::string FirstLine(std::string_view text);

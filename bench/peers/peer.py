@@ -4,10 +4,15 @@ Lines of the parent:  array NAME TYPE SIZE...  (raw bytes follow) | run | fetch 
 Lines of the child:   ready VERSIONS | missing: WHY | ms MILLISECONDS | error: WHY | f8 COUNT  (raw bytes follow)
 """
 
+import ctypes
 import importlib
 import os
+import signal
 import sys
 import time
+
+# A parent that is killed takes its peer along, whatever that computes: it would disturb the next timing.
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

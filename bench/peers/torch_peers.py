@@ -60,7 +60,7 @@ def serve(make_peers, extra_version=""):
     """Answers with the peer that the array "peer" names; made anew when another is asked for."""
     if DEVICE == "cuda" and not torch.cuda.is_available():
         peer.miss("torch finds no CUDA device")
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     state = {}
 
     def run(arrays):

@@ -1,6 +1,7 @@
 #include "model/training/sequence_loss.h"
 
 #include <optional>
+#include <vector>
 
 #include "common/random.h"
 #include "model/lifting.h"
@@ -53,6 +54,17 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
   return (rendered.rgb - RowsOf3(rays.target_rgb, *model)).square().mean();
 }
 
+/// The same deviation for all particles of a sequence.
+CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& options) {
+  if (options.reconstruction_jitter_m <= 0) return cloud;
+  RandomSequence random(options.seed, RandomStream::kPositionJitter, options.draw_index);
+  const double deviation_m = random.Uniform(0, options.reconstruction_jitter_m);
+  std::vector<float> noise_m(static_cast<std::size_t>(cloud.positions_m.numel()));
+  for (float& value : noise_m) value = static_cast<float>(deviation_m * random.Normal());
+  const torch::Tensor noise = torch::tensor(noise_m, torch::kFloat32).reshape({-1, 3});
+  return {cloud.positions_m + noise.to(cloud.positions_m.device()), cloud.features};
+}
+
 /// What a predicted step costs beside its picture.
 torch::Tensor PriceOf(const CloudTensors& from, const CloudTensors& to, const Stretch* stretch,
                       const MotionPrices& prices) {
@@ -79,7 +91,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   torch::Tensor sum = torch::zeros({}, kinematic.options());
   double weight = 0;
   if (options.reconstruction_weight > 0) {
-    const torch::Tensor view_loss = ViewLoss(model, newer, sample, 0, options);
+    const torch::Tensor view_loss = ViewLoss(model, WithJitter(newer, options), sample, 0, options);
     loss.reconstruction = view_loss.item<double>();
     sum = sum + options.reconstruction_weight * view_loss;
     weight += options.reconstruction_weight;

@@ -29,6 +29,8 @@ struct SequenceLossOptions {
   double reconstruction_weight = 0;
   MotionPrices prices;
   bool jitter_depth = true;
+  /// Largest deviation of the noise in the positions of the reconstructed view.
+  double reconstruction_jitter_m = 0;
   std::uint64_t seed = 0;
   std::uint32_t draw_index = 0;
 };

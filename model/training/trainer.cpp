@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <future>
-#include <new>
 #include <optional>
 
 #include "model/device_choice.h"
-#include "model/torch_status.h"
+#include "model/torch_errors.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
 #include "model/training/sample_source.h"
@@ -157,6 +156,7 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   result.prices = {ValueAt(config_.training.displacement_weight, step),
                    ValueAt(config_.training.stretch_weight, step),
                    ValueAt(config_.training.feature_change_weight, step)};
+  result.reconstruction_jitter_m = ValueAt(config_.training.reconstruction_jitter_m, step);
   result.seed = options_.seed;
   result.draw_index = static_cast<std::uint32_t>(draw_index);
   return result;
@@ -221,6 +221,7 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
     SequenceLossOptions options = LossOptions(step, i);
     options.jitter_depth = false;
+    options.reconstruction_jitter_m = 0;
     options.moving_ray_share = 0;
     options.reconstruction_weight = 1;
     const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
@@ -282,20 +283,16 @@ StatusOr<TrainSummary> TrainingRun::Run() {
 StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observer) {
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(options.config.model));
   INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(options.config.training));
-  try {
+  TrainSummary summary;
+  const auto run = [&]() -> Status {
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
     INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
                                 ChooseDevice(options.device, place.local_rank));
-    return TrainingRun(options, place, device, observer).Run();
-  } catch (const StatusException& error) {
-    return error.status();
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted(reason::HOST_MEMORY, "not enough memory for this training step");
-  } catch (const c10::Error& error) {
-    return Internal(std::string("torch: ") + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return Internal(error.what());
-  }
+    INTERLACER_ASSIGN_OR_RETURN(summary, TrainingRun(options, place, device, observer).Run());
+    return Status();
+  };
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(run, "training step"));
+  return summary;
 }
 
 }  // namespace interlacer

@@ -59,16 +59,33 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
   if (c.feature_change_weight != paper.feature_change_weight) {
     out["feature_change_weight"] = ScheduleToJson(c.feature_change_weight);
   }
+  if (c.reconstruction_jitter_m != paper.reconstruction_jitter_m) {
+    out["reconstruction_jitter_m"] = ScheduleToJson(c.reconstruction_jitter_m);
+  }
   return out;
 }
 
 StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
-  INTERLACER_RETURN_IF_ERROR(o.AllowOnly(
-      {"step_count", "batch_size", "rollout_steps", "particle_count", "rays_per_step",
-       "moving_ray_share", "reconstruction_weight", "displacement_weight", "stretch_weight",
-       "feature_change_weight", "appearance_step_count", "learning_rate", "weight_decay",
-       "gradient_clip_norm", "average_decay", "recompute_blocks", "checkpoint_every",
-       "validation_every", "validation_sample_count"}));
+  INTERLACER_RETURN_IF_ERROR(o.AllowOnly({"step_count",
+                                          "batch_size",
+                                          "rollout_steps",
+                                          "particle_count",
+                                          "rays_per_step",
+                                          "moving_ray_share",
+                                          "reconstruction_weight",
+                                          "displacement_weight",
+                                          "stretch_weight",
+                                          "feature_change_weight",
+                                          "reconstruction_jitter_m",
+                                          "appearance_step_count",
+                                          "learning_rate",
+                                          "weight_decay",
+                                          "gradient_clip_norm",
+                                          "average_decay",
+                                          "recompute_blocks",
+                                          "checkpoint_every",
+                                          "validation_every",
+                                          "validation_sample_count"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -83,6 +100,8 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.stretch_weight, ScheduleOr(o, "stretch_weight", c.stretch_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.feature_change_weight,
                               ScheduleOr(o, "feature_change_weight", c.feature_change_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.reconstruction_jitter_m,
+                              ScheduleOr(o, "reconstruction_jitter_m", c.reconstruction_jitter_m));
   INTERLACER_ASSIGN_OR_RETURN(
       c.appearance_step_count,
       o.GetOr<std::int64_t>("appearance_step_count", c.appearance_step_count));
@@ -110,17 +129,18 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 2600;
+  c.step_count = 3400;
   c.batch_size = 1;
-  c.rollout_steps = {{0, 0}, {1200, 1}, {2200, 6}};
+  c.rollout_steps = {{0, 0}, {2000, 1}, {3000, 6}};
   c.rays_per_step = 512;
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
-  c.appearance_step_count = 1200;
+  c.appearance_step_count = 2000;
   c.feature_change_weight = {{0, 0.01}};
-  c.displacement_weight = {{0, 0.0}, {2200, 0.1}};
-  c.stretch_weight = {{0, 0.0}, {2200, 3.0}};
-  c.learning_rate = {{0, 2e-3}, {2200, 1e-3}, {2450, 3e-4}, {2550, 1e-4}};
+  c.displacement_weight = {{0, 0.0}, {3000, 0.1}};
+  c.stretch_weight = {{0, 0.0}, {3000, 3.0}};
+  c.learning_rate = {{0, 6e-3},    {1000, 3e-3}, {1500, 1e-3}, {1800, 3e-4},
+                     {2000, 2e-3}, {3000, 1e-3}, {3250, 3e-4}, {3350, 1e-4}};
   c.average_decay = 0.99;
   c.checkpoint_every = 100;
   c.validation_every = 400;
@@ -233,11 +253,13 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
     INTERLACER_RETURN_IF_ERROR(
         require(entry.value >= 0, "particle_count.value", ">= 0", entry.value));
   }
-  for (const auto& [name, price] : {std::pair{"displacement_weight", &c.displacement_weight},
-                                    std::pair{"stretch_weight", &c.stretch_weight},
-                                    std::pair{"feature_change_weight", &c.feature_change_weight}}) {
-    INTERLACER_RETURN_IF_ERROR(require(IsValidSchedule(*price), name, ascending, 0));
-    for (const auto& entry : *price) {
+  for (const auto& [name, amount] :
+       {std::pair{"displacement_weight", &c.displacement_weight},
+        std::pair{"stretch_weight", &c.stretch_weight},
+        std::pair{"feature_change_weight", &c.feature_change_weight},
+        std::pair{"reconstruction_jitter_m", &c.reconstruction_jitter_m}}) {
+    INTERLACER_RETURN_IF_ERROR(require(IsValidSchedule(*amount), name, ascending, 0));
+    for (const auto& entry : *amount) {
       INTERLACER_RETURN_IF_ERROR(
           require(entry.value >= 0, std::string(name) + ".value", ">= 0", entry.value));
     }

@@ -42,6 +42,11 @@ struct TrainingConfig {
   /// know better learns to render fog, and what is certain is rendered through the same fog. Ours;
   /// 0 is the paper's training.
   std::int64_t appearance_step_count = 0;
+  /// Particles of the reconstructed view are moved by normal noise whose deviation is drawn for
+  /// every sequence between 0 and so many metres: the radiance field learns to show surfaces whose
+  /// particles a prediction has pulled apart. Otherwise they get holes, and features learn to hide
+  /// them in fog. Ours; 0 is the paper's training.
+  Schedule<double> reconstruction_jitter_m{{0, 0.0}};
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;

@@ -1,12 +1,14 @@
-/// interlacer_device_bench: what runs on a CUDA device and nothing of the server, so that little
-/// has to be carried to a machine that has LibTorch.
+/// interlacer_device_bench: what runs on a CUDA device and no more, so that little has to be
+/// carried to a machine that has LibTorch.
 
 #include "bench/device/device_platform.h"
 #include "bench/device/model/model_platform.h"
 #include "bench/program.h"
+#include "bench/stages/serve.h"
 
 int main(int argc, char** argv) {
   using namespace interlacer::bench;
-  return RunProgram(argc, argv,
-                    [] { return std::vector<Platform>{WithModelStages(DevicePlatform())}; });
+  return RunProgram(argc, argv, [] {
+    return std::vector<Platform>{WithServeStage(WithModelStages(DevicePlatform()))};
+  });
 }

@@ -248,6 +248,30 @@ TEST_F(TrainerTest, MotionHasItsPricesAndStandingStillIsFree) {
   }
 }
 
+TEST_F(TrainerTest, JitterMovesTheReconstructionAlone) {
+  const TrainOptions options = Options("unused", 1);
+  WorldModel model(options.config.model, {});
+  InitializeWeights(&model, 7);
+  testing::PerturbHeads(&model);
+  const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
+  const TrainingSample sample = source->Draw({.particle_count = 256}).value();
+  const auto loss_of = [&](double jitter_m, std::uint32_t draw_index) {
+    SequenceLossOptions drawn;
+    drawn.ray_count = 1 << 12;
+    drawn.jitter_depth = false;
+    drawn.reconstruction_weight = 1;
+    drawn.reconstruction_jitter_m = jitter_m;
+    drawn.draw_index = draw_index;
+    return ComputeSequenceLoss(&model, sample, drawn);
+  };
+  const SequenceLoss still = loss_of(0, 0), jittered = loss_of(0.02, 0);
+  EXPECT_NE(jittered.reconstruction, still.reconstruction);
+  EXPECT_EQ(jittered.prediction, still.prediction);
+  EXPECT_EQ(jittered.reconstruction, loss_of(0.02, 0).reconstruction);
+  EXPECT_NE(jittered.reconstruction, loss_of(0.02, 1).reconstruction);
+  EXPECT_NEAR(loss_of(1e-9, 0).reconstruction, still.reconstruction, 1e-5 * still.reconstruction);
+}
+
 TEST_F(TrainerTest, AppearanceKeepsItsWeightsWhenItHasLearnt) {
   const auto trained = [&](const std::string& name, std::int64_t step_count) {
     TrainOptions options = Options(name, step_count);

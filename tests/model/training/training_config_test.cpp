@@ -66,6 +66,8 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"stretch_weight": [{"from_step": 0, "value": -1}]}})",
                 "stretch_weight");
   ExpectRefused(R"({"training": {"feature_change_weight": []}})", "feature_change_weight");
+  ExpectRefused(R"({"training": {"reconstruction_jitter_m": [{"from_step": 0, "value": -0.01}]}})",
+                "reconstruction_jitter_m");
   ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 1, "value": 1}]}})",
                 "displacement_weight");
   ExpectRefused(R"({"training": {"rollout_steps": []}})", "rollout_steps");

@@ -1,0 +1,144 @@
+#include "bench/stages/serve.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "bench/errors.h"
+#include "bench/model_problem.h"
+#include "client/cli/local_backend.h"
+#include "client/remote_backend.h"
+#include "common/log.h"
+#include "model/checkpoint.h"
+#include "server/engine_impl.h"
+#include "server/interlacer_server.h"
+#include "server/warm_up.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::bench {
+namespace {
+
+const std::string kModelName = "serve";
+
+template <typename T>
+T Require(StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().ToString());
+  return *std::move(result);
+}
+
+std::unique_ptr<InterlacerServer> StartServer(const std::string& checkpoint, DeviceRequest device) {
+  ServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.metrics_address = "";
+  options.log_level = LogLevel::kError;
+  auto server = Require(InterlacerServer::Start(
+      options, {{kModelName, MakeEngineFactory(kModelName, checkpoint, device)}}));
+  while (server->state() != ServerState::kServing) {
+    if (server->Poll()) throw std::runtime_error("the server cannot serve this model");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return server;
+}
+
+/// One checkpoint of random weights on both sides of the socket, and what both are asked for.
+class ServedModel {
+ public:
+  ServedModel(const Options& options, DeviceRequest device) {
+    const Status saved =
+        SaveCheckpoint(folder_.path(), *MakeModel(options, LocalLayer::kGrfExact), {});
+    if (!saved.ok()) throw std::runtime_error(saved.ToString());
+    local_ = std::make_unique<LocalBackend>(
+        Require(Predictor::Load(folder_.path(), {kModelName, device})));
+    server_ = StartServer(folder_.path(), device);
+    ClientOptions client;
+    client.address = "127.0.0.1:" + std::to_string(server_->port());
+    client.retry = false;
+    remote_ = Require(RemoteBackend::Connect(Require(Client::Create(client)), {}));
+
+    scene_ = Require(ReadWarmUpScene(folder_.path(), local_->metadata()));
+    output_.steps = {1};
+    output_.render_targets.resize(1);
+    output_.render_targets[0].name = "view";
+    output_.render_targets[0].scene_camera_name = local_->metadata().cameras.at(0).name;
+  }
+
+  RgbImage Served() { return PredictOn(remote_.get()); }
+  RgbImage InProcess() { return PredictOn(local_.get()); }
+
+ private:
+  RgbImage PredictOn(RolloutBackend* backend) {
+    RgbImage image;
+    const auto keep = [&](PredictedStep step) {
+      image = std::move(step.views.at(0).color);
+      return Status();
+    };
+    Require(backend->Predict(scene_.input, scene_.actions, output_, keep, {}));
+    return image;
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<LocalBackend> local_;
+  std::unique_ptr<InterlacerServer> server_;
+  std::unique_ptr<RemoteBackend> remote_;
+  WarmUpScene scene_;
+  OutputOptions output_;
+};
+
+/// A picture of one colour would hide every error, so it passes no gate.
+GateResult SamePicture(ServedModel* model) {
+  const RgbImage served = model->Served(), expected = model->InProcess();
+  const auto [least, most] = std::minmax_element(expected.pixels.begin(), expected.pixels.end());
+  GateResult gate;
+  if (least != most && *least < *most) gate.error = MaxAbs(served.pixels, expected.pixels);
+  gate.error_kind = "max_abs";
+  gate.reference = "the picture of the same prediction in this process";
+  return gate;
+}
+
+/// Frames of the `paper` configuration: two cameras at two times.
+std::vector<Case> MakeServeCases(const Options& options) {
+  const bool is_cuda = options.device == "cuda";
+  const auto model = OnFirstUse<ServedModel>([options, is_cuda] {
+    return std::make_unique<ServedModel>(options,
+                                         is_cuda ? DeviceRequest::kCuda : DeviceRequest::kCpu);
+  });
+  const InterlacerConfig config = ModelConfig(options, LocalLayer::kGrfExact);
+  const CameraSpec& camera = config.data.cameras.at(0);
+  Case item;
+  item.stage = "serve";
+  item.name = std::string("serve/") + (is_cuda ? "cuda/" : "") + std::to_string(2 * options.n) +
+              "/d" + std::to_string(options.d) + "/in_process";
+  item.ours = "interlacer_server";
+  item.peer = "in_process";
+  item.peer_version = "the same build";
+  item.dtype = "served";
+  item.n = options.n;
+  item.tokens = 2 * options.n;
+  item.d = options.d;
+  item.params = {
+      {"cameras", config.data.cameras.size()},
+      {"image", std::to_string(camera.width_px) + "x" + std::to_string(camera.height_px)},
+      {"steps", 1},
+      {"views", 1}};
+  item.gate = Once([model] { return SamePicture(&model()); });
+  item.run_ours = Timed([model] { model().Served(); });
+  item.run_peer = Timed([model] { model().InProcess(); });
+  return {std::move(item)};
+}
+
+}  // namespace
+
+Platform WithServeStage(Platform platform) {
+  platform.stages.push_back({"serve", &MakeServeCases});
+  platform.prepare = [prepare = std::move(platform.prepare)](const Options& options) {
+    prepare(options);
+    InitLogging(LogLevel::kError, LogFormat::kText);
+  };
+  return platform;
+}
+
+}  // namespace interlacer::bench

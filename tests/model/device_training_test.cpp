@@ -1,0 +1,104 @@
+/// The training loss of a sequence on a device (tests/model/test_device.h) against the host's.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "model/training/sample_source.h"
+#include "model/training/sequence_loss.h"
+#include "tests/model/gradient_check.h"
+#include "tests/model/test_device.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/model/training/tiny_run.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr int kRolloutSteps = 2, kParticles = 200;
+
+/// Static frames, and arms that move before them.
+TrainingSample MakeSample(const TrainOptions& run, const TempFolder& folder) {
+  TrainOptions options = run;
+  options.datasets = {{WritePaintedPlane(folder.path() + "/plane").value(), 1.0}};
+  const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
+  TrainingSample sample =
+      source->Draw({.rollout_steps = kRolloutSteps, .particle_count = kParticles}).value();
+  sample.kinematic_point_count = options.config.model.kinematics.point_count();
+  for (int time = 0; time < kRolloutSteps + 2; ++time) {
+    for (int point = 0; point < sample.kinematic_point_count; ++point) {
+      for (int axis = 0; axis < 3; ++axis) {
+        sample.kinematic_points_m.push_back(
+            static_cast<float>(0.2 * std::sin(3 * point + 2 * axis) + 0.02 * time));
+      }
+    }
+  }
+  return sample;
+}
+
+class DeviceTraining : public ::testing::TestWithParam<LocalLayer> {};
+
+TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const TempFolder folder;
+  TrainOptions run = TinyRun("", folder.path(), 1);
+  InterlacerConfig& config = run.config.model;
+  config.network.local.kind = GetParam();
+  config.tokens.limb_rings = 2;
+  config.graph.scope = GraphScope::kPerTime;
+  WorldModel model(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
+  InitializeWeights(&model, 3);
+  PerturbHeads(&model);
+  const TrainingSample sample = MakeSample(run, folder);
+  SequenceLossOptions options;
+  options.ray_count = 48;
+  options.reconstruction_weight = 1;
+  options.prices = {.displacement = 0.1, .stretch = 3, .feature_change = 0.01};
+
+  const auto gradients = [&](SequenceLoss* loss) {
+    model.zero_grad();
+    *loss = ComputeSequenceLoss(&model, sample, options);
+    loss->total.backward();
+    std::map<std::string, torch::Tensor> result;
+    for (const auto& item : model.named_parameters()) {
+      if (item.value().grad().defined()) result[item.key()] = item.value().grad().clone();
+    }
+    return result;
+  };
+  SequenceLoss expected, got;
+  const auto expected_gradients = gradients(&expected);
+  const TestDevice device;
+  model.to(device.place());
+  const auto got_gradients = gradients(&got);
+
+  EXPECT_LT(RelativeL2(got.total, expected.total), kFloatStepTolerance);
+  EXPECT_NEAR(got.reconstruction, expected.reconstruction,
+              kFloatStepTolerance * expected.reconstruction);
+  EXPECT_NEAR(got.prediction, expected.prediction, kFloatStepTolerance * expected.prediction);
+  ASSERT_EQ(got_gradients.size(), expected_gradients.size());
+  ASSERT_FALSE(expected_gradients.empty());
+  for (const auto& [name, gradient] : expected_gradients) {
+    EXPECT_LT(RelativeL2(got_gradients.at(name), gradient), kFloatGradientTolerance) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceTraining,
+                         ::testing::Values(LocalLayer::kGrfExact, LocalLayer::kMessagePassing,
+                                           LocalLayer::kUnmasked),
+                         [](const auto& test) {
+                           switch (test.param) {
+                             case LocalLayer::kGrfExact:
+                               return "GrfExact";
+                             case LocalLayer::kMessagePassing:
+                               return "MessagePassing";
+                             default:
+                               return "Unmasked";
+                           }
+                         });
+
+}  // namespace
+}  // namespace interlacer::testing
