@@ -123,10 +123,11 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 
 /// Science of the CPU presets: batches of one, a reconstruction term and rays where something
 /// moves, because two cores see thousands of steps where the paper sees 100,000. Encoder and
-/// renderer first, at a twentieth of the cost of a rollout; they keep what they have learnt, for
-/// from rollouts they learn fog. Then the motion of one step; long rollouts at the end teach what
-/// stands still to stay there, which shorter ones do not. The last steps are small and averaged:
-/// one sequence is a noisy judge of a step.
+/// renderer first, at a twentieth of the cost of a rollout, on clouds that are as uneven as
+/// predicted ones; they keep what they have learnt, for from rollouts they learn fog. Then the
+/// motion of one step; long rollouts at the end teach what stands still to stay there, which
+/// shorter ones do not. The last steps of each part are small, and weights are averaged: one
+/// sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
   c.step_count = 3400;
@@ -136,9 +137,10 @@ TrainingConfig SmallTraining() {
   c.moving_ray_share = 0.5;
   c.reconstruction_weight = 1.0;
   c.appearance_step_count = 2000;
-  c.feature_change_weight = {{0, 0.01}};
+  c.reconstruction_jitter_m = {{0, 0.02}};
+  c.feature_change_weight = {{0, 0.01}, {3000, 0.1}};
   c.displacement_weight = {{0, 0.0}, {3000, 0.1}};
-  c.stretch_weight = {{0, 0.0}, {3000, 3.0}};
+  c.stretch_weight = {{0, 0.0}, {3000, 10.0}};
   c.learning_rate = {{0, 6e-3},    {1000, 3e-3}, {1500, 1e-3}, {1800, 3e-4},
                      {2000, 2e-3}, {3000, 1e-3}, {3250, 3e-4}, {3350, 1e-4}};
   c.average_decay = 0.99;
