@@ -72,7 +72,8 @@ std::string SourceDir() {
 }
 
 std::string GitRevision() {
-  if (const char* told = std::getenv("BENCH_REVISION")) return told;
+  const char* const told = std::getenv("BENCH_REVISION");
+  if (told != nullptr && *told != 0) return told;
   const std::string git = "git -C '" + SourceDir() + "' ";
   const std::string revision = RunForLine(git + "rev-parse --short=12 HEAD 2>/dev/null");
   if (revision.empty()) return "unknown";

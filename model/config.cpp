@@ -100,8 +100,8 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Within("network.local.offset_scale_m", local.offset_scale_m, 1e-6f, 10.f);
 }
 
-/// The robot's motion reaches the particles through the graph alone: beside a ready average of it
-/// no local layer would be needed. Twelve points a ring, for fewer are seldom among three
+/// The robot's motion reaches the particles through the graph: beside a ready average of what is
+/// near no local layer would be needed. Twelve points a ring, for fewer are seldom among three
 /// neighbours; one graph a time, for over both a moved particle's neighbours are its own copies.
 void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
   config->tokens.kinematic_context = false;

@@ -55,7 +55,8 @@ struct EncoderConfig {
 struct TokenConfig {
   int fourier_octaves = 8;
   /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers,
-  /// of `compact` alone: with it every layer learns, and none is needed that looks around.
+  /// of `compact` and, half a metre wide, of `small`: narrow ones leave local layers nothing to
+  /// add.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings

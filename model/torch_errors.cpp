@@ -102,7 +102,7 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
   } catch (const c10::Error& error) {
     return InternalFirstLine(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return InternalFirstLine(error.what());
+    return Internal(FirstLine(error.what()));
   }
 }
 

@@ -126,8 +126,8 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// renderer first, at a twentieth of the cost of a rollout, on clouds that are as uneven as
 /// predicted ones; they keep what they have learnt, for from rollouts they learn fog. Then the
 /// motion of one step; long rollouts at the end teach what stands still to stay there, which
-/// shorter ones do not. The last steps of each part are small, and weights are averaged: one
-/// sequence is a noisy judge of a step.
+/// shorter ones do not. The last steps of the first and the last part are small, and weights are
+/// averaged: one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
   c.step_count = 3400;
