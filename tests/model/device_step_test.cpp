@@ -87,11 +87,8 @@ TEST_P(DeviceStep, HasTheGradientsOfTheHost) {
     model->zero_grad();
     input.newer.features = input.newer.features.detach().requires_grad_();
     Change(model.get(), input).square().sum().backward();
-    std::map<std::string, torch::Tensor> result{
-        {"newer.features", input.newer.features.grad().clone()}};
-    for (const auto& item : model->named_parameters()) {
-      if (item.value().grad().defined()) result[item.key()] = item.value().grad().clone();
-    }
+    auto result = ParameterGradients(*model);
+    result["newer.features"] = input.newer.features.grad().clone();
     return result;
   };
   const auto expected = gradients(host_input);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "model/training/sample_source.h"
@@ -66,11 +65,7 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
     model.zero_grad();
     *loss = ComputeSequenceLoss(&model, sample, options);
     loss->total.backward();
-    std::map<std::string, torch::Tensor> result;
-    for (const auto& item : model.named_parameters()) {
-      if (item.value().grad().defined()) result[item.key()] = item.value().grad().clone();
-    }
-    return result;
+    return ParameterGradients(model);
   };
   SequenceLoss expected, got;
   const auto expected_gradients = gradients(&expected);

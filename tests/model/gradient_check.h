@@ -6,9 +6,11 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/nn/module.h>
 #include <torch/types.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,15 @@ inline double RelativeL2(const torch::Tensor& got, const torch::Tensor& expected
   const double scale = reference.norm().item<double>();
   return (got.to(at::kCPU, at::kDouble) - reference).norm().item<double>() /
          (scale > 0 ? scale : 1);
+}
+
+/// Copies of what the last backward pass left, by parameter name; without those it did not reach.
+inline std::map<std::string, torch::Tensor> ParameterGradients(const torch::nn::Module& module) {
+  std::map<std::string, torch::Tensor> gradients;
+  for (const auto& item : module.named_parameters()) {
+    if (item.value().grad().defined()) gradients[item.key()] = item.value().grad().clone();
+  }
+  return gradients;
 }
 
 /// d f / d input by central differences with step h.
