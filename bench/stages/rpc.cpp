@@ -2,7 +2,6 @@
 /// take the same request bytes and give as many back, by a unary call or, as ours, by a stream, and
 /// against a bare socket.
 
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -15,7 +14,7 @@
 #include "bench/host_platform.h"
 #include "bench/null_engine.h"
 #include "bench/peers/echo_server.h"
-#include "server/interlacer_server.h"
+#include "bench/quiet_server.h"
 
 namespace interlacer::bench {
 namespace {
@@ -52,18 +51,10 @@ struct NullServer {
     particles.count = kParticles;
     particles.positions_m = RandomValues(3 * kParticles, seed, 0);
     particles.colors_rgb8.assign(3 * kParticles, 128);
-    ServerOptions options;
-    options.address = "127.0.0.1:0";
-    options.metrics_address = "";
-    options.log_level = LogLevel::kError;
-    const ModelSource source{kModelName, [=, this]() -> StatusOr<std::unique_ptr<Engine>> {
-                               return std::unique_ptr<Engine>(std::make_unique<NullEngine>(
-                                   kModelName, width_px, height_px, particles));
-                             }};
-    server = InterlacerServer::Start(options, {source}).value();
-    while (server->state() != ServerState::kServing) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    server = StartQuietServer({kModelName, [=, this]() -> StatusOr<std::unique_ptr<Engine>> {
+                                 return std::unique_ptr<Engine>(std::make_unique<NullEngine>(
+                                     kModelName, width_px, height_px, particles));
+                               }});
     stub = Connect(server->port());
   }
 

@@ -1,21 +1,18 @@
 #include "bench/stages/serve.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "bench/errors.h"
 #include "bench/model_problem.h"
+#include "bench/quiet_server.h"
 #include "client/cli/local_backend.h"
 #include "client/remote_backend.h"
-#include "common/log.h"
 #include "model/checkpoint.h"
 #include "server/engine_impl.h"
-#include "server/interlacer_server.h"
 #include "server/warm_up.h"
 #include "tests/support/temp_folder.h"
 
@@ -30,20 +27,6 @@ T Require(StatusOr<T> result) {
   return *std::move(result);
 }
 
-std::unique_ptr<InterlacerServer> StartServer(const std::string& checkpoint, DeviceRequest device) {
-  ServerOptions options;
-  options.address = "127.0.0.1:0";
-  options.metrics_address = "";
-  options.log_level = LogLevel::kError;
-  auto server = Require(InterlacerServer::Start(
-      options, {{kModelName, MakeEngineFactory(kModelName, checkpoint, device)}}));
-  while (server->state() != ServerState::kServing) {
-    if (server->Poll()) throw std::runtime_error("the server cannot serve this model");
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return server;
-}
-
 /// One checkpoint of random weights on both sides of the socket, and what both are asked for.
 class ServedModel {
  public:
@@ -53,7 +36,7 @@ class ServedModel {
     if (!saved.ok()) throw std::runtime_error(saved.ToString());
     local_ = std::make_unique<LocalBackend>(
         Require(Predictor::Load(folder_.path(), {kModelName, device})));
-    server_ = StartServer(folder_.path(), device);
+    server_ = StartQuietServer({kModelName, MakeEngineFactory(kModelName, folder_.path(), device)});
     ClientOptions client;
     client.address = "127.0.0.1:" + std::to_string(server_->port());
     client.retry = false;
@@ -137,10 +120,6 @@ std::vector<Case> MakeServeCases(const Options& options) {
 
 Platform WithServeStage(Platform platform) {
   platform.stages.push_back({"serve", &MakeServeCases});
-  platform.prepare = [prepare = std::move(platform.prepare)](const Options& options) {
-    prepare(options);
-    InitLogging(LogLevel::kError, LogFormat::kText);
-  };
   return platform;
 }
 

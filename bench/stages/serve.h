@@ -7,7 +7,7 @@
 
 namespace interlacer::bench {
 
-/// Adds `serve` to the stages of a device, and keeps servers that are measured quiet.
+/// Adds `serve` to the stages of a device.
 Platform WithServeStage(Platform platform);
 
 }  // namespace interlacer::bench

@@ -48,6 +48,7 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   note_ = note;
   is_current_ = false;
   const Clock::time_point now = options_.now();
+  if (!first_update_) first_update_.emplace(now, done);
   const bool is_due = options_.is_terminal
                           ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
                           : now - last_drawn_ >= options_.plain_period;
@@ -65,18 +66,23 @@ void Progress::Finish() {
 
 std::string Progress::StateText() const {
   std::string text = label_ + " ";
-  const double elapsed_s = std::chrono::duration<double>(options_.now() - start_).count();
+  const Clock::time_point now = options_.now();
+  const auto seconds_since = [now](Clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
   if (total_ > 0) {
     const double share = static_cast<double>(done_) / static_cast<double>(total_);
     if (options_.is_terminal) text += Bar(share);
     text += std::to_string(done_) + "/" + std::to_string(total_);
-    if (done_ > 0 && done_ < total_) {
-      text += ", " + DurationText(elapsed_s * (1 - share) / share) + " left";
+    if (first_update_ && first_update_->second < done_ && done_ < total_) {
+      const double seconds_each =
+          seconds_since(first_update_->first) / static_cast<double>(done_ - first_update_->second);
+      text += ", " + DurationText(seconds_each * static_cast<double>(total_ - done_)) + " left";
     }
   } else {
     text += std::to_string(done_);
   }
-  if (done_ >= total_) text += ", " + DurationText(elapsed_s);
+  if (done_ >= total_) text += ", " + DurationText(seconds_since(start_));
   if (!note_.empty()) text += ", " + note_;
   return text;
 }

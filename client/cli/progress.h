@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 
 namespace interlacer::cli {
 
@@ -31,7 +33,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of the total, with a note such as "loss 0.012".
+  /// `done` of the total, with a note such as "loss 0.012". The time left is told from the pace
+  /// since the first update.
   void Update(std::int64_t done, const std::string& note = "");
   /// Draws the last state and ends the line; further updates are ignored.
   void Finish();
@@ -45,6 +48,8 @@ class Progress {
   std::ostream* const stream_;
   const Options options_;
   const Clock::time_point start_;
+  /// What a resumed run had done before does not count as done in this one's time.
+  std::optional<std::pair<Clock::time_point, std::int64_t>> first_update_;
   Clock::time_point last_drawn_;
   std::int64_t done_ = 0;
   std::string note_;

@@ -38,6 +38,19 @@ TEST(Progress, PlainLinesAtMostEveryTenSeconds) {
             "evaluate 30/100, 1:10 min left\nevaluate 35/100, 1:05 min left\n");
 }
 
+TEST(Progress, WhatAResumedRunHadDoneIsNoMeasureOfItsPace) {
+  FakeClock clock;
+  std::ostringstream out;
+  {
+    Progress progress("train", 1000, &out, clock.Options(false));
+    for (int i = 901; i <= 906; ++i) {
+      clock.now += seconds(2);
+      progress.Update(i);
+    }
+  }
+  EXPECT_EQ(out.str(), "train 905/1000, 3:10 min left\ntrain 906/1000, 3:08 min left\n");
+}
+
 TEST(Progress, ATerminalGetsOneRedrawnLine) {
   FakeClock clock;
   std::ostringstream out;

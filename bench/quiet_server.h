@@ -1,0 +1,15 @@
+#pragma once
+
+/// The real server, as the stages that measure calls start it.
+
+#include <memory>
+
+#include "server/interlacer_server.h"
+
+namespace interlacer::bench {
+
+/// A server of one model on a free port of the loopback interface, once it serves. From then on the
+/// process logs errors alone. Throws std::runtime_error when it cannot start, load or warm up.
+std::unique_ptr<InterlacerServer> StartQuietServer(ModelSource model);
+
+}  // namespace interlacer::bench
