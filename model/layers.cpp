@@ -26,6 +26,11 @@ torch::Tensor Dense::forward(const torch::Tensor& x) {
   return at::linear(x.to(type), weight.to(type), bias.to(type));
 }
 
+torch::Tensor Dense::Share(const torch::Tensor& x, std::int64_t begin) {
+  const at::ScalarType type = TypeOf(precision_, weight);
+  return at::linear(x.to(type), weight.narrow(1, begin, x.size(-1)).to(type));
+}
+
 LayerNorm::LayerNorm(std::int64_t width)
     : scale(register_parameter("scale", at::ones({width}))),
       bias(register_parameter("bias", at::zeros({width}))),

@@ -34,6 +34,9 @@ class Dense : public torch::nn::Module {
  public:
   Dense(std::int64_t in_width, std::int64_t out_width, Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
+  /// The share of the output that columns [begin, begin + the width of x) of the weight give,
+  /// without bias.
+  torch::Tensor Share(const torch::Tensor& x, std::int64_t begin);
 
   Precision precision() const { return precision_; }
   int in_width() const { return static_cast<int>(weight.size(1)); }
@@ -93,6 +96,10 @@ class FeedForward : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
   /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
   torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
+
+  /// Its two layers, for callers that share their work between rows.
+  Dense& in() { return *in_; }
+  Dense& out() { return *out_; }
 
   /// For kernels that do these layers' work too (model/device_layers.h).
   bool CanFuseOnDevice(const torch::Tensor& x) const;

@@ -12,31 +12,18 @@
 #include <memory>
 
 #include "common/status.h"
-#include "knn/knn_graph.h"
+#include "model/anchors.h"
 #include "model/config.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/tokens.h"
 
 namespace interlacer {
 
-/// Message passing: a quarter of the tokens are anchors.
-struct AnchorGraph {
-  torch::Tensor anchors;    ///< [a] int64 tokens, ascending
-  torch::Tensor neighbors;  ///< [a,k] int64 nearest other tokens of each anchor
-  torch::Tensor others;     ///< [T-a] int64 tokens that are no anchors, ascending
-  /// [T-a] int64 position in `anchors` of their closest anchor. With a graph for each time nearest
-  /// and closest are of one time; tokens of a time that drew no anchor take any other time's.
-  torch::Tensor closest;
-};
-
 struct TokenGraph {
   torch::Tensor positions_m;                   ///< [T,3]
   std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
 };
-
-/// The `k` nearest other rows of every row of [n,3] on the host (exact grid, knn/knn_index.h).
-KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k);
 
 /// What the configured local layer needs. `seed` draws walks and anchors.
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -107,8 +106,7 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
 }
 
 void UseKernelThreadCount() {
-  static std::once_flag once;
-  std::call_once(once, [] { at::set_num_threads(ThreadCount()); });
+  if (at::get_num_threads() != ThreadCount()) at::set_num_threads(ThreadCount());
 }
 
 }  // namespace interlacer

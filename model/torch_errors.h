@@ -20,7 +20,8 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
 /// The first line of an exception's text; the rest is a stack trace.
 std::string FirstLine(std::string_view text);
 
-/// Sets torch's thread count to that of our kernels, once for the process.
+/// Sets torch's thread count to that of our kernels (common/thread_pool.h), for this thread and new
+/// ones.
 void UseKernelThreadCount();
 
 }  // namespace interlacer

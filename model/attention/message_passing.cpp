@@ -15,30 +15,35 @@ MessagePassing::MessagePassing(const NetworkConfig& config, Precision precision)
   follow_ = mlp("follow", 2 * d + 3);
 }
 
+/// What the layers share is computed once: a pair's first layer is a sum of what its two tokens and
+/// their offset give, and the mean of messages is the last layer of the mean of what goes into it.
 torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& graph) {
   const AnchorGraph& g = *graph.anchors;
+  const std::int64_t d = h.size(1), anchors = g.neighbors.size(0), k = g.neighbors.size(1);
   const at::ScalarType type = h.scalar_type();
-  const torch::Tensor x = (graph.positions_m / offset_scale_m_).to(type);
-  const std::int64_t anchors = g.neighbors.size(0), k = g.neighbors.size(1);
-
-  const torch::Tensor root = g.anchors.unsqueeze(1).expand({anchors, k}).flatten();
-  const torch::Tensor neighbor = g.neighbors.flatten();
-  const torch::Tensor messages =
-      message_->forward(at::cat({h.index_select(0, root), h.index_select(0, neighbor),
-                                 x.index_select(0, neighbor) - x.index_select(0, root)},
-                                1));
-  const torch::Tensor gathered = messages.to(type).reshape({anchors, k, h.size(1)}).mean(1);
-
+  const torch::Tensor& x = graph.positions_m;
   const torch::Tensor anchor_h = h.index_select(0, g.anchors);
+  const torch::Tensor anchor_x = x.index_select(0, g.anchors);
+
+  Dense& pair = message_->in();
+  const torch::Tensor neighbor = g.neighbors.flatten();
+  const torch::Tensor offsets =
+      (x.index_select(0, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1)) / offset_scale_m_;
+  const torch::Tensor hidden =
+      (pair.Share(anchor_h, 0) + pair.bias).unsqueeze(1) +
+      pair.Share(h, d).index_select(0, neighbor).view({anchors, k, pair.out_width()}) +
+      pair.Share(offsets, 2 * d);
+  const torch::Tensor gathered = message_->out().forward(at::gelu(hidden).mean(1)).to(type);
   const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
-  const torch::Tensor leader_h = (anchor_h + anchor_update).index_select(0, g.closest);
-  const torch::Tensor leader_x = x.index_select(0, g.anchors).index_select(0, g.closest);
-  const torch::Tensor other_update =
-      follow_
-          ->forward(at::cat(
-              {h.index_select(0, g.others), leader_h, leader_x - x.index_select(0, g.others)}, 1))
-          .to(type);
+  Dense& lead = follow_->in();
+  const torch::Tensor way =
+      (anchor_x.index_select(0, g.closest) - x.index_select(0, g.others)) / offset_scale_m_;
+  const torch::Tensor led =
+      lead.Share(h.index_select(0, g.others), 0) +
+      (lead.Share(anchor_h + anchor_update, d) + lead.bias).index_select(0, g.closest) +
+      lead.Share(way, 2 * d);
+  const torch::Tensor other_update = follow_->out().forward(at::gelu(led)).to(type);
   return at::zeros_like(h)
       .index_copy(0, g.anchors, anchor_update)
       .index_copy(0, g.others, other_update);

@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "model/token_graph.h"
+#include "model/token_neighbors.h"
 
 namespace interlacer {
 namespace {

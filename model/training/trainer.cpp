@@ -283,6 +283,7 @@ StatusOr<TrainSummary> TrainingRun::Run() {
 StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observer) {
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(options.config.model));
   INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(options.config.training));
+  UseKernelThreadCount();
   TrainSummary summary;
   const auto run = [&]() -> Status {
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());

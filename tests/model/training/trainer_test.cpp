@@ -1,6 +1,7 @@
 #include "model/training/trainer.h"
 
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -121,6 +122,15 @@ TEST_F(TrainerTest, KeptAppearanceResumesToTheBit) {
     ASSERT_TRUE(Train(resumed, &second).ok());
     EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
     EXPECT_EQ(Weights(resumed.output_dir), Weights(kept("whole").output_dir));
+  }
+}
+
+TEST_F(TrainerTest, LibTorchTakesNoMoreThreadsThanAsked) {
+  for (const int threads : {1, 2}) {
+    SetThreadCount(threads);
+    CountingObserver observer;
+    ASSERT_TRUE(Train(Options("on" + std::to_string(threads), 1), &observer).ok());
+    EXPECT_EQ(at::get_num_threads(), threads);
   }
 }
 
