@@ -34,7 +34,7 @@ struct Platform {
   std::vector<Stage> stages;
   /// Why nothing can run here; empty where it can.
   std::string absent;
-  /// Before anything else: threads, logging.
+  /// Before anything else: threads.
   std::function<void(const Options& options)> prepare = [](const Options&) {};
 
   /// Units of a floor's kind in a second, and what a floor of memory is called.

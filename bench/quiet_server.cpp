@@ -14,7 +14,6 @@ std::unique_ptr<InterlacerServer> StartQuietServer(ModelSource model) {
   ServerOptions options;
   options.address = "127.0.0.1:0";
   options.metrics_address = "";
-  options.log_level = LogLevel::kError;
   auto server = InterlacerServer::Start(options, {std::move(model)});
   if (!server.ok()) throw std::runtime_error(server.status().ToString());
   while ((*server)->state() != ServerState::kServing) {

@@ -3,7 +3,7 @@
 /// The structure of message passing: some tokens are anchors, which gather from their nearest
 /// tokens, and the others follow their closest anchor.
 ///
-/// A constant of the backward pass. Errors: StatusException from the neighbour search. Threads:
+/// A constant of the backward pass. Errors: as model/token_neighbors.h. Threads:
 /// pure functions. Source: HD-VPD (neighbour-attender).
 
 #include <torch/types.h>

@@ -1,6 +1,5 @@
 #include "model/token_graph.h"
 
-#include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
 #include <span>

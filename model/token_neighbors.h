@@ -1,6 +1,7 @@
 #pragma once
 
-/// Nearest other tokens, of all times or of each time apart, on the host and on a device.
+/// Nearest other tokens, of all times or of each time apart, on the host and on a device: a row a
+/// token, by (squared distance in float32, index).
 ///
 /// Constants of the backward pass. Errors: StatusException from the neighbour search, and
 /// INVALID_ARGUMENT naming graph.scope where a time has too few tokens. Threads: pure functions.

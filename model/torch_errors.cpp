@@ -105,8 +105,6 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
   }
 }
 
-void UseKernelThreadCount() {
-  if (at::get_num_threads() != ThreadCount()) at::set_num_threads(ThreadCount());
-}
+void UseKernelThreadCount() { at::set_num_threads(ThreadCount()); }
 
 }  // namespace interlacer

@@ -48,13 +48,19 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   note_ = note;
   is_current_ = false;
   const Clock::time_point now = options_.now();
-  if (!first_update_) first_update_.emplace(now, done);
+  if (!pace_from_) pace_from_.emplace(start_, done - 1);
   const bool is_due = options_.is_terminal
                           ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
                           : now - last_drawn_ >= options_.plain_period;
   if (!is_due) return;
   last_drawn_ = now;
   Draw();
+}
+
+void Progress::Found(std::int64_t done) {
+  done_ = done;
+  is_current_ = false;
+  pace_from_.emplace(options_.now(), done);
 }
 
 void Progress::Finish() {
@@ -74,9 +80,9 @@ std::string Progress::StateText() const {
     const double share = static_cast<double>(done_) / static_cast<double>(total_);
     if (options_.is_terminal) text += Bar(share);
     text += std::to_string(done_) + "/" + std::to_string(total_);
-    if (first_update_ && first_update_->second < done_ && done_ < total_) {
+    if (pace_from_ && pace_from_->second < done_ && done_ < total_) {
       const double seconds_each =
-          seconds_since(first_update_->first) / static_cast<double>(done_ - first_update_->second);
+          seconds_since(pace_from_->first) / static_cast<double>(done_ - pace_from_->second);
       text += ", " + DurationText(seconds_each * static_cast<double>(total_ - done_)) + " left";
     }
   } else {

@@ -33,9 +33,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of the total, with a note such as "loss 0.012". The time left is told from the pace
-  /// since the first update.
+  /// `done` of the total, with a note such as "loss 0.012". The first update is of one piece of
+  /// work: what else it counts was done by an earlier run and says nothing of this one's pace.
   void Update(std::int64_t done, const std::string& note = "");
+  /// `done` of the total, the newest of them found finished; the pace counts from here on.
+  void Found(std::int64_t done);
   /// Draws the last state and ends the line; further updates are ignored.
   void Finish();
 
@@ -48,8 +50,8 @@ class Progress {
   std::ostream* const stream_;
   const Options options_;
   const Clock::time_point start_;
-  /// What a resumed run had done before does not count as done in this one's time.
-  std::optional<std::pair<Clock::time_point, std::int64_t>> first_update_;
+  /// Since when, and after how many, the pace is counted.
+  std::optional<std::pair<Clock::time_point, std::int64_t>> pace_from_;
   Clock::time_point last_drawn_;
   std::int64_t done_ = 0;
   std::string note_;

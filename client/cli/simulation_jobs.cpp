@@ -55,7 +55,7 @@ Status CheckMadeBy(const std::string& made_by, const fs::path& dir, const std::s
 StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
                               Sha256OfFile((dir / kManifestFile).string()));
-  return MadeEpisode{id, sha256};
+  return MadeEpisode{id, sha256, false};
 }
 
 bool IsEpisode(const fs::path& dir) {
@@ -69,7 +69,9 @@ StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
   const std::string& made_by = manifest.source.command;
   if (!made_by.empty()) INTERLACER_RETURN_IF_ERROR(CheckMadeBy(made_by, dir, command));
-  return Describe(dir, id);
+  INTERLACER_ASSIGN_OR_RETURN(MadeEpisode episode, Describe(dir, id));
+  episode.was_there = true;
+  return episode;
 }
 
 /// A second name for the bytes, or a copy of them on another file system.

@@ -46,6 +46,7 @@ struct SimulationJob {
 struct MadeEpisode {
   std::string id;
   std::string manifest_sha256;
+  bool was_there = false;  ///< kept, not made
 };
 
 /// The jobs of the shard, in order.

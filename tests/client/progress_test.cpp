@@ -51,6 +51,19 @@ TEST(Progress, WhatAResumedRunHadDoneIsNoMeasureOfItsPace) {
   EXPECT_EQ(out.str(), "train 905/1000, 3:10 min left\ntrain 906/1000, 3:08 min left\n");
 }
 
+TEST(Progress, WhatIsFoundFinishedIsNoMeasureOfThePace) {
+  FakeClock clock;
+  std::ostringstream out;
+  {
+    Progress progress("evaluate", 100, &out, clock.Options(false));
+    for (int i = 1; i <= 90; ++i) progress.Found(i);
+    clock.now += seconds(20);
+    progress.Update(91);
+    progress.Found(92);
+  }
+  EXPECT_EQ(out.str(), "evaluate 91/100, 3:00 min left\nevaluate 92/100\n");
+}
+
 TEST(Progress, ATerminalGetsOneRedrawnLine) {
   FakeClock clock;
   std::ostringstream out;

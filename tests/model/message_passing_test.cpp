@@ -116,9 +116,9 @@ TEST_F(MessagePassingFormula, HoldsInEveryPrecision) {
 TEST_F(MessagePassingFormula, GivesEveryParameterAndInputItsGradient) {
   MessagePassing layer = MakeLayer(Precision::kNative, at::kDouble);
   TokenGraph graph = graph_;
-  graph.positions_m = graph_.positions_m.to(at::kDouble);
+  graph.positions_m = graph_.positions_m.to(at::kDouble).requires_grad_();
   const torch::Tensor weights_of_sum = RandomRows(10, at::kDouble);
-  std::vector<torch::Tensor> inputs{RandomRows(9, at::kDouble).requires_grad_()};
+  std::vector<torch::Tensor> inputs{RandomRows(9, at::kDouble).requires_grad_(), graph.positions_m};
   for (const torch::Tensor& parameter : layer.parameters()) inputs.push_back(parameter);
   const auto gradients_of = [&](const torch::Tensor& out) {
     return torch::autograd::grad({(out * weights_of_sum).sum()}, inputs);

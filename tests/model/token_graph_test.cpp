@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "tests/model/tiny_scene.h"
@@ -25,15 +26,22 @@ int TimeOf(std::int64_t token) {
   return static_cast<int>((token - kOlder - kNewer) / kKinematic);
 }
 
-class Anchors : public ::testing::TestWithParam<GraphScope> {
+struct AnchorCase {
+  GraphScope scope;
+  bool has_ties;
+};
+
+class Anchors : public ::testing::TestWithParam<AnchorCase> {
  protected:
   Anchors() {
     InterlacerConfig config = TinyConfig();
     config.network.local.kind = LocalLayer::kMessagePassing;
     config.network.local.anchor_neighbor_count = kNeighbors;
-    config.graph.scope = GetParam();
+    config.graph.scope = GetParam().scope;
     tokens_.workspace = config.data.workspace;
-    tokens_.positions_m = ToPositions(CubeCloud(kTokens, 3));
+    tokens_.positions_m = ToPositions(GetParam().has_ties ? LatticeCloud(6) : CubeCloud(kTokens, 3))
+                              .narrow(0, 0, kTokens)
+                              .contiguous();
     tokens_.older_count = kOlder;
     tokens_.newer_count = kNewer;
     tokens_.kinematic_count = kKinematic;
@@ -41,7 +49,7 @@ class Anchors : public ::testing::TestWithParam<GraphScope> {
   }
 
   bool MayMeet(std::int64_t a, std::int64_t b) const {
-    return a != b && (GetParam() == GraphScope::kAll || TimeOf(a) == TimeOf(b));
+    return a != b && (GetParam().scope == GraphScope::kAll || TimeOf(a) == TimeOf(b));
   }
   float Distance(std::int64_t a, std::int64_t b) const {
     return (tokens_.positions_m[a] - tokens_.positions_m[b]).square().sum().item<float>();
@@ -81,10 +89,14 @@ TEST_P(Anchors, ServeTheTokensTheyAreClosestTo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scopes, Anchors, ::testing::Values(GraphScope::kAll, GraphScope::kPerTime),
-                         [](const auto& test) {
-                           return test.param == GraphScope::kAll ? "All" : "PerTime";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Scopes, Anchors,
+    ::testing::Values(AnchorCase{GraphScope::kAll, false}, AnchorCase{GraphScope::kPerTime, false},
+                      AnchorCase{GraphScope::kAll, true}, AnchorCase{GraphScope::kPerTime, true}),
+    [](const auto& test) {
+      return std::string(test.param.scope == GraphScope::kAll ? "All" : "PerTime") +
+             (test.param.has_ties ? "WithTies" : "");
+    });
 
 }  // namespace
 }  // namespace interlacer::testing

@@ -103,12 +103,18 @@ class EvaluationRun {
     std::int64_t done = 0;
     for (const std::string& dir : episode_dirs) {
       if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
+      const std::size_t known = results_.episodes.size();
       const Status status = RunEpisodeAt(dir);
       if (status.code() == StatusCode::kCancelled) return status;
       if (IsFatal(status)) return status;
       RecordOutcome(dir, status);
       INTERLACER_RETURN_IF_ERROR(Save());
-      progress->Update(++done, NoteText());
+      ++done;
+      if (status.ok() && results_.episodes.size() == known) {
+        progress->Found(done);
+      } else {
+        progress->Update(done, NoteText());
+      }
     }
     return Status::Ok();
   }

@@ -59,7 +59,12 @@ class Factory {
         return;
       }
       made_.push_back(*std::move(episode));
-      progress_->Update(static_cast<std::int64_t>(made_.size()));
+      const auto done = static_cast<std::int64_t>(made_.size());
+      if (made_.back().was_there) {
+        progress_->Found(done);
+      } else {
+        progress_->Update(done);
+      }
     }
   }
 

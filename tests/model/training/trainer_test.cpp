@@ -132,6 +132,7 @@ TEST_F(TrainerTest, LibTorchTakesNoMoreThreadsThanAsked) {
     ASSERT_TRUE(Train(Options("on" + std::to_string(threads), 1), &observer).ok());
     EXPECT_EQ(at::get_num_threads(), threads);
   }
+  SetThreadCount(0);
 }
 
 TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
