@@ -21,14 +21,15 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   const AnchorGraph& g = *graph.anchors;
   const std::int64_t d = h.size(1), anchors = g.neighbors.size(0), k = g.neighbors.size(1);
   const at::ScalarType type = h.scalar_type();
-  const torch::Tensor& x = graph.positions_m;
+  // One use of the positions a layer: their gradient has the same bits however blocks are joined.
+  const torch::Tensor x = graph.positions_m / offset_scale_m_;
   const torch::Tensor anchor_h = h.index_select(0, g.anchors);
   const torch::Tensor anchor_x = x.index_select(0, g.anchors);
 
   Dense& pair = message_->in();
   const torch::Tensor neighbor = g.neighbors.flatten();
   const torch::Tensor offsets =
-      (x.index_select(0, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1)) / offset_scale_m_;
+      x.index_select(0, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1);
   const torch::Tensor hidden =
       (pair.Share(anchor_h, 0) + pair.bias).unsqueeze(1) +
       pair.Share(h, d).index_select(0, neighbor).view({anchors, k, pair.out_width()}) +
@@ -37,8 +38,7 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
   Dense& lead = follow_->in();
-  const torch::Tensor way =
-      (anchor_x.index_select(0, g.closest) - x.index_select(0, g.others)) / offset_scale_m_;
+  const torch::Tensor way = anchor_x.index_select(0, g.closest) - x.index_select(0, g.others);
   const torch::Tensor led =
       lead.Share(h.index_select(0, g.others), 0) +
       (lead.Share(anchor_h + anchor_update, d) + lead.bias).index_select(0, g.closest) +
