@@ -21,6 +21,7 @@ Platform HostPlatform() {
       {"ssim", &MakeSsimCases},
       {"rpc", &MakeRpcCases},
       {"train_step", &MakeTrainStepCases},
+      {"update", &MakeUpdateCases},
   };
   host.prepare = [](const Options& options) { UseThreads(options.threads); };
   host.rate = [](Floor::Kind kind, const std::string& dtype) {

@@ -20,5 +20,6 @@ std::vector<Case> MakeRenderCases(const Options& options);
 std::vector<Case> MakeSsimCases(const Options& options);
 std::vector<Case> MakeRpcCases(const Options& options);
 std::vector<Case> MakeTrainStepCases(const Options& options);
+std::vector<Case> MakeUpdateCases(const Options& options);
 
 }  // namespace interlacer::bench

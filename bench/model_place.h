@@ -1,7 +1,7 @@
 #pragma once
 
 /// Where the stages of the whole model run, and how their work is timed there: one description of
-/// `step` and `train_step` serves every device.
+/// `step`, `train_step` and `update` serves every device.
 
 #include <torch/types.h>
 

@@ -37,9 +37,10 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
 }
 
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
-                                      torch::Device device) {
+                                      torch::Device device, bool recompute_blocks) {
   const WorldModelOptions model_options{
       .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
+      .recompute_blocks = recompute_blocks,
       .device = device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
   auto model = std::make_shared<WorldModel>(ModelConfig(options, local), model_options);
   InitializeWeights(model.get(), options.seed);

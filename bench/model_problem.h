@@ -1,6 +1,7 @@
 #pragma once
 
-/// A world model of random weights with a step to compute: shared by `step` and `train_step`.
+/// A world model of random weights with a step to compute: shared by `step`, `train_step`
+/// and `update`.
 /// Equal options give equal problems.
 
 #include <torch/types.h>
@@ -18,7 +19,8 @@ namespace interlacer::bench {
 InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 /// A model of it on the device; heads that move things.
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
-                                      torch::Device device = at::kCPU);
+                                      torch::Device device = at::kCPU,
+                                      bool recompute_blocks = false);
 /// Clouds of two times and a moving robot.
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config);
 

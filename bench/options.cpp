@@ -11,16 +11,17 @@ namespace {
 constexpr int kUsage = 2;
 
 /// Those of any platform.
-constexpr const char* kStages[] = {"knn",   "walks",     "grf_attention", "linear_attention",
-                                   "step",  "render",    "ssim",          "rpc",
-                                   "serve", "train_step"};
+constexpr const char* kStages[] = {"knn",   "walks",      "grf_attention", "linear_attention",
+                                   "step",  "render",     "ssim",          "rpc",
+                                   "serve", "train_step", "update"};
 
 /// Sizes that a stage is quoted at.
 void FillDefaults(Options* options, bool dtype_given) {
-  const bool train = options->stage == "train_step";
+  const bool train = options->stage == "train_step" || options->stage == "update";
   if (options->n == 0) options->n = train ? 2048 : 32768;
   if (options->stage == "step" || train) options->timesteps = 2;
-  if (options->stage == "step" && !dtype_given) options->dtype = "bf16";
+  const bool is_served = options->stage == "step" || options->stage == "update";
+  if (is_served && !dtype_given) options->dtype = "bf16";
   if (options->threads == 0) {
     options->threads = static_cast<int>(std::thread::hardware_concurrency());
   }
@@ -76,9 +77,11 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   app.add_option("--support-m", options.support_m, "Empty beyond this distance (render)")
       ->check(CLI::PositiveNumber);
   std::string image;
-  app.add_option("--image", image, "WIDTHxHEIGHT (render, ssim)");
-  app.add_option("--rollout-steps", options.rollout_steps, "Predicted steps (train_step)")
+  app.add_option("--image", image, "WIDTHxHEIGHT (render, ssim, update)");
+  app.add_option("--rollout-steps", options.rollout_steps, "Predicted steps (train_step, update)")
       ->check(CLI::Range(1, 12));
+  app.add_option("--batch", options.batch, "Sequences of an update (update)")
+      ->check(CLI::Range(1, 64));
   app.add_flag("--backward", options.backward, "The backward pass (grf_attention)");
   app.add_flag("--list", options.list, "Names of cases and which peers were found");
   app.add_flag("--ceilings", options.ceilings, "What this machine can do at best");

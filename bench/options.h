@@ -26,6 +26,7 @@ struct Options {
   int image_width_px = 0;
   int image_height_px = 0;
   int rollout_steps = 2;  ///< of a training sequence
+  int batch = 1;          ///< sequences of a training update
   bool backward = false;
   bool list = false;
   bool ceilings = false;

@@ -7,6 +7,7 @@
 
 #include "bench/device/model/model_platform.h"
 #include "bench/device/model/model_stages.h"
+#include "bench/stages/update.h"
 #include "tests/bench/emulated_gates.h"
 #include "tests/model/emulated_device.h"
 
@@ -66,6 +67,17 @@ TEST(DeviceModelGates, TrainingSequence) {
   ExpectGatesPass(stage.cases, options);
 }
 
+TEST(DeviceModelGates, TrainingUpdate) {
+  const testing::EmulatedDevice device;
+  Options options = Small();
+  options.rollout_steps = 1;
+  options.batch = 2;
+  options.rounds = 0;
+  const std::vector<Case> cases = MakeUpdateStage(options, PlaceOf(device));
+  EXPECT_EQ(cases.size(), 2u);
+  ExpectGatesPass(cases, options);
+}
+
 TEST(DeviceModelGates, CasesHaveNamesWithoutADevice) {
   if (DeviceAbsence().empty()) GTEST_SKIP() << "Python's peers would be started";
   std::set<std::string> names;
@@ -75,7 +87,7 @@ TEST(DeviceModelGates, CasesHaveNamesWithoutADevice) {
       EXPECT_TRUE(names.insert(item.name).second) << item.name;
     }
   }
-  EXPECT_EQ(names.size(), 14u);
+  EXPECT_EQ(names.size(), 16u);
 }
 
 }  // namespace

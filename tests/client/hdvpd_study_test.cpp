@@ -162,6 +162,7 @@ TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
   const std::string page = StudyPageHtml({&study, relations, "interlacer experiment", "now"});
   ExpectSelfContained(page);
   EXPECT_THAT(page, HasSubstr("GRF is above unmasked in SSIM by 0.0200"));
+  EXPECT_THAT(page, HasSubstr("message passing is above unmasked in SSIM by 0.0100"));
   EXPECT_THAT(page, HasSubstr("Only 2 of the 3 seeds"));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
   const auto json = StudyToJson(study, relations);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `step` and `train_step` for the device's platform, where LibTorch is.
+/// `step`, `train_step` and `update` for the device's platform, where LibTorch is.
 
 #include "bench/platform.h"
 

@@ -8,6 +8,7 @@
 #include "bench/device/device_platform.h"
 #include "bench/device/event_work.h"
 #include "bench/device/model/model_platform.h"
+#include "bench/stages/update.h"
 #include "bench/threads.h"
 #include "model/device_choice.h"
 
@@ -45,9 +46,14 @@ std::vector<Case> MakeDeviceTrainStepCases(const Options& options) {
   return std::move(stage.cases);
 }
 
+std::vector<Case> MakeDeviceUpdateCases(const Options& options) {
+  return MakeUpdateStage(options, DevicePlace(options));
+}
+
 Platform WithModelStages(Platform device) {
   device.stages.push_back({"step", &MakeDeviceStepCases});
   device.stages.push_back({"train_step", &MakeDeviceTrainStepCases});
+  device.stages.push_back({"update", &MakeDeviceUpdateCases});
   device.prepare = [](const Options& options) { UseThreads(options.threads); };
   return device;
 }

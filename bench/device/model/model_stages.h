@@ -13,6 +13,7 @@ namespace interlacer::bench {
 /// StageAbsent where there is a device that LibTorch cannot use.
 std::vector<Case> MakeDeviceStepCases(const Options& options);
 std::vector<Case> MakeDeviceTrainStepCases(const Options& options);
+std::vector<Case> MakeDeviceUpdateCases(const Options& options);
 
 /// Adds the cases of Python's peers; those that cannot run are skipped with their reason.
 void AddStepPeers(const Options& options, StepStage* stage);

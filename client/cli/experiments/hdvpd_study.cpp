@@ -197,8 +197,10 @@ std::vector<NamedSubject> FigureSubjects(const Study& study) {
 std::vector<std::pair<NamedSubject, NamedSubject>> ComparedPairs(const Study& study) {
   std::vector<std::pair<NamedSubject, NamedSubject>> pairs;
   const std::vector<NamedSubject> subjects = FigureSubjects(study);
-  for (std::size_t i = 1; i < study.variants().size(); ++i) {
-    pairs.emplace_back(subjects[0], subjects[i]);
+  for (std::size_t a = 0; a < study.variants().size(); ++a) {
+    for (std::size_t b = a + 1; b < study.variants().size(); ++b) {
+      pairs.emplace_back(subjects[a], subjects[b]);
+    }
   }
   return pairs;
 }

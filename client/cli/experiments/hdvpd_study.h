@@ -102,7 +102,7 @@ std::string VariantLabel(std::string_view variant);
 /// The variants, copy last frame, and of the first variant its reconstruction and, where it was
 /// evaluated, the oracle.
 std::vector<NamedSubject> FigureSubjects(const Study& study);
-/// Pairs whose difference is reported: the first variant against each other one.
+/// Pairs whose difference is reported: each variant against each one after it.
 std::vector<std::pair<NamedSubject, NamedSubject>> ComparedPairs(const Study& study);
 
 }  // namespace interlacer

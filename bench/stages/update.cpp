@@ -1,0 +1,228 @@
+#include "bench/stages/update.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "bench/clouds.h"
+#include "bench/host_platform.h"
+#include "bench/model_problem.h"
+#include "bench/tensors.h"
+#include "common/transforms.h"
+#include "model/training/optimizer.h"
+#include "model/training/sequence_loss.h"
+
+namespace interlacer::bench {
+namespace {
+
+constexpr std::int64_t kCheckedUpdateParticles = 2048;
+constexpr int kCheckedBatch = 2;
+constexpr double kLearningRate = 1e-4;
+constexpr double kUpdateReachM = 0.4, kUpdateMoveM = 0.01;
+
+/// Two runs in float32, both of which stray from float64 on some inputs; and rows that are rounded
+/// to bfloat16 in every layer of one of them.
+constexpr double kUpdateFloatBound = 3e-2, kUpdateBfloat16Bound = 2e-1;
+
+TrainingConfig PaperTraining() { return PresetRunConfig("paper").value().training; }
+
+RgbImage RandomImage(const Options& options, std::uint32_t draw) {
+  RgbImage image{options.image_width_px, options.image_height_px, {}};
+  const std::size_t count = std::size_t{3} * options.image_width_px * options.image_height_px;
+  for (const float value : RandomValues(count, options.seed, draw, 0, 256)) {
+    image.pixels.push_back(static_cast<std::uint8_t>(std::min(value, 255.F)));
+  }
+  return image;
+}
+
+Camera CameraAt(const Options& options, const Vec3d& eye_m) {
+  Camera camera;
+  camera.width_px = options.image_width_px;
+  camera.height_px = options.image_height_px;
+  camera.fx_px = camera.fy_px = options.image_width_px;
+  camera.cx_px = (options.image_width_px - 1) / 2.0;
+  camera.cy_px = (options.image_height_px - 1) / 2.0;
+  camera.world_from_camera = LookAt(eye_m, {0, 0, 0});
+  return camera;
+}
+
+/// A scene of two times with a moving robot, frames of noise; `which` of the batch.
+TrainingSample MakeSample(Options options, const InterlacerConfig& config, int which) {
+  options.seed += static_cast<std::uint64_t>(which);
+  options.timesteps = 2;
+  std::uint32_t draw = 200;
+  const Vec3d eyes_m[] = {{0.75, 0.55, 0.75}, {0.75, -0.55, 0.75}};
+  const std::size_t pixels =
+      static_cast<std::size_t>(options.image_width_px) * options.image_height_px;
+
+  TrainingSample sample;
+  const std::vector<float> positions_m = MakeCloud(options);
+  auto position_m = positions_m.begin();
+  for (LiftedTime* time : {&sample.older, &sample.newer}) {
+    for (std::size_t camera = 0; camera < std::size(eyes_m); ++camera) {
+      time->images.push_back(RandomImage(options, draw++));
+    }
+    time->positions_m.assign(position_m, position_m + 3 * options.n);
+    position_m += 3 * options.n;
+    const double all_pixels = static_cast<double>(std::size(eyes_m) * pixels);
+    for (const float source : RandomValues(static_cast<std::size_t>(options.n), options.seed,
+                                           draw++, 0, all_pixels - 1)) {
+      time->source_index.push_back(static_cast<std::int64_t>(source));
+    }
+  }
+
+  sample.kinematic_point_count = config.kinematics.point_count();
+  const std::vector<float> robot_m =
+      RandomValues(std::size_t{3} * sample.kinematic_point_count, options.seed, draw++,
+                   -kUpdateReachM, kUpdateReachM);
+  for (int time = 0; time < options.rollout_steps + 2; ++time) {
+    for (const float value : robot_m) {
+      sample.kinematic_points_m.push_back(value + static_cast<float>(time * kUpdateMoveM));
+    }
+  }
+  for (int step = 0; step <= options.rollout_steps; ++step) {
+    std::vector<TargetView>& views = sample.target_steps.emplace_back();
+    for (const Vec3d& eye_m : eyes_m) {
+      views.push_back({CameraAt(options, eye_m), RandomImage(options, draw++),
+                       std::vector<std::uint8_t>(pixels, 1), std::vector<std::uint8_t>(pixels, 0)});
+    }
+  }
+  sample.workspace = config.data.workspace;
+  return sample;
+}
+
+class UpdateProblem {
+ public:
+  UpdateProblem(const Options& options, torch::Device device, LocalLayer local,
+                bool recompute_blocks = PaperTraining().recompute_blocks)
+      : training_(PaperTraining()),
+        model_(MakeModel(options, local, device, recompute_blocks)),
+        optimizer_(model_.get(), training_),
+        seed_(options.seed) {
+    for (int i = 0; i < options.batch; ++i) {
+      samples_.push_back(MakeSample(options, model_->config(), i));
+    }
+  }
+
+  void Update() {
+    Accumulate(0, samples_.size());
+    optimizer_.Step(kLearningRate);
+  }
+
+  /// Of the mean loss, as one vector on the host.
+  torch::Tensor Gradients() { return GradientsOf(0, samples_.size()); }
+  /// The same, each sequence for itself.
+  torch::Tensor GradientsOneByOne() {
+    torch::Tensor sum = GradientsOf(0, 1);
+    for (std::size_t i = 1; i < samples_.size(); ++i) sum += GradientsOf(i, 1);
+    return sum / static_cast<double>(samples_.size());
+  }
+
+ private:
+  torch::Tensor GradientsOf(std::size_t first, std::size_t count) {
+    model_->zero_grad();
+    Accumulate(first, count);
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& parameter : model_->parameters()) {
+      const torch::Tensor& gradient = parameter.grad();
+      all.push_back((gradient.defined() ? gradient : at::zeros_like(parameter))
+                        .to(at::kCPU, at::kDouble)
+                        .flatten());
+    }
+    model_->zero_grad();
+    return at::cat(all, 0);
+  }
+
+  /// As one step of model/training/trainer.h does.
+  void Accumulate(std::size_t first, std::size_t count) {
+    SequenceLossOptions options;
+    options.ray_count = training_.rays_per_step;
+    options.seed = seed_;
+    for (std::size_t i = first; i < first + count; ++i) {
+      options.draw_index = static_cast<std::uint32_t>(i);
+      const SequenceLoss loss = ComputeSequenceLoss(model_.get(), samples_[i], options);
+      (loss.total / static_cast<double>(count)).backward();
+    }
+  }
+
+  TrainingConfig training_;
+  std::shared_ptr<WorldModel> model_;
+  ModelOptimizer optimizer_;
+  std::uint64_t seed_;
+  std::vector<TrainingSample> samples_;
+};
+
+/// A small batch against its sequences one by one, in float32 on the host, nothing computed again.
+GateResult CheckUpdate(Options options, const ModelPlace& place, LocalLayer local) {
+  options.n = std::min(options.n, kCheckedUpdateParticles);
+  options.batch = std::min(options.batch, kCheckedBatch);
+  const torch::Tensor got = UpdateProblem(options, place.device, local).Gradients();
+  GateResult gate;
+  gate.error_bound = options.dtype == "bf16" ? kUpdateBfloat16Bound : kUpdateFloatBound;
+  options.dtype = "f32";
+  place.on_host([&] {
+    gate.error =
+        GradientError(got, UpdateProblem(options, at::kCPU, local, false).GradientsOneByOne());
+  });
+  gate.error_kind = "rel_l2 of all gradients, direction and bias";
+  gate.reference = "float32 on the host, " + std::to_string(options.batch) + " sequences of " +
+                   std::to_string(2 * options.n) + " particles";
+  return gate;
+}
+
+Case MakeBase(const Options& options, const ModelPlace& place) {
+  Case base;
+  base.stage = "update";
+  base.name = "update/" + place.infix + std::to_string(2 * options.n) + "/d" +
+              std::to_string(options.d) + "/batch" + std::to_string(options.batch);
+  base.ours = "grf_exact+linear_relu";
+  base.dtype = options.dtype;
+  base.cloud = options.cloud;
+  base.n = options.n;
+  base.tokens = 2 * options.n;
+  base.d = options.d;
+  base.params = {{"batch", options.batch},
+                 {"steps", options.rollout_steps},
+                 {"rays", PaperTraining().rays_per_step},
+                 {"images", std::to_string(options.image_width_px) + "x" +
+                                std::to_string(options.image_height_px)},
+                 {"optimizer", "AdamW"}};
+  return base;
+}
+
+}  // namespace
+
+std::vector<Case> MakeUpdateStage(const Options& options, const ModelPlace& place) {
+  const auto update_of = [&](LocalLayer local) {
+    const auto problem = OnFirstUse<UpdateProblem>([options, place, local] {
+      return std::make_unique<UpdateProblem>(options, place.device, local);
+    });
+    return place.timed([problem] { problem().Update(); });
+  };
+  Case base = MakeBase(options, place);
+  const auto ours =
+      Once([options, place] { return CheckUpdate(options, place, LocalLayer::kGrfExact); });
+  base.run_ours = update_of(LocalLayer::kGrfExact);
+  std::vector<Case> cases;
+  for (const auto& [peer, local] : {std::pair{"our_message_passing", LocalLayer::kMessagePassing},
+                                    std::pair{"our_unmasked", LocalLayer::kUnmasked}}) {
+    Case item = Against(base, peer);
+    if (local == LocalLayer::kMessagePassing) item.goal = 1;
+    item.gate = Once([ours, options, place, local = local] {
+      const GateResult gate = ours();
+      return gate.correct() ? CheckUpdate(options, place, local) : gate;
+    });
+    item.run_peer = update_of(local);
+    cases.push_back(std::move(item));
+  }
+  return cases;
+}
+
+std::vector<Case> MakeUpdateCases(const Options& options) {
+  return MakeUpdateStage(options, ModelPlace{});
+}
+
+}  // namespace interlacer::bench
