@@ -100,11 +100,14 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Within("network.local.offset_scale_m", local.offset_scale_m, 1e-6f, 10.f);
 }
 
-/// The robot's motion reaches the particles through the graph: beside a ready average of what is
-/// near no local layer would be needed. Twelve points a ring, for fewer are seldom among three
-/// neighbours; one graph a time, for over both a moved particle's neighbours are its own copies.
+/// The robot's motion reaches the particles through the graph. Twelve points a ring, for fewer are
+/// seldom among three neighbours; one graph a time, for over both a moved particle's neighbours are
+/// its own copies. Beside it a mean half a metre wide: how an arm moves, so that layers without
+/// neighbours learn as well, but not which of its limbs: at a fifth of a metre no local layer was
+/// better than another.
 void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
-  config->tokens.kinematic_context = false;
+  config->tokens.kinematic_context = true;
+  config->tokens.kinematic_context_bandwidths_m = {.5f};
   config->tokens.limb_rings = 6;
   config->tokens.displacement_scale = 100;
   config->graph.scope = GraphScope::kPerTime;
@@ -139,10 +142,6 @@ InterlacerConfig SmallConfig() {
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
   SeeTheRobotThroughTheGraph(&config);
-  // Half a metre: how an arm moves, so that layers without neighbours learn as well, but not which
-  // of its limbs: at a fifth of a metre no local layer was better than another.
-  config.tokens.kinematic_context = true;
-  config.tokens.kinematic_context_bandwidths_m = {.5f};
   return config;
 }
 

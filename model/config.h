@@ -54,9 +54,9 @@ struct EncoderConfig {
 
 struct TokenConfig {
   int fourier_octaves = 8;
-  /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers,
-  /// of `compact` and, half a metre wide, of `small`: narrow ones leave local layers nothing to
-  /// add.
+  /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers, in
+  /// `small` and `paper` half a metre wide: narrow ones, as in `compact`, leave local layers
+  /// nothing to add.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings
