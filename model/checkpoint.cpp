@@ -22,7 +22,8 @@ std::string PathIn(const std::string& dir, const char* file) {
   return (std::filesystem::path(dir) / file).string();
 }
 
-/// Copies stored values into the model; both sides must have the same names, shapes and types.
+/// Copies stored values into the model; both sides must have the same names, shapes and types, but
+/// that what is stored may be float16.
 Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
   const at::NoGradGuard no_grad;
   std::size_t used = 0;
@@ -33,7 +34,7 @@ Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
     }
     const torch::Tensor& value = found->second;
     if (value.sizes() != item.value().sizes() ||
-        value.scalar_type() != item.value().scalar_type()) {
+        (value.scalar_type() != item.value().scalar_type() && value.scalar_type() != at::kHalf)) {
       return CheckpointInvalid(item.key(), DescribeTensor(item.value()), DescribeTensor(value));
     }
     if (!at::isfinite(value).all().item<bool>()) {
@@ -55,14 +56,24 @@ Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
 }  // namespace
 
 Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
-                      const TensorMetadata& metadata) {
+                      const TensorMetadata& metadata, StoredWeights stored) {
+  TensorFile weights{{}, metadata};
+  for (const auto& item : model.named_parameters()) {
+    torch::Tensor value = item.value().detach();
+    if (stored == StoredWeights::kFloat16) {
+      value = value.to(at::kHalf);
+      if (!at::isfinite(value).all().item<bool>()) {
+        return CheckpointInvalid(item.key(), "values within 65504, as float16 holds them",
+                                 "larger ones");
+      }
+    }
+    weights.tensors[item.key()] = value;
+  }
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error) {
     return FailedPrecondition(reason::FILE_UNWRITABLE, dir + ": " + error.message()).WithField(dir);
   }
-  TensorFile weights{{}, metadata};
-  for (const auto& item : model.named_parameters()) weights.tensors[item.key()] = item.value();
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(PathIn(dir, kConfigFile), ConfigToJson(model.config())));
   return WriteTensorFile(PathIn(dir, kWeightsFile), weights);
 }

@@ -2,10 +2,10 @@
 
 /// A checkpoint directory: config.json and weights.safetensors.
 ///
-/// Weights are float32, little-endian, by stable parameter name. Loading checks every name, shape
-/// and type against the configuration before a value is used; unknown and missing tensors are
-/// refused. Each file is written under a temporary name and renamed when complete.
-/// Errors: FAILED_PRECONDITION CHECKPOINT_INVALID naming the tensor, expected and got;
+/// Weights are float32 or, exported, float16, little-endian, by stable parameter name. Loading
+/// checks every name, shape and type against the configuration before a value is used; unknown and
+/// missing tensors are refused. Each file is written under a temporary name and renamed when
+/// complete. Errors: FAILED_PRECONDITION CHECKPOINT_INVALID naming the tensor, expected and got;
 /// NOT_FOUND FILE_NOT_FOUND; FAILED_PRECONDITION FILE_UNWRITABLE. Threads: free functions, safe on
 /// distinct paths.
 
@@ -25,9 +25,13 @@ struct Checkpoint {
   std::string config_sha256;
 };
 
+enum class StoredWeights { kFloat32, kFloat16 };
+
 /// Writes config.json and weights.safetensors into `dir`, which is made if absent.
+/// CHECKPOINT_INVALID for weights that float16 does not reach.
 Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
-                      const TensorMetadata& metadata);
+                      const TensorMetadata& metadata,
+                      StoredWeights stored = StoredWeights::kFloat32);
 StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOptions& options);
 
 }  // namespace interlacer

@@ -32,7 +32,7 @@ struct StoredType {
   std::int64_t size_bytes;
 };
 constexpr StoredType kStoredTypes[] = {
-    {at::kFloat, "F32", 4}, {at::kDouble, "F64", 8}, {at::kLong, "I64", 8}};
+    {at::kHalf, "F16", 2}, {at::kFloat, "F32", 4}, {at::kDouble, "F64", 8}, {at::kLong, "I64", 8}};
 
 const StoredType* FindType(at::ScalarType type) {
   for (const StoredType& stored : kStoredTypes) {
@@ -65,7 +65,7 @@ StatusOr<Extent> ParseExtent(const std::string& name, const JsonObject& entry) {
                               entry.Get<std::vector<std::int64_t>>("data_offsets"));
   Extent extent{name, FindType(dtype), std::move(shape)};
   if (extent.type == nullptr) {
-    return CheckpointInvalid(entry.PathOf("dtype"), "F32, F64 or I64", dtype);
+    return CheckpointInvalid(entry.PathOf("dtype"), "F16, F32, F64 or I64", dtype);
   }
   if (extent.shape.size() > kMaxDimensions) {
     return CheckpointInvalid(entry.PathOf("shape"),
@@ -155,7 +155,7 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
   for (const auto& [name, tensor] : file.tensors) {
     const StoredType* type = FindType(tensor.scalar_type());
     if (type == nullptr) {
-      return CheckpointInvalid(name, "float32, float64 or int64", DescribeTensor(tensor));
+      return CheckpointInvalid(name, "float16, float32, float64 or int64", DescribeTensor(tensor));
     }
     const std::int64_t bytes = tensor.numel() * type->size_bytes;
     header[name] = {

@@ -49,6 +49,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddImport(app, verbs);
   AddValidate(app, verbs);
   AddTrain(app, verbs);
+  AddExport(app, verbs);
   AddPredict(app, verbs);
   AddEvaluate(app, verbs);
   AddExperiment(app, verbs);

@@ -12,6 +12,7 @@
 
 #include "common/file_io.h"
 #include "common/sha256.h"
+#include "model/checkpoint_export.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
@@ -64,6 +65,38 @@ TEST_F(CheckpointTest, RoundTrip) {
   EXPECT_EQ(loaded->metadata.at("trained_step_count"), "3");
   EXPECT_EQ(loaded->weights_sha256, *Sha256OfFile(Weights()));
   EXPECT_EQ(loaded->config_sha256, *Sha256OfFile(dir_ + "/config.json"));
+}
+
+TEST_F(CheckpointTest, ExportedWeightsAreRoundedToFloat16) {
+  const std::string exported_dir = dir_ + "/exported";
+  const auto hashes = ExportCheckpoint(dir_, exported_dir);
+  ASSERT_TRUE(hashes.ok()) << hashes.status().ToString();
+  const auto original = LoadCheckpoint(dir_, {}), exported = LoadCheckpoint(exported_dir, {});
+  ASSERT_TRUE(exported.ok()) << exported.status().ToString();
+  const auto expected = original->model->named_parameters();
+  for (const auto& item : exported->model->named_parameters()) {
+    EXPECT_EQ(item.value().scalar_type(), at::kFloat) << item.key();
+    EXPECT_TRUE(at::equal(item.value(), expected[item.key()].to(at::kHalf).to(at::kFloat)))
+        << item.key();
+  }
+  EXPECT_EQ(ConfigToJson(exported->model->config()), ConfigToJson(TinyConfig()));
+  EXPECT_EQ(exported->metadata.at("trained_step_count"), "3");
+  EXPECT_EQ(exported->metadata.at(kExportedFromKey), original->weights_sha256);
+  EXPECT_EQ(hashes->from_sha256, original->weights_sha256);
+  EXPECT_EQ(hashes->to_sha256, exported->weights_sha256);
+  EXPECT_LT(std::filesystem::file_size(exported_dir + "/weights.safetensors"),
+            std::filesystem::file_size(Weights()) * 2 / 3);
+}
+
+TEST_F(CheckpointTest, ExportRefusesWhatFloat16DoesNotReach) {
+  TensorFile file = *ReadTensorFile(Weights());
+  file.tensors["head.position.bias"][1] = 7e4;
+  ASSERT_TRUE(WriteTensorFile(Weights(), file).ok());
+  const auto hashes = ExportCheckpoint(dir_, dir_ + "/exported");
+  ASSERT_FALSE(hashes.ok());
+  EXPECT_EQ(hashes.status().reason(), "CHECKPOINT_INVALID");
+  EXPECT_EQ(hashes.status().field(), "head.position.bias");
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/exported"));
 }
 
 TEST_F(CheckpointTest, MissingTensor) {

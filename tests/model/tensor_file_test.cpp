@@ -45,6 +45,7 @@ TEST_F(TensorFileTest, RoundTripKeepsBits) {
   TensorFile file;
   file.tensors["a.weight"] = at::randn({3, 5}, at::kFloat);
   file.tensors["b"] = at::randn({2, 1, 4}, at::kDouble);
+  file.tensors["half"] = at::randn({3}, at::kFloat).to(at::kHalf);
   file.tensors["step"] = at::tensor({7}, at::kLong);
   file.tensors["empty"] = at::empty({0, 3}, at::kFloat);
   file.metadata = {{"trained_step_count", "12"}, {"note", "\"quoted\" \xc3\xa9"}};

@@ -11,6 +11,7 @@ void AddSimulate(CLI::App* app, VerbTable* verbs);
 void AddImport(CLI::App* app, VerbTable* verbs);
 void AddValidate(CLI::App* app, VerbTable* verbs);
 void AddTrain(CLI::App* app, VerbTable* verbs);
+void AddExport(CLI::App* app, VerbTable* verbs);
 void AddPredict(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
