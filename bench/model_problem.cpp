@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "bench/clouds.h"
 #include "bench/tensors.h"
@@ -29,8 +30,7 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   config.graph = GraphConfig();
   config.network.width = options.d;
   config.network.local.key_width = options.d;
-  config.network.local.message_width = options.d;
-  config.network.local.kind = local;
+  config = WithLocalLayer(std::move(config), LocalLayerName(local)).value();
   const Status status = ValidateConfig(config);
   INTERLACER_CHECK(status.ok(), status.ToString());
   return config;

@@ -64,11 +64,10 @@ std::string GapChart(const Study& study, std::string_view metric) {
   spec.y_label = "difference in " + MetricUnit(metric);
   spec.alt_text = spec.title + " against rollout step with 95 % bands";
   spec.reference_y = 0;
-  const auto pairs = ComparedPairs(study);
-  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
-    const auto& [a, b] = pairs[pair];
-    ChartSeries ours{a.name + " - " + b.name, {}, {}, {}, {}, pair};
-    ChartSeries published{"published", {}, {}, {}, {}, pair + pairs.size()};
+  for (const auto& [a, b] : ComparedPairs(study)) {
+    if (a.subject.variant != study.variants().front()) continue;
+    ChartSeries ours{a.name + " - " + b.name, {}, {}, {}, {}, b.style};
+    ChartSeries published{"published", {}, {}, {}, {}, b.style + study.variants().size() - 1};
     for (int step = 1; step <= study.step_count(); ++step) {
       const auto gap = study.Difference(a.subject, b.subject, metric, step, EpisodeGroup::kMoving);
       AddPoint(FigureStep(step), gap ? &gap->difference : nullptr, &ours);

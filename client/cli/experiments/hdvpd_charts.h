@@ -16,7 +16,7 @@ std::string MetricChart(const Study& study, std::string_view metric, EpisodeGrou
 /// A row of them.
 std::string MetricCharts(const Study& study, std::span<const std::string_view> metrics,
                          EpisodeGroup group);
-/// Paired differences of each variant to those after it, the published ones beside them.
+/// Paired differences of the first variant to the others, the published ones beside them.
 std::string GapChart(const Study& study, std::string_view metric);
 std::string PublishedChart();
 /// Validation loss of every run.

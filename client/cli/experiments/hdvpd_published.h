@@ -40,13 +40,14 @@ inline constexpr const PublishedVariant* FindPublished(std::string_view variant)
   return nullptr;
 }
 
-/// SSIM of `a` - SSIM of `b` at a step of the figure; nothing beyond it or for other variants.
+/// SSIM of `a` - SSIM of `b` at a step of the figure; nothing beyond it, for other variants, or for
+/// two that one published curve stands for.
 inline constexpr std::optional<double> PublishedGap(std::string_view a, std::string_view b,
                                                     int figure_step) {
   const PublishedVariant* const first = FindPublished(a);
   const PublishedVariant* const second = FindPublished(b);
-  const bool is_known =
-      first != nullptr && second != nullptr && figure_step >= 0 && figure_step < kPublishedSteps;
+  const bool is_known = first != nullptr && second != nullptr && first != second &&
+                        figure_step >= 0 && figure_step < kPublishedSteps;
   if (!is_known) return std::nullopt;
   const auto step = static_cast<std::size_t>(figure_step);
   return first->ssim[step] - second->ssim[step];

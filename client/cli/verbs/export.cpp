@@ -17,8 +17,9 @@ struct ExportArguments {
 
 StatusOr<ExitCode> RunExport(const ExportArguments& arguments, const VerbContext& context) {
   // Never over a checkpoint that is there: training could not go on from what replaced it.
-  INTERLACER_ASSIGN_OR_RETURN(OutputFolder output, OutputFolder::Create(arguments.output, kWeightsFile,
-                                                                        /*force=*/false));
+  INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
+                              OutputFolder::Create(arguments.output, kWeightsFile,
+                                                   /*force=*/false));
   INTERLACER_ASSIGN_OR_RETURN(const CheckpointHashes hashes,
                               ExportCheckpoint(arguments.checkpoint, output.partial().string()));
   INTERLACER_RETURN_IF_ERROR(output.Commit());
