@@ -154,6 +154,7 @@ TEST_F(HdvpdStudyTest, NoLocalLayerIsJudgedBesideUnmasked) {
               ElementsAre(HasSubstr("> no local layer >"), HasSubstr("> unmasked >")));
   EXPECT_EQ(judged("M2").size(), 2u);
   EXPECT_EQ(PublishedGap("grf_exact", "none", 0), PublishedGap("grf_exact", "unmasked", 0));
+  EXPECT_FALSE(PublishedGap("none", "unmasked", 0));
 }
 
 TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {

@@ -79,17 +79,20 @@ TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
-/// Load changes when an answer comes, never what it says.
 TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   const std::string exported = folder_.File("exported");
   const ProcessResult result = RunVerb({"export", checkpoint_, "-o", exported});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(RunVerb({"info", exported}).exit_code, 0);
+  EXPECT_EQ(RunVerb({"predict", episodes_ + "/push_block_000005", "--steps", "1", "-o",
+                     folder_.File("prediction"), "--model", exported})
+                .exit_code,
+            0);
   EXPECT_EQ(RunVerb({"export", checkpoint_, "-o", exported}).exit_code, 8);
   EXPECT_EQ(RunVerb({"export", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
 }
 
+/// Load changes when an answer comes, never what it says.
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   constexpr int kClients = 8;
   const std::string episode = episodes_ + "/push_block_000005";

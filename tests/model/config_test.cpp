@@ -51,6 +51,16 @@ TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
   EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
 }
 
+TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndHalfAMetreWide) {
+  for (const char* preset : {"small", "paper"}) {
+    const InterlacerConfig config = *PresetConfig(preset);
+    EXPECT_EQ(config.graph.scope, GraphScope::kPerTime) << preset;
+    EXPECT_EQ(config.tokens.limb_rings, 6) << preset;
+    EXPECT_TRUE(config.tokens.kinematic_context) << preset;
+    EXPECT_EQ(config.tokens.kinematic_context_bandwidths_m, std::vector<float>{.5f}) << preset;
+  }
+}
+
 TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
   InterlacerConfig config = *PresetConfig("compact");
   EXPECT_EQ(KinematicTokenCount(config), 20);

@@ -200,8 +200,8 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
                    "Folder to write; what is there and still holds is kept")
       ->required();
   verb->add_option("--variants", arguments->variants,
-                   "Kinds of the local layer; the first is "
-                   "compared with the others")
+                   "Kinds of the local layer; each is "
+                   "compared with those after it")
       ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--seeds", arguments->seeds, "Seeds of the runs")
