@@ -30,7 +30,10 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   config.graph = GraphConfig();
   config.network.width = options.d;
   config.network.local.key_width = options.d;
-  config = WithLocalLayer(std::move(config), LocalLayerName(local)).value();
+  config.network.local.kind = local;
+  if (local == LocalLayer::kMessagePassing) {
+    config = WithLocalLayer(std::move(config), LocalLayerName(local)).value();
+  }
   const Status status = ValidateConfig(config);
   INTERLACER_CHECK(status.ok(), status.ToString());
   return config;

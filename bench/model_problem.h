@@ -14,8 +14,9 @@
 
 namespace interlacer::bench {
 
-/// The `paper` configuration at width `d` with the given local layer, at equal size; the robot is
-/// its 20 bodies, seen by the particles around them, and all tokens are in one graph.
+/// The `paper` configuration at width `d` with the given local layer, message passing at equal
+/// size; the robot is its 20 bodies, seen by the particles around them, and all tokens are in one
+/// graph.
 InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 /// A model of it on the device; heads that move things.
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
