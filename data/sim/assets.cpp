@@ -12,7 +12,7 @@
 namespace interlacer::sim {
 namespace {
 
-constexpr double kMeshCellM = 0.007;
+constexpr double kMeshCellM = 0.012;
 
 // Binary STL: 80 bytes of header, triangle count, then per triangle a normal, three corners
 // (float32) and two bytes of attributes.

@@ -18,6 +18,28 @@ constexpr int kStencilBits = 8;
 constexpr double kDepthUnitM = 1e-4;
 constexpr double kMaxDepthM = 6.5;
 
+/// One OSMesa context a thread, kept for its life: what it compiles for one episode serves the
+/// next ones of the thread, which saves each a tenth of a second.
+class ThreadContext {
+ public:
+  ThreadContext()
+      : gl_(OSMesaCreateContextExt(OSMESA_RGBA, kDepthBits, kStencilBits, 0, nullptr)) {}
+  ~ThreadContext() {
+    if (gl_ != nullptr) OSMesaDestroyContext(gl_);
+  }
+  ThreadContext(const ThreadContext&) = delete;
+  ThreadContext& operator=(const ThreadContext&) = delete;
+  OSMesaContext gl() const { return gl_; }
+
+ private:
+  OSMesaContext gl_;
+};
+
+OSMesaContext ContextOfThread() {
+  static thread_local const ThreadContext context;
+  return context.gl();
+}
+
 /// Label of every geom of the model.
 std::vector<std::uint8_t> LabelGeoms(const World& world) {
   const mjModel* const model = world.model();
@@ -57,7 +79,6 @@ struct OffscreenRenderer::State {
       mjr_freeContext(&context);
       mjv_freeScene(&scene);
     }
-    if (gl != nullptr) OSMesaDestroyContext(gl);
   }
 
   bool MakeCurrent() {
@@ -90,7 +111,7 @@ StatusOr<OffscreenRenderer> OffscreenRenderer::Create(const World& world, int wi
   state->width_px = width_px;
   state->height_px = height_px;
   state->surface.resize(std::size_t{4} * width_px * height_px);
-  state->gl = OSMesaCreateContextExt(OSMESA_RGBA, kDepthBits, kStencilBits, 0, nullptr);
+  state->gl = ContextOfThread();
   if (state->gl == nullptr || !state->MakeCurrent()) {
     return Internal("no OSMesa off-screen context of " + std::to_string(width_px) + "x" +
                     std::to_string(height_px));
