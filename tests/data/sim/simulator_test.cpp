@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "common/sha256.h"
 #include "common/transforms.h"
@@ -73,6 +74,15 @@ TEST(SimulatorTest, SameSeedSameBytesAndShortIsAPrefix) {
   SimulatedEpisode longer = Simulate(Options(11, 5));
   longer.steps.resize(3);
   EXPECT_EQ(Hash(once), Hash(longer));
+}
+
+TEST(SimulatorTest, AnotherThreadDrawsTheSameBytes) {
+  // This thread's drawing context has served another episode, the new thread's none.
+  Simulate(Options(12, 2));
+  const std::string here = Hash(Simulate(Options(11, 2)));
+  std::string there;
+  std::thread([&] { there = Hash(Simulate(Options(11, 2))); }).join();
+  EXPECT_EQ(here, there);
 }
 
 TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
