@@ -63,7 +63,6 @@ Point Cross(const Point& a, const Point& b) {
 /// Points of `n` pixels of two cameras, chosen without replacement.
 void AddTableView(std::int64_t n, int time, RandomSequence& random, std::vector<float>& cloud) {
   const std::vector<Ball> balls = ThingsOnTheTable(time);
-  const Point eyes_m[2] = {{0.75, 0.55, 0.75}, {0.75, -0.55, 0.75}};
   // Twice the pixels needed: some see nothing.
   const auto height = static_cast<std::int64_t>(
       std::max(240.0, std::ceil(std::sqrt(2.0 * static_cast<double>(n) * 3 / 4))));
@@ -73,7 +72,7 @@ void AddTableView(std::int64_t n, int time, RandomSequence& random, std::vector<
   std::int64_t found = 0;
   for (std::size_t i = 0; i < pixels.size() && found < n; ++i) {
     std::swap(pixels[i], pixels[i + random.Below(static_cast<std::uint32_t>(pixels.size() - i))]);
-    const Point& eye_m = eyes_m[pixels[i] / (width * height)];
+    const Point& eye_m = kEyesM[pixels[i] / (width * height)];
     const std::int64_t pixel = pixels[i] % (width * height);
     const Point forward = Normalized({-eye_m[0], -eye_m[1], -eye_m[2]});
     const Point right = Normalized(Cross(forward, {0, 0, 1}));

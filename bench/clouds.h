@@ -3,12 +3,17 @@
 /// The clouds that stages are measured on. [tokens,3] in metres, times one after the other; equal
 /// options give equal clouds. Pure functions.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "bench/options.h"
+#include "common/geometry.h"
 
 namespace interlacer::bench {
+
+/// Where the two cameras stand that see the table, the origin in their middle.
+inline constexpr std::array<Vec3d, 2> kEyesM = {{{0.75, 0.55, 0.75}, {0.75, -0.55, 0.75}}};
 
 /// sheet: a table with things on it, seen by two RGB-D cameras with 1 mm of depth noise; the second
 /// time has new noise, other pixels and one thing moved by 2 cm. cube: uniform in an edge of 1 m.

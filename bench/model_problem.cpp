@@ -58,16 +58,19 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
   return model;
 }
 
+torch::Tensor RobotPoints(const Options& options, const InterlacerConfig& config,
+                          std::int64_t times) {
+  const torch::Tensor points_m =
+      kRobotReachM * RandomTensor({1, config.kinematics.point_count(), 3}, options.seed, 20);
+  return points_m + kRobotMoveM * at::arange(times, at::kFloat).view({-1, 1, 1});
+}
+
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config) {
   const torch::Tensor positions_m = at::tensor(MakeCloud(options), at::kFloat).view({2, -1, 3});
   const std::vector<std::int64_t> feature_shape{options.n, config.encoder.feature_width};
-  const torch::Tensor points_m =
-      kRobotReachM * RandomTensor({1, config.kinematics.point_count(), 3}, options.seed, 20);
-  const torch::Tensor moved_m =
-      kRobotMoveM * at::arange(kKinematicTimes, at::kFloat).view({-1, 1, 1});
   return {{positions_m[0].contiguous(), RandomTensor(feature_shape, options.seed, 21)},
           {positions_m[1].contiguous(), RandomTensor(feature_shape, options.seed, 22)},
-          points_m + moved_m,
+          RobotPoints(options, config, kKinematicTimes),
           config.data.workspace,
           options.seed};
 }

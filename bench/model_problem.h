@@ -1,8 +1,7 @@
 #pragma once
 
-/// A world model of random weights with a step to compute: shared by `step`, `train_step`
-/// and `update`.
-/// Equal options give equal problems.
+/// A world model of random weights with a step to compute: shared by `step`, `train_step` and
+/// `update`. Equal options give equal problems.
 
 #include <torch/types.h>
 
@@ -22,6 +21,9 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
                                       torch::Device device = at::kCPU,
                                       bool recompute_blocks = false);
+/// [times,p,3], metres: bodies anywhere over the table, all moving evenly.
+torch::Tensor RobotPoints(const Options& options, const InterlacerConfig& config,
+                          std::int64_t times);
 /// Clouds of two times and a moving robot.
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config);
 

@@ -20,8 +20,8 @@ void FillDefaults(Options* options, bool dtype_given) {
   const bool train = options->stage == "train_step" || options->stage == "update";
   if (options->n == 0) options->n = train ? 2048 : 32768;
   if (options->stage == "step" || train) options->timesteps = 2;
-  const bool is_served = options->stage == "step" || options->stage == "update";
-  if (is_served && !dtype_given) options->dtype = "bf16";
+  const bool runs_whole_model = options->stage == "step" || options->stage == "update";
+  if (runs_whole_model && !dtype_given) options->dtype = "bf16";
   if (options->threads == 0) {
     options->threads = static_cast<int>(std::thread::hardware_concurrency());
   }

@@ -45,10 +45,7 @@ LossAndGradients Differentiate(const Sequence& sequence, const Weights& weights,
 Sequence MakeSequence(const Options& options, const InterlacerConfig& config) {
   Sequence sequence;
   sequence.first = MakeStepInput(options, config);
-  const torch::Tensor points_m = sequence.first.kinematic_points_m;
-  const std::int64_t later = options.rollout_steps - 1;
-  const torch::Tensor moved_m = 0.01 * at::arange(1, later + 1, at::kFloat).view({-1, 1, 1});
-  sequence.kinematic_points_m = at::cat({points_m, points_m.narrow(0, 2, 1) + moved_m}, 0);
+  sequence.kinematic_points_m = RobotPoints(options, config, options.rollout_steps + 2);
   sequence.origins_m =
       at::tensor({0.8, -0.2, 0.75}, at::kFloat).expand({kTrainRays, 3}).contiguous();
   const torch::Tensor targets_m =

@@ -21,7 +21,6 @@ namespace {
 constexpr std::int64_t kCheckedUpdateParticles = 2048;
 constexpr int kCheckedBatch = 2;
 constexpr double kLearningRate = 1e-4;
-constexpr double kUpdateReachM = 0.4, kUpdateMoveM = 0.01;
 
 /// Two runs in float32, both of which stray from float64 on some inputs; and rows that are rounded
 /// to bfloat16 in every layer of one of them.
@@ -54,7 +53,6 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
   options.seed += static_cast<std::uint64_t>(which);
   options.timesteps = 2;
   std::uint32_t draw = 200;
-  const Vec3d eyes_m[] = {{0.75, 0.55, 0.75}, {0.75, -0.55, 0.75}};
   const std::size_t pixels =
       static_cast<std::size_t>(options.image_width_px) * options.image_height_px;
 
@@ -62,12 +60,12 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
   const std::vector<float> positions_m = MakeCloud(options);
   auto position_m = positions_m.begin();
   for (LiftedTime* time : {&sample.older, &sample.newer}) {
-    for (std::size_t camera = 0; camera < std::size(eyes_m); ++camera) {
+    for (std::size_t camera = 0; camera < std::size(kEyesM); ++camera) {
       time->images.push_back(RandomImage(options, draw++));
     }
     time->positions_m.assign(position_m, position_m + 3 * options.n);
     position_m += 3 * options.n;
-    const double all_pixels = static_cast<double>(std::size(eyes_m) * pixels);
+    const double all_pixels = static_cast<double>(std::size(kEyesM) * pixels);
     for (const float source : RandomValues(static_cast<std::size_t>(options.n), options.seed,
                                            draw++, 0, all_pixels - 1)) {
       time->source_index.push_back(static_cast<std::int64_t>(source));
@@ -75,17 +73,12 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
   }
 
   sample.kinematic_point_count = config.kinematics.point_count();
-  const std::vector<float> robot_m =
-      RandomValues(std::size_t{3} * sample.kinematic_point_count, options.seed, draw++,
-                   -kUpdateReachM, kUpdateReachM);
-  for (int time = 0; time < options.rollout_steps + 2; ++time) {
-    for (const float value : robot_m) {
-      sample.kinematic_points_m.push_back(value + static_cast<float>(time * kUpdateMoveM));
-    }
-  }
+  const torch::Tensor robot_m = RobotPoints(options, config, options.rollout_steps + 2);
+  sample.kinematic_points_m.assign(robot_m.const_data_ptr<float>(),
+                                   robot_m.const_data_ptr<float>() + robot_m.numel());
   for (int step = 0; step <= options.rollout_steps; ++step) {
     std::vector<TargetView>& views = sample.target_steps.emplace_back();
-    for (const Vec3d& eye_m : eyes_m) {
+    for (const Vec3d& eye_m : kEyesM) {
       views.push_back({CameraAt(options, eye_m), RandomImage(options, draw++),
                        std::vector<std::uint8_t>(pixels, 1), std::vector<std::uint8_t>(pixels, 0)});
     }
