@@ -17,11 +17,15 @@ constexpr double kRoomTopZ = 2.4;
 constexpr double kLampDistanceM = 2.0;
 
 // Contact classes: bit 0 the room and free objects, bit 1 left arm, bit 2 right arm, bit 3 tools in
-// a gripper. An arm touches everything but itself and its tool.
+// a gripper, bit 4 feet of cylinders, which touch the table alone. An arm touches everything but
+// itself and its tool.
 constexpr int kWorldClass = 1;
 constexpr int ArmClass(int arm) { return 2 << arm; }
 constexpr int kEveryClass = 7;
 constexpr int kToolClass = 8;
+constexpr int kFootClass = 16;
+constexpr char kObjectFriction[] = "friction=\"0.6 0.005 0.0001\"";
+constexpr double kFootHalfOfRadius = 0.7;  // the corners of the square stay inside the circle
 
 /// Mass and inertia of a link about its centre; the values of the robosuite model.
 struct LinkInertia {
@@ -134,11 +138,10 @@ void WriteRoom(const Scene& scene, Text& out) {
       "material=\"table\" %s/>",
       kTableGeomName, kTableHalfX, kTableHalfY, kTableHalfThickness, -kTableHalfThickness,
       untouched);
-  // Contacts are with a plane in the table top: cylinders rest on it without rocking.
+  // Contacts are with a plane in the table top, on which cylinders rest without rocking.
   out.Line(
-      "<geom type=\"plane\" size=\"1 1 0.1\" group=\"3\" contype=\"%d\" conaffinity=\"%d\" "
-      "friction=\"0.6 0.005 0.0001\"/>",
-      kWorldClass, kEveryClass);
+      "<geom type=\"plane\" size=\"1 1 0.1\" group=\"3\" contype=\"%d\" conaffinity=\"%d\" %s/>",
+      kWorldClass, kEveryClass | kFootClass, kObjectFriction);
   const double leg_top_z = -2 * kTableHalfThickness;
   const double leg_half = (leg_top_z - kFloorZ) / 2;
   for (const double x : {-0.68, 0.68}) {
@@ -195,11 +198,20 @@ std::string ContactAttributes(const Scene& scene, const SceneObject& object) {
                   kWorldClass, has_tools ? kEveryClass | kToolClass : kEveryClass,
                   object.rolling_friction_m);
   } else {
-    std::snprintf(buffer, sizeof buffer,
-                  "contype=\"%d\" conaffinity=\"%d\" friction=\"0.6 0.005 0.0001\"", kWorldClass,
-                  has_tools ? kEveryClass | kToolClass : kEveryClass);
+    std::snprintf(buffer, sizeof buffer, "contype=\"%d\" conaffinity=\"%d\" %s", kWorldClass,
+                  has_tools ? kEveryClass | kToolClass : kEveryClass, kObjectFriction);
   }
   return buffer;
+}
+
+/// A box inside a cylinder. MuJoCo's contact of a cylinder with a plane goes out for some steps
+/// when the axis is upright to the last bit, and the cylinder falls through; that of a box does
+/// not.
+void WriteFoot(const Vec3d& half_m, Text& out) {
+  const double half_side_m = kFootHalfOfRadius * half_m[0];
+  out.Line("<geom %s group=\"3\" mass=\"0\" contype=\"%d\" conaffinity=\"0\" %s/>",
+           ShapeAttributes(ObjectShape::kBox, {half_side_m, half_side_m, half_m[2]}).c_str(),
+           kFootClass, kObjectFriction);
 }
 
 /// The geoms of an object, inside its body.
@@ -224,6 +236,7 @@ void WriteFreeObject(const Scene& scene, const SceneObject& object, Text& out) {
            PoseAttributes(object.world_from_object).c_str());
   out.Line("<freejoint/>");
   WriteShapes(scene, object, out);
+  if (object.shape == ObjectShape::kCylinder) WriteFoot(object.half_size_m, out);
   out.Line("</body>");
 }
 

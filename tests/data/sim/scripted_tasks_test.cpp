@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "common/transforms.h"
 #include "data/sim/reach.h"
@@ -122,15 +123,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, testing::Values(1, 2),
 
 TEST(StillTasksTest, NothingMovesByItself) {
   for (const std::string& task : TaskNames()) {
-    const SimulatedEpisode still = Simulate(task, 4, true);
-    const SimulatedStep& first = still.steps.front();
-    for (const SimulatedStep& step : still.steps) {
-      EXPECT_EQ(step.commanded, first.commanded);
-      for (std::size_t o = 0; o < first.world_from_object.size(); ++o) {
-        EXPECT_LT(DistanceM(first.world_from_object[o].translation_m,
-                            step.world_from_object[o].translation_m),
-                  kRestM)
-            << task << " " << still.object_names[o];
+    for (const std::uint64_t seed : {4, 5, 6}) {
+      SCOPED_TRACE(task + " " + std::to_string(seed));
+      const SimulatedEpisode still = Simulate(task, seed, true);
+      const SimulatedStep& first = still.steps.front();
+      for (const SimulatedStep& step : still.steps) {
+        EXPECT_EQ(step.commanded, first.commanded);
+        for (std::size_t o = 0; o < first.world_from_object.size(); ++o) {
+          EXPECT_LT(DistanceM(first.world_from_object[o].translation_m,
+                              step.world_from_object[o].translation_m),
+                    kRestM)
+              << still.object_names[o];
+        }
       }
     }
   }
