@@ -14,8 +14,8 @@ class ToolPath {
  public:
   explicit ToolPath(const ToolTarget& start = {}) : end_(start) {}
 
-  /// Appends a straight leg to `goal` in equal steps of at most `speed_m` and of at most
-  /// kMaxYawPerStepRad.
+  /// Appends a straight leg to `goal` in equal steps of at most `speed_m` and of at most 0.7 rad
+  /// (kMaxYawPerStepRad) of turn.
   void MoveTo(const ToolTarget& goal, double speed_m);
   /// Forgets the steps that are still to come; the path then goes on from `at`.
   void Restart(const ToolTarget& at);

@@ -116,8 +116,9 @@ TEST_F(HdvpdStudyTest, RelationsFollowTheNumbers) {
   EXPECT_EQ(Find(relations, "H6").outcome, Outcome::kNotTestable);  // not evaluated
   EXPECT_EQ(Find(relations, "M1").outcome, Outcome::kReproduced);
   EXPECT_EQ(Find(relations, "M2").outcome, Outcome::kReproduced);
-  // Speeds: 1.32, 1.31, 1.30; the published order has the unmasked variant first.
-  EXPECT_EQ(Find(relations, "T1").outcome, Outcome::kNotReproduced);
+  // Logs say how fast, not what ran beside them.
+  EXPECT_EQ(Find(relations, "T1").outcome, Outcome::kNotTestable);
+  EXPECT_THAT(Find(relations, "T1").numbers, HasSubstr("GRF 1."));
   EXPECT_EQ(Find(relations, "P1").outcome, Outcome::kReproduced);
 }
 

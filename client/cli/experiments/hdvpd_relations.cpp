@@ -17,7 +17,6 @@ constexpr double kGapToMessageFirst = .010, kGapToMessageLast = .004;
 constexpr double kGapToUnmasked = .012, kGrowthTolerance = .002;
 constexpr double kStillTolerance = .02;
 constexpr double kParameterTolerance = .02;
-constexpr double kSpeedRatio = 1.06;
 constexpr int kDecimals = 4;
 
 StudySubject ModelOf(std::string_view variant, Condition condition = Condition::kRecorded) {
@@ -245,6 +244,8 @@ class Checker {
         failing.empty() ? "at every step" : "fails at steps " + failing);
   }
 
+  /// Without a verdict: runs may have shared their machine; `interlacer_bench --stage=update`
+  /// judges.
   void TrainingSpeed(std::string_view rival) {
     const std::string name = VariantLabel(rival);
     const std::string text = "Training steps per second: " + name +
@@ -256,12 +257,12 @@ class Checker {
     if (grf <= 0 || message <= 0 || maskless <= 0) {
       return Add("T1", text, {}, "a variant has no training log");
     }
-    char numbers[160];
+    char numbers[200];
     std::snprintf(numbers, sizeof numbers,
                   "%s %.3f, GRF %.3f, message passing %.3f; GRF / message passing %.3f "
-                  "(published 1.06)",
+                  "(published 1.06), by logs, which do not say what else ran",
                   name.c_str(), maskless, grf, message, grf / message);
-    Add("T1", text, maskless > grf && grf >= kSpeedRatio * message, numbers);
+    Add("T1", text, {}, numbers);
   }
 
   void ParameterCounts() {

@@ -183,19 +183,20 @@ class EvaluationRun {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// One line a step; `is_input` chooses the cameras that the model saw or did not see.
+/// One line a step: SSIM of the whole picture, then where something moves, then PSNR, each beside
+/// its baselines; `is_input` chooses the cameras that the model saw or did not see.
 std::string ScoreLines(const Results& results, std::optional<bool> is_input) {
   const auto mean = [&](std::string_view subject, std::string_view metric, int step, int decimals) {
     const auto estimate = Aggregate(results, {subject, metric, step, "", is_input});
     return ScoreText(estimate ? std::optional<double>(estimate->mean) : std::nullopt, decimals);
   };
-  std::string text = "step  SSIM    splat   copy    moving  PSNR   splat\n";
+  std::string text = "step  SSIM    splat   copy    moving  copy    PSNR   splat\n";
   for (const int step : StepsOf(results)) {
-    text +=
-        Format("%4d  %-6s  %-6s  %-6s  %-6s  %-5s  %s\n", step,
-               mean(kModel, kSsim, step, 4).c_str(), mean(kSplat, kSsim, step, 4).c_str(),
-               mean(kCopyLast, kSsim, step, 4).c_str(), mean(kModel, kSsimMoving, step, 4).c_str(),
-               mean(kModel, kPsnr, step, 2).c_str(), mean(kSplat, kPsnr, step, 2).c_str());
+    text += Format(
+        "%4d  %-6s  %-6s  %-6s  %-6s  %-6s  %-5s  %s\n", step, mean(kModel, kSsim, step, 4).c_str(),
+        mean(kSplat, kSsim, step, 4).c_str(), mean(kCopyLast, kSsim, step, 4).c_str(),
+        mean(kModel, kSsimMoving, step, 4).c_str(), mean(kCopyLast, kSsimMoving, step, 4).c_str(),
+        mean(kModel, kPsnr, step, 2).c_str(), mean(kSplat, kPsnr, step, 2).c_str());
   }
   return text;
 }
