@@ -49,6 +49,10 @@ struct EncoderConfig {
   std::vector<int> widths{32, 64, 128, 256};  ///< U-Net, finest level first
   int norm_group_count = 8;
   int feature_width = 16;
+  /// A pixel's own colour reaches its feature vector past the U-Net, by a linear map. A deviation
+  /// from the papers: without it two axes of colour were learnt instead of three in thousands of
+  /// updates, greens and purples came out grey.
+  bool color_skip = false;
   bool operator==(const EncoderConfig&) const = default;
 };
 

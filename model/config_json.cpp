@@ -184,9 +184,12 @@ Status ReadKinematics(const JsonObject& object, KinematicConfig* out) {
 }
 
 ordered_json ToJson(const EncoderConfig& c) {
-  return {{"widths", c.widths},
-          {"norm_group_count", c.norm_group_count},
-          {"feature_width", c.feature_width}};
+  ordered_json json = {{"widths", c.widths},
+                       {"norm_group_count", c.norm_group_count},
+                       {"feature_width", c.feature_width}};
+  // Absent where there is none, as in configurations from before there was one.
+  if (c.color_skip) json["color_skip"] = true;
+  return json;
 }
 
 Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
@@ -194,7 +197,8 @@ Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
   reader.Field("widths", &out->widths);
   reader.Field("norm_group_count", &out->norm_group_count);
   reader.Field("feature_width", &out->feature_width);
-  return reader.Finish({"widths", "norm_group_count", "feature_width"});
+  reader.Field("color_skip", &out->color_skip);
+  return reader.Finish({"widths", "norm_group_count", "feature_width", "color_skip"});
 }
 
 ordered_json ToJson(const TokenConfig& c) {

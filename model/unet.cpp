@@ -53,13 +53,19 @@ Unet::Unet(const EncoderConfig& config, Precision precision) {
   }
   last_ = register_module(
       "last", std::make_shared<Convolution>(widths.front(), config.feature_width, 1, 1, precision));
+  if (config.color_skip) {
+    // In full precision: three products a feature cost nothing and carry the colours.
+    color_ = register_module(
+        "color", std::make_shared<Convolution>(3, config.feature_width, 1, 1, Precision::kNative));
+  }
 }
 
 torch::Tensor Unet::forward(const torch::Tensor& rgb) {
   const std::int64_t height = rgb.size(2), width = rgb.size(3);
   const std::int64_t step = std::int64_t{1} << downs_.size();
+  const torch::Tensor input = 2 * rgb - 1;
   torch::Tensor x =
-      at::replication_pad2d(2 * rgb - 1, {0, PaddingTo(width, step), 0, PaddingTo(height, step)});
+      at::replication_pad2d(input, {0, PaddingTo(width, step), 0, PaddingTo(height, step)});
   std::vector<torch::Tensor> skips;
   for (std::size_t level = 0; level < down_pairs_.size(); ++level) {
     if (level > 0) x = downs_[level - 1]->forward(x);
@@ -71,7 +77,8 @@ torch::Tensor Unet::forward(const torch::Tensor& rgb) {
     x = up_pairs_[i]->forward(at::cat({skip, ups_[i]->forward(DoubleSize(x))}, 1));
   }
   x = last_->forward(x).to(rgb.scalar_type());
-  return x.narrow(2, 0, height).narrow(3, 0, width);
+  x = x.narrow(2, 0, height).narrow(3, 0, width);
+  return color_ ? x + color_->forward(input) : x;
 }
 
 }  // namespace interlacer

@@ -91,8 +91,7 @@ std::string MoveCan::Text() const {
 }
 
 ToolPair MoveCan::Prepare(Scene& scene) {
-  const std::span<const NamedColor> colors = ObjectColors(colors_);
-  const NamedColor& color = colors[random_.Below(colors.size())];
+  const NamedColor& color = DrawColor(random_, ObjectColors(colors_));
   color_name_ = color.name;
   SceneObject can = MakeCan(radius_m_, half_height_m_, color.color, random_.Uniform(0.10, 0.25));
   can.world_from_object = {{random_.Uniform(-kLaneHalfX, kLaneHalfX),
@@ -134,8 +133,7 @@ SceneObject MoveCan::DrawBoard(const Vec3d& end_m, double bearing_rad) {
   board.name = "board";
   board.half_size_m = {random_.Uniform(0.04, 0.055), random_.Uniform(0.05, 0.07),
                        random_.Uniform(0.010, 0.015)};
-  const std::span<const NamedColor> colors = ObjectColors(colors_);
-  board.color = colors[random_.Below(colors.size())].color;
+  board.color = DrawColor(random_, ObjectColors(colors_)).color;
   board.mass_kg = kBoardKg;
   const double edge_m = random_.Uniform(-kMaxOnBoardShare, kMaxOffBoardShare) * radius_m_;
   board.world_from_object = {Along(end_m, bearing_rad, edge_m + board.half_size_m[0]),

@@ -44,4 +44,8 @@ std::span<const NamedColor> DistractorColors(ColorSet set) {
   return kTrainingDistractors;
 }
 
+const NamedColor& DrawColor(RandomSequence& random, std::span<const NamedColor> colors) {
+  return colors[random.Below(colors.size())];
+}
+
 }  // namespace interlacer::sim

@@ -4,10 +4,12 @@
 ///
 /// Two sets that share no colour: scenes of the splits train and val draw from the first, scenes of
 /// the split test from the second, so that a model never saw the colour of a test object.
-/// Channels 0...1. Thread-safety: constants.
+/// Channels 0...1. Thread-safety: constants and pure functions.
 
 #include <array>
 #include <span>
+
+#include "common/random.h"
 
 namespace interlacer::sim {
 
@@ -26,5 +28,7 @@ inline constexpr double kColorSetGap = 0.15;
 std::span<const NamedColor> BlockColors(ColorSet set);   ///< mostly green
 std::span<const NamedColor> ObjectColors(ColorSet set);  ///< cans, litter and tools
 std::span<const NamedColor> DistractorColors(ColorSet set);
+
+const NamedColor& DrawColor(RandomSequence& random, std::span<const NamedColor> colors);
 
 }  // namespace interlacer::sim

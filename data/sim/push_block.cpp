@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <span>
 
 #include "data/sim/reach.h"
 
@@ -33,7 +32,7 @@ constexpr double kMovedM = 0.08;  // block travel that makes an episode a push
 constexpr double kUprightCosine = 0.98;
 
 bool StandsOnTheTable(const Transform& pose) {
-  return AboveTheTable(pose) && Uprightness(pose) > kUprightCosine;
+  return WithinTheTable(pose) && Uprightness(pose) > kUprightCosine;
 }
 
 bool InLane(const Vec3d& block_m) {
@@ -53,15 +52,14 @@ ToolPair PushBlock::Prepare(Scene& scene) {
   block.half_size_m = {random_.Uniform(0.04, 0.06), random_.Uniform(0.04, 0.06),
                        random_.Uniform(0.03, 0.04)};
   half_size_m_ = block.half_size_m;
-  const std::span<const NamedColor> colors = BlockColors(colors_);
-  const NamedColor& color = colors[random_.Below(colors.size())];
+  const NamedColor& color = DrawColor(random_, BlockColors(colors_));
   color_name_ = color.name;
   block.color = color.color;
   block.mass_kg = random_.Uniform(0.2, 0.4);
-  const double half_yaw = random_.Uniform(-kPi, kPi) / 2;
+  const double yaw_rad = random_.Uniform(-kPi, kPi);
   block.world_from_object = {{random_.Uniform(-kStartHalfX, kStartHalfX),
                               random_.Uniform(-kStartHalfY, kStartHalfY), block.half_size_m[2]},
-                             {0, 0, std::sin(half_yaw), std::cos(half_yaw)}};
+                             YawQuaternion(yaw_rad)};
   scene.objects.push_back(block);
   for (int arm = 0; arm < kArmCount; ++arm) {
     tool_[arm] = DrawHover(random_, arm);

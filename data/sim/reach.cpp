@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "data/sim/scene.h"
+
 namespace interlacer::sim {
 namespace {
 
@@ -62,7 +64,7 @@ double Uprightness(const Transform& world_from_object) {
   return 1 - 2 * (q[0] * q[0] + q[1] * q[1]);
 }
 
-bool AboveTheTable(const Transform& world_from_object) {
+bool WithinTheTable(const Transform& world_from_object) {
   const Vec3d& p = world_from_object.translation_m;
   return std::abs(p[0]) < kTableHalfX && std::abs(p[1]) < kTableHalfY;
 }

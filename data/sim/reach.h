@@ -6,7 +6,6 @@
 
 #include "common/random.h"
 #include "data/sim/inverse_kinematics.h"
-#include "data/sim/scene.h"
 
 namespace interlacer::sim {
 
@@ -31,8 +30,8 @@ std::array<double, 4> YawQuaternion(double yaw_rad);
 double YawOf(const Transform& world_from_object);
 /// Cosine between the object's z axis and the world's.
 double Uprightness(const Transform& world_from_object);
-/// Whether an object's place is above the table top.
-bool AboveTheTable(const Transform& world_from_object);
+/// Whether an object's place is within the outline of the table top, at whatever height.
+bool WithinTheTable(const Transform& world_from_object);
 double DistanceM(const Vec3d& a, const Vec3d& b);
 
 }  // namespace interlacer::sim

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <span>
 
 #include "common/transforms.h"
+#include "data/sim/reach.h"
 
 namespace interlacer::sim {
 namespace {
@@ -47,8 +47,7 @@ SceneObject DrawDistractor(RandomSequence& random, ColorSet colors, int index) {
   SceneObject object;
   object.name = "distractor_" + std::to_string(index + 1);
   object.shape = random.Below(2) == 0 ? ObjectShape::kBox : ObjectShape::kCylinder;
-  const std::span<const NamedColor> choices = DistractorColors(colors);
-  object.color = choices[random.Below(choices.size())].color;
+  object.color = DrawColor(random, DistractorColors(colors)).color;
   object.mass_kg = 0.25;
   const double radius_m = random.Uniform(0.025, 0.04);
   const double half_height_m = random.Uniform(0.02, 0.06);
@@ -101,11 +100,11 @@ void AddDistractors(RandomSequence& random, ColorSet colors, int max_count, Scen
     SceneObject object = DrawDistractor(random, colors, i);
     for (int attempt = 0; attempt < kPlacementTries; ++attempt) {
       const double side = random.Below(4) == 0 ? -1 : 1;  // mostly behind the lane
-      const double half_yaw = random.Uniform(0, std::numbers::pi) / 2;
+      const double yaw_rad = random.Uniform(0, std::numbers::pi);
       object.world_from_object = {
           {random.Uniform(-kDistractorMaxX, kDistractorMaxX),
            side * random.Uniform(kDistractorMinY, kDistractorMaxY), object.half_size_m[2]},
-          {0, 0, std::sin(half_yaw), std::cos(half_yaw)}};
+          YawQuaternion(yaw_rad)};
       if (!FarFromOthers(scene, object)) continue;
       scene.objects.push_back(object);
       break;

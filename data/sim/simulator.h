@@ -6,7 +6,8 @@
 /// physics, and renders every camera at every step. A draw in which the motion cannot be carried
 /// out cleanly (an arm touches the other arm or the table, a pose out of reach, things that sink
 /// into each other, the object of the task leaves the table or hardly moves) is thrown away and the
-/// next one of the same seed is taken. The still flavour shows the same scene with arms that hold
+/// next one of the same seed is taken. An episode of fewer than 24 steps is the beginning of one of
+/// 24, and is judged by that. The still flavour shows the same scene with arms that hold
 /// their first pose. With a motion seed, the scene is the same for all such seeds: they are what a
 /// planner could do there. Units: metres, radians, seconds; frame `table_center` of
 /// data/sim/robot.h; depth is z along the optical axis in units of 0.1 mm, 0 where nothing was hit.
@@ -28,11 +29,12 @@
 #include "common/status.h"
 #include "data/sim/robot.h"
 #include "data/sim/split.h"
+#include "data/sim/task_names.h"
 
 namespace interlacer::sim {
 
 struct SimulateOptions {
-  std::string task = "push_block";
+  std::string task = "push_block";  ///< one of TaskNames()
   Split split = Split::kTrain;  ///< equal seeds of two splits share nothing, see data/sim/split.h
   std::uint64_t seed = 0;
   bool still = false;
@@ -101,8 +103,5 @@ struct SimulatedEpisode {
 std::filesystem::path DefaultAssetFolder();
 
 StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options);
-
-/// Names that SimulateOptions::task takes.
-const std::vector<std::string>& TaskNames();
 
 }  // namespace interlacer::sim

@@ -44,11 +44,6 @@ constexpr double kInPanHeightM = 0.05;
 constexpr double kUntouchedM = 0.01;
 constexpr double kSweptM = 0.05;
 
-const NamedColor& DrawColor(RandomSequence& random, ColorSet set) {
-  const std::span<const NamedColor> colors = ObjectColors(set);
-  return colors[random.Below(colors.size())];
-}
-
 bool IsLitter(std::size_t object, int litter_count) {
   return object >= 2 && object < 2 + static_cast<std::size_t>(litter_count);
 }
@@ -97,8 +92,8 @@ ToolTarget Sweep::BrushAt(double ahead_m, double beside_m, double lift_m) const 
 
 ToolPair Sweep::Prepare(Scene& scene) {
   const int brush_arm = 1 - pan_arm_;
-  SceneObject pan = MakeDustpan(pan_arm_, DrawColor(random_, colors_).color);
-  SceneObject brush = MakeBrush(brush_arm, DrawColor(random_, colors_).color);
+  SceneObject pan = MakeDustpan(pan_arm_, DrawColor(random_, ObjectColors(colors_)).color);
+  SceneObject brush = MakeBrush(brush_arm, DrawColor(random_, ObjectColors(colors_)).color);
   pan.world_from_object = {PanAt(0, 0).position_m, YawQuaternion(heading_rad_)};
   brush.world_from_object = {BrushAt(kStrokeStartM, 0, 0).position_m,
                              YawQuaternion(heading_rad_ + std::numbers::pi)};
@@ -132,7 +127,7 @@ void Sweep::AddLitter(Scene& scene) {
     // Boxes only: a cylinder meets the flat floor of the pan in one point and sinks in.
     piece.half_size_m = {random_.Uniform(0.009, 0.014), random_.Uniform(0.009, 0.014),
                          random_.Uniform(0.008, 0.013)};
-    piece.color = DrawColor(random_, colors_).color;
+    piece.color = DrawColor(random_, ObjectColors(colors_)).color;
     piece.mass_kg = kLitterKg;
     piece.rolling_friction_m = kLitterRollingM;
     piece.world_from_object = {{place_m[0], place_m[1], piece.half_size_m[2]},
@@ -192,7 +187,7 @@ bool Sweep::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) 
     }
     swept_count += moved_m > kSweptM ? 1 : 0;
     in_pan_count += InPan(last.front(), last[o].translation_m) ? 1 : 0;
-    if (!AboveTheTable(last[o]) || last[o].translation_m[2] < 0) return false;
+    if (!WithinTheTable(last[o]) || last[o].translation_m[2] < 0) return false;
   }
   return in_pan_count >= kInPanShare * litter_count_ && swept_count >= in_pan_count;
 }

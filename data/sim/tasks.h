@@ -16,6 +16,7 @@
 #include "common/status.h"
 #include "data/sim/inverse_kinematics.h"
 #include "data/sim/scene.h"
+#include "data/sim/task_names.h"
 
 namespace interlacer::sim {
 
@@ -37,9 +38,6 @@ class Task {
   /// Whether an episode with these object poses, one entry a step, shows the task.
   virtual bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const = 0;
 };
-
-/// Names that MakeTask takes.
-const std::vector<std::string>& TaskNames();
 
 /// Its objects take their colours from `colors`. INVALID_ARGUMENT ARGUMENT_INVALID for a name that
 /// is not in TaskNames.

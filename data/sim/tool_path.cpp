@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "data/sim/reach.h"
 
 namespace interlacer::sim {
 namespace {
@@ -17,7 +18,7 @@ double Mix(double a, double b, double share) { return a + share * (b - a); }
 void ToolPath::MoveTo(const ToolTarget& goal, double speed_m) {
   const Vec3d& a = end_.position_m;
   const Vec3d& b = goal.position_m;
-  const double length_m = std::hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
+  const double length_m = DistanceM(b, a);
   const double turn_rad = std::abs(goal.yaw_rad - end_.yaw_rad);
   const int count = std::max({1, static_cast<int>(std::ceil(length_m / speed_m)),
                               static_cast<int>(std::ceil(turn_rad / kMaxYawPerStepRad))});

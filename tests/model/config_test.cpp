@@ -16,6 +16,7 @@ TEST_P(PresetTest, IsValidAndSurvivesJson) {
   const auto read = ParseConfigJson(json.dump());
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(ConfigToJson(*read), json);
+  EXPECT_EQ(read->encoder, config->encoder);
   EXPECT_EQ(read->network, config->network);
   EXPECT_EQ(read->renderer.kernel_radii_m, config->renderer.kernel_radii_m);
   EXPECT_EQ(read->renderer.kernel_bandwidths_m, config->renderer.kernel_bandwidths_m);
@@ -48,6 +49,7 @@ TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
   EXPECT_TRUE(stored->tokens.kinematic_context);
   EXPECT_EQ(stored->tokens.displacement_scale, 4);
   EXPECT_EQ(stored->tokens.limb_rings, 0);
+  EXPECT_FALSE(stored->encoder.color_skip);
   EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
 }
 
@@ -59,6 +61,13 @@ TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndHalfAMetreWide) {
     EXPECT_TRUE(config.tokens.kinematic_context) << preset;
     EXPECT_EQ(config.tokens.kinematic_context_bandwidths_m, std::vector<float>{.5f}) << preset;
   }
+}
+
+TEST(ConfigTest, AColourSkipSurvivesJson) {
+  const auto config = ParseConfigJson(R"({"base": "small", "encoder": {"color_skip": true}})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_TRUE(config->encoder.color_skip);
+  EXPECT_EQ(ParseConfigJson(ConfigToJson(*config).dump())->encoder, config->encoder);
 }
 
 TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {

@@ -330,6 +330,28 @@ TEST(UnetTest, KeepsOddSizes) {
   }
 }
 
+TEST(UnetTest, ColourSkipAddsALinearMapOfEachPixel) {
+  InterlacerConfig config = TinyConfig();
+  const auto plain = MakeModel(config);
+  config.encoder.color_skip = true;
+  const auto skipping = MakeModel(config);
+  const at::NoGradGuard no_grad;
+  const auto parameters = skipping->named_parameters();
+  const torch::Tensor weight = parameters["unet.color.weight"].flatten(1);
+  const torch::Tensor bias = parameters["unet.color.bias"];
+  bias.copy_(at::rand_like(bias));
+  // A size that the levels do not divide: the skip must not see the padding.
+  const torch::Tensor images = at::rand({2, 3, 7, 5});
+  const torch::Tensor added = skipping->EncodeImages(images) - plain->EncodeImages(images);
+  for (int y = 0; y < 7; ++y) {
+    for (int x = 0; x < 5; ++x) {
+      const torch::Tensor color = images.select(3, x).select(2, y)[1];
+      const torch::Tensor expected = weight.mv(2 * color - 1) + bias;
+      EXPECT_TRUE(at::allclose(added.select(3, x).select(2, y)[1], expected, 1e-4, 1e-5));
+    }
+  }
+}
+
 TEST(UnetTest, ImagesOfABatchDoNotMix) {
   const auto model = MakeModel(TinyConfig());
   const at::NoGradGuard no_grad;

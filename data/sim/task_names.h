@@ -1,0 +1,12 @@
+#pragma once
+
+/// Names of the tasks that can be simulated; none without MuJoCo. Thread-safe.
+
+#include <string>
+#include <vector>
+
+namespace interlacer::sim {
+
+const std::vector<std::string>& TaskNames();
+
+}  // namespace interlacer::sim
