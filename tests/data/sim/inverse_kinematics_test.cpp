@@ -19,7 +19,7 @@ Vec3d AxisOf(const Transform& world_from_gripper, const Vec3d& axis) {
   return {tip[0] - origin[0], tip[1] - origin[1], tip[2] - origin[2]};
 }
 
-TEST(InverseKinematicsTest, ReachesPosesAboveTheTable) {
+TEST(InverseKinematicsTest, ReachesPosesWithinTheTable) {
   for (int arm = 0; arm < kArmCount; ++arm) {
     const double side = arm == 0 ? -1 : 1;
     for (const double x : {0.20, 0.05, -0.08}) {

@@ -85,7 +85,7 @@ TEST_P(ScriptedTasksTest, DroppedCanFallsAndComesToRest) {
   const Transform& before = episode.steps[kStepCount - 2].world_from_object.front();
   EXPECT_LT(DistanceM(last.translation_m, before.translation_m), 0.005);
   EXPECT_LT(last.translation_m[2], standing_m + kBoardM);
-  EXPECT_TRUE(AboveTheTable(last));
+  EXPECT_TRUE(WithinTheTable(last));
 }
 
 TEST_P(ScriptedTasksTest, SweptLitterEndsInThePan) {
