@@ -115,6 +115,7 @@ void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
 
 InterlacerConfig PaperConfig() {
   InterlacerConfig config;
+  config.encoder.color_skip = true;
   SeeTheRobotThroughTheGraph(&config);
   return config;
 }
@@ -123,6 +124,7 @@ InterlacerConfig CompactConfig() {
   InterlacerConfig config;
   config.name = "compact";
   config.encoder.widths = {16, 32, 64};
+  config.encoder.color_skip = true;
   config.tokens.fourier_octaves = 6;
   config.network.width = 64;
   config.network.block_count = 2;

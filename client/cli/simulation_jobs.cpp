@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Not the folder's: the same command writes the same bytes wherever it writes them.
+constexpr char kDatasetName[] = "kuka-bimanual";
+
 std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
   sim::SimulatedEpisode episode;
   episode.task = job.task;
@@ -154,8 +157,7 @@ Status AddToDataset(const SimulateArguments& arguments, const std::vector<MadeEp
   if (fs::exists(fs::path(arguments.output) / kDatasetFile, error)) {
     INTERLACER_ASSIGN_OR_RETURN(dataset, ReadDataset(arguments.output));
   } else {
-    dataset.name = fs::absolute(arguments.output).lexically_normal().filename().string();
-    if (dataset.name.empty()) dataset.name = arguments.tasks.front();
+    dataset.name = kDatasetName;
     dataset.license = "MIT";
   }
   for (const MadeEpisode& episode : made) {

@@ -32,6 +32,10 @@ constexpr std::uint32_t kDrawsPerSplit = 3;
 // Draws under a motion seed come after those of the three splits.
 constexpr std::uint32_t kMotionDraws = 3 * kDrawsPerSplit;
 
+// Seeds of depth noise, one for each split, still or not, with and without a motion seed.
+constexpr std::uint32_t kNoiseDraws = kMotionDraws + kDrawsPerSplit;
+constexpr std::uint32_t kSplitCount = 3;
+
 constexpr int kWaitSteps = 1;  // of an episode with a motion seed
 
 constexpr double kSettleS = 1.0;               // objects come to rest before the first step
@@ -162,6 +166,17 @@ bool WellTracked(const Motion& motion) {
   return true;
 }
 
+/// Twins of a scene see it with noise of their own.
+std::uint64_t NoiseSeed(const SimulateOptions& options) {
+  std::uint32_t kind = static_cast<std::uint32_t>(options.split);
+  if (options.still) kind += kSplitCount;
+  if (options.motion_seed) kind += 2 * kSplitCount;
+  return RandomSequence(options.seed, RandomStream::kDataGeneration,
+                        static_cast<std::uint32_t>(options.motion_seed.value_or(0)),
+                        kNoiseDraws + kind)
+      .Next64();
+}
+
 StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const Draw& draw,
                                          const Motion& motion, World& world) {
   SimulatedEpisode episode;
@@ -183,12 +198,13 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
   INTERLACER_ASSIGN_OR_RETURN(
       OffscreenRenderer renderer,
       OffscreenRenderer::Create(world, options.width_px, options.height_px));
+  const std::uint64_t noise_seed = NoiseSeed(options);
   for (std::size_t s = 0; s < motion.snapshots.size(); ++s) {
     world.Restore(motion.snapshots[s]);
     SimulatedStep step;
     for (std::size_t c = 0; c < episode.cameras.size(); ++c) {
       SimulatedView view = renderer.Render(static_cast<int>(c));
-      AddDepthNoise(options.seed, static_cast<int>(s), static_cast<int>(c), options.depth_noise_m,
+      AddDepthNoise(noise_seed, static_cast<int>(s), static_cast<int>(c), options.depth_noise_m,
                     view.depth);
       step.views.push_back(std::move(view));
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/file_io.h"
+#include "common/json.h"
 #include "model/training/run_inputs.h"
 
 namespace interlacer {
@@ -16,9 +17,25 @@ namespace fs = std::filesystem;
 
 constexpr char kOptimizerFile[] = "/optimizer.safetensors";
 constexpr char kStepsKey[] = "optimizer_steps";
+constexpr char kOldSuffix[] = ".old";
+constexpr char kPartialSuffix[] = ".partial";
 
 Status Unwritable(const std::string& path, const std::error_code& error) {
   return FailedPrecondition(reason::FILE_UNWRITABLE, path + ": " + error.message()).WithField(path);
+}
+
+/// Names the first key that differs, for a configuration is long.
+Status OtherConfig(const std::string& path, const std::string& stored, const std::string& now) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json then, ParseJson(stored, path));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json got, ParseJson(now, path));
+  const nlohmann::json patch = nlohmann::json::diff(then, got);
+  const std::string key = patch.empty() ? "" : patch[0].value("path", "");
+  const auto text = [&](const nlohmann::json& config) {
+    const nlohmann::json::json_pointer pointer(key);
+    return config.contains(pointer) ? config.at(pointer).dump() : std::string("nothing");
+  };
+  return Mismatch(reason::CONFIG_INVALID, path + ": " + key,
+                  text(then) + ", which the run began with", text(got));
 }
 
 StatusOr<std::int64_t> StepsOf(const TensorMetadata& metadata) {
@@ -83,11 +100,10 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
   if (fs::exists(paths.config())) {
     if (options.resume) {
       INTERLACER_ASSIGN_OR_RETURN(const std::string stored, ReadTextFile(paths.config()));
-      if (stored == text) return CheckRunInputs(options, paths.inputs());
-      return FailedPrecondition(reason::CONFIG_INVALID,
-                                "the configuration differs from the one this run began with; "
-                                "expected the content of run.json")
-          .WithField(paths.config());
+      if (stored != text) return OtherConfig(paths.config(), stored, text);
+      const bool has_state =
+          fs::exists(paths.checkpoint()) || fs::exists(paths.checkpoint() + kOldSuffix);
+      return CheckRunInputs(options, paths.inputs(), has_state);
     }
     if (!options.overwrite) {
       return FailedPrecondition(reason::OUTPUT_EXISTS,
@@ -95,8 +111,11 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
                                 "another folder")
           .WithField(paths.dir);
     }
-    fs::remove_all(paths.checkpoint(), error);
-    if (error) return Unwritable(paths.checkpoint(), error);
+    // What a killed run left half renamed would be taken for the new one's.
+    for (const char* suffix : {"", kOldSuffix, kPartialSuffix}) {
+      fs::remove_all(paths.checkpoint() + suffix, error);
+      if (error) return Unwritable(paths.checkpoint() + suffix, error);
+    }
   }
   fs::create_directories(paths.dir, error);
   if (error) return Unwritable(paths.dir, error);
@@ -107,8 +126,8 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
                     const WeightAverage* average, std::int64_t steps_done,
                     const TrainOptions& options) {
-  const std::string partial = paths.checkpoint() + ".partial";
-  const std::string old = paths.checkpoint() + ".old";
+  const std::string partial = paths.checkpoint() + kPartialSuffix;
+  const std::string old = paths.checkpoint() + kOldSuffix;
   std::error_code error;
   fs::remove_all(partial, error);
   const TensorMetadata metadata{
@@ -134,7 +153,7 @@ StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
                                     ModelOptimizer* optimizer, WeightAverage* average) {
   std::error_code error;
   // A run killed between the two renames of SaveRunState left only the old checkpoint.
-  const std::string old = paths.checkpoint() + ".old";
+  const std::string old = paths.checkpoint() + kOldSuffix;
   if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
     fs::rename(old, paths.checkpoint(), error);
     if (error) return Unwritable(old, error);

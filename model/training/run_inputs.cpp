@@ -12,6 +12,7 @@ namespace interlacer {
 namespace {
 
 constexpr char kFirstWeights[] = "initial_weights_sha256";
+constexpr char kResetHeads[] = "reset_heads";
 
 StatusOr<std::string> EpisodesSha256(const std::string& path) {
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> episodes, ListEpisodes(path));
@@ -36,6 +37,7 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
     INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstWeights],
                                 Sha256OfFile(options.initial_checkpoint + "/weights.safetensors"));
   }
+  if (options.reset_heads) inputs[kResetHeads] = true;
   return inputs;
 }
 
@@ -46,7 +48,7 @@ Status WriteRunInputs(const TrainOptions& options, const std::string& path) {
   return WriteJsonFile(path, inputs);
 }
 
-Status CheckRunInputs(const TrainOptions& options, const std::string& path) {
+Status CheckRunInputs(const TrainOptions& options, const std::string& path, bool has_state) {
   if (!std::filesystem::exists(path)) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json stored, ReadJsonFile(path));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json now, InputsOf(options));
@@ -72,8 +74,10 @@ Status CheckRunInputs(const TrainOptions& options, const std::string& path) {
                     now["data"][i][key]);
     }
   }
-  if (now.contains(kFirstWeights) && value(stored, kFirstWeights) != now[kFirstWeights]) {
-    return differ(kFirstWeights, value(stored, kFirstWeights), now[kFirstWeights]);
+  for (const char* key : {kFirstWeights, kResetHeads}) {
+    if (has_state && !now.contains(key)) continue;
+    if (value(stored, key) == value(now, key)) continue;
+    return differ(key, value(stored, key), value(now, key));
   }
   return Status::Ok();
 }

@@ -28,9 +28,8 @@ std::string KeptLines(const std::string& path, std::int64_t last_step) {
 }  // namespace
 
 StatusOr<RunLog> RunLog::Open(const std::string& path, std::int64_t resume_step) {
-  const std::string kept = KeptLines(path, resume_step);
-  std::ofstream file(path, std::ios::trunc);
-  file << kept << std::flush;
+  INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path, KeptLines(path, resume_step)));
+  std::ofstream file(path, std::ios::app);
   if (!file) return FailedPrecondition(reason::FILE_UNWRITABLE, "cannot write " + path);
   return RunLog(std::move(file));
 }

@@ -95,7 +95,7 @@ class TrainingRun {
   Status Start(std::int64_t* steps_done);
   Status StartAlone(std::int64_t* steps_done);
   StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
-  Status SaveAndValidate(std::int64_t steps_done, bool saves, bool validates, RunLog* log);
+  Status ValidateAndSave(std::int64_t steps_done, bool validates, bool saves, RunLog* log);
   Status Validate(std::int64_t steps_done, RunLog* log);
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
   void PrepareAppearance(std::int64_t step);
@@ -232,16 +232,17 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   return log->Write(record);
 }
 
-/// Both with the averaged weights, where there are any.
-Status TrainingRun::SaveAndValidate(std::int64_t steps_done, bool saves, bool validates,
+/// Both with the averaged weights, where there are any. In this order: a run that is killed between
+/// the two goes on before the validation, not after one that was never written.
+Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, bool saves,
                                     RunLog* log) {
   if (!saves && !validates) return Status::Ok();
   if (average_) average_->Swap();
   Status status;
-  if (saves) {
+  if (validates) status = Validate(steps_done, log);
+  if (status.ok() && saves) {
     status = SaveRunState(paths_, model_, optimizer_, average_.get(), steps_done, options_);
   }
-  if (status.ok() && validates) status = Validate(steps_done, log);
   if (average_) average_->Swap();
   return status;
 }
@@ -264,11 +265,11 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     summary.final_loss = record.loss;
     if (log) INTERLACER_RETURN_IF_ERROR(log->Write(record));
     go_on = !AnyRank(ranks_.get(), !observer_->OnStep(record, training.step_count));
-    const bool last = !go_on || record.step == training.step_count;
-    const bool saves = last || record.step % training.checkpoint_every == 0;
-    const bool validates = go_on && (last || record.step % training.validation_every == 0);
+    const bool last = record.step == training.step_count;
+    const bool saves = last || !go_on || record.step % training.checkpoint_every == 0;
+    const bool validates = last || record.step % training.validation_every == 0;
     if (saves) CheckEqualWeights(ranks_.get(), model_);
-    if (log) INTERLACER_RETURN_IF_ERROR(SaveAndValidate(record.step, saves, validates, &*log));
+    if (log) INTERLACER_RETURN_IF_ERROR(ValidateAndSave(record.step, validates, saves, &*log));
   }
   AnyRank(ranks_.get(), false);  // the ranks meet at rank 0, so it must not leave before the rest
   if (!go_on) {

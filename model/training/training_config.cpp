@@ -130,7 +130,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// averaged: one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
-  c.step_count = 3400;
+  c.step_count = 3600;
   c.batch_size = 1;
   c.rollout_steps = {{0, 0}, {2000, 1}, {3000, 6}};
   c.rays_per_step = 512;
@@ -142,7 +142,7 @@ TrainingConfig SmallTraining() {
   c.displacement_weight = {{0, 0.0}, {3000, 0.1}};
   c.stretch_weight = {{0, 0.0}, {3000, 10.0}};
   c.learning_rate = {{0, 6e-3},    {1000, 3e-3}, {1500, 1e-3}, {1800, 3e-4},
-                     {2000, 2e-3}, {3000, 1e-3}, {3250, 3e-4}, {3350, 1e-4}};
+                     {2000, 2e-3}, {3000, 1e-3}, {3350, 3e-4}, {3550, 1e-4}};
   c.average_decay = 0.99;
   c.checkpoint_every = 100;
   c.validation_every = 400;
@@ -162,6 +162,18 @@ TrainingConfig CompactTraining() {
   c.checkpoint_every = 100;
   c.validation_every = 200;
   return c;
+}
+
+template <typename T>
+Status CheckSchedule(const Schedule<T>& schedule, const std::string& key) {
+  if (IsValidSchedule(schedule)) return Status::Ok();
+  std::string got;
+  for (const auto& entry : schedule) {
+    got += (got.empty() ? "from_step " : ", ") + std::to_string(entry.from_step);
+  }
+  return Mismatch(reason::CONFIG_INVALID, "training." + key,
+                  "a list that starts at from_step 0 and ascends",
+                  got.empty() ? "an empty list" : got);
 }
 
 }  // namespace
@@ -228,13 +240,9 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      ">= 0", c.validation_sample_count));
   INTERLACER_RETURN_IF_ERROR(require(c.appearance_step_count >= 0, "appearance_step_count", ">= 0",
                                      static_cast<double>(c.appearance_step_count)));
-  const char* ascending = "a list that starts at from_step 0 and ascends";
-  INTERLACER_RETURN_IF_ERROR(
-      require(IsValidSchedule(c.rollout_steps), "rollout_steps", ascending, 0));
-  INTERLACER_RETURN_IF_ERROR(
-      require(IsValidSchedule(c.particle_count), "particle_count", ascending, 0));
-  INTERLACER_RETURN_IF_ERROR(
-      require(IsValidSchedule(c.learning_rate), "learning_rate", ascending, 0));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.rollout_steps, "rollout_steps"));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.particle_count, "particle_count"));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.learning_rate, "learning_rate"));
   for (const auto& entry : c.rollout_steps) {
     const int least = c.reconstruction_weight > 0 ? 0 : 1;
     INTERLACER_RETURN_IF_ERROR(require(entry.value >= least && entry.value <= 64,
@@ -260,7 +268,7 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
         std::pair{"stretch_weight", &c.stretch_weight},
         std::pair{"feature_change_weight", &c.feature_change_weight},
         std::pair{"reconstruction_jitter_m", &c.reconstruction_jitter_m}}) {
-    INTERLACER_RETURN_IF_ERROR(require(IsValidSchedule(*amount), name, ascending, 0));
+    INTERLACER_RETURN_IF_ERROR(CheckSchedule(*amount, name));
     for (const auto& entry : *amount) {
       INTERLACER_RETURN_IF_ERROR(
           require(entry.value >= 0, std::string(name) + ".value", ">= 0", entry.value));

@@ -92,6 +92,15 @@ TEST_F(ExperimentTest, ShardsAndResumptionMakeTheSameFiles) {
   EXPECT_EQ(outcomes.size(), 11u);
 }
 
+TEST_F(ExperimentTest, OfShardsAtOneTimeTheLastWritesThePage) {
+  const std::string out = folder_.File("out");
+  ChildProcess first(Interlacer(Command(out, {"--no-ablations", "--shard", "0/2"})));
+  const ProcessResult second = RunVerb(Command(out, {"--no-ablations", "--shard", "1/2"}));
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(first.Wait().exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(out + "/report.html"));
+}
+
 TEST_F(ExperimentTest, ThinnedRolloutsTakeSharesOfWhatTheSceneHolds) {
   // A model that could draw far more particles than the pictures have pixels.
   for (const std::string run : {"grf_exact-0", "none-0"}) {

@@ -34,7 +34,13 @@ class TrainedRunsTest : public ::testing::Test {
     log << R"({"kind":"train","st)";
   }
   auto Read(const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
-    return ReadTrainedRuns(folder_.path(), variants, seeds, "DATA");
+    return ReadTrainedRuns(folder_.path(), variants, seeds);
+  }
+  void WriteInputs(const std::string& name, int seed, const std::string& path,
+                   const std::string& sha256) const {
+    std::ofstream(folder_.File(name) + "/inputs.json")
+        << R"({"seed": )" << seed << R"(, "data": [{"path": ")" << path
+        << R"(", "weight": 1.0, "episodes_sha256": ")" << sha256 << "\"}]}";
   }
   const TempFolder folder_;
 };
@@ -58,12 +64,33 @@ TEST_F(TrainedRunsTest, AMissingRunNamesFolderAndCommand) {
   EXPECT_EQ(runs.status().field(), folder_.File("grf_exact-7"));
   EXPECT_THAT(
       runs.status().message(),
-      HasSubstr("interlacer train --config small --variant grf_exact --seed 7 --data DATA"));
+      HasSubstr("interlacer train --config CONFIG --variant grf_exact --seed 7 --data TRAIN"));
 }
 
 TEST_F(TrainedRunsTest, RefusesARunThatIsNotWhatItsFolderSays) {
   WriteRun("grf_exact-0", "unmasked");
   EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST_F(TrainedRunsTest, RefusesACopyOfARunUnderAnotherSeed) {
+  WriteRun("grf_exact-1", "grf_exact");
+  WriteInputs("grf_exact-1", 0, "data", "aa");
+  const Status status = Read({"grf_exact"}, {1}).status();
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
+  EXPECT_THAT(status.message(), HasSubstr("inputs.json: seed: expected 1, got 0"));
+}
+
+TEST_F(TrainedRunsTest, RunsMustHaveSeenTheSameDataWhereverItLay) {
+  for (const int seed : {0, 1}) {
+    const std::string name = "grf_exact-" + std::to_string(seed);
+    WriteRun(name, "grf_exact");
+    WriteInputs(name, seed, "data" + std::to_string(seed), "aa");
+  }
+  EXPECT_TRUE(Read({"grf_exact"}, {0, 1}).ok());
+  WriteInputs("grf_exact-1", 1, "data0", "bb");
+  const Status status = Read({"grf_exact"}, {0, 1}).status();
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
+  EXPECT_THAT(status.message(), HasSubstr("/data/0/episodes_sha256"));
 }
 
 TEST_F(TrainedRunsTest, RefusesRunsThatDifferInMoreThanTheLocalLayer) {

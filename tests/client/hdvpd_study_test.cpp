@@ -134,6 +134,38 @@ TEST_F(HdvpdStudyTest, RelationsFailWhereTheOrderFails) {
 }
 
 // Both variants without a mask are judged, each under its name, against the one published row.
+TEST_F(HdvpdStudyTest, AVariantWithoutARunIsNotJudged) {
+  for (const std::size_t diverged : {0u, 2u}) {  // GRF, message passing
+    for (std::size_t i = 0; i < fake_.runs.size(); ++i) {
+      fake_.runs[i].has_diverged = i / 2 == diverged / 2;
+    }
+    const auto relations = CheckRelations(ReadStudy());
+    for (const char* id : {"H1", "H2", "H5", "M1"}) {
+      EXPECT_EQ(Find(relations, id).outcome, Outcome::kNotTestable) << id << diverged;
+    }
+    const Outcome grf = diverged == 0 ? Outcome::kNotTestable : Outcome::kReproduced;
+    EXPECT_EQ(Find(relations, "M2").outcome, grf);
+  }
+}
+
+TEST_F(HdvpdStudyTest, ScoresOfAnotherConfigurationAreNotThisOnes) {
+  fake_.runs[0].config_sha256 = "more samples a ray";
+  const auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("grf_exact-0"));
+}
+
+TEST_F(HdvpdStudyTest, ScoresWithoutThePicturesThatThePageShowsAreMadeAgain) {
+  fake_.setup.strip_count = 0;
+  fake_.WritePieces();
+  fake_.setup.strip_count = 2;
+  EXPECT_EQ(Study::Read(fake_.setup, fake_.runs, fake_.episodes).status().code(),
+            StatusCode::kNotFound);
+  fake_.WritePieces();
+  fake_.setup.strip_count = 0;  // more pictures than are shown do no harm
+  EXPECT_TRUE(Study::Read(fake_.setup, fake_.runs, fake_.episodes).ok());
+}
+
 TEST_F(HdvpdStudyTest, NoLocalLayerIsJudgedBesideUnmasked) {
   fake_.base["none"] = 0.79;
   fake_.AddRuns("none");
@@ -164,6 +196,7 @@ TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
   const std::string page = StudyPageHtml({&study, relations, "interlacer experiment", "now"});
   ExpectSelfContained(page);
   EXPECT_THAT(page, HasSubstr("GRF is above unmasked in SSIM by 0.0200"));
+  EXPECT_THAT(page, HasSubstr("above in 2 of 2 runs"));
   EXPECT_THAT(page, HasSubstr("message passing is above unmasked in SSIM by 0.0100"));
   EXPECT_THAT(page, HasSubstr("Only 2 of the 3 seeds"));
   EXPECT_THAT(page, Not(HasSubstr("nan")));

@@ -88,6 +88,14 @@ TEST(ComparePairedRuns, RunsArePairedBySeed) {
   EXPECT_NEAR(paired->difference.interval->high, 0.1, kRounding);
 }
 
+TEST(ComparePairedRuns, CountsRunsThatAgreeInSign) {
+  const auto paired = ComparePairedRuns({{1, 3}, {5, 2}, {2, 2}}, {{2, 1}, {1, 1}, {2, 2}});
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->run_count, 3);
+  EXPECT_EQ(paired->runs_above, 2);
+  EXPECT_EQ(paired->runs_below, 0);
+}
+
 TEST(ComparePairedRuns, RefusesListsThatDoNotPair) {
   EXPECT_EQ(ComparePairedRuns({{1}, {2}}, {{1}}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(ComparePairedRuns({{1}, {2, 3}}, {{1}, {2, 3}}).status().reason(),

@@ -74,12 +74,6 @@ Status CheckPlan(const Results& a, const Results& b) {
                     NamesText(b.plan->target_cameras));
 }
 
-Json ToJson(const MeanEstimate& e) {
-  Json out = {{"mean", e.mean}, {"std", e.std_dev}, {"n", e.n}};
-  out["interval_95"] = e.interval ? Json{e.interval->low, e.interval->high} : Json();
-  return out;
-}
-
 std::string Trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string::npos) return "";

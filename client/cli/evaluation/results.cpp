@@ -16,13 +16,6 @@ constexpr char kSchema[] = "interlacer.results";
 
 Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-Json ToJson(const MeanEstimate& estimate) {
-  Json out = {{"mean", estimate.mean}, {"std", estimate.std_dev}, {"n", estimate.n}};
-  out["interval_95"] =
-      estimate.interval ? Json{estimate.interval->low, estimate.interval->high} : Json();
-  return out;
-}
-
 /// By metric, camera and step; "all" and "held_out" are means over these cameras.
 Json Aggregates(const Results& results, std::string_view subject) {
   struct Group {
@@ -181,6 +174,13 @@ bool Matches(const ResultValue& v, const ValueFilter& f) {
 }
 
 }  // namespace
+
+Json ToJson(const MeanEstimate& estimate) {
+  Json out = {{"mean", estimate.mean}, {"std", estimate.std_dev}, {"n", estimate.n}};
+  out["interval_95"] =
+      estimate.interval ? Json{estimate.interval->low, estimate.interval->high} : Json();
+  return out;
+}
 
 Json ResultsToJson(const Results& r) {
   Json episodes = Json::array(), values = Json::array(), failures = Json::array(),

@@ -95,6 +95,8 @@ struct Results {
   std::map<std::string, int> warnings;  ///< findings with counts
 };
 
+/// mean, std, n and interval_95 (null where there is none).
+nlohmann::ordered_json ToJson(const MeanEstimate& estimate);
 nlohmann::ordered_json ResultsToJson(const Results& results);
 StatusOr<Results> ParseResults(const nlohmann::json& document);
 /// `path` is the file or the folder that holds it.

@@ -52,6 +52,10 @@ std::string IntervalText(const MeanEstimate& e, int decimals) {
          "]";
 }
 
+std::string GapText(const PairedDifference& gap, int decimals) {
+  return SignedText(gap.difference.mean, decimals) + " " + IntervalText(gap.difference, decimals);
+}
+
 std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals) {
   if (!estimate) return ScoreText({}, decimals);
   return ScoreText(estimate->mean, decimals) + " " + IntervalText(*estimate, decimals);

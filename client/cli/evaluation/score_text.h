@@ -22,6 +22,8 @@ std::string ScoreText(const std::optional<double>& value, int decimals);
 std::string SignedText(double value, int decimals);
 /// "[low, high]", or "n = 1" where there is no interval.
 std::string IntervalText(const MeanEstimate& estimate, int decimals);
+/// "+0.0030 [0.0005, 0.0054]".
+std::string GapText(const PairedDifference& gap, int decimals);
 /// The mean and its interval, "–" for nothing.
 std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals);
 

@@ -95,6 +95,12 @@ StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues
     for (std::size_t i = 0; i < a[r].size(); ++i) differences[r].push_back(a[r][i] - b[r][i]);
   }
   PairedDifference out;
+  out.run_count = static_cast<int>(differences.size());
+  for (const std::vector<double>& run : differences) {
+    const double mean = Mean(run);
+    out.runs_above += mean > 0;
+    out.runs_below += mean < 0;
+  }
   for (const double difference : MeanOverRuns(differences)) {
     if (difference > 0) {
       ++out.wins;

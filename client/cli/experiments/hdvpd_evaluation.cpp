@@ -1,5 +1,7 @@
 #include "client/cli/experiments/hdvpd_evaluation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -54,11 +56,16 @@ StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRu
   data["particle_count"] = count;
   data["min_particle_count"] = std::min(count, data.value("min_particle_count", count));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / "config.json").string(), config));
-  // A link is made at once, so that shards which meet here never see half a file.
-  const char* weights = "weights.safetensors";
+  // A link is made at once and renamed over an earlier one, which may lead to other weights, so
+  // that shards which meet here never see half a file.
+  const fs::path link = folder / "weights.safetensors";
+  const fs::path target = fs::absolute(run.checkpoint_dir()) / link.filename();
   std::error_code error;
-  fs::create_symlink(fs::absolute(run.checkpoint_dir()) / weights, folder / weights, error);
-  if (!error || error == std::errc::file_exists) return folder.string();
+  if (fs::read_symlink(link, error) == target && !error) return folder.string();
+  const fs::path fresh = folder / ("weights." + std::to_string(getpid()));
+  fs::create_symlink(target, fresh, error);
+  if (!error) fs::rename(fresh, link, error);
+  if (!error) return folder.string();
   return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
 }
 
@@ -192,12 +199,14 @@ std::string PiecePath(const StudySetup& setup, const Piece& piece) {
 nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
   nlohmann::json key = {
       {"condition", ConditionName(piece.condition)},
+      {"config_sha256", piece.run->config_sha256},
       {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
       {"windows", setup.plan.window_count},
       {"start_step", setup.plan.start_step},
       {"steps", setup.plan.step_count},
       {"seed", setup.plan.seed},
-      {"target_background", setup.target_background}};
+      {"target_background", setup.target_background},
+      {"frames", piece.writes_frames}};
   // Earlier versions took shares of what the model could draw.
   if (ParticleDivisor(piece.condition) > 1) key["share_of"] = "scene";
   return key;
@@ -212,9 +221,11 @@ StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece&
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<Results>();
   INTERLACER_ASSIGN_OR_RETURN(Results results, ReadResults(path));
+  const nlohmann::json stored = results.model["study"];
+  nlohmann::json wanted = PieceKey(setup, piece);
+  if (stored.value("frames", false)) wanted["frames"] = true;  // more than is needed does no harm
   const bool holds = results.model.value("weights_sha256", "") == piece.run->weights_sha256 &&
-                     nlohmann::json(results.model["study"]) == PieceKey(setup, piece) &&
-                     results.episodes.size() == 1 &&
+                     stored == wanted && results.episodes.size() == 1 &&
                      results.episodes[0].manifest_sha256 == piece.episode->manifest_sha256;
   if (!holds) return std::optional<Results>();
   return std::optional<Results>(std::move(results));
@@ -297,7 +308,13 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
   } else {
     EpisodeRunOptions run;
     run.plan = setup_.plan;
-    if (piece.writes_frames) run.frames_dir = FramesDirOf(setup_, *piece.run);
+    // Pictures of earlier scores would pass for those of these.
+    const std::string frames = FramesDirOf(setup_, *piece.run);
+    std::error_code error;
+    if (piece.condition == Condition::kRecorded) {
+      fs::remove_all(fs::path(frames) / piece.episode->id, error);
+    }
+    if (piece.writes_frames) run.frames_dir = frames;
     if (piece.action_source != nullptr) {
       run.alter = [&](PredictionTask* task) {
         return TakeActions(piece.action_source->dir, metadata, task);

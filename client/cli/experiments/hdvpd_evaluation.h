@@ -4,9 +4,10 @@
 ///
 /// A piece is one run on one episode under one condition; its scores are written to
 /// OUTPUT/evaluations/<run>/<condition>/<episode>.json in the form of results.h as soon as it is
-/// done. What is there and belongs to the same weights, episode and settings is not computed again:
-/// an interrupted evaluation goes on where it stopped, and shards on several machines that share or
-/// later merge the folder make the same files. Errors: those of evaluation and of data sets;
+/// done. What is there and belongs to the same weights, configuration, episode and settings is not
+/// computed again: an interrupted evaluation goes on where it stopped, and shards on several
+/// machines that share or later merge the folder make the same scores (and so the same hdvpd.json
+/// and tables; pieces also say how long they took). Errors: those of evaluation and of data sets;
 /// CANCELLED. One call at a time.
 
 #include <array>

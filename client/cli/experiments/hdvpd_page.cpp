@@ -16,6 +16,8 @@ namespace interlacer {
 namespace {
 
 constexpr std::size_t kWantedSeeds = 3;
+/// From here on drawing one run alone is rarer than the tail of an interval.
+constexpr std::size_t kRunsToResample = 4;
 
 class PageBuilder {
  public:
@@ -44,9 +46,13 @@ class PageBuilder {
       text += is_open
                   ? " and " + b.name + " do not differ in SSIM beyond chance: "
                   : std::string(d.mean > 0 ? " is above " : " is below ") + b.name + " in SSIM by ";
-      text += is_open ? GapText(*gap)
+      text += is_open ? GapText(*gap, kStudyDecimals)
                       : ScoreText(std::abs(d.mean), kStudyDecimals) + " (difference " +
-                            GapText(*gap) + ")";
+                            GapText(*gap, kStudyDecimals) + ")";
+      if (gap->run_count > 1) {
+        text += ", above in " + std::to_string(gap->runs_above) + " of " +
+                std::to_string(gap->run_count) + " runs";
+      }
       text += ".";
     }
     if (text.empty()) return "There is no pair of variants to compare.";
@@ -55,7 +61,10 @@ class PageBuilder {
            std::to_string(SeedCount()) + (SeedCount() == 1 ? " seed" : " seeds") +
            (SeedCount() == 1 ? ", 95 % intervals over episodes, which leave out how much another "
                                "training run would differ."
-                             : ", 95 % intervals over runs and episodes.");
+            : SeedCount() < kRunsToResample
+                ? ", 95 % intervals over runs and episodes; of so few runs their "
+                  "bounds are about the extreme ones."
+                : ", 95 % intervals over runs and episodes.");
   }
 
   std::size_t SeedCount() const { return study_.runs().size() / study_.variants().size(); }
@@ -139,8 +148,10 @@ class PageBuilder {
         charts + ParagraphHtml(
                      "In metres, smaller is better. Tracked particles are those of the objects, "
                      "the table and the room, set against the true rigid motion of what they were "
-                     "lifted from; those that move are truly 1 cm or more from their start. Copy "
-                     "last frame leaves every particle where it is."));
+                     "lifted from; those that move are truly 1 cm or more from their start. Each "
+                     "step counts the episodes in which something has moved by then; the mean over "
+                     "steps is the mean of these episodes' means. Copy last frame leaves every "
+                     "particle where it is."));
   }
 
   std::string StillArms() const {

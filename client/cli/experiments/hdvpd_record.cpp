@@ -21,12 +21,6 @@ struct NamedGroup {
 constexpr NamedGroup kGroups[] = {{"moving", EpisodeGroup::kMoving},
                                   {"still", EpisodeGroup::kStill}};
 
-Json ToJson(const MeanEstimate& e) {
-  Json out = {{"mean", e.mean}, {"std", e.std_dev}, {"n", e.n}};
-  out["interval_95"] = e.interval ? Json{e.interval->low, e.interval->high} : Json();
-  return out;
-}
-
 /// All steps of the rollout, then their mean.
 std::vector<int> StepsWithMean(const Study& study) {
   std::vector<int> steps;
@@ -94,6 +88,9 @@ Json Differences(const Study& study) {
         entry.update(ToJson(gap->difference));
         entry["wins"] = gap->wins;
         entry["losses"] = gap->losses;
+        entry["runs"] = gap->run_count;
+        entry["runs_above"] = gap->runs_above;
+        entry["runs_below"] = gap->runs_below;
         const auto published = PublishedGap(a.subject.variant, b.subject.variant, step - 1);
         if (metric == kSsim && published) entry["published"] = *published;
         differences.push_back(std::move(entry));

@@ -53,7 +53,13 @@ class Checker {
     return {kNoLocalVariant, kUnmaskedVariant};
   }
   bool HasMoving() const { return study_.EpisodeCount(EpisodeGroup::kMoving) > 0; }
-  StudySubject CopyLast() const { return {variants_.front(), std::string(kCopyLast)}; }
+  /// Of a run that takes part: copying is the same for all.
+  StudySubject CopyLast() const {
+    const auto& runs = study_.runs();
+    const auto run =
+        std::find_if(runs.begin(), runs.end(), [](const TrainedRun& r) { return !r.has_diverged; });
+    return {run == runs.end() ? variants_.front() : run->variant, std::string(kCopyLast)};
+  }
 
   void Add(const char* id, const std::string& text, std::optional<bool> holds,
            const std::string& numbers) {
@@ -69,11 +75,8 @@ class Checker {
     return study_.Difference(a, b, metric, step, group);
   }
 
-  static std::string GapText(const std::optional<PairedDifference>& gap) {
-    if (!gap) return "none";
-    const std::string interval =
-        gap->difference.interval ? " " + IntervalText(gap->difference, kDecimals) : "";
-    return SignedText(gap->difference.mean, kDecimals) + interval;
+  static std::string TextOf(const std::optional<PairedDifference>& gap) {
+    return gap ? GapText(*gap, kDecimals) : "none";
   }
 
   static bool IsAboveZero(const std::optional<PairedDifference>& gap) {
@@ -102,6 +105,7 @@ class Checker {
     std::string numbers;
     bool holds = true;
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+      if (!Gap(order[i], order[i + 1], kAllSteps)) return Add("H1", text, {}, "no common episodes");
       const std::string failing = FailingSteps([&](int step) {
         const auto gap = Gap(order[i], order[i + 1], step);
         return gap && gap->difference.mean > 0;
@@ -134,8 +138,7 @@ class Checker {
                                            last->difference.mean >= kGapToMessageLast
                                      : IsAboveZero(mean);
     Add("H2", text, holds,
-        "mean " + GapText(mean) + ", first step " + GapText(first) + ", last step " +
-            GapText(last));
+        "mean " + TextOf(mean) + ", first step " + TextOf(first) + ", last step " + TextOf(last));
   }
 
   void GapToMaskless(std::string_view rival) {
@@ -151,8 +154,7 @@ class Checker {
     const bool holds = first->difference.mean >= kGapToUnmasked &&
                        last->difference.mean >= first->difference.mean - kGrowthTolerance;
     Add("H3", text, holds,
-        "mean " + GapText(mean) + ", first step " + GapText(first) + ", last step " +
-            GapText(last));
+        "mean " + TextOf(mean) + ", first step " + TextOf(first) + ", last step " + TextOf(last));
   }
 
   void AbsoluteScores() {
@@ -179,13 +181,14 @@ class Checker {
     std::string numbers;
     bool holds = true;
     for (const std::string& variant : variants_) {
-      double worst = 0;
+      std::optional<double> worst;
       for (int step = 1; step <= study_.step_count(); ++step) {
         const auto gap = Gap(ModelOf(variant), CopyLast(), step, kSsim, EpisodeGroup::kStill);
-        if (gap) worst = std::min(worst, gap->difference.mean);
+        if (gap) worst = std::min(worst.value_or(gap->difference.mean), gap->difference.mean);
       }
-      holds = holds && worst >= -kStillTolerance;
-      numbers += variant + " " + SignedText(worst, kDecimals) + " at its worst step; ";
+      if (!worst) return Add("H5", text, {}, "no run of " + variant + " to judge");
+      holds = holds && *worst >= -kStillTolerance;
+      numbers += variant + " " + SignedText(*worst, kDecimals) + " at its worst step; ";
     }
     Add("H5", text, holds, numbers.substr(0, numbers.size() - 2));
   }
@@ -196,7 +199,7 @@ class Checker {
                                        ModelOf(variants_.front(), Condition::kShuffledActions),
                                        kSsimMoving, kAllSteps, EpisodeGroup::kMoving);
     if (!gap) return Add("H6", text, {}, "not evaluated");
-    Add("H6", text, IsAboveZero(gap), "own - other actions " + GapText(gap));
+    Add("H6", text, IsAboveZero(gap), "own - other actions " + TextOf(gap));
   }
 
   void MoreParticles() {
@@ -210,13 +213,18 @@ class Checker {
       return gap.difference.interval ? gap.difference.interval->high < 0 : gap.difference.mean < 0;
     };
     Add("H7", text, !is_lower(*first) && !is_lower(*second),
-        "1/2 - 1/4 " + GapText(first) + ", all - 1/2 " + GapText(second));
+        "1/2 - 1/4 " + TextOf(first) + ", all - 1/2 " + TextOf(second));
   }
 
   void BeatsCopyLast() {
     const char* text =
         "Every variant is above copy last frame in SSIM where something moves, at every step";
     if (!HasMoving()) return Add("M1", text, {}, "no moving scene");
+    for (const std::string& variant : variants_) {
+      if (!Gap(ModelOf(variant), CopyLast(), kAllSteps, kSsimMoving)) {
+        return Add("M1", text, {}, "no run of " + variant + " to judge");
+      }
+    }
     std::string numbers;
     bool holds = true;
     for (const std::string& variant : variants_) {
@@ -225,8 +233,7 @@ class Checker {
         return gap && gap->difference.mean > 0;
       });
       holds = holds && failing.empty();
-      numbers += variant + " " +
-                 GapText(Gap(ModelOf(variant), CopyLast(), kAllSteps, kSsimMoving)) +
+      numbers += variant + " " + TextOf(Gap(ModelOf(variant), CopyLast(), kAllSteps, kSsimMoving)) +
                  (failing.empty() ? "" : ", fails at steps " + failing) + "; ";
     }
     Add("M1", text, holds, numbers.substr(0, numbers.size() - 2));
@@ -237,6 +244,9 @@ class Checker {
         "GRF - " + VariantLabel(rival) + " is above 0 at every step, interval included";
     if (!Has(kGrfVariant) || !Has(rival) || !HasMoving()) {
       return Add("M2", text, {}, "a variant or a moving scene is missing");
+    }
+    if (!Gap(ModelOf(kGrfVariant), ModelOf(rival), kAllSteps)) {
+      return Add("M2", text, {}, "no common episodes");
     }
     const std::string failing = FailingSteps(
         [&](int step) { return IsAboveZero(Gap(ModelOf(kGrfVariant), ModelOf(rival), step)); });

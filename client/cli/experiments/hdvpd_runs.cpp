@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 constexpr double kDivergedFactor = 2;
 constexpr std::size_t kMinRunsToJudge = 3;
 
-Status MissingRun(const TrainedRun& run, const std::string& dataset) {
+Status MissingRun(const TrainedRun& run) {
   return NotFound(reason::FILE_NOT_FOUND,
-                  run.dir + " holds no trained run; make it by: interlacer train --config small" +
+                  run.dir + " holds no trained run; make it by: interlacer train --config CONFIG" +
                       " --variant " + run.variant + " --seed " + std::to_string(run.seed) +
-                      " --data " + dataset + " --output " + run.dir)
+                      " --data TRAIN --data VAL --output " + run.dir)
       .WithField(run.dir);
 }
 
@@ -71,17 +71,35 @@ Status CheckFinished(const TrainedRun& run) {
       .WithField(run.dir);
 }
 
+/// What two runs must have begun with alike, for data lie elsewhere on another machine.
+Status ReadInputs(TrainedRun* run) {
+  const std::string path = run->dir + "/inputs.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(run->inputs, ReadJsonFile(path));
+  const nlohmann::json seed = run->inputs.value("seed", nlohmann::json());
+  if (seed != nlohmann::json(run->seed)) {
+    return Mismatch(reason::CONFIG_INVALID, path + ": seed", std::to_string(run->seed),
+                    seed.dump());
+  }
+  run->inputs.erase("seed");
+  for (nlohmann::json& dataset : run->inputs["data"]) dataset.erase("path");
+  return Status::Ok();
+}
+
 StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::string& variant,
-                                    std::int64_t seed, const std::string& dataset) {
+                                    std::int64_t seed) {
   TrainedRun run;
   run.variant = variant;
   run.seed = seed;
   run.dir = (fs::path(runs_dir) / run.name()).string();
   std::error_code error;
   const std::string weights = run.checkpoint_dir() + "/weights.safetensors";
-  if (!fs::exists(weights, error)) return MissingRun(run, dataset);
+  if (!fs::exists(weights, error)) return MissingRun(run);
   INTERLACER_ASSIGN_OR_RETURN(run.weights_sha256, Sha256OfFile(weights));
-  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(run.checkpoint_dir() + "/config.json"));
+  const std::string config = run.checkpoint_dir() + "/config.json";
+  INTERLACER_ASSIGN_OR_RETURN(run.config_sha256, Sha256OfFile(config));
+  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(config));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadJsonFile(run.dir + "/run.json"));
   run.training = whole.value("training", nlohmann::json::object());
   const nlohmann::json::json_pointer kind("/network/local/kind");
@@ -90,6 +108,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
     return Mismatch(reason::CONFIG_INVALID, run.checkpoint_dir() + ": network.local.kind", variant,
                     got);
   }
+  INTERLACER_RETURN_IF_ERROR(ReadInputs(&run));
   INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
   INTERLACER_RETURN_IF_ERROR(CheckFinished(run));
   return run;
@@ -115,7 +134,9 @@ Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& ru
       reference.variant == kNoLocalVariant || run.variant == kNoLocalVariant;
   INTERLACER_RETURN_IF_ERROR(check(WithoutVariant(reference.config, is_ffn_variant),
                                    WithoutVariant(run.config, is_ffn_variant), "model"));
-  return check(reference.training, run.training, "training");
+  INTERLACER_RETURN_IF_ERROR(check(reference.training, run.training, "training"));
+  const bool are_known = !reference.inputs.is_null() && !run.inputs.is_null();
+  return are_known ? check(reference.inputs, run.inputs, "inputs") : Status::Ok();
 }
 
 void MarkDiverged(std::vector<TrainedRun>* runs) {
@@ -142,12 +163,11 @@ std::optional<double> TrainedRun::LastValidationLoss() const {
 
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
-                                                  const std::vector<std::int64_t>& seeds,
-                                                  const std::string& dataset) {
+                                                  const std::vector<std::int64_t>& seeds) {
   std::vector<TrainedRun> runs;
   for (const std::string& variant : variants) {
     for (const std::int64_t seed : seeds) {
-      INTERLACER_ASSIGN_OR_RETURN(TrainedRun run, ReadTrainedRun(runs_dir, variant, seed, dataset));
+      INTERLACER_ASSIGN_OR_RETURN(TrainedRun run, ReadTrainedRun(runs_dir, variant, seed));
       runs.push_back(std::move(run));
       INTERLACER_RETURN_IF_ERROR(CheckEqualButForVariant(runs.front(), runs.back()));
     }

@@ -3,12 +3,13 @@
 /// The trained runs of a comparison of variants: RUNS/<variant>-<seed>, each as `interlacer train`
 /// leaves it.
 ///
-/// A run must be what its folder says, and all runs must have one configuration but for the kind of
-/// the local layer, and one training schedule, run to its end. Speed is the inverse of the median
-/// time of a training step over the second half of the log, which start-up and interruptions do not
-/// touch. A run has diverged when its last validation loss is not finite or more than twice the
-/// median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder
-/// and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID; FAILED_PRECONDITION
+/// A run must be what its folder says, kind and seed, and all runs must have one configuration but
+/// for the kind of the local layer, one training schedule, run to its end, and the same data and
+/// first weights (by inputs.json, which runs of early versions lack). Speed is the inverse of the
+/// median time of a training step over the second half of the log, which start-up and interruptions
+/// do not touch. A run has diverged when its last validation loss is not finite or more than twice
+/// the median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the
+/// folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID; FAILED_PRECONDITION
 /// CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
 
 #include <cstdint>
@@ -31,7 +32,9 @@ struct TrainedRun {
   std::int64_t seed = 0;
   std::string dir;
   std::string weights_sha256;
+  std::string config_sha256;
   nlohmann::json config;                               ///< of the checkpoint
+  nlohmann::json inputs;                               ///< data and first weights; null if unknown
   nlohmann::json training = nlohmann::json::object();  ///< of the run
   std::int64_t steps_done = 0;
   double steps_per_s = 0;
@@ -46,7 +49,6 @@ struct TrainedRun {
 /// By variant, then by seed, in the order given.
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
-                                                  const std::vector<std::int64_t>& seeds,
-                                                  const std::string& dataset);
+                                                  const std::vector<std::int64_t>& seeds);
 
 }  // namespace interlacer

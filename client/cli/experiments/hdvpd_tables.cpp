@@ -13,11 +13,6 @@
 
 namespace interlacer {
 
-std::string GapText(const PairedDifference& gap) {
-  return SignedText(gap.difference.mean, kStudyDecimals) + " " +
-         IntervalText(gap.difference, kStudyDecimals);
-}
-
 std::string TasksHtml(const Study& study) {
   HtmlTable table;
   table.caption = "Mean over all steps: SSIM, and paired differences with 95 % interval";
@@ -41,7 +36,7 @@ std::string TasksHtml(const Study& study) {
     for (const auto& [a, b] : pairs) {
       const auto gap =
           study.Difference(a.subject, b.subject, kSsim, kAllSteps, EpisodeGroup::kMoving, task);
-      row.push_back(gap ? GapText(*gap) : ScoreText({}, kStudyDecimals));
+      row.push_back(gap ? GapText(*gap, kStudyDecimals) : ScoreText({}, kStudyDecimals));
     }
     table.rows.push_back(std::move(row));
   }

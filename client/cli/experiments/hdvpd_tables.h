@@ -11,9 +11,6 @@ namespace interlacer {
 
 inline constexpr int kStudyDecimals = 4;
 
-/// "+0.0030 [0.0005, 0.0054]".
-std::string GapText(const PairedDifference& gap);
-
 std::string TasksHtml(const Study& study);
 std::string AblationsHtml(const Study& study);
 std::string TrainingHtml(const Study& study);

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "client/cli/evaluation/html.h"
+#include "client/cli/evaluation/results.h"
 #include "client/cli/evaluation/score_text.h"
 #include "client/cli/evaluation/svg.h"
 
@@ -44,10 +45,7 @@ std::vector<std::pair<std::string, std::string>> Lines(const PlannerSummary& sum
 }
 
 nlohmann::ordered_json ToJson(const std::optional<MeanEstimate>& estimate) {
-  if (!estimate) return nullptr;
-  nlohmann::ordered_json json = {{"mean", estimate->mean}, {"n", estimate->n}};
-  if (estimate->interval) json["interval"] = {estimate->interval->low, estimate->interval->high};
-  return json;
+  return estimate ? ToJson(*estimate) : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json ToJson(const std::optional<double>& value) {
@@ -127,7 +125,8 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
 nlohmann::ordered_json PlannerToJson(const PlannerStudy& study) {
   const PlannerSummary summary = Summarize(study.scenes);
   nlohmann::ordered_json json = {
-      {"schema", "interlacer.planner/1"},
+      {"schema", "interlacer.planner"},
+      {"schema_version", 1},
       {"dataset", study.dataset},
       {"split", study.split},
       {"model", study.model},

@@ -88,19 +88,18 @@ void RemoveEarlier(const std::string& output) {
   }
 }
 
-/// Evaluates what is missing of this shard; how many pieces of all shards are missing afterwards.
+/// Evaluates what is missing of this shard; how many pieces are missing when it ends, by when other
+/// shards may have made theirs.
 StatusOr<std::size_t> EvaluateShard(const StudySetup& setup, const std::vector<Piece>& pieces,
                                     const Shard& shard, const VerbContext& context) {
-  std::vector<const Piece*> mine;
-  std::size_t missing = 0;
+  std::vector<const Piece*> mine, theirs;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, pieces[i]));
     if (found) continue;
-    ++missing;
-    if (shard.Owns(i)) mine.push_back(&pieces[i]);
+    (shard.Owns(i) ? mine : theirs).push_back(&pieces[i]);
   }
-  context.Detail(
-      Format("%zu pieces, %zu to do, %zu of this shard", pieces.size(), missing, mine.size()));
+  context.Detail(Format("%zu pieces, %zu to do, %zu of this shard", pieces.size(),
+                        mine.size() + theirs.size(), mine.size()));
   const auto progress = context.MakeProgress("evaluate", static_cast<std::int64_t>(mine.size()));
   StudyEvaluator evaluator(setup);
   std::int64_t done = 0;
@@ -116,7 +115,12 @@ StatusOr<std::size_t> EvaluateShard(const StudySetup& setup, const std::vector<P
     progress->Update(++done, piece->run->name() + ", " + piece->episode->id);
   }
   progress->Finish();
-  return missing - mine.size();
+  std::size_t missing = 0;
+  for (const Piece* piece : theirs) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, *piece));
+    if (!found) ++missing;
+  }
+  return missing;
 }
 
 std::string SummaryText(const Study& study, const std::vector<Relation>& relations) {
@@ -161,9 +165,8 @@ StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& 
   if (arguments.force) {
     INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
   }
-  INTERLACER_ASSIGN_OR_RETURN(
-      const std::vector<TrainedRun> runs,
-      ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds, arguments.data));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<TrainedRun> runs,
+                              ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds));
   INTERLACER_ASSIGN_OR_RETURN(
       const std::vector<StudyEpisode> episodes,
       ListStudyEpisodes(arguments.data, arguments.split, arguments.episode_limit));

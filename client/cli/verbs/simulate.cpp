@@ -157,8 +157,8 @@ void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
       ->capture_default_str()
       ->check(ZeroOrMore());
   verb->add_option("--split",
-                   "Part of the data set, with scenes of its own; test has colours and cameras "
-                   "that the others never have")
+                   "Part of the data set, train, val or test, with scenes of its own; test has "
+                   "colours and cameras that the others never have")
       ->default_str(sim::NameOf(arguments.sim.split))
       ->check(ParsedInto(&arguments.sim.split, sim::ParseSplit));
 }

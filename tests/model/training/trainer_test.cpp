@@ -6,11 +6,15 @@
 
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include "common/file_io.h"
+#include "common/sha256.h"
 #include "common/thread_pool.h"
+#include "data/dataset.h"
 #include "model/checkpoint.h"
+#include "model/training/run_directory.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
 #include "model/world_model.h"
@@ -141,7 +145,76 @@ TEST_F(TrainerTest, ARunIsNotOverwrittenUnasked) {
   EXPECT_EQ(Train(Options("run", 1), &observer).status().reason(), reason::OUTPUT_EXISTS);
   TrainOptions other = Options("run", 2);
   other.resume = true;
-  EXPECT_EQ(Train(other, &observer).status().reason(), reason::CONFIG_INVALID);
+  const Status status = Train(other, &observer).status();
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(status.field(), root_ + "/run/run.json: /training/step_count");
+}
+
+TEST_F(TrainerTest, OverwritingLeavesNothingOfARunKilledWhileItSaved) {
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
+  const std::string checkpoint = root_ + "/run/checkpoint";
+  fs::rename(checkpoint, checkpoint + ".old");  // killed between the two renames
+  TrainOptions overwriting = Options("run", 1);
+  overwriting.overwrite = true;
+  ASSERT_TRUE(PrepareRunDirectory(overwriting, RunPaths{root_ + "/run"}).ok());
+  EXPECT_FALSE(fs::exists(checkpoint + ".old")) << "a resumed run would begin with it";
+}
+
+TEST_F(TrainerTest, FirstWeightsMustBeNamedAgainUntilTheRunHasItsOwn) {
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("first", 1), &observer).ok());
+  TrainOptions options = Options("run", 1);
+  options.initial_checkpoint = root_ + "/first/checkpoint";
+  options.reset_heads = true;
+  ASSERT_TRUE(PrepareRunDirectory(options, RunPaths{root_ + "/run"}).ok());  // killed here
+  options.resume = true;
+  TrainOptions without = options;
+  without.initial_checkpoint.clear();
+  EXPECT_EQ(Train(without, &observer).status().field(),
+            root_ + "/run/inputs.json: initial_weights_sha256");
+  without = options;
+  without.reset_heads = false;
+  EXPECT_EQ(Train(without, &observer).status().field(), root_ + "/run/inputs.json: reset_heads");
+  ASSERT_TRUE(Train(options, &observer).ok());
+  without.initial_checkpoint.clear();
+  EXPECT_TRUE(Train(without, &observer).ok()) << "it has weights of its own";
+}
+
+TEST_F(TrainerTest, ARunStoppedWhereItValidatesLosesNoValidation) {
+  const auto lines = [this](const std::string& name) {
+    std::string kept;
+    std::istringstream log(ReadTextFile(root_ + "/" + name + "/metrics.jsonl").value());
+    for (std::string line; std::getline(log, line);) {
+      if (line.find("validation") != std::string::npos) kept += line + "\n";
+    }
+    return kept;
+  };
+  const std::string data = root_ + "/data";
+  Dataset dataset{"planes", "MIT", {{"test", {}}}, {}};
+  for (const std::string split : {"train", "val"}) {
+    const std::string episode =
+        testing::WritePaintedPlane(data + "/" + split, {.episode_id = split}).value();
+    dataset.splits[split] = {split};
+    dataset.manifest_sha256[split] = Sha256OfFile(episode + "/manifest.json").value();
+  }
+  ASSERT_TRUE(WriteDataset(data, dataset).ok());
+  const auto validated = [&](const std::string& name) {
+    TrainOptions options = Options(name, 4);
+    options.config.training.validation_every = 2;
+    options.datasets[0].path = data;
+    return options;
+  };
+  SetThreadCount(1);
+  CountingObserver whole, first(2), second;
+  const auto done = Train(validated("whole"), &whole);
+  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  EXPECT_EQ(Train(validated("parts"), &first).status().code(), StatusCode::kCancelled);
+  TrainOptions resumed = validated("parts");
+  resumed.resume = true;
+  ASSERT_TRUE(Train(resumed, &second).ok());
+  EXPECT_EQ(lines("parts"), lines("whole"));
+  EXPECT_NE(lines("whole").find("\"step\":2"), std::string::npos);
 }
 
 TEST_F(TrainerTest, ResumesWithTheInputsThatItBeganWith) {

@@ -51,7 +51,9 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"average_decay": 1}})", "average_decay");
   ExpectRefused(R"({"training": {"batch_size": "two"}})", "batch_size");
   ExpectRefused(R"({"training": {"learning_rate": [{"from_step": 5, "value": 1e-3}]}})",
-                "learning_rate");
+                "learning_rate: expected a list that starts at from_step 0 and ascends, got "
+                "from_step 5");
+  ExpectRefused(R"({"training": {"rollout_steps": []}})", "got an empty list");
   ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 0, "value": -1}]}})",
                 "displacement_weight");
   ExpectRefused(R"({"training": {"appearance_step_count": -1}})", "appearance_step_count");
