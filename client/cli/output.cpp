@@ -15,6 +15,14 @@ Status Unwritable(const fs::path& path, const std::error_code& error) {
       .WithField(path.string());
 }
 
+Status LinkOrCopy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return Status::Ok();
+  fs::copy_file(from, to, error);
+  return error ? Unwritable(to, error) : Status::Ok();
+}
+
 }  // namespace
 
 Status MakeFolders(const fs::path& folder) {
@@ -71,6 +79,20 @@ StatusOr<std::string> OutputFolder::FilePath(const std::string& relative_path) c
   const fs::path path = partial_ / relative_path;
   INTERLACER_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
   return path.string();
+}
+
+Status OutputFolder::Take(const fs::path& from, const fs::path& relative_folder) const {
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(from, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (!entry->is_regular_file()) continue;
+    const fs::path relative = relative_folder / fs::relative(entry->path(), from);
+    INTERLACER_ASSIGN_OR_RETURN(const std::string target, FilePath(relative.string()));
+    INTERLACER_RETURN_IF_ERROR(LinkOrCopy(entry->path(), target));
+  }
+  return error ? NotFound(reason::FILE_NOT_FOUND, from.string() + ": " + error.message())
+                     .WithField(from.string())
+               : Status::Ok();
 }
 
 Status OutputFolder::Commit() {

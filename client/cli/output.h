@@ -27,6 +27,10 @@ class OutputFolder {
   const std::filesystem::path& partial() const { return partial_; }
   /// Path of a file inside, its parent folders made.
   StatusOr<std::string> FilePath(const std::string& relative_path) const;
+  /// Every file below `from`, at its place below `relative_folder`: a second name for its bytes, or
+  /// a copy of them on another file system.
+  Status Take(const std::filesystem::path& from,
+              const std::filesystem::path& relative_folder = {}) const;
   /// Replaces the target by what was written.
   Status Commit();
 

@@ -77,27 +77,10 @@ StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std
   return episode;
 }
 
-/// A second name for the bytes, or a copy of them on another file system.
-Status LinkOrCopy(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_hard_link(from, to, error);
-  if (!error) return Status::Ok();
-  fs::copy_file(from, to, error);
-  if (!error) return Status::Ok();
-  return FailedPrecondition(reason::FILE_UNWRITABLE,
-                            "cannot write " + to.string() + ": " + error.message())
-      .WithField(to.string());
-}
-
 Status FetchFiles(const fs::path& from, const fs::path& to, bool force) {
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
                               OutputFolder::Create(to.string(), kManifestFile, force));
-  for (const auto& entry : fs::recursive_directory_iterator(from)) {
-    if (!entry.is_regular_file()) continue;
-    const fs::path relative = fs::relative(entry.path(), from);
-    INTERLACER_ASSIGN_OR_RETURN(const std::string target, folder.FilePath(relative.string()));
-    INTERLACER_RETURN_IF_ERROR(LinkOrCopy(entry.path(), target));
-  }
+  INTERLACER_RETURN_IF_ERROR(folder.Take(from));
   return folder.Commit();
 }
 

@@ -14,7 +14,7 @@
 #include "client/cli/experiments/hdvpd_record.h"
 #include "client/cli/experiments/hdvpd_relations.h"
 #include "client/cli/experiments/hdvpd_study.h"
-#include "client/cli/numbers.h"
+#include "client/cli/option_checks.h"
 #include "client/cli/output.h"
 #include "client/cli/shard.h"
 #include "client/cli/verbs/verbs.h"
@@ -36,7 +36,7 @@ struct HdvpdArguments {
                                     std::string(kUnmaskedVariant)};
   std::vector<std::int64_t> seeds{0, 1, 2};
   std::string split = "test";
-  std::string shard = "0/1";
+  Shard shard;
   std::string background = "white_outside_workspace";
   std::string device = "auto";
   PlanOptions plan;
@@ -157,11 +157,6 @@ Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
 }
 
 StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
-  INTERLACER_ASSIGN_OR_RETURN(const Shard shard, ParseShard(arguments.shard));
-  if (arguments.force && shard.count > 1) {
-    return Mismatch(reason::ARGUMENT_INVALID, "--force",
-                    "no --shard beside it, since all shards write to one folder", arguments.shard);
-  }
   if (arguments.force) {
     INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
   }
@@ -175,7 +170,7 @@ StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& 
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   INTERLACER_ASSIGN_OR_RETURN(
       const std::size_t missing,
-      EvaluateShard(setup, ListPieces(setup, runs, episodes), shard, context));
+      EvaluateShard(setup, ListPieces(setup, runs, episodes), arguments.shard, context));
   if (missing > 0) {
     context.Result({{"missing", missing}},
                    Format("%zu evaluations of other shards are missing; the page is written by the "
@@ -227,15 +222,16 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
   verb->add_option("--device", arguments->device, "auto, cpu or cuda")->capture_default_str();
-  verb->add_option("--shard", arguments->shard,
-                   "I/N: this process evaluates one of N shares; all write to one folder")
-      ->capture_default_str();
+  CLI::Option* shard =
+      verb->add_option("--shard",
+                       "I/N: this process evaluates one of N shares; all write to one folder")
+          ->check(ParsedInto(&arguments->shard, ParseShard));
   verb->add_option("--strips", arguments->strip_count, "Episodes whose frames the page shows")
       ->capture_default_str()
       ->check(ZeroOrMore());
   verb->add_flag("--no-ablations", arguments->no_ablations,
                  "Leave out other actions, fewer particles and true frames rendered");
-  verb->add_flag("--force", arguments->force, "Begin a finished study anew");
+  verb->add_flag("--force", arguments->force, "Begin a finished study anew")->excludes(shard);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunHdvpd(*arguments, context); });
 }

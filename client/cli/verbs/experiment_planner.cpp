@@ -9,7 +9,7 @@
 #include "client/cli/describe.h"
 #include "client/cli/experiments/planner_outcomes.h"
 #include "client/cli/experiments/planner_page.h"
-#include "client/cli/numbers.h"
+#include "client/cli/option_checks.h"
 #include "client/cli/output.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/file_io.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "client/cli/describe.h"
-#include "client/cli/numbers.h"
+#include "client/cli/option_checks.h"
 #include "client/cli/validation_text.h"
 #include "client/cli/verbs/verbs.h"
 #include "data/importers/importers.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/numbers.h"
+#include "client/cli/option_checks.h"
 #include "client/cli/output.h"
 #include "client/cli/simulation_jobs.h"
 #include "client/cli/verbs/verbs.h"
@@ -116,19 +116,6 @@ std::vector<std::string> TaskWords() {
 /// "all" stands for every task.
 void ExpandTasks(std::vector<std::string>& tasks) {
   if (std::find(tasks.begin(), tasks.end(), kAllTasks) != tasks.end()) tasks = sim::TaskNames();
-}
-
-/// Parses with `parse` into `target`; a refusal is a usage error in its words.
-template <typename T, typename Parse>
-CLI::Validator ParsedInto(T* target, Parse parse) {
-  return CLI::Validator(
-      [target, parse](const std::string& text) {
-        StatusOr<T> parsed = parse(text);
-        if (!parsed.ok()) return parsed.status().message();
-        *target = *parsed;
-        return std::string();
-      },
-      "");
 }
 
 void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {

@@ -1,10 +1,12 @@
 #pragma once
 
-/// Ranges of numbers on the command line, in words: "expected a number above 0, got -2".
+/// Refusals of what stands on the command line, in words: "expected a number above 0, got -2".
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <string>
+
+#include "common/status.h"
 
 namespace interlacer::cli {
 
@@ -21,5 +23,18 @@ inline CLI::Validator NumberFrom(double least, bool is_included, const std::stri
 
 inline CLI::Validator AboveZero() { return NumberFrom(0, false, "a number above 0"); }
 inline CLI::Validator ZeroOrMore() { return NumberFrom(0, true, "0 or more"); }
+
+/// Parses with `parse` into `target`; a refusal is a usage error in its words.
+template <typename T, typename Parse>
+CLI::Validator ParsedInto(T* target, Parse parse) {
+  return CLI::Validator(
+      [target, parse](const std::string& text) {
+        StatusOr<T> parsed = parse(text);
+        if (!parsed.ok()) return parsed.status().message();
+        *target = *parsed;
+        return std::string();
+      },
+      "");
+}
 
 }  // namespace interlacer::cli
