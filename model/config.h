@@ -59,7 +59,7 @@ struct EncoderConfig {
 struct TokenConfig {
   int fourier_octaves = 8;
   /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers, in
-  /// `small` and `paper` half a metre wide: narrow ones, as in `compact`, leave local layers
+  /// `small` and `paper` 80 cm wide: narrow ones, as in `compact`, leave local layers
   /// nothing to add.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};

@@ -59,7 +59,7 @@ TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndHalfAMetreWide) {
     EXPECT_EQ(config.graph.scope, GraphScope::kPerTime) << preset;
     EXPECT_EQ(config.tokens.limb_rings, 6) << preset;
     EXPECT_TRUE(config.tokens.kinematic_context) << preset;
-    EXPECT_EQ(config.tokens.kinematic_context_bandwidths_m, std::vector<float>{.5f}) << preset;
+    EXPECT_EQ(config.tokens.kinematic_context_bandwidths_m, std::vector<float>{.8f}) << preset;
   }
 }
 
