@@ -332,6 +332,7 @@ TEST(UnetTest, KeepsOddSizes) {
 
 TEST(UnetTest, ColourSkipAddsALinearMapOfEachPixel) {
   InterlacerConfig config = TinyConfig();
+  config.encoder.color_skip = false;
   const auto plain = MakeModel(config);
   config.encoder.color_skip = true;
   const auto skipping = MakeModel(config);
