@@ -8,6 +8,7 @@ namespace interlacer::cli {
 namespace {
 
 constexpr int kBarWidth = 24;
+constexpr std::chrono::seconds kPaceWindow{120}, kPaceMarkPeriod{5};
 
 std::string DurationText(double seconds) {
   char text[32];
@@ -48,7 +49,7 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   note_ = note;
   is_current_ = false;
   const Clock::time_point now = options_.now();
-  if (!pace_from_) pace_from_.emplace(start_, done - 1);
+  MarkPace(now);
   const bool is_due = options_.is_terminal
                           ? !is_drawn_ || now - last_drawn_ >= options_.redraw_period
                           : now - last_drawn_ >= options_.plain_period;
@@ -60,7 +61,15 @@ void Progress::Update(std::int64_t done, const std::string& note) {
 void Progress::Found(std::int64_t done) {
   done_ = done;
   is_current_ = false;
-  pace_from_.emplace(options_.now(), done);
+  pace_marks_.assign(1, {options_.now(), done});
+}
+
+void Progress::MarkPace(Clock::time_point now) {
+  if (pace_marks_.empty()) pace_marks_.push_back({start_, done_ - 1});
+  while (pace_marks_.size() > 1 && now - pace_marks_[1].time >= kPaceWindow) {
+    pace_marks_.pop_front();
+  }
+  if (now - pace_marks_.back().time >= kPaceMarkPeriod) pace_marks_.push_back({now, done_});
 }
 
 void Progress::Finish() {
@@ -80,9 +89,9 @@ std::string Progress::StateText() const {
     const double share = static_cast<double>(done_) / static_cast<double>(total_);
     if (options_.is_terminal) text += Bar(share);
     text += std::to_string(done_) + "/" + std::to_string(total_);
-    if (pace_from_ && pace_from_->second < done_ && done_ < total_) {
-      const double seconds_each =
-          seconds_since(pace_from_->first) / static_cast<double>(done_ - pace_from_->second);
+    if (!pace_marks_.empty() && pace_marks_.front().done < done_ && done_ < total_) {
+      const Mark& from = pace_marks_.front();
+      const double seconds_each = seconds_since(from.time) / static_cast<double>(done_ - from.done);
       text += ", " + DurationText(seconds_each * static_cast<double>(total_ - done_)) + " left";
     }
   } else {

@@ -7,11 +7,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
-#include <utility>
 
 namespace interlacer::cli {
 
@@ -42,6 +41,12 @@ class Progress {
   void Finish();
 
  private:
+  struct Mark {
+    Clock::time_point time;
+    std::int64_t done;
+  };
+
+  void MarkPace(Clock::time_point now);
   std::string StateText() const;
   void Draw();
 
@@ -50,8 +55,9 @@ class Progress {
   std::ostream* const stream_;
   const Options options_;
   const Clock::time_point start_;
-  /// Since when, and after how many, the pace is counted.
-  std::optional<std::pair<Clock::time_point, std::int64_t>> pace_from_;
+  /// The pace counts from the first on, about two minutes ago: the parts of a training run differ
+  /// twentyfold, and a mean over all of it would promise an end that never comes.
+  std::deque<Mark> pace_marks_;
   Clock::time_point last_drawn_;
   std::int64_t done_ = 0;
   std::string note_;

@@ -64,6 +64,22 @@ TEST(Progress, WhatIsFoundFinishedIsNoMeasureOfThePace) {
   EXPECT_EQ(out.str(), "evaluate 91/100, 3:00 min left\nevaluate 92/100\n");
 }
 
+TEST(Progress, TimeLeftFollowsAPaceThatChanges) {
+  FakeClock clock;
+  std::ostringstream out;
+  Progress progress("train", 3600, &out, clock.Options(false));
+  for (int i = 1; i <= 2960; ++i) {
+    clock.now += milliseconds(125);
+    progress.Update(i);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("train 2960/3600, 1:20 min left\n"));
+  for (int i = 2961; i <= 3020; ++i) {
+    clock.now += milliseconds(2500);
+    progress.Update(i);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("train 3020/3600, 24:10 min left\n"));
+}
+
 TEST(Progress, ATerminalGetsOneRedrawnLine) {
   FakeClock clock;
   std::ostringstream out;

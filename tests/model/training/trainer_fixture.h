@@ -1,0 +1,68 @@
+#pragma once
+
+/// Tiny runs on a painted plane, in a folder of the test's own.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/file_io.h"
+#include "common/sha256.h"
+#include "data/dataset.h"
+#include "tests/model/training/tiny_run.h"
+#include "tests/support/painted_plane.h"
+
+namespace interlacer::testing {
+
+class CountingObserver : public TrainObserver {
+ public:
+  explicit CountingObserver(std::int64_t stop_after = 1 << 30) : stop_after_(stop_after) {}
+  bool OnStep(const TrainingRecord& record, std::int64_t) override {
+    losses.push_back(record.loss);
+    return record.step < stop_after_;
+  }
+  void OnValidation(const ValidationRecord& record) override { validations.push_back(record); }
+  std::vector<double> losses;
+  std::vector<ValidationRecord> validations;
+
+ private:
+  std::int64_t stop_after_;
+};
+
+class TrainerFixture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = ::testing::TempDir() + "trainer_test_" +
+            ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_);
+    episode_ = WritePaintedPlane(root_ + "/plane").value();
+  }
+
+  TrainOptions Options(const std::string& name, std::int64_t step_count) const {
+    return TinyRun(episode_, root_ + "/" + name, step_count);
+  }
+
+  /// A data set with one plane to train on and one to validate with.
+  Status WriteSplits(const std::string& folder) const {
+    Dataset dataset{"planes", "MIT", {{"test", {}}}, {}};
+    for (const std::string split : {"train", "val"}) {
+      const std::string episode =
+          WritePaintedPlane(folder + "/" + split, {.episode_id = split}).value();
+      dataset.splits[split] = {split};
+      dataset.manifest_sha256[split] = Sha256OfFile(episode + "/manifest.json").value();
+    }
+    return WriteDataset(folder, dataset);
+  }
+
+  static std::vector<std::uint8_t> Weights(const std::string& run) {
+    return ReadFileBytes(run + "/checkpoint/weights.safetensors").value();
+  }
+
+  std::string root_, episode_;
+};
+
+}  // namespace interlacer::testing
