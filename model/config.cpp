@@ -173,9 +173,9 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
   const double d = config.network.width;
   const double attention = 2 * (d + 1) * (d + local.key_width);
   if (*kind == LocalLayer::kMessagePassing) {
-    // Three two-layer networks m wide have (9 d + 9) m + 3 d numbers.
+    // Three two-layer networks m wide and the scores have (9 d + 10) m + 3 d numbers.
     local.message_width =
-        std::max(1, static_cast<int>(std::lround((attention - 3 * d) / (9 * d + 9))));
+        std::max(1, static_cast<int>(std::lround((attention - 3 * d) / (9 * d + 10))));
   }
   if (*kind == LocalLayer::kNone) {
     // Beside the attention go its feed-forward layer, (2 d + 1) d f + d, and two norms, 4 d.

@@ -13,10 +13,12 @@ MessagePassing::MessagePassing(const NetworkConfig& config, Precision precision)
   message_ = mlp("message", 2 * d + 3);
   update_ = mlp("update", 2 * d);
   follow_ = mlp("follow", 2 * d + 3);
+  score_ = register_parameter("score", at::zeros({hidden}));
 }
 
 /// What the layers share is computed once: a pair's first layer is a sum of what its two tokens and
-/// their offset give, and the mean of messages is the last layer of the mean of what goes into it.
+/// their offset give, and the mean of messages by their shares is the
+/// last layer of the mean of what goes into it.
 torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& graph) {
   const AnchorGraph& g = *graph.anchors;
   const std::int64_t d = h.size(1), anchors = g.neighbors.size(0), k = g.neighbors.size(1);
@@ -34,7 +36,10 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
       (pair.Share(anchor_h, 0) + pair.bias).unsqueeze(1) +
       pair.Share(h, d).index_select(0, neighbor).view({anchors, k, pair.out_width()}) +
       pair.Share(offsets, 2 * d);
-  const torch::Tensor gathered = message_->out().forward(at::gelu(hidden).mean(1)).to(type);
+  const torch::Tensor active = at::gelu(hidden);
+  const torch::Tensor shares = at::matmul(active, score_.to(active.scalar_type())).softmax(1);
+  const torch::Tensor mean = at::matmul(shares.unsqueeze(1), active).squeeze(1);
+  const torch::Tensor gathered = message_->out().forward(mean).to(type);
   const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
   Dense& lead = follow_->in();

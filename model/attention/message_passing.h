@@ -3,9 +3,10 @@
 /// The neighbour-attender of HD-VPD: anchors gather messages, the other tokens follow their anchor.
 ///
 ///   m_ij  = MLP_m[h_i, h_j, (x_j - x_i) / s]       anchor i, its nearest tokens j
-///   u_i   = MLP_u[h_i, mean_j m_ij]
+///   u_i   = MLP_u[h_i, sum_j a_ij m_ij]             a_i = softmax_j(score . hidden layer of m_ij)
 ///   u_o   = MLP_o[h_o, h_a + u_a, (x_a - x_o) / s]  other token o, closest anchor a
-/// Threads: as torch modules. Source: HD-VPD (scheme); sizes are ours.
+/// The scores begin at zero, a plain mean. Threads: as torch modules.
+/// Source: HD-VPD (scheme); sizes and scores are ours.
 
 #include <memory>
 
@@ -23,6 +24,7 @@ class MessagePassing : public AttentionMechanism {
  private:
   double offset_scale_m_;
   std::shared_ptr<FeedForward> message_, update_, follow_;
+  torch::Tensor score_;  ///< [message_width]
 };
 
 }  // namespace interlacer

@@ -18,15 +18,20 @@ namespace {
 
 constexpr int kWidth = 12, kHidden = 7, kTokens = 90, kNeighbors = 5;
 
-/// Two dense layers with a GELU between, by the names of their weights.
+torch::Tensor OneLayer(const MessagePassing& layer, const std::string& name,
+                       const torch::Tensor& x) {
+  const auto weights = layer.named_parameters();
+  return at::linear(x, weights[name + ".weight"], weights[name + ".bias"]);
+}
+
+torch::Tensor Hidden(const MessagePassing& layer, const std::string& name,
+                     const std::vector<torch::Tensor>& parts) {
+  return at::gelu(OneLayer(layer, name + ".in", at::cat(parts, 0)));
+}
+
 torch::Tensor TwoLayers(const MessagePassing& layer, const std::string& name,
                         const std::vector<torch::Tensor>& parts) {
-  const auto weights = layer.named_parameters();
-  const auto dense = [&](const torch::Tensor& x, const std::string& which) {
-    return at::linear(x, weights[name + "." + which + ".weight"],
-                      weights[name + "." + which + ".bias"]);
-  };
-  return dense(at::gelu(dense(at::cat(parts, 0), "in")), "out");
+  return OneLayer(layer, name + ".out", Hidden(layer, name, parts));
 }
 
 /// The formula of the header, one token after the other.
@@ -40,12 +45,17 @@ torch::Tensor TokenByToken(const MessagePassing& layer, double offset_scale_m,
   };
   for (std::int64_t a = 0; a < g.anchors.size(0); ++a) {
     const std::int64_t i = id(g.anchors, a);
-    std::vector<torch::Tensor> messages;
+    torch::Tensor sum = at::zeros({kWidth}, h.options());
+    torch::Tensor total = at::zeros({}, h.options());
     for (int n = 0; n < kNeighbors; ++n) {
       const std::int64_t j = id(g.neighbors[a], n);
-      messages.push_back(TwoLayers(layer, "message", {h[i], h[j], x[j] - x[i]}));
+      const std::vector<torch::Tensor> pair{h[i], h[j], x[j] - x[i]};
+      const torch::Tensor weight =
+          at::exp(at::dot(layer.named_parameters()["score"], Hidden(layer, "message", pair)));
+      sum = sum + weight * TwoLayers(layer, "message", pair);
+      total = total + weight;
     }
-    updates.push_back(TwoLayers(layer, "update", {h[i], at::stack(messages, 0).mean(0)}));
+    updates.push_back(TwoLayers(layer, "update", {h[i], sum / total}));
     out[static_cast<std::size_t>(i)] = updates.back();
   }
   for (std::int64_t n = 0; n < g.others.size(0); ++n) {
