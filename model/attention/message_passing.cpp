@@ -17,8 +17,8 @@ MessagePassing::MessagePassing(const NetworkConfig& config, Precision precision)
 }
 
 /// What the layers share is computed once: a pair's first layer is a sum of what its two tokens and
-/// their offset give, and the mean of messages by their shares is the
-/// last layer of the mean of what goes into it.
+/// their offset give, and the mean of messages by their shares is the last layer of the mean of
+/// what goes into it.
 torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& graph) {
   const AnchorGraph& g = *graph.anchors;
   const std::int64_t d = h.size(1), anchors = g.neighbors.size(0), k = g.neighbors.size(1);
