@@ -74,6 +74,9 @@ class DatasetSource : public SampleSource {
   StatusOr<const std::vector<WindowRef>*> Windows(const std::string& path, SplitData* split,
                                                   int rollout_steps);
   WeightedSet* ChooseSet(Split split, double u);
+  std::uint64_t SeedOf(Split split) const {
+    return split == Split::kValidation ? kValidationSeed : seed_;
+  }
   StatusOr<RgbdView> ReadView(const Recording& recording, int step, int camera) const;
   StatusOr<TrainingSample> Load(const Recording& recording, const TrainingWindow& window,
                                 const SampleRequest& request) const;
@@ -154,7 +157,7 @@ DatasetSource::WeightedSet* DatasetSource::ChooseSet(Split split, double u) {
 }
 
 StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
-  RandomSequence random(seed_, RandomStream::kDataGeneration,
+  RandomSequence random(SeedOf(request.split), RandomStream::kDataGeneration,
                         static_cast<std::uint32_t>(request.split),
                         static_cast<std::uint32_t>(request.index));
   WeightedSet* set = ChooseSet(request.split, random.Uniform());
@@ -183,7 +186,7 @@ StatusOr<LiftedTime> DatasetSource::Lift(const Recording& recording, int step,
     views.push_back(std::move(view));
   }
   const std::uint64_t draw_seed =
-      seed_ + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(request.index + 1);
+      SeedOf(request.split) + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(request.index + 1);
   INTERLACER_ASSIGN_OR_RETURN(
       LiftedPoints points,
       LiftObservation(views, RegionOf(recording.reader.manifest()), request.particle_count,

@@ -3,10 +3,11 @@
 /// Where training sequences come from.
 ///
 /// A draw depends on (seed, index) alone: data sets by weight, then a window of the split uniformly
-/// (Philox stream 8), so a resumed run sees the sequences it would have seen.
+/// (Philox stream 8), so a resumed run sees the sequences it would have seen. Validation draws do
+/// not depend on the seed, so that losses of runs with different seeds compare.
 /// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
-/// window of the asked length. Threads: Draw may run in another thread than the trainer's, one call
-/// at a time.
+/// window of the asked length. Threads: Draw may run in any thread, one call a split at a
+/// time.
 
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,9 @@
 namespace interlacer {
 
 enum class Split { kTrain, kValidation };
+
+/// Of all validation: sequences, particles and rays.
+inline constexpr std::uint64_t kValidationSeed = 0;
 
 struct SampleRequest {
   Split split = Split::kTrain;

@@ -161,5 +161,28 @@ TEST_F(TrainerTest, ValidationKnowsNeitherNoiseNorShareOfMovingRays) {
   EXPECT_GT(plain.reconstruction_loss, 0);
 }
 
+TEST_F(TrainerTest, RunsOfAllSeedsAreValidatedOnTheSameSequencesAndRays) {
+  const std::string data = root_ + "/data";
+  ASSERT_TRUE(WriteSplits(data).ok());
+  CountingObserver first;
+  ASSERT_TRUE(Train(Options("first", 1), &first).ok());
+  const auto validated = [&](const std::string& name, std::uint64_t seed) {
+    TrainOptions options = Options(name, 1);
+    options.datasets[0].path = data;
+    options.initial_checkpoint = root_ + "/first/checkpoint";
+    options.seed = seed;
+    options.config.training.learning_rate = {{0, 1e-30}};
+    options.config.training.reconstruction_weight = 1;
+    CountingObserver observer;
+    EXPECT_TRUE(Train(options, &observer).ok());
+    return std::pair(observer.losses.at(0), observer.validations.at(0));
+  };
+  const auto [loss_a, a] = validated("a", 1);
+  const auto [loss_b, b] = validated("b", 2);
+  EXPECT_NE(loss_a, loss_b);
+  EXPECT_EQ(a.reconstruction_loss, b.reconstruction_loss);
+  EXPECT_EQ(a.prediction_loss, b.prediction_loss);
+}
+
 }  // namespace
 }  // namespace interlacer
