@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "model/kernels/device_query_cuda.h"
+#include "model/kernels/grf_attention_cuda.h"
 #include "model/torch_errors.h"
 
 namespace interlacer {
@@ -66,6 +67,25 @@ DeviceChoice CudaDevice(int index) {
 }
 
 }  // namespace
+
+Status CheckWidths(const NetworkConfig& network, DeviceKind device) {
+  const LocalLayer kind = network.local.kind;
+  const bool is_grf = kind == LocalLayer::kGrfExact || kind == LocalLayer::kGrfSampled;
+  if (device != DeviceKind::kCuda || !is_grf) return Status();
+  for (const auto& [field, width] :
+       {std::pair{"network.width", network.width},
+        std::pair{"network.local.key_width", network.local.key_width}}) {
+    if (width <= kMaxGrfCudaWidth) continue;
+    const std::string most = std::to_string(kMaxGrfCudaWidth), got = std::to_string(width);
+    return Unimplemented(reason::FEATURE_NOT_BUILT,
+                         std::string(field) + ": graph attention on a CUDA device is at most " +
+                             most + " wide, got " + got + "; use the device cpu")
+        .WithField(field)
+        .WithMetadata("expected", "at most " + most)
+        .WithMetadata("got", got);
+  }
+  return Status();
+}
 
 std::string WhyTooOld(int index, int major, int minor) {
   if (major >= kLeastComputeCapabilityMajor) return {};

@@ -15,6 +15,7 @@
 
 #include "common/device.h"
 #include "common/status.h"
+#include "model/config.h"
 
 namespace interlacer {
 
@@ -29,6 +30,10 @@ struct DeviceChoice {
 
 /// `index`: which of several CUDA devices. A fallback is logged.
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
+
+/// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
+/// the model: graph attention wider than theirs.
+Status CheckWidths(const NetworkConfig& network, DeviceKind device);
 
 /// Empty, or that the kernels need a newer device than one of this compute capability.
 std::string WhyTooOld(int index, int major, int minor);

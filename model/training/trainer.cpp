@@ -220,6 +220,7 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
     request.index = i;
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
     SequenceLossOptions options = LossOptions(step, i);
+    options.seed = kValidationSeed;
     options.jitter_depth = false;
     options.reconstruction_jitter_m = 0;
     options.moving_ray_share = 0;
@@ -290,6 +291,7 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
     INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
                                 ChooseDevice(options.device, place.local_rank));
+    INTERLACER_RETURN_IF_ERROR(CheckWidths(options.config.model.network, device.kind()));
     INTERLACER_ASSIGN_OR_RETURN(summary, TrainingRun(options, place, device, observer).Run());
     return Status();
   };

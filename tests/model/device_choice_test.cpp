@@ -13,6 +13,21 @@ TEST(DeviceChoice, NamesADeviceThatIsTooOld) {
   EXPECT_EQ(WhyTooOld(0, 12, 1), "");
 }
 
+TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
+  NetworkConfig network;
+  EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
+  network.local.key_width = 512;
+  const Status status = CheckWidths(network, DeviceKind::kCuda);
+  EXPECT_EQ(status.reason(), reason::FEATURE_NOT_BUILT);
+  EXPECT_EQ(status.field(), "network.local.key_width");
+  EXPECT_TRUE(CheckWidths(network, DeviceKind::kCpu).ok());
+  network.local.kind = LocalLayer::kMessagePassing;
+  EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
+  network = NetworkConfig();
+  network.width = 257;
+  EXPECT_EQ(CheckWidths(network, DeviceKind::kCuda).field(), "network.width");
+}
+
 TEST(DeviceChoice, ForbidsToRoundFloat32ToTf32) {
   at::globalContext().setAllowTF32CuDNN(true);
   at::globalContext().setAllowTF32CuBLAS(true);
