@@ -127,6 +127,25 @@ TEST_F(ExperimentTest, ThinnedRolloutsTakeSharesOfWhatTheSceneHolds) {
   }
 }
 
+TEST_F(ExperimentTest, FewEpisodesAreSpreadAndStillArmsHaveOneRollout) {
+  const std::string out = folder_.File("out");
+  const ProcessResult result = RunVerb(
+      Command(out, {"--no-ablations", "--episodes", "2", "--steps", "1", "--windows", "2"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  // By name an episode comes before its still twin: the first and the last of four.
+  const auto files = FilesOf(out);
+  const std::string folder = "evaluations/none-0/recorded/";
+  const auto starts = [&](const std::string& episode) {
+    std::set<int> found;
+    const auto piece = nlohmann::json::parse(files.at(folder + episode + ".json"));
+    for (const auto& value : piece["values"]) found.insert(value["start_step"].get<int>());
+    return found;
+  };
+  EXPECT_EQ(starts(*moving_.begin()), (std::set<int>{1, 3}));
+  EXPECT_EQ(starts(*moving_.rbegin() + "_still"), (std::set<int>{1}));
+  EXPECT_EQ(files.count(folder + *moving_.rbegin() + ".json"), 0u);
+}
+
 TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
   const ProcessResult result = RunVerb(Command(folder_.File("out"), {"--seeds", "0,3"}));
   EXPECT_EQ(result.exit_code, 3);

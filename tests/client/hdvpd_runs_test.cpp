@@ -130,6 +130,12 @@ TEST_F(TrainedRunsTest, ALossThatIsNotFiniteIsDivergence) {
   EXPECT_TRUE((*runs)[2].has_diverged);
 }
 
+TEST_F(TrainedRunsTest, RefusesARunGivenTwice) {
+  WriteRun("grf_exact-0", "grf_exact");
+  EXPECT_EQ(Read({"grf_exact"}, {0, 0}).status().field(), "--seeds");
+  EXPECT_EQ(Read({"grf_exact", "grf_exact"}, {0}).status().field(), "--variants");
+}
+
 TEST_F(TrainedRunsTest, RefusesARunThatEndedEarly) {
   WriteRun("grf_exact-0", "grf_exact", 64, "0.1", 6);
   const auto runs = Read({"grf_exact"}, {0});

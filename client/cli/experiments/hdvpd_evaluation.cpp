@@ -39,6 +39,13 @@ Status MakeFolder(const fs::path& folder) {
   return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
 }
 
+/// Where nothing moves one rollout says what a later one would.
+PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
+  PlanOptions plan = setup.plan;
+  if (episode.is_still) plan.window_count = 1;
+  return plan;
+}
+
 /// 4 for a quarter of the particles.
 int ParticleDivisor(Condition condition) {
   if (condition == Condition::kQuarterParticles) return 4;
@@ -142,12 +149,11 @@ std::string_view ConditionName(Condition condition) {
 StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
                                                       const std::string& split,
                                                       std::int64_t limit) {
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> dirs, ListEpisodes(dataset, split));
-  if (limit > 0 && dirs.size() > static_cast<std::size_t>(limit)) {
-    dirs.resize(static_cast<std::size_t>(limit));
-  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> dirs, ListEpisodes(dataset, split));
   std::vector<StudyEpisode> episodes;
-  for (const std::string& dir : dirs) {
+  const std::size_t count = limit > 0 ? static_cast<std::size_t>(limit) : dirs.size();
+  for (const std::size_t i : SpreadIndices(dirs.size(), count)) {
+    const std::string& dir = dirs[i];
     INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader reader, EpisodeReader::Open(dir));
     INTERLACER_ASSIGN_OR_RETURN(std::string sha256, reader.ManifestSha256());
     const EpisodeManifest& manifest = reader.manifest();
@@ -201,7 +207,7 @@ nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
       {"condition", ConditionName(piece.condition)},
       {"config_sha256", piece.run->config_sha256},
       {"action_source", piece.action_source ? piece.action_source->manifest_sha256 : ""},
-      {"windows", setup.plan.window_count},
+      {"windows", PlanOf(setup, *piece.episode).window_count},
       {"start_step", setup.plan.start_step},
       {"steps", setup.plan.step_count},
       {"seed", setup.plan.seed},
@@ -307,7 +313,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
     INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model_.backend.get(), &results, stop));
   } else {
     EpisodeRunOptions run;
-    run.plan = setup_.plan;
+    run.plan = PlanOf(setup_, *piece.episode);
     // Pictures of earlier scores would pass for those of these.
     const std::string frames = FramesDirOf(setup_, *piece.run);
     std::error_code error;

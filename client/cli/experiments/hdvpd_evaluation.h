@@ -47,7 +47,7 @@ struct StudyEpisode {
   std::string task;
   bool is_still = false;  ///< the planned rows never change
 };
-/// Episodes of the split, at most `limit` (0: all), in the order of the data set.
+/// Episodes of the split in the order of the data set, at most `limit` (0: all), spread over it.
 StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
                                                       const std::string& split, std::int64_t limit);
 

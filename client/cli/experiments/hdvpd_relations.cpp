@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -53,12 +54,10 @@ class Checker {
     return {kNoLocalVariant, kUnmaskedVariant};
   }
   bool HasMoving() const { return study_.EpisodeCount(EpisodeGroup::kMoving) > 0; }
-  /// Of a run that takes part: copying is the same for all.
-  StudySubject CopyLast() const {
-    const auto& runs = study_.runs();
-    const auto run =
-        std::find_if(runs.begin(), runs.end(), [](const TrainedRun& r) { return !r.has_diverged; });
-    return {run == runs.end() ? variants_.front() : run->variant, std::string(kCopyLast)};
+  /// Beside the runs of the variant that it is compared with, so that no run is left out because
+  /// one of another variant diverged: copying is the same for all.
+  static StudySubject CopyLast(std::string_view variant) {
+    return {std::string(variant), std::string(kCopyLast)};
   }
 
   void Add(const char* id, const std::string& text, std::optional<bool> holds,
@@ -99,7 +98,7 @@ class Checker {
     if (!Has(kGrfVariant) || !Has(kMessageVariant) || !Has(rival) || !HasMoving())
       return Add("H1", text, {}, "a variant or a moving scene is missing");
     const std::vector<StudySubject> order{ModelOf(kGrfVariant), ModelOf(kMessageVariant),
-                                          ModelOf(rival), CopyLast()};
+                                          ModelOf(rival), CopyLast(rival)};
     const std::vector<std::string> names{"GRF > message passing", "message passing > " + name,
                                          name + " > copy last frame"};
     std::string numbers;
@@ -162,6 +161,9 @@ class Checker {
     if (!Has(kGrfVariant) || !HasMoving() || !IsPaperSize()) {
       return Add("H4", text, {}, "needs 32768 particles and moving scenes");
     }
+    if (!study_.Mean(ModelOf(kGrfVariant), kSsim, kAllSteps, EpisodeGroup::kMoving)) {
+      return Add("H4", text, {}, "no run to judge");
+    }
     const PublishedVariant& published = *FindPublished(kGrfVariant);
     const std::string failing = FailingSteps([&](int step) {
       const auto mean = study_.Mean(ModelOf(kGrfVariant), kSsim, step, EpisodeGroup::kMoving);
@@ -183,7 +185,8 @@ class Checker {
     for (const std::string& variant : variants_) {
       std::optional<double> worst;
       for (int step = 1; step <= study_.step_count(); ++step) {
-        const auto gap = Gap(ModelOf(variant), CopyLast(), step, kSsim, EpisodeGroup::kStill);
+        const auto gap =
+            Gap(ModelOf(variant), CopyLast(variant), step, kSsim, EpisodeGroup::kStill);
         if (gap) worst = std::min(worst.value_or(gap->difference.mean), gap->difference.mean);
       }
       if (!worst) return Add("H5", text, {}, "no run of " + variant + " to judge");
@@ -221,7 +224,7 @@ class Checker {
         "Every variant is above copy last frame in SSIM where something moves, at every step";
     if (!HasMoving()) return Add("M1", text, {}, "no moving scene");
     for (const std::string& variant : variants_) {
-      if (!Gap(ModelOf(variant), CopyLast(), kAllSteps, kSsimMoving)) {
+      if (!Gap(ModelOf(variant), CopyLast(variant), kAllSteps, kSsimMoving)) {
         return Add("M1", text, {}, "no run of " + variant + " to judge");
       }
     }
@@ -229,11 +232,12 @@ class Checker {
     bool holds = true;
     for (const std::string& variant : variants_) {
       const std::string failing = FailingSteps([&](int step) {
-        const auto gap = Gap(ModelOf(variant), CopyLast(), step, kSsimMoving);
+        const auto gap = Gap(ModelOf(variant), CopyLast(variant), step, kSsimMoving);
         return gap && gap->difference.mean > 0;
       });
       holds = holds && failing.empty();
-      numbers += variant + " " + TextOf(Gap(ModelOf(variant), CopyLast(), kAllSteps, kSsimMoving)) +
+      numbers += variant + " " +
+                 TextOf(Gap(ModelOf(variant), CopyLast(variant), kAllSteps, kSsimMoving)) +
                  (failing.empty() ? "" : ", fails at steps " + failing) + "; ";
     }
     Add("M1", text, holds, numbers.substr(0, numbers.size() - 2));
@@ -276,17 +280,19 @@ class Checker {
   }
 
   void ParameterCounts() {
-    std::int64_t least = 0, most = 0;
+    const char* text = "The variants have equal parameter counts within 2 %";
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
     std::string numbers;
     for (const TrainedRun& run : study_.runs()) {
       const std::int64_t count = study_.facts(run).parameter_count;
+      if (count <= 0) return Add("P1", text, {}, "no count of " + run.name());
       if (numbers.find(run.variant + " ") == std::string::npos) {
         numbers += (numbers.empty() ? "" : ", ") + run.variant + " " + std::to_string(count);
       }
-      least = least == 0 ? count : std::min(least, count);
+      least = std::min(least, count);
       most = std::max(most, count);
     }
-    Add("P1", "The variants have equal parameter counts within 2 %",
+    Add("P1", text,
         static_cast<double>(most) <= (1 + kParameterTolerance) * static_cast<double>(least),
         numbers);
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "client/cli/evaluation/statistics.h"
@@ -139,6 +140,14 @@ Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& ru
   return are_known ? check(reference.inputs, run.inputs, "inputs") : Status::Ok();
 }
 
+/// A run given twice would count as two.
+template <typename T>
+Status CheckDistinct(const std::vector<T>& values, const char* field) {
+  if (std::set<T>(values.begin(), values.end()).size() == values.size()) return Status::Ok();
+  return InvalidArgument(reason::ARGUMENT_INVALID, "expected each once, got one twice")
+      .WithField(field);
+}
+
 void MarkDiverged(std::vector<TrainedRun>* runs) {
   for (TrainedRun& run : *runs) {
     std::vector<double> losses;
@@ -164,6 +173,8 @@ std::optional<double> TrainedRun::LastValidationLoss() const {
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
                                                   const std::vector<std::int64_t>& seeds) {
+  INTERLACER_RETURN_IF_ERROR(CheckDistinct(variants, "--variants"));
+  INTERLACER_RETURN_IF_ERROR(CheckDistinct(seeds, "--seeds"));
   std::vector<TrainedRun> runs;
   for (const std::string& variant : variants) {
     for (const std::int64_t seed : seeds) {

@@ -9,7 +9,8 @@
 /// median time of a training step over the second half of the log, which start-up and interruptions
 /// do not touch. A run has diverged when its last validation loss is not finite or more than twice
 /// the median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the
-/// folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID; FAILED_PRECONDITION
+/// folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID, ARGUMENT_INVALID for a
+/// variant or seed given twice; FAILED_PRECONDITION
 /// CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
 
 #include <cstdint>

@@ -206,13 +206,16 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--split", arguments->split, "Split of the data set")->capture_default_str();
-  verb->add_option("--episodes", arguments->episode_limit, "At most so many episodes, in order");
+  verb->add_option("--episodes", arguments->episode_limit,
+                   "At most so many episodes, spread over the data set; 0: all")
+      ->check(ZeroOrMore());
   verb->add_option("--steps", arguments->plan.step_count, "Future steps of each rollout")
       ->capture_default_str()
       ->check(AboveZero());
   verb->add_option("--start-step", arguments->plan.start_step,
-                   "Newest observed step; default rollouts spread over the episode");
-  verb->add_option("--windows", arguments->plan.window_count, "Rollouts of an episode")
+                   "Newest observed step; default the first with a full history");
+  verb->add_option("--windows", arguments->plan.window_count,
+                   "Rollouts of an episode, spread over it; one where the arms hold still")
       ->capture_default_str()
       ->check(AboveZero());
   verb->add_option("--seed", arguments->plan.seed, "Seed of the draw of particles")
