@@ -135,7 +135,9 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
   verb->add_option("-o,--output", options->output, "Folder to write")->required();
   AddBackendOptions(verb, &options->backend);
   verb->add_option("--split", options->split, "Split of the data set: train, val or test");
-  verb->add_option("--episodes", options->episode_limit, "At most so many episodes, in order");
+  verb->add_option("--episodes", options->episode_limit,
+                   "At most so many episodes, in order; 0: all")
+      ->check(ZeroOrMore());
   CLI::Option* shard =
       verb->add_option("--shard", "Only the episodes I, I + N, ... of the command: I/N")
           ->check(ParsedInto(&options->shard, ParseShard));

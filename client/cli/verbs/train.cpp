@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/option_checks.h"
 #include "client/cli/verbs/verbs.h"
 #include "common/device.h"
 #include "common/file_io.h"
@@ -150,9 +151,11 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--init", arguments->initial_checkpoint, "Checkpoint to start from");
   verb->add_option("--seed", arguments->seed, "Seed of weights, windows, particles and rays")
       ->capture_default_str();
-  verb->add_option("--steps", arguments->step_count, "Steps in all instead of the configuration's");
+  verb->add_option("--steps", arguments->step_count, "Steps in all instead of the configuration's")
+      ->check(AboveZero());
   verb->add_option("--threads", arguments->threads, "Threads; 0 takes all cores")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(ZeroOrMore());
   verb->add_option("--device", arguments->device, "cpu, cuda or auto")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
