@@ -53,7 +53,7 @@ TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
   EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
 }
 
-TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndHalfAMetreWide) {
+TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndAWideWindow) {
   for (const char* preset : {"small", "paper"}) {
     const InterlacerConfig config = *PresetConfig(preset);
     EXPECT_EQ(config.graph.scope, GraphScope::kPerTime) << preset;

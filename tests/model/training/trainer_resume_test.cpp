@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/thread_pool.h"
 #include "model/training/run_directory.h"
@@ -14,7 +18,27 @@ namespace {
 namespace fs = std::filesystem;
 using testing::CountingObserver;
 
-class TrainerResumeTest : public testing::TrainerFixture {};
+class TrainerResumeTest : public testing::TrainerFixture {
+ protected:
+  /// Validates where it saves; trains on the data set that WriteSplits makes in root_/data.
+  TrainOptions ValidatedOptions(const std::string& name, std::int64_t step_count) const {
+    TrainOptions options = Options(name, step_count);
+    options.config.training.validation_every = options.config.training.checkpoint_every;
+    options.config.training.validation_sample_count = 1;
+    options.datasets[0].path = root_ + "/data";
+    return options;
+  }
+
+  /// The log of a run, but for how long each step took.
+  std::vector<std::string> LogLines(const std::string& name) const {
+    std::vector<std::string> lines;
+    std::istringstream log(ReadTextFile(RunPaths{root_ + "/" + name}.log()).value());
+    for (std::string line; std::getline(log, line);) {
+      lines.push_back(line.substr(0, line.find(",\"seconds\"")));
+    }
+    return lines;
+  }
+};
 
 TEST_F(TrainerResumeTest, StoppedAndResumedEqualsUninterruptedToTheBit) {
   SetThreadCount(1);
@@ -113,32 +137,19 @@ TEST_F(TrainerResumeTest, FirstWeightsMustBeNamedAgainUntilTheRunHasItsOwn) {
 }
 
 TEST_F(TrainerResumeTest, ARunStoppedWhereItValidatesLosesNoValidation) {
-  const auto lines = [this](const std::string& name) {
-    std::string kept;
-    std::istringstream log(ReadTextFile(root_ + "/" + name + "/metrics.jsonl").value());
-    for (std::string line; std::getline(log, line);) {
-      if (line.find("validation") != std::string::npos) kept += line + "\n";
-    }
-    return kept;
-  };
-  const std::string data = root_ + "/data";
-  ASSERT_TRUE(WriteSplits(data).ok());
-  const auto validated = [&](const std::string& name) {
-    TrainOptions options = Options(name, 4);
-    options.config.training.validation_every = 2;
-    options.datasets[0].path = data;
-    return options;
-  };
+  ASSERT_TRUE(WriteSplits(root_ + "/data").ok());
   SetThreadCount(1);
   CountingObserver whole, first(2), second;
-  const auto done = Train(validated("whole"), &whole);
+  const auto done = Train(ValidatedOptions("whole", 4), &whole);
   ASSERT_TRUE(done.ok()) << done.status().ToString();
-  EXPECT_EQ(Train(validated("parts"), &first).status().code(), StatusCode::kCancelled);
-  TrainOptions resumed = validated("parts");
+  EXPECT_EQ(Train(ValidatedOptions("parts", 4), &first).status().code(), StatusCode::kCancelled);
+  TrainOptions resumed = ValidatedOptions("parts", 4);
   resumed.resume = true;
   ASSERT_TRUE(Train(resumed, &second).ok());
-  EXPECT_EQ(lines("parts"), lines("whole"));
-  EXPECT_NE(lines("whole").find("\"step\":2"), std::string::npos);
+  const std::vector<std::string> lines = LogLines("whole");
+  EXPECT_EQ(LogLines("parts"), lines);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_TRUE(lines[2].starts_with(R"({"kind":"validation","step":2,)")) << lines[2];
 }
 
 TEST_F(TrainerResumeTest, ResumesWithTheInputsThatItBeganWith) {
@@ -168,6 +179,85 @@ TEST_F(TrainerResumeTest, ResumesWithTheInputsThatItBeganWith) {
   // The same episode elsewhere is the same data.
   fs::rename(episode_, root_ + "/moved");
   EXPECT_TRUE(refusal([this](TrainOptions* o) { o->datasets[0].path = root_ + "/moved"; }).ok());
+}
+
+/// Copies a run's folder as soon as a step is logged: what a kill leaves before anything is saved.
+class CopyingObserver : public CountingObserver {
+ public:
+  CopyingObserver(std::int64_t step, std::string run, std::string copy)
+      : step_(step), run_(std::move(run)), copy_(std::move(copy)) {}
+  bool OnStep(const TrainingRecord& record, std::int64_t step_count) override {
+    if (record.step == step_) fs::copy(run_, copy_, fs::copy_options::recursive);
+    return CountingObserver::OnStep(record, step_count);
+  }
+
+ private:
+  std::int64_t step_;
+  std::string run_, copy_;
+};
+
+/// A moment in a run that saves every second step.
+struct KillMoment {
+  const char* name;
+  std::int64_t logged_steps;
+  std::int64_t saved_steps;
+  /// What happened to the folder after the line of the last step.
+  void (*leave)(const RunPaths& paths);
+};
+
+void LeaveHalfACheckpoint(const std::string& folder) {
+  fs::create_directories(folder);
+  std::ofstream(folder + "/weights.safetensors") << "half of them";
+}
+
+void LeavePartial(const RunPaths& paths) { LeaveHalfACheckpoint(paths.checkpoint() + ".partial"); }
+
+const KillMoment kKillMoments[] = {
+    {"BetweenSaves", 3, 2, [](const RunPaths&) {}},
+    {"AmidALogLine", 3, 2,
+     [](const RunPaths& paths) { fs::resize_file(paths.log(), fs::file_size(paths.log()) - 10); }},
+    {"AmidTheFirstCheckpoint", 2, 0, LeavePartial},
+    {"AmidALaterCheckpoint", 4, 2, LeavePartial},
+    {"BetweenTheRenames", 4, 2,
+     [](const RunPaths& paths) {
+       fs::rename(paths.checkpoint(), paths.checkpoint() + ".old");
+       LeavePartial(paths);
+     }},
+    {"AmidTheRemovalOfTheOldCheckpoint", 5, 4,
+     [](const RunPaths& paths) { LeaveHalfACheckpoint(paths.checkpoint() + ".old"); }}};
+
+class KilledRunTest : public TrainerResumeTest, public ::testing::WithParamInterface<KillMoment> {};
+
+INSTANTIATE_TEST_SUITE_P(Moments, KilledRunTest, ::testing::ValuesIn(kKillMoments),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(KilledRunTest, ResumesAsIfItHadNotBeenKilled) {
+  const KillMoment& moment = GetParam();
+  ASSERT_TRUE(WriteSplits(root_ + "/data").ok());
+  SetThreadCount(1);
+  const RunPaths killed{root_ + "/killed"};
+  CopyingObserver whole(moment.logged_steps, root_ + "/whole", killed.dir);
+  const auto done = Train(ValidatedOptions("whole", 6), &whole);
+  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  const std::string last_line = LogLines("killed").back();
+  const std::string last_step = R"({"kind":"train","step":)" + std::to_string(moment.logged_steps);
+  ASSERT_TRUE(last_line.starts_with(last_step + ",")) << "the log is not ahead: " << last_line;
+  moment.leave(killed);
+
+  CountingObserver rest;
+  TrainOptions resumed = ValidatedOptions("killed", 6);
+  resumed.resume = true;
+  const auto resumption = Train(resumed, &rest);
+  ASSERT_TRUE(resumption.ok()) << resumption.status().ToString();
+  // Weights and log would be the same if it had begun anew; what it has trained on tells.
+  EXPECT_EQ(rest.losses,
+            std::vector<double>(whole.losses.begin() + moment.saved_steps, whole.losses.end()));
+  EXPECT_EQ(Weights(killed.dir), Weights(root_ + "/whole"));
+  EXPECT_EQ(LogLines("killed"), LogLines("whole"));
+  EXPECT_EQ(LogLines("whole").size(), 9u) << "six steps, three validations";
+  for (const char* suffix : {".old", ".partial"}) {
+    EXPECT_FALSE(fs::exists(killed.checkpoint() + suffix)) << suffix;
+  }
 }
 
 }  // namespace
