@@ -90,8 +90,8 @@ TEST(Deploy, EveryFlagExists) {
   const std::set<std::string> known = KnownFlags();
   ASSERT_GT(known.size(), 40u);
   std::size_t checked = 0;
-  for (const char* file :
-       {"interlacer-server.service", "Dockerfile", "smoke.sh", "k8s/server.yaml"}) {
+  for (const char* file : {"interlacer-server.service", "Dockerfile", "smoke.sh", "k8s/server.yaml",
+                           "k8s/simulate-job.yaml"}) {
     for (const std::string& flag :
          FlagsIn(WithoutForeignCommands(ReadFile(kSource / "deploy" / file)))) {
       EXPECT_EQ(known.count(flag), 1u) << file << " names " << flag;
