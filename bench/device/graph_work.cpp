@@ -29,6 +29,7 @@ class CapturedWork {
   CapturedWork& operator=(const CapturedWork&) = delete;
 
   cudaStream_t stream() const { return stream_.get(); }
+  void Wait() const { stream_.Wait(); }
   void Replay() const {
     RequireCuda(cudaGraphLaunch(executable_, stream_.get()), "cudaGraphLaunch");
   }
@@ -43,6 +44,13 @@ class CapturedWork {
 void RunOnce(const CheckedStream& stream, const Launch& launch) {
   RequireCuda(launch(stream.get()), "launch");
   stream.Wait();
+}
+
+void RunReplayed(const Launch& launch, const std::function<void()>& before) {
+  const CapturedWork work(launch);
+  before();
+  work.Replay();
+  work.Wait();
 }
 
 Work GraphWork(std::function<Launch()> make_launch, const Options& options) {

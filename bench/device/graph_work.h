@@ -18,7 +18,11 @@ using Launch = std::function<int(cudaStream_t stream)>;
 /// the same addresses.
 Work GraphWork(std::function<Launch()> make_launch, const Options& options);
 
-/// Runs `launch` once and waits: what gates look at.
+/// Runs `launch` once and waits.
 void RunOnce(const CheckedStream& stream, const Launch& launch);
+
+/// What gates look at, done as it is timed: captures `launch`, lets `before` fill its results with
+/// poison or put its inputs back (and wait), then replays once and waits.
+void RunReplayed(const Launch& launch, const std::function<void()>& before);
 
 }  // namespace interlacer::bench

@@ -18,7 +18,9 @@ namespace interlacer {
 /// sums += left * right
 __device__ inline void MultiplyAdd(float (&sums)[4], const std::uint32_t (&left)[4],
                                    std::uint32_t right_low, std::uint32_t right_high) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+  // Volatile: no compiler may sink it below a branch that only some lanes take.
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_low), "r"(right_high));

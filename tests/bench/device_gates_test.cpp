@@ -16,6 +16,12 @@ void RunOnce(const CheckedStream& stream, const Launch& launch) {
   stream.Wait();
 }
 
+void RunReplayed(const Launch& launch, const std::function<void()>& before) {
+  RunOnce(CheckedStream(), launch);
+  before();
+  RunOnce(CheckedStream(), launch);
+}
+
 namespace {
 
 void ExpectGatesPass(std::vector<Case> (*make_cases)(const Options&),

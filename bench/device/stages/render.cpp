@@ -143,8 +143,7 @@ struct Problem {
 
 /// Against float64 brute force on rays spread over the picture; all numbers must be finite.
 GateResult Check(const View& view, double bound, Problem& p) {
-  p.rgb.Poison();
-  RunOnce(p.stream, p.launch());
+  RunReplayed(p.launch(), [&] { p.rgb.Poison(); });
   const std::vector<float> rgb = p.rgb.Read();
   const ReferenceScene scene =
       MakeReferenceScene(view.config, view.positions_m, view.features, view.field());
