@@ -6,6 +6,7 @@
 #include "model/device_choice.h"
 #include "tests/device/device_array.h"
 #include "tests/model/test_device.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
@@ -43,6 +44,7 @@ TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return kDevice; }
 DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
 double TestDevice::gradient_order_tolerance() const { return kGradientOrderTolerance; }
+double TestDevice::encoder_tolerance() const { return kBf16OpTolerance; }
 double TestDevice::bfloat16_step_tolerance() const { return kBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {

@@ -1,5 +1,6 @@
 #include "tests/model/emulated_device.h"
 #include "tests/model/test_device.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
@@ -19,6 +20,7 @@ TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return at::kCPU; }
 DeviceRequest TestDevice::request() const { return DeviceRequest::kCpu; }
 double TestDevice::gradient_order_tolerance() const { return 0; }
+double TestDevice::encoder_tolerance() const { return kFloatOpTolerance; }
 double TestDevice::bfloat16_step_tolerance() const { return kBfloat16StepTolerance; }
 
 std::string MissingTestDevice() { return {}; }
