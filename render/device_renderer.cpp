@@ -219,14 +219,17 @@ std::size_t DeviceRenderer::TapeBytes(std::int64_t ray_count) const {
   return CutTape(nullptr, config_, ray_count).size_bytes;
 }
 
-std::size_t DeviceRenderer::ScratchBytes(std::int64_t particle_count,
-                                         std::int64_t ray_count) const {
-  return std::max({CloudIndexWorkspaceBytes(particle_count),
-                   CutServingScratch(nullptr, config_, ray_count, pass_samples_,
-                                     serving_precision_ == FieldPrecision::kBfloat16)
-                       .size_bytes,
-                   CutTrainingScratch(nullptr, config_, ray_count, pass_samples_).size_bytes,
-                   CutBackwardScratch(nullptr, config_, ray_count, pass_samples_).size_bytes});
+std::size_t DeviceRenderer::ServingScratchBytes(std::int64_t particle_count,
+                                                std::int64_t ray_count) const {
+  return std::max(CloudIndexWorkspaceBytes(particle_count),
+                  CutServingScratch(nullptr, config_, ray_count, pass_samples_,
+                                    serving_precision_ == FieldPrecision::kBfloat16)
+                      .size_bytes);
+}
+
+std::size_t DeviceRenderer::TrainingScratchBytes(std::int64_t ray_count) const {
+  return std::max(CutTrainingScratch(nullptr, config_, ray_count, pass_samples_).size_bytes,
+                  CutBackwardScratch(nullptr, config_, ray_count, pass_samples_).size_bytes);
 }
 
 Status DeviceRenderer::SetParticles(const float* positions_m, const float* features,

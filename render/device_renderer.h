@@ -8,7 +8,8 @@
 /// boundaries of 256 bytes, and may hold anything before:
 ///   cloud    CloudBytes(n)             written by SetParticles, read by all that follows
 ///   tape     TapeBytes(rays)           written by RenderForTraining, read by RenderBackward
-///   scratch  ScratchBytes(n, rays)     one call's own; free again when its work is done
+///   scratch  ServingScratchBytes(n, rays), TrainingScratchBytes(rays)
+///                                      one call's own; free again when its work is done
 /// Rays are processed in passes, so that scratch does not grow with the samples that turn out to
 /// lie near particles; none are ever left out.
 ///   positions_m [n,3]   features [n,feature_width]   field weights as radiance_field.h has them
@@ -72,8 +73,10 @@ class DeviceRenderer {
   const RendererConfig& config() const { return config_; }
   std::size_t CloudBytes(std::int64_t particle_count) const;
   std::size_t TapeBytes(std::int64_t ray_count) const;
-  /// Enough for any one call with so many particles and rays.
-  std::size_t ScratchBytes(std::int64_t particle_count, std::int64_t ray_count) const;
+  /// Of SetParticles and Render.
+  std::size_t ServingScratchBytes(std::int64_t particle_count, std::int64_t ray_count) const;
+  /// Of RenderForTraining and RenderBackward.
+  std::size_t TrainingScratchBytes(std::int64_t ray_count) const;
 
   /// Copies and indexes a cloud into `cloud`, which later calls read. 0 particles are an all-white
   /// scene.

@@ -15,7 +15,8 @@ DeviceRenderer::DeviceRenderer(const RendererConfig& config, FieldPrecision serv
 
 std::size_t DeviceRenderer::CloudBytes(std::int64_t) const { return 0; }
 std::size_t DeviceRenderer::TapeBytes(std::int64_t) const { return 0; }
-std::size_t DeviceRenderer::ScratchBytes(std::int64_t, std::int64_t) const { return 0; }
+std::size_t DeviceRenderer::ServingScratchBytes(std::int64_t, std::int64_t) const { return 0; }
+std::size_t DeviceRenderer::TrainingScratchBytes(std::int64_t) const { return 0; }
 
 Status DeviceRenderer::SetParticles(const float*, const float*, std::int64_t, void*, void*, void*) {
   return NotBuilt();

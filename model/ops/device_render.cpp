@@ -43,19 +43,24 @@ DeviceCloud::DeviceCloud(const RendererConfig& config, const CloudTensors& cloud
       features_(cloud.features) {
   const std::int64_t n = positions_m_.size(0);
   memory_ = DeviceScratch(renderer_.CloudBytes(n), positions_m_);
-  const torch::Tensor scratch = Scratch(0);
+  const torch::Tensor scratch = ServingScratch(0);
   ThrowIfError(renderer_.SetParticles(Floats(positions_m_), Floats(features_), n,
                                       memory_.mutable_data_ptr(), scratch.mutable_data_ptr(),
                                       StreamOf(positions_m_)));
 }
 
-torch::Tensor DeviceCloud::Scratch(std::int64_t ray_count) const {
-  return DeviceScratch(renderer_.ScratchBytes(positions_m_.size(0), ray_count), positions_m_);
+torch::Tensor DeviceCloud::ServingScratch(std::int64_t ray_count) const {
+  return DeviceScratch(renderer_.ServingScratchBytes(positions_m_.size(0), ray_count),
+                       positions_m_);
+}
+
+torch::Tensor DeviceCloud::TrainingScratch(std::int64_t ray_count) const {
+  return DeviceScratch(renderer_.TrainingScratchBytes(ray_count), positions_m_);
 }
 
 RenderedRays DeviceCloud::Render(const FieldTensors& field, const RayTensors& rays) const {
   const RenderedRays out = EmptyResults(rays);
-  const torch::Tensor scratch = Scratch(rays.origins_m.size(0));
+  const torch::Tensor scratch = ServingScratch(rays.origins_m.size(0));
   ThrowIfError(renderer_.Render(PointersTo(field), PointersTo(rays), PointersTo(out),
                                 scratch.mutable_data_ptr(), StreamOf(positions_m_)));
   return out;
@@ -65,7 +70,7 @@ RenderedRays DeviceCloud::RenderTaped(const FieldTensors& field, const RayTensor
   const RenderedRays out = EmptyResults(rays);
   const std::int64_t count = rays.origins_m.size(0);
   tape_ = DeviceScratch(renderer_.TapeBytes(count), positions_m_);
-  const torch::Tensor scratch = Scratch(count);
+  const torch::Tensor scratch = TrainingScratch(count);
   ThrowIfError(renderer_.RenderForTraining(PointersTo(field), PointersTo(rays), PointersTo(out),
                                            tape_.mutable_data_ptr(), scratch.mutable_data_ptr(),
                                            StreamOf(positions_m_)));
@@ -77,7 +82,7 @@ std::vector<torch::Tensor> DeviceCloud::Backward(const FieldTensors& field,
   std::vector<torch::Tensor> result{at::zeros_like(positions_m_), at::zeros_like(features_)};
   for (const torch::Tensor& weight : field) result.push_back(at::zeros_like(weight));
   const std::int64_t count = grad.distance_m.size(0);
-  const torch::Tensor scratch = Scratch(count);
+  const torch::Tensor scratch = TrainingScratch(count);
   ThrowIfError(renderer_.RenderBackward(
       PointersTo(field), tape_.const_data_ptr(), count,
       {Floats(grad.rgb), Floats(grad.distance_m), Floats(grad.opacity)},

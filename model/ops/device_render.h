@@ -34,7 +34,8 @@ class DeviceCloud {
   std::vector<torch::Tensor> Backward(const FieldTensors& field, const RenderedRays& grad) const;
 
  private:
-  torch::Tensor Scratch(std::int64_t ray_count) const;
+  torch::Tensor ServingScratch(std::int64_t ray_count) const;
+  torch::Tensor TrainingScratch(std::int64_t ray_count) const;
 
   DeviceRenderer renderer_;
   torch::Tensor positions_m_, features_;

@@ -159,7 +159,8 @@ TEST(DeviceRendererTest, RefusesWhatItCannotCount) {
   EXPECT_EQ(particles.field(), "particle_count");
   const CheckedStream stream;
   const DeviceArray<char> cloud(stream, static_cast<std::int64_t>(renderer.CloudBytes(0)));
-  const DeviceArray<char> scratch(stream, static_cast<std::int64_t>(renderer.ScratchBytes(0, 0)));
+  const DeviceArray<char> scratch(stream,
+                                  static_cast<std::int64_t>(renderer.ServingScratchBytes(0, 0)));
   ASSERT_TRUE(
       renderer.SetParticles(nullptr, nullptr, 0, cloud.get(), scratch.get(), stream.get()).ok());
   const DeviceRays too_many{.count = 2147483647 / 40 + 1};

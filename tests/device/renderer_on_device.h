@@ -72,21 +72,23 @@ class SceneOnDevice {
         opacity_(stream_, ray_count_),
         cloud_(stream_, Bytes(renderer_.CloudBytes(n_))),
         tape_(stream_, Bytes(renderer_.TapeBytes(ray_count_))),
-        scratch_(stream_, Bytes(renderer_.ScratchBytes(n_, ray_count_))) {
+        serving_scratch_(stream_, Bytes(renderer_.ServingScratchBytes(n_, ray_count_))),
+        training_scratch_(stream_, Bytes(renderer_.TrainingScratchBytes(ray_count_))) {
     const DeviceArray<float> positions(stream_, cloud.positions_m),
         features(stream_, cloud.features);
-    Expect(renderer_.SetParticles(positions.get(), features.get(), n_, cloud_.get(), scratch_.get(),
-                                  stream_.get()));
+    Expect(renderer_.SetParticles(positions.get(), features.get(), n_, cloud_.get(),
+                                  serving_scratch_.get(), stream_.get()));
     stream_.Wait();
   }
 
   Picture Render() {
-    Expect(renderer_.Render(field_.weights(), rays(), outputs(), scratch_.get(), stream_.get()));
+    Expect(renderer_.Render(field_.weights(), rays(), outputs(), serving_scratch_.get(),
+                            stream_.get()));
     return ReadPicture();
   }
   Picture RenderForTraining() {
     Expect(renderer_.RenderForTraining(field_.weights(), rays(), outputs(), tape_.get(),
-                                       scratch_.get(), stream_.get()));
+                                       training_scratch_.get(), stream_.get()));
     return ReadPicture();
   }
   /// Adds to `start`; `grads` are the three gradients of the outputs, empty for null.
@@ -96,7 +98,7 @@ class SceneOnDevice {
         opacity(stream_, grads.opacity), positions(stream_, start.positions_m),
         features(stream_, start.features);
     const FieldOnDevice field_grad(stream_, start.field);
-    const DeviceArray<char> scratch(stream_, Bytes(renderer_.ScratchBytes(n_, ray_count_)));
+    const DeviceArray<char> scratch(stream_, Bytes(renderer_.TrainingScratchBytes(ray_count_)));
     Expect(renderer_.RenderBackward(
         field_.weights(), tape_.get(), ray_count_, {rgb.get(), distance.get(), opacity.get()},
         {want_positions ? positions.get() : nullptr, want_features ? features.get() : nullptr},
@@ -124,7 +126,7 @@ class SceneOnDevice {
   FieldOnDevice field_;
   DeviceArray<float> origins_, directions_, jitter_;
   DeviceArray<float> rgb_, distance_, opacity_;
-  DeviceArray<char> cloud_, tape_, scratch_;
+  DeviceArray<char> cloud_, tape_, serving_scratch_, training_scratch_;
 };
 
 /// Every particle twice, the copies with other features.

@@ -117,7 +117,7 @@ struct Problem {
         distance(stream, rays),
         opacity(stream, rays),
         cloud(stream, static_cast<std::int64_t>(renderer.CloudBytes(n))),
-        scratch(stream, static_cast<std::int64_t>(renderer.ScratchBytes(n, rays))) {}
+        scratch(stream, static_cast<std::int64_t>(renderer.ServingScratchBytes(n, rays))) {}
 
   Launch launch() {
     return [this](cudaStream_t on) {
