@@ -105,7 +105,8 @@ StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoi
     INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device, ChooseDevice(options.device));
     INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                                 LoadCheckpoint(checkpoint_dir, {.device = device.kind()}));
-    INTERLACER_RETURN_IF_ERROR(CheckWidths(checkpoint.model->config().network, device.kind()));
+    const Status fits = CheckWidths(checkpoint.model->config().network, device.kind());
+    if (!fits.ok()) return fits;
     checkpoint.model->eval();
     checkpoint.model->to(device.device);
     predictor = std::make_unique<ModelPredictor>(std::move(checkpoint), options, std::move(device));
