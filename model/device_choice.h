@@ -32,7 +32,7 @@ struct DeviceChoice {
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
-/// the model: graph attention wider than theirs.
+/// the model: graph attention wider than theirs. A device chosen by kAuto refuses too.
 Status CheckWidths(const NetworkConfig& network, DeviceKind device);
 
 /// Empty, or that the kernels need a newer device than one of this compute capability.

@@ -2,9 +2,9 @@
 
 /// Where training sequences come from.
 ///
-/// A draw depends on (seed, index) alone: data sets by weight, then a window of the split uniformly
-/// (Philox stream 8), so a resumed run sees the sequences it would have seen. Validation draws do
-/// not depend on the seed, so that losses of runs with different seeds compare.
+/// A training draw depends on (seed, index) alone: data sets by weight, then a window of the split
+/// uniformly (Philox stream 8), so a resumed run sees the sequences it would have seen. A
+/// validation draw depends on its index alone, so that losses of runs with different seeds compare.
 /// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
 /// window of the asked length. Threads: Draw may run in any thread, one call a split at a
 /// time.

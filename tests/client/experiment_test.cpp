@@ -127,12 +127,11 @@ TEST_F(ExperimentTest, ThinnedRolloutsTakeSharesOfWhatTheSceneHolds) {
   }
 }
 
-TEST_F(ExperimentTest, FewEpisodesAreSpreadAndStillArmsHaveOneRollout) {
+TEST_F(ExperimentTest, FewEpisodesKeepTheirStillTwinsAndThoseHaveOneRollout) {
   const std::string out = folder_.File("out");
   const ProcessResult result = RunVerb(
       Command(out, {"--no-ablations", "--episodes", "2", "--steps", "1", "--windows", "2"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  // By name an episode comes before its still twin: the first and the last of four.
   const auto files = FilesOf(out);
   const std::string folder = "evaluations/none-0/recorded/";
   const auto starts = [&](const std::string& episode) {
@@ -142,8 +141,9 @@ TEST_F(ExperimentTest, FewEpisodesAreSpreadAndStillArmsHaveOneRollout) {
     return found;
   };
   EXPECT_EQ(starts(*moving_.begin()), (std::set<int>{1, 3}));
-  EXPECT_EQ(starts(*moving_.rbegin() + "_still"), (std::set<int>{1}));
+  EXPECT_EQ(starts(*moving_.begin() + "_still"), (std::set<int>{1}));
   EXPECT_EQ(files.count(folder + *moving_.rbegin() + ".json"), 0u);
+  EXPECT_EQ(files.count(folder + *moving_.rbegin() + "_still.json"), 0u);
 }
 
 TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {

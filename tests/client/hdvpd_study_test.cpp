@@ -161,6 +161,7 @@ struct FakeNumbers {
   std::int64_t particle_count = 2048;
   std::int64_t grf_parameters = FakeStudy::kParameterCount;
   bool with_ablations = false;
+  bool has_grf_diverged = false;
   std::vector<Shift> shifts = {};
 };
 
@@ -215,6 +216,10 @@ const RelationCase kRelationCases[] = {
      {.particle_count = kPublishedParticles, .shifts = {Shift{.by = 0.01}}}},
     {"H4", "BelowThePublished", kFails, {.particle_count = kPublishedParticles}},
     {"H4",
+     "EveryRunDiverged",
+     Outcome::kNotTestable,
+     {.particle_count = kPublishedParticles, .has_grf_diverged = true}},
+    {"H4",
      "BelowThePublishedAtTheLastStep",
      kFails,
      {.particle_count = kPublishedParticles,
@@ -261,6 +266,7 @@ const RelationCase kRelationCases[] = {
     {"P1", "WithinTolerance", kHolds, {.grf_parameters = 1015}},
     {"P1", "GrfIsLarger", kFails, {.grf_parameters = 1030}},
     {"P1", "GrfIsSmaller", kFails, {.grf_parameters = 970}},
+    {"P1", "GrfIsNotCounted", Outcome::kNotTestable, {.grf_parameters = 0}},
 };
 
 class RelationOutcomeTest : public HdvpdStudyTest,
@@ -269,6 +275,9 @@ class RelationOutcomeTest : public HdvpdStudyTest,
   void SetUp() override {
     const FakeNumbers& numbers = GetParam().numbers;
     fake_.setup.with_ablations = numbers.with_ablations;
+    for (TrainedRun& run : fake_.runs) {
+      run.has_diverged = numbers.has_grf_diverged && run.variant == kGrfVariant;
+    }
     for (const Piece& piece : ListPieces(fake_.setup, fake_.runs, fake_.episodes)) {
       fake_.WritePiece(piece);
       const std::string path = PiecePath(fake_.setup, piece);

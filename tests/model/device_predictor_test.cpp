@@ -7,7 +7,6 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -28,9 +27,6 @@
 namespace interlacer::testing {
 namespace {
 
-/// Mean difference of colours after a step, of 1: where a particle moved by a rounding, its samples
-/// change. Seen: 9e-5.
-constexpr double kColorTolerance = 5e-4;
 /// Largest one where only the field's products are rounded. Seen: 6e-4.
 constexpr double kBfloat16ColorTolerance = 2e-3;
 
@@ -102,7 +98,7 @@ TEST(DevicePredictor, ScenesStepsAndViewsAsOnTheHost) {
   ASSERT_EQ(got.color.pixels.size(), expected.color.pixels.size());
   EXPECT_LT(
       (ToTensor(got.color.pixels) - ToTensor(expected.color.pixels)).abs().mean().item<float>(),
-      std::max(kColorTolerance, device.encoder_tolerance()));
+      device.color_tolerance());
 }
 
 /// Particles on the host are of the step that was read last: steps and views copy none.

@@ -34,9 +34,11 @@ class TestDevice {
   DeviceRequest request() const;
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
-  /// Of features and colours against the host's, relative: the encoder's bfloat16 products are of
-  /// another library on a CUDA device, and the host's own where it is emulated.
+  /// Of features against the host's, relative, and of colours rendered from them: the encoder's
+  /// bfloat16 products are of another library on a CUDA device, and the host's own where it is
+  /// emulated.
   double encoder_tolerance() const;
+  double color_tolerance() const;
   /// Of a step in bfloat16 against the host's, relative to its motion.
   double bfloat16_step_tolerance() const;
 

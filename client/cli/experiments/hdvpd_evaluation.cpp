@@ -46,6 +46,27 @@ PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
   return plan;
 }
 
+/// At most `limit` (0: all), in order: moving and still ones each spread over theirs, so that of a
+/// data set with a still twin beside each episode an even number has twins too.
+std::vector<StudyEpisode> Spread(std::vector<StudyEpisode> all, std::int64_t limit) {
+  const auto count = static_cast<std::size_t>(limit);
+  if (limit <= 0 || count >= all.size()) return all;
+  std::vector<std::size_t> groups[2];  // moving, still
+  for (std::size_t i = 0; i < all.size(); ++i) groups[all[i].is_still].push_back(i);
+  const std::size_t still_count = count * groups[1].size() / all.size();
+  std::set<std::size_t> chosen;
+  for (const bool is_still : {false, true}) {
+    const std::vector<std::size_t>& group = groups[is_still];
+    for (const std::size_t i :
+         SpreadIndices(group.size(), is_still ? still_count : count - still_count)) {
+      chosen.insert(group[i]);
+    }
+  }
+  std::vector<StudyEpisode> episodes;
+  for (const std::size_t i : chosen) episodes.push_back(std::move(all[i]));
+  return episodes;
+}
+
 /// 4 for a quarter of the particles.
 int ParticleDivisor(Condition condition) {
   if (condition == Condition::kQuarterParticles) return 4;
@@ -151,9 +172,7 @@ StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset
                                                       std::int64_t limit) {
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> dirs, ListEpisodes(dataset, split));
   std::vector<StudyEpisode> episodes;
-  const std::size_t count = limit > 0 ? static_cast<std::size_t>(limit) : dirs.size();
-  for (const std::size_t i : SpreadIndices(dirs.size(), count)) {
-    const std::string& dir = dirs[i];
+  for (const std::string& dir : dirs) {
     INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader reader, EpisodeReader::Open(dir));
     INTERLACER_ASSIGN_OR_RETURN(std::string sha256, reader.ManifestSha256());
     const EpisodeManifest& manifest = reader.manifest();
@@ -163,7 +182,7 @@ StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset
     episodes.push_back({manifest.episode_id, dir, std::move(sha256), manifest.task_name,
                         IsStill(reader.actions())});
   }
-  if (!episodes.empty()) return episodes;
+  if (!episodes.empty()) return Spread(std::move(episodes), limit);
   return NotFound(reason::FILE_NOT_FOUND, "no episode in split \"" + split + "\"")
       .WithField(dataset);
 }

@@ -47,7 +47,8 @@ struct StudyEpisode {
   std::string task;
   bool is_still = false;  ///< the planned rows never change
 };
-/// Episodes of the split in the order of the data set, at most `limit` (0: all), spread over it.
+/// Episodes of the split in the order of the data set, at most `limit` (0: all), moving and still
+/// ones each spread over it.
 StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
                                                       const std::string& split, std::int64_t limit);
 

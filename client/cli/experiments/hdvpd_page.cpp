@@ -171,7 +171,8 @@ class PageBuilder {
                   {"true frames", setup.target_background},
                   {"image size", std::to_string(study_.image_width_px()) + " x " +
                                      std::to_string(study_.image_height_px()) + " pixels"},
-                  {"rollouts of an episode", std::to_string(setup.plan.window_count)},
+                  {"rollouts of an episode",
+                   std::to_string(setup.plan.window_count) + ", one where the arms hold still"},
                   {"seed of the particles", std::to_string(setup.plan.seed)}};
     for (const TrainedRun& run : study_.runs()) {
       const RunFacts& facts = study_.facts(run);
