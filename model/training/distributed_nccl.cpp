@@ -1,7 +1,8 @@
 #include "model/training/distributed_nccl.h"
 
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <chrono>
 #include <cstring>
@@ -19,7 +20,7 @@ class NcclGroup : public RankGroup {
   NcclGroup(const DistributedEnvironment& place, at::Device device,
             const c10::intrusive_ptr<c10d::Store>& store, const NcclLibrary& nccl)
       : RankGroup(place, device), nccl_(nccl) {
-    const c10::cuda::CUDAGuard guard(device);
+    const c10::DeviceGuard guard(device);
     const NcclUniqueId id = AgreeOnId(store);
     WaitForAll(store);
     Check("meeting", nccl_.comm_init_rank(&communicator_, size(), id, rank()));
@@ -75,10 +76,13 @@ class NcclGroup : public RankGroup {
 
   template <typename Function>
   void Run(const char* what, const Function& launch) {
-    const c10::cuda::CUDAGuard guard(device());
-    const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream();
+    const c10::DeviceGuard guard(device());
+    // By torch's own door to its devices: its CUDA headers need the toolkit, which a build may
+    // lack.
+    const c10::impl::VirtualGuardImpl devices(device().type());
+    const c10::Stream stream = devices.getStream(device());
     if (communicator_ == nullptr) throw Lost(what, "the group was given up after an error");
-    Check(what, launch(stream.stream()));
+    Check(what, launch(devices.getStreamNativeHandle(stream)));
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(place().timeout_s);
     while (!stream.query()) {
       int error = kNcclSuccess;
