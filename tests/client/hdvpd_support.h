@@ -13,6 +13,7 @@
 
 #include "client/cli/evaluation/view_scores.h"
 #include "client/cli/experiments/hdvpd_evaluation.h"
+#include "client/cli/experiments/hdvpd_study.h"
 #include "tests/client/results_support.h"
 #include "tests/support/temp_folder.h"
 
@@ -90,6 +91,17 @@ struct FakeStudy {
   StudySetup setup;
   std::vector<TrainedRun> runs;
   std::vector<StudyEpisode> episodes;
+};
+
+class FakeStudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override { fake_.WritePieces(); }
+  Study ReadStudy() const {
+    auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+    EXPECT_TRUE(study.ok()) << study.status().ToString();
+    return *std::move(study);
+  }
+  FakeStudy fake_;
 };
 
 }  // namespace interlacer::testing
