@@ -7,7 +7,6 @@
 #include "knn/kernels/morton_code_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
-#include "model/kernels/device_query_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
@@ -15,7 +14,6 @@
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
 #include "model/kernels/walk_sampler_cuda.h"
-#include "model/ops/recorded_work.h"
 
 namespace interlacer {
 namespace {
@@ -25,8 +23,6 @@ constexpr int kNoDevice = 100;  // cudaErrorNoDevice
 }  // namespace
 
 int CudaDeviceCount() { return 0; }
-int CudaDeviceName(int, char*, std::size_t) { return kNoDevice; }
-int CudaComputeCapability(int, int*, int*) { return kNoDevice; }
 const char* CudaErrorText(int) { return "built without CUDA"; }
 
 std::size_t UnprojectWorkspaceBytes(std::int64_t) { return 0; }
@@ -166,9 +162,5 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAtten
 }
 
 int LaunchTokenFeatures(const TokenFeatures&, float*, void*) { return kNoDevice; }
-
-std::unique_ptr<RecordedWork> RecordCudaGraph(torch::Device, const std::function<void()>&) {
-  TORCH_CHECK(false, "built without CUDA");
-}
 
 }  // namespace interlacer
