@@ -168,13 +168,14 @@ __global__ void BoxesKernel(const float* below, int floats_each, int highs_apart
   box[48 + 16 * axis] = high;
 }
 
-/// Every writer of a cell writes the same number.
+/// Every writer of a cell writes the same number; volatile, because writers at the same time are a
+/// race otherwise.
 __global__ void MarkParticlesKernel(const OccupancyBox* box, const float* positions_m,
                                     std::int64_t n, std::uint16_t* gaps) {
   const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const std::int64_t cell = OccupancyCell(*box, positions_m + 3 * i);
-  if (cell >= 0) gaps[cell] = 0;
+  if (cell >= 0) static_cast<volatile std::uint16_t&>(gaps[cell]) = 0;
 }
 
 /// Least squared number of whole cells to an occupied cell along one axis more:

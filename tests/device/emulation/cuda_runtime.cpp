@@ -41,6 +41,9 @@ struct Barrier {
 
 struct Warp {
   Barrier barrier;
+  /// Of the collective that lanes wait in: whether it orders memory.
+  bool syncs = false;
+  std::uint16_t memory_order = 0;
   /// A lane may be one exchange ahead of another, never two.
   std::uint64_t values[2][kLanes] = {};
 };
@@ -101,9 +104,25 @@ void Open(Barrier& barrier) {
   machine.progress = true;
 }
 
+/// The orders are counted in 16 bits.
+std::uint16_t CountOrder(std::uint64_t count) {
+  if (count > 0xFFFF) Die("more barriers than are counted");
+  return static_cast<std::uint16_t>(count);
+}
+
+/// What the checks need to know of the fiber that goes on.
+void ShowRunningThread() {
+  running_thread.thread = static_cast<std::uint16_t>(machine.running);
+  running_thread.block_order = CountOrder(machine.block.generation);
+  running_thread.warp_order = machine.warps[machine.running / kLanes].memory_order;
+}
+
 /// From the running fiber to the scheduler; returns when the fiber's turn comes again.
 void Yield() {
+  const bool in_kernel = running_thread.in_kernel;
+  running_thread.in_kernel = false;
   if (_setjmp(machine.fibers[machine.running].place) == 0) _longjmp(machine.scheduler, 1);
+  running_thread.in_kernel = in_kernel;
 }
 
 void RunThreads();
@@ -122,8 +141,9 @@ void Resume(Fiber& fiber) {
 
 void Wait(Barrier& barrier) {
   const std::uint64_t generation = barrier.generation;
-  if (++barrier.arrived == barrier.members) return Open(barrier);
+  if (++barrier.arrived == barrier.members) Open(barrier);
   while (barrier.generation == generation) Yield();
+  ShowRunningThread();
 }
 
 void Leave(Barrier& barrier) {
@@ -133,7 +153,10 @@ void Leave(Barrier& barrier) {
 
 void RunThreads() {
   while (true) {
+    ShowRunningThread();
+    running_thread.in_kernel = true;
     (*machine.thread)();
+    running_thread.in_kernel = false;
     if (!machine.fibers[machine.running].copies.empty()) Die("a copy that nobody awaits");
     machine.fibers[machine.running].done = true;
     machine.progress = true;
@@ -191,12 +214,18 @@ void BeginCopy(void* to, const void* from) {
       0) {
     Die("a copy beside its boundary");
   }
+  OnAccess(from, kCopyBytes, Access::kRead, __builtin_return_address(0));
+  OnBeginCopy(to, kCopyBytes, __builtin_return_address(0));
   machine.fibers[machine.running].copies.push_back({to, from});
 }
 
 void AwaitCopies() {
   std::vector<Copy>& copies = machine.fibers[machine.running].copies;
-  for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, kCopyBytes);
+  for (const Copy& copy : copies) {
+    OnAccess(copy.from, kCopyBytes, Access::kRead, __builtin_return_address(0));
+    OnAccess(copy.to, kCopyBytes, Access::kWrite, __builtin_return_address(0));
+    std::memcpy(copy.to, copy.from, kCopyBytes);
+  }
   copies.clear();
 }
 
@@ -218,8 +247,11 @@ cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
   machine.thread = &thread;
   gridDim = config.gridDim;
   blockDim = block;
+  running_thread.launch_begin = running_thread.block_run + 1;
   for (unsigned b = 0; b < config.gridDim.x; ++b) {
     blockIdx = dim3(b, 0, 0);
+    ++running_thread.block_run;
+    BeginSharedMemory(machine.shared, launched);
     RunBlock(block.x);
     std::memset(machine.shared, kPoison, launched);
   }
@@ -231,15 +263,32 @@ cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
 
 int Lane() { return static_cast<int>(machine.running % kLanes); }
 
-const std::uint64_t* Exchange(unsigned mask, std::uint64_t value) {
+namespace {
+
+Warp& Join(unsigned mask, bool syncs) {
   Warp& warp = machine.warps[machine.running / kLanes];
   if (mask != 0xFFFFFFFFu || warp.barrier.members != kLanes) {
     Die("a collective without the whole warp");
   }
+  if (warp.barrier.arrived > 0 && warp.syncs != syncs) Die("lanes in different collectives");
+  warp.syncs = syncs;
+  return warp;
+}
+
+}  // namespace
+
+const std::uint64_t* Exchange(unsigned mask, std::uint64_t value) {
+  Warp& warp = Join(mask, false);
   std::uint64_t* values = warp.values[warp.barrier.generation % 2];
   values[Lane()] = value;
   Wait(warp.barrier);
   return values;
+}
+
+void SyncWarp(unsigned mask) {
+  Warp& warp = Join(mask, true);
+  if (warp.barrier.arrived + 1 == kLanes) warp.memory_order = CountOrder(warp.memory_order + 1u);
+  Wait(warp.barrier);
 }
 
 }  // namespace interlacer::emulation
@@ -247,27 +296,36 @@ const std::uint64_t* Exchange(unsigned mask, std::uint64_t value) {
 void __syncthreads() { interlacer::emulation::Wait(interlacer::emulation::machine.block); }
 
 cudaError_t cudaMalloc(void** memory, std::size_t size_bytes) {
-  *memory = size_bytes == 0 ? nullptr : std::malloc(size_bytes);
+  namespace emu = interlacer::emulation;
+  *memory = size_bytes == 0     ? nullptr
+            : emu::IsChecking() ? emu::AllocateChecked(size_bytes)
+                                : std::malloc(size_bytes);
   if (size_bytes == 0) return cudaSuccess;
-  if (*memory == nullptr) return interlacer::emulation::Answer(cudaErrorMemoryAllocation);
-  std::memset(*memory, interlacer::emulation::kPoison, size_bytes);
+  if (*memory == nullptr) return emu::Answer(cudaErrorMemoryAllocation);
+  if (!emu::IsChecking()) std::memset(*memory, emu::kPoison, size_bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* memory) {
-  std::free(memory);
+  if (interlacer::emulation::IsChecking() && memory != nullptr) {
+    interlacer::emulation::FreeChecked(memory);
+  } else {
+    std::free(memory);
+  }
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size_bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
   if (stream == nullptr) return interlacer::emulation::Answer(cudaErrorInvalidValue);
+  interlacer::emulation::HostCopied(to, from, size_bytes);
   if (size_bytes > 0) std::memcpy(to, from, size_bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size_bytes, cudaStream_t stream) {
   if (stream == nullptr) return interlacer::emulation::Answer(cudaErrorInvalidValue);
+  interlacer::emulation::HostWrote(memory, size_bytes);
   if (size_bytes > 0) std::memset(memory, value, size_bytes);
   return cudaSuccess;
 }

@@ -9,8 +9,8 @@
 /// barrier that not every thread reaches, or a collective that does not name the whole warp, ends
 /// the program. What a kernel declares as shared is taken for 1 KB, the most that kernels with
 /// shared memory of a launched size declare besides; more than the limit is refused. Launched bytes
-/// are 0xFF when a block begins, and a write behind them ends the program. Not shown: races between
-/// threads that run at the same time, alignment, speed, reads of declared memory before a write.
+/// are 0xFF when a block begins, and a write behind them ends the program. Kernels compiled for it
+/// have every access checked besides (memory_check.h). Not shown: speed.
 
 #include <cmath>
 #include <cstddef>
@@ -18,14 +18,19 @@
 #include <cstring>
 #include <functional>
 
+#include "memory_check.h"
+
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static
+/// Of the thread that runs them all: so its place in memory is known.
+#define __shared__ static thread_local
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+/// Its accesses are no plain ones.
+#define EMULATED_ATOMIC __attribute__((noinline, no_sanitize_thread))
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -112,6 +117,7 @@ void AwaitCopies();
 
 /// What the lanes of the running warp put in, by lane; waits for all of them.
 const std::uint64_t* Exchange(unsigned mask, std::uint64_t value);
+void SyncWarp(unsigned mask);
 int Lane();
 
 template <typename T>
@@ -143,7 +149,7 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
 }
 
 void __syncthreads();
-inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { interlacer::emulation::Exchange(mask, 0); }
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { interlacer::emulation::SyncWarp(mask); }
 
 template <typename T>
 T __shfl_sync(unsigned mask, T value, int from) {
@@ -181,19 +187,25 @@ unsigned __match_any_sync(unsigned mask, T value) {
 }
 
 template <typename T>
-T atomicAdd(T* address, T value) {
+EMULATED_ATOMIC T atomicAdd(T* address, T value) {
+  interlacer::emulation::OnAccess(address, sizeof(T), interlacer::emulation::Access::kAtomic,
+                                  __builtin_return_address(0));
   const T before = *address;
   *address += value;
   return before;
 }
 template <typename T>
-T atomicMin(T* address, T value) {
+EMULATED_ATOMIC T atomicMin(T* address, T value) {
+  interlacer::emulation::OnAccess(address, sizeof(T), interlacer::emulation::Access::kAtomic,
+                                  __builtin_return_address(0));
   const T before = *address;
   if (value < before) *address = value;
   return before;
 }
 template <typename T>
-T atomicCAS(T* address, T expected, T value) {
+EMULATED_ATOMIC T atomicCAS(T* address, T expected, T value) {
+  interlacer::emulation::OnAccess(address, sizeof(T), interlacer::emulation::Access::kAtomic,
+                                  __builtin_return_address(0));
   const T before = *address;
   if (before == expected) *address = value;
   return before;

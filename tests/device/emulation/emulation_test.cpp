@@ -15,14 +15,17 @@ namespace {
 
 constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
 
-/// No test of a kernel makes a call that fails, not even one that shows a refusal.
-class NoCallFails : public ::testing::EmptyTestEventListener {
+/// No test of a kernel makes a call that fails, not even one that shows a refusal, and none has a
+/// fault where kernels are checked.
+class NothingFails : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo&) override {
     EXPECT_EQ(emulation::TakeFailedCalls(), 0) << "failed calls of the runtime";
+    EXPECT_EQ(emulation::TakeFindings(), "") << "faults in kernels";
   }
 };
 [[maybe_unused]] const bool kListens = [] {
-  ::testing::UnitTest::GetInstance()->listeners().Append(std::make_unique<NoCallFails>().release());
+  ::testing::UnitTest::GetInstance()->listeners().Append(
+      std::make_unique<NothingFails>().release());
   return true;
 }();
 
