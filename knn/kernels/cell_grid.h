@@ -88,7 +88,4 @@ INTERLACER_HOST_DEVICE inline bool SearchIsDone(double radius_m, float worst_sq_
   return worst_sq_dist_m2 < radius_m * radius_m * (1 - 1e-6) - 1e-37;
 }
 
-/// A search gives up on rings, and looks at every point, once it has met this many rows of cells.
-INTERLACER_HOST_DEVICE inline std::int64_t RowBudget(std::int64_t n) { return 64 + n / 32; }
-
 }  // namespace interlacer

@@ -1,31 +1,33 @@
+#include <algorithm>
 #include <climits>
-#include <cmath>
 
 #include "common/kernels/device_buffer.h"
 #include "common/kernels/launch.h"
 #include "common/kernels/prefix_sum.h"
 #include "common/kernels/workspace.h"
 #include "knn/kernels/grid_knn_cuda.h"
+#include "knn/kernels/nearest_keys.h"
 
 namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kLeftoverBlocks = 264;
-
-/// A point and its original index in one 16-byte word.
-struct __align__(16) SortedPoint {
-  float x, y, z;
-  std::int32_t index;
-};
+constexpr int kWarps = kThreads / kWarpLanes;
+/// A thread searches two rings away from the border; then a warp the cells within four and eight,
+/// and then a block every point. So one lonely point holds up nobody for long.
+constexpr std::int64_t kThreadRows = 9;
+constexpr std::int32_t kFirstWarpRing = 4;
+constexpr std::int32_t kLastWarpRing = 8;
+constexpr std::int64_t kWarpBlocks = 1056;
+constexpr std::int64_t kBlockBlocks = 528;
 
 struct Workspace {
   SortedPoint* points;          // [n]
-  std::int32_t* cell_of_point;  // [n]
-  std::int32_t* leftovers;      // [n] sorted places whose search gave up on rings
+  std::int32_t* cell_of_point;  // [n]; once points are filled in, what warps left over
+  std::int32_t* leftovers;      // [n] sorted places whose search threads left over
   std::int32_t* cell_begin;     // [cells + 1]; ends while points are filled in from the back
   std::int32_t* tile_sums;      // [tiles]
-  std::int32_t* leftover_count;
+  std::int32_t* counts;         // [2] of what threads and warps left over
   std::size_t size_bytes;
 };
 
@@ -38,7 +40,7 @@ Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
   w.leftovers = cutter.Take<std::int32_t>(n);
   w.cell_begin = cutter.Take<std::int32_t>(ends);
   w.tile_sums = cutter.Take<std::int32_t>(PrefixSumScratchCount(ends));
-  w.leftover_count = cutter.Take<std::int32_t>(1);
+  w.counts = cutter.Take<std::int32_t>(2);
   w.size_bytes = cutter.size_bytes();
   return w;
 }
@@ -63,58 +65,6 @@ __global__ void FillKernel(const float* positions, std::int64_t n,
                    static_cast<std::int32_t>(i)};
 }
 
-/// The best candidates so far, in registers. A key sorts as (squared distance, index).
-template <int kCapacity>
-struct Best {
-  std::uint64_t keys[kCapacity];
-  std::uint64_t worst;  ///< of the `count` that are wanted
-  int count;
-
-  __device__ explicit Best(int wanted) : worst(Key(INFINITY, INT_MAX)), count(wanted) {
-#pragma unroll
-    for (int r = 0; r < kCapacity; ++r) keys[r] = worst;
-  }
-
-  __device__ static std::uint64_t Key(float sq_dist, std::int32_t index) {
-    return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 |
-           static_cast<std::uint32_t>(index);
-  }
-
-  __device__ float worst_sq_dist() const {
-    return __uint_as_float(static_cast<unsigned>(worst >> 32));
-  }
-
-  /// Key r becomes min(key r, max(new key, key r - 1)).
-  __device__ void Insert(std::uint64_t key) {
-    if (key >= worst) return;
-#pragma unroll
-    for (int r = kCapacity - 1; r >= 0; --r) {
-      const std::uint64_t before = r > 0 ? keys[r > 0 ? r - 1 : 0] : 0;
-      const std::uint64_t larger = key > before ? key : before;
-      keys[r] = keys[r] < larger ? keys[r] : larger;
-      if (r == count - 1) worst = keys[r];
-    }
-  }
-
-  /// The query itself where no candidate came: distances to NaN never do.
-  __device__ void WriteTo(std::int32_t query, std::int32_t* neighbors) const {
-    std::int32_t* const row = neighbors + static_cast<std::int64_t>(query) * count;
-#pragma unroll
-    for (int r = 0; r < kCapacity; ++r) {
-      const auto index = static_cast<std::int32_t>(static_cast<std::uint32_t>(keys[r]));
-      if (r < count) row[r] = index == INT_MAX ? query : index;
-    }
-  }
-
-  __device__ void Look(const SortedPoint& query, const SortedPoint& other) {
-    if (other.index == query.index) return;
-    const float dx = __fsub_rn(other.x, query.x);
-    const float dy = __fsub_rn(other.y, query.y);
-    const float dz = __fsub_rn(other.z, query.z);
-    Insert(Key(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))), other.index));
-  }
-};
-
 template <int kCapacity>
 __device__ void LookAtCells(Best<kCapacity>& best, const SortedPoint& query, const CellGrid& grid,
                             const SortedPoint* points, const std::int32_t* cell_begin,
@@ -125,18 +75,17 @@ __device__ void LookAtCells(Best<kCapacity>& best, const SortedPoint& query, con
   for (std::int32_t p = cell_begin[row + x_low]; p < end; ++p) best.Look(query, points[p]);
 }
 
-/// Rings of cells around the query until no nearer point can exist; false if the budget of rows
-/// ran out first.
+/// Rings of cells around the query until no nearer point can exist; false if a thread's share of
+/// rows ran out first.
 template <int kCapacity>
 __device__ bool SearchRings(Best<kCapacity>& best, const SortedPoint& query, const CellGrid& grid,
-                            std::int64_t n, const SortedPoint* points,
-                            const std::int32_t* cell_begin) {
+                            const SortedPoint* points, const std::int32_t* cell_begin) {
   const float query_m[3] = {query.x, query.y, query.z};
   std::int32_t center[3];
   for (int axis = 0; axis < 3; ++axis) center[axis] = CellOnAxis(grid, axis, query_m[axis]);
   CellBlock inner = {{0, 0, INT_MAX}, {-1, -1, -1}};  // holds no cell
   std::int64_t rows_met = 0;
-  for (std::int32_t ring = 1; rows_met <= RowBudget(n); ++ring) {
+  for (std::int32_t ring = 1; rows_met <= kThreadRows; ++ring) {
     const CellBlock block = BlockAround(grid, center, ring);
     for (std::int32_t z = block.low[2]; z <= block.high[2]; ++z) {
       for (std::int32_t y = block.low[1]; y <= block.high[1]; ++y) {
@@ -162,6 +111,26 @@ __device__ bool SearchRings(Best<kCapacity>& best, const SortedPoint& query, con
   return false;
 }
 
+/// The rows of cells within `ring`, shared out to a warp, whose lanes end with the same list.
+template <int kCapacity>
+__device__ bool SearchInWarp(Best<kCapacity>& best, const SortedPoint& query, const CellGrid& grid,
+                             std::int32_t ring, const SortedPoint* points,
+                             const std::int32_t* cell_begin) {
+  const float query_m[3] = {query.x, query.y, query.z};
+  std::int32_t center[3];
+  for (int axis = 0; axis < 3; ++axis) center[axis] = CellOnAxis(grid, axis, query_m[axis]);
+  const CellBlock block = BlockAround(grid, center, ring);
+  const std::int32_t deep = block.high[1] - block.low[1] + 1;
+  const std::int32_t rows = deep * (block.high[2] - block.low[2] + 1);
+  for (std::int32_t row = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes; row < rows;
+       row += kWarpLanes) {
+    LookAtCells(best, query, grid, points, cell_begin, block.low[0], block.high[0],
+                block.low[1] + row % deep, block.low[2] + row / deep);
+  }
+  best.MergeInWarp();
+  return SearchIsDone(SearchedRadius(grid, block, query_m), best.worst_sq_dist());
+}
+
 template <int kCapacity>
 __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
                             const SortedPoint* points, const std::int32_t* cell_begin,
@@ -171,48 +140,76 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
   if (p >= n) return;
   const SortedPoint query = points[p];
   Best<kCapacity> best(out_degree);
-  if (!SearchRings(best, query, grid, n, points, cell_begin)) {
+  if (!SearchRings(best, query, grid, points, cell_begin)) {
     leftovers[atomicAdd(leftover_count, 1)] = static_cast<std::int32_t>(p);
     return;
   }
   best.WriteTo(query.index, neighbors);
 }
 
-/// Every point against every leftover query: a block a query, its threads' lists merged pairwise.
+/// What threads left over, a warp a query, from the start and with wider rings.
 template <int kCapacity>
-__global__ void LeftoverKernel(std::int64_t n, int out_degree, const SortedPoint* points,
-                               const std::int32_t* leftovers, const std::int32_t* leftover_count,
-                               std::int32_t* neighbors) {
-  __shared__ std::uint64_t shared_keys[kThreads][kCapacity];
+__global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint* points,
+                                const std::int32_t* cell_begin, const std::int32_t* queries,
+                                const std::int32_t* query_count, std::int32_t* neighbors,
+                                std::int32_t* leftovers, std::int32_t* leftover_count) {
+  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * kWarps;
+  for (std::int64_t q = GlobalWarp(); q < *query_count; q += warps) {
+    const SortedPoint query = points[queries[q]];
+    bool done = false;
+    for (std::int32_t ring = kFirstWarpRing; ring <= kLastWarpRing && !done; ring *= 2) {
+      Best<kCapacity> best(out_degree);
+      done = SearchInWarp(best, query, grid, ring, points, cell_begin);
+      if (done && threadIdx.x % kWarpLanes == 0) best.WriteTo(query.index, neighbors);
+    }
+    if (!done && threadIdx.x % kWarpLanes == 0) {
+      leftovers[atomicAdd(leftover_count, 1)] = queries[q];
+    }
+  }
+}
+
+/// What warps left over, a block a query, against every point.
+template <int kCapacity>
+__global__ void BlockQueryKernel(std::int64_t n, int out_degree, const SortedPoint* points,
+                                 const std::int32_t* queries, const std::int32_t* query_count,
+                                 std::int32_t* neighbors) {
+  __shared__ std::uint64_t shared_keys[kWarps][kCapacity];
   const int me = static_cast<int>(threadIdx.x);
-  for (std::int32_t l = static_cast<std::int32_t>(blockIdx.x); l < *leftover_count;
-       l += static_cast<std::int32_t>(gridDim.x)) {
-    const SortedPoint query = points[leftovers[l]];
+  const int warp = me / kWarpLanes;
+  for (std::int32_t q = static_cast<std::int32_t>(blockIdx.x); q < *query_count;
+       q += static_cast<std::int32_t>(gridDim.x)) {
+    const SortedPoint query = points[queries[q]];
     Best<kCapacity> best(out_degree);
     for (std::int64_t p = me; p < n; p += kThreads) best.Look(query, points[p]);
-    for (int half = kThreads / 2; half > 0; half /= 2) {
+    best.MergeInWarp();
+    if (me % kWarpLanes == 0) {
 #pragma unroll
-      for (int r = 0; r < kCapacity; ++r) shared_keys[me][r] = best.keys[r];
-      __syncthreads();
-      if (me < half) {
-        for (int r = 0; r < out_degree; ++r) best.Insert(shared_keys[me + half][r]);
-      }
-      __syncthreads();
+      for (int r = 0; r < kCapacity; ++r) shared_keys[warp][r] = best.keys[r];
     }
-    if (me == 0) best.WriteTo(query.index, neighbors);
+    __syncthreads();
+    if (me == 0) {
+      for (int w = 1; w < kWarps; ++w) {
+        for (int r = 0; r < best.count; ++r) best.Insert(shared_keys[w][r]);
+      }
+      best.WriteTo(query.index, neighbors);
+    }
+    __syncthreads();
   }
 }
 
 template <int kCapacity>
 int LaunchQueries(const CellGrid& grid, std::int64_t n, int out_degree, const Workspace& w,
                   std::int32_t* neighbors, cudaStream_t stream) {
+  std::int32_t* const lost = w.cell_of_point;
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(QueryKernel<kCapacity>, BlocksFor(n, kThreads),
+                                               kThreads, stream, grid, n, out_degree, w.points,
+                                               w.cell_begin, neighbors, w.leftovers, w.counts));
   INTERLACER_CUDA_RETURN_IF_ERROR(
-      LaunchBlocks(QueryKernel<kCapacity>, BlocksFor(n, kThreads), kThreads, stream, grid, n,
-                   out_degree, w.points, w.cell_begin, neighbors, w.leftovers, w.leftover_count));
-  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(LeftoverKernel<kCapacity>, kLeftoverBlocks, kThreads,
-                                               stream, n, out_degree, w.points, w.leftovers,
-                                               w.leftover_count, neighbors));
-  return 0;
+      LaunchBlocks(WarpQueryKernel<kCapacity>, std::min(kWarpBlocks, BlocksFor(n, kWarps)),
+                   kThreads, stream, grid, out_degree, w.points, w.cell_begin, w.leftovers,
+                   w.counts, neighbors, lost, w.counts + 1));
+  return LaunchBlocks(BlockQueryKernel<kCapacity>, std::min(kBlockBlocks, n), kThreads, stream, n,
+                      out_degree, w.points, lost, w.counts + 1, neighbors);
 }
 
 }  // namespace
@@ -233,8 +230,7 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int6
   const std::int64_t ends = grid.cell_count() + 1;
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(
       w.cell_begin, 0, static_cast<std::size_t>(ends) * sizeof(std::int32_t), stream));
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      cudaMemsetAsync(w.leftover_count, 0, sizeof(std::int32_t), stream));
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(w.counts, 0, 2 * sizeof(std::int32_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CountKernel, BlocksFor(n, kThreads), kThreads,
                                                stream, grid, positions_device, n, w.cell_of_point,
                                                w.cell_begin));
@@ -242,10 +238,18 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int6
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(FillKernel, BlocksFor(n, kThreads), kThreads, stream,
                                                positions_device, n, w.cell_of_point, w.cell_begin,
                                                w.points));
-  if (out_degree <= 4) {
-    return LaunchQueries<4>(grid, n, out_degree, w, neighbors_device, stream);
+  switch (out_degree) {
+    case 1:
+      return LaunchQueries<1>(grid, n, out_degree, w, neighbors_device, stream);
+    case 2:
+      return LaunchQueries<2>(grid, n, out_degree, w, neighbors_device, stream);
+    case 3:
+      return LaunchQueries<3>(grid, n, out_degree, w, neighbors_device, stream);
+    case kMostExactNeighbors:
+      return LaunchQueries<kMostExactNeighbors>(grid, n, out_degree, w, neighbors_device, stream);
+    default:
+      return LaunchQueries<kMaxCudaNeighbors>(grid, n, out_degree, w, neighbors_device, stream);
   }
-  return LaunchQueries<kMaxCudaNeighbors>(grid, n, out_degree, w, neighbors_device, stream);
 }
 
 int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t n, int out_degree,

@@ -104,8 +104,8 @@ TEST(GridKnnDeviceTest, EqualsBruteForce) {
   }
 }
 
-/// Neighbours more than three rings of small cells away use up the budget of rows of these sizes,
-/// so that the points left over are compared with all others.
+/// Neighbours more than two rings of small cells away are left to warps, more than eight to blocks
+/// that compare the point with all others.
 TEST(GridKnnDeviceTest, SearchesThatGiveUpOnRingsEqualBruteForce) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const NamedCloud clouds[] = {{"lattice, every point", LatticeCloud(7)},

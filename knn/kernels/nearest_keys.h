@@ -1,0 +1,94 @@
+#pragma once
+
+/// The nearest points that a thread has met, and what threads of a warp met together. Only .cu
+/// files include it.
+
+#include <climits>
+#include <cmath>
+#include <cstdint>
+
+#include "common/kernels/launch.h"
+
+namespace interlacer {
+
+/// A point and its original index in one 16-byte word.
+struct __align__(16) SortedPoint {
+  float x, y, z;
+  std::int32_t index;
+};
+
+/// More neighbours than this share one kernel.
+inline constexpr int kMostExactNeighbors = 4;
+
+/// The best candidates so far, in registers. A key sorts as (squared distance, index). kCapacity
+/// are wanted, or fewer above kMostExactNeighbors.
+template <int kCapacity>
+struct Best {
+  std::uint64_t keys[kCapacity];
+  std::uint64_t worst;  ///< of the `count` that are wanted
+  int count;
+
+  __device__ explicit Best(int wanted)
+      : worst(Key(INFINITY, INT_MAX)),
+        count(kCapacity <= kMostExactNeighbors ? kCapacity : wanted) {
+#pragma unroll
+    for (int r = 0; r < kCapacity; ++r) keys[r] = worst;
+  }
+
+  __device__ static std::uint64_t Key(float sq_dist, std::int32_t index) {
+    return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 |
+           static_cast<std::uint32_t>(index);
+  }
+
+  __device__ float worst_sq_dist() const {
+    return __uint_as_float(static_cast<unsigned>(worst >> 32));
+  }
+
+  /// Key r becomes min(key r, max(new key, key r - 1)).
+  __device__ void Insert(std::uint64_t key) {
+    if (key >= worst) return;
+#pragma unroll
+    for (int r = kCapacity - 1; r >= 0; --r) {
+      const std::uint64_t before = r > 0 ? keys[r > 0 ? r - 1 : 0] : 0;
+      const std::uint64_t larger = key > before ? key : before;
+      keys[r] = keys[r] < larger ? keys[r] : larger;
+      if (kCapacity > kMostExactNeighbors && r == count - 1) worst = keys[r];
+    }
+    if (kCapacity <= kMostExactNeighbors) worst = keys[kCapacity - 1];
+  }
+
+  /// The query itself where no candidate came: distances to NaN never do.
+  __device__ void WriteTo(std::int32_t query, std::int32_t* neighbors) const {
+    std::int32_t* const row = neighbors + static_cast<std::int64_t>(query) * count;
+#pragma unroll
+    for (int r = 0; r < kCapacity; ++r) {
+      const auto index = static_cast<std::int32_t>(static_cast<std::uint32_t>(keys[r]));
+      if (r < count) row[r] = index == INT_MAX ? query : index;
+    }
+  }
+
+  /// A key after all others stands for the query: no branch keeps the next points from loading.
+  __device__ void Look(const SortedPoint& query, const SortedPoint& other) {
+    const float dx = __fsub_rn(other.x, query.x);
+    const float dy = __fsub_rn(other.y, query.y);
+    const float dz = __fsub_rn(other.z, query.z);
+    const std::uint64_t key =
+        Key(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))), other.index);
+    Insert(other.index == query.index ? ~std::uint64_t{0} : key);
+  }
+
+  /// Every lane gets the best of all lanes' candidates, which are different ones.
+  __device__ void MergeInWarp() {
+    for (int apart = 1; apart < kWarpLanes; apart *= 2) {
+      std::uint64_t others[kCapacity];
+#pragma unroll
+      for (int r = 0; r < kCapacity; ++r) {
+        others[r] = __shfl_xor_sync(kWholeWarp, keys[r], apart);
+      }
+#pragma unroll
+      for (int r = 0; r < kCapacity; ++r) Insert(others[r]);
+    }
+  }
+};
+
+}  // namespace interlacer
