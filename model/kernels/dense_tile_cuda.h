@@ -1,9 +1,11 @@
 #pragma once
 
-/// Dense layers of 16 rows by one warp on tensor cores: what the fused CUDA kernels are made of.
-/// Only .cu files include it.
+/// Dense layers of one or two times 16 rows by one warp on tensor cores: what the fused CUDA
+/// kernels are made of. Only .cu files include it.
 ///
-/// A warp owns its rows from the norm to the residual sum. Rows in float32 stand in registers as
+/// A warp owns its rows from the norm to the residual sum: two tiles of them where registers allow,
+/// since weights are read from shared memory once for both, and that is what limits these kernels.
+/// Rows in float32 stand in registers as
 /// common/kernels/tensor_core.h lays out sums: tile j of a lane holds columns 8 j + 2 t and + 1 of
 /// rows g (numbers 0, 1) and g + 8 (numbers 2, 3). Rounded to bfloat16 they are the left side of a
 /// product as they stand. Weights come in pieces that all warps of a block use at the same time.
@@ -19,15 +21,15 @@ namespace interlacer {
 
 inline constexpr int kWarpRows = 16;
 
-/// Blocks that keep their rows in registers: as many warps as registers allow without spills.
+/// Blocks that keep their rows in registers: as many tiles of a warp as fit there without spills.
 template <int kWidth>
 struct DenseBlock {
-  static constexpr int kThreads = kWidth == 128 ? 384 : 256;
-  static constexpr int kBlocksAtOnce = kWidth == 64 ? 2 : 1;  ///< of a multiprocessor
+  static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / kWarpLanes;
-  static constexpr std::int64_t kRows = kWarpRows * kWarps;
+  static constexpr int kRowTiles = kWidth <= 128 ? 2 : 1;
+  static constexpr std::int64_t kRows = kWarpRows * kRowTiles * kWarps;
   /// 16 bytes of shared memory for the rounded rows.
-  static constexpr int kLeftVectors = kWarps * (kWidth / 16) * kWarpLanes;
+  static constexpr int kLeftVectors = kWarps * kRowTiles * (kWidth / 16) * kWarpLanes;
 };
 
 /// Where a lane stands in a tile.
@@ -40,15 +42,17 @@ __device__ inline TileLane ThisTileLane() {
   return {lane / 4, lane % 4};
 }
 
-/// The rows of this warp: from `first`, of which those below `end` exist.
+/// A tile of rows: from `first`, of which those below `end` exist.
 struct WarpRows {
   std::int64_t first;
   std::int64_t end;
 
   __device__ std::int64_t Row(int g, int half) const { return first + g + 8 * half; }
 };
-__device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end) {
-  return {begin + GlobalWarp() * kWarpRows, end};
+/// The rows of this warp, of which it has kRowTiles tiles.
+template <int kRowTiles>
+__device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end, int tile = 0) {
+  return {begin + (GlobalWarp() * kRowTiles + tile) * kWarpRows, end};
 }
 
 template <int kWidth>
@@ -135,11 +139,26 @@ struct SharedLeft {
   }
 };
 
-/// This warp's part of a block's shared memory for rows of kWidth columns.
+/// Part of a block's shared memory for a tile of rows of kWidth columns.
 template <int kWidth>
-__device__ inline SharedLeft LeftOfWarp(uint4* shared, int warp) {
-  return {shared + warp * SharedLeft::Vectors(kWidth) + static_cast<int>(threadIdx.x) % kWarpLanes};
+__device__ inline SharedLeft LeftOfTile(uint4* shared, int tile) {
+  return {shared + tile * SharedLeft::Vectors(kWidth) + static_cast<int>(threadIdx.x) % kWarpLanes};
 }
+
+/// The tiles of this warp as the left side of a product.
+template <int kWidth, int kRowTiles>
+struct WarpLeft {
+  SharedLeft first;
+
+  __device__ explicit WarpLeft(uint4* shared)
+      : first(LeftOfTile<kWidth>(shared, static_cast<int>(threadIdx.x) / kWarpLanes * kRowTiles)) {}
+  __device__ SharedLeft Tile(int r) const {
+    return {first.lane_rows + r * SharedLeft::Vectors(kWidth)};
+  }
+  __device__ void operator()(int r, int step, std::uint32_t (&left)[4]) const {
+    Tile(r).Get(step, left);
+  }
+};
 
 /// LN of two neighbouring tiles of columns from `column` on, rounded: the two rows of a lane have
 /// these means and inverse deviations.
@@ -238,22 +257,30 @@ __device__ inline void NormRows(const WarpRows& rows, const float* x, const RowN
   }
 }
 
-/// sums += left * weights: kInputs columns of the left side by kTiles tiles of results. left(step)
-/// fills in 16 columns; weights are packed by 32 inputs and tile (model/kernels/dense_pack_cuda.h).
-template <int kInputs, int kTiles, typename Left>
+/// sums += left * weights: kInputs columns of the left side by kTiles tiles of results, for
+/// kRowTiles tiles of rows. left(r, step) fills in 16 columns; weights are packed by 32 inputs and
+/// tile (model/kernels/dense_pack_cuda.h). With more rows there is more to do while weights arrive:
+/// then kAtOnce times 32 inputs are under way, as many as there are registers for.
+template <int kInputs, int kAtOnce = 4, int kRowTiles, int kTiles, typename Left>
 __device__ inline void MultiplyTiles(const Left& left, const uint4* weights,
-                                     float (&sums)[kTiles][4]) {
+                                     float (&sums)[kRowTiles][kTiles][4]) {
+  [[maybe_unused]] constexpr int kUnroll = kRowTiles == 1 ? 1 : kAtOnce;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
-#pragma unroll 1  // all at once would need more registers than there are
+#pragma unroll kUnroll
   for (int pair = 0; pair < kInputs / 32; ++pair) {
-    std::uint32_t low[4], high[4];
-    left(2 * pair, low);
-    left(2 * pair + 1, high);
+    std::uint32_t low[kRowTiles][4], high[kRowTiles][4];
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) {
+      left(r, 2 * pair, low[r]);
+      left(r, 2 * pair + 1, high[r]);
+    }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       const uint4 w = weights[(pair * kTiles + tile) * kWarpLanes + lane];
-      MultiplyAdd(sums[tile], low, w.x, w.y);
-      MultiplyAdd(sums[tile], high, w.z, w.w);
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) MultiplyAdd(sums[r][tile], low[r], w.x, w.y);
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) MultiplyAdd(sums[r][tile], high[r], w.z, w.w);
     }
   }
 }

@@ -8,15 +8,17 @@
 namespace interlacer::avx512bf16 {
 namespace {
 
+/// As in gelu.h.
 inline __m512 Gelu(__m512 x) {
-  const __m512 range = _mm512_set1_ps(kGeluRange);
-  const __m512 t =
-      _mm512_max_ps(_mm512_min_ps(x, range), _mm512_sub_ps(_mm512_setzero_ps(), range));
-  const __m512 u = _mm512_mul_ps(t, t);
-  __m512 p = _mm512_set1_ps(kGeluErf[kGeluTerms - 1]);
-  for (int i = kGeluTerms - 2; i >= 0; --i) p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kGeluErf[i]));
-  const __m512 half = _mm512_mul_ps(_mm512_set1_ps(0.5F), x);
-  return _mm512_fmadd_ps(half, _mm512_mul_ps(p, t), half);
+  const __m512 zero = _mm512_setzero_ps(), one = _mm512_set1_ps(1);
+  const __m512 y = _mm512_mul_ps(x, _mm512_set1_ps(1 / kGeluRange));
+  const __m512 u = _mm512_min_ps(_mm512_mul_ps(y, y), one);
+  __m512 p = _mm512_set1_ps(kGeluHalfErf[kGeluTerms - 1]);
+  for (int i = kGeluTerms - 2; i >= 0; --i) {
+    p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(kGeluHalfErf[i]));
+  }
+  const __m512 phi = _mm512_fmadd_ps(x, p, _mm512_set1_ps(0.5F));
+  return _mm512_mul_ps(x, _mm512_max_ps(_mm512_min_ps(phi, one), zero));
 }
 
 }  // namespace

@@ -102,12 +102,12 @@ __global__ void __launch_bounds__(kStateThreads)
     if (begin >= n) break;
     __syncthreads();
     NormRows<kWidth>({begin + warp * kWarpRows, n}, h, layers.norm,
-                     LeftOfWarp<kWidth>(shared, warp));
+                     LeftOfTile<kWidth>(shared, warp));
     __syncthreads();
     for (int turn = 0; turn < kStateWarps / (2 * kHeadWarps); ++turn) {
       const int rows_of = 2 * (turn * kHeadWarps + part);  // the first of two warps
-      const SharedLeft left[2] = {LeftOfWarp<kWidth>(shared, rows_of),
-                                  LeftOfWarp<kWidth>(shared, rows_of + 1)};
+      const SharedLeft left[2] = {LeftOfTile<kWidth>(shared, rows_of),
+                                  LeftOfTile<kWidth>(shared, rows_of + 1)};
       const std::int64_t token = begin + rows_of * kWarpRows + 2 * lane.t;
       std::uint32_t keys[S::kBlocks][2][4];
 #pragma unroll
@@ -249,50 +249,59 @@ __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t
   }
 }
 
-/// A warp kWarpRows rows: queries, mixture, output layer, feed-forward layers.
+/// A warp its tiles of rows: queries, mixture, output layer, feed-forward layers.
 template <int kHead>
-__global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads,
-                                  DenseBlock<kFusedHeads * kHead>::kBlocksAtOnce)
+__global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
     LinearApplyKernel(FusedRange range, LinearLayers layers, float epsilon, float delta,
                       const float* denominator_weights, const std::uint16_t* packed_state,
                       FeedForwardLayers feed_forward, float* h) {
   using S = HeadSizes<kHead>;
   constexpr int kWidth = S::kWidth;
   constexpr int kPiece = LinearPiece(kWidth);
+  using Block = DenseBlock<kWidth>;
+  constexpr int kRowTiles = Block::kRowTiles;
   uint4* const shared = LaunchedShared<uint4>();
-  uint4* const stream_shared = shared + DenseBlock<kWidth>::kLeftVectors;
-  const WarpRows rows = ThisWarpRows(range.begin, range.end);
-  const SharedLeft left = LeftOfWarp<kWidth>(shared, static_cast<int>(threadIdx.x) / kWarpLanes);
-  float x[kWidth / 8][4];
-  LoadTiles<kWidth>(rows, h, x);
-  NormTiles<kWidth>(x, layers.norm, left);
-  AddBias(layers.out_bias, x);
+  uint4* const stream_shared = shared + Block::kLeftVectors;
+  const WarpLeft<kWidth, kRowTiles> left(shared);
+  RowTiles<kWidth> x[kRowTiles];
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+    LoadTiles<kWidth>(ThisWarpRows<kRowTiles>(range.begin, range.end, r), h, x[r]);
+    NormTiles<kWidth>(x[r], layers.norm, left.Tile(r));
+    AddBias(layers.out_bias, x[r]);
+  }
   PairStream<kWidth, kPiece> stream(reinterpret_cast<const uint4*>(layers.packed_query_out),
                                     kWidth / kPiece, stream_shared);
 #pragma unroll 1
   for (int piece = 0; piece < kWidth / kPiece; ++piece) {
     const uint4* const weights = stream.Next();
-    float q[kPiece / 8][4] = {};
-    MultiplyTiles<kWidth>([&](int step, std::uint32_t(&to)[4]) { left.Get(step, to); }, weights, q);
-    AddBias(layers.query_bias + piece * kPiece, q);
-    RegisterLeft<kPiece / 16> mixed;
+    float q[kRowTiles][kPiece / 8][4] = {};
+    MultiplyTiles<kWidth>(left, weights, q);
+    RegisterLeft<kRowTiles, kPiece / 16> mixed;
 #pragma unroll
-    for (int in_piece = 0; in_piece < kPiece / kHead; ++in_piece) {
-      const int head = piece * (kPiece / kHead) + in_piece;
-      MixHead<kHead>(q + in_piece * (kHead / 8), denominator_weights + head * kHead,
-                     packed_state + head * S::kPackedState, epsilon, delta,
-                     mixed.steps + in_piece * (kHead / 16));
+    for (int r = 0; r < kRowTiles; ++r) {
+      AddBias(layers.query_bias + piece * kPiece, q[r]);
+#pragma unroll
+      for (int in_piece = 0; in_piece < kPiece / kHead; ++in_piece) {
+        const int head = piece * (kPiece / kHead) + in_piece;
+        MixHead<kHead>(q[r] + in_piece * (kHead / 8), denominator_weights + head * kHead,
+                       packed_state + head * S::kPackedState, epsilon, delta,
+                       mixed.tiles[r] + in_piece * (kHead / 16));
+      }
     }
 #pragma unroll
     for (int step = 0; step < kPiece / 16; step += 2) {
-      MultiplyTiles<32>([&](int half, std::uint32_t(&to)[4]) { mixed(step + half, to); },
+      MultiplyTiles<32>([&](int r, int half, std::uint32_t(&to)[4]) { mixed(r, step + half, to); },
                         weights + kWidth * kPiece / 8 + step / 2 * (kWidth / 8) * kWarpLanes, x);
     }
   }
   if (feed_forward.packed != nullptr) {
     AddFeedForwardTiles<kWidth>(feed_forward, left, stream_shared, x);
   }
-  StoreTiles<kWidth>(rows, x, h);
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+    StoreTiles<kWidth>(ThisWarpRows<kRowTiles>(range.begin, range.end, r), x[r], h);
+  }
 }
 
 /// Calls function.template operator()<kHead>() with the head width.
