@@ -57,13 +57,9 @@ __global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
   for (int turn = 0; turn < kPlainQueries / kWarps; ++turn) {
     const std::int64_t i = first + turn * kWarps + threadIdx.x / kWarpLanes;
     if (i >= a.shape.query_end) return;
-    AttendForQuery<Form>(
-        i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, nullptr, table}, a.q,
-        a.epsilon, a.delta,
-        [&](std::uint32_t node, int) {
-          return a.packed + static_cast<std::int64_t>(node) * Form::kVectors;
-        },
-        a.out, a.normalizer);
+    AttendForQuery<Form>(i, a.pairs.offsets[i], a.pairs.offsets[i + 1],
+                         {a.pairs.entries, nullptr, table}, a.q, a.epsilon, a.delta,
+                         RowsInMemory<Form>{a.packed}, a.out, a.normalizer);
   }
 }
 
@@ -84,17 +80,20 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
   LoadTable(a.pairs.table, table);
   AwaitCopies();
   __syncthreads();
-  for (int turn = 0; turn < kGrfTileQueries / kWarps; ++turn) {
-    const std::int64_t i = tile * kGrfTileQueries + turn * kWarps + threadIdx.x / kWarpLanes;
-    if (i < a.shape.query_begin || i >= a.shape.query_end) continue;
-    AttendForQuery<Form>(
-        i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, tiles.places, table}, a.q,
-        a.epsilon, a.delta,
-        [&](std::uint32_t node, int place) {
-          return place < count ? staged + place * Form::kVectors
-                               : a.packed + static_cast<std::int64_t>(node) * Form::kVectors;
-        },
-        a.out, a.normalizer);
+  const auto attend = [&](const auto& found) {
+    for (int turn = 0; turn < kGrfTileQueries / kWarps; ++turn) {
+      const std::int64_t i = tile * kGrfTileQueries + turn * kWarps + threadIdx.x / kWarpLanes;
+      if (i < a.shape.query_begin || i >= a.shape.query_end) continue;
+      AttendForQuery<Form>(i, a.pairs.offsets[i], a.pairs.offsets[i + 1],
+                           {a.pairs.entries, tiles.places, table}, a.q, a.epsilon, a.delta, found,
+                           a.out, a.normalizer);
+    }
+  };
+  const StagedRows<Form> in_tile = {staged};
+  if (tiles.row_counts[tile] == count) {
+    attend(in_tile);
+  } else {
+    attend(PartlyStagedRows<Form>{in_tile, {a.packed}, count});
   }
 }
 

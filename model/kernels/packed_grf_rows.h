@@ -39,14 +39,6 @@ struct PackedGrf {
     for (int item = 0; item < kItems; ++item) part.item[item] = row[member + kGroup * item];
     return part;
   }
-  /// Of a pair that is not there: contributes nothing whatever its row would hold.
-  static __device__ Part Nothing() {
-    Part part;
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) part.item[item] = uint4{0, 0, 0, 0};
-    return part;
-  }
-
   static __device__ float DotKey(const RowPart<kItems>& phi_q, const Part& part) {
     float sum = 0;
 #pragma unroll
@@ -126,11 +118,46 @@ struct QueryPairs {
   const float* table;           ///< in shared memory
 };
 
-/// Attends for query i. row_at(node, place) is where a packed row begins.
-template <typename Form, typename Output, typename RowAt>
+/// Where packed rows are: Number says what a lane tells the others of a pair's row, At finds it.
+template <typename Form>
+struct RowsInMemory {
+  const uint4* packed;
+
+  __device__ std::int32_t Number(std::uint32_t node, int) const {
+    return static_cast<std::int32_t>(node);
+  }
+  __device__ const uint4* At(std::int32_t number) const {
+    return packed + static_cast<std::int64_t>(number) * Form::kVectors;
+  }
+};
+/// All rows of a tile in shared memory.
+template <typename Form>
+struct StagedRows {
+  const uint4* staged;
+
+  __device__ std::int32_t Number(std::uint32_t, int place) const { return place; }
+  __device__ const uint4* At(std::int32_t number) const { return staged + number * Form::kVectors; }
+};
+/// The first `count` of a tile there; numbers of others are below zero.
+template <typename Form>
+struct PartlyStagedRows {
+  StagedRows<Form> staged;
+  RowsInMemory<Form> others;
+  int count;
+
+  __device__ std::int32_t Number(std::uint32_t node, int place) const {
+    return place < count ? place : ~static_cast<std::int32_t>(node);
+  }
+  __device__ const uint4* At(std::int32_t number) const {
+    return number >= 0 ? staged.At(number) : others.At(~number);
+  }
+};
+
+/// Attends for query i.
+template <typename Form, typename Output, typename Rows>
 __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::int32_t end,
                                       const QueryPairs& pairs, const std::uint16_t* q,
-                                      float epsilon, float delta, const RowAt& row_at, Output* out,
+                                      float epsilon, float delta, const Rows& rows, Output* out,
                                       float* normalizer) {
   const GroupLane lane = ThisGroupLane(Form::kGroup);
   const int me = static_cast<int>(threadIdx.x) % kWarpLanes;
@@ -149,21 +176,23 @@ __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::i
     const std::uint32_t word = me < count ? pairs.entries[first + me] : 0;
     const float my_weight = me < count ? pairs.table[word >> kWalkCodeShift] : 0;
     const int my_place = me < count && pairs.places != nullptr ? pairs.places[first + me] : 0;
+    const std::int32_t my_number = rows.Number(word & kWalkNodeMask, my_place);
     const auto load = [&](int round) {
-      const int from = round * Form::kGroups + lane.which;
-      const std::uint32_t node = __shfl_sync(kWholeWarp, word & kWalkNodeMask, from);
-      const int place = __shfl_sync(kWholeWarp, my_place, from);
-      return from < count ? Form::Load(row_at(node, place), lane.member) : Form::Nothing();
+      // Groups without a pair of their own take the last one's row with weight zero: no branch.
+      const int pair = round * Form::kGroups + lane.which;
+      const int from = pair < count ? pair : count - 1;
+      return Form::Load(rows.At(__shfl_sync(kWholeWarp, my_number, from)), lane.member);
     };
     const int rounds = (count + Form::kGroups - 1) / Form::kGroups;
     auto next = load(0);
+#pragma unroll 2  // so that the next row need not move to where this one was
     for (int round = 0; round < rounds; ++round) {
       const auto part = next;
-      if (round + 1 < rounds) next = load(round + 1);
+      next = load(round + 1);  // after the last round the last row again: no branch either
+      const int pair = round * Form::kGroups + lane.which;
       const float score = SumOverGroup(Form::DotKey(phi_q, part), Form::kGroup);
-      // Rounded apart from the sum, so that both forms give equal bits.
-      const float weight =
-          __fmul_rn(__shfl_sync(kWholeWarp, my_weight, round * Form::kGroups + lane.which), score);
+      // Rounded apart from the sum, so that all forms give equal bits.
+      const float weight = __fmul_rn(__shfl_sync(kWholeWarp, my_weight, pair), score);
       sum += weight;
       Form::AddValue(weight, part, sums);
     }
