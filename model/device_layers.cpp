@@ -44,8 +44,8 @@ LinearLayers PackedLinear(const DeviceAttention& attention) {
   const auto pack = [&](std::uint16_t* packed, void* stream) {
     CheckPacked(LaunchPackDensePair(WeightOf(a.query), WeightOf(a.out),
                                     LinearPiece(a.query.in_width()), packed, stream));
-    CheckPacked(LaunchPackWholeDense(WeightOf(a.key), packed + 2 * square, stream));
-    CheckPacked(LaunchPackWholeDense(WeightOf(a.value), packed + 3 * square, stream));
+    CheckPacked(LaunchPackTransposedDense(WeightOf(a.key), packed + 2 * square, stream));
+    CheckPacked(LaunchPackTransposedDense(WeightOf(a.value), packed + 3 * square, stream));
   };
   const std::uint16_t* const packed = attention.packed.Of(
       {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);

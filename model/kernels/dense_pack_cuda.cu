@@ -8,6 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kTileOutputs = 8;
 constexpr int kStepInputs = 32;
+constexpr int kLeftSide = 16;
 
 /// A thread the 16 bytes of a lane.
 __global__ void PackKernel(DenseWeight dense, DenseLayout layout, std::int64_t count,
@@ -28,6 +29,22 @@ __global__ void PackKernel(DenseWeight dense, DenseLayout layout, std::int64_t c
   packed[piece * layout.piece_vectors + layout.offset + block * kWarpLanes + lane] =
       uint4{RoundPair(from[0], from[1]), RoundPair(from[8], from[9]), RoundPair(from[16], from[17]),
             RoundPair(from[24], from[25])};
+}
+
+/// The same for weights on the left side.
+__global__ void PackTransposedKernel(DenseWeight dense, std::int64_t count, uint4* packed) {
+  const std::int64_t x = GlobalThread();
+  if (x >= count) return;
+  const int lane = static_cast<int>(x % kWarpLanes);
+  const int tiles = dense.out_width / kLeftSide;
+  const int tile = static_cast<int>(x / kWarpLanes % tiles);
+  const int step = static_cast<int>(x / kWarpLanes / tiles);
+  const float* const upper =
+      dense.weight + static_cast<std::int64_t>(kLeftSide * tile + lane / 4) * dense.in_width +
+      kLeftSide * step + 2 * (lane % 4);
+  const float* const lower = upper + std::int64_t{8} * dense.in_width;
+  packed[x] = uint4{RoundPair(upper[0], upper[1]), RoundPair(lower[0], lower[1]),
+                    RoundPair(upper[8], upper[9]), RoundPair(lower[8], lower[9])};
 }
 
 bool Fits(const DenseWeight& dense) {
@@ -75,8 +92,13 @@ int LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int
   return LaunchPackDense(second, of_second, packed, stream);
 }
 
-int LaunchPackWholeDense(const DenseWeight& dense, std::uint16_t* packed, void* stream) {
-  return LaunchPackDense(dense, ByOutputs(dense.in_width, dense.out_width), packed, stream);
+int LaunchPackTransposedDense(const DenseWeight& dense, std::uint16_t* packed, void* stream) {
+  if (!Fits(dense)) return static_cast<int>(cudaErrorInvalidValue);
+  const std::int64_t count =
+      std::int64_t{dense.in_width / kLeftSide} * (dense.out_width / kLeftSide) * kWarpLanes;
+  return LaunchBlocks(PackTransposedKernel, BlocksFor(count, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), dense, count,
+                      reinterpret_cast<uint4*>(packed));
 }
 
 int LaunchPackDenseByInputs(const DenseWeight& dense, std::uint16_t* packed, void* stream) {

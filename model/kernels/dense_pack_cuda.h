@@ -39,8 +39,10 @@ int LaunchPackDense(const DenseWeight& dense, const DenseLayout& layout, std::ui
 int LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int piece,
                         std::uint16_t* packed, void* stream);
 
-/// A layer in one piece with all its outputs; packed [in * out].
-int LaunchPackWholeDense(const DenseWeight& dense, std::uint16_t* packed, void* stream);
+/// A layer of which products are computed transposed, weights on their left side: of 16 outputs by
+/// 16 inputs lane 4 g + t holds, in 16 bytes, outputs g and g + 8 at inputs 2t and 2t + 8, input by
+/// input, and their right neighbours. Outputs of the same inputs stand together; packed [in * out].
+int LaunchPackTransposedDense(const DenseWeight& dense, std::uint16_t* packed, void* stream);
 
 /// A layer in pieces of kDensePiece inputs with all its outputs; packed [in * out].
 int LaunchPackDenseByInputs(const DenseWeight& dense, std::uint16_t* packed, void* stream);

@@ -139,9 +139,20 @@ struct SharedLeft {
   }
 };
 
+/// The same rows as the right side of transposed products: rows 0 to 7 and 8 to 15 each in words
+/// that follow each other.
+struct SharedRight {
+  uint4* lane_rows;
+
+  __device__ void Put(int step, const std::uint32_t (&left)[4]) const {
+    lane_rows[step * kWarpLanes] = uint4{left[0], left[2], left[1], left[3]};
+  }
+  __device__ uint4 Get(int step) const { return lane_rows[step * kWarpLanes]; }
+};
+
 /// Part of a block's shared memory for a tile of rows of kWidth columns.
-template <int kWidth>
-__device__ inline SharedLeft LeftOfTile(uint4* shared, int tile) {
+template <int kWidth, typename Side = SharedLeft>
+__device__ inline Side PartOfTile(uint4* shared, int tile) {
   return {shared + tile * SharedLeft::Vectors(kWidth) + static_cast<int>(threadIdx.x) % kWarpLanes};
 }
 
@@ -151,7 +162,7 @@ struct WarpLeft {
   SharedLeft first;
 
   __device__ explicit WarpLeft(uint4* shared)
-      : first(LeftOfTile<kWidth>(shared, static_cast<int>(threadIdx.x) / kWarpLanes * kRowTiles)) {}
+      : first(PartOfTile<kWidth>(shared, static_cast<int>(threadIdx.x) / kWarpLanes * kRowTiles)) {}
   __device__ SharedLeft Tile(int r) const {
     return {first.lane_rows + r * SharedLeft::Vectors(kWidth)};
   }
@@ -162,9 +173,10 @@ struct WarpLeft {
 
 /// LN of two neighbouring tiles of columns from `column` on, rounded: the two rows of a lane have
 /// these means and inverse deviations.
+template <typename Side>
 __device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
                                  const float (&mean)[2], const float (&inverse)[2],
-                                 const RowNorm& norm, int step, const SharedLeft& left) {
+                                 const RowNorm& norm, int step, const Side& to) {
   const TileLane lane = ThisTileLane();
   float normed[2][4];
 #pragma unroll
@@ -184,7 +196,7 @@ __device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
   }
   std::uint32_t rounded[4];
   RoundTiles(normed[0], normed[1], rounded);
-  left.Put(step, rounded);
+  to.Put(step, rounded);
 }
 
 /// LN of rows in registers, rounded.
@@ -217,9 +229,9 @@ __device__ inline void NormTiles(const RowTiles<kWidth>& x, const RowNorm& norm,
 
 /// LN of rows in memory, rounded: reads them three times, of which two find them in the cache, and
 /// needs few registers.
-template <int kWidth>
+template <int kWidth, typename Side>
 __device__ inline void NormRows(const WarpRows& rows, const float* x, const RowNorm& norm,
-                                const SharedLeft& left) {
+                                const Side& to) {
   const TileLane lane = ThisTileLane();
   float mean[2], inverse[2];
   const float* from[2];
@@ -253,7 +265,7 @@ __device__ inline void NormRows(const WarpRows& rows, const float* x, const RowN
       tiles[x_of % 2][x_of / 2 * 2] = pair.x;
       tiles[x_of % 2][x_of / 2 * 2 + 1] = pair.y;
     }
-    PutNormed(tiles[0], tiles[1], mean, inverse, norm, step, left);
+    PutNormed(tiles[0], tiles[1], mean, inverse, norm, step, to);
   }
 }
 

@@ -49,10 +49,10 @@ LinearScratch CutScratch(float* scratch, std::int64_t n, int width) {
 using ChannelTiles = float[kTokenTiles][4];
 
 /// sums = channels [first, first + 16) of a layer for kRowsAtOnce rows: the product is transposed,
-/// so that channels are its rows and tokens its columns. `left` holds the rows of two warps.
+/// so that channels are its rows and tokens its columns. `right` holds the rows of two tiles.
 template <int kWidth>
 __device__ void ProjectTransposed(const uint4* weights, int first, const float* bias,
-                                  const SharedLeft (&left)[2], ChannelTiles& sums) {
+                                  const SharedRight (&right)[2], ChannelTiles& sums) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int g = ThisTileLane().g;
 #pragma unroll
@@ -60,22 +60,15 @@ __device__ void ProjectTransposed(const uint4* weights, int first, const float* 
     sums[j][0] = sums[j][1] = bias[first + g];
     sums[j][2] = sums[j][3] = bias[first + g + 8];
   }
-#pragma unroll 2
-  for (int pair = 0; pair < kWidth / 32; ++pair) {
-    const uint4* const at = weights + (pair * (kWidth / 8) + first / 8) * kWarpLanes + lane;
-    const uint4 upper = at[0];
-    const uint4 lower = at[kWarpLanes];
-    const std::uint32_t channels[2][4] = {{upper.x, lower.x, upper.y, lower.y},
-                                          {upper.z, lower.z, upper.w, lower.w}};
+#pragma unroll 4
+  for (int step = 0; step < kWidth / 16; ++step) {
+    const uint4 w = weights[(step * (kWidth / 16) + first / 16) * kWarpLanes + lane];
+    const std::uint32_t channels[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
-    for (int step = 0; step < 2; ++step) {
-#pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        std::uint32_t rows[4];
-        left[s].Get(2 * pair + step, rows);
-        MultiplyAdd(sums[2 * s], channels[step], rows[0], rows[2]);
-        MultiplyAdd(sums[2 * s + 1], channels[step], rows[1], rows[3]);
-      }
+    for (int s = 0; s < 2; ++s) {
+      const uint4 rows = right[s].Get(step);
+      MultiplyAdd(sums[2 * s], channels, rows.x, rows.y);
+      MultiplyAdd(sums[2 * s + 1], channels, rows.z, rows.w);
     }
   }
 }
@@ -102,18 +95,18 @@ __global__ void __launch_bounds__(kStateThreads)
     if (begin >= n) break;
     __syncthreads();
     NormRows<kWidth>({begin + warp * kWarpRows, n}, h, layers.norm,
-                     LeftOfTile<kWidth>(shared, warp));
+                     PartOfTile<kWidth, SharedRight>(shared, warp));
     __syncthreads();
     for (int turn = 0; turn < kStateWarps / (2 * kHeadWarps); ++turn) {
       const int rows_of = 2 * (turn * kHeadWarps + part);  // the first of two warps
-      const SharedLeft left[2] = {LeftOfTile<kWidth>(shared, rows_of),
-                                  LeftOfTile<kWidth>(shared, rows_of + 1)};
+      const SharedRight right[2] = {PartOfTile<kWidth, SharedRight>(shared, rows_of),
+                                    PartOfTile<kWidth, SharedRight>(shared, rows_of + 1)};
       const std::int64_t token = begin + rows_of * kWarpRows + 2 * lane.t;
       std::uint32_t keys[S::kBlocks][2][4];
 #pragma unroll
       for (int block = 0; block < S::kBlocks; ++block) {
         ChannelTiles sums;
-        ProjectTransposed<kWidth>(key, head * kHead + 16 * block, layers.key_bias, left, sums);
+        ProjectTransposed<kWidth>(key, head * kHead + 16 * block, layers.key_bias, right, sums);
 #pragma unroll
         for (int j = 0; j < kTokenTiles; ++j) {
 #pragma unroll
@@ -134,7 +127,7 @@ __global__ void __launch_bounds__(kStateThreads)
 #pragma unroll
       for (int block = 0; block < S::kBlocks; ++block) {
         ChannelTiles sums;
-        ProjectTransposed<kWidth>(value, head * kHead + 16 * block, layers.value_bias, left, sums);
+        ProjectTransposed<kWidth>(value, head * kHead + 16 * block, layers.value_bias, right, sums);
 #pragma unroll
         for (int step = 0; step < 2; ++step) {
           std::uint32_t values[4];

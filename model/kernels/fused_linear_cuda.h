@@ -34,7 +34,7 @@ struct LinearLayers {
   RowNorm norm;
   /// LaunchPackDensePair of query and out with LinearPiece(width).
   const std::uint16_t* packed_query_out = nullptr;
-  /// LaunchPackWholeDense of each.
+  /// LaunchPackTransposedDense of each.
   const std::uint16_t* packed_key = nullptr;
   const std::uint16_t* packed_value = nullptr;
   const float* query_bias = nullptr;

@@ -103,7 +103,7 @@ int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const Gr
 int LaunchPackDensePair(const DenseWeight&, const DenseWeight&, int, std::uint16_t*, void*) {
   return kNoDevice;
 }
-int LaunchPackWholeDense(const DenseWeight&, std::uint16_t*, void*) { return kNoDevice; }
+int LaunchPackTransposedDense(const DenseWeight&, std::uint16_t*, void*) { return kNoDevice; }
 int LaunchPackDenseByInputs(const DenseWeight&, std::uint16_t*, void*) { return kNoDevice; }
 int LaunchPackProjections(const DenseWeight&, const DenseWeight&, const DenseWeight&,
                           std::uint16_t*, void*) {

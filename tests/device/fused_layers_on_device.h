@@ -92,8 +92,8 @@ struct DeviceLayers {
     EXPECT_EQ(LaunchPackDensePair(query.dense(), out.dense(), LinearPiece(width),
                                   packed_query_out.get(), s),
               0);
-    EXPECT_EQ(LaunchPackWholeDense(key.dense(), packed_key.get(), s), 0);
-    EXPECT_EQ(LaunchPackWholeDense(value.dense(), packed_value.get(), s), 0);
+    EXPECT_EQ(LaunchPackTransposedDense(key.dense(), packed_key.get(), s), 0);
+    EXPECT_EQ(LaunchPackTransposedDense(value.dense(), packed_value.get(), s), 0);
     EXPECT_EQ(LaunchPackProjections(query.dense(), key.dense(), value.dense(),
                                     packed_projections.get(), s),
               0);

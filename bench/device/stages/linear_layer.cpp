@@ -74,8 +74,8 @@ struct Problem {
     RunOnce(stream, [&](cudaStream_t on) {
       int error =
           LaunchPackDensePair(dense(kQuery), dense(kOut), LinearPiece(width), query_out.get(), on);
-      if (error == 0) error = LaunchPackWholeDense(dense(kKey), key.get(), on);
-      if (error == 0) error = LaunchPackWholeDense(dense(kValue), value.get(), on);
+      if (error == 0) error = LaunchPackTransposedDense(dense(kKey), key.get(), on);
+      if (error == 0) error = LaunchPackTransposedDense(dense(kValue), value.get(), on);
       return error;
     });
   }
