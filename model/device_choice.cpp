@@ -68,6 +68,15 @@ DeviceChoice CudaDevice(int index) {
 
 }  // namespace
 
+Status NotOnDevice(std::string field, std::string expected, std::string got,
+                   std::string_view advice) {
+  std::string message = field + ": a CUDA device has kernels for " + expected + ", got " + got;
+  return Unimplemented(reason::FEATURE_NOT_BUILT, std::move(message.append(advice)))
+      .WithField(std::move(field))
+      .WithMetadata("expected", std::move(expected))
+      .WithMetadata("got", std::move(got));
+}
+
 Status CheckWidths(const NetworkConfig& network, DeviceKind device) {
   const LocalLayer kind = network.local.kind;
   const bool is_grf = kind == LocalLayer::kGrfExact || kind == LocalLayer::kGrfSampled;
@@ -76,13 +85,9 @@ Status CheckWidths(const NetworkConfig& network, DeviceKind device) {
        {std::pair{"network.width", network.width},
         std::pair{"network.local.key_width", network.local.key_width}}) {
     if (width <= kMaxGrfCudaWidth) continue;
-    const std::string most = std::to_string(kMaxGrfCudaWidth), got = std::to_string(width);
-    return Unimplemented(reason::FEATURE_NOT_BUILT,
-                         std::string(field) + ": graph attention on a CUDA device is at most " +
-                             most + " wide, got " + got + "; use the device cpu")
-        .WithField(field)
-        .WithMetadata("expected", "at most " + most)
-        .WithMetadata("got", got);
+    return NotOnDevice(field,
+                       "graph attention at most " + std::to_string(kMaxGrfCudaWidth) + " wide",
+                       std::to_string(width), "; use the device cpu");
   }
   return Status();
 }

@@ -12,6 +12,7 @@
 #include <c10/core/Device.h>
 
 #include <string>
+#include <string_view>
 
 #include "common/device.h"
 #include "common/status.h"
@@ -30,6 +31,11 @@ struct DeviceChoice {
 
 /// `index`: which of several CUDA devices. A fallback is logged.
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
+
+/// UNIMPLEMENTED FEATURE_NOT_BUILT at `field` of a configuration: what a device's kernels take, and
+/// what came. `advice` ends the message.
+Status NotOnDevice(std::string field, std::string expected, std::string got,
+                   std::string_view advice = "");
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
 /// the model: graph attention wider than theirs. A device chosen by kAuto refuses too.

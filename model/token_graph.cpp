@@ -10,6 +10,7 @@
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/attention/walk_sampler.h"
+#include "model/device_choice.h"
 #include "model/device_walks.h"
 #include "model/kernels/walk_sampler_cuda.h"
 #include "model/ops/device.h"
@@ -97,14 +98,6 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
              : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
 }
 
-Status NotOnDevice(const std::string& field, const std::string& expected, const std::string& got) {
-  return Unimplemented(reason::FEATURE_NOT_BUILT,
-                       field + ": a device builds graphs of " + expected + ", got " + got)
-      .WithField(field)
-      .WithMetadata("expected", expected)
-      .WithMetadata("got", got);
-}
-
 }  // namespace
 
 Status CheckDeviceGraph(const InterlacerConfig& config) {
@@ -112,7 +105,7 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
   const std::int64_t k = config.graph.neighbor_count;
   if (local.kind == LocalLayer::kGrfExact && !CanPack(config, k)) {
     if (config.graph.symmetrise) {
-      return NotOnDevice("graph.symmetrise", "directed edges for grf_exact", "true");
+      return NotOnDevice("graph.symmetrise", "graphs of directed edges for grf_exact", "true");
     }
     if (!CanEnumerateOnDevice(k)) {
       return NotOnDevice("graph.neighbor_count",

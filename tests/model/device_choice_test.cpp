@@ -20,6 +20,11 @@ TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   const Status status = CheckWidths(network, DeviceKind::kCuda);
   EXPECT_EQ(status.reason(), reason::FEATURE_NOT_BUILT);
   EXPECT_EQ(status.field(), "network.local.key_width");
+  EXPECT_EQ(status.metadata().at("expected"), "graph attention at most 256 wide");
+  EXPECT_EQ(status.metadata().at("got"), "512");
+  EXPECT_EQ(status.message(),
+            "network.local.key_width: a CUDA device has kernels for graph attention at most 256 "
+            "wide, got 512; use the device cpu");
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCpu).ok());
   network.local.kind = LocalLayer::kMessagePassing;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());

@@ -273,6 +273,9 @@ TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
   EXPECT_EQ(status.field(), "network.local.anchor_neighbor_count");
   EXPECT_EQ(status.metadata().at("expected"), "at most 32 neighbours of an anchor");
   EXPECT_EQ(status.metadata().at("got"), "33");
+  EXPECT_EQ(status.message(),
+            "network.local.anchor_neighbor_count: a CUDA device has kernels for at most 32 "
+            "neighbours of an anchor, got 33");
 }
 
 struct AnchorCase {
