@@ -3,7 +3,6 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -18,13 +17,8 @@
 namespace interlacer {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
-
 constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
-constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{16} << 20;
-constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMaxDimensions = 8;
-constexpr char kMetadataKey[] = "__metadata__";
 
 struct StoredType {
   at::ScalarType type;
@@ -112,33 +106,19 @@ Status CheckCoverage(std::vector<Extent>* extents, std::int64_t data_bytes) {
   return Status();
 }
 
-StatusOr<std::vector<Extent>> ParseHeader(const nlohmann::json& header, TensorMetadata* metadata) {
+StatusOr<std::vector<Extent>> ParseExtents(const nlohmann::json& tensors) {
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject root,
-                              JsonObject::Make(header, "", reason::CHECKPOINT_INVALID));
+                              JsonObject::Make(tensors, "", reason::CHECKPOINT_INVALID));
   std::vector<Extent> extents;
-  for (const auto& [name, value] : header.items()) {
+  for (const auto& [name, value] : tensors.items()) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject entry, root.GetObject(name));
-    if (name != kMetadataKey) {
-      INTERLACER_ASSIGN_OR_RETURN(Extent extent, ParseExtent(name, entry));
-      extents.push_back(std::move(extent));
-      continue;
-    }
-    for (const auto& [key, text] : value.items()) {
-      INTERLACER_ASSIGN_OR_RETURN((*metadata)[key], entry.Get<std::string>(key));
-    }
+    INTERLACER_ASSIGN_OR_RETURN(Extent extent, ParseExtent(name, entry));
+    extents.push_back(std::move(extent));
   }
   return extents;
 }
 
 }  // namespace
-
-Status CheckpointInvalid(std::string field, std::string expected, std::string got) {
-  std::string message = field + ": expected " + expected + ", got " + got;
-  return FailedPrecondition(reason::CHECKPOINT_INVALID, std::move(message))
-      .WithMetadata("expected", std::move(expected))
-      .WithMetadata("got", std::move(got))
-      .WithField(std::move(field));
-}
 
 std::string DescribeTensor(const torch::Tensor& tensor) {
   std::string text = std::string(c10::toString(tensor.scalar_type())) + " [";
@@ -149,8 +129,7 @@ std::string DescribeTensor(const torch::Tensor& tensor) {
 }
 
 Status WriteTensorFile(const std::string& path, const TensorFile& file) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!file.metadata.empty()) header[kMetadataKey] = file.metadata;
+  nlohmann::ordered_json tensors = nlohmann::ordered_json::object();
   std::int64_t offset = 0;
   for (const auto& [name, tensor] : file.tensors) {
     const StoredType* type = FindType(tensor.scalar_type());
@@ -158,20 +137,15 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
       return CheckpointInvalid(name, "float16, float32, float64 or int64", DescribeTensor(tensor));
     }
     const std::int64_t bytes = tensor.numel() * type->size_bytes;
-    header[name] = {
+    tensors[name] = {
         {"dtype", type->word},
         {"shape", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
         {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = header.dump();
-  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
-
-  std::vector<std::uint8_t> data(kLengthBytes + text.size() + static_cast<std::size_t>(offset));
-  const std::uint64_t header_bytes = text.size();
-  std::memcpy(data.data(), &header_bytes, kLengthBytes);
-  std::memcpy(data.data() + kLengthBytes, text.data(), text.size());
-  std::uint8_t* out = data.data() + kLengthBytes + text.size();
+  const std::string header = FormatTensorHeader(tensors, file.metadata);
+  std::vector<std::uint8_t> data(header.size() + static_cast<std::size_t>(offset));
+  std::uint8_t* out = std::copy(header.begin(), header.end(), data.data());
   for (const auto& [name, tensor] : file.tensors) {
     const torch::Tensor values = tensor.detach().to(at::kCPU).contiguous();
     const std::size_t bytes = static_cast<std::size_t>(values.nbytes());
@@ -183,25 +157,12 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
 
 StatusOr<TensorFile> ReadTensorFile(const std::string& path) {
   INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path, kMaxFileBytes));
-  if (bytes.size() < kLengthBytes) {
-    return CheckpointInvalid(path, "at least 8 bytes", std::to_string(bytes.size()));
-  }
-  std::uint64_t header_bytes = 0;
-  std::memcpy(&header_bytes, bytes.data(), kLengthBytes);
-  const std::uint64_t header_limit =
-      std::min<std::uint64_t>(kMaxHeaderBytes, bytes.size() - kLengthBytes);
-  if (header_bytes > header_limit) {
-    return CheckpointInvalid(path, "a header of at most " + std::to_string(header_limit) + " bytes",
-                             std::to_string(header_bytes));
-  }
-  const std::string_view header_text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes,
-                                     header_bytes);
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json header,
-                              ParseJson(header_text, path, reason::CHECKPOINT_INVALID));
-  TensorFile file;
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<Extent> extents, ParseHeader(header, &file.metadata));
-  const std::span<const std::uint8_t> data = std::span(bytes).subspan(kLengthBytes + header_bytes);
+  INTERLACER_ASSIGN_OR_RETURN(TensorHeader header, ParseTensorHeader(bytes, path));
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<Extent> extents, ParseExtents(header.tensors));
+  const std::span<const std::uint8_t> data = std::span(bytes).subspan(header.size_bytes);
   INTERLACER_RETURN_IF_ERROR(CheckCoverage(&extents, static_cast<std::int64_t>(data.size())));
+  TensorFile file;
+  file.metadata = std::move(header.metadata);
   for (const Extent& extent : extents) {
     const torch::Tensor tensor = at::empty(extent.shape, extent.type->type);
     if (tensor.numel() > 0) {

@@ -14,11 +14,11 @@
 #include <string>
 
 #include "common/status.h"
+#include "model/tensor_header.h"
 
 namespace interlacer {
 
 using NamedTensors = std::map<std::string, torch::Tensor>;
-using TensorMetadata = std::map<std::string, std::string>;
 
 struct TensorFile {
   NamedTensors tensors;
@@ -28,8 +28,6 @@ struct TensorFile {
 Status WriteTensorFile(const std::string& path, const TensorFile& file);
 StatusOr<TensorFile> ReadTensorFile(const std::string& path);
 
-/// The usual refusal: CHECKPOINT_INVALID at `field`.
-Status CheckpointInvalid(std::string field, std::string expected, std::string got);
 /// "float32 [64,3]" for messages.
 std::string DescribeTensor(const torch::Tensor& tensor);
 

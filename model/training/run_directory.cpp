@@ -3,7 +3,6 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "common/file_io.h"
@@ -16,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kOptimizerFile[] = "/optimizer.safetensors";
-constexpr char kStepsKey[] = "optimizer_steps";
 constexpr char kOldSuffix[] = ".old";
 constexpr char kPartialSuffix[] = ".partial";
 
@@ -36,20 +34,6 @@ Status OtherConfig(const std::string& path, const std::string& stored, const std
   };
   return Mismatch(reason::CONFIG_INVALID, path + ": " + key,
                   text(then) + ", which the run began with", text(got));
-}
-
-StatusOr<std::int64_t> StepsOf(const TensorMetadata& metadata) {
-  const auto it = metadata.find(kStepsKey);
-  std::int64_t steps = -1;
-  if (it != metadata.end()) {
-    std::from_chars(it->second.data(), it->second.data() + it->second.size(), steps);
-  }
-  if (steps < 0) {
-    return FailedPrecondition(reason::CHECKPOINT_INVALID,
-                              std::string("metadata ") + kStepsKey + ": expected a count, got \"" +
-                                  (it == metadata.end() ? "" : it->second) + "\"");
-  }
-  return steps;
 }
 
 /// Predicted steps of the longest rollout that the first `steps_done` steps trained on.
@@ -131,7 +115,7 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
   std::error_code error;
   fs::remove_all(partial, error);
   const TensorMetadata metadata{
-      {kStepsKey, std::to_string(steps_done)},
+      {kOptimizerStepsKey, std::to_string(steps_done)},
       {"trained_step_count", std::to_string(LongestRollout(options.config.training, steps_done))},
       {"seed", std::to_string(options.seed)}};
   INTERLACER_RETURN_IF_ERROR(SaveCheckpoint(partial, model, metadata));
@@ -162,8 +146,8 @@ StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
   INTERLACER_ASSIGN_OR_RETURN(const Checkpoint stored, LoadCheckpoint(paths.checkpoint(), {}));
   INTERLACER_ASSIGN_OR_RETURN(const TensorFile state,
                               ReadTensorFile(paths.checkpoint() + kOptimizerFile));
-  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t steps, StepsOf(stored.metadata));
-  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t optimizer_steps, StepsOf(state.metadata));
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t steps, OptimizerSteps(stored.metadata));
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t optimizer_steps, OptimizerSteps(state.metadata));
   if (steps != optimizer_steps) {
     return Mismatch(reason::CHECKPOINT_INVALID, paths.checkpoint() + kOptimizerFile,
                     "the state after " + std::to_string(steps) + " steps",

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/tensor_header.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -20,7 +21,7 @@ class TrainedRunsTest : public ::testing::Test {
                 int ffn_factor = 4) const {
     const std::string dir = folder_.File(name);
     std::filesystem::create_directories(dir + "/checkpoint");
-    std::ofstream(dir + "/checkpoint/weights.safetensors") << name;
+    WriteWeights(name, "5");
     std::ofstream(dir + "/checkpoint/config.json")
         << R"({"network": {"width": )" << width << R"(, "ffn_factor": )" << ffn_factor
         << R"(, "local": {"kind": ")" << kind << "\"}}}";
@@ -32,6 +33,10 @@ class TrainedRunsTest : public ::testing::Test {
     }
     log << R"({"kind":"validation","step":5,"prediction_loss":)" << last_loss << "}\n";
     log << R"({"kind":"train","st)";
+  }
+  void WriteWeights(const std::string& name, const std::string& steps) const {
+    std::ofstream(folder_.File(name) + "/checkpoint/weights.safetensors")
+        << FormatTensorHeader(nlohmann::ordered_json::object(), {{kOptimizerStepsKey, steps}});
   }
   auto Read(const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
     return ReadTrainedRuns(folder_.path(), variants, seeds);
@@ -138,11 +143,38 @@ TEST_F(TrainedRunsTest, RefusesARunGivenTwice) {
 
 TEST_F(TrainedRunsTest, RefusesARunThatEndedEarly) {
   WriteRun("grf_exact-0", "grf_exact", 64, "0.1", 6);
+  const Status status = Read({"grf_exact"}, {0}).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.field(), folder_.File("grf_exact-0"));
+  EXPECT_EQ(status.metadata().at("expected"), "weights after 6 training steps");
+  EXPECT_EQ(status.metadata().at("got"), "weights after 5");
+}
+
+TEST_F(TrainedRunsTest, RefusesWeightsThatTheLogIsAheadOf) {
+  WriteRun("grf_exact-0", "grf_exact");
+  EXPECT_EQ((*Read({"grf_exact"}, {0}))[0].steps_done, 5);
+  WriteWeights("grf_exact-0", "3");
+  const Status status = Read({"grf_exact"}, {0}).status();
+  EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
+  EXPECT_THAT(status.message(),
+              HasSubstr("expected weights after 5 training steps, got weights after 3; finish"));
+}
+
+TEST_F(TrainedRunsTest, LeavesTornWeightsToTheirEvaluation) {
+  WriteRun("grf_exact-0", "grf_exact");
+  std::ofstream(folder_.File("grf_exact-0/checkpoint/weights.safetensors")) << "torn";
   const auto runs = Read({"grf_exact"}, {0});
-  EXPECT_EQ(runs.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(runs.status().field(), folder_.File("grf_exact-0"));
-  EXPECT_THAT(runs.status().message(),
-              HasSubstr("a run of 6 training steps, got one that ended after 5"));
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  EXPECT_EQ((*runs)[0].steps_done, 0);
+}
+
+TEST_F(TrainedRunsTest, RefusesWeightsThatDoNotSayTheirSteps) {
+  WriteRun("grf_exact-0", "grf_exact");
+  WriteWeights("grf_exact-0", "all");
+  const Status status = Read({"grf_exact"}, {0}).status();
+  EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
+  EXPECT_THAT(status.ToString(), HasSubstr(folder_.File("grf_exact-0/checkpoint")));
+  EXPECT_THAT(status.ToString(), HasSubstr("optimizer_steps: expected a count, got \"all\""));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "client/cli/evaluation/statistics.h"
 #include "client/cli/experiments/hdvpd_published.h"
 #include "common/sha256.h"
+#include "model/tensor_header.h"
 
 namespace interlacer {
 namespace {
@@ -42,7 +43,6 @@ Status ReadLog(TrainedRun* run) {
     if (kind == "train") {
       INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("seconds"));
       seconds.push_back(step_s);
-      run->steps_done = step;
     } else if (kind == "validation") {
       // A loss that was not finite was written as null.
       const bool is_finite = !document->value("prediction_loss", nlohmann::json()).is_null();
@@ -59,17 +59,26 @@ Status ReadLog(TrainedRun* run) {
   return Status::Ok();
 }
 
-/// Half a schedule is another schedule: its scores would pass for those of the variant.
-Status CheckFinished(const TrainedRun& run) {
-  const std::int64_t step_count = run.training.value("step_count", run.steps_done);
-  if (run.steps_done >= step_count) return Status::Ok();
+/// Half a schedule is another schedule: its scores would pass for those of the variant. The weights
+/// tell, for the log of a run that was killed may be ahead of them. Torn ones have no scores: each
+/// evaluation says why, and the other runs go on.
+Status CheckFinished(const std::string& weights, TrainedRun* run) {
+  const StatusOr<TensorMetadata> metadata = ReadTensorMetadata(weights);
+  if (!metadata.ok()) return Status::Ok();
+  const StatusOr<std::int64_t> steps = OptimizerSteps(*metadata);
+  if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ": ");
+  run->steps_done = *steps;
+  const std::int64_t step_count = run->training.value("step_count", *steps);
+  if (*steps >= step_count) return Status::Ok();
+  const std::string expected = "weights after " + std::to_string(step_count) + " training steps";
+  const std::string got = "weights after " + std::to_string(*steps);
   return FailedPrecondition(reason::CHECKPOINT_INVALID,
-                            "expected a run of " + std::to_string(step_count) +
-                                " training steps, got one that ended after " +
-                                std::to_string(run.steps_done) +
-                                "; finish it (interlacer train --resume), or leave its seed out "
-                                "(--seeds)")
-      .WithField(run.dir);
+                            run->checkpoint_dir() + ": expected " + expected + ", got " + got +
+                                "; finish the run (interlacer train --resume), or leave its seed "
+                                "out (--seeds)")
+      .WithField(run->dir)
+      .WithMetadata("expected", expected)
+      .WithMetadata("got", got);
 }
 
 /// What two runs must have begun with alike, for data lie elsewhere on another machine.
@@ -111,7 +120,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   }
   INTERLACER_RETURN_IF_ERROR(ReadInputs(&run));
   INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
-  INTERLACER_RETURN_IF_ERROR(CheckFinished(run));
+  INTERLACER_RETURN_IF_ERROR(CheckFinished(weights, &run));
   return run;
 }
 

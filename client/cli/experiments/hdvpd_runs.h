@@ -4,14 +4,14 @@
 /// leaves it.
 ///
 /// A run must be what its folder says, kind and seed, and all runs must have one configuration but
-/// for the kind of the local layer, one training schedule, run to its end, and the same data and
-/// first weights (by inputs.json, which runs of early versions lack). Speed is the inverse of the
-/// median time of a training step over the second half of the log, which start-up and interruptions
-/// do not touch. A run has diverged when its last validation loss is not finite or more than twice
-/// the median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the
-/// folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID, ARGUMENT_INVALID for a
-/// variant or seed given twice; FAILED_PRECONDITION
-/// CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
+/// for the kind of the local layer, one training schedule, run to its end by what the weights say,
+/// and the same data and first weights (by inputs.json, which runs of early versions lack). Speed
+/// is the inverse of the median time of a training step over the second half of the log, which
+/// start-up and interruptions do not touch. A run has diverged when its last validation loss is not
+/// finite or more than twice the median of its variant (three runs or more). Errors: NOT_FOUND
+/// FILE_NOT_FOUND naming the folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID,
+/// ARGUMENT_INVALID for a variant or seed given twice; FAILED_PRECONDITION CHECKPOINT_INVALID for
+/// an unfinished run; those of common/json.h.
 
 #include <cstdint>
 #include <optional>
@@ -37,7 +37,7 @@ struct TrainedRun {
   nlohmann::json config;                               ///< of the checkpoint
   nlohmann::json inputs;                               ///< data and first weights; null if unknown
   nlohmann::json training = nlohmann::json::object();  ///< of the run
-  std::int64_t steps_done = 0;
+  std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are torn
   double steps_per_s = 0;
   std::vector<LoggedLoss> validations;
   bool has_diverged = false;
