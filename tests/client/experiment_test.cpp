@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -153,6 +155,65 @@ TEST_F(ExperimentTest, AMissingRunSaysHowToMakeIt) {
   EXPECT_THAT(result.err, HasSubstr("interlacer train"));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("out")));
   EXPECT_EQ(RunVerb(Command(folder_.File("out"), {"--shard", "2/2"})).exit_code, 2);
+}
+
+/// Other bytes in files until they are mended.
+class Damage {
+ public:
+  /// Without the last 16 bytes, as a copy that was cut off.
+  void Cut(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string& whole = files_[path] = {std::istreambuf_iterator<char>(file), {}};
+    Write(path, whole.substr(0, whole.size() - 16));
+  }
+  void Mend() {
+    for (const auto& [path, whole] : files_) Write(path, whole);
+    files_.clear();
+  }
+
+ private:
+  static void Write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  std::map<std::string, std::string> files_;
+};
+
+TEST_F(ExperimentTest, WhatFailsTakesNothingElseWithItAndIsMadeLater) {
+  const std::string out = folder_.File("out"), weights = "none-0/checkpoint/weights.safetensors";
+  const std::string whole = *moving_.begin(), torn = *moving_.rbegin();
+  Damage damage;
+  damage.Cut(runs_ + "/" + weights);
+  damage.Cut(data_ + "/" + whole + "_still/manifest.json");
+  for (const auto& [file, bytes] : FilesOf(data_ + "/" + torn)) {
+    if (file.ends_with(".png")) damage.Cut(data_ + "/" + torn + "/" + file);
+  }
+  const ProcessResult first = RunVerb(Command(out, {"--no-ablations", "--shard", "0/2"}));
+  EXPECT_EQ(first.exit_code, 3) << first.err;
+  const ProcessResult second = RunVerb(Command(out, {"--no-ablations", "--shard", "1/2"}));
+  EXPECT_EQ(second.exit_code, 3) << second.err;
+  EXPECT_THAT(second.out, HasSubstr("failed: every run on " + whole + "_still: ")) << second.err;
+  EXPECT_THAT(second.out,
+              HasSubstr("failed: grf_exact-0 on " + torn + " (recorded): HASH_MISMATCH"));
+  EXPECT_THAT(second.out, HasSubstr("failed: none-0 on " + whole + " (recorded), " + torn));
+  EXPECT_THAT(second.out, HasSubstr("CHECKPOINT_INVALID data section: expected"));
+  auto files = FilesOf(out);
+  EXPECT_THAT(files.at("report.html"), HasSubstr("Failed: none-0 on "));
+  const auto before = nlohmann::json::parse(files.at("hdvpd.json"));
+  EXPECT_EQ(before["runs"].size(), 1u);
+  EXPECT_EQ(before["failures"].size(), 5u);
+
+  damage.Mend();
+  const std::string kept = out + "/evaluations/grf_exact-0/recorded/" + whole + ".json";
+  const auto kept_time = std::filesystem::last_write_time(kept);
+  const ProcessResult mended = RunVerb(Command(out, {"--no-ablations"}));
+  ASSERT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_EQ(std::filesystem::last_write_time(kept), kept_time);
+  ASSERT_EQ(RunVerb(Command(folder_.File("never"), {"--no-ablations"})).exit_code, 0);
+  files = FilesOf(out);
+  const auto never = FilesOf(folder_.File("never"));
+  for (const char* file : {"hdvpd.json", "per_step.csv", "tables.md"}) {
+    EXPECT_EQ(files.at(file), never.at(file)) << file;
+  }
 }
 
 /// Writes other bytes into a file of an episode, and their hash wherever the episode lists it.

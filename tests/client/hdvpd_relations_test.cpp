@@ -197,7 +197,7 @@ class RelationOutcomeTest : public HdvpdRelationsTest,
     for (TrainedRun& run : fake_.runs) {
       run.has_diverged = numbers.has_grf_diverged && run.variant == kGrfVariant;
     }
-    for (const Piece& piece : ListPieces(fake_.setup, fake_.runs, fake_.episodes)) {
+    for (const Piece& piece : ListPieces(fake_.setup, fake_.runs, fake_.episodes.readable)) {
       fake_.WritePiece(piece);
       const std::string path = PiecePath(fake_.setup, piece);
       Results results = ReadResults(path).value();

@@ -38,8 +38,8 @@ struct FakeStudy {
     setup.with_ablations = false;
     for (const char* variant : {"grf_exact", "message_passing", "unmasked"}) AddRuns(variant);
     for (int e = 0; e < 4; ++e) {
-      episodes.push_back({"episode_" + std::to_string(e), "", "hash" + std::to_string(e),
-                          e == 2 ? "lift_can" : "push_block", e == 3});
+      episodes.readable.push_back({"episode_" + std::to_string(e), "", "hash" + std::to_string(e),
+                                   e == 2 ? "lift_can" : "push_block", e == 3});
     }
   }
 
@@ -56,7 +56,7 @@ struct FakeStudy {
   }
 
   void WritePieces() {
-    for (const Piece& piece : ListPieces(setup, runs, episodes)) WritePiece(piece);
+    for (const Piece& piece : ListPieces(setup, runs, episodes.readable)) WritePiece(piece);
   }
 
   void WritePiece(const Piece& piece) {
@@ -66,7 +66,7 @@ struct FakeStudy {
                {"particle_count", 2048},
                {"study", nlohmann::ordered_json(PieceKey(setup, piece))}};
     r.episodes.push_back({piece.episode->id, piece.episode->manifest_sha256, piece.episode->task});
-    const int e = static_cast<int>(piece.episode - episodes.data());
+    const int e = static_cast<int>(piece.episode - episodes.readable.data());
     for (int s = 0; s <= setup.plan.step_count; ++s) {
       for (const char* camera : {"left", "right"}) {
         // The cameras lie 0.002 apart around the mean.
@@ -90,7 +90,7 @@ struct FakeStudy {
   TempFolder folder;
   StudySetup setup;
   std::vector<TrainedRun> runs;
-  std::vector<StudyEpisode> episodes;
+  StudyEpisodes episodes;
 };
 
 class FakeStudyTest : public ::testing::Test {

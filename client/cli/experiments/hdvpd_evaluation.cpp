@@ -10,7 +10,6 @@
 #include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/view_scores.h"
 #include "common/version.h"
-#include "data/dataset.h"
 #include "data/scene_input.h"
 #include "data/view_choice.h"
 
@@ -19,18 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Planned rows that differ by less do not move an arm, radians and metres alike.
-constexpr double kStillActions = 1e-6;
 /// Its pictures and geometry are those of one encoder; what moves is judged against no past frame.
 constexpr std::array kOracleMetrics{kSsim, kSsimWorkspace, kPsnr, kDepthAbs, kChamferHalf};
-
-bool IsStill(const NumberTable& actions) {
-  for (std::size_t i = 0; i < actions.values.size(); ++i) {
-    const double first = actions.values[i % static_cast<std::size_t>(actions.column_count)];
-    if (std::abs(actions.values[i] - first) > kStillActions) return false;
-  }
-  return true;
-}
 
 Status MakeFolder(const fs::path& folder) {
   std::error_code error;
@@ -44,27 +33,6 @@ PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
   PlanOptions plan = setup.plan;
   if (episode.is_still) plan.window_count = 1;
   return plan;
-}
-
-/// At most `limit` (0: all), in order: moving and still ones each spread over theirs, so that of a
-/// data set with a still twin beside each episode an even number has twins too.
-std::vector<StudyEpisode> Spread(std::vector<StudyEpisode> all, std::int64_t limit) {
-  const auto count = static_cast<std::size_t>(limit);
-  if (limit <= 0 || count >= all.size()) return all;
-  std::vector<std::size_t> groups[2];  // moving, still
-  for (std::size_t i = 0; i < all.size(); ++i) groups[all[i].is_still].push_back(i);
-  const std::size_t still_count = count * groups[1].size() / all.size();
-  std::set<std::size_t> chosen;
-  for (const bool is_still : {false, true}) {
-    const std::vector<std::size_t>& group = groups[is_still];
-    for (const std::size_t i :
-         SpreadIndices(group.size(), is_still ? still_count : count - still_count)) {
-      chosen.insert(group[i]);
-    }
-  }
-  std::vector<StudyEpisode> episodes;
-  for (const std::size_t i : chosen) episodes.push_back(std::move(all[i]));
-  return episodes;
 }
 
 /// 4 for a quarter of the particles.
@@ -141,12 +109,39 @@ Status TakeActions(const std::string& source_dir, const ModelMetadata& metadata,
   return Status::Ok();
 }
 
-std::vector<const StudyEpisode*> MovingEpisodes(const std::vector<StudyEpisode>& episodes) {
-  std::vector<const StudyEpisode*> moving;
-  for (const StudyEpisode& episode : episodes) {
-    if (!episode.is_still) moving.push_back(&episode);
-  }
-  return moving;
+/// What scores and failures of a piece say alike.
+Results HeadOf(const StudySetup& setup, const Piece& piece, nlohmann::ordered_json model) {
+  Results results;
+  results.tool_version = kVersion;
+  results.model = std::move(model);
+  results.model["study"] = nlohmann::ordered_json(PieceKey(setup, piece));
+  results.dataset_name = setup.dataset_name;
+  results.dataset_sha256 = setup.dataset_sha256;
+  results.split = setup.split;
+  results.step_count = setup.plan.step_count;
+  results.target_background = setup.target_background;
+  results.seed = setup.plan.seed;
+  return results;
+}
+
+Status WritePiece(const StudySetup& setup, const Piece& piece, const Results& results) {
+  const std::string path = PiecePath(setup, piece);
+  INTERLACER_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
+  return WriteResults(path, results);
+}
+
+/// What was written for the same weights and settings, scores or a failure.
+StatusOr<std::optional<Results>> ReadPiece(const StudySetup& setup, const Piece& piece) {
+  const std::string path = PiecePath(setup, piece);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::optional<Results>();
+  INTERLACER_ASSIGN_OR_RETURN(Results results, ReadResults(path));
+  const nlohmann::json stored = results.model["study"];
+  nlohmann::json wanted = PieceKey(setup, piece);
+  if (stored.value("frames", false)) wanted["frames"] = true;  // more than is needed does no harm
+  const bool holds =
+      results.model.value("weights_sha256", "") == piece.run->weights_sha256 && stored == wanted;
+  return holds ? std::optional<Results>(std::move(results)) : std::nullopt;
 }
 
 }  // namespace
@@ -165,26 +160,6 @@ std::string_view ConditionName(Condition condition) {
       return "oracle_render";
   }
   return "";
-}
-
-StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
-                                                      const std::string& split,
-                                                      std::int64_t limit) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> dirs, ListEpisodes(dataset, split));
-  std::vector<StudyEpisode> episodes;
-  for (const std::string& dir : dirs) {
-    INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader reader, EpisodeReader::Open(dir));
-    INTERLACER_ASSIGN_OR_RETURN(std::string sha256, reader.ManifestSha256());
-    const EpisodeManifest& manifest = reader.manifest();
-    if (manifest.kind != EpisodeKind::kManipulation) {
-      return Mismatch(reason::ARGUMENT_INVALID, dir + ": kind", "manipulation", "another kind");
-    }
-    episodes.push_back({manifest.episode_id, dir, std::move(sha256), manifest.task_name,
-                        IsStill(reader.actions())});
-  }
-  if (!episodes.empty()) return Spread(std::move(episodes), limit);
-  return NotFound(reason::FILE_NOT_FOUND, "no episode in split \"" + split + "\"")
-      .WithField(dataset);
 }
 
 std::vector<Piece> ListPieces(const StudySetup& setup, const std::vector<TrainedRun>& runs,
@@ -242,25 +217,39 @@ std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run) {
 }
 
 StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece& piece) {
-  const std::string path = PiecePath(setup, piece);
-  std::error_code error;
-  if (!fs::exists(path, error)) return std::optional<Results>();
-  INTERLACER_ASSIGN_OR_RETURN(Results results, ReadResults(path));
-  const nlohmann::json stored = results.model["study"];
-  nlohmann::json wanted = PieceKey(setup, piece);
-  if (stored.value("frames", false)) wanted["frames"] = true;  // more than is needed does no harm
-  const bool holds = results.model.value("weights_sha256", "") == piece.run->weights_sha256 &&
-                     stored == wanted && results.episodes.size() == 1 &&
-                     results.episodes[0].manifest_sha256 == piece.episode->manifest_sha256;
-  if (!holds) return std::optional<Results>();
-  return std::optional<Results>(std::move(results));
+  INTERLACER_ASSIGN_OR_RETURN(std::optional<Results> results, ReadPiece(setup, piece));
+  const bool holds = results && results->episodes.size() == 1 &&
+                     results->episodes[0].manifest_sha256 == piece.episode->manifest_sha256;
+  return holds ? std::move(results) : std::optional<Results>();
+}
+
+Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& why) {
+  const PieceFailure failure = FailureOf(piece, why);
+  Results results = HeadOf(setup, piece, {{"weights_sha256", piece.run->weights_sha256}});
+  results.failures.push_back({failure.episode, failure.reason, failure.message});
+  return WritePiece(setup, piece, results);
+}
+
+StatusOr<std::optional<PieceFailure>> FindFailure(const StudySetup& setup, const Piece& piece) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<Results> results, ReadPiece(setup, piece));
+  if (!results || results->failures.size() != 1) return std::optional<PieceFailure>();
+  const ResultFailure& failure = results->failures[0];
+  return std::optional(PieceFailure{piece.run->name(), std::string(ConditionName(piece.condition)),
+                                    failure.episode, failure.reason, failure.message});
+}
+
+PieceFailure FailureOf(const Piece& piece, const Status& why) {
+  return MakeFailure(piece.run->name(), ConditionName(piece.condition), piece.episode->id, why);
 }
 
 Status StudyEvaluator::Load(const std::string& checkpoint_dir) {
-  if (checkpoint_dir == loaded_) return Status::Ok();
-  INTERLACER_ASSIGN_OR_RETURN(model_, setup_.load(checkpoint_dir));
-  loaded_ = checkpoint_dir;
-  return Status::Ok();
+  if (checkpoint_dir != loaded_) {
+    StatusOr<LoadedModel> model = setup_.load(checkpoint_dir);
+    load_status_ = model.status();
+    model_ = model.ok() ? *std::move(model) : LoadedModel();
+    loaded_ = checkpoint_dir;
+  }
+  return load_status_;
 }
 
 Status StudyEvaluator::LoadFor(const Piece& piece, const EpisodeReader& episode,
@@ -313,21 +302,12 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(piece.episode->dir));
   INTERLACER_RETURN_IF_ERROR(LoadFor(piece, episode, stop));
   const ModelMetadata& metadata = model_.backend->metadata();
-  Results results;
-  results.tool_version = kVersion;
+  Results results = HeadOf(setup_, piece, model_.metadata);
   results.device = model_.backend->device_name();
   results.location = model_.backend->location();
-  results.model = model_.metadata;
-  results.model["study"] = nlohmann::ordered_json(PieceKey(setup_, piece));
-  results.dataset_name = setup_.dataset_name;
-  results.dataset_sha256 = setup_.dataset_sha256;
-  results.split = setup_.split;
-  results.step_count = setup_.plan.step_count;
   results.step_duration_s = metadata.step_duration_s;
   results.image_width_px = metadata.cameras[0].width_px;
   results.image_height_px = metadata.cameras[0].height_px;
-  results.target_background = setup_.target_background;
-  results.seed = setup_.plan.seed;
   if (piece.condition == Condition::kOracleRender) {
     INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model_.backend.get(), &results, stop));
   } else {
@@ -347,9 +327,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
     }
     INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, model_.backend.get(), &results, stop));
   }
-  const std::string path = PiecePath(setup_, piece);
-  INTERLACER_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
-  return WriteResults(path, results);
+  return WritePiece(setup_, piece, results);
 }
 
 }  // namespace interlacer

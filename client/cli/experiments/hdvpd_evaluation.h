@@ -7,14 +7,16 @@
 /// done. What is there and belongs to the same weights, configuration, episode and settings is not
 /// computed again: an interrupted evaluation goes on where it stopped, and shards on several
 /// machines that share or later merge the folder make the same scores (and so the same hdvpd.json
-/// and tables; pieces also say how long they took). Errors: those of evaluation and of data sets;
-/// CANCELLED. One call at a time.
+/// and tables; pieces also say how long they took). A piece that fails leaves its error in place of
+/// scores, for the other shards to see; it is evaluated again by the next run. Errors: those of
+/// evaluation and of data sets; CANCELLED. One call at a time.
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -22,6 +24,8 @@
 
 #include "client/cli/evaluation/evaluation_plan.h"
 #include "client/cli/evaluation/results.h"
+#include "client/cli/experiments/hdvpd_episodes.h"
+#include "client/cli/experiments/hdvpd_failures.h"
 #include "client/cli/experiments/hdvpd_runs.h"
 #include "client/rollout_backend.h"
 
@@ -39,18 +43,6 @@ inline constexpr std::array kAblations{Condition::kShuffledActions, Condition::k
                                        Condition::kHalfParticles, Condition::kOracleRender};
 /// "recorded", "shuffled_actions", ...
 std::string_view ConditionName(Condition condition);
-
-struct StudyEpisode {
-  std::string id;
-  std::string dir;
-  std::string manifest_sha256;
-  std::string task;
-  bool is_still = false;  ///< the planned rows never change
-};
-/// Episodes of the split in the order of the data set, at most `limit` (0: all), moving and still
-/// ones each spread over it.
-StatusOr<std::vector<StudyEpisode>> ListStudyEpisodes(const std::string& dataset,
-                                                      const std::string& split, std::int64_t limit);
 
 struct Piece {
   const TrainedRun* run = nullptr;
@@ -95,11 +87,18 @@ std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run);
 /// Results of a piece that are there and still hold; nothing otherwise.
 StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece& piece);
 
+PieceFailure FailureOf(const Piece& piece, const Status& why);
+/// In place of scores.
+Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& why);
+/// The error that the latest attempt left; nothing where it left scores, or there was none.
+StatusOr<std::optional<PieceFailure>> FindFailure(const StudySetup& setup, const Piece& piece);
+
 class StudyEvaluator {
  public:
   explicit StudyEvaluator(const StudySetup& setup) : setup_(setup) {}
 
-  /// Computes and writes one piece. Models are loaded when the checkpoint changes.
+  /// Computes and writes one piece. Models are loaded when the checkpoint changes; one that could
+  /// not be is not tried again for the pieces that follow.
   Status Evaluate(const Piece& piece, const std::stop_token& stop);
 
  private:
@@ -110,6 +109,7 @@ class StudyEvaluator {
 
   const StudySetup& setup_;
   std::string loaded_;  ///< folder of the checkpoint in model_
+  Status load_status_;
   LoadedModel model_;
   std::map<std::string, std::int64_t> particle_counts_;  ///< of episodes, by id
 };

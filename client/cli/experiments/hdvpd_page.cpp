@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "client/cli/evaluation/html.h"
 #include "client/cli/evaluation/score_chart.h"
@@ -67,7 +68,14 @@ class PageBuilder {
                 : ", 95 % intervals over runs and episodes.");
   }
 
-  std::size_t SeedCount() const { return study_.runs().size() / study_.variants().size(); }
+  /// Of the variant with the fewest runs.
+  std::size_t SeedCount() const {
+    std::map<std::string, std::size_t> counts;
+    for (const TrainedRun& run : study_.runs()) ++counts[run.variant];
+    const auto fewest = std::min_element(counts.begin(), counts.end(),
+                                         [](auto& a, auto& b) { return a.second < b.second; });
+    return fewest->second;
+  }
 
   std::string Warnings() const {
     std::string out;
@@ -79,6 +87,11 @@ class PageBuilder {
     }
     for (const TrainedRun& run : study_.runs()) {
       if (run.has_diverged) warn("Run " + run.name() + " diverged and takes no part.");
+    }
+    for (const std::string& line : FailureLines(study_.failures())) warn("Failed: " + line);
+    if (!study_.failures().empty()) {
+      warn("What failed is left out, by every run, so that figures compare; " +
+           std::string(kRerunHint) + ".");
     }
     return out;
   }

@@ -216,6 +216,7 @@ Json StudyToJson(const Study& study, const std::vector<Relation>& relations) {
             {"target_background", setup.target_background},
             {"seed", setup.plan.seed}}},
           {"runs", runs},
+          {"failures", FailuresToJson(study.failures())},
           {"relations", checks},
           {"differences", Differences(study)},
           {"curves", Curves(study)},
@@ -256,6 +257,9 @@ std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& rel
                     std::to_string(study.EpisodeCount(EpisodeGroup::kStill)) +
                     " with still arms; step 0 is the first predicted frame; means over seeds and "
                     "episodes in which the arms move.\n";
+  for (const std::string& line : FailureLines(study.failures())) {
+    out += "\nFailed and left out: " + line + "\n";
+  }
   for (const std::string_view metric : kMetrics) out += MetricTable(study, metric);
   out += GapTable(study) + RunTable(study) + "\n**Relations**\n\n" +
          MarkdownRow({"", "relation", "outcome", "numbers"}) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <utility>
 
 #include "client/cli/evaluation/score_text.h"
@@ -44,25 +45,34 @@ std::vector<RunValues> CommonEpisodes(std::initializer_list<const SeedValues*> s
   return chosen;
 }
 
+Status NotEvaluated(const StudySetup& setup, const Piece& piece) {
+  return NotFound(reason::FILE_NOT_FOUND, "run " + piece.run->name() + " was not evaluated on " +
+                                              piece.episode->id + " (" +
+                                              std::string(ConditionName(piece.condition)) + ")")
+      .WithField(setup.output_dir);
+}
+
 }  // namespace
 
 StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRun>& runs,
-                            const std::vector<StudyEpisode>& episodes) {
+                            const StudyEpisodes& episodes) {
   Study study;
   study.setup_ = &setup;
-  study.runs_ = &runs;
-  study.episodes_ = &episodes;
-  for (const Piece& piece : ListPieces(setup, runs, episodes)) {
+  study.failures_ = episodes.unreadable;
+  std::map<const TrainedRun*, std::set<const StudyEpisode*>> failed;  // as recorded
+  for (const Piece& piece : ListPieces(setup, runs, episodes.readable)) {
     INTERLACER_ASSIGN_OR_RETURN(const std::optional<Results> results, FindPiece(setup, piece));
     const std::string run_name = piece.run->name();
+    const bool is_plain = piece.condition == Condition::kRecorded;
     if (!results) {
-      return NotFound(reason::FILE_NOT_FOUND, "run " + run_name + " was not evaluated on " +
-                                                  piece.episode->id + " (" +
-                                                  std::string(ConditionName(piece.condition)) + ")")
-          .WithField(setup.output_dir);
+      INTERLACER_ASSIGN_OR_RETURN(const auto failure, FindFailure(setup, piece));
+      if (!failure) return NotEvaluated(setup, piece);
+      study.failures_.push_back(*failure);
+      if (is_plain) failed[piece.run].insert(piece.episode);
+      continue;
     }
     study.tables_[run_name][piece.condition].Add(*results);
-    if (piece.condition != Condition::kRecorded) continue;
+    if (!is_plain) continue;
     study.facts_[run_name] = {run_name, results->model.value("parameter_count", std::int64_t{0}),
                               results->model.value("particle_count", std::int64_t{0}),
                               results->model.value("variant", ""), results->device};
@@ -70,12 +80,24 @@ StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRu
     study.image_width_px_ = results->image_width_px;
     study.image_height_px_ = results->image_height_px;
   }
-  return study;
+  std::set<const StudyEpisode*> left_out;
+  for (const TrainedRun& run : runs) {
+    if (!study.facts_.contains(run.name())) continue;
+    study.runs_.push_back(run);
+    if (!run.has_diverged) left_out.merge(failed[&run]);
+  }
+  for (const StudyEpisode& episode : episodes.readable) {
+    if (!left_out.contains(&episode)) study.episodes_.push_back(episode);
+  }
+  if (!study.runs_.empty()) return study;
+  return NotFound(reason::FILE_NOT_FOUND,
+                  "no run could be evaluated: " + FailureLines(study.failures_).back())
+      .WithField(setup.output_dir);
 }
 
 std::vector<std::string> Study::variants() const {
   std::vector<std::string> variants;
-  for (const TrainedRun& run : *runs_) {
+  for (const TrainedRun& run : runs_) {
     if (variants.empty() || variants.back() != run.variant) variants.push_back(run.variant);
   }
   return variants;
@@ -83,14 +105,14 @@ std::vector<std::string> Study::variants() const {
 
 int Study::EpisodeCount(EpisodeGroup group) const {
   return static_cast<int>(
-      std::count_if(episodes_->begin(), episodes_->end(), [&](const StudyEpisode& episode) {
+      std::count_if(episodes_.begin(), episodes_.end(), [&](const StudyEpisode& episode) {
         return episode.is_still == (group == EpisodeGroup::kStill);
       }));
 }
 
 std::vector<std::string> Study::tasks() const {
   std::vector<std::string> tasks;
-  for (const StudyEpisode& episode : *episodes_) {
+  for (const StudyEpisode& episode : episodes_) {
     const bool is_known = std::find(tasks.begin(), tasks.end(), episode.task) != tasks.end();
     if (!episode.is_still && !is_known) tasks.push_back(episode.task);
   }
@@ -100,7 +122,7 @@ std::vector<std::string> Study::tasks() const {
 EpisodeValues Study::InGroup(EpisodeValues values, EpisodeGroup group,
                              std::string_view task) const {
   EpisodeValues chosen;
-  for (const StudyEpisode& episode : *episodes_) {
+  for (const StudyEpisode& episode : episodes_) {
     const auto it = values.find(episode.id);
     const bool is_wanted = episode.is_still == (group == EpisodeGroup::kStill) &&
                            (task.empty() || episode.task == task);
@@ -114,7 +136,7 @@ std::map<std::int64_t, EpisodeValues> Study::BySeed(const StudySubject& subject,
                                                     EpisodeGroup group,
                                                     std::string_view task) const {
   std::map<std::int64_t, EpisodeValues> by_seed;
-  for (const TrainedRun& run : *runs_) {
+  for (const TrainedRun& run : runs_) {
     if (run.variant != subject.variant || run.has_diverged) continue;
     const auto& tables = tables_.at(run.name());
     const auto table = tables.find(subject.condition);

@@ -5,7 +5,9 @@
 /// Cameras and windows of an episode are averaged first; what is left is one number a run and an
 /// episode. Intervals are percentile bootstrap over runs and episodes, 10,000 draws, seed 0; with
 /// one run over episodes alone. Runs that diverged take no part. Differences are paired over seeds
-/// and episodes. Not thread-safe: estimates are remembered.
+/// and episodes. Where pieces failed, every figure is over the same episodes all the same: a run
+/// that failed on all of them takes no part, nor does an episode on which another one failed; an
+/// ablation lacks the episodes that failed under it. Not thread-safe: estimates are remembered.
 
 #include <map>
 #include <optional>
@@ -41,13 +43,16 @@ struct RunFacts {
 
 class Study {
  public:
-  /// Reads the pieces, which must all be there (NOT_FOUND otherwise).
+  /// Reads the pieces, which must all be there or have failed (NOT_FOUND otherwise, and where no
+  /// run takes part). The setup must outlive the study.
   static StatusOr<Study> Read(const StudySetup& setup, const std::vector<TrainedRun>& runs,
-                              const std::vector<StudyEpisode>& episodes);
+                              const StudyEpisodes& episodes);
 
   const StudySetup& setup() const { return *setup_; }
-  const std::vector<TrainedRun>& runs() const { return *runs_; }
-  const std::vector<StudyEpisode>& episodes() const { return *episodes_; }
+  /// Those that take part, and diverged ones.
+  const std::vector<TrainedRun>& runs() const { return runs_; }
+  const std::vector<StudyEpisode>& episodes() const { return episodes_; }
+  const std::vector<PieceFailure>& failures() const { return failures_; }
   std::vector<std::string> variants() const;
   const RunFacts& facts(const TrainedRun& run) const { return facts_.at(run.name()); }
   double step_duration_s() const { return step_duration_s_; }
@@ -81,8 +86,9 @@ class Study {
   EpisodeValues InGroup(EpisodeValues values, EpisodeGroup group, std::string_view task) const;
 
   const StudySetup* setup_ = nullptr;
-  const std::vector<TrainedRun>* runs_ = nullptr;
-  const std::vector<StudyEpisode>* episodes_ = nullptr;
+  std::vector<TrainedRun> runs_;
+  std::vector<StudyEpisode> episodes_;
+  std::vector<PieceFailure> failures_;
   double step_duration_s_ = 0;
   int image_width_px_ = 0, image_height_px_ = 0;
   std::map<std::string, RunFacts> facts_;

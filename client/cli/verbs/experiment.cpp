@@ -8,7 +8,9 @@
 #include "client/cli/describe.h"
 #include "client/cli/evaluation/score_text.h"
 #include "client/cli/evaluation/view_scores.h"
+#include "client/cli/experiments/hdvpd_episodes.h"
 #include "client/cli/experiments/hdvpd_evaluation.h"
+#include "client/cli/experiments/hdvpd_failures.h"
 #include "client/cli/experiments/hdvpd_page.h"
 #include "client/cli/experiments/hdvpd_published.h"
 #include "client/cli/experiments/hdvpd_record.h"
@@ -88,10 +90,16 @@ void RemoveEarlier(const std::string& output) {
   }
 }
 
-/// Evaluates what is missing of this shard; how many pieces are missing when it ends, by when other
-/// shards may have made theirs.
-StatusOr<std::size_t> EvaluateShard(const StudySetup& setup, const std::vector<Piece>& pieces,
-                                    const Shard& shard, const VerbContext& context) {
+/// Where a study stands when a shard ends.
+struct ShardOutcome {
+  std::vector<PieceFailure> failures;  ///< of this shard
+  std::size_t missing = 0;             ///< pieces that other shards are still to make
+};
+
+/// Evaluates what is missing of this shard, whatever fails of it. Other shards may have made their
+/// pieces when it ends.
+StatusOr<ShardOutcome> EvaluateShard(const StudySetup& setup, const std::vector<Piece>& pieces,
+                                     const Shard& shard, const VerbContext& context) {
   std::vector<const Piece*> mine, theirs;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, pieces[i]));
@@ -102,25 +110,38 @@ StatusOr<std::size_t> EvaluateShard(const StudySetup& setup, const std::vector<P
                         mine.size() + theirs.size(), mine.size()));
   const auto progress = context.MakeProgress("evaluate", static_cast<std::int64_t>(mine.size()));
   StudyEvaluator evaluator(setup);
+  ShardOutcome outcome;
   std::int64_t done = 0;
   for (const Piece* piece : mine) {
     if (context.stop().stop_requested()) {
       return Cancelled("stopped; the same command goes on after the last finished episode");
     }
+    const std::string name = piece->run->name() + ", " + piece->episode->id;
     Status status = evaluator.Evaluate(*piece, context.stop());
+    if (EndsStudy(status)) return std::move(status).WithFieldPrefix(name + ": ");
     if (!status.ok()) {
-      return std::move(status).WithFieldPrefix(piece->run->name() + " on " + piece->episode->id +
-                                               ": ");
+      const PieceFailure failure = FailureOf(*piece, status);
+      const bool is_new = outcome.failures.empty() || !AreAlike(outcome.failures.back(), failure);
+      if (is_new) context.Message(FailureLines({failure}).front());
+      outcome.failures.push_back(failure);
+      INTERLACER_RETURN_IF_ERROR(WriteFailure(setup, *piece, status));
     }
-    progress->Update(++done, piece->run->name() + ", " + piece->episode->id);
+    progress->Update(++done, name + (status.ok() ? "" : " failed"));
   }
   progress->Finish();
-  std::size_t missing = 0;
   for (const Piece* piece : theirs) {
     INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, *piece));
-    if (!found) ++missing;
+    if (found) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const auto failure, FindFailure(setup, *piece));
+    if (!failure) ++outcome.missing;
   }
-  return missing;
+  return outcome;
+}
+
+std::string FailuresText(const std::vector<PieceFailure>& failures) {
+  std::string text;
+  for (const std::string& line : FailureLines(failures)) text += "failed: " + line + "\n";
+  return failures.empty() ? "" : text + kRerunHint + "\n";
 }
 
 std::string SummaryText(const Study& study, const std::vector<Relation>& relations) {
@@ -141,7 +162,7 @@ std::string SummaryText(const Study& study, const std::vector<Relation>& relatio
     text += Format("%s  %-18s %s (%s)\n", r.id.c_str(), std::string(OutcomeText(r.outcome)).c_str(),
                    r.text.c_str(), r.numbers.c_str());
   }
-  return text;
+  return text + FailuresText(study.failures());
 }
 
 Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
@@ -156,6 +177,10 @@ Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
   return WriteFileAtomic((folder / "report.html").string(), StudyPageHtml(page));
 }
 
+ExitCode ExitCodeAfter(const std::vector<PieceFailure>& failures) {
+  return failures.empty() ? kExitDone : kExitBadInput;
+}
+
 StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
   if (arguments.force) {
     INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
@@ -163,27 +188,30 @@ StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& 
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<TrainedRun> runs,
                               ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds));
   INTERLACER_ASSIGN_OR_RETURN(
-      const std::vector<StudyEpisode> episodes,
+      const StudyEpisodes episodes,
       ListStudyEpisodes(arguments.data, arguments.split, arguments.episode_limit));
   INTERLACER_ASSIGN_OR_RETURN(const StudySetup setup, SetupOf(arguments));
   if (arguments.force) RemoveEarlier(arguments.output);
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   INTERLACER_ASSIGN_OR_RETURN(
-      const std::size_t missing,
-      EvaluateShard(setup, ListPieces(setup, runs, episodes), arguments.shard, context));
-  if (missing > 0) {
-    context.Result({{"missing", missing}},
-                   Format("%zu evaluations of other shards are missing; the page is written by the "
-                          "shard that ends last, or by the same command without --shard\n",
-                          missing));
-    return kExitDone;
+      const ShardOutcome outcome,
+      EvaluateShard(setup, ListPieces(setup, runs, episodes.readable), arguments.shard, context));
+  if (outcome.missing > 0) {
+    std::vector<PieceFailure> failures = episodes.unreadable;
+    failures.insert(failures.end(), outcome.failures.begin(), outcome.failures.end());
+    context.Result({{"missing", outcome.missing}, {"failures", FailuresToJson(failures)}},
+                   FailuresText(failures) +
+                       Format("%zu evaluations of other shards are missing; the page is written by "
+                              "the shard that ends last, or by the same command without --shard\n",
+                              outcome.missing));
+    return ExitCodeAfter(failures);
   }
   INTERLACER_ASSIGN_OR_RETURN(const Study study, Study::Read(setup, runs, episodes));
   const std::vector<Relation> relations = CheckRelations(study);
   const nlohmann::ordered_json json = StudyToJson(study, relations);
   INTERLACER_RETURN_IF_ERROR(WriteStudy(study, relations, json, context));
   context.Result(json, SummaryText(study, relations));
-  return kExitDone;
+  return ExitCodeAfter(study.failures());
 }
 
 void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {

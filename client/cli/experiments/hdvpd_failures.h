@@ -1,0 +1,40 @@
+#pragma once
+
+/// What of a comparison of variants could not be evaluated, and why. Pure functions, thread-safe.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+/// What to do about it.
+inline constexpr char kRerunHint[] = "once it is mended the same command evaluates what is missing";
+
+struct PieceFailure {
+  std::string run;        ///< name; empty for an episode that no run could open
+  std::string condition;  ///< name; empty with the run
+  std::string episode;    ///< id, or the folder's name where that is unknown
+  std::string reason;
+  std::string message;  ///< names the field or file
+};
+
+/// Of an episode under a run and a condition, both of which may be empty.
+PieceFailure MakeFailure(std::string run, std::string_view condition, std::string episode,
+                         const Status& why);
+
+/// The same error of the same run.
+bool AreAlike(const PieceFailure& a, const PieceFailure& b);
+
+/// Whether the next piece would fail in the same way: a stop, no device, no place to write.
+bool EndsStudy(const Status& status);
+
+/// A line for each run and error; a few episodes are named, of more the first and the last.
+std::vector<std::string> FailureLines(const std::vector<PieceFailure>& failures);
+/// Every one of them.
+nlohmann::ordered_json FailuresToJson(const std::vector<PieceFailure>& failures);
+
+}  // namespace interlacer
