@@ -104,6 +104,12 @@ void ComputeFloat32AsIs() {
   at::globalContext().setAllowTF32CuBLAS(false);
 }
 
+void ConvolveReproducibly() {
+  at::globalContext().setDeterministicCuDNN(true);
+  // The fastest of several measured algorithms is not the same one every time.
+  at::globalContext().setBenchmarkCuDNN(false);
+}
+
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
   if (request == DeviceRequest::kCpu) return DeviceChoice{};
   const std::string why_not = WhyNot(index);

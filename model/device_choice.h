@@ -47,4 +47,7 @@ std::string WhyTooOld(int index, int major, int minor);
 /// Forbids torch to round float32 products to TF32 in convolutions and matrix products.
 void ComputeFloat32AsIs();
 
+/// Has cuDNN take only algorithms that give equal bits for equal inputs, in the whole process.
+void ConvolveReproducibly();
+
 }  // namespace interlacer

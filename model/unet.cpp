@@ -4,15 +4,13 @@
 
 #include <string>
 
+#include "model/ops/ordered_gradients.h"
+
 namespace interlacer {
 namespace {
 
 /// Width after edge replication: the next multiple of `step`.
 std::int64_t PaddingTo(std::int64_t size, std::int64_t step) { return (step - size % step) % step; }
-
-torch::Tensor DoubleSize(const torch::Tensor& x) {
-  return at::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, /*align_corners=*/false);
-}
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "model/ops/ordered_gradients.h"
+
 namespace interlacer {
 
 MessagePassing::MessagePassing(const NetworkConfig& config, Precision precision)
@@ -31,10 +33,10 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   Dense& pair = message_->in();
   const torch::Tensor neighbor = g.neighbors.flatten();
   const torch::Tensor offsets =
-      x.index_select(0, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1);
+      SelectRows(x, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1);
   const torch::Tensor hidden =
       (pair.Share(anchor_h, 0) + pair.bias).unsqueeze(1) +
-      pair.Share(h, d).index_select(0, neighbor).view({anchors, k, pair.out_width()}) +
+      SelectRows(pair.Share(h, d), neighbor).view({anchors, k, pair.out_width()}) +
       pair.Share(offsets, 2 * d);
   const torch::Tensor active = at::gelu(hidden);
   const torch::Tensor shares = at::matmul(active, score_.to(active.scalar_type())).softmax(1);
@@ -43,10 +45,10 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
   Dense& lead = follow_->in();
-  const torch::Tensor way = anchor_x.index_select(0, g.closest) - x.index_select(0, g.others);
+  const torch::Tensor way = SelectRows(anchor_x, g.closest) - x.index_select(0, g.others);
   const torch::Tensor led =
       lead.Share(h.index_select(0, g.others), 0) +
-      (lead.Share(anchor_h + anchor_update, d) + lead.bias).index_select(0, g.closest) +
+      SelectRows(lead.Share(anchor_h + anchor_update, d) + lead.bias, g.closest) +
       lead.Share(way, 2 * d);
   const torch::Tensor other_update = follow_->out().forward(at::gelu(led)).to(type);
   return at::zeros_like(h)

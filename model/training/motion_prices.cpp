@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "model/ops/ordered_gradients.h"
 #include "model/token_neighbors.h"
 
 namespace interlacer {
@@ -18,8 +19,7 @@ torch::Tensor MeanLength(const torch::Tensor& rows, double smooth) {
 
 torch::Tensor Distances(const torch::Tensor& positions_m, const torch::Tensor& from,
                         const torch::Tensor& to) {
-  const torch::Tensor difference_m =
-      positions_m.index_select(0, to) - positions_m.index_select(0, from);
+  const torch::Tensor difference_m = SelectRows(positions_m, to) - SelectRows(positions_m, from);
   return (difference_m.square().sum(1) + kSmoothDistanceM * kSmoothDistanceM).sqrt();
 }
 

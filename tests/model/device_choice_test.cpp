@@ -41,5 +41,13 @@ TEST(DeviceChoice, ForbidsToRoundFloat32ToTf32) {
   EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
 }
 
+TEST(DeviceChoice, LeavesCudnnNoAlgorithmThatVaries) {
+  at::globalContext().setDeterministicCuDNN(false);
+  at::globalContext().setBenchmarkCuDNN(true);
+  ConvolveReproducibly();
+  EXPECT_TRUE(at::globalContext().deterministicCuDNN());
+  EXPECT_FALSE(at::globalContext().benchmarkCuDNN());
+}
+
 }  // namespace
 }  // namespace interlacer

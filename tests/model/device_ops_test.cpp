@@ -18,6 +18,7 @@
 #include "model/device_layers.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/ops/linear_attention_op.h"
+#include "model/ops/ordered_gradients.h"
 #include "model/token_graph.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/test_device.h"
@@ -249,6 +250,19 @@ TEST(DeviceLayers, AreFusedForInferenceInBfloat16) {
   EXPECT_FALSE(CanFuseOnDevice(device.Put(at::zeros({64, 5})).t(), {&rounding}));
   const at::AutoGradMode with_gradients(true);
   EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
+}
+
+TEST(DeviceGradients, AreSummedInOneOrder) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const torch::Tensor rows = at::tensor({2, 0, 2, 2}, at::kLong);
+  const auto names = [&](const torch::Tensor& x, const torch::Tensor& index) {
+    return SelectRows(x, index).grad_fn()->name() + " " + DoubleSize(x).grad_fn()->name();
+  };
+  const torch::Tensor x = at::randn({3, 2, 4, 5}).requires_grad_();
+  EXPECT_EQ(names(x, rows), "IndexSelectBackward0 UpsampleBilinear2DBackward0");
+  const TestDevice device;
+  EXPECT_EQ(names(device.Put(x.detach()).requires_grad_(), device.Put(rows)),
+            "IndexBackward0 ViewBackward0");
 }
 
 TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {

@@ -1,0 +1,39 @@
+#include "model/ops/ordered_gradients.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorIndexing.h>
+#include <ATen/core/grad_mode.h>
+
+#include "model/ops/device.h"
+
+namespace interlacer {
+namespace {
+
+bool NeedsOrder(const torch::Tensor& x) {
+  return at::GradMode::is_enabled() && x.requires_grad() && OnDevice(x);
+}
+
+/// Pixel i becomes 3/4 of itself and 1/4 of the one before or after it; at the border, of itself.
+torch::Tensor DoubleAxis(const torch::Tensor& x, std::int64_t axis) {
+  const std::int64_t n = x.size(axis);
+  const torch::Tensor before = at::cat({x.narrow(axis, 0, 1), x.narrow(axis, 0, n - 1)}, axis);
+  const torch::Tensor after = at::cat({x.narrow(axis, 1, n - 1), x.narrow(axis, n - 1, 1)}, axis);
+  return at::stack({at::lerp(x, before, 0.25), at::lerp(x, after, 0.25)}, axis + 1)
+      .flatten(axis, axis + 1);
+}
+
+}  // namespace
+
+torch::Tensor SelectRows(const torch::Tensor& x, const torch::Tensor& index) {
+  // The gradient of an index is put back after a sort, that of a selection by atomics.
+  return NeedsOrder(x) ? x.index({index}) : x.index_select(0, index);
+}
+
+torch::Tensor DoubleSize(const torch::Tensor& x) {
+  if (NeedsOrder(x)) return DoubleSizeBySums(x);
+  return at::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, /*align_corners=*/false);
+}
+
+torch::Tensor DoubleSizeBySums(const torch::Tensor& x) { return DoubleAxis(DoubleAxis(x, 3), 2); }
+
+}  // namespace interlacer
