@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/file_io.h"
+#include "model/training/training_config.h"
+
 namespace interlacer {
 namespace {
 
@@ -32,6 +35,16 @@ TEST(ConfigTest, TokenCountsOfTheShippedModel) {
   EXPECT_EQ(config.kinematics.attribute_width(), 17);
   EXPECT_EQ(FieldInputWidth(config.renderer), 68);
   EXPECT_EQ(AttentionVariant(config), "grf_exact+linear_relu");
+}
+
+// Its phases name what presets have set otherwise since.
+TEST(ConfigTest, TheStoredCompactIsWhatItsLastPhaseTrains) {
+  const std::string folder = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/compact/";
+  const auto stored = ParseConfigJson(*ReadTextFile(folder + "config.json"));
+  const auto phase = ParseRunConfigJson(*ReadTextFile(folder + "training/phase10.json"));
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  ASSERT_TRUE(phase.ok()) << phase.status().ToString();
+  EXPECT_EQ(ConfigToJson(phase->model), ConfigToJson(*stored));
 }
 
 TEST(ConfigTest, UnsetKeysComeFromTheBase) {
