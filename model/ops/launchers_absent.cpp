@@ -10,6 +10,7 @@
 #include "model/kernels/dynamics_head_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/kinematic_tokens_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
@@ -161,6 +162,9 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAtten
   return kNoDevice;
 }
 
+int LaunchKinematicTokens(const KinematicTokens&, const KinematicTokenOutputs&, void*) {
+  return kNoDevice;
+}
 int LaunchTokenFeatures(const TokenFeatures&, float*, void*) { return kNoDevice; }
 
 }  // namespace interlacer

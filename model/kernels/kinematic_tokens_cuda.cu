@@ -1,0 +1,42 @@
+#include "common/kernels/launch.h"
+#include "model/kernels/kinematic_path.h"
+#include "model/kernels/kinematic_tokens_cuda.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThreads = 128;
+
+/// A warp a point: every lane follows its path, then neighbouring lanes write neighbouring columns.
+__global__ void __launch_bounds__(kThreads)
+    KinematicTokensKernel(KinematicTokens tokens, std::int64_t points, int width,
+                          KinematicTokenOutputs out) {
+  const std::int64_t point = GlobalWarp();
+  if (point >= points) return;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const KinematicPath path = KinematicPathOf(tokens, static_cast<int>(point));
+#pragma unroll
+  for (int time = 0; time < kRobotTimes; ++time) {
+    const std::int64_t row = time * points + point;
+    if (lane < 3) out.points_m[3 * row + lane] = path.point_m[time].at(lane);
+    for (int c = lane; c < width; c += kWarpLanes) {
+      out.rows[row * width + c] = KinematicColumn(tokens, path, time, c);
+    }
+  }
+}
+
+}  // namespace
+
+int LaunchKinematicTokens(const KinematicTokens& tokens, const KinematicTokenOutputs& out,
+                          void* stream) {
+  const std::int64_t points = KinematicPointCount(tokens);
+  if (points == 0) return 0;
+  if (tokens.bodies_per_arm < 3 || points < 0 || points > kMaxBlocks) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  return LaunchBlocks(KinematicTokensKernel, BlocksFor(points, kThreads / kWarpLanes), kThreads,
+                      static_cast<cudaStream_t>(stream), tokens, points,
+                      KinematicTokenWidth(tokens), out);
+}
+
+}  // namespace interlacer
