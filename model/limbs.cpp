@@ -81,4 +81,12 @@ torch::Tensor LimbSurface::OfBodies(const torch::Tensor& attributes) const {
       .flatten(1, 2);
 }
 
+LimbRings LimbSurface::Rings() const {
+  LimbRings rings{ring_count_, ring_points_, share_.const_data_ptr<float>(),
+                  cosine_.const_data_ptr<float>(), sine_.const_data_ptr<float>()};
+  for (int c = 0; c < 3; ++c) rings.first_normal[c] = static_cast<float>(kFirstNormal[c]);
+  rings.shortest_m = static_cast<float>(kShortestM);
+  return rings;
+}
+
 }  // namespace interlacer

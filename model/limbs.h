@@ -16,6 +16,7 @@
 #include <torch/nn/module.h>
 
 #include "model/config.h"
+#include "model/kernels/kinematic_tokens.h"
 
 namespace interlacer {
 
@@ -28,6 +29,8 @@ class LimbSurface : public torch::nn::Module {
   /// Attributes of bodies [times,bodies,a] -> of points [times,q,a]: those of the body at which the
   /// point's segment begins.
   torch::Tensor OfBodies(const torch::Tensor& attributes) const;
+  /// The same for kernels; the module must be in float32. Valid while it lives and does not move.
+  LimbRings Rings() const;
 
  private:
   bool IsBare(const torch::Tensor& of_bodies) const;

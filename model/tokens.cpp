@@ -1,25 +1,16 @@
 #include "model/tokens.h"
 
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
-#include "common/thread_pool.h"
 #include "common/transforms.h"
-#include "model/kernels/token_features_cuda.h"
-#include "model/ops/device.h"
+#include "model/fused_tokens.h"
 
 namespace interlacer {
 namespace {
-
-/// Far from the robot the mean displacement fades to zero instead of following the nearest point.
-constexpr double kContextSoftening = 0.1;
-constexpr double kContextMassFloor = 1e-6;
-constexpr double kContextLogScale = 0.1;
-constexpr int kVisualTimes = 2;
 
 torch::Tensor TimeOneHot(std::int64_t count, int time, int times, const at::TensorOptions& like) {
   torch::Tensor one_hot = at::zeros({count, times}, like);
@@ -184,62 +175,6 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
   return at::cat(rows, 0);
 }
 
-bool TokenEncoder::CanFuse(const StepInput& input) const {
-  const auto plain = [](const torch::Tensor& t, at::IntArrayRef shape) {
-    return t.scalar_type() == at::kFloat && t.is_contiguous() && t.sizes() == shape;
-  };
-  const auto plain_cloud = [&](const CloudTensors& cloud) {
-    const std::int64_t n = cloud.positions_m.size(0);
-    return plain(cloud.positions_m, {n, 3}) &&
-           plain(cloud.features, {n, config_.encoder.feature_width});
-  };
-  const torch::Tensor& points = input.kinematic_points_m;
-  return !at::GradMode::is_enabled() && visual_->weight.scalar_type() == at::kFloat &&
-         points.dim() == 3 && plain(points, {kKinematicTimes, points.size(1), 3}) &&
-         plain_cloud(input.older) && plain_cloud(input.newer);
-}
-
-torch::Tensor TokenEncoder::FusedVisualInput(const StepInput& input) const {
-  const std::int64_t older_count = input.older.positions_m.size(0);
-  const torch::Tensor rows =
-      at::empty({older_count + input.newer.positions_m.size(0), VisualInputWidth(config_)},
-                input.older.positions_m.options());
-  const torch::Tensor displacements_m = Displacements(input.kinematic_points_m);
-  const Vec3d center = BoxCenter(input.workspace);
-  TokenFeatures tokens;
-  for (int axis = 0; axis < 3; ++axis) tokens.center_m[axis] = static_cast<float>(center[axis]);
-  tokens.extent_m = static_cast<float>(LargestHalfExtent(input.workspace));
-  tokens.feature_width = config_.encoder.feature_width;
-  tokens.octaves = config_.tokens.fourier_octaves;
-  tokens.times = kVisualTimes;
-  for (int time = 0; time < kVisualTimes; ++time) {
-    const CloudTensors& cloud = time == 0 ? input.older : input.newer;
-    tokens.n = cloud.positions_m.size(0);
-    tokens.positions_m = cloud.positions_m.const_data_ptr<float>();
-    tokens.features = cloud.features.const_data_ptr<float>();
-    tokens.time = time;
-    if (config_.tokens.kinematic_context) {
-      const std::int64_t points = input.kinematic_points_m.size(1);
-      tokens.robot = {static_cast<int>(points),
-                      input.kinematic_points_m.const_data_ptr<float>() + 3 * time * points,
-                      displacements_m.const_data_ptr<float>() + 3 * time * points,
-                      static_cast<int>(bandwidths_m_.size(0)),
-                      bandwidths_m_.const_data_ptr<float>(),
-                      config_.tokens.displacement_scale,
-                      static_cast<float>(kContextSoftening),
-                      static_cast<float>(kContextMassFloor),
-                      static_cast<float>(kContextLogScale)};
-    }
-    float* const out = rows.narrow(0, time * older_count, tokens.n).mutable_data_ptr<float>();
-    if (OnDevice(rows)) {
-      CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
-    } else {
-      WriteTokenFeatures(tokens, out, &ParallelFor);
-    }
-  }
-  return rows;
-}
-
 TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& points_m) const {
   TokenSet tokens;
   tokens.older_count = input.older.positions_m.size(0);
@@ -251,24 +186,34 @@ TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& 
   return tokens;
 }
 
+TokenSet TokenEncoder::Fused(const StepInput& input) const {
+  const bool with_robot = input.kinematic_points_m.size(1) > 0;
+  RobotRows robot{input.kinematic_points_m, {}};
+  if (with_robot) robot = FusedRobotRows(input, config_, *limbs_);
+  TokenSet tokens = CountTokens(input, robot.points_m);
+  tokens.h =
+      at::empty({tokens.positions_m.size(0), visual_->out_width()}, tokens.positions_m.options());
+  const std::int64_t visual_count = tokens.older_count + tokens.newer_count;
+  const auto write = [&](const Dense& layer, const torch::Tensor& rows, std::int64_t begin) {
+    torch::Tensor h = tokens.h.narrow(0, begin, rows.size(0));
+    at::addmm_out(h, layer.bias, rows, layer.weight.t());
+  };
+  write(*visual_, FusedVisualRows(input, config_, bandwidths_m_), 0);
+  if (with_robot) write(*kinematic_, robot.rows, visual_count);
+  return tokens;
+}
+
 TokenSet TokenEncoder::forward(const StepInput& input) {
+  if (visual_->weight.scalar_type() == at::kFloat && CanFuseTokens(input, config_)) {
+    return Fused(input);
+  }
   const torch::Tensor points_m = limbs_->forward(input.kinematic_points_m);
   TokenSet tokens = CountTokens(input, points_m);
-  const std::int64_t visual_count = tokens.older_count + tokens.newer_count;
-  const std::int64_t kinematic_count = kKinematicTimes * tokens.kinematic_count;
-  torch::Tensor kinematic;
-  if (kinematic_count > 0) kinematic = kinematic_->forward(KinematicInput(input, points_m));
-  if (CanFuse(input)) {
-    const torch::Tensor rows = FusedVisualInput(input);
-    tokens.h = at::empty({visual_count + kinematic_count, visual_->weight.size(0)}, rows.options());
-    torch::Tensor visual = tokens.h.narrow(0, 0, visual_count);
-    at::addmm_out(visual, visual_->bias, rows, visual_->weight.t());
-    if (kinematic_count > 0) tokens.h.narrow(0, visual_count, kinematic_count).copy_(kinematic);
-    return tokens;
-  }
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
-  if (kinematic_count > 0) h.push_back(kinematic);
+  if (tokens.kinematic_count > 0) {
+    h.push_back(kinematic_->forward(KinematicInput(input, points_m)));
+  }
   tokens.h = at::cat(h, 0);
   return tokens;
 }

@@ -60,9 +60,8 @@ class TokenEncoder : public torch::nn::Module {
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
   /// `points_m` [3,q,3]: the kinematic tokens' places.
   TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
-  /// Without gradients the visual input is written in one pass (model/kernels/token_features.h).
-  bool CanFuse(const StepInput& input) const;
-  torch::Tensor FusedVisualInput(const StepInput& input) const;
+  /// Without gradients the layers' inputs are written in one pass each (model/fused_tokens.h).
+  TokenSet Fused(const StepInput& input) const;
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;

@@ -19,9 +19,9 @@ namespace interlacer {
 
 struct RobotContext {
   int point_count = 0;
-  const float* points_m = nullptr;         ///< y [point_count,3]
-  const float* displacements_m = nullptr;  ///< u [point_count,3], to the next time
-  int bandwidth_count = 0;                 ///< 0: no such columns
+  const float* points_m = nullptr;       ///< y [point_count,3]
+  const float* next_points_m = nullptr;  ///< y + u [point_count,3], of the next time
+  int bandwidth_count = 0;               ///< 0: no such columns
   const float* bandwidths_m = nullptr;
   float displacement_scale = 1;
   float softening = 0;

@@ -67,7 +67,8 @@ inline void RobotColumns(const RobotContext& robot, const Lanes (&x)[3], float* 
     Lanes mass = {}, sum[3] = {};
     for (int k = 0; k < robot.point_count; ++k) {
       const float* y = robot.points_m + 3 * k;
-      const float* u = robot.displacements_m + 3 * k;
+      const float* next = robot.next_points_m + 3 * k;
+      const float u[3] = {next[0] - y[0], next[1] - y[1], next[2] - y[2]};
       Lanes exponent, weight;
       for (int l = 0; l < kTokenLanes; ++l) {
         const float dx = x[0][l] - y[0], dy = x[1][l] - y[1], dz = x[2][l] - y[2];

@@ -52,11 +52,11 @@ __device__ void PutRobotColumns(const RobotContext& robot, const float (&x)[3], 
     float sum[3] = {};
     for (int k = 0; k < robot.point_count; ++k) {
       const float* y = robot.points_m + 3 * k;
-      const float* u = robot.displacements_m + 3 * k;
+      const float* next = robot.next_points_m + 3 * k;
       const float dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
       const float weight = expf(-(dx * dx + dy * dy + dz * dz) * inverse);
       mass += weight;
-      for (int c = 0; c < 3; ++c) sum[c] += weight * u[c];
+      for (int c = 0; c < 3; ++c) sum[c] += weight * (next[c] - y[c]);
     }
     const float scale = robot.displacement_scale / (mass + robot.softening);
     for (int c = 0; c < 3; ++c) row.Put(scale * sum[c]);

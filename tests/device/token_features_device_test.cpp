@@ -26,13 +26,13 @@ std::vector<float> OnDevice(const TokenFeaturesProblem& problem) {
   const DeviceArray<float> positions_m(stream, problem.positions_m);
   const DeviceArray<float> features(stream, problem.features);
   const DeviceArray<float> points_m(stream, problem.points_m);
-  const DeviceArray<float> displacements_m(stream, problem.displacements_m);
+  const DeviceArray<float> next_points_m(stream, problem.next_points_m);
   const DeviceArray<float> bandwidths_m(stream, problem.bandwidths_m);
   TokenFeatures tokens = problem.tokens;
   tokens.positions_m = positions_m.get();
   tokens.features = features.get();
   tokens.robot.points_m = points_m.get();
-  tokens.robot.displacements_m = displacements_m.get();
+  tokens.robot.next_points_m = next_points_m.get();
   tokens.robot.bandwidths_m = bandwidths_m.get();
   const DeviceArray<float> out(stream, tokens.n * TokenFeatureWidth(tokens));
   EXPECT_EQ(LaunchTokenFeatures(tokens, out.get(), stream.get()), 0);

@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "tests/model/gradient_check.h"
+#include "tests/model/operation_count.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
 
@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 constexpr double kDisplacementScale = 4;
+constexpr double kFloatPlaceTolerance = 1e-6;
 
 TEST(FourierFeaturesTest, MatchesTheFormula) {
   const torch::Tensor p = at::tensor({0.25, -0.5, 1.0}, at::kDouble).reshape({1, 3});
@@ -140,29 +141,93 @@ TEST(TokenEncoderTest, PointsOnALimbMoveOnTheirOwn) {
   EXPECT_TRUE(at::allclose(h, config.tokens.displacement_scale * moved_m, 1e-5, 1e-5));
 }
 
-/// The one-pass form of inference against the tensors that training differentiates.
-TEST(TokenEncoderTest, FusedInputEqualsTensors) {
+/// The one-pass forms of inference against the tensors that training differentiates.
+void ExpectFusedEqualsTensors(const InterlacerConfig& config, const StepInput& input) {
+  // Eight octaves magnify the rounding of a position 128 times.
   constexpr double kFusedTokenTolerance = 1e-5;
-  for (const auto& [context, limb_rings] :
-       {std::pair{true, 0}, std::pair{false, 0}, std::pair{true, 2}, std::pair{false, 2}}) {
-    SCOPED_TRACE(::testing::Message() << "context " << context << ", rings " << limb_rings);
+  TokenEncoder encoder(config);
+  const at::NoGradGuard no_grad;
+  for (auto& weight : encoder.parameters()) weight.normal_();
+  const TokenSet fused = encoder.forward(input);
+  const TokenSet tensors = [&] {
+    const at::AutoGradMode with_gradients(true);
+    return encoder.forward(input);
+  }();
+  EXPECT_LT(RelativeL2(fused.h, tensors.h.detach()), kFusedTokenTolerance);
+  EXPECT_LT(RelativeL2(fused.positions_m, tensors.positions_m), kFloatPlaceTolerance);
+  EXPECT_EQ(fused.newer_count, tensors.newer_count);
+  EXPECT_EQ(fused.kinematic_count, tensors.kinematic_count);
+  EXPECT_TRUE(at::equal(fused.h, encoder.forward(input).h));
+}
+
+struct FusedCase {
+  const char* name;
+  bool context = true;
+  int limb_rings = 0;
+  int arm_count = 2;
+  int bodies_per_arm = 10;
+  int octaves = 6;
+};
+
+class FusedTokens : public ::testing::TestWithParam<FusedCase> {
+ protected:
+  InterlacerConfig Config() const {
     InterlacerConfig config = TinyConfig();
-    config.tokens.kinematic_context = context;
-    config.tokens.limb_rings = limb_rings;
-    TokenEncoder encoder(config);
-    const at::NoGradGuard no_grad;
-    for (auto& weight : encoder.parameters()) weight.normal_();
-    const StepInput input = MakeStepInput(50, config);
-    const TokenSet fused = encoder.forward(input);
-    const TokenSet tensors = [&] {
-      const at::AutoGradMode with_gradients(true);
-      return encoder.forward(input);
-    }();
-    EXPECT_LT(RelativeL2(fused.h, tensors.h.detach()), kFusedTokenTolerance);
-    EXPECT_TRUE(at::equal(fused.positions_m, tensors.positions_m));
-    EXPECT_EQ(fused.newer_count, tensors.newer_count);
-    EXPECT_EQ(fused.kinematic_count, tensors.kinematic_count);
+    config.tokens.kinematic_context = GetParam().context;
+    config.tokens.limb_rings = GetParam().limb_rings;
+    config.tokens.fourier_octaves = GetParam().octaves;
+    config.kinematics.arm_count = GetParam().arm_count;
+    config.kinematics.bodies_per_arm = GetParam().bodies_per_arm;
+    return config;
   }
+};
+
+TEST_P(FusedTokens, EqualTensors) {
+  ExpectFusedEqualsTensors(Config(), MakeStepInput(50, Config()));
+}
+
+TEST_P(FusedTokens, EqualTensorsWhereBodiesAreInOnePlace) {
+  StepInput input = MakeStepInput(50, Config());
+  input.kinematic_points_m.fill_(0.2);
+  ExpectFusedEqualsTensors(Config(), input);
+}
+
+TEST_P(FusedTokens, EqualTensorsWithoutARobot) {
+  StepInput input = MakeStepInput(50, Config());
+  input.kinematic_points_m = at::empty({kKinematicTimes, 0, 3});
+  ExpectFusedEqualsTensors(Config(), input);
+}
+
+/// Memory that no form reads: a wider tensor's part goes through tensors, with the same result.
+TEST_P(FusedTokens, AreLeftToTensorsOutOfMemoryOrder) {
+  const StepInput input = MakeStepInput(50, Config());
+  StepInput part = input;
+  part.kinematic_points_m =
+      at::cat({input.kinematic_points_m, input.kinematic_points_m}, 2).narrow(2, 0, 3);
+  TokenEncoder encoder(Config());
+  const at::NoGradGuard no_grad;
+  for (auto& weight : encoder.parameters()) weight.normal_();
+  EXPECT_LT(RelativeL2(encoder.forward(part).h, encoder.forward(input).h), kFloatOpTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FusedTokens,
+    ::testing::Values(FusedCase{"Bare"}, FusedCase{"BareWithoutContext", false},
+                      FusedCase{"Limbs", true, 2}, FusedCase{"LimbsWithoutContext", false, 2},
+                      FusedCase{"OneArm", true, 2, 1}, FusedCase{"ThreeBodies", true, 1, 2, 3},
+                      FusedCase{"FourBodiesBare", false, 0, 1, 4},
+                      FusedCase{"EightOctaves", true, 6, 2, 10, 8}),
+    [](const auto& test) { return test.param.name; });
+
+/// A device starts each of them: the time of a recorded step goes with their number.
+TEST(TokenEncoderTest, FusedFormIsFewOperations) {
+  constexpr int kMostOperations = 40;  // with views and allocations; seen: 31
+  InterlacerConfig config = TinyConfig();
+  config.tokens.limb_rings = 2;
+  TokenEncoder encoder(config);
+  const StepInput input = MakeStepInput(50, config);
+  const at::NoGradGuard no_grad;
+  EXPECT_LE(CountOperations([&] { encoder.forward(input); }), kMostOperations);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace interlacer::testing {
 
 struct TokenFeaturesProblem {
-  std::vector<float> positions_m, features, points_m, displacements_m;
+  std::vector<float> positions_m, features, points_m, next_points_m;
   std::vector<float> bandwidths_m{0.05F, 0.1F, 0.2F};
   TokenFeatures tokens;
 
@@ -19,7 +19,7 @@ struct TokenFeaturesProblem {
       : positions_m(RandomNormal<float>(3 * n, 7, 0)),
         features(RandomNormal<float>(feature_width * n, 7, 1)),
         points_m(RandomNormal<float>(3 * point_count, 7, 2)),
-        displacements_m(RandomNormal<float>(3 * point_count, 7, 3)) {
+        next_points_m(RandomNormal<float>(3 * point_count, 7, 3)) {
     for (std::size_t i = 0; i < points_m.size() && i < positions_m.size(); ++i) {
       points_m[i] = positions_m[i] + 0.05F * points_m[i];  // so that weights are not all zero
     }
@@ -35,7 +35,7 @@ struct TokenFeaturesProblem {
               {}};
     tokens.robot = {point_count,
                     points_m.data(),
-                    displacements_m.data(),
+                    next_points_m.data(),
                     3,
                     bandwidths_m.data(),
                     4.0F,

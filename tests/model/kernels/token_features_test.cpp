@@ -46,7 +46,10 @@ std::vector<double> Reference(const TokenFeaturesProblem& problem) {
           squared += std::pow(double{x[c]} - problem.points_m[3 * k + c], 2);
         const double weight = std::exp(-squared / (2.0 * b * b));
         mass += weight;
-        for (int c = 0; c < 3; ++c) sum[c] += weight * problem.displacements_m[3 * k + c];
+        for (int c = 0; c < 3; ++c) {
+          sum[c] +=
+              weight * (double{problem.next_points_m[3 * k + c]} - problem.points_m[3 * k + c]);
+        }
       }
       for (const double s : sum) rows.push_back(4 * s / (mass + 0.1));
       rows.push_back(0.1 * std::log(mass + 1e-6));
