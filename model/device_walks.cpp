@@ -11,7 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
@@ -201,22 +200,28 @@ void AddTiles(DeviceWalks* walks) {
 }  // namespace
 
 torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace) {
-  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
-  const std::int64_t n = p.size(0);
-  const int degree = static_cast<int>(std::clamp<std::int64_t>(n - 1, 0, k));
+  const std::int64_t n = positions_m.size(0);
+  const torch::Tensor neighbors =
+      at::empty({n, std::clamp<std::int64_t>(n - 1, 0, k)}, Ints(positions_m));
+  WriteNearestOnDevice(positions_m, {0, n, n, 0}, workspace, neighbors);
+  return neighbors;
+}
+
+void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& members,
+                          const Box& workspace, const torch::Tensor& neighbors) {
+  const int degree = static_cast<int>(neighbors.size(1));
   if (degree > kMaxCudaNeighbors) {
     ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "k",
                           "at most " + std::to_string(kMaxCudaNeighbors) + " on a device",
-                          std::to_string(k)));
+                          std::to_string(degree)));
   }
-  const torch::Tensor neighbors = at::empty({n, degree}, Ints(p));
-  if (degree == 0) return neighbors;
-  const CellGrid grid = GridOver(workspace, n);
-  const torch::Tensor scratch = DeviceScratch(GridKnnWorkspaceBytes(grid, n), p);
-  CheckLaunch(LaunchGridKnn(grid, p.const_data_ptr<float>(), n, degree, scratch.mutable_data_ptr(),
-                            MutableInts(neighbors), StreamOf(p)),
+  if (degree == 0) return;
+  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
+  const CellGrid grid = GridOver(workspace, members.size());
+  const torch::Tensor scratch = DeviceScratch(GridKnnWorkspaceBytes(grid, members.size()), p);
+  CheckLaunch(LaunchGridKnn(grid, p.const_data_ptr<float>(), members, degree,
+                            scratch.mutable_data_ptr(), MutableInts(neighbors), StreamOf(p)),
               "grid search");
-  return neighbors;
 }
 
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,

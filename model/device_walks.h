@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "common/geometry.h"
+#include "knn/kernels/grid_knn_cuda.h"
 #include "model/config.h"
 #include "model/ops/walk_mask.h"
 
@@ -22,6 +23,9 @@ namespace interlacer {
 /// [n, min(k, n-1)] int32 nearest other tokens of positions_m [n,3]. `workspace` holds most of
 /// them: it shapes the search grid, and with it the time, not the result.
 torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace);
+/// The same among `members`, more of them than `neighbors` [n,k] has columns; writes their rows.
+void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& members,
+                          const Box& workspace, const torch::Tensor& neighbors);
 
 /// Of every walk of up to three hops; at most three neighbours [n,degree], an edge weighs 1/degree.
 /// Tiles serve attention without gradients over tokens whose neighbours are near in memory.

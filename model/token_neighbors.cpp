@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 
@@ -17,6 +19,15 @@ void CheckDegree(std::int64_t member_count, std::int64_t out_degree, int k) {
   ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "graph.scope",
                         "more than " + std::to_string(k) + " tokens of each time",
                         std::to_string(member_count)));
+}
+
+/// Tokens of each time: visual and kinematic of t-2, of t-1, kinematic of t.
+std::array<PointRanges, kKinematicTimes> RangesByTime(const TokenSet& tokens) {
+  const std::int64_t newer = tokens.older_count, kinematic = newer + tokens.newer_count;
+  const std::int64_t p = tokens.kinematic_count;
+  return {PointRanges{0, tokens.older_count, kinematic, p},
+          PointRanges{newer, tokens.newer_count, kinematic + p, p},
+          PointRanges{kinematic + 2 * p, p, kinematic + 3 * p, 0}};
 }
 
 /// One graph per time, joined; all times must give the same out-degree.
@@ -42,13 +53,10 @@ KnnGraph PerTimeGraph(const TokenSet& tokens, int k) {
 torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
   const torch::Tensor joined =
       at::empty({tokens.positions_m.size(0), k}, tokens.positions_m.options().dtype(at::kInt));
-  for (const torch::Tensor& members : TokensByTime(tokens)) {
-    if (members.size(0) == 0) continue;
-    const torch::Tensor part =
-        NearestOnDevice(tokens.positions_m.index_select(0, members), k, tokens.workspace);
-    CheckDegree(part.size(0), part.size(1), k);
-    const torch::Tensor token = members.index_select(0, part.flatten().to(at::kLong));
-    joined.index_copy_(0, members, token.reshape(part.sizes()).to(at::kInt));
+  for (const PointRanges& members : RangesByTime(tokens)) {
+    if (members.size() == 0) continue;
+    CheckDegree(members.size(), std::min<std::int64_t>(members.size() - 1, k), k);
+    WriteNearestOnDevice(tokens.positions_m, members, tokens.workspace, joined);
   }
   return joined;
 }
@@ -56,15 +64,15 @@ torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
 }  // namespace
 
 std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens) {
-  const std::int64_t newer = tokens.older_count, kinematic = newer + tokens.newer_count;
-  const std::int64_t p = tokens.kinematic_count;
   const auto options = tokens.positions_m.options().dtype(at::kLong);
   const auto range = [&](std::int64_t begin, std::int64_t count) {
     return at::arange(begin, begin + count, options);
   };
-  return {at::cat({range(0, tokens.older_count), range(kinematic, p)}, 0),
-          at::cat({range(newer, tokens.newer_count), range(kinematic + p, p)}, 0),
-          range(kinematic + 2 * p, p)};
+  std::vector<torch::Tensor> times;
+  for (const PointRanges& r : RangesByTime(tokens)) {
+    times.push_back(at::cat({range(r.begin, r.count), range(r.more_begin, r.more_count)}, 0));
+  }
+  return times;
 }
 
 KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {

@@ -45,24 +45,25 @@ Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
   return w;
 }
 
-__global__ void CountKernel(CellGrid grid, const float* positions, std::int64_t n,
+__global__ void CountKernel(CellGrid grid, const float* positions, PointRanges members,
                             std::int32_t* cell_of_point, std::int32_t* counts) {
   const std::int64_t i = GlobalThread();
-  if (i >= n) return;
-  const std::int32_t cell = CellOfPoint(grid, positions + 3 * i);
+  if (i >= members.size()) return;
+  const std::int32_t cell = CellOfPoint(grid, positions + 3 * members.at(i));
   cell_of_point[i] = cell;
   atomicAdd(&counts[cell], 1);
 }
 
 /// Fills every cell from its end; the order inside a cell depends on timing, the neighbours do not.
-__global__ void FillKernel(const float* positions, std::int64_t n,
+__global__ void FillKernel(const float* positions, PointRanges members,
                            const std::int32_t* cell_of_point, std::int32_t* cell_begin,
                            SortedPoint* points) {
   const std::int64_t i = GlobalThread();
-  if (i >= n) return;
+  if (i >= members.size()) return;
   const std::int32_t place = atomicSub(&cell_begin[cell_of_point[i]], 1) - 1;
-  points[place] = {positions[3 * i], positions[3 * i + 1], positions[3 * i + 2],
-                   static_cast<std::int32_t>(i)};
+  const std::int64_t index = members.at(i);
+  const float* const p = positions + 3 * index;
+  points[place] = {p[0], p[1], p[2], static_cast<std::int32_t>(index)};
 }
 
 template <int kCapacity>
@@ -220,7 +221,15 @@ std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n) {
 
 int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
                   int out_degree, void* workspace_device, std::int32_t* neighbors_device,
+                  void* stream) {
+  return LaunchGridKnn(grid, positions_device, PointRanges{0, n, n, 0}, out_degree,
+                       workspace_device, neighbors_device, stream);
+}
+
+int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const PointRanges& members,
+                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
                   void* stream_handle) {
+  const std::int64_t n = members.size();
   if (n == 0) return 0;
   if (out_degree < 1 || out_degree > kMaxCudaNeighbors || out_degree >= n) {
     return static_cast<int>(cudaErrorInvalidValue);
@@ -232,12 +241,12 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int6
       w.cell_begin, 0, static_cast<std::size_t>(ends) * sizeof(std::int32_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(w.counts, 0, 2 * sizeof(std::int32_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CountKernel, BlocksFor(n, kThreads), kThreads,
-                                               stream, grid, positions_device, n, w.cell_of_point,
-                                               w.cell_begin));
+                                               stream, grid, positions_device, members,
+                                               w.cell_of_point, w.cell_begin));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchPrefixSum(w.cell_begin, ends, w.tile_sums, stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(FillKernel, BlocksFor(n, kThreads), kThreads, stream,
-                                               positions_device, n, w.cell_of_point, w.cell_begin,
-                                               w.points));
+                                               positions_device, members, w.cell_of_point,
+                                               w.cell_begin, w.points));
   switch (out_degree) {
     case 1:
       return LaunchQueries<1>(grid, n, out_degree, w, neighbors_device, stream);

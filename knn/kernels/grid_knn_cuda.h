@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/host_device.h"
 #include "knn/kernels/cell_grid.h"
 
 namespace interlacer {
@@ -18,12 +19,30 @@ namespace interlacer {
 /// Neighbours a search can hold.
 inline constexpr int kMaxCudaNeighbors = 32;
 
-/// Scratch memory of LaunchGridKnn.
+/// Members of one search among a cloud's points: `count` from `begin` on, then `more_count` from
+/// `more_begin` on, behind them.
+struct PointRanges {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t more_begin = 0;
+  std::int64_t more_count = 0;
+
+  INTERLACER_HOST_DEVICE std::int64_t size() const { return count + more_count; }
+  INTERLACER_HOST_DEVICE std::int64_t at(std::int64_t i) const {
+    return i < count ? begin + i : more_begin + (i - count);
+  }
+};
+
+/// Scratch memory of LaunchGridKnn for n members.
 std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n);
 
 /// Writes neighbors_device [n, out_degree] for positions_device [n,3];
 /// 1 <= out_degree <= min(n - 1, kMaxCudaNeighbors). n = 0 returns at once. Does not wait.
 int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
+                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
+                  void* stream);
+/// The same among `members`: only their rows are written, indices are those of the whole cloud.
+int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const PointRanges& members,
                   int out_degree, void* workspace_device, std::int32_t* neighbors_device,
                   void* stream);
 

@@ -11,7 +11,7 @@
 
 namespace interlacer {
 
-/// A point and its original index in one 16-byte word.
+/// A point and its index in the cloud in one 16-byte word.
 struct __align__(16) SortedPoint {
   float x, y, z;
   std::int32_t index;

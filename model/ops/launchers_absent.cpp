@@ -39,6 +39,10 @@ std::size_t GridKnnWorkspaceBytes(const CellGrid&, std::int64_t) { return 0; }
 int LaunchGridKnn(const CellGrid&, const float*, std::int64_t, int, void*, std::int32_t*, void*) {
   return kNoDevice;
 }
+int LaunchGridKnn(const CellGrid&, const float*, const PointRanges&, int, void*, std::int32_t*,
+                  void*) {
+  return kNoDevice;
+}
 int LaunchMortonCodes(const float*, std::int64_t, const float*, double, std::int64_t*, void*) {
   return kNoDevice;
 }

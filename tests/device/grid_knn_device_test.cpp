@@ -131,6 +131,36 @@ TEST(GridKnnDeviceTest, APointWithoutAPlaceIsItsOwnNeighbor) {
   }
 }
 
+/// Rows 20 to 69 and 150 to 179 of a cloud, as if the others were not there; their rows stay.
+TEST(GridKnnDeviceTest, MembersSeeMembersAlone) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  constexpr PointRanges kMembers{20, 50, 150, 30};
+  constexpr int kDegree = 3;
+  const Cloud cloud = SheetCloud(200, kSeed);
+  Cloud chosen;
+  for (std::int64_t i = 0; i < kMembers.size(); ++i) {
+    for (int c = 0; c < 3; ++c) chosen.push_back(cloud[3 * kMembers.at(i) + c]);
+  }
+  std::vector<std::int32_t> expected(200 * kDegree, -1);
+  const std::vector<std::int32_t> among = BruteForce(chosen, kDegree);
+  for (std::int64_t i = 0; i < kMembers.size(); ++i) {
+    for (int e = 0; e < kDegree; ++e) {
+      expected[kMembers.at(i) * kDegree + e] =
+          static_cast<std::int32_t>(kMembers.at(among[i * kDegree + e]));
+    }
+  }
+  const CellGrid grid = GridAround(cloud, UsualSide(cloud));
+  const CheckedStream stream;
+  const DeviceArray<float> positions_m(stream, cloud);
+  const DeviceArray<std::int32_t> neighbors(stream, std::vector<std::int32_t>(200 * kDegree, -1));
+  const DeviceArray<char> workspace(
+      stream, static_cast<std::int64_t>(GridKnnWorkspaceBytes(grid, kMembers.size())));
+  EXPECT_EQ(LaunchGridKnn(grid, positions_m.get(), kMembers, kDegree, workspace.get(),
+                          neighbors.get(), stream.get()),
+            0);
+  EXPECT_EQ(neighbors.Read(), expected);
+}
+
 TEST(GridKnnDeviceTest, NoPointsIsNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   EXPECT_EQ(GridKnnFromHost(CellGrid(), nullptr, 0, 3, nullptr), 0);
