@@ -47,9 +47,12 @@ bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layer
 bool GrfMaskedAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
                                           const TokenGraph& graph, const RowRange& rows,
                                           const DeviceFeedForward& next) {
-  return !config_.paper_literal_division &&
-         AddGrfAttentionOnDevice(h, attention, *graph.mask, PairWeights(*graph.mask), epsilons_,
-                                 rows, next);
+  const WalkMask& mask = *graph.mask;
+  if (config_.paper_literal_division || !mask.packed()) return false;
+  // The loads of packed masks are the same tensor in every step.
+  const torch::Tensor& weights =
+      pair_weights_.Of({hop_coefficients_, mask.loads()}, [&] { return PairWeights(mask); });
+  return AddGrfAttentionOnDevice(h, attention, mask, weights, epsilons_, rows, next);
 }
 
 }  // namespace interlacer

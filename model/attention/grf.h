@@ -11,6 +11,7 @@
 #include "model/attention/projected.h"
 #include "model/config.h"
 #include "model/layers.h"
+#include "model/packed_weights.h"
 
 namespace interlacer {
 
@@ -31,6 +32,7 @@ class GrfMaskedAttention : public ProjectedAttention {
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;
   torch::Tensor hop_coefficients_;
+  KeptTensor pair_weights_;  ///< of packed masks on a device
 };
 
 }  // namespace interlacer

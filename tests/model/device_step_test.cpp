@@ -13,6 +13,7 @@
 #include "model/torch_status.h"
 #include "model/world_model.h"
 #include "tests/model/gradient_check.h"
+#include "tests/model/operation_count.h"
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
@@ -207,11 +208,27 @@ TEST(DeviceStepWide, FollowsWeightsThatChange) {
   for (WorldModel* each : {model.get(), other.get()}) {
     for (const auto& item : each->named_parameters()) {
       if (item.key().ends_with(".weight")) item.value().mul_(1.25);
+      if (item.key().ends_with(".hop_coefficients")) item.value()[1].mul_(1.5);
     }
   }
   const torch::Tensor after = Change(model.get(), input, device);
   EXPECT_FALSE(AreEqual(after, before));
   EXPECT_TRUE(AreEqual(after, Change(other.get(), input, device)));
+}
+
+/// A recorded step takes as long as the launches it is made of; most are kernels of ours.
+TEST(DeviceStepWide, CallsFewOperationsOfTorch) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  constexpr int kMostOperations = 250;  // with views, allocations and their poison; seen: 213
+  const Variant variant{"", LocalLayer::kGrfExact, GraphScope::kPerTime, false, 64, 64, 4, 2};
+  const auto model = MakeModel(variant, DenseDtype::kBfloat16);
+  const StepInput input = MakeStepInput(kParticles, model->config());
+  const at::NoGradGuard no_grad;
+  const TestDevice device;
+  model->to(device.place());
+  const StepInput there = device.Put(input);
+  model->Step(there);
+  EXPECT_LE(CountOperations([&] { model->Step(there); }), kMostOperations);
 }
 
 class DeviceStepWithoutPlaces : public ::testing::TestWithParam<Variant> {};
