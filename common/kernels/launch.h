@@ -78,6 +78,23 @@ int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
                                         static_cast<int>(most)));
 }
 
+/// Blocks of the kernel that the current device holds at once; 0 is an error. Blocks that visit
+/// tiles in turns need be no more: the rest would begin when the first have done their share.
+template <typename... Parameters>
+int ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape, std::int64_t* blocks) {
+  int device = 0, multiprocessors = 0, each = 0;
+  if (shape.shared_bytes > 0) {
+    INTERLACER_CUDA_RETURN_IF_ERROR(RaiseSharedLimit(kernel, shape.shared_bytes));
+  }
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &each, kernel, shape.threads, static_cast<std::size_t>(shape.shared_bytes)));
+  *blocks = static_cast<std::int64_t>(each) * multiprocessors;
+  return static_cast<int>(*blocks > 0 ? cudaSuccess : cudaErrorInvalidConfiguration);
+}
+
 /// Puts `blocks` blocks on the stream. No blocks are no launch; more than a grid can have are
 /// refused with cudaErrorInvalidConfiguration, more shared memory than the device has with
 /// cudaErrorInvalidValue. Says nothing of errors of other calls.

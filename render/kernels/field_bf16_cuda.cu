@@ -10,14 +10,13 @@
 namespace interlacer {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / kWarpLanes;
+constexpr int kPackThreads = 128;
+/// Warps of a block, which share the weights; half of them where shared memory is short.
+constexpr int kMostWarps = 8;
 constexpr int kRows = 16;    // samples of a warp's tile
 constexpr int kDepth = 16;   // inputs of one product
 constexpr int kColumns = 8;  // outputs of one product
 constexpr int kOutputs = 4;  // of the field, padded to kColumns
-/// Blocks stay and visit tiles in turns: the weights are loaded once a block.
-constexpr std::int64_t kMaxBlocksAtWork = 528;
 
 /// Where a packed field's arrays begin, in words of two bfloat16 numbers or of one float32. Weights
 /// [out][in / 2 pairs + 4]: rows that a product reads at once lie in different banks.
@@ -143,33 +142,34 @@ __device__ void Evaluate(const std::uint32_t* field, const Layout& l, const std:
 struct BlockMemory {
   int rows, row_memory, words;  ///< where they begin, and all of it, in words
 };
-INTERLACER_HOST_DEVICE BlockMemory LayOutBlock(const Layout& l) {
+INTERLACER_HOST_DEVICE BlockMemory LayOutBlock(const Layout& l, int warps) {
   static_assert(sizeof(AnnularRowMemory) % sizeof(std::uint32_t) == 0);
   BlockMemory block;
   block.rows = l.words;
-  block.row_memory = block.rows + kWarps * kRows * l.input_stride;
-  block.words = block.row_memory +
-                kWarps * static_cast<int>(sizeof(AnnularRowMemory) / sizeof(std::uint32_t));
+  block.row_memory = block.rows + warps * kRows * l.input_stride;
+  block.words =
+      block.row_memory + warps * static_cast<int>(sizeof(AnnularRowMemory) / sizeof(std::uint32_t));
   return block;
 }
 
-/// A warp a tile of 16 samples.
+/// A warp a tile of 16 samples. Registers leave room for as many blocks as shared memory does.
 template <int kHidden>
-__global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
-                            const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
-                            const std::uint32_t* packed, float sq_radius_m2, float* logits,
-                            PassRange pass) {
+__global__ void __launch_bounds__(kWarpLanes* kMostWarps, kHidden == 64 ? 3 : 2)
+    FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
+                const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
+                const std::uint32_t* packed, float sq_radius_m2, float* logits, PassRange pass) {
   const Layout l = LayOut(p.kernel_count * (p.feature_width + 1), kHidden);
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   std::uint32_t* const field = LaunchedShared<std::uint32_t>();
-  const BlockMemory block = LayOutBlock(l);
+  const int warps = static_cast<int>(blockDim.x) / kWarpLanes;
+  const BlockMemory block = LayOutBlock(l, warps);
   std::uint32_t* const rows = field + block.rows + warp * kRows * l.input_stride;
   AnnularRowMemory& memory = reinterpret_cast<AnnularRowMemory*>(field + block.row_memory)[warp];
   const std::int64_t count = CountInPass(pass, m);
   const std::int64_t tiles = (count + kRows - 1) / kRows;
-  if (static_cast<std::int64_t>(blockIdx.x) * kWarps >= tiles) return;
-  for (int i = 4 * static_cast<int>(threadIdx.x); i < l.words; i += 4 * kThreads) {
+  if (static_cast<std::int64_t>(blockIdx.x) * warps >= tiles) return;
+  for (int i = 4 * static_cast<int>(threadIdx.x); i < l.words; i += 4 * kWarpLanes * warps) {
     BeginCopy16(field + i, packed + i);
   }
   // Columns of padding stay zero; rows beyond the samples are computed and not written.
@@ -177,7 +177,7 @@ __global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const f
   AwaitCopies();
   __syncthreads();
   for (std::int64_t tile = GlobalWarp(); tile < tiles;
-       tile += static_cast<std::int64_t>(gridDim.x) * kWarps) {
+       tile += static_cast<std::int64_t>(gridDim.x) * warps) {
     const std::int64_t first = tile * kRows;
     for (int r = 0; r < kRows && first + r < count; ++r) {
       char* const row = reinterpret_cast<char*>(rows + r * l.input_stride);
@@ -203,6 +203,19 @@ __global__ void FieldKernel(const __grid_constant__ AnnularParameters p, const f
   }
 }
 
+/// The shape of a field's blocks on the current device.
+int ChooseShape(const Layout& l, BlockShape* shape) {
+  int most_bytes = 0;
+  INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&most_bytes));
+  const auto with_warps = [&l](int warps) {
+    return BlockShape{kWarpLanes * warps, static_cast<std::int64_t>(sizeof(std::uint32_t)) *
+                                              LayOutBlock(l, warps).words};
+  };
+  *shape = with_warps(kMostWarps);
+  if (shape->shared_bytes > most_bytes) *shape = with_warps(kMostWarps / 2);
+  return 0;
+}
+
 bool Fits(int input_width, int hidden_width) {
   return input_width >= 1 && input_width <= kMaxBf16InputWidth && hidden_width >= 1 &&
          hidden_width <= kMaxBf16HiddenWidth;
@@ -217,8 +230,8 @@ std::size_t PackedFieldBytes(int input_width, int hidden_width) {
 int LaunchPackField(const FieldWeightPointers& weights, int input_width, int hidden_width,
                     void* packed_device, void* stream) {
   if (!Fits(input_width, hidden_width)) return static_cast<int>(cudaErrorInvalidValue);
-  return LaunchBlocks(PackKernel, BlocksFor(LayOut(input_width, hidden_width).words, kThreads),
-                      kThreads, static_cast<cudaStream_t>(stream), weights, input_width,
+  return LaunchBlocks(PackKernel, BlocksFor(LayOut(input_width, hidden_width).words, kPackThreads),
+                      kPackThreads, static_cast<cudaStream_t>(stream), weights, input_width,
                       hidden_width, static_cast<std::uint32_t*>(packed_device));
 }
 
@@ -230,14 +243,16 @@ int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_d
   if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  const std::int64_t shared_bytes = static_cast<std::int64_t>(sizeof(std::uint32_t)) *
-                                    LayOutBlock(LayOut(input_width, hidden_width)).words;
-  const std::int64_t tiles = BlocksFor(BlocksFor(m, kRows), kWarps);
-  return LaunchBlocks(PaddedHidden(hidden_width) == 64 ? FieldKernel<64> : FieldKernel<128>,
-                      tiles < kMaxBlocksAtWork ? tiles : kMaxBlocksAtWork,
-                      BlockShape{kThreads, shared_bytes}, static_cast<cudaStream_t>(stream),
-                      parameters, features_device, slots_device, sq_dist_device, m,
-                      static_cast<const std::uint32_t*>(packed_device),
+  const auto kernel = PaddedHidden(hidden_width) == 64 ? FieldKernel<64> : FieldKernel<128>;
+  BlockShape shape = {};
+  INTERLACER_CUDA_RETURN_IF_ERROR(ChooseShape(LayOut(input_width, hidden_width), &shape));
+  // Blocks stay and visit tiles in turns: the weights are loaded once a block.
+  std::int64_t resident = 0;
+  INTERLACER_CUDA_RETURN_IF_ERROR(ResidentBlocks(kernel, shape, &resident));
+  const std::int64_t needed = BlocksFor(BlocksFor(m, kRows), shape.threads / kWarpLanes);
+  return LaunchBlocks(kernel, needed < resident ? needed : resident, shape,
+                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
+                      sq_dist_device, m, static_cast<const std::uint32_t*>(packed_device),
                       empty_radius_m * empty_radius_m, logits_device, pass);
 }
 

@@ -205,7 +205,7 @@ std::vector<float> Logits(const std::vector<float>& inputs, std::int64_t m, int 
 
 TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  constexpr std::int64_t kSamples = 150, kPass = 139;
+  constexpr std::int64_t kSamples = 300, kPass = 289;  // some warps visit two tiles
   for (const auto& [kernel_count, feature_width, hidden] :
        {std::tuple(4, 16, 64), {4, 16, 128}, {1, 3, 20}, {5, 20, 70}}) {
     SCOPED_TRACE(hidden);
@@ -253,8 +253,8 @@ TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
         ++empty;
       }
     }
-    EXPECT_GT(empty, 20);
-    EXPECT_LT(empty, 120);
+    EXPECT_GT(empty, 40);
+    EXPECT_LT(empty, 240);
     got.resize(4 * kPass);
     expected.resize(4 * kPass);
     EXPECT_LE(RelativeL2(got, expected), kBf16OpTolerance);

@@ -25,6 +25,9 @@ constexpr int kPlainSharedBytes = 48 * 1024;
 constexpr int kDeclaredSharedBytes = 1024;
 constexpr int kMaxSharedBytes = 227 * 1024;
 constexpr int kMultiprocessorSharedBytes = 228 * 1024;
+constexpr int kMultiprocessorThreads = 2048;
+/// One: blocks that stay are few, and visit several tiles in small tests too.
+constexpr int kMultiprocessors = 1;
 constexpr std::size_t kCopyBytes = 16;
 
 [[noreturn]] void Die(const char* what) {
@@ -199,6 +202,13 @@ cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes) {
   return cudaSuccess;
 }
 
+int BlocksAtOnce(int threads, std::size_t shared_bytes) {
+  const int by_threads = kMultiprocessorThreads / threads;
+  const int by_memory =
+      kMultiprocessorSharedBytes / (static_cast<int>(shared_bytes) + kDeclaredSharedBytes);
+  return by_threads < by_memory ? by_threads : by_memory;
+}
+
 void AnswerDeviceCount(cudaError_t error, int count) {
   machine.count_error = error;
   machine.device_count = count;
@@ -353,9 +363,18 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
-               ? interlacer::emulation::kMaxSharedBytes
-               : interlacer::emulation::kMultiprocessorSharedBytes;
+  namespace emu = interlacer::emulation;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = emu::kMultiprocessors;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = emu::kMultiprocessorSharedBytes;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = emu::kMaxSharedBytes;
+      break;
+  }
   return cudaSuccess;
 }
 

@@ -43,6 +43,7 @@ struct cudaFuncAttributes {
   std::size_t sharedSizeBytes;
 };
 enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
 };
@@ -102,6 +103,7 @@ namespace interlacer::emulation {
 cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
                     const std::function<void()>& thread);
 cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes);
+int BlocksAtOnce(int threads, std::size_t shared_bytes);
 
 /// What cudaGetDeviceCount answers from now on; one device unless told otherwise.
 void AnswerDeviceCount(cudaError_t error, int count);
@@ -146,6 +148,14 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute, int value) {
   return interlacer::emulation::RaiseSharedLimit(reinterpret_cast<const void*>(kernel), value);
+}
+
+/// Of one multiprocessor, limited by threads and shared memory alone.
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*)(Parameters...),
+                                                          int threads, std::size_t shared_bytes) {
+  *blocks = interlacer::emulation::BlocksAtOnce(threads, shared_bytes);
+  return cudaSuccess;
 }
 
 void __syncthreads();

@@ -49,6 +49,16 @@ TEST(LaunchTest, SharedMemoryOfAllSizesThatTheDeviceHas) {
   EXPECT_EQ(emulation::TakeFailedCalls(), 0);
 }
 
+TEST(LaunchTest, ResidentBlocksShareThreadsAndMemory) {
+  std::int64_t blocks = 0;
+  EXPECT_EQ(ResidentBlocks(NothingKernel, {256, 0}, &blocks), 0);
+  EXPECT_EQ(blocks, 8);
+  EXPECT_EQ(ResidentBlocks(NothingKernel, {256, 2 * kPlainSharedBytes}, &blocks), 0);
+  EXPECT_EQ(blocks, 2);
+  EXPECT_NE(ResidentBlocks(NothingKernel, {256, 227 * 1024}, &blocks), 0);
+  EXPECT_EQ(emulation::TakeFailedCalls(), 0);
+}
+
 /// What a launch that raises no limit meets: declared memory counts too.
 TEST(EmulationTest, PlainLimitHoldsDeclaredAndLaunchedMemory) {
   const CheckedStream stream;
