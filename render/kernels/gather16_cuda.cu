@@ -9,6 +9,8 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kHalf = kGatherWidth;  // lanes of a search: one a box, particle or neighbour
 constexpr int kSearches = kThreads / kHalf;
+/// Most points that a half warp takes in a row, each search bounded by what the last one found.
+constexpr int kMaxRun = 8;
 /// A level leaves at most 15 nodes behind when the search goes down, the last one 16.
 constexpr int kStackSize = 16 * kMaxTreeLevels;
 constexpr int kKindShift = 28;
@@ -54,10 +56,27 @@ __device__ float MemberSqDist(const ParticleTreeView& tree, std::uint32_t kind, 
                        Gap(box[32], box[80], point[2]));
 }
 
-/// Half a warp a point. Lane i holds the i-th nearest so far; both halves walk in step, each down
-/// its own stack, nearest box first.
+/// A squared distance that the last + 1 nearest of a point do not exceed, given those of another
+/// point: to the farthest of them, rounded as in a search. No bound where that found too few.
+__device__ float BoundFrom(const ParticleTreeView& tree, std::uint32_t slot, int last,
+                           const float (&point)[3]) {
+  const int member = static_cast<int>(threadIdx.x) % kHalf;
+  float sq_dist = 0;
+  if (member <= last) {
+    sq_dist = slot == kNoSlot
+                  ? kHugeSqDist
+                  : MemberSqDist(tree, 0, slot / kHalf, static_cast<int>(slot % kHalf), point);
+  }
+  for (int step = kHalf / 2; step > 0; step /= 2) {
+    sq_dist = fmaxf(sq_dist, __shfl_xor_sync(kWholeWarp, sq_dist, step));
+  }
+  return fminf(sq_dist, kHugeSqDist);
+}
+
+/// Half a warp a point. Lane i holds the i-th nearest so far, none beyond first_bound; both halves
+/// walk in step, each down its own stack, nearest box first.
 __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool asked,
-                                const float (&point)[3], Node* stack) {
+                                const float (&point)[3], float first_bound, Node* stack) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int half_begin = lane / kHalf * kHalf;
   const int member = lane % kHalf;
@@ -66,7 +85,7 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
     if (member == 0) stack[0] = {0, static_cast<std::uint32_t>(tree.level_count) << kKindShift};
     top = 1;
   }
-  std::uint64_t key = SortKey(kHugeSqDist, kNoSlot);
+  std::uint64_t key = SortKey(first_bound, kNoSlot);
   __syncwarp();
   while (__any_sync(kWholeWarp, top > 0)) {
     const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
@@ -99,24 +118,28 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
     }
 
     // Boxes of a group, the farthest first: the nearest is taken next.
-    if (__any_sync(kWholeWarp, group)) {
-      int farther = 0;
-      for (int i = 0; i < kHalf; ++i) {
-        const float other = __shfl_sync(kWholeWarp, sq_dist, half_begin + i);
-        const bool after = other > sq_dist || (other == sq_dist && i > member);
-        farther += ((near >> i) & 1) != 0 && after;
+    int farther = 0;
+    for (unsigned rest = group ? near : 0; __any_sync(kWholeWarp, rest != 0); rest &= rest - 1) {
+      const int from = rest != 0 ? __ffs(static_cast<int>(rest)) - 1 : 0;
+      const float other = __shfl_sync(kWholeWarp, sq_dist, half_begin + from);
+      farther += rest != 0 && (other > sq_dist || (other == sq_dist && from > member));
+    }
+    if (group) {
+      if ((near >> member) & 1) {
+        stack[top + farther] = {
+            sq_dist, (kind - 1) << kKindShift | static_cast<std::uint32_t>(16 * place + member)};
       }
-      if (group) {
-        if ((near >> member) & 1) {
-          stack[top + farther] = {
-              sq_dist, (kind - 1) << kKindShift | static_cast<std::uint32_t>(16 * place + member)};
-        }
-        top += __popc(near);
-      }
+      top += __popc(near);
     }
     __syncwarp();
   }
   return key;
+}
+
+/// Points in a row, for half warps that have `share` points each: as equal as can be.
+__device__ int RunLength(std::int64_t share) {
+  const std::int64_t runs = (share + kMaxRun - 1) / kMaxRun;
+  return static_cast<int>((share + runs - 1) / runs);
 }
 
 __global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tree, int last,
@@ -125,19 +148,26 @@ __global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tre
   __shared__ Node stacks[kSearches][kStackSize];
   const int search = static_cast<int>(threadIdx.x) / kHalf;
   const int member = static_cast<int>(threadIdx.x) % kHalf;
-  const std::uint64_t absent = SortKey(kHugeSqDist, kNoSlot);
   const std::int64_t count = CountInPass(pass, m);
-  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kSearches; first < count;
-       first += static_cast<std::int64_t>(gridDim.x) * kSearches) {
-    const std::int64_t p = first + search;
-    float point[3] = {0, 0, 0};
-    for (int axis = 0; axis < 3 && p < count; ++axis) point[axis] = points[3 * p + axis];
-    const std::uint64_t key = Search(tree, last, p < count, point, stacks[search]);
-    if (p >= count) continue;
-    const bool found = member <= last && key != absent;
-    slots[kGatherWidth * p + member] =
-        found ? tree.slot_of_index[static_cast<std::uint32_t>(key)] : kNoSlot;
-    sq_dist_m2[kGatherWidth * p + member] = found ? KeySqDist(key) : INFINITY;
+  if (count == 0) return;
+  const std::int64_t searches = static_cast<std::int64_t>(gridDim.x) * kSearches;
+  const int run = RunLength((count + searches - 1) / searches);
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kSearches * run; first < count;
+       first += searches * run) {
+    std::uint32_t slot = kNoSlot;
+    for (int i = 0; i < run; ++i) {
+      const std::int64_t p = first + search * run + i;
+      float point[3] = {0, 0, 0};
+      for (int axis = 0; axis < 3 && p < count; ++axis) point[axis] = points[3 * p + axis];
+      const float bound = BoundFrom(tree, slot, last, point);
+      const std::uint64_t key = Search(tree, last, p < count, point, bound, stacks[search]);
+      const std::uint32_t index = static_cast<std::uint32_t>(key);
+      const bool found = member <= last && index != kNoSlot;
+      slot = found ? tree.slot_of_index[index] : kNoSlot;
+      if (p >= count) continue;
+      slots[kGatherWidth * p + member] = slot;
+      sq_dist_m2[kGatherWidth * p + member] = found ? KeySqDist(key) : INFINITY;
+    }
   }
 }
 
@@ -150,7 +180,10 @@ int LaunchGatherNearest(const ParticleTreeView& tree, int neighbor_count,
       tree.particle_count / kGatherWidth > kPlaceMask) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  return LaunchBlocks(GatherNearestKernel, PassBlocks(BlocksFor(m, kSearches)), kThreads,
+  std::int64_t resident = 0;
+  INTERLACER_CUDA_RETURN_IF_ERROR(ResidentBlocks(GatherNearestKernel, {kThreads, 0}, &resident));
+  const std::int64_t needed = BlocksFor(m, kSearches);
+  return LaunchBlocks(GatherNearestKernel, needed < resident ? needed : resident, kThreads,
                       static_cast<cudaStream_t>(stream), tree, neighbor_count - 1, points_device, m,
                       slots_device, sq_dist_device, pass);
 }

@@ -145,6 +145,30 @@ TEST(GatherNearestDeviceTest, SearchesTheTreeThatTheDeviceBuilt) {
   }
 }
 
+/// Points in rows, as samples of rays: a search begins with what the one before it found.
+TEST(GatherNearestDeviceTest, PointsInRowsEqualBruteForceToTheBit) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  std::vector<float> points;
+  for (int i = 0; i < 1100; ++i) {
+    AddPoint(points, 0.1 * (i / 50), 0.25 * (i / 50 % 5), -0.5 + 0.04 * (i % 50));
+  }
+  for (const NamedCloud& cloud : {NamedCloud{"sheet", SheetCloud(900, kSeed)},
+                                  {"lattice", LatticeCloud(5)},
+                                  {"doubled", DoubledCloud(100, kSeed)},
+                                  {"outliers", OutlierCloud(200, kSeed)},
+                                  {"just enough", CubeCloud(16, kSeed)},
+                                  {"too few", CubeCloud(15, kSeed)}}) {
+    SCOPED_TRACE(cloud.name);
+    for (const int k : {16, 3}) {
+      const Neighbors expected = BruteForce(cloud.positions_m, points, k);
+      const Neighbors got =
+          OnDevice(BoxTree(cloud.positions_m, AlongX(cloud.positions_m)), points, k);
+      EXPECT_EQ(got.index, expected.index);
+      EXPECT_EQ(got.sq_dist_m2, expected.sq_dist_m2);
+    }
+  }
+}
+
 TEST(GatherNearestDeviceTest, VisitsTheSamplesOfAPassOnly) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Cloud cloud = CubeCloud(40, kSeed);
