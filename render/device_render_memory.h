@@ -129,7 +129,8 @@ inline ServingScratch CutServingScratch(void* memory, const RendererConfig& conf
       std::min(rays, std::max<std::int64_t>(kPassesPerBatch * pass_samples / per_ray, 1));
   s.pass_samples =
       std::min(bf16 ? kBf16PassFactor * pass_samples : pass_samples, s.batch_rays * per_ray);
-  s.march = cutter.Take<char>(static_cast<std::int64_t>(MarchWorkspaceBytes(s.batch_rays)));
+  s.march = cutter.Take<char>(
+      static_cast<std::int64_t>(MarchWorkspaceBytes(s.batch_rays, config.samples_per_ray)));
   s.samples = CutSamples(cutter, s.batch_rays, s.batch_rays * per_ray);
   if (bf16) {
     s.pass.slots = cutter.Take<std::uint32_t>(kGatherWidth * s.pass_samples);
@@ -153,7 +154,8 @@ inline TrainingScratch CutTrainingScratch(void* memory, const RendererConfig& co
                                           std::int64_t rays, std::int64_t pass_samples) {
   WorkspaceCutter cutter(memory);
   TrainingScratch s;
-  s.march = cutter.Take<char>(static_cast<std::int64_t>(MarchWorkspaceBytes(rays)));
+  s.march = cutter.Take<char>(
+      static_cast<std::int64_t>(MarchWorkspaceBytes(rays, config.samples_per_ray)));
   s.pass = CutPass(cutter, config, std::min(pass_samples, rays * config.samples_per_ray));
   s.size_bytes = cutter.size_bytes();
   return s;

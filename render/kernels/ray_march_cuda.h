@@ -33,9 +33,10 @@ struct MarchedSamples {
   float* delta_m = nullptr;  ///< distance to the next sample of the ray, live or not
 };
 
-std::size_t MarchWorkspaceBytes(std::int64_t ray_count);
+std::size_t MarchWorkspaceBytes(std::int64_t ray_count, int samples_per_ray);
 
-/// More than 2^31 - 1 samples are refused with cudaErrorInvalidValue.
+/// The workspace is on a boundary of 256 bytes. More than 2^31 - 1 samples are refused with
+/// cudaErrorInvalidValue.
 int LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSamples& samples,
                     void* stream);
 

@@ -12,7 +12,7 @@ namespace interlacer::testing {
 namespace {
 
 constexpr std::uint64_t kSeed = 39;
-constexpr int kSamples = 24;
+constexpr int kSamples = 40;  // more than a warp has lanes
 constexpr float kNearM = 0.1F;
 constexpr float kFarM = 2.5F;
 
@@ -85,7 +85,8 @@ Samples OnDevice(const Rays& rays, bool jitter, const std::vector<std::uint8_t>*
   const DeviceArray<std::int32_t> first(stream, count + 1);
   const DeviceArray<float> points(stream, 3 * kSamples * count), t_m(stream, kSamples * count),
       delta_m(stream, kSamples * count);
-  const DeviceArray<char> workspace(stream, static_cast<std::int64_t>(MarchWorkspaceBytes(count)));
+  const DeviceArray<char> workspace(
+      stream, static_cast<std::int64_t>(MarchWorkspaceBytes(count, kSamples)));
   EXPECT_EQ(LaunchMarchRays({count, kSamples, kNearM, kFarM, origins.get(), directions.get(),
                              jitter ? jitter_device.get() : nullptr,
                              occupied == nullptr ? nullptr : box.get(), occupied_device.get()},
