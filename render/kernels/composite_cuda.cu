@@ -5,7 +5,9 @@ namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / kWarpLanes;
 constexpr int kLogits = 4;
+constexpr int kChannels = 4;  // of a ray: red, green, blue and distance
 
 __device__ float Softplus(float x) { return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)); }
 __device__ float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
@@ -24,24 +26,43 @@ __global__ void EmptyRuleKernel(const float* sq_dist_m2, std::int64_t m, float s
   }
 }
 
-/// A thread a ray.
+/// A warp a ray: a lane a sample for what samples give by themselves, then every lane goes through
+/// them front to back and adds up one of red, green, blue and distance.
 __global__ void CompositeKernel(CompositeInputs in, float* rgb, float* distance_m, float* opacity) {
-  const std::int64_t ray = GlobalThread();
+  __shared__ float passed_by[kWarps][kWarpLanes];
+  __shared__ float values[kWarps][kWarpLanes][kChannels];
+  const std::int64_t ray = GlobalWarp();
   if (ray >= in.ray_count) return;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int channel = lane % kChannels;
   float transmittance = 1;
-  float color[3] = {0, 0, 0};
-  float distance = 0;
+  float sum = 0;
   const std::int64_t end = in.first[ray + 1];
-  for (std::int64_t s = in.first[ray]; s < end && transmittance >= in.stop_transmittance; ++s) {
-    const float passed = Passed(in, s);
-    const float weight = transmittance * (1 - passed);
-    for (int c = 0; c < 3; ++c) color[c] += weight * Sigmoid(in.logits[kLogits * s + 1 + c]);
-    distance += weight * in.t_m[s];
-    transmittance *= passed;
+  for (std::int64_t begin = in.first[ray]; begin < end && transmittance >= in.stop_transmittance;
+       begin += kWarpLanes) {
+    const int count = static_cast<int>(end - begin < kWarpLanes ? end - begin : kWarpLanes);
+    if (lane < count) {
+      const std::int64_t s = begin + lane;
+      passed_by[warp][lane] = Passed(in, s);
+      for (int c = 0; c < 3; ++c) values[warp][lane][c] = Sigmoid(in.logits[kLogits * s + 1 + c]);
+      values[warp][lane][3] = in.t_m[s];
+    }
+    __syncwarp();
+    for (int s = 0; s < count && transmittance >= in.stop_transmittance; ++s) {
+      const float passed = passed_by[warp][s];
+      const float weight = transmittance * (1 - passed);
+      sum += weight * values[warp][s][channel];
+      transmittance *= passed;
+    }
+    __syncwarp();
   }
-  for (int c = 0; c < 3; ++c) rgb[3 * ray + c] = color[c] + transmittance;
-  distance_m[ray] = distance + transmittance * in.far_m;
-  opacity[ray] = 1 - transmittance;
+  if (lane < 3) {
+    rgb[3 * ray + lane] = sum + transmittance;
+  } else if (lane == 3) {
+    distance_m[ray] = sum + transmittance * in.far_m;
+    opacity[ray] = 1 - transmittance;
+  }
 }
 
 /// A thread a ray: front to back for the transmittance, then back to front as CompositeBackward of
@@ -92,7 +113,7 @@ int LaunchEmptyRule(const float* sq_dist_device, std::int64_t m, float empty_rad
 
 int LaunchComposite(const CompositeInputs& inputs, float* rgb_device, float* distance_device,
                     float* opacity_device, void* stream) {
-  return LaunchBlocks(CompositeKernel, BlocksFor(inputs.ray_count, kThreads), kThreads,
+  return LaunchBlocks(CompositeKernel, BlocksFor(inputs.ray_count, kWarps), kThreads,
                       static_cast<cudaStream_t>(stream), inputs, rgb_device, distance_device,
                       opacity_device);
 }
