@@ -2,8 +2,9 @@
 
 /// Inclusive prefix sums of int32 on the device, in place. Only .cu files include it.
 ///
-/// Three launches: sums within tiles, sums of the tiles' totals, totals added. Integers, so the
-/// order of additions does not show. Allocates nothing.
+/// Two launches: sums within tiles, then every tile adds up the totals of the tiles before it. A
+/// third one in between adds the totals up where they are many. Integers, so the order of additions
+/// does not show. Allocates nothing.
 
 #include <cstdint>
 
@@ -14,33 +15,54 @@ namespace interlacer {
 inline constexpr int kScanThreads = 256;
 inline constexpr int kScanItems = 8;  // a thread
 inline constexpr int kScanTile = kScanThreads * kScanItems;
+/// Totals that each block adds up for itself: four a thread.
+inline constexpr std::int64_t kScanFewTiles = 4 * kScanThreads;
 
 /// Number of int32 that LaunchPrefixSum needs as scratch memory.
 inline std::int64_t PrefixSumScratchCount(std::int64_t count) {
   return (count + kScanTile - 1) / kScanTile;
 }
 
-/// Inclusive sums of the values that the threads of a block hold; `shared` has kThreads places.
+/// Inclusive sums of the values that the threads of a block hold; `shared` has a place a warp.
 template <int kThreads>
 __device__ std::int32_t BlockInclusiveSum(std::int32_t value, std::int32_t* shared) {
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (int step = 1; step < kThreads; step *= 2) {
-    const std::int32_t other =
-        threadIdx.x >= static_cast<unsigned>(step) ? shared[threadIdx.x - step] : 0;
-    __syncthreads();
-    shared[threadIdx.x] += other;
-    __syncthreads();
+  static_assert(kThreads % kWarpLanes == 0);
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+#pragma unroll
+  for (int step = 1; step < kWarpLanes; step *= 2) {
+    const std::int32_t other = __shfl_up_sync(kWholeWarp, value, step);
+    value += lane >= step ? other : 0;
   }
-  const std::int32_t sum = shared[threadIdx.x];
+  if (lane == kWarpLanes - 1) shared[warp] = value;
   __syncthreads();
+#pragma unroll
+  for (int w = 0; w < kThreads / kWarpLanes - 1; ++w) value += w < warp ? shared[w] : 0;
+  __syncthreads();  // the next sum writes to the same places
+  return value;
+}
+
+/// Their sum, for all threads.
+template <int kThreads>
+__device__ std::int32_t BlockSum(std::int32_t value, std::int32_t* shared) {
+  static_assert(kThreads % kWarpLanes == 0);
+#pragma unroll
+  for (int step = kWarpLanes / 2; step > 0; step /= 2) {
+    value += __shfl_xor_sync(kWholeWarp, value, step);
+  }
+  if (threadIdx.x % kWarpLanes == 0) shared[threadIdx.x / kWarpLanes] = value;
+  __syncthreads();
+  std::int32_t sum = 0;
+#pragma unroll
+  for (int w = 0; w < kThreads / kWarpLanes; ++w) sum += shared[w];
+  __syncthreads();  // the next sum writes to the same places
   return sum;
 }
 
 /// Inclusive sums within each tile of kScanTile values, in place; the tiles' totals beside.
 template <int kThreads>
 __global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::int32_t* tile_sums) {
-  __shared__ std::int32_t shared[kThreads];
+  __shared__ std::int32_t shared[kThreads / kWarpLanes];
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * kScanTile + threadIdx.x * kScanItems;
   std::int32_t items[kScanItems];
@@ -61,7 +83,7 @@ __global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::i
 /// Turns the tiles' totals into the sums of all tiles before; one block.
 template <int kThreads>
 __global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
-  __shared__ std::int32_t shared[kThreads];
+  __shared__ std::int32_t shared[kThreads / kWarpLanes];
   __shared__ std::int32_t carry;
   if (threadIdx.x == 0) carry = 0;
   __syncthreads();
@@ -77,11 +99,25 @@ __global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
   }
 }
 
-template <int kThreads>
+/// A block a tile, the first tile left out. `tile_sums` holds the tiles' totals, or with kSummed
+/// the sums of all tiles before.
+template <int kThreads, bool kSummed>
 __global__ void AddTotalsKernel(std::int32_t* values, std::int64_t count,
                                 const std::int32_t* tile_sums) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) values[i] += tile_sums[i / kScanTile];
+  __shared__ std::int32_t shared[kThreads / kWarpLanes];
+  const std::int64_t tile = std::int64_t{blockIdx.x} + 1;
+  std::int32_t before = 0;
+  if constexpr (kSummed) {
+    before = tile_sums[tile];
+  } else {
+    for (std::int64_t t = threadIdx.x; t < tile; t += kThreads) before += tile_sums[t];
+    before = BlockSum<kThreads>(before, shared);
+  }
+#pragma unroll
+  for (int s = 0; s < kScanItems; ++s) {
+    const std::int64_t i = tile * kScanTile + s * kThreads + threadIdx.x;
+    if (i < count) values[i] += before;
+  }
 }
 
 /// values[i] becomes values[0] + ... + values[i]; scratch [PrefixSumScratchCount(count)].
@@ -91,10 +127,14 @@ inline int LaunchPrefixSum(std::int32_t* values, std::int64_t count, std::int32_
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(ScanTilesKernel<kScanThreads>, tiles, kScanThreads,
                                                stream, values, count, scratch));
   if (tiles <= 1) return 0;
+  if (tiles <= kScanFewTiles) {
+    return LaunchBlocks(AddTotalsKernel<kScanThreads, false>, tiles - 1, kScanThreads, stream,
+                        values, count, scratch);
+  }
   INTERLACER_CUDA_RETURN_IF_ERROR(
       LaunchBlocks(ScanTotalsKernel<kScanThreads>, 1, kScanThreads, stream, scratch, tiles));
-  return LaunchBlocks(AddTotalsKernel<kScanThreads>, BlocksFor(count, kScanThreads), kScanThreads,
-                      stream, values, count, scratch);
+  return LaunchBlocks(AddTotalsKernel<kScanThreads, true>, tiles - 1, kScanThreads, stream, values,
+                      count, scratch);
 }
 
 }  // namespace interlacer
