@@ -2,8 +2,10 @@
 
 /// Stable sort of (key, value) pairs by unsigned keys on the device. Only .cu files include it.
 ///
-/// Eight bits of the key a round, least first: counts by tile and digit, their prefix sums, pairs
-/// moved. Equal keys keep their order, so the result is a function of the input. Allocates nothing.
+/// Eight bits of the key a round, least first: counts by tile and digit, their sums, pairs moved.
+/// Two launches a round while tiles are few, for every tile then adds the counts up for itself;
+/// else their prefix sums stand in between. Equal keys keep their order, so the result is a
+/// function of the input. Allocates nothing.
 
 #include <cstdint>
 
@@ -18,6 +20,8 @@ inline constexpr int kRadixThreads = kRadixDigits;  // one a digit where digits 
 inline constexpr int kRadixWarps = kRadixThreads / kWarpLanes;
 inline constexpr int kRadixItems = 8;  // a thread
 inline constexpr int kRadixTile = kRadixThreads * kRadixItems;
+/// Tiles whose counts every tile reads.
+inline constexpr std::int64_t kRadixFewTiles = 64;
 
 /// Two arrays each for keys and values, all of `count` items, and int32 scratch memory.
 struct RadixSortBuffers {
@@ -44,25 +48,43 @@ __device__ inline std::int64_t RadixPlace(int item) {
          (warp * kRadixItems + item) * kWarpLanes + threadIdx.x % kWarpLanes;
 }
 
-/// begins[1 + digit * tiles + tile] becomes the number of such keys.
-template <int kThreads>
+/// counts[tile * kRadixDigits + digit] becomes the number of such keys; kMany: counts[1 + digit *
+/// tiles + tile], and counts[0] 0, so that prefix sums turn them into begins.
+template <int kThreads, bool kMany>
 __global__ void RadixCountKernel(const std::uint32_t* keys, std::int64_t count, int shift,
-                                 std::int32_t* begins) {
-  __shared__ std::int32_t counts[kRadixDigits];
-  counts[threadIdx.x] = 0;
+                                 std::int32_t* counts) {
+  __shared__ std::int32_t tile_counts[kRadixDigits];
+  tile_counts[threadIdx.x] = 0;
   __syncthreads();
+#pragma unroll
   for (int item = 0; item < kRadixItems; ++item) {
     const std::int64_t i = RadixPlace(item);
-    if (i < count) atomicAdd(&counts[(keys[i] >> shift) % kRadixDigits], 1);
+    if (i < count) atomicAdd(&tile_counts[(keys[i] >> shift) % kRadixDigits], 1);
   }
   __syncthreads();
-  begins[1 + static_cast<std::int64_t>(threadIdx.x) * gridDim.x + blockIdx.x] = counts[threadIdx.x];
-  if (threadIdx.x == 0 && blockIdx.x == 0) begins[0] = 0;
+  const std::int64_t digit = threadIdx.x, tile = blockIdx.x;
+  const std::int64_t place = kMany ? 1 + digit * gridDim.x + tile : tile * kRadixDigits + digit;
+  counts[place] = tile_counts[digit];
+  if (kMany && digit == 0 && tile == 0) counts[0] = 0;
 }
 
-template <int kThreads>
+/// Where this tile's keys of the thread's digit begin, from the counts of few tiles.
+__device__ inline std::int32_t RadixBegin(const std::int32_t* counts) {
+  __shared__ std::int32_t shared[kRadixWarps];
+  std::int32_t before = 0, all = 0;
+#pragma unroll 16
+  for (unsigned tile = 0; tile < gridDim.x; ++tile) {
+    const std::int32_t tile_count = counts[tile * kRadixDigits + threadIdx.x];
+    before += tile < blockIdx.x ? tile_count : 0;
+    all += tile_count;
+  }
+  return BlockInclusiveSum<kRadixThreads>(all, shared) - all + before;
+}
+
+/// `sums` are what RadixCountKernel left, prefix sums of it where kMany.
+template <int kThreads, bool kMany>
 __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* values,
-                                std::int64_t count, int shift, const std::int32_t* begins,
+                                std::int64_t count, int shift, const std::int32_t* sums,
                                 std::uint32_t* moved_keys, std::uint32_t* moved_values) {
   __shared__ std::int32_t counts[kRadixWarps][kRadixDigits];
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
@@ -86,7 +108,12 @@ __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* 
     __syncwarp();
   }
   __syncthreads();
-  std::int32_t begin = begins[static_cast<std::int64_t>(threadIdx.x) * gridDim.x + blockIdx.x];
+  std::int32_t begin = 0;
+  if constexpr (kMany) {
+    begin = sums[static_cast<std::int64_t>(threadIdx.x) * gridDim.x + blockIdx.x];
+  } else {
+    begin = RadixBegin(sums);
+  }
   for (int w = 0; w < kRadixWarps; ++w) {
     const std::int32_t warp_count = counts[w][threadIdx.x];
     counts[w][threadIdx.x] = begin;
@@ -103,24 +130,35 @@ __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* 
   }
 }
 
+/// One round: from the arrays of number `from` to the others.
+template <bool kMany>
+int LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int shift, int from,
+                     cudaStream_t stream) {
+  const std::int64_t tiles = RadixTiles(count);
+  std::int32_t* const counts = buffers.scratch;
+  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(RadixCountKernel<kRadixThreads, kMany>, tiles,
+                                               kRadixThreads, stream, buffers.keys[from], count,
+                                               shift, counts));
+  if (kMany) {
+    const std::int64_t begins = kRadixDigits * tiles + 1;
+    INTERLACER_CUDA_RETURN_IF_ERROR(LaunchPrefixSum(counts, begins, counts + begins, stream));
+  }
+  return LaunchBlocks(RadixMoveKernel<kRadixThreads, kMany>, tiles, kRadixThreads, stream,
+                      buffers.keys[from], buffers.values[from], count, shift, counts,
+                      buffers.keys[1 - from], buffers.values[1 - from]);
+}
+
 /// Sorts keys[0] and values[0] by the lowest `key_bits` bits of the keys, at most 2^31 - 1 pairs;
 /// the result is in the arrays of number RadixSortResult(key_bits).
 inline int LaunchRadixSort(const RadixSortBuffers& buffers, std::int64_t count, int key_bits,
                            cudaStream_t stream) {
   const std::int64_t tiles = RadixTiles(count);
-  const std::int64_t begins = kRadixDigits * tiles + 1;
-  if (begins > 2147483647) return static_cast<int>(cudaErrorInvalidValue);
+  if (kRadixDigits * tiles + 1 > 2147483647) return static_cast<int>(cudaErrorInvalidValue);
   int from = 0;
   for (int shift = 0; shift < key_bits; shift += kRadixBits) {
-    INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(RadixCountKernel<kRadixThreads>, tiles,
-                                                 kRadixThreads, stream, buffers.keys[from], count,
-                                                 shift, buffers.scratch));
     INTERLACER_CUDA_RETURN_IF_ERROR(
-        LaunchPrefixSum(buffers.scratch, begins, buffers.scratch + begins, stream));
-    INTERLACER_CUDA_RETURN_IF_ERROR(
-        LaunchBlocks(RadixMoveKernel<kRadixThreads>, tiles, kRadixThreads, stream,
-                     buffers.keys[from], buffers.values[from], count, shift, buffers.scratch,
-                     buffers.keys[1 - from], buffers.values[1 - from]));
+        tiles > kRadixFewTiles ? LaunchRadixRound<true>(buffers, count, shift, from, stream)
+                               : LaunchRadixRound<false>(buffers, count, shift, from, stream));
     from = 1 - from;
   }
   return 0;
