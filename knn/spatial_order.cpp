@@ -12,39 +12,36 @@
 namespace interlacer {
 namespace {
 
-constexpr int kCodeBits = 3 * kMortonCellBits;
 constexpr int kDigitBits = 12;
 constexpr std::int64_t kPointsPerChunk = 4096;
 
-struct Corner {
-  double m[3];
-};
-
-Corner LowCorner(std::span<const float> positions_m) {
-  Corner low;
-  std::fill_n(low.m, 3, std::numeric_limits<double>::infinity());
+MortonCells CellsOf(std::span<const float> positions_m, double cell_edge_m) {
+  float low_m[3], high_m[3];
+  std::fill_n(low_m, 3, std::numeric_limits<float>::infinity());
+  std::fill_n(high_m, 3, -std::numeric_limits<float>::infinity());
   for (std::size_t c = 0; c < positions_m.size(); c += 3) {
     for (int axis = 0; axis < 3; ++axis) {
-      low.m[axis] = std::min<double>(low.m[axis], positions_m[c + axis]);
+      low_m[axis] = std::min(low_m[axis], positions_m[c + axis]);
+      high_m[axis] = std::max(high_m[axis], positions_m[c + axis]);
     }
   }
-  return low;
+  return MortonCellsOf(low_m, high_m, cell_edge_m);
 }
 
 struct KeyedPoint {
-  std::uint64_t code;
+  std::uint32_t code;
   std::int32_t index;
 };
 
 /// Stable sort by code, from the lowest digit to the highest one that any code has.
 void SortByCode(std::vector<KeyedPoint>& points) {
-  std::uint64_t used_bits = 0;
+  std::uint32_t used_bits = 0;
   for (const KeyedPoint& point : points) used_bits |= point.code;
   std::vector<KeyedPoint> sorted(points.size());
   std::vector<std::uint32_t> place(std::size_t{1} << kDigitBits);
-  for (int shift = 0; shift < kCodeBits && used_bits >> shift != 0; shift += kDigitBits) {
+  for (int shift = 0; shift < kMortonCodeBits && used_bits >> shift != 0; shift += kDigitBits) {
     const auto digit = [shift](const KeyedPoint& point) {
-      return (point.code >> shift) & ((std::uint64_t{1} << kDigitBits) - 1);
+      return (point.code >> shift) & ((1u << kDigitBits) - 1);
     };
     std::fill(place.begin(), place.end(), 0);
     for (const KeyedPoint& point : points) ++place[digit(point)];
@@ -64,11 +61,10 @@ StatusOr<std::vector<std::int32_t>> MortonOrder(std::span<const float> positions
                     std::to_string(cell_edge_m));
   }
   std::vector<KeyedPoint> points(static_cast<std::size_t>(n));
-  const Corner low = LowCorner(positions_m);
+  const MortonCells cells = CellsOf(positions_m, cell_edge_m);
   ParallelFor(n, kPointsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      points[i] = {MortonCodeOf(&positions_m[3 * i], low.m, cell_edge_m),
-                   static_cast<std::int32_t>(i)};
+      points[i] = {MortonCodeOf(&positions_m[3 * i], cells), static_cast<std::int32_t>(i)};
     }
   });
   SortByCode(points);

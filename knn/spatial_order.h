@@ -2,10 +2,10 @@
 
 /// An order of points in which neighbours in space are close in memory: Morton order of cells.
 ///
-/// Cells of edge cell_edge_m start at the cloud's minimum corner; 2^21 cells an axis, the last one
-/// takes what lies beyond. Points of one cell keep their order, so the result is a function of the
-/// positions alone. Errors: those of CheckCloud; ARGUMENT_INVALID if cell_edge_m is not positive.
-/// Pure functions, thread-safe.
+/// Cells of edge cell_edge_m start at the cloud's minimum corner, 2^10 an axis; a cloud that is
+/// longer than those has cells that much longer. Points of one cell keep their order, so the result
+/// is a function of the positions alone. Errors: those of CheckCloud; ARGUMENT_INVALID if
+/// cell_edge_m is not positive. Pure functions, thread-safe.
 
 #include <cstdint>
 #include <span>

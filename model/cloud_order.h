@@ -18,8 +18,13 @@ struct CloudOrder {
 
 /// Morton order (knn/spatial_order.h); particles of one cell keep their order.
 CloudOrder SpatialOrder(const torch::Tensor& positions_m);
-CloudTensors Reorder(const CloudTensors& cloud, const CloudOrder& order);
-/// Reordered by its own SpatialOrder, where nobody needs the way back.
-CloudTensors InSpatialOrder(const CloudTensors& cloud);
+
+/// Two clouds, each in its SpatialOrder, and the order of the newer one.
+struct OrderedClouds {
+  CloudTensors older;
+  CloudTensors newer;
+  CloudOrder newer_order;
+};
+OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer);
 
 }  // namespace interlacer

@@ -31,13 +31,13 @@ WorldModel::~WorldModel() = default;
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
 CloudTensors WorldModel::Step(const StepInput& input) {
-  const CloudOrder order = SpatialOrder(input.newer.positions_m);
-  TokenSet tokens = tokens_->forward({InSpatialOrder(input.older), Reorder(input.newer, order),
-                                      input.kinematic_points_m, input.workspace});
+  const OrderedClouds clouds = InSpatialOrder(input.older, input.newer);
+  TokenSet tokens =
+      tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m, input.workspace});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
-                        interlacer_->last_norm(), input.newer, order);
+                        interlacer_->last_norm(), input.newer, clouds.newer_order);
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,

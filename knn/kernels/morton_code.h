@@ -10,28 +10,45 @@
 
 namespace interlacer {
 
-inline constexpr int kMortonCellBits = 21;  // an axis
+inline constexpr int kMortonCellBits = 10;  // an axis, so that a code has room in 32 bits
+inline constexpr int kMortonCodeBits = 3 * kMortonCellBits;
 
-/// Bits of a 21-bit number, two zero bits after each.
-INTERLACER_HOST_DEVICE inline std::uint64_t SpreadBits(std::uint64_t x) {
-  x = (x | (x << 32)) & 0x001F00000000FFFFull;
-  x = (x | (x << 16)) & 0x001F0000FF0000FFull;
-  x = (x | (x << 8)) & 0x100F00F00F00F00Full;
-  x = (x | (x << 4)) & 0x10C30C30C30C30C3ull;
-  x = (x | (x << 2)) & 0x1249249249249249ull;
+/// Where cells begin and how long their edges are.
+struct MortonCells {
+  double low_m[3];
+  double edge_m;
+};
+
+/// Cells of edge `edge_m`, or of a longer one that lets the cells of an axis hold the cloud.
+INTERLACER_HOST_DEVICE inline MortonCells MortonCellsOf(const float* low_m, const float* high_m,
+                                                        double edge_m) {
+  MortonCells cells = {{low_m[0], low_m[1], low_m[2]}, edge_m};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double needed_m = (high_m[axis] - cells.low_m[axis]) / (1 << kMortonCellBits);
+    if (needed_m > cells.edge_m) cells.edge_m = needed_m;
+  }
+  return cells;
+}
+
+/// Bits of a 10-bit number, two zero bits after each.
+INTERLACER_HOST_DEVICE inline std::uint32_t SpreadBits(std::uint32_t x) {
+  x = (x | (x << 16)) & 0x030000FFu;
+  x = (x | (x << 8)) & 0x0300F00Fu;
+  x = (x | (x << 4)) & 0x030C30C3u;
+  x = (x | (x << 2)) & 0x09249249u;
   return x;
 }
 
-/// Code of a point at or above the cloud's lowest corner; the last cell takes what lies beyond.
-INTERLACER_HOST_DEVICE inline std::uint64_t MortonCodeOf(const float* point_m, const double* low_m,
-                                                         double cell_edge_m) {
+/// Code of a point of the cloud; the last cell of an axis takes the cloud's highest points.
+INTERLACER_HOST_DEVICE inline std::uint32_t MortonCodeOf(const float* point_m,
+                                                         const MortonCells& cells) {
   constexpr double kLastCell = (1 << kMortonCellBits) - 1;
-  std::uint64_t code = 0;
+  std::uint32_t code = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    double cell = (point_m[axis] - low_m[axis]) / cell_edge_m;
+    double cell = (point_m[axis] - cells.low_m[axis]) / cells.edge_m;
     if (!(cell > 0)) cell = 0;
     if (cell > kLastCell) cell = kLastCell;
-    code |= SpreadBits(static_cast<std::uint64_t>(cell)) << axis;
+    code |= SpreadBits(static_cast<std::uint32_t>(cell)) << axis;
   }
   return code;
 }

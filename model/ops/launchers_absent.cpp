@@ -4,7 +4,7 @@
 #include "data/kernels/subset_keys_cuda.h"
 #include "data/kernels/unproject_cuda.h"
 #include "knn/kernels/grid_knn_cuda.h"
-#include "knn/kernels/morton_code_cuda.h"
+#include "knn/kernels/morton_order_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"
@@ -43,7 +43,8 @@ int LaunchGridKnn(const CellGrid&, const float*, const PointRanges&, int, void*,
                   void*) {
   return kNoDevice;
 }
-int LaunchMortonCodes(const float*, std::int64_t, const float*, double, std::int64_t*, void*) {
+std::size_t MortonOrderWorkspaceBytes(std::int64_t, std::int64_t) { return 0; }
+int LaunchMortonOrder(const MortonCloud&, const MortonCloud&, int, double, void*, void*) {
   return kNoDevice;
 }
 

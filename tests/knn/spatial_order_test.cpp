@@ -32,8 +32,8 @@ TEST(MortonOrder, IsAPermutationWithItsInverse) {
 std::uint64_t InterleavedCells(const float* point_m, const double* low_m, double cell_edge_m) {
   std::uint64_t code = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    const double cell = std::min((point_m[axis] - low_m[axis]) / cell_edge_m, 2097151.0);
-    for (int bit = 0; bit < 21; ++bit) {
+    const double cell = std::min((point_m[axis] - low_m[axis]) / cell_edge_m, 1023.0);
+    for (int bit = 0; bit < 10; ++bit) {
       code |= ((static_cast<std::uint64_t>(cell) >> bit) & 1) << (3 * bit + axis);
     }
   }
@@ -43,16 +43,20 @@ std::uint64_t InterleavedCells(const float* point_m, const double* low_m, double
 TEST(MortonOrder, SortsByInterleavedCellsThenIndex) {
   for (const testing::NamedCloud& cloud : testing::AwkwardClouds(900, kSeed)) {
     const std::vector<float>& p = cloud.positions_m;
-    double low_m[3] = {p[0], p[1], p[2]};
+    double low_m[3] = {p[0], p[1], p[2]}, longest_m = 0;
     for (std::size_t c = 0; c < p.size(); ++c) low_m[c % 3] = std::min<double>(low_m[c % 3], p[c]);
-    for (const double edge_m : {1e-6, 0.01, 10.0}) {  // 63 bits, some bits, hardly any
+    for (std::size_t c = 0; c < p.size(); ++c) {
+      longest_m = std::max(longest_m, p[c] - low_m[c % 3]);
+    }
+    for (const double asked_m : {1e-6, 0.01, 10.0}) {  // 30 bits, some bits, hardly any
+      const double edge_m = std::max(asked_m, longest_m / 1024);
       std::vector<std::int32_t> expected(p.size() / 3);
       std::iota(expected.begin(), expected.end(), 0);
       std::stable_sort(expected.begin(), expected.end(), [&](std::int32_t a, std::int32_t b) {
         return InterleavedCells(&p[3 * a], low_m, edge_m) <
                InterleavedCells(&p[3 * b], low_m, edge_m);
       });
-      EXPECT_EQ(*MortonOrder(p, edge_m), expected) << cloud.name << ", " << edge_m << " m";
+      EXPECT_EQ(*MortonOrder(p, asked_m), expected) << cloud.name << ", " << asked_m << " m";
     }
   }
 }

@@ -1,0 +1,35 @@
+#pragma once
+
+/// MortonOrder of knn/spatial_order.h for two clouds on a CUDA device, index by index, with one
+/// sort.
+///
+/// Positions are not checked: NaN lies in the lowest cells, and the order is a permutation whatever
+/// they hold. Pointers are on the current device; a stream is an opaque cudaStream_t. Returns a
+/// cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream.
+/// Determinism: equal calls give equal bits.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace interlacer {
+
+/// A cloud and what is wanted of its order.
+struct MortonCloud {
+  const float* positions_m = nullptr;  ///< [n,3]
+  std::int64_t n = 0;
+  std::int64_t* point_at = nullptr;  ///< [n]: the point at each place
+  std::int64_t* place_of = nullptr;  ///< [n]: the place of each point
+  /// Rows that come into the order; all null where none shall.
+  const float* features = nullptr;       ///< [n,feature_width]
+  float* ordered_positions_m = nullptr;  ///< [n,3]
+  float* ordered_features = nullptr;     ///< [n,feature_width]
+};
+
+std::size_t MortonOrderWorkspaceBytes(std::int64_t first_n, std::int64_t second_n);
+
+/// Both clouds, each of which may be empty, have at most 2^31 - 1 points together;
+/// 0 < cell_edge_m.
+int LaunchMortonOrder(const MortonCloud& first, const MortonCloud& second, int feature_width,
+                      double cell_edge_m, void* workspace_device, void* stream);
+
+}  // namespace interlacer
