@@ -127,7 +127,9 @@ int Launch(std::int64_t n, const DynamicsHeadLayers& layers, const float* h,
 
 }  // namespace
 
-bool FitsDynamicsHead(int width) { return width == 64 || width == 128 || width == 256; }
+bool FitsDynamicsHead(int width) {
+  return width == 64 || width == 128 || width == 256 || width == 512;
+}
 
 int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
                        const DynamicsHeadClouds& clouds, void* stream) {
@@ -143,6 +145,8 @@ int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& laye
       return Launch<4>(n, layers, h, clouds, stream);
     case 256:
       return Launch<8>(n, layers, h, clouds, stream);
+    case 512:
+      return Launch<16>(n, layers, h, clouds, stream);
     default:
       return static_cast<int>(cudaErrorInvalidValue);
   }

@@ -244,12 +244,14 @@ template <typename Function>
 int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
   aligned =
       aligned && shape.qk_width % kChannelsOfALane == 0 && shape.v_width % kChannelsOfALane == 0;
-  if (WiderWidth(shape) <= kChannelsOfAWarp) {
-    return aligned ? function.template operator()<1, true>()
-                   : function.template operator()<1, false>();
-  }
-  return aligned ? function.template operator()<2, true>()
-                 : function.template operator()<2, false>();
+  const auto with = [&]<int kItems>() {
+    return aligned ? function.template operator()<kItems, true>()
+                   : function.template operator()<kItems, false>();
+  };
+  static_assert(kMaxGrfCudaWidth <= 4 * kChannelsOfAWarp);
+  if (WiderWidth(shape) <= kChannelsOfAWarp) return with.template operator()<1>();
+  if (WiderWidth(shape) <= 2 * kChannelsOfAWarp) return with.template operator()<2>();
+  return with.template operator()<4>();
 }
 
 template <typename Pairs, typename Stored>

@@ -109,6 +109,8 @@ int ByWidth(int width, const Function& function) {
       return function.template operator()<PackedGrf<4, 8>>();
     case 256:
       return function.template operator()<PackedGrf<4, 16>>();
+    case 512:
+      return function.template operator()<PackedGrf<4, 32>>();
     default:
       return static_cast<int>(cudaErrorInvalidValue);
   }
@@ -168,7 +170,9 @@ int PackRows(std::int64_t n, int width, const Stored* k, const Stored* v,
 
 }  // namespace
 
-bool FitsPackedGrf(int width) { return width == 32 || width == 64 || width == 128 || width == 256; }
+bool FitsPackedGrf(int width) {
+  return ByWidth(width, []<typename Form>() { return 0; }) == 0;
+}
 
 int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
                       const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {

@@ -7,11 +7,12 @@
 ///   q       [n,width]   bfloat16
 ///   packed  [n,2 width] bfloat16, phi(k) and v by groups of four channels: k0-3, v0-3, k4-7, ...
 ///   out     [n,width]   bfloat16 or float32; normalizer [n] float32, or null
-/// width is 32, 64, 128 or 256 for keys and values alike; arrays stand on boundaries of 16 bytes.
-/// Rounding: phi(k) and v when they are packed, and a bfloat16 result; weights, scores and sums in
-/// float32. NaN in a key or value reaches every query that lists its token, and nobody else.
-/// Two forms: the plain one gathers rows from memory; the tiled one brings the distinct rows of 128
-/// queries into shared memory first, and reads those that do not fit from memory. Equal bits.
+/// width is 32, 64, 128, 256 or 512 for keys and values alike; arrays stand on boundaries of 16
+/// bytes. Rounding: phi(k) and v when they are packed, and a bfloat16 result; weights, scores and
+/// sums in float32. NaN in a key or value reaches every query that lists its token, and nobody
+/// else. Two forms: the plain one gathers rows from memory; the tiled one brings the distinct rows
+/// of 128 queries into shared memory first, and reads those that do not fit from memory. Equal
+/// bits.
 ///
 /// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; other
 /// widths are refused with cudaErrorInvalidValue. Nothing allocates, waits, or runs on the default

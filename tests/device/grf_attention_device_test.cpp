@@ -173,7 +173,8 @@ class GrfAttentionDeviceTest : public ::testing::TestWithParam<Widths> {};
 INSTANTIATE_TEST_SUITE_P(AllWidths, GrfAttentionDeviceTest,
                          ::testing::Values(Widths{2, 1}, Widths{5, 19}, Widths{16, 16},
                                            Widths{40, 24}, Widths{64, 64}, Widths{128, 128},
-                                           Widths{131, 30}, Widths{200, 256}),
+                                           Widths{131, 30}, Widths{200, 256}, Widths{300, 257},
+                                           Widths{512, 512}),
                          [](const auto& test) {
                            return std::to_string(test.param.qk) + "_" +
                                   std::to_string(test.param.v);

@@ -128,7 +128,7 @@ void ExpectEqual(const Result<T>& a, const Result<T>& b) {
 }
 
 class PackedGrfDeviceTest : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Widths, PackedGrfDeviceTest, ::testing::Values(32, 64, 128, 256),
+INSTANTIATE_TEST_SUITE_P(Widths, PackedGrfDeviceTest, ::testing::Values(32, 64, 128, 256, 512),
                          [](const auto& test) { return std::to_string(test.param); });
 
 TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
@@ -260,7 +260,7 @@ TEST(PackedGrfDevice, NoTokensAndNoQueriesAreNoWork) {
 
 TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  for (const int width : {32, 64, 128, 256}) {
+  for (const int width : {32, 64, 128, 256, 512}) {
     int rows = 0;
     ASSERT_EQ(GrfStagedRows(width, &rows), 0);
     EXPECT_GE(rows * width, 64 * 128);

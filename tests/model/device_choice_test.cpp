@@ -16,7 +16,7 @@ TEST(DeviceChoice, NamesADeviceThatIsTooOld) {
 TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   NetworkConfig network;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
-  network.local.key_width = 512;
+  network.local.key_width = 513;
   const Status status = CheckWidths(network, DeviceKind::kCuda);
   EXPECT_EQ(status.reason(), reason::FEATURE_NOT_BUILT);
   EXPECT_EQ(status.field(), "network.local.key_width");
@@ -29,7 +29,7 @@ TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   network.local.kind = LocalLayer::kMessagePassing;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
   network = NetworkConfig();
-  network.width = 257;
+  network.width = 513;
   EXPECT_EQ(CheckWidths(network, DeviceKind::kCuda).field(), "network.width");
 }
 
