@@ -15,6 +15,7 @@
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
 #include "model/kernels/walk_sampler_cuda.h"
+#include "model/kernels/wide_linear_cuda.h"
 
 namespace interlacer {
 namespace {
@@ -170,6 +171,15 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAtten
 int LaunchKinematicTokens(const KinematicTokens&, const KinematicTokenOutputs&, void*) {
   return kNoDevice;
 }
+
+bool FitsWideLinear(const LinearAttentionShape&) { return false; }
+std::int64_t WideLinearScratchCount(const LinearAttentionShape&) { return 0; }
+int LaunchWideLinearAttention(const LinearAttentionShape&, const std::uint16_t*,
+                              const std::uint16_t*, const std::uint16_t*,
+                              const LinearAttentionEpsilons&, float*, std::uint16_t*, void*) {
+  return kNoDevice;
+}
+
 int LaunchTokenFeatures(const TokenFeatures&, float*, void*) { return kNoDevice; }
 
 }  // namespace interlacer
