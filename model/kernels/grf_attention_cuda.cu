@@ -5,11 +5,14 @@
 namespace interlacer {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarpLanes;
+/// Rows or columns of a block, so that neighbours find each other's rows in the same cache.
+constexpr std::int64_t kBlockRows = 4 * kWarps;
 constexpr int kCodeThreads = kWalkCodes;
 constexpr int kCodeWarps = kCodeThreads / kWarpLanes;
 /// Rows whose weight gradients one block adds up, and one warp of it.
-constexpr std::int64_t kRowsPerChunk = 1024;
+constexpr std::int64_t kRowsPerChunk = 256;
 constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
 
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
@@ -27,12 +30,27 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
   return pairs.weights[e];
 }
 
-/// The row or column that this warp works on, or -1.
-__device__ std::int64_t VisitedByWarp(const GrfShape& shape) {
-  const std::int64_t place = GlobalWarp();
-  if (place >= shape.n) return -1;
-  return shape.visit_order == nullptr ? place : shape.visit_order[place];
-}
+/// The rows or columns that this warp works on: while Next(), row().
+class RowsOfWarp {
+ public:
+  __device__ explicit RowsOfWarp(const GrfShape& shape)
+      : shape_(shape),
+        place_(blockIdx.x * kBlockRows + threadIdx.x / kWarpLanes - kWarps),
+        end_((blockIdx.x + std::int64_t{1}) * kBlockRows) {}
+
+  __device__ bool Next() {
+    place_ += kWarps;
+    return place_ < end_ && place_ < shape_.n;
+  }
+  __device__ std::int64_t row() const {
+    return shape_.visit_order == nullptr ? place_ : shape_.visit_order[place_];
+  }
+
+ private:
+  const GrfShape& shape_;
+  std::int64_t place_;
+  std::int64_t end_;
+};
 
 template <int kItems>
 __device__ RowPart<kItems> PhiRow(RowPart<kItems> x, float epsilon) {
@@ -71,39 +89,40 @@ __device__ void MaskByRelu(const RowPart<kItems>& x, RowPart<kItems>& grad) {
   }
 }
 
-/// A warp a query; each group of lanes takes every groups-th pair.
+/// A warp a query at a time; each group of lanes takes every groups-th pair.
 template <int kItems, bool kAligned, typename Pairs, typename Stored>
 __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
                                  float delta, int group, float* out, float* normalizer) {
-  const std::int64_t i = VisitedByWarp(shape);
-  if (i < 0) return;
-  const int dq = shape.qk_width;
-  const int dv = shape.v_width;
-  const GroupLane lane = ThisGroupLane(group);
-  const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
-  const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
-  RowPart<kItems> out_row = ZeroRow<kItems>();
-  float sum = 0;
-  const std::int64_t end = pairs.offsets[i + 1];
-  for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
-    const std::int64_t e = first + lane.which;
-    const bool present = e < end;
-    const std::int64_t j = present ? Node(pairs, e) : 0;
-    const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
-    const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
-    const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
-    const float load = present ? Weight(pairs, e) * s : 0;
-    sum += load;
-    AddScaledRow(load, v, out_row);
+  for (RowsOfWarp rows(shape); rows.Next();) {
+    const std::int64_t i = rows.row();
+    const int dq = shape.qk_width;
+    const int dv = shape.v_width;
+    const GroupLane lane = ThisGroupLane(group);
+    const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+    const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
+    RowPart<kItems> out_row = ZeroRow<kItems>();
+    float sum = 0;
+    const std::int64_t end = pairs.offsets[i + 1];
+    for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
+      const std::int64_t e = first + lane.which;
+      const bool present = e < end;
+      const std::int64_t j = present ? Node(pairs, e) : 0;
+      const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
+      const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+      const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
+      const float load = present ? Weight(pairs, e) * s : 0;
+      sum += load;
+      AddScaledRow(load, v, out_row);
+    }
+    sum = delta + SumOverGroups(sum, group);
+    SumRowOverGroups(group, out_row);
+    const float scale = sum == 0 ? 0 : 1 / sum;
+    RowPart<kItems> scaled = ZeroRow<kItems>();
+    AddScaledRow(scale, out_row, scaled);
+    if (lane.which != 0) continue;
+    StoreRow<kItems, kAligned>(scaled, dv, lane, out + i * dv);
+    if (lane.member == 0) normalizer[i] = sum;
   }
-  sum = delta + SumOverGroups(sum, group);
-  SumRowOverGroups(group, out_row);
-  const float scale = sum == 0 ? 0 : 1 / sum;
-  RowPart<kItems> scaled = ZeroRow<kItems>();
-  AddScaledRow(scale, out_row, scaled);
-  if (lane.which != 0) return;
-  StoreRow<kItems, kAligned>(scaled, dv, lane, out + i * dv);
-  if (lane.member == 0) normalizer[i] = sum;
 }
 
 /// Numbers of a pair that the row pass leaves: w s / S, w t, and s t, the gradient of w.
@@ -113,76 +132,78 @@ struct PairScalars {
   float* weight_grad;
 };
 
-/// A warp a query, as the forward pass; formulas in grf_attention_body.h.
+/// A warp a query at a time, as the forward pass; formulas in grf_attention_body.h.
 template <int kItems, bool kAligned, typename Pairs>
 __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in,
                                       GrfSaved<float> saved, float epsilon, int group,
                                       PairScalars scalars, float* grad_q) {
-  const std::int64_t i = VisitedByWarp(shape);
-  if (i < 0) return;
-  const int dq = shape.qk_width;
-  const int dv = shape.v_width;
-  const GroupLane lane = ThisGroupLane(group);
-  const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
-  const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
-  const auto g = LoadRow<kItems, kAligned>(saved.grad_out + i * dv, dv, lane);
-  const float normalizer = saved.normalizer[i];
-  const float inverse = normalizer == 0 ? 0 : 1 / normalizer;
-  const auto out = LoadRow<kItems, kAligned>(saved.out + i * dv, dv, lane);
-  const float b = -inverse * SumOverGroup(DotPart(g, out), group);
-  RowPart<kItems> grad = ZeroRow<kItems>();
-  const std::int64_t end = pairs.offsets[i + 1];
-  for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
-    const std::int64_t e = first + lane.which;
-    const bool present = e < end;
-    const std::int64_t j = present ? Node(pairs, e) : 0;
-    const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
-    const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
-    const auto phi_k = PhiRow(k, epsilon);
-    const float s = SumOverGroup(DotPart(phi_q, phi_k), group);
-    const float t = inverse * SumOverGroup(DotPart(g, v), group) + b;
-    const float w = present ? Weight(pairs, e) : 0;
-    AddScaledRow(w * t, phi_k, grad);
-    if (present && lane.member == 0) {
-      scalars.value_load[e] = w * s * inverse;
-      scalars.key_load[e] = w * t;
-      scalars.weight_grad[e] = s * t;
+  for (RowsOfWarp rows(shape); rows.Next();) {
+    const std::int64_t i = rows.row();
+    const int dq = shape.qk_width;
+    const int dv = shape.v_width;
+    const GroupLane lane = ThisGroupLane(group);
+    const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+    const auto phi_q = CutAt(dq, lane, PhiRow(q, epsilon));
+    const auto g = LoadRow<kItems, kAligned>(saved.grad_out + i * dv, dv, lane);
+    const float normalizer = saved.normalizer[i];
+    const float inverse = normalizer == 0 ? 0 : 1 / normalizer;
+    const auto out = LoadRow<kItems, kAligned>(saved.out + i * dv, dv, lane);
+    const float b = -inverse * SumOverGroup(DotPart(g, out), group);
+    RowPart<kItems> grad = ZeroRow<kItems>();
+    const std::int64_t end = pairs.offsets[i + 1];
+    for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
+      const std::int64_t e = first + lane.which;
+      const bool present = e < end;
+      const std::int64_t j = present ? Node(pairs, e) : 0;
+      const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
+      const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+      const auto phi_k = PhiRow(k, epsilon);
+      const float s = SumOverGroup(DotPart(phi_q, phi_k), group);
+      const float t = inverse * SumOverGroup(DotPart(g, v), group) + b;
+      const float w = present ? Weight(pairs, e) : 0;
+      AddScaledRow(w * t, phi_k, grad);
+      if (present && lane.member == 0) {
+        scalars.value_load[e] = w * s * inverse;
+        scalars.key_load[e] = w * t;
+        scalars.weight_grad[e] = s * t;
+      }
     }
+    SumRowOverGroups(group, grad);
+    MaskByRelu(q, grad);
+    if (lane.which == 0) StoreRow<kItems, kAligned>(grad, dq, lane, grad_q + i * dq);
   }
-  SumRowOverGroups(group, grad);
-  MaskByRelu(q, grad);
-  if (lane.which == 0) StoreRow<kItems, kAligned>(grad, dq, lane, grad_q + i * dq);
 }
 
-/// A warp an end node.
+/// A warp an end node at a time.
 template <int kItems, bool kAligned>
 __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs transposed,
                                          GrfInputs<float> in, const float* grad_out, float epsilon,
                                          int group, PairScalars scalars, float* grad_k,
                                          float* grad_v) {
-  const std::int64_t j = VisitedByWarp(shape);
-  if (j < 0) return;
-  const int dq = shape.qk_width;
-  const int dv = shape.v_width;
-  const GroupLane lane = ThisGroupLane(group);
-  RowPart<kItems> dk_row = ZeroRow<kItems>();
-  RowPart<kItems> dv_row = ZeroRow<kItems>();
-  const std::int64_t end = transposed.offsets[j + 1];
-  for (std::int64_t p = transposed.offsets[j] + lane.which; p < end; p += lane.groups) {
-    const std::int64_t i = transposed.roots[p];
-    const std::int64_t e = transposed.entry_index[p];
-    const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
-    const auto g = LoadRow<kItems, kAligned>(grad_out + i * dv, dv, lane);
-    AddScaledRow(scalars.key_load[e], PhiRow(q, epsilon), dk_row);
-    AddScaledRow(scalars.value_load[e], g, dv_row);
+  for (RowsOfWarp rows(shape); rows.Next();) {
+    const std::int64_t j = rows.row();
+    const int dq = shape.qk_width;
+    const int dv = shape.v_width;
+    const GroupLane lane = ThisGroupLane(group);
+    RowPart<kItems> dk_row = ZeroRow<kItems>();
+    RowPart<kItems> dv_row = ZeroRow<kItems>();
+    const std::int64_t end = transposed.offsets[j + 1];
+    for (std::int64_t p = transposed.offsets[j] + lane.which; p < end; p += lane.groups) {
+      const std::int64_t i = transposed.roots[p];
+      const std::int64_t e = transposed.entry_index[p];
+      const auto q = LoadRow<kItems, kAligned>(in.q + i * dq, dq, lane);
+      const auto g = LoadRow<kItems, kAligned>(grad_out + i * dv, dv, lane);
+      AddScaledRow(scalars.key_load[e], PhiRow(q, epsilon), dk_row);
+      AddScaledRow(scalars.value_load[e], g, dv_row);
+    }
+    __syncwarp();
+    SumRowOverGroups(group, dk_row);
+    SumRowOverGroups(group, dv_row);
+    MaskByRelu(LoadRow<kItems, kAligned>(in.k + j * dq, dq, lane), dk_row);
+    if (lane.which != 0) continue;
+    StoreRow<kItems, kAligned>(dk_row, dq, lane, grad_k + j * dq);
+    StoreRow<kItems, kAligned>(dv_row, dv, lane, grad_v + j * dv);
   }
-  __syncwarp();
-  SumRowOverGroups(group, dk_row);
-  SumRowOverGroups(group, dv_row);
-  MaskByRelu(LoadRow<kItems, kAligned>(in.k + j * dq, dq, lane), dk_row);
-  if (lane.which != 0) return;
-  StoreRow<kItems, kAligned>(dk_row, dq, lane, grad_k + j * dq);
-  StoreRow<kItems, kAligned>(dv_row, dv, lane, grad_v + j * dv);
 }
 
 /// Sums of the pairs' gradients by path-count code, a block a chunk of rows: each warp adds its
@@ -262,9 +283,8 @@ int Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<Stored>& 
       IsAligned16(in.q) && IsAligned16(in.k) && IsAligned16(in.v) && IsAligned16(out);
   return ByRowForm(shape, aligned, [&]<int kItems, bool kAligned>() {
     return LaunchBlocks(
-        GrfForwardKernel<kItems, kAligned, Pairs, Stored>,
-        BlocksFor(shape.n * kWarpLanes, kThreads), kThreads, static_cast<cudaStream_t>(stream),
-        shape, pairs, in, static_cast<float>(epsilons.feature),
+        GrfForwardKernel<kItems, kAligned, Pairs, Stored>, BlocksFor(shape.n, kBlockRows), kThreads,
+        static_cast<cudaStream_t>(stream), shape, pairs, in, static_cast<float>(epsilons.feature),
         static_cast<float>(epsilons.normalizer), GroupLanes(WiderWidth(shape)), out, normalizer);
   });
 }
@@ -278,7 +298,7 @@ int Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs
                        IsAligned16(saved.out) && IsAligned16(saved.grad_out) &&
                        IsAligned16(gradients.q) && IsAligned16(gradients.k) &&
                        IsAligned16(gradients.v);
-  const std::int64_t blocks = BlocksFor(shape.n * kWarpLanes, kThreads);
+  const std::int64_t blocks = BlocksFor(shape.n, kBlockRows);
   const int group = GroupLanes(WiderWidth(shape));
   const float epsilon = static_cast<float>(epsilons.feature);
   return ByRowForm(shape, aligned, [&]<int kItems, bool kAligned>() {

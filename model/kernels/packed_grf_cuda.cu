@@ -171,7 +171,7 @@ int PackRows(std::int64_t n, int width, const Stored* k, const Stored* v,
 }  // namespace
 
 bool FitsPackedGrf(int width) {
-  return ByWidth(width, []<typename Form>() { return Form::kWidth > 0 ? 0 : 1; }) == 0;
+  return ByWidth(width, [&]<typename Form>() { return Form::kWidth == width ? 0 : 1; }) == 0;
 }
 
 int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
