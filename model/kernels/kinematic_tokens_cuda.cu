@@ -9,8 +9,8 @@ constexpr int kThreads = 128;
 
 /// A warp a point: every lane follows its path, then neighbouring lanes write neighbouring columns.
 __global__ void __launch_bounds__(kThreads)
-    KinematicTokensKernel(KinematicTokens tokens, std::int64_t points, int width,
-                          KinematicTokenOutputs out) {
+    KinematicTokensKernel(const __grid_constant__ KinematicTokens tokens, std::int64_t points,
+                          int width, KinematicTokenOutputs out) {
   const std::int64_t point = GlobalWarp();
   if (point >= points) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
