@@ -25,6 +25,9 @@ inline int TakeError(cudaError_t error) {
   return static_cast<int>(error);
 }
 
+/// What a block can have without asking.
+inline constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
+
 /// Lanes of a warp, and the mask that names all of them.
 inline constexpr int kWarpLanes = 32;
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
@@ -74,6 +77,11 @@ int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
       cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
   const std::int64_t most = block_bytes - static_cast<std::int64_t>(attributes.sharedSizeBytes);
   if (shared_bytes > most) return static_cast<int>(cudaErrorInvalidValue);
+  if (shared_bytes > kPlainSharedBytes) {
+    // Blocks of this size count on standing beside others on a multiprocessor.
+    INTERLACER_CUDA_RETURN_IF_ERROR(cudaFuncSetAttribute(
+        kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+  }
   return TakeError(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(most)));
 }

@@ -18,8 +18,9 @@ constexpr int kWarps = kThreads / kWarpLanes;
 constexpr std::int64_t kThreadRows = 9;
 constexpr std::int32_t kFirstWarpRing = 4;
 constexpr std::int32_t kLastWarpRing = 8;
-constexpr std::int64_t kWarpBlocks = 1056;
-constexpr std::int64_t kBlockBlocks = 528;
+/// Blocks of these, at most: some for every multiprocessor of a large GPU, which has about 132.
+constexpr std::int64_t kWarpBlocks = 8 * 132;
+constexpr std::int64_t kBlockBlocks = 4 * 132;
 
 struct Workspace {
   SortedPoint* points;          // [n]

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "model/kernels/dense_pack_cuda.h"
-#include "model/kernels/dense_tile_cuda.h"
+#include "model/kernels/dense_product_cuda.h"
 #include "model/kernels/fused_dense_cuda.h"
 #include "model/kernels/gelu.h"
 

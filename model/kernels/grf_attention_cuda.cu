@@ -1,5 +1,6 @@
 #include "common/kernels/launch.h"
 #include "model/kernels/grf_attention_cuda.h"
+#include "model/kernels/grf_code_sums_cuda.h"
 #include "model/kernels/warp_rows.h"
 
 namespace interlacer {
@@ -9,13 +10,6 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpLanes;
 /// Rows or columns of a block, so that neighbours find each other's rows in the same cache.
 constexpr std::int64_t kBlockRows = 4 * kWarps;
-constexpr int kCodeThreads = kWalkCodes;
-constexpr int kCodeWarps = kCodeThreads / kWarpLanes;
-/// Rows whose weight gradients one block adds up, and one warp of it.
-constexpr std::int64_t kRowsPerChunk = 256;
-constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
-
-std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
 __device__ std::int64_t Node(const GrfPackedPairs<float>& pairs, std::int64_t e) {
   return pairs.entries[e] & kWalkNodeMask;
@@ -206,51 +200,6 @@ __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs tran
   }
 }
 
-/// Sums of the pairs' gradients by path-count code, a block a chunk of rows: each warp adds its
-/// pairs in order, 32 at a time, the first lane of a code for all lanes of that code.
-__global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs, const float* pair_grads,
-                               float* chunk_sums) {
-  __shared__ float tables[kCodeWarps][kWalkCodes];
-  __shared__ float values[kCodeWarps][kWarpLanes];
-  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
-  for (int code = lane; code < kWalkCodes; code += kWarpLanes) tables[warp][code] = 0;
-  const std::int64_t row = blockIdx.x * kRowsPerChunk + warp * kRowsPerWarp;
-  const std::int64_t row_begin = row < n ? row : n;
-  const std::int64_t row_end = row + kRowsPerWarp < n ? row + kRowsPerWarp : n;
-  const std::int64_t end = pairs.offsets[row_end];
-  __syncwarp();
-  for (std::int64_t first = pairs.offsets[row_begin]; first < end; first += kWarpLanes) {
-    const std::int64_t e = first + lane;
-    const bool present = e < end;
-    const unsigned code = present ? pairs.entries[e] >> kWalkCodeShift : kWalkCodes;
-    values[warp][lane] = present ? pair_grads[e] : 0;
-    const unsigned alike = __match_any_sync(kWholeWarp, code);
-    __syncwarp();
-    if (present && (alike & ((1u << lane) - 1)) == 0) {
-      float sum = tables[warp][code];
-      for (unsigned rest = alike; rest != 0; rest &= rest - 1) {
-        sum += values[warp][__ffs(static_cast<int>(rest)) - 1];
-      }
-      tables[warp][code] = sum;
-    }
-    __syncwarp();
-  }
-  __syncthreads();
-  float sum = 0;
-  for (int w = 0; w < kCodeWarps; ++w) sum += tables[w][threadIdx.x];
-  chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kWalkCodes + threadIdx.x] = sum;
-}
-
-/// One block, a thread a code.
-__global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_sums, float* totals) {
-  double sum = 0;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    sum += chunk_sums[chunk * kWalkCodes + threadIdx.x];
-  }
-  totals[threadIdx.x] = static_cast<float>(sum);
-}
-
 bool WidthsFit(const GrfShape& shape) {
   return shape.n >= 0 && shape.qk_width > 0 && shape.v_width > 0 &&
          shape.qk_width <= kMaxGrfCudaWidth && shape.v_width <= kMaxGrfCudaWidth;
@@ -333,7 +282,7 @@ int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>
 }
 
 std::int64_t GrfCudaBackwardScratchCount(std::int64_t n, std::int64_t max_pairs) {
-  return 3 * max_pairs + ChunkCount(n) * kWalkCodes;
+  return 3 * max_pairs + CodeChunks(n) * kWalkCodes;
 }
 
 int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
@@ -350,12 +299,8 @@ int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float
   const PairScalars scalars = {scratch, scratch + max_pairs, scratch + 2 * max_pairs};
   INTERLACER_CUDA_RETURN_IF_ERROR(
       Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients, scalars, stream));
-  float* const chunk_sums = scratch + 3 * max_pairs;
-  const std::int64_t chunks = ChunkCount(shape.n);
-  INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CodeSumsKernel, chunks, kCodeThreads, stream,
-                                               shape.n, pairs, scalars.weight_grad, chunk_sums));
-  return LaunchBlocks(CodeTotalsKernel, 1, kWalkCodes, stream, chunks, chunk_sums,
-                      gradients.weights);
+  return LaunchCodeSums(shape.n, pairs, scalars.weight_grad, scratch + 3 * max_pairs,
+                        gradients.weights, stream);
 }
 
 int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,

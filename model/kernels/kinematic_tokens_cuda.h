@@ -1,7 +1,7 @@
 #pragma once
 
-/// CUDA form of model/kernels/kinematic_tokens.h: same numbers, pointers on the current device, one
-/// launch.
+/// CUDA form of model/kernels/kinematic_tokens.h: the same numbers up to float32
+/// rounding, pointers on the current device, one launch.
 ///
 /// A stream is an opaque cudaStream_t. Returns a cudaError_t, 0 being success;
 /// cudaErrorInvalidValue for arms without gripper and fingers. Nothing allocates, waits, or runs on

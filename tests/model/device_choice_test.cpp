@@ -3,6 +3,10 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "model/kernels/grf_attention_cuda.h"
+
 namespace interlacer {
 namespace {
 
@@ -16,20 +20,21 @@ TEST(DeviceChoice, NamesADeviceThatIsTooOld) {
 TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   NetworkConfig network;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
-  network.local.key_width = 513;
+  network.local.key_width = kMaxGrfCudaWidth + 1;
+  const std::string most = "graph attention at most " + std::to_string(kMaxGrfCudaWidth) + " wide";
+  const std::string got = std::to_string(kMaxGrfCudaWidth + 1);
   const Status status = CheckWidths(network, DeviceKind::kCuda);
   EXPECT_EQ(status.reason(), reason::FEATURE_NOT_BUILT);
   EXPECT_EQ(status.field(), "network.local.key_width");
-  EXPECT_EQ(status.metadata().at("expected"), "graph attention at most 256 wide");
-  EXPECT_EQ(status.metadata().at("got"), "512");
-  EXPECT_EQ(status.message(),
-            "network.local.key_width: a CUDA device has kernels for graph attention at most 256 "
-            "wide, got 512; use the device cpu");
+  EXPECT_EQ(status.metadata().at("expected"), most);
+  EXPECT_EQ(status.metadata().at("got"), got);
+  EXPECT_EQ(status.message(), "network.local.key_width: a CUDA device has kernels for " + most +
+                                  ", got " + got + "; use the device cpu");
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCpu).ok());
   network.local.kind = LocalLayer::kMessagePassing;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
   network = NetworkConfig();
-  network.width = 513;
+  network.width = kMaxGrfCudaWidth + 1;
   EXPECT_EQ(CheckWidths(network, DeviceKind::kCuda).field(), "network.width");
 }
 

@@ -13,8 +13,6 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
-
 /// No test of a kernel makes a call that fails, not even one that shows a refusal, and none has a
 /// fault where kernels are checked.
 class NothingFails : public ::testing::EmptyTestEventListener {

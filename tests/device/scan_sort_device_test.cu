@@ -1,0 +1,1 @@
+#include "tests/device/scan_sort_tests.h"
