@@ -1,10 +1,9 @@
 #include <cmath>
-#include <cstring>
 
 #include "common/kernels/block_memory.h"
 #include "common/kernels/launch.h"
 #include "common/kernels/tensor_core.h"
-#include "render/kernels/annular_row.h"
+#include "render/kernels/annular_row_bf16.h"
 #include "render/kernels/field_cuda.h"
 
 namespace interlacer {
@@ -13,10 +12,11 @@ namespace {
 constexpr int kPackThreads = 128;
 /// Warps of a block, which share the weights; half of them where shared memory is short.
 constexpr int kMostWarps = 8;
-constexpr int kRows = 16;    // samples of a warp's tile
-constexpr int kDepth = 16;   // inputs of one product
-constexpr int kColumns = 8;  // outputs of one product
-constexpr int kOutputs = 4;  // of the field, padded to kColumns
+constexpr int kBlocksEach = 2;  // of a multiprocessor, as far as registers go
+constexpr int kRows = 16;       // samples of a warp's tile
+constexpr int kDepth = 16;      // inputs of one product
+constexpr int kColumns = 8;     // outputs of one product
+constexpr int kOutputs = 4;     // of the field, padded to kColumns
 
 /// Where a packed field's arrays begin, in words of two bfloat16 numbers or of one float32. Weights
 /// [out][in / 2 pairs + 4]: rows that a product reads at once lie in different banks.
@@ -138,23 +138,14 @@ __device__ void Evaluate(const std::uint32_t* field, const Layout& l, const std:
   }
 }
 
-/// Shared memory of a block: the field, a tile of rows a warp, a row's memory a warp.
-struct BlockMemory {
-  int rows, row_memory, words;  ///< where they begin, and all of it, in words
-};
-INTERLACER_HOST_DEVICE BlockMemory LayOutBlock(const Layout& l, int warps) {
-  static_assert(sizeof(AnnularRowMemory) % sizeof(std::uint32_t) == 0);
-  BlockMemory block;
-  block.rows = l.words;
-  block.row_memory = block.rows + warps * kRows * l.input_stride;
-  block.words =
-      block.row_memory + warps * static_cast<int>(sizeof(AnnularRowMemory) / sizeof(std::uint32_t));
-  return block;
+/// Words of a block's shared memory: the field, then a tile of rows a warp.
+INTERLACER_HOST_DEVICE int BlockWords(const Layout& l, int warps) {
+  return l.words + warps * kRows * l.input_stride;
 }
 
-/// A warp a tile of 16 samples. Registers leave room for as many blocks as shared memory does.
-template <int kHidden>
-__global__ void __launch_bounds__(kWarpLanes* kMostWarps, kHidden == 64 ? 3 : 2)
+/// A warp a tile of 16 samples. kEven as in annular_row_bf16.h.
+template <int kHidden, bool kEven>
+__global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
     FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
                 const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
                 const std::uint32_t* packed, float sq_radius_m2, float* logits, PassRange pass) {
@@ -163,9 +154,8 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kHidden == 64 ? 3 : 2)
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   std::uint32_t* const field = LaunchedShared<std::uint32_t>();
   const int warps = static_cast<int>(blockDim.x) / kWarpLanes;
-  const BlockMemory block = LayOutBlock(l, warps);
-  std::uint32_t* const rows = field + block.rows + warp * kRows * l.input_stride;
-  AnnularRowMemory& memory = reinterpret_cast<AnnularRowMemory*>(field + block.row_memory)[warp];
+  std::uint32_t* const rows = field + BlockWords(l, warp);
+  const LaneKernel kernel = KernelOfLane(p);
   const std::int64_t count = CountInPass(pass, m);
   const std::int64_t tiles = (count + kRows - 1) / kRows;
   if (static_cast<std::int64_t>(blockIdx.x) * warps >= tiles) return;
@@ -179,14 +169,9 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kHidden == 64 ? 3 : 2)
   for (std::int64_t tile = GlobalWarp(); tile < tiles;
        tile += static_cast<std::int64_t>(gridDim.x) * warps) {
     const std::int64_t first = tile * kRows;
-    for (int r = 0; r < kRows && first + r < count; ++r) {
-      char* const row = reinterpret_cast<char*>(rows + r * l.input_stride);
-      AnnularRow(p, features, slots + kGatherWidth * (first + r),
-                 sq_dist_m2 + kGatherWidth * (first + r), memory, [row](int column, float value) {
-                   const std::uint16_t rounded = static_cast<std::uint16_t>(RoundPair(value, 0));
-                   memcpy(row + sizeof(rounded) * column, &rounded, sizeof(rounded));
-                 });
-    }
+    const int here = static_cast<int>(count - first < kRows ? count - first : kRows);
+    AnnularRowsBf16<kEven>(p, kernel, features, slots + kGatherWidth * first,
+                           sq_dist_m2 + kGatherWidth * first, here, l.input_stride, rows);
     __syncwarp();
     float values[4];
     Evaluate<kHidden>(field, l, rows, values);
@@ -203,13 +188,18 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kHidden == 64 ? 3 : 2)
   }
 }
 
+template <bool kEven>
+auto KernelFor(int hidden_width) {
+  return PaddedHidden(hidden_width) == 64 ? FieldKernel<64, kEven> : FieldKernel<128, kEven>;
+}
+
 /// The shape of a field's blocks on the current device.
 int ChooseShape(const Layout& l, BlockShape* shape) {
   int most_bytes = 0;
   INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&most_bytes));
   const auto with_warps = [&l](int warps) {
-    return BlockShape{kWarpLanes * warps, static_cast<std::int64_t>(sizeof(std::uint32_t)) *
-                                              LayOutBlock(l, warps).words};
+    return BlockShape{kWarpLanes * warps,
+                      static_cast<std::int64_t>(sizeof(std::uint32_t)) * BlockWords(l, warps)};
   };
   *shape = with_warps(kMostWarps);
   if (shape->shared_bytes > most_bytes) *shape = with_warps(kMostWarps / 2);
@@ -243,7 +233,8 @@ int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_d
   if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  const auto kernel = PaddedHidden(hidden_width) == 64 ? FieldKernel<64> : FieldKernel<128>;
+  const bool even = parameters.feature_width % 2 == 0 && parameters.feature_stride % 2 == 0;
+  const auto kernel = even ? KernelFor<true>(hidden_width) : KernelFor<false>(hidden_width);
   BlockShape shape = {};
   INTERLACER_CUDA_RETURN_IF_ERROR(ChooseShape(LayOut(input_width, hidden_width), &shape));
   // Blocks stay and visit tiles in turns: the weights are loaded once a block.

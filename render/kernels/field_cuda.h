@@ -103,8 +103,9 @@ std::size_t PackedFieldBytes(int input_width, int hidden_width);
 int LaunchPackField(const FieldWeightPointers& weights_device, int input_width, int hidden_width,
                     void* packed_device, void* stream);
 
-/// Neighbours to logits [m,4] in one kernel on tensor cores, empty rule included: annular sums in
-/// float32, the field's operands in bfloat16, its sums in float32.
+/// Neighbours to logits [m,4] in one kernel on tensor cores, empty rule included: features, annular
+/// weights and the field's operands in bfloat16, all sums in float32. Slots, squared distances and
+/// the packed field are on boundaries of 16 bytes, features on one of 8; they are less than 2^32.
 int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_device,
                     const std::uint32_t* slots_device, const float* sq_dist_device, std::int64_t m,
                     const void* packed_device, int hidden_width, float empty_radius_m,

@@ -207,7 +207,7 @@ TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   constexpr std::int64_t kSamples = 300, kPass = 289;  // some warps visit two tiles
   for (const auto& [kernel_count, feature_width, hidden] :
-       {std::tuple(4, 16, 64), {4, 16, 128}, {1, 3, 20}, {5, 20, 70}}) {
+       {std::tuple(4, 16, 64), {4, 16, 128}, {1, 3, 20}, {5, 20, 70}, {8, 15, 128}, {1, 64, 30}}) {
     SCOPED_TRACE(hidden);
     AnnularParameters p = Annular(kernel_count, feature_width);
     p.feature_stride = feature_width;

@@ -242,6 +242,8 @@ inline float __int_as_float(int bits) {
 }
 inline float sinpif(float x) { return static_cast<float>(std::sin(3.141592653589793 * x)); }
 inline float cospif(float x) { return static_cast<float>(std::cos(3.141592653589793 * x)); }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline float __fdividef(float a, float b) { return a / b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
