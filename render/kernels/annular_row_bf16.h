@@ -3,10 +3,12 @@
 /// Rows of annular_sums.h in bfloat16 by a whole warp on tensor cores. Only .cu files include it.
 ///
 /// F_b is the product of the particles' features with the kernel's weights over their sum, both
-/// rounded to bfloat16; sums, weights before the rounding and the masses are float32. Lane 4 g + t
-/// has neighbours 4 t .. 4 t + 3: their weights in kernel g, and features 2 g, 2 g + 1 of each
-/// group of 16. The order of neighbours and features within a product is free, and this one reads
-/// memory in wide pieces.
+/// rounded to bfloat16; sums, weights before the rounding and the masses are float32. A product has
+/// room for the weights of 8 kernels, so that two samples of at most 4 share the right side of two:
+/// kPaired says so, and that features have an even width and stride and lie on boundaries of 8
+/// bytes. Lane 4 g + t has neighbours 4 t .. 4 t + 3: their weights in kernel g, or with kPaired in
+/// kernel g % 4 of sample g / 4, and features 2 g, 2 g + 1 of each group of 16. The order of
+/// neighbours and features within a product is free, and this one reads memory in wide pieces.
 
 #include <cfloat>
 #include <cmath>
@@ -19,13 +21,20 @@
 
 namespace interlacer {
 
-/// w = exp(-((d - radius) / bandwidth)^2) as 2^-(scale d - offset)^2, of a lane's kernel g.
+template <bool kPaired>
+inline constexpr int kSamplesAtOnce = kPaired ? 2 : 1;
+/// Columns of a product that belong to one sample.
+template <bool kPaired>
+inline constexpr int kKernelsAtOnce = 8 / kSamplesAtOnce<kPaired>;
+
+/// w = exp(-((d - radius) / bandwidth)^2) as 2^-(scale d - offset)^2, of a lane's kernel.
 struct LaneKernel {
   float scale, offset;
 };
 
+template <bool kPaired>
 __device__ inline LaneKernel KernelOfLane(const AnnularParameters& p) {
-  const int b = static_cast<int>(threadIdx.x) % kWarpLanes / 4;
+  const int b = static_cast<int>(threadIdx.x) % kWarpLanes / 4 % kKernelsAtOnce<kPaired>;
   if (b >= p.kernel_count) return {0, 0};  // nothing reads its sums
   constexpr float kRootLog2E = 1.2011224F;
   const float scale = kRootLog2E / p.bandwidths_m[b];
@@ -39,15 +48,14 @@ __device__ inline float LaneKernelWeight(const LaneKernel& kernel, float sq_dist
   return exp2f(-z * z);
 }
 
-/// Features c and c + 1 of a particle, zero where there are none. With kEven the width and stride
-/// are even and rows lie on boundaries of 8 bytes.
-template <bool kEven>
+/// Features c and c + 1 of a particle, zero where there are none.
+template <bool kPaired>
 __device__ inline float2 FeaturePair(const AnnularParameters& p, const float* features,
                                      std::uint32_t slot, int c) {
   float2 pair = {0, 0};
   const float* from = features + (slot * static_cast<std::uint32_t>(p.feature_stride) + c);
   const bool present = slot != kNoSlot && c < p.feature_width;
-  if (kEven) {
+  if (kPaired) {
     if (present) pair = *reinterpret_cast<const float2*>(from);
   } else {
     if (present) pair.x = from[0];
@@ -63,13 +71,13 @@ __device__ inline void WriteHalf(std::uint32_t pair, int column, std::uint32_t* 
 }
 
 /// Columns c and c + 1 of kernel b.
-template <bool kEven>
+template <bool kPaired>
 __device__ inline void WritePair(const AnnularParameters& p, int b, int c, float low, float high,
                                  std::uint32_t* row) {
   if (b >= p.kernel_count || c >= p.feature_width) return;
   const std::uint32_t pair = RoundPair(low, high);
   const int column = b * p.feature_width + c;
-  if (kEven) {
+  if (kPaired) {
     row[column / 2] = pair;
   } else {
     WriteHalf(pair, column, row);
@@ -77,27 +85,52 @@ __device__ inline void WritePair(const AnnularParameters& p, int b, int c, float
   }
 }
 
-/// A lane's four neighbours of a sample.
+/// A lane's four neighbours of each of the samples at once, and their distances from its own.
+template <bool kPaired>
 struct LaneNeighbors {
-  uint4 slot;
+  uint4 slot[kSamplesAtOnce<kPaired>];
   float4 sq_dist_m2;
 };
 
-__device__ inline LaneNeighbors LoadNeighbors(const std::uint32_t* slots, const float* sq_dist_m2,
-                                              int sample) {
-  const int four = 4 * sample + static_cast<int>(threadIdx.x) % 4;
-  return {reinterpret_cast<const uint4*>(slots)[four],
-          reinterpret_cast<const float4*>(sq_dist_m2)[four]};
-}
-
-/// Writes a row's sums and returns the mass of the lane's kernel.
-template <bool kEven>
-__device__ inline float AnnularRowBf16(const AnnularParameters& p, const LaneKernel& kernel,
-                                       const float* features, const LaneNeighbors& neighbors,
-                                       std::uint32_t* row) {
+/// Of samples `first` and on, the last of `count` instead of those beyond.
+template <bool kPaired>
+__device__ inline LaneNeighbors<kPaired> LoadNeighbors(const std::uint32_t* slots,
+                                                       const float* sq_dist_m2, int first,
+                                                       int count) {
   const int g = static_cast<int>(threadIdx.x) % kWarpLanes / 4;
   const int t = static_cast<int>(threadIdx.x) % 4;
-  const uint4& slot = neighbors.slot;
+  const auto four_of = [=](int sample) { return 4 * (sample < count ? sample : count - 1) + t; };
+  LaneNeighbors<kPaired> neighbors;
+  for (int s = 0; s < kSamplesAtOnce<kPaired>; ++s) {
+    neighbors.slot[s] = reinterpret_cast<const uint4*>(slots)[four_of(first + s)];
+  }
+  neighbors.sq_dist_m2 =
+      reinterpret_cast<const float4*>(sq_dist_m2)[four_of(first + g / kKernelsAtOnce<kPaired>)];
+  return neighbors;
+}
+
+/// Features c and c + 1 of four neighbours as the left side of a product.
+template <bool kPaired>
+__device__ inline void LoadLeft(const AnnularParameters& p, const float* features,
+                                const uint4& slot, int c, std::uint32_t (&left)[4]) {
+  const float2 x = FeaturePair<kPaired>(p, features, slot.x, c);
+  const float2 y = FeaturePair<kPaired>(p, features, slot.y, c);
+  const float2 z = FeaturePair<kPaired>(p, features, slot.z, c);
+  const float2 w = FeaturePair<kPaired>(p, features, slot.w, c);
+  left[0] = RoundPair(x.x, y.x);
+  left[1] = RoundPair(x.y, y.y);
+  left[2] = RoundPair(z.x, w.x);
+  left[3] = RoundPair(z.y, w.y);
+}
+
+/// Writes the sums of the rows at once and returns the mass of the lane's kernel and sample.
+template <bool kPaired>
+__device__ inline float WriteSums(const AnnularParameters& p, const LaneKernel& kernel,
+                                  const float* features, const LaneNeighbors<kPaired>& neighbors,
+                                  int stride, std::uint32_t* rows) {
+  constexpr int kSamples = kSamplesAtOnce<kPaired>;
+  const int g = static_cast<int>(threadIdx.x) % kWarpLanes / 4;
+  const int t = static_cast<int>(threadIdx.x) % 4;
   const float4& sq_dist = neighbors.sq_dist_m2;
   const float4 weight = {LaneKernelWeight(kernel, sq_dist.x), LaneKernelWeight(kernel, sq_dist.y),
                          LaneKernelWeight(kernel, sq_dist.z), LaneKernelWeight(kernel, sq_dist.w)};
@@ -107,46 +140,55 @@ __device__ inline float AnnularRowBf16(const AnnularParameters& p, const LaneKer
   const float scale = __fdividef(1, mass + kAnnularMassFloor);
   const std::uint32_t right_low = RoundPair(weight.x * scale, weight.y * scale);
   const std::uint32_t right_high = RoundPair(weight.z * scale, weight.w * scale);
+  // Whose sums the lane gets, and of which kernels: columns 2 t and 2 t + 1.
+  const int sample = 2 * t / kKernelsAtOnce<kPaired>;
+  const int b = 2 * t % kKernelsAtOnce<kPaired>;
 #pragma unroll 1
   for (int first = 0; first < p.feature_width; first += 16) {
     const int c = first + 2 * g;
-    const float2 x = FeaturePair<kEven>(p, features, slot.x, c);
-    const float2 y = FeaturePair<kEven>(p, features, slot.y, c);
-    const float2 z = FeaturePair<kEven>(p, features, slot.z, c);
-    const float2 w = FeaturePair<kEven>(p, features, slot.w, c);
-    const std::uint32_t left[4] = {RoundPair(x.x, y.x), RoundPair(x.y, y.y), RoundPair(z.x, w.x),
-                                   RoundPair(z.y, w.y)};
-    float sums[4] = {};
-    MultiplyAdd(sums, left, right_low, right_high);
-    WritePair<kEven>(p, 2 * t, c, sums[0], sums[2], row);
-    WritePair<kEven>(p, 2 * t + 1, c, sums[1], sums[3], row);
+    std::uint32_t left[kSamples][4];
+    float sums[kSamples][4] = {};
+    for (int s = 0; s < kSamples; ++s) {
+      LoadLeft<kPaired>(p, features, neighbors.slot[s], c, left[s]);
+    }
+    for (int s = 0; s < kSamples; ++s) MultiplyAdd(sums[s], left[s], right_low, right_high);
+    for (int i = 0; i < 4; ++i) sums[0][i] = sample == 0 ? sums[0][i] : sums[kSamples - 1][i];
+    WritePair<kPaired>(p, b, c, sums[0][0], sums[0][2], rows + sample * stride);
+    WritePair<kPaired>(p, b + 1, c, sums[0][1], sums[0][3], rows + sample * stride);
   }
   return mass;
 }
 
 /// Writes every column but the padding of `count` >= 1 rows and as many more as make it a multiple
-/// of 4; rows of `stride` pairs. `slots`, `sq_dist_m2` [count,16] on boundaries of 16 bytes.
-/// Neighbours are loaded a row ahead; logarithms are taken of four rows at once, one a lane.
-template <bool kEven>
+/// of 8; rows of `stride` pairs. `slots`, `sq_dist_m2` [count,16] on boundaries of 16 bytes.
+/// Neighbours are loaded ahead; logarithms are taken of several rows at once, one a lane.
+template <bool kPaired>
 __device__ inline void AnnularRowsBf16(const AnnularParameters& p, const LaneKernel& kernel,
                                        const float* features, const std::uint32_t* slots,
                                        const float* sq_dist_m2, int count, int stride,
                                        std::uint32_t* rows) {
+  constexpr int kSamples = kSamplesAtOnce<kPaired>;
   const int g = static_cast<int>(threadIdx.x) % kWarpLanes / 4;
   const int t = static_cast<int>(threadIdx.x) % 4;
-  LaneNeighbors next = LoadNeighbors(slots, sq_dist_m2, 0);
-  for (int first = 0; first < count; first += 4) {
+  const int b = g % kKernelsAtOnce<kPaired>;
+  const int own = g / kKernelsAtOnce<kPaired>;
+  LaneNeighbors<kPaired> next = LoadNeighbors<kPaired>(slots, sq_dist_m2, 0, count);
+  for (int first = 0; first < count; first += 4 * kSamples) {
     float kept_mass = 0;
-    for (int r = first; r < first + 4 && r < count; ++r) {
-      const LaneNeighbors neighbors = next;
-      if (r + 1 < count) next = LoadNeighbors(slots, sq_dist_m2, r + 1);
-      const float mass = AnnularRowBf16<kEven>(p, kernel, features, neighbors, rows + r * stride);
-      if (r == first + t) kept_mass = mass;
+    for (int i = 0; i < 4 && first + kSamples * i < count; ++i) {
+      const int r = first + kSamples * i;
+      const LaneNeighbors<kPaired> neighbors = next;
+      if (r + kSamples < count) {
+        next = LoadNeighbors<kPaired>(slots, sq_dist_m2, r + kSamples, count);
+      }
+      const float mass =
+          WriteSums<kPaired>(p, kernel, features, neighbors, stride, rows + r * stride);
+      if (i == t) kept_mass = mass;
     }
-    if (g < p.kernel_count) {
+    if (b < p.kernel_count) {
       const float scaled_log = kAnnularLogMassScale * logf(kept_mass + kAnnularMassFloor);
-      WriteHalf(RoundPair(scaled_log, 0), p.kernel_count * p.feature_width + g,
-                rows + (first + t) * stride);
+      WriteHalf(RoundPair(scaled_log, 0), p.kernel_count * p.feature_width + b,
+                rows + (first + kSamples * t + own) * stride);
     }
   }
 }

@@ -143,8 +143,8 @@ INTERLACER_HOST_DEVICE int BlockWords(const Layout& l, int warps) {
   return l.words + warps * kRows * l.input_stride;
 }
 
-/// A warp a tile of 16 samples. kEven as in annular_row_bf16.h.
-template <int kHidden, bool kEven>
+/// A warp a tile of 16 samples. kPaired as in annular_row_bf16.h.
+template <int kHidden, bool kPaired>
 __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
     FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,
                 const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
   std::uint32_t* const field = LaunchedShared<std::uint32_t>();
   const int warps = static_cast<int>(blockDim.x) / kWarpLanes;
   std::uint32_t* const rows = field + BlockWords(l, warp);
-  const LaneKernel kernel = KernelOfLane(p);
+  const LaneKernel kernel = KernelOfLane<kPaired>(p);
   const std::int64_t count = CountInPass(pass, m);
   const std::int64_t tiles = (count + kRows - 1) / kRows;
   if (static_cast<std::int64_t>(blockIdx.x) * warps >= tiles) return;
@@ -170,8 +170,8 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
        tile += static_cast<std::int64_t>(gridDim.x) * warps) {
     const std::int64_t first = tile * kRows;
     const int here = static_cast<int>(count - first < kRows ? count - first : kRows);
-    AnnularRowsBf16<kEven>(p, kernel, features, slots + kGatherWidth * first,
-                           sq_dist_m2 + kGatherWidth * first, here, l.input_stride, rows);
+    AnnularRowsBf16<kPaired>(p, kernel, features, slots + kGatherWidth * first,
+                             sq_dist_m2 + kGatherWidth * first, here, l.input_stride, rows);
     __syncwarp();
     float values[4];
     Evaluate<kHidden>(field, l, rows, values);
@@ -188,9 +188,9 @@ __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
   }
 }
 
-template <bool kEven>
+template <bool kPaired>
 auto KernelFor(int hidden_width) {
-  return PaddedHidden(hidden_width) == 64 ? FieldKernel<64, kEven> : FieldKernel<128, kEven>;
+  return PaddedHidden(hidden_width) == 64 ? FieldKernel<64, kPaired> : FieldKernel<128, kPaired>;
 }
 
 /// The shape of a field's blocks on the current device.
@@ -233,8 +233,9 @@ int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_d
   if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
-  const bool even = parameters.feature_width % 2 == 0 && parameters.feature_stride % 2 == 0;
-  const auto kernel = even ? KernelFor<true>(hidden_width) : KernelFor<false>(hidden_width);
+  const bool paired = parameters.kernel_count <= kKernelsAtOnce<true> &&
+                      parameters.feature_width % 2 == 0 && parameters.feature_stride % 2 == 0;
+  const auto kernel = paired ? KernelFor<true>(hidden_width) : KernelFor<false>(hidden_width);
   BlockShape shape = {};
   INTERLACER_CUDA_RETURN_IF_ERROR(ChooseShape(LayOut(input_width, hidden_width), &shape));
   // Blocks stay and visit tiles in turns: the weights are loaded once a block.
