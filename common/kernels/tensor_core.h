@@ -33,4 +33,11 @@ __device__ inline std::uint32_t RoundPair(float low, float high) {
   return pair;
 }
 
+/// The same with 0 for what is less.
+__device__ inline std::uint32_t RoundPositivePair(float low, float high) {
+  std::uint32_t pair;
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
 }  // namespace interlacer

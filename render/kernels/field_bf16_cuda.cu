@@ -81,14 +81,12 @@ __device__ void BeginSums(const std::uint32_t* bias, int tile, float (&sums)[4])
   sums[1] = sums[3] = __uint_as_float(bias[column + 1]);
 }
 
-__device__ float Relu(float x) { return x > 0 ? x : 0; }
-
-/// Sums of 16 columns become the left side of the next product.
+/// Sums of 16 columns, rectified, become the left side of the next product.
 __device__ void NextLeft(const float (&low)[4], const float (&high)[4], std::uint32_t (&left)[4]) {
-  left[0] = RoundPair(Relu(low[0]), Relu(low[1]));
-  left[1] = RoundPair(Relu(low[2]), Relu(low[3]));
-  left[2] = RoundPair(Relu(high[0]), Relu(high[1]));
-  left[3] = RoundPair(Relu(high[2]), Relu(high[3]));
+  left[0] = RoundPositivePair(low[0], low[1]);
+  left[1] = RoundPositivePair(low[2], low[3]);
+  left[2] = RoundPositivePair(high[0], high[1]);
+  left[3] = RoundPositivePair(high[2], high[3]);
 }
 
 /// Logits of a tile of 16 rows [16][input_stride] in shared memory; a lane gets those of rows g and

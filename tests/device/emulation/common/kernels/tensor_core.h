@@ -53,4 +53,8 @@ inline std::uint32_t RoundPair(float low, float high) {
   return ToBfloat16(low) | std::uint32_t{ToBfloat16(high)} << 16;
 }
 
+inline std::uint32_t RoundPositivePair(float low, float high) {
+  return RoundPair(low < 0 ? 0 : low, high < 0 ? 0 : high);
+}
+
 }  // namespace interlacer
