@@ -89,15 +89,18 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
   __syncwarp();
   while (__any_sync(kWholeWarp, top > 0)) {
     const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
-    Node node = {0, 0};
-    bool visit = false;
-    if (top > 0) {
-      node = stack[--top];
-      visit = node.sq_dist <= bound;
-    }
-    __syncwarp();  // all have read before any writes where this node was
-    const std::uint32_t kind = node.kind_and_place >> kKindShift;
-    const std::int64_t place = node.kind_and_place & kPlaceMask;
+    // Of the 16 topmost nodes the first within the bound; those above it are done with.
+    const int from_top = top - 1 - member;
+    const Node mine = from_top >= 0 ? stack[from_top] : Node{INFINITY, 0};
+    const unsigned worth =
+        (__ballot_sync(kWholeWarp, mine.sq_dist <= bound) >> half_begin) & 0xFFFFu;
+    const bool visit = worth != 0;
+    const int skipped = visit ? __ffs(static_cast<int>(worth)) - 1 : kHalf - 1;
+    const std::uint32_t node = __shfl_sync(kWholeWarp, mine.kind_and_place, half_begin + skipped);
+    top = top > skipped ? top - skipped - 1 : 0;
+    __syncwarp();  // all have read before any writes where these nodes were
+    const std::uint32_t kind = node >> kKindShift;
+    const std::int64_t place = node & kPlaceMask;
     const float sq_dist = visit ? MemberSqDist(tree, kind, place, member, point) : INFINITY;
     const unsigned both = __ballot_sync(kWholeWarp, sq_dist <= bound);
     const unsigned near = (both >> half_begin) & 0xFFFFu;
