@@ -37,6 +37,8 @@ class Dense : public torch::nn::Module {
   /// The share of the output that columns [begin, begin + the width of x) of the weight give,
   /// without bias.
   torch::Tensor Share(const torch::Tensor& x, std::int64_t begin);
+  /// x in the type in which the layer computes, for several layers of one precision.
+  torch::Tensor Rounded(const torch::Tensor& x) const;
 
   Precision precision() const { return precision_; }
   int in_width() const { return static_cast<int>(weight.size(1)); }
@@ -47,6 +49,7 @@ class Dense : public torch::nn::Module {
 
  private:
   Precision precision_;
+  KeptTensor rounded_weight_, rounded_bias_;  ///< on a device without gradients
 };
 
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.

@@ -1,5 +1,9 @@
 #include "model/attention/linear.h"
 
+#include "model/kernels/linear_attention_cuda.h"
+#include "model/kernels/wide_linear_cuda.h"
+#include "model/ops/device.h"
+
 namespace interlacer {
 
 LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_count,
@@ -10,8 +14,11 @@ LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_c
 
 torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
                                        const torch::Tensor& v, const TokenGraph&) {
-  const auto full = [](const torch::Tensor& x) {
-    return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
+  const int head_width = static_cast<int>(v.size(1) / head_count_);
+  const bool wide = head_width > kMaxLinearCudaWidth && OnDevice(v) &&
+                    FitsWideLinear({v.size(0), head_count_, head_width});
+  const auto full = [wide](const torch::Tensor& x) {
+    return x.scalar_type() == at::kBFloat16 && !wide ? x.to(at::kFloat) : x;
   };
   return LinearAttention(full(q), full(k), full(v), head_count_, epsilons_);
 }

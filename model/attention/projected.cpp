@@ -24,8 +24,10 @@ ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_widt
 torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
   // The device kernels read rows of bfloat16; their gradients, and the host's, are of float32.
   const bool as_projected = OnDevice(h) && !at::GradMode::is_enabled();
+  // All three layers have one precision: rows are rounded once.
+  const torch::Tensor rows = as_projected ? query_->Rounded(h) : h;
   const auto project = [&](Dense& layer) {
-    torch::Tensor x = layer.forward(h);
+    torch::Tensor x = layer.forward(rows);
     return as_projected ? x : x.to(h.scalar_type());
   };
   const torch::Tensor q = project(*query_), k = project(*key_), v = project(*value_);

@@ -72,8 +72,9 @@ int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torc
               "packing of GRF rows");
   const PackedGrfShape shape{n, width, 0, n};
   const PackedGrfInputs inputs{Bfloat16Bits(q), rows};
-  const PackedGrfOutputs<float> outputs{out.mutable_data_ptr<float>(),
-                                        normalizer.mutable_data_ptr<float>()};
+  const PackedGrfOutputs<std::uint16_t> outputs{
+      reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()),
+      normalizer.mutable_data_ptr<float>()};
   const GrfTiles tiles = mask.tiles();
   if (tiles.rows == nullptr) {
     return LaunchPackedGrf(shape, PackedPairs<float>(mask, weights), inputs, epsilons, outputs,
@@ -85,17 +86,23 @@ int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torc
                         epsilons, outputs, stream);
 }
 
+/// Rows of bfloat16 numbers that are packed for the kernels, and whose results are such rows too.
+bool ArePacked(const torch::Tensor& q, const torch::Tensor& v) {
+  return q.scalar_type() == at::kBFloat16 && q.size(1) == v.size(1) &&
+         FitsPackedGrf(static_cast<int>(v.size(1)));
+}
+
 int LaunchForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
                   const torch::Tensor& v, const torch::Tensor& weights, const GrfEpsilons& epsilons,
                   const torch::Tensor& out, const torch::Tensor& normalizer) {
+  if (ArePacked(q, v)) {
+    return LaunchPackedForward(mask, q, k, v, weights, epsilons, out, normalizer);
+  }
   const GrfShape shape = ShapeOf(q, v);
   float* const result = out.mutable_data_ptr<float>();
   float* const sums = normalizer.mutable_data_ptr<float>();
   void* const stream = StreamOf(q);
   if (q.scalar_type() == at::kBFloat16) {
-    if (shape.qk_width == shape.v_width && FitsPackedGrf(shape.v_width)) {
-      return LaunchPackedForward(mask, q, k, v, weights, epsilons, out, normalizer);
-    }
     return LaunchGrfAttentionForward(
         shape, PackedPairs<float>(mask, weights),
         GrfInputs<std::uint16_t>{Bfloat16Bits(q), Bfloat16Bits(k), Bfloat16Bits(v)}, epsilons,
@@ -164,7 +171,8 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
                                double normalizer_epsilon) {
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(),
                         weights = weights_in.contiguous();
-    const torch::Tensor out = at::empty(v.sizes(), weights.options());
+    const torch::Tensor out =
+        at::empty(v.sizes(), ArePacked(q, v) ? v.options() : weights.options());
     const torch::Tensor normalizer = at::empty({q.size(0)}, weights.options());
     const GrfEpsilons epsilons{feature_epsilon, normalizer_epsilon};
     if (OnDevice(q)) {

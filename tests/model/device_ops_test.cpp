@@ -109,6 +109,43 @@ TEST(DeviceLinearAttention, EqualsTheHost) {
   }
 }
 
+TEST(DeviceLinearAttention, WideHeadsOfBfloat16AreCloseToTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const at::NoGradGuard no_grad;
+  TensorList rounded, inputs;
+  for (const torch::Tensor& x : RandomRows(300, 256)) {
+    rounded.push_back(x.to(at::kBFloat16));
+    inputs.push_back(rounded.back().to(at::kFloat));
+  }
+  const torch::Tensor expected = LinearAttention(inputs[0], inputs[1], inputs[2], 2, {});
+  const TestDevice device;
+  const TensorList x = device.Put(rounded);
+  const torch::Tensor got = LinearAttention(x[0], x[1], x[2], 2, {});
+  EXPECT_EQ(got.scalar_type(), at::kBFloat16);
+  EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
+}
+
+TEST(DeviceCloudOrder, OrdersTwoCloudsAsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const auto cloud_of = [](const Cloud& positions) {
+    const torch::Tensor positions_m = ToPositions(positions);
+    return CloudTensors{positions_m, at::randn({positions_m.size(0), 6})};
+  };
+  const CloudTensors older = cloud_of(SheetCloud(500, 1)), newer = cloud_of(CubeCloud(420, 2));
+  const OrderedClouds expected = InSpatialOrder(older, newer);
+  const TestDevice device;
+  for (const bool with_gradients : {false, true}) {  // the latter takes torch's own gathers
+    const at::AutoGradMode mode(with_gradients);
+    const OrderedClouds got = InSpatialOrder(device.Put(older), device.Put(newer));
+    EXPECT_TRUE(AreEqual(got.older.positions_m, expected.older.positions_m));
+    EXPECT_TRUE(AreEqual(got.older.features, expected.older.features));
+    EXPECT_TRUE(AreEqual(got.newer.positions_m, expected.newer.positions_m));
+    EXPECT_TRUE(AreEqual(got.newer.features, expected.newer.features));
+    EXPECT_TRUE(AreEqual(got.newer_order.particle_at, expected.newer_order.particle_at));
+    EXPECT_TRUE(AreEqual(got.newer_order.place_of, expected.newer_order.place_of));
+  }
+}
+
 TEST(DeviceCloudOrder, EqualsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const Cloud& cloud : {SheetCloud(500, 1), CubeCloud(97, 2), CoincidentCloud(12)}) {
@@ -334,18 +371,20 @@ TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);
   const auto mask = std::make_shared<WalkMask>(*BuildWalkLists(graph), graph.out_degree, false);
-  const TensorList x = RandomRows(graph.n, 32);
   const torch::Tensor weights =
       at::matmul(mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
   const at::NoGradGuard no_grad;
-  const torch::Tensor expected = GrfAttention(x[0], x[1], x[2], weights, mask, {});
-  const TestDevice device;
-  const auto rounded = [&](const torch::Tensor& t) { return device.Put(t).to(at::kBFloat16); };
-  const TensorList rows{rounded(x[0]), rounded(x[1]), rounded(x[2])};
-  const torch::Tensor got = GrfAttention(rows[0], rows[1], rows[2], device.Put(weights),
-                                         std::make_shared<WalkMask>(mask->CopyTo(rows[0])), {});
-  EXPECT_EQ(got.scalar_type(), at::kFloat);
-  EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
+  for (const int width : {32, 24}) {  // packed rows, and rows of their own
+    const TensorList x = RandomRows(graph.n, width);
+    const torch::Tensor expected = GrfAttention(x[0], x[1], x[2], weights, mask, {});
+    const TestDevice device;
+    const auto rounded = [&](const torch::Tensor& t) { return device.Put(t).to(at::kBFloat16); };
+    const TensorList rows{rounded(x[0]), rounded(x[1]), rounded(x[2])};
+    const torch::Tensor got = GrfAttention(rows[0], rows[1], rows[2], device.Put(weights),
+                                           std::make_shared<WalkMask>(mask->CopyTo(rows[0])), {});
+    EXPECT_EQ(got.scalar_type(), width == 32 ? at::kBFloat16 : at::kFloat);
+    EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
+  }
 }
 
 }  // namespace

@@ -168,7 +168,8 @@ TEST_P(DeviceStepBfloat16, PredictsAsTheHost) {
 }
 
 /// Width 32 goes layer by layer: keys narrower than values are read apart from them, others with
-/// them. Wider rows go through fused layers where keys are as wide as values.
+/// them. Wider rows go through fused layers where keys are as wide as values; yet wider ones have
+/// wide heads.
 INSTANTIATE_TEST_SUITE_P(
     All, DeviceStepBfloat16,
     ::testing::Values(
@@ -181,7 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{"FusedMessagePassing", LocalLayer::kMessagePassing, GraphScope::kAll, false, 64,
                 64},
         Variant{"FusedUnmasked", LocalLayer::kUnmasked, GraphScope::kAll, false, 64, 64},
-        Variant{"FusedNone", LocalLayer::kNone, GraphScope::kAll, false, 64, 64}),
+        Variant{"FusedNone", LocalLayer::kNone, GraphScope::kAll, false, 64, 64},
+        Variant{"WiderThanFused", LocalLayer::kGrfExact, GraphScope::kAll, false, 512, 512}),
     [](const auto& test) { return test.param.name; });
 
 /// Its head is one kernel, without gradients.
@@ -196,9 +198,10 @@ TEST(DeviceStepWide, PredictsAsTheHost) {
   EXPECT_LT(RelativeL2(Change(model.get(), input, device), expected), kFloatStepTolerance);
 }
 
-TEST(DeviceStepWide, FollowsWeightsThatChange) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const Variant variant{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64};
+/// A step after parameters of that name were changed equals the step of a model that never ran
+/// before.
+void ExpectFollows(const Variant& variant, const std::string& ending) {
+  SCOPED_TRACE(std::to_string(variant.width) + " " + ending);
   const auto model = MakeModel(variant, DenseDtype::kBfloat16);
   const auto other = MakeModel(variant, DenseDtype::kBfloat16);
   const StepInput input = MakeStepInput(kParticles, model->config());
@@ -207,13 +210,23 @@ TEST(DeviceStepWide, FollowsWeightsThatChange) {
   const torch::Tensor before = Change(model.get(), input, device);
   for (WorldModel* each : {model.get(), other.get()}) {
     for (const auto& item : each->named_parameters()) {
-      if (item.key().ends_with(".weight")) item.value().mul_(1.25);
-      if (item.key().ends_with(".hop_coefficients")) item.value()[1].mul_(1.5);
+      if (item.key().ends_with(ending)) item.value().narrow(0, 0, 1).add_(0.25);
     }
   }
   const torch::Tensor after = Change(model.get(), input, device);
   EXPECT_FALSE(AreEqual(after, before));
   EXPECT_TRUE(AreEqual(after, Change(other.get(), input, device)));
+}
+
+TEST(DeviceStepWide, FollowsWeightsThatChange) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const Variant fused{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64};
+  const Variant layer_by_layer{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 32};
+  for (const Variant& variant : {fused, layer_by_layer}) {
+    for (const char* ending : {".weight", ".bias", ".hop_coefficients"}) {
+      ExpectFollows(variant, ending);
+    }
+  }
 }
 
 /// A recorded step takes as long as the launches it is made of; most are kernels of ours.
