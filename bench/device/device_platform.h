@@ -21,8 +21,9 @@ std::vector<Case> MakeDeviceKnnCases(const Options& options);
 std::vector<Case> MakeDeviceWalkCases(const Options& options);
 std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options);
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options);
-/// `linear_attention` in bfloat16.
+/// `linear_attention` in bfloat16: of the widths that FitsFusedLinear, and of wider ones.
 std::vector<Case> MakeDeviceLinearLayerCases(const Options& options);
+std::vector<Case> MakeDeviceWideLinearCases(const Options& options);
 std::vector<Case> MakeDeviceRenderCases(const Options& options);
 std::vector<Case> MakeDeviceSsimCases(const Options& options);
 

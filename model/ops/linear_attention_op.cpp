@@ -74,11 +74,11 @@ torch::Tensor WideLinearAttention(const torch::Tensor& q_in, const torch::Tensor
   const torch::Tensor out = at::empty_like(q);
   const torch::Tensor scratch =
       at::empty({WideLinearScratchCount(shape)}, q.options().dtype(at::kFloat));
-  CheckLaunch(LaunchWideLinearAttention(
-                  shape, bits(q), bits(k), bits(v), epsilons, scratch.mutable_data_ptr<float>(),
-                  reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()),
-                  StreamOf(q)),
-              "linear attention of wide heads");
+  CheckLaunch(
+      LaunchWideLinearAttention(
+          shape, bits(q), bits(k), bits(v), epsilons, scratch.mutable_data_ptr<float>(),
+          reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()), StreamOf(q)),
+      "linear attention of wide heads");
   return out;
 }
 

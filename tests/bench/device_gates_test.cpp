@@ -52,14 +52,18 @@ TEST(DeviceGates, PackedAndTiledGrfAttention) {
   options.dtype = "bf16";
   EXPECT_GE(MakeDeviceGrfAttentionCases(options).size(), 2u);
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
+  options.d = 512;
+  ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
 }
 
 TEST(DeviceGates, LinearAttention) {
   ExpectGatesPass(&MakeDeviceLinearAttentionCases);
   Options options = SmallDeviceOptions();
   options.dtype = "bf16";
-  options.d = 64;
-  ExpectGatesPass(&MakeDeviceLinearAttentionCases, options);
+  for (const int d : {64, 512}) {
+    options.d = d;
+    ExpectGatesPass(&MakeDeviceLinearAttentionCases, options);
+  }
 }
 
 class DeviceRenderGates : public ::testing::TestWithParam<const char*> {};

@@ -1,5 +1,5 @@
 /// Global ReLU linear attention on the device in float32 against LibTorch's operations; in bfloat16
-/// the layer that serving fuses it into.
+/// the layer that serving fuses it into, or where that is too wide for it the attention alone.
 
 #include <memory>
 
@@ -11,6 +11,7 @@
 #include "bench/stage_cases.h"
 #include "common/kernels/device_array.h"
 #include "common/thread_pool.h"
+#include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
 
 namespace interlacer::bench {
@@ -70,9 +71,12 @@ std::vector<double> Expected(const Inputs& host) {
 }  // namespace
 
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
-  if (options.dtype == "bf16") return MakeDeviceLinearLayerCases(options);
+  if (options.dtype == "bf16") {
+    return FitsFusedLinear(options.d, kLinearHeads) ? MakeDeviceLinearLayerCases(options)
+                                                    : MakeDeviceWideLinearCases(options);
+  }
   if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
-    throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels");
+    throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels in f32");
   }
   const auto host = std::make_shared<const Inputs>(options);
   const auto expected = OnFirstUse<std::vector<double>>(

@@ -175,10 +175,6 @@ GateResult Check(const Inputs& host, const Problem& p, const std::vector<double>
 }  // namespace
 
 std::vector<Case> MakeDeviceLinearLayerCases(const Options& options) {
-  if (!FitsFusedLinear(options.d, kLinearHeads)) {
-    throw UsageError("--d: expected 64, 128 or 256 for the fused layer, got " +
-                     std::to_string(options.d));
-  }
   const auto host = std::make_shared<const Inputs>(options);
   const auto expected = OnFirstUse<std::vector<double>>(
       [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
