@@ -54,8 +54,14 @@ StatusOr<Dataset> ParseDataset(const nlohmann::json& document) {
   return dataset;
 }
 
-StatusOr<std::vector<std::string>> ListSplit(const std::string& dataset_dir,
-                                             std::string_view split) {
+Status CheckManifest(const std::string& path, const std::string& expected) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string hash, Sha256OfFile(path));
+  if (hash == expected) return Status::Ok();
+  return Mismatch(reason::HASH_MISMATCH, path, expected, hash);
+}
+
+StatusOr<std::vector<std::string>> ListSplit(const std::string& dataset_dir, std::string_view split,
+                                             std::map<std::string, Status>* damaged) {
   INTERLACER_ASSIGN_OR_RETURN(const Dataset dataset, ReadDataset(dataset_dir));
   if (!split.empty() && dataset.splits.count(std::string(split)) == 0) {
     return Mismatch(reason::ARGUMENT_INVALID, "split", "train, val or test", std::string(split));
@@ -65,12 +71,10 @@ StatusOr<std::vector<std::string>> ListSplit(const std::string& dataset_dir,
     if (!split.empty() && split != name) continue;
     for (const std::string& id : dataset.splits.at(name)) {
       const std::string folder = dataset_dir + "/" + id;
-      INTERLACER_ASSIGN_OR_RETURN(const std::string hash,
-                                  Sha256OfFile(folder + "/" + kManifestFile));
-      const std::string& expected = dataset.manifest_sha256.at(id);
-      if (hash != expected) {
-        return Mismatch(reason::HASH_MISMATCH, folder + "/" + kManifestFile, expected, hash);
-      }
+      const Status status =
+          CheckManifest(folder + "/" + kManifestFile, dataset.manifest_sha256.at(id));
+      if (!status.ok() && damaged == nullptr) return status;
+      if (!status.ok()) damaged->emplace(folder, status);
       episodes.push_back(folder);
     }
   }
@@ -99,13 +103,14 @@ StatusOr<std::string> DatasetSha256(const std::string& dataset_dir) {
   return Sha256OfFile(dataset_dir + "/" + kDatasetFile);
 }
 
-StatusOr<std::vector<std::string>> ListEpisodes(const std::string& path, std::string_view split) {
+StatusOr<std::vector<std::string>> ListEpisodes(const std::string& path, std::string_view split,
+                                                std::map<std::string, Status>* damaged) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
     return NotFound(reason::FILE_NOT_FOUND, "no such folder: " + path).WithField(path);
   }
   if (IsEpisode(path)) return std::vector<std::string>{path};
-  if (fs::exists(fs::path(path) / kDatasetFile, error)) return ListSplit(path, split);
+  if (fs::exists(fs::path(path) / kDatasetFile, error)) return ListSplit(path, split, damaged);
   if (!split.empty()) {
     return Mismatch(reason::FILE_NOT_FOUND, path + "/" + kDatasetFile,
                     "a file with the split " + std::string(split), "no such file");

@@ -33,8 +33,10 @@ StatusOr<std::string> DatasetSha256(const std::string& dataset_dir);
 
 /// Folders of episodes at `path`: the folder itself if it is an episode, else those of the split in
 /// dataset.json (manifest hashes are checked), else, without dataset.json and with an empty split,
-/// every episode inside, by name. An empty split means all splits.
+/// every episode inside, by name. An empty split means all splits. With `damaged` an episode whose
+/// manifest is missing or another one is listed too, and its error put there by its folder.
 StatusOr<std::vector<std::string>> ListEpisodes(const std::string& path,
-                                                std::string_view split = "");
+                                                std::string_view split = "",
+                                                std::map<std::string, Status>* damaged = nullptr);
 
 }  // namespace interlacer

@@ -195,7 +195,8 @@ TEST_F(ExperimentTest, WhatFailsTakesNothingElseWithItAndIsMadeLater) {
   EXPECT_THAT(second.out,
               HasSubstr("failed: grf_exact-0 on " + torn + " (recorded): HASH_MISMATCH"));
   EXPECT_THAT(second.out, HasSubstr("failed: none-0 on " + whole + " (recorded), " + torn));
-  EXPECT_THAT(second.out, HasSubstr("CHECKPOINT_INVALID data section: expected"));
+  EXPECT_THAT(second.out,
+              HasSubstr("none-0/checkpoint/weights.safetensors:data section: expected"));
   auto files = FilesOf(out);
   EXPECT_THAT(files.at("report.html"), HasSubstr("Failed: none-0 on "));
   const auto before = nlohmann::json::parse(files.at("hdvpd.json"));

@@ -40,6 +40,16 @@ TEST(StudyFailures, AreOneLineForEachRunAndError) {
   EXPECT_EQ(FailuresToJson(failures)[7]["episode"], "e1");
 }
 
+TEST(StudyFailures, NameTheFieldOnce) {
+  const auto message = [](const Status& why) { return MakeFailure("", "", "", why).message; };
+  const std::string torn = "data section: expected 128 bytes, got 124";
+  EXPECT_EQ(message(Torn()), torn);
+  EXPECT_EQ(message(Torn().WithFieldPrefix("a.safetensors:")), "a.safetensors:" + torn);
+  EXPECT_EQ(message(NotFound(reason::FILE_NOT_FOUND, "no such file: b").WithField("b")),
+            "no such file: b");
+  EXPECT_EQ(message(Cancelled("stopped")), "stopped");
+}
+
 TEST(StudyFailures, OnlyWhatEveryPieceWouldMeetEndsAStudy) {
   EXPECT_TRUE(EndsStudy(Cancelled("stopped")));
   EXPECT_TRUE(EndsStudy(FailedPrecondition(reason::DEVICE_ABSENT, "no GPU")));

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
@@ -182,6 +184,9 @@ TEST_F(EpisodeTest, DatasetsCheckSplitsAndHashes) {
   dataset.manifest_sha256["synthetic_000001"] = std::string(64, '0');
   ASSERT_TRUE(WriteDataset(folder_.path(), dataset).ok());
   EXPECT_EQ(ListEpisodes(folder_.path(), "val").status().reason(), "HASH_MISMATCH");
+  std::map<std::string, Status> damaged;
+  EXPECT_EQ(ListEpisodes(folder_.path(), "val", &damaged)->size(), 1u);
+  EXPECT_EQ(damaged.at(episode_).reason(), "HASH_MISMATCH");
 }
 
 }  // namespace

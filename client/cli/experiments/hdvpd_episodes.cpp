@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -66,10 +67,14 @@ StatusOr<StudyEpisode> ReadEpisode(const std::string& dir) {
 
 StatusOr<StudyEpisodes> ListStudyEpisodes(const std::string& dataset, const std::string& split,
                                           std::int64_t limit) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> dirs, ListEpisodes(dataset, split));
+  std::map<std::string, Status> damaged;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> dirs,
+                              ListEpisodes(dataset, split, &damaged));
   std::vector<Candidate> all;
   for (const std::string& dir : dirs) {
-    StatusOr<StudyEpisode> episode = ReadEpisode(dir);
+    const auto damage = damaged.find(dir);
+    StatusOr<StudyEpisode> episode =
+        damage == damaged.end() ? ReadEpisode(dir) : StatusOr<StudyEpisode>(damage->second);
     Status status = episode.status();
     if (status.reason() == reason::ARGUMENT_INVALID) return status;
     const std::string name = fs::path(dir).lexically_normal().filename().string();

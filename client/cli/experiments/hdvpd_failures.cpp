@@ -28,13 +28,20 @@ std::string LineOf(const std::vector<const PieceFailure*>& alike) {
          " " + first.message;
 }
 
+/// Messages that name a field begin with its last part: the folder came later, as a prefix.
+std::string MessageWithField(const Status& why) {
+  const std::string &message = why.message(), &field = why.field();
+  const std::string named = message.substr(0, message.find(": "));
+  if (field.ends_with(named)) return field + message.substr(named.size());
+  return message.find(field) != std::string::npos ? message : field + ": " + message;
+}
+
 }  // namespace
 
 PieceFailure MakeFailure(std::string run, std::string_view condition, std::string episode,
                          const Status& why) {
-  const bool names_field = why.message().find(why.field()) != std::string::npos;
   return {std::move(run), std::string(condition), std::move(episode), why.reason(),
-          (names_field ? "" : why.field() + ": ") + why.message()};
+          MessageWithField(why)};
 }
 
 bool AreAlike(const PieceFailure& a, const PieceFailure& b) {
