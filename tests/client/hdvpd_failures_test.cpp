@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -151,6 +152,23 @@ TEST_F(HdvpdFailuresTest, AreNamedByPageAndFiles) {
   }
   EXPECT_THAT(page, HasSubstr("Only 1 of the 3 seeds"));
   EXPECT_EQ(StudyToJson(study, relations)["failures"].size(), 5u);
+}
+
+TEST_F(HdvpdFailuresTest, OfEveryEpisodeForSomeRunLeaveNoStudy) {
+  for (const char* episode : {"episode_0", "episode_1"}) Fail("grf_exact-0", episode);
+  for (const char* episode : {"episode_2", "episode_3"}) Fail("unmasked-1", episode);
+  const auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("every episode failed for some run"));
+}
+
+TEST_F(HdvpdFailuresTest, TornScoresAreNone) {
+  const Piece piece = Pieces()[0];
+  ASSERT_TRUE(FindPiece(fake_.setup, piece)->has_value());
+  std::filesystem::resize_file(PiecePath(fake_.setup, piece), 100);
+  const auto found = FindPiece(fake_.setup, piece);
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_FALSE(found->has_value());
 }
 
 TEST_F(HdvpdFailuresTest, OfEverythingLeaveNoStudy) {

@@ -9,6 +9,7 @@
 
 #include "client/cli/evaluation/episode_run.h"
 #include "client/cli/evaluation/view_scores.h"
+#include "common/log.h"
 #include "common/version.h"
 #include "data/scene_input.h"
 #include "data/view_choice.h"
@@ -135,7 +136,13 @@ StatusOr<std::optional<Results>> ReadPiece(const StudySetup& setup, const Piece&
   const std::string path = PiecePath(setup, piece);
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<Results>();
-  INTERLACER_ASSIGN_OR_RETURN(Results results, ReadResults(path));
+  StatusOr<Results> read = ReadResults(path);
+  if (!read.ok()) {
+    Log(LogLevel::kWarning, "a stored result is computed again",
+        {{"why", read.status().message()}});
+    return std::optional<Results>();
+  }
+  Results results = *std::move(read);
   const nlohmann::json stored = results.model["study"];
   nlohmann::json wanted = PieceKey(setup, piece);
   if (stored.value("frames", false)) wanted["frames"] = true;  // more than is needed does no harm

@@ -89,9 +89,10 @@ StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRu
   for (const StudyEpisode& episode : episodes.readable) {
     if (!left_out.contains(&episode)) study.episodes_.push_back(episode);
   }
-  if (!study.runs_.empty()) return study;
-  return NotFound(reason::FILE_NOT_FOUND,
-                  "no run could be evaluated: " + FailureLines(study.failures_).back())
+  if (!study.runs_.empty() && !study.episodes_.empty()) return study;
+  const std::string missing =
+      study.runs_.empty() ? "no run could be evaluated: " : "every episode failed for some run: ";
+  return NotFound(reason::FILE_NOT_FOUND, missing + FailureLines(study.failures_).back())
       .WithField(setup.output_dir);
 }
 
