@@ -3,14 +3,12 @@
 
 #include <memory>
 
-#include "bench/clouds.h"
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"
-#include "bench/device/python_peers.h"
+#include "bench/device/linear_problem.h"
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
 #include "common/kernels/device_array.h"
-#include "common/thread_pool.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
 
@@ -19,20 +17,8 @@ namespace {
 
 constexpr double kFloatBound = 1e-5;
 
-struct Inputs {
-  explicit Inputs(const Options& options)
-      : shape{options.tokens(), kLinearHeads, options.d / kLinearHeads} {
-    const std::size_t count = static_cast<std::size_t>(options.tokens() * options.d);
-    q = RandomValues(count, options.seed, 0);
-    k = RandomValues(count, options.seed, 1);
-    v = RandomValues(count, options.seed, 2);
-  }
-  LinearAttentionShape shape;
-  std::vector<float> q, k, v;
-};
-
-struct Problem {
-  explicit Problem(const Inputs& host)
+struct OnDevice {
+  explicit OnDevice(const LinearProblem& host)
       : shape(host.shape),
         q(stream, host.q),
         k(stream, host.k),
@@ -55,19 +41,6 @@ struct Problem {
   DeviceArray<float> q, k, v, out, normalizer, state, scratch;
 };
 
-std::vector<double> Expected(const Inputs& host) {
-  const std::vector<double> q(host.q.begin(), host.q.end()), k(host.k.begin(), host.k.end()),
-      v(host.v.begin(), host.v.end());
-  const LinearAttentionShape& shape = host.shape;
-  std::vector<double> out(q.size()), normalizer(static_cast<std::size_t>(shape.n * kLinearHeads)),
-      state(static_cast<std::size_t>(kLinearHeads * (shape.head_width + 1) * shape.head_width)),
-      scratch(static_cast<std::size_t>(LinearAttentionScratchCount(shape)));
-  LinearAttentionForward<double>(shape, {q.data(), k.data(), v.data(), nullptr}, {},
-                                 {out.data(), normalizer.data(), state.data()}, scratch.data(),
-                                 ParallelFor);
-  return out;
-}
-
 }  // namespace
 
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
@@ -78,15 +51,15 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
     throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels in f32");
   }
-  const auto host = std::make_shared<const Inputs>(options);
+  const auto host = std::make_shared<const LinearProblem>(options);
   const auto expected = OnFirstUse<std::vector<double>>(
-      [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
-  const auto problem = OnFirstUse<Problem>([host] { return std::make_unique<Problem>(*host); });
+      [host] { return std::make_unique<std::vector<double>>(host->Forward()); });
+  const auto problem = OnFirstUse<OnDevice>([host] { return std::make_unique<OnDevice>(*host); });
 
   Case base = LinearAttentionCase("linear_attention/cuda/", options);
   base.ours = "two_pass_cuda";
   base.gate = Once([problem, expected] {
-    const Problem& p = problem();
+    const OnDevice& p = problem();
     RunReplayed(p.launch(), [&] { p.out.Poison(); });
     GateResult gate;
     gate.error = RelativeL2(p.out.Read(), expected());
@@ -95,18 +68,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
     return gate;
   });
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
-
-  const PythonPeers peers("linear_torch.py", options, [&](ChildPeer* child) {
-    const std::vector<std::int64_t> shape{options.tokens(), kLinearHeads, options.d / kLinearHeads};
-    child->Load("q", host->q, shape);
-    child->Load("k", host->k, shape);
-    child->Load("v", host->v, shape);
-  });
-  const PeerCheck check{
-      [expected](const std::vector<double>& out) { return RelativeL2(out, expected()); },
-      kFloatBound};
-  return {peers.Against(base, "torch_eager", check, 2), peers.Against(base, "torch_compile", check),
-          peers.Against(base, "torch_eager_graph", check)};
+  return AgainstLinearTorch(base, options, host, expected, kFloatBound);
 }
 
 }  // namespace interlacer::bench
