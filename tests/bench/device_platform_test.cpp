@@ -55,7 +55,8 @@ TEST_F(DevicePlatformTest, TheProgramEndsWithTheCodeOfAnAbsentDevice) {
   EXPECT_EQ(run({"--stage=ssim"}), 3);
   EXPECT_EQ(run({"--ceilings"}), 3);
   EXPECT_EQ(run({"--stage=rpc"}), 3);
-  EXPECT_EQ(run({"--stage=linear_attention", "--n=64", "--dtype=bf16"}), 2);
+  EXPECT_EQ(run({"--stage=linear_attention", "--n=64", "--dtype=bf16"}), 3);
+  EXPECT_EQ(run({"--stage=linear_attention", "--n=64", "--dtype=bf16", "--d=96"}), 2);
   EXPECT_EQ(run({"--stage=ssim", "--device=cpu"}), 2);
 }
 
