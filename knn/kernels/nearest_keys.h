@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/kernels/distance_key.h"
 #include "common/kernels/launch.h"
 
 namespace interlacer {
@@ -20,8 +21,8 @@ struct __align__(16) SortedPoint {
 /// More neighbours than this share one kernel.
 inline constexpr int kMostExactNeighbors = 4;
 
-/// The best candidates so far, in registers. A key sorts as (squared distance, index). kCapacity
-/// are wanted, or fewer above kMostExactNeighbors.
+/// The best candidates so far, in registers. kCapacity are wanted, or fewer above
+/// kMostExactNeighbors.
 template <int kCapacity>
 struct Best {
   std::uint64_t keys[kCapacity];
@@ -29,20 +30,13 @@ struct Best {
   int count;
 
   __device__ explicit Best(int wanted)
-      : worst(Key(INFINITY, INT_MAX)),
+      : worst(SortKey(INFINITY, INT_MAX)),
         count(kCapacity <= kMostExactNeighbors ? kCapacity : wanted) {
 #pragma unroll
     for (int r = 0; r < kCapacity; ++r) keys[r] = worst;
   }
 
-  __device__ static std::uint64_t Key(float sq_dist, std::int32_t index) {
-    return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 |
-           static_cast<std::uint32_t>(index);
-  }
-
-  __device__ float worst_sq_dist() const {
-    return __uint_as_float(static_cast<unsigned>(worst >> 32));
-  }
+  __device__ float worst_sq_dist() const { return KeySqDist(worst); }
 
   /// Key r becomes min(key r, max(new key, key r - 1)).
   __device__ void Insert(std::uint64_t key) {
@@ -72,8 +66,8 @@ struct Best {
     const float dx = __fsub_rn(other.x, query.x);
     const float dy = __fsub_rn(other.y, query.y);
     const float dz = __fsub_rn(other.z, query.z);
-    const std::uint64_t key =
-        Key(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))), other.index);
+    const std::uint64_t key = SortKey(__fmaf_rn(dz, dz, __fmaf_rn(dy, dy, __fmul_rn(dx, dx))),
+                                      static_cast<std::uint32_t>(other.index));
     Insert(other.index == query.index ? ~std::uint64_t{0} : key);
   }
 

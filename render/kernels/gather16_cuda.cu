@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "common/kernels/distance_key.h"
 #include "common/kernels/launch.h"
 #include "render/kernels/field_cuda.h"
 
@@ -22,14 +23,6 @@ struct Node {
   float sq_dist;
   std::uint32_t kind_and_place;
 };
-
-/// Sorts as (squared distance, original index); distances are not negative.
-__device__ std::uint64_t SortKey(float sq_dist, std::uint32_t index) {
-  return static_cast<std::uint64_t>(__float_as_uint(sq_dist)) << 32 | index;
-}
-__device__ float KeySqDist(std::uint64_t key) {
-  return __uint_as_float(static_cast<unsigned>(key >> 32));
-}
 
 /// Rounded after every operation, as on the CPU.
 __device__ float SquaredLength(float dx, float dy, float dz) {
