@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
+#include "machine.h"
 #include "memory_check.h"
 
 namespace interlacer::emulation {
 
-inline constexpr int kTraceLanes = 32;
 /// In place of one thread: several of a block, or of several blocks.
 inline constexpr std::uint16_t kThreadsOfBlock = 0xFFFE;
 inline constexpr std::uint16_t kThreadsOfBlocks = 0xFFFF;
@@ -23,7 +23,7 @@ struct Trace {
   std::uint16_t thread = 0;
   std::uint16_t block_order = 0;
   std::uint16_t warp_order = 0;
-  std::uint16_t unused = 0;
+  std::uint16_t unused = 0;  ///< no padding: traces are compared byte by byte
 };
 
 struct Byte {
@@ -37,9 +37,9 @@ inline bool ComesBefore(const Trace& trace, std::uint32_t begin) {
   if (trace.thread == kThreadsOfBlocks || trace.block_run != me.block_run) return false;
   if (trace.block_order < me.block_order || trace.thread == me.thread) return true;
   if (trace.thread == kThreadsOfBlock) return false;
-  const int warp = (trace.thread & kThreadsOfWarp) != 0 ? trace.thread & ~kThreadsOfWarp
-                                                        : trace.thread / kTraceLanes;
-  return warp == me.thread / kTraceLanes && trace.warp_order < me.warp_order;
+  const int warp =
+      (trace.thread & kThreadsOfWarp) != 0 ? trace.thread & ~kThreadsOfWarp : trace.thread / kLanes;
+  return warp == me.thread / kLanes && trace.warp_order < me.warp_order;
 }
 
 /// What comes after the running thread comes after all before it: those need no trace.
@@ -50,10 +50,9 @@ inline void Add(Trace& trace, std::uint32_t begin, std::uint32_t place) {
   } else if (trace.thread == kThreadsOfBlocks || trace.block_run != me.block_run) {
     trace.thread = kThreadsOfBlocks;
   } else {
-    const auto warp = static_cast<std::uint16_t>(kThreadsOfWarp | me.thread / kTraceLanes);
-    const bool same_warp =
-        trace.thread == warp ||
-        (trace.thread < kThreadsOfWarp && trace.thread / kTraceLanes == me.thread / kTraceLanes);
+    const auto warp = static_cast<std::uint16_t>(kThreadsOfWarp | me.thread / kLanes);
+    const bool same_warp = trace.thread == warp || (trace.thread < kThreadsOfWarp &&
+                                                    trace.thread / kLanes == me.thread / kLanes);
     trace.thread = same_warp ? warp : kThreadsOfBlock;
   }
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "access_trace.h"
+#include "machine.h"
 
 namespace interlacer::emulation {
 
@@ -24,9 +25,7 @@ namespace {
 constexpr std::size_t kDeviceBytes = std::size_t{64} << 30;  // of addresses, never used twice
 constexpr std::size_t kGapBytes = 256;
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kLaunchedBytes = 227 * 1024;  // at most
-constexpr std::size_t kWordBytes = 16;              // at most, in one access
-constexpr int kPoison = 0xFF;
+constexpr std::size_t kWordBytes = 16;  // at most, in one access
 enum ByteState : std::uint8_t { kOutside, kUnwritten, kWritten };
 
 /// A stretch of addresses with a state and traces for each byte.
@@ -195,8 +194,8 @@ void HostCopied(const void* to, const void* from, std::size_t size_bytes) {
 void BeginSharedMemory(const void* launched, std::size_t size_bytes) {
   if (checker == nullptr) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(launched);
-  if (checker->launched.begin != begin) checker->launched = Cover(begin, kLaunchedBytes, true);
-  std::memset(checker->launched.states, kOutside, kLaunchedBytes);
+  if (checker->launched.begin != begin) checker->launched = Cover(begin, kMaxSharedBytes, true);
+  std::memset(checker->launched.states, kOutside, kMaxSharedBytes);
   std::memset(checker->launched.states, kUnwritten, size_bytes);
   if (checker->declared.size > 0) {
     std::memset(checker->declared.states, kUnwritten, checker->declared.size);
