@@ -78,23 +78,23 @@ class HdvpdFailuresTest : public testing::FakeStudyTest {
 TEST_F(HdvpdFailuresTest, StandInPlaceOfScoresUntilThereAreSome) {
   Fail("grf_exact-0", "episode_0");
   const Piece piece = Pieces()[0];
-  EXPECT_FALSE(FindPiece(fake_.setup, piece)->has_value());
+  EXPECT_FALSE(FindPiece(fake_.setup, piece).has_value());
   const auto failure = FindFailure(fake_.setup, piece);
-  ASSERT_TRUE(failure.ok() && *failure) << failure.status().ToString();
-  EXPECT_EQ((*failure)->run, "grf_exact-0");
-  EXPECT_EQ((*failure)->condition, "recorded");
-  EXPECT_EQ((*failure)->episode, "episode_0");
-  EXPECT_EQ((*failure)->reason, reason::CHECKPOINT_INVALID);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->run, "grf_exact-0");
+  EXPECT_EQ(failure->condition, "recorded");
+  EXPECT_EQ(failure->episode, "episode_0");
+  EXPECT_EQ(failure->reason, reason::CHECKPOINT_INVALID);
 
   fake_.WritePiece(piece);
-  EXPECT_TRUE(FindPiece(fake_.setup, piece)->has_value());
-  EXPECT_FALSE(FindFailure(fake_.setup, piece)->has_value());
+  EXPECT_TRUE(FindPiece(fake_.setup, piece).has_value());
+  EXPECT_FALSE(FindFailure(fake_.setup, piece).has_value());
 }
 
 TEST_F(HdvpdFailuresTest, OfOtherWeightsAreNoneOfThese) {
   Fail("grf_exact-0", "episode_0");
   fake_.runs[0].weights_sha256 = "mended";
-  EXPECT_FALSE(FindFailure(fake_.setup, Pieces()[0])->has_value());
+  EXPECT_FALSE(FindFailure(fake_.setup, Pieces()[0]).has_value());
 }
 
 // Seeds and variants would be means over different episodes otherwise.
@@ -164,11 +164,9 @@ TEST_F(HdvpdFailuresTest, OfEveryEpisodeForSomeRunLeaveNoStudy) {
 
 TEST_F(HdvpdFailuresTest, TornScoresAreNone) {
   const Piece piece = Pieces()[0];
-  ASSERT_TRUE(FindPiece(fake_.setup, piece)->has_value());
+  ASSERT_TRUE(FindPiece(fake_.setup, piece).has_value());
   std::filesystem::resize_file(PiecePath(fake_.setup, piece), 100);
-  const auto found = FindPiece(fake_.setup, piece);
-  ASSERT_TRUE(found.ok()) << found.status().ToString();
-  EXPECT_FALSE(found->has_value());
+  EXPECT_FALSE(FindPiece(fake_.setup, piece).has_value());
 }
 
 TEST_F(HdvpdFailuresTest, OfEverythingLeaveNoStudy) {

@@ -132,15 +132,15 @@ Status WritePiece(const StudySetup& setup, const Piece& piece, const Results& re
 }
 
 /// What was written for the same weights and settings, scores or a failure.
-StatusOr<std::optional<Results>> ReadPiece(const StudySetup& setup, const Piece& piece) {
+std::optional<Results> ReadPiece(const StudySetup& setup, const Piece& piece) {
   const std::string path = PiecePath(setup, piece);
   std::error_code error;
-  if (!fs::exists(path, error)) return std::optional<Results>();
+  if (!fs::exists(path, error)) return std::nullopt;
   StatusOr<Results> read = ReadResults(path);
   if (!read.ok()) {
     Log(LogLevel::kWarning, "a stored result is computed again",
         {{"why", read.status().message()}});
-    return std::optional<Results>();
+    return std::nullopt;
   }
   Results results = *std::move(read);
   const nlohmann::json stored = results.model["study"];
@@ -223,11 +223,11 @@ std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run) {
   return (fs::path(setup.output_dir) / "frames" / run.name()).string();
 }
 
-StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece& piece) {
-  INTERLACER_ASSIGN_OR_RETURN(std::optional<Results> results, ReadPiece(setup, piece));
+std::optional<Results> FindPiece(const StudySetup& setup, const Piece& piece) {
+  std::optional<Results> results = ReadPiece(setup, piece);
   const bool holds = results && results->episodes.size() == 1 &&
                      results->episodes[0].manifest_sha256 == piece.episode->manifest_sha256;
-  return holds ? std::move(results) : std::optional<Results>();
+  return holds ? std::move(results) : std::nullopt;
 }
 
 Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& why) {
@@ -237,12 +237,12 @@ Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& w
   return WritePiece(setup, piece, results);
 }
 
-StatusOr<std::optional<PieceFailure>> FindFailure(const StudySetup& setup, const Piece& piece) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::optional<Results> results, ReadPiece(setup, piece));
-  if (!results || results->failures.size() != 1) return std::optional<PieceFailure>();
+std::optional<PieceFailure> FindFailure(const StudySetup& setup, const Piece& piece) {
+  const std::optional<Results> results = ReadPiece(setup, piece);
+  if (!results || results->failures.size() != 1) return std::nullopt;
   const ResultFailure& failure = results->failures[0];
-  return std::optional(PieceFailure{piece.run->name(), std::string(ConditionName(piece.condition)),
-                                    failure.episode, failure.reason, failure.message});
+  return PieceFailure{piece.run->name(), std::string(ConditionName(piece.condition)),
+                      failure.episode, failure.reason, failure.message};
 }
 
 PieceFailure FailureOf(const Piece& piece, const Status& why) {

@@ -84,14 +84,14 @@ std::string PiecePath(const StudySetup& setup, const Piece& piece);
 nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece);
 std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run);
 
-/// Results of a piece that are there and still hold; nothing otherwise.
-StatusOr<std::optional<Results>> FindPiece(const StudySetup& setup, const Piece& piece);
+/// Results of a piece that are there, whole, and still hold; nothing otherwise.
+std::optional<Results> FindPiece(const StudySetup& setup, const Piece& piece);
 
 PieceFailure FailureOf(const Piece& piece, const Status& why);
 /// In place of scores.
 Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& why);
 /// The error that the latest attempt left; nothing where it left scores, or there was none.
-StatusOr<std::optional<PieceFailure>> FindFailure(const StudySetup& setup, const Piece& piece);
+std::optional<PieceFailure> FindFailure(const StudySetup& setup, const Piece& piece);
 
 class StudyEvaluator {
  public:

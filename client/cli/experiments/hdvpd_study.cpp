@@ -61,11 +61,11 @@ StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRu
   study.failures_ = episodes.unreadable;
   std::map<const TrainedRun*, std::set<const StudyEpisode*>> failed;  // as recorded
   for (const Piece& piece : ListPieces(setup, runs, episodes.readable)) {
-    INTERLACER_ASSIGN_OR_RETURN(const std::optional<Results> results, FindPiece(setup, piece));
+    const std::optional<Results> results = FindPiece(setup, piece);
     const std::string run_name = piece.run->name();
     const bool is_plain = piece.condition == Condition::kRecorded;
     if (!results) {
-      INTERLACER_ASSIGN_OR_RETURN(const auto failure, FindFailure(setup, piece));
+      const auto failure = FindFailure(setup, piece);
       if (!failure) return NotEvaluated(setup, piece);
       study.failures_.push_back(*failure);
       if (is_plain) failed[piece.run].insert(piece.episode);

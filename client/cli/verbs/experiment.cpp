@@ -102,7 +102,7 @@ StatusOr<ShardOutcome> EvaluateShard(const StudySetup& setup, const std::vector<
                                      const Shard& shard, const VerbContext& context) {
   std::vector<const Piece*> mine, theirs;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, pieces[i]));
+    const auto found = FindPiece(setup, pieces[i]);
     if (found) continue;
     (shard.Owns(i) ? mine : theirs).push_back(&pieces[i]);
   }
@@ -130,9 +130,9 @@ StatusOr<ShardOutcome> EvaluateShard(const StudySetup& setup, const std::vector<
   }
   progress->Finish();
   for (const Piece* piece : theirs) {
-    INTERLACER_ASSIGN_OR_RETURN(const auto found, FindPiece(setup, *piece));
+    const auto found = FindPiece(setup, *piece);
     if (found) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const auto failure, FindFailure(setup, *piece));
+    const auto failure = FindFailure(setup, *piece);
     if (!failure) ++outcome.missing;
   }
   return outcome;
