@@ -83,6 +83,23 @@ __device__ void MaskByRelu(const RowPart<kItems>& x, RowPart<kItems>& grad) {
   }
 }
 
+/// Key and value of a pair; zeros where a group has none.
+template <int kItems>
+struct GroupPair {
+  bool present;
+  RowPart<kItems> k, v;
+};
+template <int kItems, bool kAligned, typename Pairs, typename Stored>
+__device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
+                                      const GrfInputs<Stored>& in, std::int64_t e, std::int64_t end,
+                                      const GroupLane& lane) {
+  const bool present = e < end;
+  const std::int64_t j = present ? Node(pairs, e) : 0;
+  const int dq = shape.qk_width, dv = shape.v_width;
+  return {present, LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane),
+          LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane)};
+}
+
 /// A warp a query at a time; each group of lanes takes every groups-th pair.
 template <int kItems, bool kAligned, typename Pairs, typename Stored>
 __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
@@ -99,10 +116,7 @@ __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> 
     const std::int64_t end = pairs.offsets[i + 1];
     for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
       const std::int64_t e = first + lane.which;
-      const bool present = e < end;
-      const std::int64_t j = present ? Node(pairs, e) : 0;
-      const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
-      const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+      const auto [present, k, v] = LoadPair<kItems, kAligned>(shape, pairs, in, e, end, lane);
       const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
       const float load = present ? Weight(pairs, e) * s : 0;
       sum += load;
@@ -147,10 +161,7 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
     const std::int64_t end = pairs.offsets[i + 1];
     for (std::int64_t first = pairs.offsets[i]; first < end; first += lane.groups) {
       const std::int64_t e = first + lane.which;
-      const bool present = e < end;
-      const std::int64_t j = present ? Node(pairs, e) : 0;
-      const auto k = LoadRow<kItems, kAligned>(in.k + j * dq, present ? dq : 0, lane);
-      const auto v = LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane);
+      const auto [present, k, v] = LoadPair<kItems, kAligned>(shape, pairs, in, e, end, lane);
       const auto phi_k = PhiRow(k, epsilon);
       const float s = SumOverGroup(DotPart(phi_q, phi_k), group);
       const float t = inverse * SumOverGroup(DotPart(g, v), group) + b;
