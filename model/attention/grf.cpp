@@ -1,8 +1,10 @@
 #include "model/attention/grf.h"
 
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 
 #include "knn/walk_lists.h"
+#include "model/ops/device.h"
 
 namespace interlacer {
 
@@ -13,7 +15,15 @@ GrfMaskedAttention::GrfMaskedAttention(const NetworkConfig& config, Precision pr
   hop_coefficients_ = register_parameter("hop_coefficients", at::ones({kMaxHops + 1}));
 }
 
-torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) const {
+torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) {
+  if (!mask.packed() || !OnDevice(mask.loads()) || at::GradMode::is_enabled()) {
+    return WeightsOfLoads(mask);
+  }
+  // The loads of packed masks are the same tensor in every step.
+  return pair_weights_.Of({hop_coefficients_, mask.loads()}, [&] { return WeightsOfLoads(mask); });
+}
+
+torch::Tensor GrfMaskedAttention::WeightsOfLoads(const WalkMask& mask) const {
   const torch::Tensor& f = hop_coefficients_;
   const torch::Tensor loads = mask.loads().to(f.scalar_type());
   switch (config_.mask_positivity) {
@@ -47,12 +57,9 @@ bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layer
 bool GrfMaskedAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
                                           const TokenGraph& graph, const RowRange& rows,
                                           const DeviceFeedForward& next) {
-  const WalkMask& mask = *graph.mask;
-  if (config_.paper_literal_division || !mask.packed()) return false;
-  // The loads of packed masks are the same tensor in every step.
-  const torch::Tensor& weights =
-      pair_weights_.Of({hop_coefficients_, mask.loads()}, [&] { return PairWeights(mask); });
-  return AddGrfAttentionOnDevice(h, attention, mask, weights, epsilons_, rows, next);
+  return !config_.paper_literal_division && graph.mask->packed() &&
+         AddGrfAttentionOnDevice(h, attention, *graph.mask, PairWeights(*graph.mask), epsilons_,
+                                 rows, next);
 }
 
 }  // namespace interlacer

@@ -18,10 +18,13 @@ namespace interlacer {
 class GrfMaskedAttention : public ProjectedAttention {
  public:
   GrfMaskedAttention(const NetworkConfig& config, Precision precision);
-  /// Weight of every pair (or path-count code) under the current coefficients.
-  torch::Tensor PairWeights(const WalkMask& mask) const;
 
  private:
+  /// Weight of every pair (or path-count code) under the current coefficients; on a device those of
+  /// codes are kept between steps without gradients.
+  torch::Tensor PairWeights(const WalkMask& mask);
+  torch::Tensor WeightsOfLoads(const WalkMask& mask) const;
+
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                     const TokenGraph& graph) override;
   bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
@@ -32,7 +35,7 @@ class GrfMaskedAttention : public ProjectedAttention {
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;
   torch::Tensor hop_coefficients_;
-  KeptTensor pair_weights_;  ///< of packed masks on a device
+  KeptTensor pair_weights_;
 };
 
 }  // namespace interlacer
