@@ -96,6 +96,17 @@ TEST(ComparePairedRuns, CountsRunsThatAgreeInSign) {
   EXPECT_EQ(paired->runs_below, 0);
 }
 
+TEST(ComparePairedRuns, StudentsIntervalIsOverTheRunsMeans) {
+  // Differences of the runs' means 0.044, 0.053, 0.100: mean 0.0657, standard error 0.01736.
+  const auto paired =
+      ComparePairedRuns({{.044, .044}, {.053, .053}, {.1, .1}}, {{0, 0}, {0, 0}, {0, 0}});
+  ASSERT_TRUE(paired.ok() && paired->over_runs);
+  EXPECT_NEAR(paired->over_runs->low, -0.0090, 1e-4);
+  EXPECT_NEAR(paired->over_runs->high, 0.1403, 1e-4);
+  EXPECT_TRUE(paired->over_runs->Contains(0));
+  EXPECT_FALSE(ComparePairedRuns({{1, 2}}, {{0, 0}})->over_runs) << "one run";
+}
+
 TEST(ComparePairedRuns, RefusesListsThatDoNotPair) {
   EXPECT_EQ(ComparePairedRuns({{1}, {2}}, {{1}}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(ComparePairedRuns({{1}, {2, 3}}, {{1}, {2, 3}}).status().reason(),

@@ -1,6 +1,7 @@
 #include "client/cli/evaluation/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -41,6 +42,22 @@ Interval BootstrapInterval(const RunValues& runs, const BootstrapOptions& option
   }
   const double tail = (1 - options.confidence) / 2;
   return {*Percentile(means, tail), *Percentile(means, 1 - tail)};
+}
+
+/// 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond them the last is wide
+/// enough.
+constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                              2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+                              2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+
+std::optional<Interval> StudentInterval(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
+  const double mean = Mean(values), n = static_cast<double>(values.size());
+  double square_sum = 0;
+  for (const double v : values) square_sum += (v - mean) * (v - mean);
+  const double half_width = kStudent[std::min(values.size() - 2, kStudent.size() - 1)] *
+                            std::sqrt(square_sum / (n - 1) / n);
+  return Interval{mean - half_width, mean + half_width};
 }
 
 std::vector<double> MeanOverRuns(const RunValues& runs) {
@@ -96,11 +113,13 @@ StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues
   }
   PairedDifference out;
   out.run_count = static_cast<int>(differences.size());
+  std::vector<double> run_means;
   for (const std::vector<double>& run : differences) {
-    const double mean = Mean(run);
-    out.runs_above += mean > 0;
-    out.runs_below += mean < 0;
+    run_means.push_back(Mean(run));
+    out.runs_above += run_means.back() > 0;
+    out.runs_below += run_means.back() < 0;
   }
+  out.over_runs = StudentInterval(run_means);
   for (const double difference : MeanOverRuns(differences)) {
     if (difference > 0) {
       ++out.wins;

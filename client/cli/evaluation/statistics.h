@@ -8,9 +8,9 @@
 /// on the same episodes, runs and episodes are both resampled (a crossed design): an interval over
 /// episodes alone says nothing about the next run. Of few runs it says little: three drawn from
 /// three are the lowest alone once in 27, so that the bounds are about the extreme runs, and how
-/// many runs agree in sign belongs beside it. Pure functions, thread-safe.
-/// Errors: INVALID_ARGUMENT SHAPE_MISMATCH when paired lists differ in length.
-/// Source: Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007.
+/// many runs agree in sign and Student's interval over the runs belong beside it. Pure functions,
+/// thread-safe. Errors: INVALID_ARGUMENT SHAPE_MISMATCH when paired lists differ in length. Source:
+/// Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007.
 
 #include <cstdint>
 #include <optional>
@@ -59,6 +59,8 @@ struct PairedDifference {
   int run_count = 0;
   int runs_above = 0;  ///< runs whose mean difference is above 0
   int runs_below = 0;
+  /// Student's 95 % interval over the runs' mean differences; absent for fewer than two runs.
+  std::optional<Interval> over_runs;
 };
 
 /// `a` and `b` hold one number for each of the same episodes in the same order, at least one.
