@@ -9,7 +9,7 @@
 
 #include "bench/options.h"
 #include "bench/peers/eager_walks.h"
-#include "model/world_model.h"
+#include "model/network/world_model.h"
 
 namespace interlacer::bench {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/engine.h"
+#include "server/models/engine.h"
 
 namespace interlacer::bench {
 

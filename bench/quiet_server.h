@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "server/interlacer_server.h"
+#include "server/transport/interlacer_server.h"
 
 namespace interlacer::bench {
 

@@ -1,7 +1,7 @@
 #include "bench/threads.h"
 
 #include "common/thread_pool.h"
-#include "model/torch_errors.h"
+#include "model/runtime/torch_errors.h"
 
 namespace interlacer::bench {
 

@@ -66,8 +66,9 @@ struct TokenConfig {
   /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings
   /// common displacements near 1 is learnt from sooner.
   float displacement_scale = 4;
-  /// Kinematic tokens on the robot's surface (model/limbs.h): rings on a segment between two
-  /// bodies, points of a ring, and how far from the segment. No rings leave the bodies' origins.
+  /// Kinematic tokens on the robot's surface (model/network/limbs.h): rings on a segment between
+  /// two bodies, points of a ring, and how far from the segment. No rings leave the bodies'
+  /// origins.
   int limb_rings = 0;
   int limb_ring_points = 12;
   float limb_radius_m = .075f;

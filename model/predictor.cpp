@@ -3,12 +3,12 @@
 #include <charconv>
 #include <utility>
 
-#include "model/checkpoint.h"
-#include "model/device_choice.h"
-#include "model/kinematic_rows.h"
-#include "model/lifted_scene.h"
+#include "model/cuda/device_choice.h"
+#include "model/files/checkpoint.h"
+#include "model/lifting/kinematic_rows.h"
+#include "model/lifting/lifted_scene.h"
 #include "model/rollout.h"
-#include "model/torch_errors.h"
+#include "model/runtime/torch_errors.h"
 
 namespace interlacer {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/ops/device.h"
-#include "model/radiance_field.h"
-#include "model/torch_errors.h"
+#include "model/cuda/device.h"
+#include "model/network/radiance_field.h"
+#include "model/runtime/torch_errors.h"
 
 namespace interlacer {
 namespace {

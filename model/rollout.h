@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 
-#include "model/lifted_scene.h"
+#include "model/lifting/lifted_scene.h"
+#include "model/network/world_model.h"
 #include "model/ops/device_render.h"
 #include "model/predictor.h"
 #include "model/step_graph.h"
-#include "model/world_model.h"
 #include "render/rays.h"
 
 namespace interlacer {

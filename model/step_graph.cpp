@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "common/log.h"
-#include "model/ops/device.h"
-#include "model/token_graph.h"
-#include "model/torch_errors.h"
+#include "model/cuda/device.h"
+#include "model/graph/token_graph.h"
+#include "model/runtime/torch_errors.h"
 
 namespace interlacer {
 namespace {

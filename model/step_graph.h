@@ -13,8 +13,8 @@
 #include <list>
 #include <memory>
 
-#include "model/ops/recorded_work.h"
-#include "model/world_model.h"
+#include "model/cuda/recorded_work.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 

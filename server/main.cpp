@@ -13,10 +13,10 @@
 
 #include "common/log.h"
 #include "common/thread_pool.h"
-#include "server/engine_impl.h"
-#include "server/grpc_log.h"
-#include "server/interlacer_server.h"
+#include "server/models/engine_impl.h"
 #include "server/options.h"
+#include "server/transport/grpc_log.h"
+#include "server/transport/interlacer_server.h"
 
 namespace interlacer {
 namespace {

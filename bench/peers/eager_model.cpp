@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "common/transforms.h"
-#include "model/tokens.h"
+#include "model/network/tokens.h"
 
 namespace interlacer::bench {
 namespace {

@@ -9,11 +9,11 @@
 #include "bench/errors.h"
 #include "bench/model_problem.h"
 #include "bench/quiet_server.h"
-#include "client/cli/local_backend.h"
+#include "cli/local_backend.h"
 #include "client/remote_backend.h"
-#include "model/checkpoint.h"
-#include "server/engine_impl.h"
-#include "server/warm_up.h"
+#include "model/files/checkpoint.h"
+#include "server/models/engine_impl.h"
+#include "server/models/warm_up.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::bench {

@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "knn/walk_lists.h"
-#include "model/ops/device.h"
+#include "model/cuda/device.h"
 
 namespace interlacer {
 

@@ -10,8 +10,8 @@
 
 #include "model/attention/projected.h"
 #include "model/config.h"
-#include "model/layers.h"
-#include "model/packed_weights.h"
+#include "model/cuda/packed_weights.h"
+#include "model/layers/layers.h"
 
 namespace interlacer {
 

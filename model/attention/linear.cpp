@@ -1,8 +1,8 @@
 #include "model/attention/linear.h"
 
+#include "model/cuda/device.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "model/kernels/wide_linear_cuda.h"
-#include "model/ops/device.h"
 
 namespace interlacer {
 

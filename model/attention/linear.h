@@ -5,7 +5,7 @@
 
 #include "model/attention/projected.h"
 #include "model/config.h"
-#include "model/layers.h"
+#include "model/layers/layers.h"
 #include "model/ops/linear_attention_op.h"
 
 namespace interlacer {

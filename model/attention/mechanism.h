@@ -11,8 +11,8 @@
 
 #include <utility>
 
-#include "model/layers.h"
-#include "model/token_graph.h"
+#include "model/graph/token_graph.h"
+#include "model/layers/feed_forward.h"
 
 namespace interlacer {
 

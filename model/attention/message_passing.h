@@ -12,7 +12,7 @@
 
 #include "model/attention/mechanism.h"
 #include "model/config.h"
-#include "model/layers.h"
+#include "model/layers/feed_forward.h"
 
 namespace interlacer {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/ops/device.h"
+#include "model/cuda/device.h"
 
 namespace interlacer {
 

@@ -9,8 +9,7 @@
 #include <memory>
 
 #include "model/attention/mechanism.h"
-#include "model/device_layers.h"
-#include "model/layers.h"
+#include "model/layers/feed_forward.h"
 
 namespace interlacer {
 

@@ -6,7 +6,7 @@
 
 #include "model/attention/mechanism.h"
 #include "model/config.h"
-#include "model/layers.h"
+#include "model/layers/layers.h"
 
 namespace interlacer {
 

@@ -7,11 +7,11 @@
 ///   rows [3 q, 3 + 6 octaves + 3 + arms + bodies of an arm + 5]:
 ///   p = (x - center) / extent | sin, cos(2^o pi p), o = 0.. | one-hot time | one-hot arm, body |
 ///   bend angle / pi, gripper opening, displacement_scale (next x - x), 0 at t
-/// Points in the order of model/limbs.h: arm, segment, ring, point of the ring, or the bodies where
-/// there are no rings. A limb along `first_normal` or without length has finite points. NaN stays
-/// with the segments and angles that a body is part of.
-/// Errors: none; sizes are the caller's promise. Determinism: points do not mix; equal bits for any
-/// thread count. Threads: as grf_attention.h.
+/// Points in the order of model/network/limbs.h: arm, segment, ring, point of the ring, or the
+/// bodies where there are no rings. A limb along `first_normal` or without length has finite
+/// points. NaN stays with the segments and angles that a body is part of. Errors: none; sizes are
+/// the caller's promise. Determinism: points do not mix; equal bits for any thread count. Threads:
+/// as grf_attention.h.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The walkers of one start node: the arithmetic that the CPU and CUDA forms of the walk samplers
-/// share (contract: model/attention/walk_sampler.h). Products are rounded apart (-ffp-contract=off,
+/// share (contract: model/graph/walk_sampler.h). Products are rounded apart (-ffp-contract=off,
 /// -fmad=false), so both give equal bits. Memory is the caller's. Not shared between threads.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// CUDA form of the walk samplers (model/attention/walk_sampler.h): rows as WeightedWalkLists
+/// CUDA form of the walk samplers (model/graph/walk_sampler.h): rows as WeightedWalkLists
 /// (knn/knn_graph.h) holds them, equal to those of the CPU form bit by bit.
 ///
 /// Pointers named *_device live on the current device, as do those of WalkEdges; a stream is an

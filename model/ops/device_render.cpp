@@ -2,8 +2,8 @@
 
 #include <ATen/Functions.h>
 
-#include "model/ops/device.h"
-#include "model/torch_status.h"
+#include "model/cuda/device.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer {
 namespace {

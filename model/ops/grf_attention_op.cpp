@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/thread_pool.h"
+#include "model/cuda/device.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
-#include "model/ops/device.h"
 #include "model/ops/saved_object.h"
 
 namespace interlacer {

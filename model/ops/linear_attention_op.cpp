@@ -6,9 +6,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "common/thread_pool.h"
+#include "model/cuda/device.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "model/kernels/wide_linear_cuda.h"
-#include "model/ops/device.h"
 
 namespace interlacer {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/TensorIndexing.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/ops/device.h"
+#include "model/cuda/device.h"
 
 namespace interlacer {
 namespace {

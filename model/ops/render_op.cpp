@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "model/ops/device.h"
+#include "model/cuda/device.h"
 #include "model/ops/device_render.h"
 #include "model/ops/saved_object.h"
-#include "model/torch_status.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer {
 namespace {

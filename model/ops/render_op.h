@@ -13,7 +13,7 @@
 
 #include <array>
 
-#include "model/world_model.h"
+#include "model/clouds.h"
 #include "render/renderer.h"
 
 namespace interlacer {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/training/distributed_group.h"
+#include "model/network/world_model.h"
+#include "model/training/distributed/group.h"
 #include "model/training/optimizer.h"
-#include "model/world_model.h"
 
 namespace interlacer {
 

@@ -2,8 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "model/graph/token_neighbors.h"
 #include "model/ops/ordered_gradients.h"
-#include "model/token_neighbors.h"
 
 namespace interlacer {
 namespace {

@@ -5,11 +5,11 @@
 /// A picture hardly tells which of many motions of its particles is right: a wall of one colour
 /// may slide along itself, a surface may be torn where neighbours part and hidden again by features
 /// that turn it into fog. Small prices prefer the plain motion among those that look alike.
-/// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
+/// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
 
 #include <torch/types.h>
 
-#include "model/world_model.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 

@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "model/checkpoint.h"
+#include "model/files/checkpoint.h"
+#include "model/network/world_model.h"
 #include "model/training/training_config.h"
-#include "model/world_model.h"
 
 namespace interlacer {
 

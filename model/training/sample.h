@@ -24,7 +24,7 @@ struct TargetView {
   std::vector<std::uint8_t> is_moving;
 };
 
-/// Chosen pixels of the images of one time. `source_index` as in model/lifting.h.
+/// Chosen pixels of the images of one time. `source_index` as in model/lifting/lifting.h.
 struct LiftedTime {
   std::vector<RgbImage> images;
   std::vector<float> positions_m;          ///< [n,3]

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "common/random.h"
-#include "model/lifting.h"
-#include "model/torch_status.h"
+#include "model/lifting/lifting.h"
+#include "model/runtime/torch_status.h"
 #include "model/training/motion_prices.h"
 #include "model/training/ray_batch.h"
 #include "render/rays.h"

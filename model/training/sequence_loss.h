@@ -6,13 +6,13 @@
 /// predicted steps (all weigh the same) and the reconstruction (its own weight); beside it, where
 /// wanted, prices on how particles change (motion_prices.h). Gradients reach encoder, tokens,
 /// Interlacer, heads and radiance field through positions and features.
-/// Errors: StatusException (model/torch_status.h). Threads: as WorldModel.
+/// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
 /// Source: HD-VPD; GRF masking paper App. C.3.
 
 #include <torch/types.h>
 
+#include "model/network/world_model.h"
 #include "model/training/sample.h"
-#include "model/world_model.h"
 
 namespace interlacer {
 

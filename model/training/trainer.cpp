@@ -7,8 +7,8 @@
 #include <future>
 #include <optional>
 
-#include "model/device_choice.h"
-#include "model/torch_errors.h"
+#include "model/cuda/device_choice.h"
+#include "model/runtime/torch_errors.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
 #include "model/training/sample_source.h"

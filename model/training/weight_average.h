@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "model/tensor_file.h"
-#include "model/world_model.h"
+#include "model/files/tensor_file.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 

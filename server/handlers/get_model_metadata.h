@@ -3,8 +3,8 @@
 /// GetModelMetadata: the contract of one model. Errors: those of ModelRegistry::Find.
 
 #include "common/status.h"
+#include "server/calls/server_context.h"
 #include "server/convert/wire.h"
-#include "server/server_context.h"
 
 namespace interlacer {
 

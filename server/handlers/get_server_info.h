@@ -2,8 +2,8 @@
 
 /// GetServerInfo: version, device, state, models and limits. Answers while models load.
 
+#include "server/calls/server_context.h"
 #include "server/convert/wire.h"
-#include "server/server_context.h"
 
 namespace interlacer {
 

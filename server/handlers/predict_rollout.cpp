@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "server/admission.h"
-#include "server/rollout_call.h"
+#include "server/calls/admission.h"
+#include "server/calls/rollout_call.h"
 
 namespace interlacer {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "server/admission.h"
-#include "server/validate_call.h"
+#include "server/calls/admission.h"
+#include "server/calls/validate_call.h"
 
 namespace interlacer {
 

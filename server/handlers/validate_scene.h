@@ -2,9 +2,9 @@
 
 /// ValidateScene: admission, decoding and lift; no dynamics. Answers through the sink.
 
-#include "server/incoming_call.h"
-#include "server/response_sink.h"
-#include "server/server_context.h"
+#include "server/calls/incoming_call.h"
+#include "server/calls/response_sink.h"
+#include "server/calls/server_context.h"
 
 namespace interlacer {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/local_backend.h"
+#include "cli/local_backend.h"
 #include "client/interlacer_client.h"
 #include "client/remote_backend.h"
-#include "tests/client/fake_predictor.h"
+#include "tests/support/fake_predictor.h"
 #include "tests/support/in_process_server.h"
 
 namespace interlacer {

@@ -14,7 +14,7 @@
 
 #include "client/interlacer_client.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
-#include "tests/client/fake_predictor.h"
+#include "tests/support/fake_predictor.h"
 
 namespace interlacer {
 namespace {

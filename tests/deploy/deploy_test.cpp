@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "common/json.h"
-#include "server/health.h"
 #include "server/metrics.h"
+#include "server/transport/health.h"
 #include "tests/support/child_process.h"
 
 namespace interlacer::testing {

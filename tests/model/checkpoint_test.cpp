@@ -1,4 +1,4 @@
-#include "model/checkpoint.h"
+#include "model/files/checkpoint.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
@@ -12,7 +12,7 @@
 
 #include "common/file_io.h"
 #include "common/sha256.h"
-#include "model/checkpoint_export.h"
+#include "model/files/checkpoint_export.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/device_choice.h"
+#include "model/cuda/device_choice.h"
 #include "tests/device/device_array.h"
 #include "tests/model/test_device.h"
 #include "tests/support/tolerances.h"

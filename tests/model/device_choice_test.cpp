@@ -1,4 +1,4 @@
-#include "model/device_choice.h"
+#include "model/cuda/device_choice.h"
 
 #include <ATen/Context.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/checkpoint.h"
+#include "model/files/checkpoint.h"
 #include "model/ops/device_render.h"
 #include "model/ops/render_op.h"
 #include "model/predictor.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/torch_status.h"
-#include "model/world_model.h"
+#include "model/network/world_model.h"
+#include "model/runtime/torch_status.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/operation_count.h"
 #include "tests/model/test_device.h"

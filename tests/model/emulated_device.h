@@ -11,7 +11,7 @@
 
 #include <functional>
 
-#include "model/ops/device.h"
+#include "model/cuda/device.h"
 
 namespace interlacer::testing {
 

@@ -1,4 +1,4 @@
-#include "model/limbs.h"
+#include "model/network/limbs.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 
 #include "data/sim/forward_kinematics.h"
 #include "knn/grid_index.h"
-#include "model/checkpoint.h"
+#include "model/files/checkpoint.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/painted_plane.h"

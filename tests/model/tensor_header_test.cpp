@@ -1,4 +1,4 @@
-#include "model/tensor_header.h"
+#include "model/files/tensor_header.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/tensor_memory.h"
+#include "model/runtime/tensor_memory.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-#include "model/torch_errors.h"
+#include "model/runtime/torch_errors.h"
 
 namespace interlacer::testing {
 namespace {

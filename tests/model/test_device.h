@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/device.h"
-#include "model/world_model.h"
+#include "model/network/world_model.h"
 
 namespace interlacer::testing {
 

@@ -5,8 +5,8 @@
 #include <ATen/Functions.h>
 #include <torch/types.h>
 
-#include "model/lifted_scene.h"
-#include "model/world_model.h"
+#include "model/lifting/lifted_scene.h"
+#include "model/network/world_model.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tiny_model.h"
 

@@ -1,6 +1,6 @@
 /// Anchors of message passing against a search by hand, over all tokens and for each time apart.
 
-#include "model/token_graph.h"
+#include "model/graph/token_graph.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/tokens.h"
+#include "model/network/tokens.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/world_model.h"
+#include "model/network/world_model.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>

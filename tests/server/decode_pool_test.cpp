@@ -1,6 +1,6 @@
 /// The order in which waiting frames are decoded.
 
-#include "server/decode_pool.h"
+#include "server/calls/decode_pool.h"
 
 #include <gtest/gtest.h>
 

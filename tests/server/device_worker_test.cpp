@@ -1,6 +1,6 @@
 /// Order, bounds and endings of the device worker, with jobs that only count.
 
-#include "server/device_worker.h"
+#include "server/calls/device_worker.h"
 
 #include <gtest/gtest.h>
 

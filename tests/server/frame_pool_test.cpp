@@ -1,6 +1,6 @@
 /// Memory of frames that goes from call to call.
 
-#include "server/frame_pool.h"
+#include "server/calls/frame_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 /// Status to grpc::Status: details, size, hostile text.
 
-#include "server/grpc_status.h"
+#include "server/convert/grpc_status.h"
 
 #include <gtest/gtest.h>
 

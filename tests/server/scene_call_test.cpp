@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "server/server_context.h"
-#include "server/validate_call.h"
+#include "server/calls/server_context.h"
+#include "server/calls/validate_call.h"
 #include "tests/support/in_process_server.h"
 #include "tests/support/wire_requests.h"
 

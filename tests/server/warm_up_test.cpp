@@ -1,6 +1,6 @@
 /// The first run of a model: what it measures, what it compares, when it stops.
 
-#include "server/warm_up.h"
+#include "server/models/warm_up.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
-#include "server/interlacer_server.h"
+#include "server/transport/interlacer_server.h"
 #include "tests/support/mock_engine.h"
 
 namespace interlacer::testing {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "common/transforms.h"
-#include "model/tokens.h"
+#include "model/network/tokens.h"
 
 namespace interlacer::bench {
 

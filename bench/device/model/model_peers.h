@@ -11,7 +11,7 @@
 #include "bench/child_peer.h"
 #include "bench/options.h"
 #include "bench/peers/eager_walks.h"
-#include "model/world_model.h"
+#include "model/network/world_model.h"
 
 namespace interlacer::bench {
 

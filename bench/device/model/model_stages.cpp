@@ -10,7 +10,7 @@
 #include "bench/device/model/model_platform.h"
 #include "bench/stages/update.h"
 #include "bench/threads.h"
-#include "model/device_choice.h"
+#include "model/cuda/device_choice.h"
 
 namespace interlacer::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/attention/walk_sampler.h"
+#include "model/graph/walk_sampler.h"
 
 namespace interlacer::testing {
 

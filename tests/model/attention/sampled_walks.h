@@ -9,7 +9,7 @@
 
 #include "knn/brute_force.h"
 #include "knn/sparse_graph.h"
-#include "model/attention/walk_sampler.h"
+#include "model/graph/walk_sampler.h"
 #include "tests/support/clouds.h"
 
 namespace interlacer::testing {

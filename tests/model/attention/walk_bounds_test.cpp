@@ -1,4 +1,4 @@
-#include "model/attention/walk_bounds.h"
+#include "model/graph/walk_bounds.h"
 
 #include <gtest/gtest.h>
 

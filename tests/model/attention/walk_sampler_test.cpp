@@ -1,4 +1,4 @@
-#include "model/attention/walk_sampler.h"
+#include "model/graph/walk_sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "knn/brute_force.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
-#include "model/attention/walk_bounds.h"
+#include "model/graph/walk_bounds.h"
 #include "tests/model/attention/graphs.h"
 #include "tests/model/attention/sampled_walks.h"
 #include "tests/support/clouds.h"

@@ -1,8 +1,8 @@
-#include "model/training/distributed_environment.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "model/training/distributed/environment.h"
 
 namespace interlacer {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/network/world_model.h"
 #include "model/training/sample_source.h"
-#include "model/world_model.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/trainer_fixture.h"
 

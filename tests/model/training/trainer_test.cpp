@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "common/thread_pool.h"
-#include "model/checkpoint.h"
-#include "model/world_model.h"
+#include "model/files/checkpoint.h"
+#include "model/network/world_model.h"
 #include "tests/model/training/trainer_fixture.h"
 
 namespace interlacer {

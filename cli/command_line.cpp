@@ -1,0 +1,131 @@
+#include "cli/command_line.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/color.h"
+#include "cli/effective_config.h"
+#include "cli/interrupt.h"
+#include "cli/verb.h"
+#include "cli/verbs/verbs.h"
+#include "common/log.h"
+
+namespace interlacer::cli {
+namespace {
+
+std::string CommandLineText(int argc, char** argv) {
+  std::string text = "interlacer";
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool is_plain = argument.find_first_of(" \t\n\"'\\$&;|<>()*?") == std::string::npos;
+    text += is_plain && !argument.empty() ? " " + argument : " '" + argument + "'";
+  }
+  return text;
+}
+
+void AddCommonOptions(CLI::App* app, CommonOptions* options) {
+  app->add_flag("--json", options->json, "Print the result as JSON on stdout");
+  app->add_flag("-q,--quiet", options->quiet, "No messages and no progress on stderr");
+  app->add_flag("-v,--verbose", options->verbose, "More messages on stderr");
+  app->add_option("--progress", options->progress, "auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app->add_option("--color", options->color, "auto, always or never; NO_COLOR holds for auto")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app->set_config("--config", "", "TOML file: common options, and those of a verb in [verb]");
+  app->allow_config_extras(CLI::config_extras_mode::error);
+  app->add_flag("--print-config", options->print_config,
+                "Print every option with value and source, and stop");
+}
+
+void AddVerbs(CLI::App* app, VerbTable* verbs) {
+  AddSimulate(app, verbs);
+  AddImport(app, verbs);
+  AddValidate(app, verbs);
+  AddTrain(app, verbs);
+  AddExport(app, verbs);
+  AddPredict(app, verbs);
+  AddEvaluate(app, verbs);
+  AddExperiment(app, verbs);
+  AddReport(app, verbs);
+  AddCompare(app, verbs);
+  AddProbe(app, verbs);
+  AddInfo(app, verbs);
+  AddVersion(app, verbs);
+}
+
+/// Exceptions end here: a verb's libraries may throw, the program exits with a code.
+StatusOr<ExitCode> RunVerb(const VerbAction& action, const VerbContext& context) {
+  try {
+    return action(context);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(reason::HOST_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return Internal(error.what());
+  }
+}
+
+std::string EnvironmentValue(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void PrintError(const CommonOptions& options, const std::string& message) {
+  const bool is_colored = IsColorWanted(
+      options.color,
+      {isatty(STDERR_FILENO) == 1, EnvironmentValue("NO_COLOR"), EnvironmentValue("TERM")});
+  std::cerr << Alarming("error:", is_colored) << " " << message << std::endl;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  CommonOptions common;
+  VerbTable verbs;
+  CLI::App app("Predict how a scene of RGB-D frames changes under robot actions.", "interlacer");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_help_all_flag("--help-all", "Help of every verb");
+  AddCommonOptions(&app, &common);
+  AddVerbs(&app, &verbs);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::RequiredError& error) {
+    // What is missing is part of what --print-config shows.
+    if (!common.print_config) {
+      app.exit(error);
+      return kExitUsage;
+    }
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return kExitUsage;
+  }
+  if (common.print_config) {
+    std::cout << EffectiveConfigText(app, {argv + 1, argv + argc}) << std::flush;
+    return kExitDone;
+  }
+  InitLogging(common.verbose ? LogLevel::kInfo : LogLevel::kWarning, LogFormat::kText);
+
+  const InterruptWatcher interrupt;
+  const VerbContext context(common, CommandLineText(argc, argv), interrupt.token());
+  const StatusOr<ExitCode> code = RunVerb(verbs.Chosen(), context);
+  if (!std::cout.flush()) {
+    PrintError(common, "stdout could not be written");
+    return kExitOutputFailed;
+  }
+  if (code.ok()) return *code;
+  const bool is_interrupted = ExitCodeOf(code.status()) == kExitInterrupted;
+  PrintError(common,
+             is_interrupted ? "interrupted: " + code.status().message() : code.status().ToString());
+  return ExitCodeOf(code.status());
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,89 @@
+#include "cli/effective_config.h"
+
+#include <algorithm>
+#include <set>
+
+namespace interlacer::cli {
+namespace {
+
+const std::set<std::string> kCommandOnly = {"help", "help-all", "config", "print-config"};
+
+/// "steps" for --steps, "episode" for a positional argument.
+std::string NameOf(const CLI::Option& option) {
+  return option.get_lnames().empty() ? option.get_name(true) : option.get_lnames().front();
+}
+
+bool IsTyped(const CLI::Option& option, const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    const auto is_long = [&](const std::string& name) {
+      return argument == "--" + name || argument.starts_with("--" + name + "=");
+    };
+    const auto is_short = [&](const std::string& name) {
+      return argument.starts_with("-" + name) && !argument.starts_with("--");
+    };
+    return std::any_of(option.get_lnames().begin(), option.get_lnames().end(), is_long) ||
+           std::any_of(option.get_snames().begin(), option.get_snames().end(), is_short);
+  });
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return quoted + "\"";
+}
+
+std::string ValueText(const CLI::Option& option) {
+  if (option.count() == 0) return Quoted(option.get_default_str());
+  const std::vector<std::string> results = option.results();
+  if (results.size() == 1) return Quoted(results.front());
+  std::string list;
+  for (const std::string& result : results) list += (list.empty() ? "" : ", ") + Quoted(result);
+  return "[" + list + "]";
+}
+
+/// Names that the file given by --config sets in `section`; "" holds the common options.
+std::set<std::string> NamesInFile(const CLI::App& app, const std::string& section) {
+  std::set<std::string> names;
+  const CLI::Option* config = app.get_config_ptr();
+  if (config == nullptr || config->count() == 0) return names;
+  for (const CLI::ConfigItem& item :
+       app.get_config_formatter_base()->from_file(config->results().front())) {
+    if ((item.parents.empty() ? "" : item.parents.front()) == section) names.insert(item.name);
+  }
+  return names;
+}
+
+std::string SectionText(const CLI::App& section, const std::set<std::string>& in_file,
+                        const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const CLI::Option* option : section.get_options()) {
+    const std::string name = NameOf(*option);
+    // The configuration of `train` is an option like others; that of the program is this text.
+    const bool is_of_verb = section.get_parent() != nullptr && name == "config";
+    if (kCommandOnly.count(name) > 0 && !is_of_verb) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (option->count() == 0 && option->get_default_str().empty()) {
+      text += is_flag ? name + " = \"false\"  # default\n" : "# " + name + " is not set\n";
+      continue;
+    }
+    const char* source = option->count() == 0          ? "default"
+                         : IsTyped(*option, arguments) ? "flag"
+                         : in_file.count(name) > 0     ? "file"
+                                                       : "flag";
+    text += name + " = " + ValueText(*option) + "  # " + source + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string EffectiveConfigText(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::string text = SectionText(app, NamesInFile(app, ""), arguments);
+  for (const CLI::App* verb : app.get_subcommands()) {
+    text += "\n[" + verb->get_name() + "]\n" +
+            SectionText(*verb, NamesInFile(app, verb->get_name()), arguments);
+  }
+  return text;
+}
+
+}  // namespace interlacer::cli

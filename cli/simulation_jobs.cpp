@@ -1,0 +1,155 @@
+#include "cli/simulation_jobs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/describe.h"
+#include "cli/output.h"
+#include "common/sha256.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+#include "data/sim/episode_export.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Not the folder's: the same command writes the same bytes wherever it writes them.
+constexpr char kDatasetName[] = "kuka-bimanual";
+
+std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
+  sim::SimulatedEpisode episode;
+  episode.task = job.task;
+  episode.split = arguments.sim.split;
+  episode.seed = job.seed;
+  episode.still = job.still;
+  episode.motion_seed = job.motion_seed;
+  return sim::EpisodeId(episode);
+}
+
+/// What repeats one episode of a longer run.
+std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& job) {
+  std::string command =
+      Format("interlacer simulate --task %s --seed %llu --steps %d --width %d --height %d",
+             job.task.c_str(), static_cast<unsigned long long>(job.seed), arguments.sim.step_count,
+             arguments.sim.width_px, arguments.sim.height_px);
+  if (job.still) command += " --still";
+  if (job.motion_seed) {
+    command += Format(" --motions 1 --motion-seed %llu",
+                      static_cast<unsigned long long>(*job.motion_seed));
+  }
+  if (arguments.sim.depth_noise_m > 0) {
+    command += Format(" --depth-noise %g", arguments.sim.depth_noise_m);
+  }
+  if (arguments.sim.split != sim::Split::kTrain) {
+    command += " --split " + sim::NameOf(arguments.sim.split);
+  }
+  return command;
+}
+
+Status CheckMadeBy(const std::string& made_by, const fs::path& dir, const std::string& command) {
+  if (made_by == command) return Status::Ok();
+  return Mismatch(reason::ARGUMENT_INVALID, dir.string(), "an episode of '" + command + "'",
+                  "'" + made_by + "'");
+}
+
+StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
+                              Sha256OfFile((dir / kManifestFile).string()));
+  return MadeEpisode{id, sha256, false};
+}
+
+bool IsEpisode(const fs::path& dir) {
+  std::error_code error;
+  return fs::exists(dir / kManifestFile, error);
+}
+
+/// The finished episode, for a run that goes on; one that does not say its command is taken as made
+/// by this one.
+StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std::string& command) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
+  const std::string& made_by = manifest.source.command;
+  if (!made_by.empty()) INTERLACER_RETURN_IF_ERROR(CheckMadeBy(made_by, dir, command));
+  INTERLACER_ASSIGN_OR_RETURN(MadeEpisode episode, Describe(dir, id));
+  episode.was_there = true;
+  return episode;
+}
+
+Status FetchFiles(const fs::path& from, const fs::path& to, bool force) {
+  INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
+                              OutputFolder::Create(to.string(), kManifestFile, force));
+  INTERLACER_RETURN_IF_ERROR(folder.Take(from));
+  return folder.Commit();
+}
+
+}  // namespace
+
+std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments) {
+  std::vector<SimulationJob> jobs;
+  for (int i = 0; i < arguments.episode_count; ++i) {
+    if (!arguments.shard.Owns(i)) continue;
+    const std::string& task = arguments.tasks[i % arguments.tasks.size()];
+    const std::uint64_t seed = arguments.sim.seed + static_cast<std::uint64_t>(i);
+    for (int motion = 0; motion < arguments.motion_count; ++motion) {
+      jobs.push_back({task, seed, false, arguments.first_motion_seed + motion});
+    }
+    if (arguments.motion_count > 0) continue;
+    jobs.push_back({task, seed, arguments.sim.still, {}});
+    if (arguments.with_still && !arguments.sim.still) jobs.push_back({task, seed, true, {}});
+  }
+  return jobs;
+}
+
+StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
+  const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
+  const fs::path dir = fs::path(arguments.output) / id;
+  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
+  sim::SimulateOptions options = arguments.sim;
+  options.task = job.task;
+  options.seed = job.seed;
+  options.still = job.still;
+  options.motion_seed = job.motion_seed;
+  INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
+  INTERLACER_RETURN_IF_ERROR(
+      sim::WriteSimulatedEpisode(episode, dir.string(), {command, arguments.force}));
+  return Describe(dir, id);
+}
+
+StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
+  const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
+  const fs::path dir = fs::path(arguments.output) / id;
+  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
+  for (const std::string& part : arguments.parts) {
+    const fs::path from = fs::path(part) / id;
+    if (!IsEpisode(from)) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(from.string()));
+    INTERLACER_RETURN_IF_ERROR(CheckMadeBy(manifest.source.command, from, command));
+    INTERLACER_RETURN_IF_ERROR(FetchFiles(from, dir, arguments.force));
+    return Describe(dir, id);
+  }
+  return NotFound(reason::FILE_NOT_FOUND,
+                  "no part has the episode " + id + "; a shard is missing or unfinished")
+      .WithField(id);
+}
+
+Status AddToDataset(const SimulateArguments& arguments, const std::vector<MadeEpisode>& made) {
+  Dataset dataset;
+  std::error_code error;
+  if (fs::exists(fs::path(arguments.output) / kDatasetFile, error)) {
+    INTERLACER_ASSIGN_OR_RETURN(dataset, ReadDataset(arguments.output));
+  } else {
+    dataset.name = kDatasetName;
+    dataset.license = "MIT";
+  }
+  for (const MadeEpisode& episode : made) {
+    for (auto& [split, ids] : dataset.splits) std::erase(ids, episode.id);
+    dataset.splits[sim::NameOf(arguments.sim.split)].push_back(episode.id);
+    dataset.manifest_sha256[episode.id] = episode.manifest_sha256;
+  }
+  for (auto& [split, ids] : dataset.splits) std::sort(ids.begin(), ids.end());
+  return WriteDataset(arguments.output, dataset);
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,53 @@
+#include "cli/validation_text.h"
+
+#include "cli/describe.h"
+
+namespace interlacer::cli {
+
+nlohmann::ordered_json ToJson(const ValidationReport& report) {
+  nlohmann::ordered_json cameras = nlohmann::ordered_json::array(),
+                         errors = nlohmann::ordered_json::array(),
+                         findings = nlohmann::ordered_json::array();
+  for (const CameraCheck& camera : report.cameras) {
+    cameras.push_back({{"name", camera.camera_name},
+                       {"valid_depth_ratio", camera.valid_depth_ratio},
+                       {"workspace_ratio", camera.workspace_ratio},
+                       {"median_depth_m", camera.median_depth_m}});
+  }
+  for (const Status& error : report.errors) {
+    errors.push_back(
+        {{"reason", error.reason()}, {"message", error.message()}, {"field", error.field()}});
+  }
+  for (const Finding& finding : report.findings) findings.push_back(ToJson(finding));
+  return {{"episode", report.episode_id},
+          {"ok", report.ok()},
+          {"step_count", report.step_count},
+          {"frame_pair_count", report.frame_count},
+          {"cross_camera_distance_m", report.cross_camera_distance_m},
+          {"cameras", cameras},
+          {"errors", errors},
+          {"findings", findings}};
+}
+
+std::string ValidationText(const ValidationReport& report) {
+  std::string text = Format("%s: %s, %d steps, %lld frames", report.episode_id.c_str(),
+                            report.ok() ? "valid" : "BROKEN", report.step_count,
+                            static_cast<long long>(report.frame_count));
+  if (report.cross_camera_distance_m >= 0) {
+    text += Format(", views agree to %.1f mm", report.cross_camera_distance_m * 1e3);
+  }
+  text += "\n";
+  for (const CameraCheck& camera : report.cameras) {
+    text += Format("  %-12s valid depth %3.0f %%, in the workspace %3.0f %%, median %.3f m\n",
+                   camera.camera_name.c_str(), 100 * camera.valid_depth_ratio,
+                   100 * camera.workspace_ratio, camera.median_depth_m);
+  }
+  for (const Status& error : report.errors) text += "  error: " + error.ToString() + "\n";
+  for (const Finding& finding : report.findings) {
+    text += "  finding: " + finding.reason + (finding.field.empty() ? "" : " at ") + finding.field +
+            ": " + finding.message + "\n";
+  }
+  return text;
+}
+
+}  // namespace interlacer::cli

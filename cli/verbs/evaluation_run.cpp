@@ -1,0 +1,162 @@
+#include "cli/verbs/evaluation_run.h"
+
+#include <memory>
+#include <utility>
+
+#include "cli/describe.h"
+#include "common/file_io.h"
+#include "common/version.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+#include "evaluation/resumption.h"
+#include "evaluation/view_scores.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Results HeadOf(const EvaluateOptions& options, const RolloutBackend& backend,
+               const VerbContext& context) {
+  Results results;
+  results.tool_version = kVersion;
+  results.command = context.command_line();
+  results.created_time = CurrentTimeRfc3339();
+  results.device = backend.device_name();
+  results.model = ToJson(backend.metadata());
+  results.split = options.split;
+  results.step_count = options.plan.step_count;
+  results.step_duration_s = backend.metadata().step_duration_s;
+  results.image_width_px = backend.metadata().cameras[0].width_px;
+  results.image_height_px = backend.metadata().cameras[0].height_px;
+  results.target_background = options.background;
+  results.seed = options.plan.seed;
+  results.location = backend.location();
+  results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,
+                  options.plan.target_cameras};
+  return results;
+}
+
+/// Errors that the next episode would meet too.
+bool IsFatal(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kUnavailable:
+    case StatusCode::kInternal:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend& backend,
+                               const VerbContext& context) {
+  Results head = HeadOf(options, backend, context);
+  std::error_code error;
+  if (fs::is_directory(options.dataset, error) &&
+      fs::exists(fs::path(options.dataset) / kDatasetFile, error)) {
+    INTERLACER_ASSIGN_OR_RETURN(const Dataset dataset, ReadDataset(options.dataset));
+    head.dataset_name = dataset.name;
+    INTERLACER_ASSIGN_OR_RETURN(head.dataset_sha256, DatasetSha256(options.dataset));
+  } else {
+    head.dataset_name = fs::path(options.dataset).lexically_normal().filename().string();
+  }
+  const fs::path file = fs::path(options.output) / kResultsFile;
+  if (!options.resume || !fs::exists(file, error)) return head;
+  INTERLACER_ASSIGN_OR_RETURN(Results before, ReadResults(file.string()));
+  INTERLACER_RETURN_IF_ERROR(CheckResumable(before, head));
+  before.metrics.update(head.metrics);
+  return before;
+}
+
+Status WriteScores(const fs::path& folder, const Results& results) {
+  INTERLACER_RETURN_IF_ERROR(WriteResults((folder / kResultsFile).string(), results));
+  return WriteFileAtomic((folder / "per_step.csv").string(), ResultsToCsv(results));
+}
+
+Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& recording,
+                          const std::string& dir) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, recording.ManifestSha256());
+  if (sha256 == done.manifest_sha256) return Status::Ok();
+  return FailedPrecondition(reason::HASH_MISMATCH,
+                            done.id + " was evaluated with another manifest: expected " +
+                                done.manifest_sha256 + ", got " + sha256)
+      .WithField(dir);
+}
+
+const ResultEpisode* FindEpisode(const Results& results, const std::string& id) {
+  for (const ResultEpisode& episode : results.episodes) {
+    if (episode.id == id) return &episode;
+  }
+  return nullptr;
+}
+
+EvaluationRun::EvaluationRun(const EvaluateOptions& options, RolloutBackend* backend,
+                             Results results, const VerbContext& context)
+    : options_(options),
+      backend_(backend),
+      results_(std::move(results)),
+      context_(context),
+      earlier_duration_s_(results_.duration_s) {}
+
+Status EvaluationRun::Run(const std::vector<std::string>& episode_dirs) {
+  std::unique_ptr<Progress> progress =
+      context_.MakeProgress("evaluate", static_cast<std::int64_t>(episode_dirs.size()));
+  // At once, so that a run which is killed leaves a folder that --force may replace.
+  INTERLACER_RETURN_IF_ERROR(Save());
+  std::int64_t done = 0;
+  for (const std::string& dir : episode_dirs) {
+    if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
+    const std::size_t known = results_.episodes.size();
+    const Status status = RunEpisodeAt(dir);
+    if (status.code() == StatusCode::kCancelled) return status;
+    if (IsFatal(status)) return status;
+    RecordOutcome(dir, status);
+    INTERLACER_RETURN_IF_ERROR(Save());
+    ++done;
+    if (status.ok() && results_.episodes.size() == known) {
+      progress->Found(done);
+    } else {
+      progress->Update(done, NoteText());
+    }
+  }
+  return Status::Ok();
+}
+
+Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(dir));
+  const std::string& id = recording.manifest().episode_id;
+  if (const ResultEpisode* done = FindEpisode(results_, id)) {
+    return CheckSameRecording(*done, recording, dir);
+  }
+  const EpisodeReader episode = recording.AsStaticViews();
+  EpisodeRunOptions run;
+  run.plan = options_.plan;
+  if (!options_.no_frames) run.frames_dir = (fs::path(options_.output) / "frames").string();
+  return RunEpisode(episode, run, backend_, &results_, context_.stop());
+}
+
+/// Of the last attempt; an earlier failure is forgotten.
+void EvaluationRun::RecordOutcome(const std::string& dir, const Status& status) {
+  const std::string id = fs::path(dir).lexically_normal().filename().string();
+  std::erase_if(results_.failures, [&](const ResultFailure& f) { return f.episode == id; });
+  if (status.ok()) return;
+  context_.Message(id + ": " + status.ToString());
+  results_.failures.push_back({id, status.reason(), status.message()});
+}
+
+Status EvaluationRun::Save() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  results_.duration_s = earlier_duration_s_ + elapsed.count();
+  return WriteScores(options_.output, results_);
+}
+
+std::string EvaluationRun::NoteText() const {
+  const auto ssim = Aggregate(results_, {kModel, kSsim, 0, "", {}});
+  return ssim ? Format("SSIM at step 0 %.4f", ssim->mean) : "";
+}
+
+}  // namespace interlacer::cli

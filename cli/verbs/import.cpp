@@ -1,0 +1,94 @@
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/describe.h"
+#include "cli/option_checks.h"
+#include "cli/validation_text.h"
+#include "cli/verbs/verbs.h"
+#include "data/importers/importers.h"
+
+namespace interlacer::cli {
+namespace {
+
+struct ImportArguments {
+  std::string format;
+  ImportOptions import;
+  double near_m = 0;
+  double far_m = 0;
+  double depth_unit_m = 0;
+  std::vector<double> workspace_m;
+};
+
+std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
+
+StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& context) {
+  ImportOptions& options = arguments.import;
+  if (arguments.near_m > 0) options.near_m = arguments.near_m;
+  if (arguments.far_m > 0) options.far_m = arguments.far_m;
+  if (arguments.depth_unit_m > 0) options.depth_unit_m = arguments.depth_unit_m;
+  if (!arguments.workspace_m.empty()) {
+    const std::vector<double>& w = arguments.workspace_m;
+    options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
+  }
+  options.command = context.command_line();
+  options.stop = context.stop();
+  std::unique_ptr<Progress> progress;
+  options.on_frame = [&](std::int64_t done, std::int64_t total) {
+    if (!progress) progress = context.MakeProgress("import", total);
+    progress->Update(done);
+  };
+  INTERLACER_ASSIGN_OR_RETURN(const ImportReport report,
+                              ImportRecording(arguments.format, options));
+  if (progress) progress->Finish();
+  nlohmann::ordered_json json = ToJson(report.validation);
+  json["frame_count"] = report.frame_count;
+  json["skipped_count"] = report.skipped_count;
+  context.Result(json, Format("%d frames written to %s, %d skipped\n", report.frame_count,
+                              options.episode_dir.c_str(), report.skipped_count) +
+                           ValidationText(report.validation));
+  return report.validation.ok() ? kExitDone : kExitCheckFailed;
+}
+
+}  // namespace
+
+void AddImport(CLI::App* app, VerbTable* verbs) {
+  CLI::App* verb = app->add_subcommand("import", "A foreign RGB-D recording as an episode");
+  const auto arguments = std::make_shared<ImportArguments>();
+  ImportOptions& options = arguments->import;
+  verb->add_option("format", arguments->format, "tum, redwood or apc")
+      ->required()
+      ->check(CLI::IsMember(FormatNames()));
+  verb->add_option("source", options.source_dir, "Folder of the recording")->required();
+  verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
+  verb->add_option("--id", options.episode_id, "Name of the episode; default the folder's");
+  verb->add_option(
+      "--intrinsics", options.intrinsics,
+      "fx,fy,cx,cy in pixels, optionally with k1,k2,p1,p2,k3 of the lens; tum-fr1, "
+      "tum-fr2, tum-fr3 or tum-ros; or an Open3D camera JSON; tum and redwood need it");
+  verb->add_option("--depth-unit", arguments->depth_unit_m,
+                   "Metres of one depth integer, where the format's own does not hold")
+      ->check(AboveZero());
+  verb->add_option("--trajectory", options.trajectory,
+                   "File with poses, in the source or elsewhere");
+  verb->add_option("--color-folder", options.color_folder,
+                   "redwood: colour images; default color, image or rgb");
+  verb->add_option("--depth-folder", options.depth_folder, "redwood: depth images; default depth");
+  verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
+  verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
+  verb->add_option("--workspace", arguments->workspace_m,
+                   "Box in the world frame, metres: x0,y0,z0,x1,y1,z1; default from the points")
+      ->delimiter(',')
+      ->expected(6);
+  verb->add_option("--frame-stride", options.frame_stride, "Every n-th frame")
+      ->capture_default_str()
+      ->check(AboveZero());
+  verb->add_option("--license", options.license, "Licence of the recording");
+  verb->add_option("--attribution", options.attribution, "Whom to name");
+  verb->add_flag("--force", options.overwrite, "Replace an existing episode");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return RunImport(*arguments, context); });
+}
+
+}  // namespace interlacer::cli

@@ -1,0 +1,101 @@
+#include "data/validate.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/validation_text.h"
+#include "cli/verbs/verbs.h"
+#include "common/image_codec.h"
+#include "data/dataset.h"
+#include "data/overlay.h"
+
+namespace interlacer::cli {
+namespace {
+
+struct ValidateArguments {
+  std::string path;
+  std::string overlay;
+  std::vector<std::string> overlay_cameras;
+  int overlay_step = 0;
+  bool no_hash = false;
+  bool force = false;
+};
+
+StatusOr<int> CameraIndex(const EpisodeReader& episode, const ValidateArguments& arguments,
+                          std::size_t position) {
+  if (arguments.overlay_cameras.empty()) return static_cast<int>(position);
+  const std::string& name = arguments.overlay_cameras[position];
+  if (const auto index = episode.FindCamera(name)) return *index;
+  return Mismatch(reason::CAMERA_UNKNOWN, "--overlay-cameras", "a camera of the episode", name);
+}
+
+/// The points of one camera over the picture of another.
+Status WriteOverlay(const ValidateArguments& arguments, const std::string& episode_dir) {
+  INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.overlay, arguments.force));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const EpisodeReader episode,
+      EpisodeReader::Open(episode_dir, {.verify_hashes = !arguments.no_hash}));
+  if (episode.camera_count() < 2) {
+    return Mismatch(reason::CAMERA_MISSING, "cameras", "two or more for an overlay",
+                    std::to_string(episode.camera_count()));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const int base, CameraIndex(episode, arguments, 0));
+  INTERLACER_ASSIGN_OR_RETURN(const int over, CameraIndex(episode, arguments, 1));
+  INTERLACER_ASSIGN_OR_RETURN(const RgbImage overlay,
+                              MakeOverlay(episode, arguments.overlay_step, base, over));
+  return WritePngFile(overlay, arguments.overlay);
+}
+
+StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> episodes,
+                              ListEpisodes(arguments.path));
+  if (episodes.empty()) {
+    return NotFound(reason::FILE_NOT_FOUND, arguments.path + " holds no episode")
+        .WithField(arguments.path);
+  }
+  const std::unique_ptr<Progress> progress =
+      context.MakeProgress("validate", static_cast<std::int64_t>(episodes.size()));
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::string text;
+  bool is_ok = true;
+  for (const std::string& dir : episodes) {
+    if (context.stop().stop_requested()) return Cancelled("stopped");
+    INTERLACER_ASSIGN_OR_RETURN(const ValidationReport report,
+                                ValidateEpisode(dir, {!arguments.no_hash, context.stop()}));
+    json.push_back(ToJson(report));
+    text += ValidationText(report);
+    is_ok = is_ok && report.ok();
+    progress->Update(static_cast<std::int64_t>(json.size()));
+  }
+  progress->Finish();
+  if (!arguments.overlay.empty()) {
+    INTERLACER_RETURN_IF_ERROR(WriteOverlay(arguments, episodes.front()));
+  }
+  context.Result(json, text);
+  return is_ok ? kExitDone : kExitCheckFailed;
+}
+
+}  // namespace
+
+void AddValidate(CLI::App* app, VerbTable* verbs) {
+  CLI::App* verb =
+      app->add_subcommand("validate", "Check an episode or a data set: files, units, calibration");
+  const auto arguments = std::make_shared<ValidateArguments>();
+  verb->add_option("path", arguments->path, "Episode, data set, or folder of episodes")->required();
+  verb->add_option("--overlay", arguments->overlay,
+                   "PNG to write: points of the second camera over the picture of the first");
+  verb->add_option("--overlay-cameras", arguments->overlay_cameras,
+                   "The two cameras; default the first two")
+      ->delimiter(',')
+      ->expected(2);
+  verb->add_option("--overlay-step", arguments->overlay_step, "Step of the overlay")
+      ->capture_default_str();
+  verb->add_flag("--no-hash", arguments->no_hash, "Do not compare the hashes of files");
+  verb->add_flag("--force", arguments->force, "Replace an existing overlay");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return RunValidate(*arguments, context); });
+}
+
+}  // namespace interlacer::cli

@@ -1,3 +1,0 @@
-#include "client/cli/command_line.h"
-
-int main(int argc, char** argv) { return interlacer::cli::RunCommandLine(argc, argv); }

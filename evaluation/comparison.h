@@ -1,0 +1,62 @@
+#pragma once
+
+/// Variants of a model, or a model and its baselines, set against each other episode by episode.
+///
+/// The first variant is the reference; differences are variant - reference over the episodes that
+/// both have. Pure functions, thread-safe. Errors: INVALID_ARGUMENT HASH_MISMATCH, SHAPE_MISMATCH
+/// or SCHEMA_INVALID naming what makes two results incomparable; ARGUMENT_INVALID for a rule that
+/// does not parse.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json.h"
+#include "common/status.h"
+#include "evaluation/results.h"
+#include "evaluation/statistics.h"
+
+namespace interlacer {
+
+struct Variant {
+  std::string name;
+  const Results* results = nullptr;
+  std::string subject;     ///< in these results
+  std::string frames_dir;  ///< where its pictures lie; may be empty
+};
+
+/// Equal definitions of metrics, steps, plans, image sizes, step durations and backgrounds;
+/// otherwise the first difference. What one of them does not say is no difference.
+Status CheckEqualSettings(const Results& a, const Results& b);
+
+/// Equal settings and data, so that numbers can be compared; otherwise the first difference.
+Status CheckComparable(const Results& a, const Results& b);
+
+struct VariantScore {
+  std::optional<MeanEstimate> mean;
+  /// To the reference; nothing for the reference itself.
+  std::optional<PairedDifference> difference;
+};
+
+/// Scores of every variant for one metric, at one step or (step < 0) over all steps.
+std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
+                                          std::string_view metric, int step);
+
+nlohmann::ordered_json ComparisonToJson(const std::vector<Variant>& variants);
+
+/// "ssim@8 < -0.01": the difference of a variant to the first in a metric (ssim, ssim_moving,
+/// ssim_workspace, psnr, depth, chamfer) at a step, or over all steps without "@".
+struct FailRule {
+  std::string text;
+  std::string metric;
+  int step = -1;
+  bool is_below = true;
+  double threshold = 0;
+};
+StatusOr<FailRule> ParseFailRule(const std::string& text);
+/// Names of the variants that break the rule. NOT_FOUND when one of them has no such numbers.
+StatusOr<std::vector<std::string>> VariantsThatBreak(const FailRule& rule,
+                                                     const std::vector<Variant>& variants);
+
+}  // namespace interlacer

@@ -1,0 +1,119 @@
+#include "evaluation/episode_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "common/image_codec.h"
+#include "evaluation/episode_evaluation.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+class EpisodeRun {
+ public:
+  EpisodeRun(const EpisodeReader& episode, const EpisodeRunOptions& options,
+             RolloutBackend* backend, const std::stop_token& stop)
+      : episode_(episode), options_(options), backend_(backend), stop_(stop) {}
+
+  Status Run() {
+    INTERLACER_ASSIGN_OR_RETURN(
+        const std::vector<PredictionRequest> requests,
+        PlanEpisode(episode_.manifest(), backend_->metadata(), options_.plan));
+    for (const PredictionRequest& request : requests) {
+      INTERLACER_RETURN_IF_ERROR(RunPrediction(request));
+    }
+    return Status::Ok();
+  }
+
+  Status AddTo(Results* results) const {
+    const EpisodeManifest& manifest = episode_.manifest();
+    INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode_.ManifestSha256());
+    results->values.insert(results->values.end(), values_.begin(), values_.end());
+    results->timings.insert(results->timings.end(), timings_.begin(), timings_.end());
+    for (const auto& [finding, count] : warnings_) results->warnings[finding] += count;
+    results->episodes.push_back({manifest.episode_id, sha256, manifest.task_name});
+    return Status::Ok();
+  }
+
+ private:
+  Status RunPrediction(const PredictionRequest& request) {
+    INTERLACER_ASSIGN_OR_RETURN(PredictionTask task,
+                                MakePredictionTask(episode_, backend_->metadata(), request));
+    if (options_.alter) INTERLACER_RETURN_IF_ERROR(options_.alter(&task));
+    const auto on_step = [&](const PredictedStep&, const std::vector<EvaluatedView>& views) {
+      for (const EvaluatedView& view : views) {
+        AddScores(task.start_step, view);
+        INTERLACER_RETURN_IF_ERROR(WriteFrames(task.start_step, view));
+      }
+      return Status::Ok();
+    };
+    INTERLACER_ASSIGN_OR_RETURN(const EpisodeEvaluation evaluation,
+                                EvaluateEpisode(episode_, task, backend_, on_step, stop_));
+    const RolloutSummary& summary = evaluation.summary;
+    timings_.push_back({summary.durations.lift_s,
+                        summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
+                        summary.durations.render_s / static_cast<double>(std::max<std::size_t>(
+                                                         1, evaluation.views.size()))});
+    for (const Finding& finding : summary.findings) ++warnings_[finding.reason];
+    if (!summary.scene_report) return Status::Ok();
+    for (const Finding& f : summary.scene_report->findings) ++warnings_[f.reason];
+    return Status::Ok();
+  }
+
+  void AddScores(int start_step, const EvaluatedView& view) {
+    for (const ViewScore& score : view.scores) {
+      values_.push_back({std::string(score.subject), episode_.manifest().episode_id, start_step,
+                         view.camera, view.is_input, view.step, std::string(score.metric),
+                         score.value, score.reason});
+    }
+  }
+
+  Status WriteFrames(int start_step, const EvaluatedView& view) const {
+    if (options_.frames_dir.empty() || !view.truth) return Status::Ok();
+    const auto path = [&](const char* subject) {
+      return FramePath(options_.frames_dir, episode_.manifest().episode_id, start_step, view.camera,
+                       view.step, subject);
+    };
+    const fs::path folder = path("model").parent_path();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) {
+      return FailedPrecondition(reason::FILE_UNWRITABLE, error.message())
+          .WithField(folder.string());
+    }
+    INTERLACER_RETURN_IF_ERROR(WritePngFile(view.predicted, path("model").string()));
+    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.truth, path("truth").string()));
+    if (!view.splat) return Status::Ok();
+    return WritePngFile(*view.splat, path("splat").string());
+  }
+
+  const EpisodeReader& episode_;
+  const EpisodeRunOptions& options_;
+  RolloutBackend* const backend_;
+  const std::stop_token& stop_;
+  std::vector<ResultValue> values_;
+  std::vector<ResultTiming> timings_;
+  std::map<std::string, int> warnings_;
+};
+
+}  // namespace
+
+Status RunEpisode(const EpisodeReader& episode, const EpisodeRunOptions& options,
+                  RolloutBackend* backend, Results* results, const std::stop_token& stop) {
+  EpisodeRun run(episode, options, backend, stop);
+  INTERLACER_RETURN_IF_ERROR(run.Run());
+  return run.AddTo(results);
+}
+
+fs::path FramePath(const std::string& frames_dir, const std::string& episode, int start_step,
+                   const std::string& camera, int step, const std::string& subject) {
+  char start[32], name[64];
+  std::snprintf(start, sizeof start, "start_%06d", start_step);
+  std::snprintf(name, sizeof name, "step_%03d_%s.png", step, subject.c_str());
+  return fs::path(frames_dir) / episode / start / camera / name;
+}
+
+}  // namespace interlacer

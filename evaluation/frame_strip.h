@@ -1,0 +1,38 @@
+#pragma once
+
+/// Pictures in a grid: rows are subjects (truth, prediction, ...), columns are steps.
+/// One ImageEmbedder a page; pure apart from its budget.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/image.h"
+#include "evaluation/html.h"
+
+namespace interlacer {
+
+struct StripFrame {
+  std::optional<RgbImage> image;
+  std::string note;  ///< under the picture, such as "0.912"
+};
+
+struct StripRow {
+  std::string label;
+  std::vector<StripFrame> frames;
+};
+
+struct FrameStrip {
+  std::string caption;
+  std::vector<std::string> columns;  ///< headings, such as "step 3 (1.5 s)"
+  std::vector<StripRow> rows;
+};
+
+/// A table of thumbnails of at most `thumbnail_width_px`; alt texts name row and column.
+std::string FrameStripHtml(const FrameStrip& strip, int thumbnail_width_px, ImageEmbedder* images);
+
+/// |a - b| of the strongest channel, from white (equal) to dark red (64 and more); nothing when the
+/// sizes differ.
+std::optional<RgbImage> DifferenceImage(const RgbImage& a, const RgbImage& b);
+
+}  // namespace interlacer

@@ -1,0 +1,119 @@
+#include "evaluation/geometry_scores.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "evaluation/nearest_point.h"
+#include "render/image_metrics.h"
+
+namespace interlacer {
+namespace {
+
+/// How far behind the nearest particle of its pixel a particle still counts as seen: discs of the
+/// z-buffer lie flat while surfaces slope.
+constexpr double kSeenBehindM = 0.02;
+
+/// The depth image with NaN wherever its point lies outside the workspace.
+StatusOr<DepthImage> CroppedDepth(const Camera& camera, DepthImage depth, const Box& workspace) {
+  INTERLACER_ASSIGN_OR_RETURN(const PixelMask mask, WorkspaceMask(camera, depth, workspace));
+  for (std::size_t i = 0; i < depth.pixels_m.size(); ++i) {
+    if (mask.pixels[i] == 0) depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  return depth;
+}
+
+std::vector<float> PointsOf(const Camera& camera, const DepthImage& depth) {
+  std::vector<float> points_m;
+  for (int row = 0; row < depth.height_px; ++row) {
+    for (int column = 0; column < depth.width_px; ++column) {
+      const float z = depth.pixels_m[static_cast<std::size_t>(row) * depth.width_px + column];
+      if (!std::isfinite(z) || z <= 0) continue;
+      for (const double x : Unproject(camera, column, row, z)) {
+        points_m.push_back(static_cast<float>(x));
+      }
+    }
+  }
+  return points_m;
+}
+
+std::vector<float> SeenParticles(std::span<const float> particles_m, const Camera& camera,
+                                 const DepthImage& z_buffer) {
+  std::vector<float> seen_m;
+  for (std::size_t i = 0; i < particles_m.size(); i += 3) {
+    const ProjectedPixel at =
+        Project(camera, {particles_m[i], particles_m[i + 1], particles_m[i + 2]});
+    const double u = std::round(at.u_px), v = std::round(at.v_px);
+    const bool is_inside =
+        at.depth_m > 0 && u >= 0 && v >= 0 && u < z_buffer.width_px && v < z_buffer.height_px;
+    if (!is_inside) continue;
+    const std::size_t pixel =
+        static_cast<std::size_t>(v) * z_buffer.width_px + static_cast<std::size_t>(u);
+    if (!(at.depth_m <= z_buffer.pixels_m[pixel] + kSeenBehindM)) continue;
+    seen_m.insert(seen_m.end(), particles_m.begin() + static_cast<std::ptrdiff_t>(i),
+                  particles_m.begin() + static_cast<std::ptrdiff_t>(i + 3));
+  }
+  return seen_m;
+}
+
+double MeanDistanceM(std::span<const float> from_m, const NearestPoint& to) {
+  double sum_m = 0;
+  for (std::size_t i = 0; i < from_m.size(); i += 3) {
+    sum_m += to.DistanceM({from_m[i], from_m[i + 1], from_m[i + 2]});
+  }
+  return 3 * sum_m / static_cast<double>(from_m.size());
+}
+
+void Add(std::string_view subject, std::string_view metric, const std::optional<double>& value,
+         const char* reason, std::vector<ViewScore>* scores) {
+  scores->push_back({subject, metric, value, value ? "" : reason});
+}
+
+}  // namespace
+
+StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
+                                             std::span<const float> b_m) {
+  if (a_m.size() % 3 != 0 || b_m.size() % 3 != 0) {
+    return Mismatch(reason::SHAPE_MISMATCH, "positions_m", "3 values a point",
+                    std::to_string(a_m.size()) + " and " + std::to_string(b_m.size()));
+  }
+  if (a_m.empty() || b_m.empty()) return std::optional<double>();
+  const NearestPoint a(a_m), b(b_m);
+  return std::optional<double>(0.5 * (MeanDistanceM(a_m, b) + MeanDistanceM(b_m, a)));
+}
+
+StatusOr<std::vector<ViewScore>> ScoreGeometry(const ScoredGeometry& geometry,
+                                               const TrueFrame& truth, const Box& workspace) {
+  INTERLACER_ASSIGN_OR_RETURN(const DepthImage depth,
+                              CroppedDepth(truth.camera, truth.depth, workspace));
+  std::vector<ViewScore> scores;
+  const std::pair<std::string_view, const DepthImage*> subjects[] = {
+      {kModel, geometry.model},
+      {kCopyLast, geometry.copy_last},
+      {kReconstruction, geometry.reconstruction},
+      {kSplat, geometry.splat}};
+  for (const auto& [subject, predicted] : subjects) {
+    if (predicted == nullptr) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> error, DepthAbsMV1(*predicted, depth));
+    Add(subject, kDepthAbs, error, "no pixel with both depths", &scores);
+  }
+  const std::vector<float> true_points_m = PointsOf(truth.camera, depth);
+  if (geometry.splat != nullptr) {
+    const std::vector<float> seen_m =
+        SeenParticles(geometry.particles_m, truth.camera, *geometry.splat);
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> chamfer,
+                                ChamferHalfM(seen_m, true_points_m));
+    Add(kModel, kChamferHalf, chamfer, "no particle or no true point in view", &scores);
+  }
+  if (geometry.copy_last != nullptr) {
+    INTERLACER_ASSIGN_OR_RETURN(const DepthImage before,
+                                CroppedDepth(truth.camera, *geometry.copy_last, workspace));
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> chamfer,
+                                ChamferHalfM(PointsOf(truth.camera, before), true_points_m));
+    Add(kCopyLast, kChamferHalf, chamfer, "no earlier or no true point in view", &scores);
+  }
+  return scores;
+}
+
+}  // namespace interlacer

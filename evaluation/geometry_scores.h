@@ -1,0 +1,42 @@
+#pragma once
+
+/// Scores of predicted geometry against the true depth image of a view, in metres; smaller is
+/// better.
+///
+///   depth_abs_m_v1     mean |predicted - true depth| over the pixels whose true depth is valid and
+///                      inside the workspace and whose predicted depth is valid
+///   chamfer_half_m_v1  half the sum of two means over nearest neighbours: from the predicted
+///                      particles that the camera sees to the true points, and back. True points
+///                      are the valid depth pixels inside the workspace; a particle is seen when it
+///                      projects into the image at most 2 cm behind the z-buffer of all particles
+/// A score that does not exist is null with a reason. Pure functions, thread-safe.
+/// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+#include "evaluation/prediction_task.h"
+#include "evaluation/view_scores.h"
+
+namespace interlacer {
+
+/// What is there of one view; absent parts have no score.
+struct ScoredGeometry {
+  const DepthImage* model = nullptr;
+  const DepthImage* reconstruction = nullptr;
+  const DepthImage* copy_last = nullptr;
+  const DepthImage* splat = nullptr;   ///< z-buffer of `particles_m`
+  std::span<const float> particles_m;  ///< [n,3] world frame
+};
+
+StatusOr<std::vector<ViewScore>> ScoreGeometry(const ScoredGeometry& geometry,
+                                               const TrueFrame& truth, const Box& workspace);
+
+/// Half-sum Chamfer distance of two clouds [n,3]; nothing when one is empty. Exact.
+StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
+                                             std::span<const float> b_m);
+
+}  // namespace interlacer

@@ -1,0 +1,212 @@
+#include "evaluation/html.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "common/image_codec.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kThumbnailJpegQuality = 82;
+
+constexpr std::string_view kStyle = R"css(
+:root {
+  color-scheme: light dark;
+  --page: #fbfaf8; --card: #ffffff; --ink: #1d2129; --soft: #5d6470; --line: #e2e0da; --grid: #eceae4;
+  --accent: #0b62a4; --good: #00795a; --bad: #b3401a; --shadow: 0 1px 2px #0000000d, 0 4px 16px #0000000a;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a4508b; --c4: #8a6d00; --c5: #3f8fc0; --c6: #555555;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #14171c; --card: #1c2027; --ink: #e7e9ee; --soft: #9aa3b2; --line: #2f353f; --grid: #272c35;
+    --accent: #6cb6f2; --good: #4fc79f; --bad: #f08a5d; --shadow: none;
+    --c0: #56b4e9; --c1: #f0904a; --c2: #3fc79a; --c3: #d99ac5; --c4: #e6c84a; --c5: #9ccbe8; --c6: #b5bac4;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Noto Sans", Roboto, "DejaVu Sans", sans-serif;
+}
+main { max-width: 1180px; margin: 0 auto; padding: 40px 24px 72px; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.015em; overflow-wrap: anywhere; }
+h2 { font-size: 20px; margin: 0 0 14px; letter-spacing: -0.01em; }
+h3 { font-size: 15px; margin: 24px 0 8px; }
+p { margin: 0 0 12px; max-width: 84ch; }
+.verdict { font-size: 18px; color: var(--soft); margin-bottom: 28px; }
+section {
+  background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 24px;
+  margin: 0 0 20px; box-shadow: var(--shadow);
+}
+.headline { display: flex; flex-wrap: wrap; gap: 14px; margin: 0 0 20px; padding: 0; list-style: none; }
+.headline li {
+  flex: 1 1 180px; background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+  padding: 16px 20px; box-shadow: var(--shadow);
+}
+.headline b { display: block; font-size: 28px; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.headline span { display: block; font-size: 14px; }
+.headline small { color: var(--soft); font-size: 13px; }
+figure { margin: 0 0 18px; }
+figcaption { color: var(--soft); font-size: 14px; margin-top: 6px; }
+svg { display: block; width: 100%; height: auto; color: var(--ink); }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(420px, 100%), 1fr)); gap: 20px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 14px; width: 100%; }
+caption { text-align: left; color: var(--soft); padding: 0 0 8px; }
+thead th { white-space: nowrap; }
+th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th { font-weight: 600; }
+tbody th { font-weight: 500; }
+tr:last-child td, tr:last-child th { border-bottom: 0; }
+table.numeric td, table.numeric thead th:not(:first-child) {
+  text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap;
+}
+.scroll + .scroll { margin-top: 22px; }
+.strip { border-collapse: separate; border-spacing: 4px; }
+.strip th, .strip td { border: 0; padding: 0; text-align: center; font-size: 13px; color: var(--soft); }
+.strip thead th { white-space: normal; font-weight: 500; vertical-align: bottom; padding-bottom: 2px; }
+.strip tbody th { text-align: right; padding-right: 10px; color: var(--ink); width: 84px; vertical-align: middle; }
+.strip img {
+  display: block; margin: 0 auto; width: 100%; min-width: 88px; max-width: 240px; height: auto;
+  border-radius: 6px; background: #fff; outline: 1px solid var(--line);
+}
+.strip span { display: block; font-variant-numeric: tabular-nums; padding-top: 2px; }
+.missing { display: block; padding: 8px; border: 1px dashed var(--line); border-radius: 6px; font-size: 12px; max-width: 180px; }
+.warning { border-left: 4px solid var(--bad); padding: 8px 14px; margin: 0 0 12px; font-weight: 600; }
+code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
+@media print {
+  body { background: #fff; } main { max-width: none; padding: 0; }
+  section, .headline li { box-shadow: none; break-inside: avoid; }
+}
+)css";
+
+std::string Base64(std::span<const std::uint8_t> data) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((data.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < data.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, data.size() - i);
+    std::uint32_t bits = static_cast<std::uint32_t>(data[i]) << 16;
+    if (count > 1) bits |= static_cast<std::uint32_t>(data[i + 1]) << 8;
+    if (count > 2) bits |= data[i + 2];
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      out += digit <= count ? kAlphabet[(bits >> (18 - 6 * digit)) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+std::string Cell(std::string_view tag, std::string_view attributes, std::string_view text) {
+  std::string out = "<";
+  out.append(tag).append(attributes).append(">").append(EscapeHtml(text));
+  return out.append("</").append(tag).append(">");
+}
+
+}  // namespace
+
+std::string EscapeHtml(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default: {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_control = byte < 0x20 ? c != '\n' && c != '\t' : byte == 0x7f;
+        if (is_control) {
+          out += "\xEF\xBF\xBD";
+        } else {
+          out += c;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string ImageEmbedder::Embed(const RgbImage& image, std::string_view alt_text,
+                                 int max_width_px) {
+  const int width_px = std::min(image.width_px, max_width_px);
+  const int height_px = std::max(1, static_cast<int>(static_cast<std::int64_t>(image.height_px) *
+                                                     width_px / std::max(1, image.width_px)));
+  const RgbImage thumbnail =
+      width_px == image.width_px ? image : ResizeArea(image, width_px, height_px);
+  const std::string data = Base64(EncodeJpeg(thumbnail, kThumbnailJpegQuality));
+  const auto size_bytes = static_cast<std::int64_t>(data.size());
+  if (size_bytes > left_bytes_) {
+    ++left_out_count_;
+    return Cell("span", " class=\"missing\"", std::string(alt_text) + " (see the files beside)");
+  }
+  left_bytes_ -= size_bytes;
+  return "<img src=\"data:image/jpeg;base64," + data + "\" width=\"" +
+         std::to_string(thumbnail.width_px) + "\" height=\"" + std::to_string(thumbnail.height_px) +
+         "\" alt=\"" + EscapeHtml(alt_text) + "\">";
+}
+
+std::string TableHtml(const HtmlTable& table) {
+  std::string out = "<div class=\"scroll\"><table";
+  if (table.is_numeric) out += " class=\"numeric\"";
+  out += ">";
+  if (!table.caption.empty()) out += Cell("caption", "", table.caption);
+  if (!table.header.empty()) {
+    out += "<thead><tr>";
+    for (const std::string& text : table.header) out += Cell("th", " scope=\"col\"", text);
+    out += "</tr></thead>";
+  }
+  out += "<tbody>";
+  for (const std::vector<std::string>& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += i == 0 ? Cell("th", " scope=\"row\"", row[i]) : Cell("td", "", row[i]);
+    }
+    out += "</tr>";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string HeadlineHtml(const std::vector<HeadlineFigure>& figures) {
+  std::string out = "<ul class=\"headline\">";
+  for (const HeadlineFigure& figure : figures) {
+    out += "<li>" + Cell("b", "", figure.value) + Cell("span", "", figure.label) +
+           Cell("small", "", figure.note) + "</li>";
+  }
+  return out + "</ul>\n";
+}
+
+std::string SectionHtml(std::string_view heading_text, const std::string& body_html) {
+  return "<section>" + Cell("h2", "", heading_text) + "\n" + body_html + "</section>\n";
+}
+
+std::string ParagraphHtml(std::string_view text) { return Cell("p", "", text) + "\n"; }
+
+std::string PageHtml(std::string_view title_text, std::string_view verdict_text,
+                     const std::string& body_html) {
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  out += Cell("title", "", title_text);
+  out.append("\n<style>").append(kStyle).append("</style>\n</head>\n<body>\n<main>\n");
+  out += Cell("h1", "", title_text);
+  out += Cell("p", " class=\"verdict\"", verdict_text);
+  out += "\n" + body_html + "</main>\n</body>\n</html>\n";
+  return out;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,166 @@
+#include "evaluation/report_charts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "evaluation/html.h"
+#include "evaluation/score_chart.h"
+#include "evaluation/score_text.h"
+#include "evaluation/svg.h"
+#include "evaluation/view_scores.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kChosenSteps[] = {0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
+constexpr std::size_t kMaxTableSteps = 10;
+
+ChartSeries CurveOf(const ReportInput& in, std::size_t variant, std::string_view metric) {
+  ChartSeries series;
+  series.name = in.variants[variant].name;
+  series.style = variant;
+  for (const int step : StepsOf(in.reference())) {
+    const auto mean = CompareVariants(in.variants, metric, step)[variant].mean;
+    AddPoint(step, mean ? &*mean : nullptr, &series);
+  }
+  return series;
+}
+
+ChartSeries DifferenceCurve(const ReportInput& in, std::size_t variant, std::string_view metric) {
+  ChartSeries series;
+  series.name = in.variants[variant].name;
+  series.style = variant;
+  for (const int step : StepsOf(in.reference())) {
+    const auto d = CompareVariants(in.variants, metric, step)[variant].difference;
+    AddPoint(step, d ? &d->difference : nullptr, &series);
+  }
+  return series;
+}
+
+std::string StepLabel(const Results& r) {
+  char text[64];
+  std::snprintf(text, sizeof text, "rollout step (%.3g s each)", r.step_duration_s);
+  return text;
+}
+
+void MarkTraining(const ReportInput& in, ChartSpec* spec) {
+  const int trained = in.reference().model.value("trained_step_count", 0);
+  if (trained <= 0) return;
+  spec->marker_x = trained;
+  spec->marker_label = "trained up to here";
+}
+
+std::string Charts(const ReportInput& in, std::span<const std::string_view> metrics) {
+  std::string charts;
+  for (const std::string_view metric : metrics) {
+    ChartSpec spec;
+    spec.title = MetricLabel(metric);
+    spec.x_label = StepLabel(in.reference());
+    spec.y_label = MetricUnit(metric);
+    spec.alt_text = spec.title + " against rollout step with 95 % bands";
+    for (std::size_t i = 0; i < in.variants.size(); ++i) {
+      ChartSeries series = CurveOf(in, i, metric);
+      if (HasValues(series)) spec.series.push_back(std::move(series));
+    }
+    if (spec.series.empty()) continue;
+    MarkTraining(in, &spec);
+    charts += FigureHtml(LineChartSvg(spec));
+  }
+  return ChartsHtml(charts);
+}
+
+}  // namespace
+
+std::vector<int> ChosenSteps(const ReportInput& in) {
+  const std::vector<int> all = StepsOf(in.reference());
+  if (all.size() <= kMaxTableSteps) return all;
+  std::vector<int> chosen;
+  for (const int step : kChosenSteps) {
+    if (std::find(all.begin(), all.end(), step) != all.end()) chosen.push_back(step);
+  }
+  return chosen;
+}
+
+std::string ScoreChartsHtml(const ReportInput& in) {
+  const std::string charts = Charts(in, kPictureMetrics);
+  if (charts.empty()) return "";
+  return SectionHtml("Scores by step",
+                     charts + ParagraphHtml("Lines are means over episodes, bands are 95 % "
+                                            "bootstrap intervals."));
+}
+
+std::string GeometryHtml(const ReportInput& in) {
+  const std::string charts = Charts(in, kGeometryMetrics);
+  if (charts.empty()) return "";
+  return SectionHtml(
+      "Geometry",
+      charts +
+          ParagraphHtml("In metres, smaller is better. Depth: mean error of the rendered "
+                        "expected depth inside the workspace. Chamfer distance: between the "
+                        "particles that a camera sees and the true points of its depth image."));
+}
+
+std::string DifferencesHtml(const ReportInput& in) {
+  if (in.variants.size() < 2) return "";
+  ChartSpec spec;
+  spec.title = "SSIM difference to " + in.variants[0].name;
+  spec.x_label = StepLabel(in.reference());
+  spec.y_label = "difference";
+  spec.alt_text = "Paired difference in SSIM to " + in.variants[0].name + " by step";
+  spec.reference_y = 0;
+  for (std::size_t i = 1; i < in.variants.size(); ++i) {
+    ChartSeries series = DifferenceCurve(in, i, kSsim);
+    if (HasValues(series)) spec.series.push_back(std::move(series));
+  }
+  if (spec.series.empty()) return "";
+  HtmlTable table;
+  table.caption = "Paired difference in SSIM to " + in.variants[0].name +
+                  ": mean, 95 % interval, episodes above and below";
+  table.header = {"step"};
+  for (std::size_t i = 1; i < in.variants.size(); ++i) table.header.push_back(in.variants[i].name);
+  for (const int step : ChosenSteps(in)) {
+    std::vector<std::string> row{std::to_string(step)};
+    const std::vector<VariantScore> scores = CompareVariants(in.variants, kSsim, step);
+    for (std::size_t i = 1; i < scores.size(); ++i) {
+      const auto& d = scores[i].difference;
+      row.push_back(d ? SignedText(d->difference.mean, 4) + " " + IntervalText(d->difference, 4) +
+                            ", " + std::to_string(d->wins) + " : " + std::to_string(d->losses)
+                      : ScoreText({}, 4));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return SectionHtml("Paired differences",
+                     ChartsHtml(FigureHtml(LineChartSvg(spec))) + TableHtml(table));
+}
+
+std::string DistributionsHtml(const ReportInput& in) {
+  DistributionSpec episodes;
+  episodes.title = "SSIM by episode, mean over the rollout";
+  episodes.value_label = "SSIM";
+  episodes.alt_text = "One dot an episode, a line at the mean";
+  for (const Variant& variant : in.variants) {
+    DistributionGroup group{variant.name, {}};
+    const ValueFilter filter{variant.subject, kSsim, -1, "", {}};
+    for (const auto& [id, mean] : EpisodeMeans(*variant.results, filter)) {
+      group.values.push_back(mean);
+    }
+    if (!group.values.empty()) episodes.groups.push_back(std::move(group));
+  }
+  DistributionSpec cameras = episodes;
+  cameras.title = "SSIM of " + in.variants[0].name + " by camera";
+  cameras.groups.clear();
+  for (const std::string& camera : CamerasOf(in.reference())) {
+    DistributionGroup group{camera, {}};
+    const ValueFilter filter{in.variants[0].subject, kSsim, -1, camera, {}};
+    for (const auto& [id, mean] : EpisodeMeans(in.reference(), filter))
+      group.values.push_back(mean);
+    if (!group.values.empty()) cameras.groups.push_back(std::move(group));
+  }
+  if (episodes.groups.empty()) return "";
+  return SectionHtml("Distribution", ChartsHtml(FigureHtml(DistributionSvg(episodes)) +
+                                                FigureHtml(DistributionSvg(cameras))));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,17 @@
+#pragma once
+
+/// Frame strips of a report: truth and every variant's prediction, step by step, of the best, the
+/// median and the worst episode. Reads the pictures beside the results; a missing one leaves its
+/// place empty.
+
+#include <string>
+
+#include "evaluation/html.h"
+#include "evaluation/report_html.h"
+
+namespace interlacer {
+
+/// Empty without pictures.
+std::string StripsHtml(const ReportInput& in, ImageEmbedder* images);
+
+}  // namespace interlacer

@@ -1,0 +1,319 @@
+#include "evaluation/results.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "evaluation/view_scores.h"
+
+namespace interlacer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kSchema[] = "interlacer.results";
+
+Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+/// By metric, camera and step; "all" and "held_out" are means over these cameras.
+Json Aggregates(const Results& results, std::string_view subject) {
+  struct Group {
+    std::string name;
+    std::string camera;
+    std::optional<bool> is_input;
+  };
+  std::vector<Group> groups{{"all", "", {}}, {"held_out", "", false}};
+  for (const std::string& camera : CamerasOf(results)) groups.push_back({camera, camera, {}});
+  Json out = Json::array();
+  for (const std::string_view metric : kMetrics) {
+    for (const Group& group : groups) {
+      for (const int step : StepsOf(results)) {
+        const auto estimate =
+            Aggregate(results, {subject, metric, step, group.camera, group.is_input});
+        if (!estimate) continue;
+        Json entry = {{"metric", metric}, {"camera", group.name}, {"step", step}};
+        entry.update(ToJson(*estimate));
+        out.push_back(std::move(entry));
+      }
+    }
+  }
+  return out;
+}
+
+Json Percentiles(const Results& results, double ResultTiming::*stage) {
+  std::vector<double> seconds;
+  for (const ResultTiming& timing : results.timings) seconds.push_back(timing.*stage);
+  return {{"p50", NumberOrNull(Percentile(seconds, 0.5))},
+          {"p90", NumberOrNull(Percentile(seconds, 0.9))},
+          {"p99", NumberOrNull(Percentile(seconds, 0.99))}};
+}
+
+Json ToJson(const ResultValue& v) {
+  Json out = {{"subject", v.subject},
+              {"episode", v.episode},
+              {"start_step", v.start_step},
+              {"camera", v.camera},
+              {"is_input_camera", v.is_input_camera},
+              {"step", v.step},
+              {"metric", v.metric},
+              {"value", NumberOrNull(v.value)}};
+  if (!v.value) out["reason"] = v.reason;
+  return out;
+}
+
+StatusOr<ResultValue> ParseValue(const JsonObject& object, const nlohmann::json& raw) {
+  ResultValue v;
+  INTERLACER_ASSIGN_OR_RETURN(v.subject, object.Get<std::string>("subject"));
+  INTERLACER_ASSIGN_OR_RETURN(v.episode, object.Get<std::string>("episode"));
+  INTERLACER_ASSIGN_OR_RETURN(v.start_step, object.Get<int>("start_step"));
+  INTERLACER_ASSIGN_OR_RETURN(v.camera, object.Get<std::string>("camera"));
+  INTERLACER_ASSIGN_OR_RETURN(v.is_input_camera, object.Get<bool>("is_input_camera"));
+  INTERLACER_ASSIGN_OR_RETURN(v.step, object.Get<int>("step"));
+  INTERLACER_ASSIGN_OR_RETURN(v.metric, object.Get<std::string>("metric"));
+  if (raw.contains("value") && raw["value"].is_null()) {
+    INTERLACER_ASSIGN_OR_RETURN(v.reason, object.GetOr<std::string>("reason", ""));
+    return v;
+  }
+  INTERLACER_ASSIGN_OR_RETURN(v.value, object.Get<double>("value"));
+  return v;
+}
+
+Status ParseLists(const JsonObject& root, const nlohmann::json& document, Results* r) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject dataset, root.GetObject("dataset"));
+  INTERLACER_ASSIGN_OR_RETURN(r->dataset_name, dataset.Get<std::string>("name"));
+  INTERLACER_ASSIGN_OR_RETURN(r->dataset_sha256, dataset.Get<std::string>("dataset_sha256"));
+  INTERLACER_ASSIGN_OR_RETURN(r->split, dataset.Get<std::string>("split"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> episodes,
+                              dataset.GetObjects("episodes"));
+  for (const JsonObject& object : episodes) {
+    ResultEpisode episode;
+    INTERLACER_ASSIGN_OR_RETURN(episode.id, object.Get<std::string>("id"));
+    INTERLACER_ASSIGN_OR_RETURN(episode.manifest_sha256,
+                                object.Get<std::string>("manifest_sha256"));
+    INTERLACER_ASSIGN_OR_RETURN(episode.task, object.GetOr<std::string>("task", ""));
+    r->episodes.push_back(std::move(episode));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> values, root.GetObjects("values"));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    INTERLACER_ASSIGN_OR_RETURN(ResultValue value, ParseValue(values[i], document["values"][i]));
+    r->values.push_back(std::move(value));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> failures, root.GetObjects("failures"));
+  for (const JsonObject& object : failures) {
+    ResultFailure failure;
+    INTERLACER_ASSIGN_OR_RETURN(failure.episode, object.Get<std::string>("episode"));
+    INTERLACER_ASSIGN_OR_RETURN(failure.reason, object.Get<std::string>("reason"));
+    INTERLACER_ASSIGN_OR_RETURN(failure.message, object.Get<std::string>("message"));
+    r->failures.push_back(std::move(failure));
+  }
+  return Status::Ok();
+}
+
+Status ParseTiming(const JsonObject& root, Results* r) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject timing, root.GetObject("timing"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> runs, timing.GetObjects("predictions"));
+  for (const JsonObject& object : runs) {
+    ResultTiming run;
+    INTERLACER_ASSIGN_OR_RETURN(run.lift_s, object.Get<double>("lift_s"));
+    INTERLACER_ASSIGN_OR_RETURN(run.step_s, object.Get<double>("step_s"));
+    INTERLACER_ASSIGN_OR_RETURN(run.view_s, object.Get<double>("view_s"));
+    r->timings.push_back(run);
+  }
+  return Status::Ok();
+}
+
+Status ParseSetup(const JsonObject& root, Results* r) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject setup, root.GetObject("setup"));
+  INTERLACER_ASSIGN_OR_RETURN(r->step_count, setup.Get<int>("steps"));
+  INTERLACER_ASSIGN_OR_RETURN(r->step_duration_s, setup.Get<double>("step_duration_s"));
+  INTERLACER_ASSIGN_OR_RETURN(r->image_width_px, setup.Get<int>("image_width_px"));
+  INTERLACER_ASSIGN_OR_RETURN(r->image_height_px, setup.Get<int>("image_height_px"));
+  INTERLACER_ASSIGN_OR_RETURN(r->target_background, setup.Get<std::string>("target_background"));
+  INTERLACER_ASSIGN_OR_RETURN(r->seed, setup.Get<std::int64_t>("seed"));
+  INTERLACER_ASSIGN_OR_RETURN(r->location, setup.Get<std::string>("location"));
+  if (!setup.Has("plan")) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject plan, setup.GetObject("plan"));
+  ResultPlan& out = r->plan.emplace();
+  INTERLACER_ASSIGN_OR_RETURN(out.window_count, plan.Get<int>("windows"));
+  INTERLACER_ASSIGN_OR_RETURN(out.start_step, plan.Get<int>("start_step"));
+  INTERLACER_ASSIGN_OR_RETURN(out.input_cameras, plan.Get<std::vector<std::string>>("cameras"));
+  INTERLACER_ASSIGN_OR_RETURN(out.target_cameras,
+                              plan.Get<std::vector<std::string>>("target_cameras"));
+  return Status::Ok();
+}
+
+Json SetupToJson(const Results& r) {
+  Json setup = {{"steps", r.step_count},
+                {"step_duration_s", r.step_duration_s},
+                {"image_width_px", r.image_width_px},
+                {"image_height_px", r.image_height_px},
+                {"target_background", r.target_background},
+                {"seed", r.seed},
+                {"location", r.location}};
+  if (!r.plan) return setup;
+  setup["plan"] = {{"windows", r.plan->window_count},
+                   {"start_step", r.plan->start_step},
+                   {"cameras", r.plan->input_cameras},
+                   {"target_cameras", r.plan->target_cameras}};
+  return setup;
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+bool Matches(const ResultValue& v, const ValueFilter& f) {
+  return v.value && (f.subject.empty() || v.subject == f.subject) &&
+         (f.metric.empty() || v.metric == f.metric) && (f.step < 0 || v.step == f.step) &&
+         (f.camera.empty() || v.camera == f.camera) &&
+         (!f.is_input_camera || v.is_input_camera == *f.is_input_camera);
+}
+
+}  // namespace
+
+Json ToJson(const MeanEstimate& estimate) {
+  Json out = {{"mean", estimate.mean}, {"std", estimate.std_dev}, {"n", estimate.n}};
+  out["interval_95"] =
+      estimate.interval ? Json{estimate.interval->low, estimate.interval->high} : Json();
+  return out;
+}
+
+Json ResultsToJson(const Results& r) {
+  Json episodes = Json::array(), values = Json::array(), failures = Json::array(),
+       runs = Json::array(), baselines, warnings = Json::object();
+  for (const ResultEpisode& e : r.episodes) {
+    episodes.push_back({{"id", e.id}, {"manifest_sha256", e.manifest_sha256}, {"task", e.task}});
+  }
+  for (const ResultValue& value : r.values) values.push_back(ToJson(value));
+  for (const ResultFailure& f : r.failures) {
+    failures.push_back({{"episode", f.episode}, {"reason", f.reason}, {"message", f.message}});
+  }
+  for (const ResultTiming& t : r.timings) {
+    runs.push_back({{"lift_s", t.lift_s}, {"step_s", t.step_s}, {"view_s", t.view_s}});
+  }
+  for (const auto& [finding, count] : r.warnings) warnings[finding] = count;
+  for (const std::string_view subject : kSubjects) {
+    if (subject != kModel) baselines[std::string(subject)] = Aggregates(r, subject);
+  }
+  return {{"schema", kSchema},
+          {"schema_version", kResultsSchemaVersion},
+          {"tool_version", r.tool_version},
+          {"command", r.command},
+          {"created_time", r.created_time},
+          {"device", r.device},
+          {"duration_s", r.duration_s},
+          {"model", r.model},
+          {"dataset",
+           {{"name", r.dataset_name},
+            {"dataset_sha256", r.dataset_sha256},
+            {"split", r.split},
+            {"episodes", episodes}}},
+          {"setup", SetupToJson(r)},
+          {"metrics", r.metrics},
+          {"aggregates", Aggregates(r, kModel)},
+          {"baselines", baselines},
+          {"timing",
+           {{"lift_s", Percentiles(r, &ResultTiming::lift_s)},
+            {"step_s", Percentiles(r, &ResultTiming::step_s)},
+            {"view_s", Percentiles(r, &ResultTiming::view_s)},
+            {"predictions", runs}}},
+          {"failures", failures},
+          {"warnings", warnings},
+          {"values", values}};
+}
+
+StatusOr<Results> ParseResults(const nlohmann::json& document) {
+  Results r;
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Make(document));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string schema, root.Get<std::string>("schema"));
+  if (schema != kSchema) return root.Invalid("schema", kSchema, schema);
+  INTERLACER_ASSIGN_OR_RETURN(const int version, root.Get<int>("schema_version"));
+  if (version > kResultsSchemaVersion) {
+    return Mismatch(reason::SCHEMA_VERSION_UNSUPPORTED, "schema_version",
+                    "at most " + std::to_string(kResultsSchemaVersion), std::to_string(version));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(r.tool_version, root.Get<std::string>("tool_version"));
+  INTERLACER_ASSIGN_OR_RETURN(r.command, root.Get<std::string>("command"));
+  INTERLACER_ASSIGN_OR_RETURN(r.created_time, root.Get<std::string>("created_time"));
+  INTERLACER_ASSIGN_OR_RETURN(r.device, root.Get<std::string>("device"));
+  INTERLACER_ASSIGN_OR_RETURN(r.duration_s, root.Get<double>("duration_s"));
+  INTERLACER_RETURN_IF_ERROR(root.GetObject("model").status());
+  r.model = document["model"];
+  INTERLACER_RETURN_IF_ERROR(ParseSetup(root, &r));
+  r.metrics = nlohmann::ordered_json::object();
+  if (root.Has("metrics")) {
+    INTERLACER_RETURN_IF_ERROR(root.GetObject("metrics").status());
+    r.metrics = document["metrics"];
+  }
+  INTERLACER_RETURN_IF_ERROR(ParseLists(root, document, &r));
+  INTERLACER_RETURN_IF_ERROR(ParseTiming(root, &r));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject warnings, root.GetObject("warnings"));
+  for (const auto& [finding, count] : document["warnings"].items()) {
+    INTERLACER_ASSIGN_OR_RETURN(r.warnings[finding], warnings.Get<int>(finding));
+  }
+  return r;
+}
+
+StatusOr<Results> ReadResults(const std::string& path) {
+  std::error_code error;
+  const std::string file = std::filesystem::is_directory(path, error)
+                               ? (std::filesystem::path(path) / kResultsFile).string()
+                               : path;
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document, ReadJsonFile(file));
+  StatusOr<Results> results = ParseResults(document);
+  if (!results.ok()) return results.status().WithFieldPrefix(file);
+  return results;
+}
+
+Status WriteResults(const std::string& path, const Results& results) {
+  return WriteJsonFile(path, ResultsToJson(results));
+}
+
+std::string ResultsToCsv(const Results& results) {
+  std::string out = "subject,episode,start_step,camera,is_input_camera,step,metric,value,reason\n";
+  for (const ResultValue& v : results.values) {
+    char number[40] = "";
+    if (v.value) std::snprintf(number, sizeof number, "%.17g", *v.value);
+    out += v.subject + "," + CsvField(v.episode) + "," + std::to_string(v.start_step) + "," +
+           CsvField(v.camera) + "," + (v.is_input_camera ? "1" : "0") + "," +
+           std::to_string(v.step) + "," + v.metric + "," + number + "," + CsvField(v.reason) + "\n";
+  }
+  return out;
+}
+
+std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter) {
+  std::map<std::string, std::pair<double, int>> sums;
+  for (const ResultValue& value : results.values) {
+    if (!Matches(value, filter)) continue;
+    auto& [sum, count] = sums[value.episode];
+    sum += *value.value;
+    ++count;
+  }
+  std::map<std::string, double> means;
+  for (const auto& [episode, sum] : sums) means[episode] = sum.first / sum.second;
+  return means;
+}
+
+std::optional<MeanEstimate> Aggregate(const Results& results, const ValueFilter& filter) {
+  std::vector<double> means;
+  for (const auto& [episode, mean] : EpisodeMeans(results, filter)) means.push_back(mean);
+  return EstimateMean(means);
+}
+
+std::vector<int> StepsOf(const Results& results) {
+  std::set<int> steps;
+  for (const ResultValue& value : results.values) steps.insert(value.step);
+  return {steps.begin(), steps.end()};
+}
+
+std::vector<std::string> CamerasOf(const Results& results) {
+  std::set<std::string> cameras;
+  for (const ResultValue& value : results.values) cameras.insert(value.camera);
+  return {cameras.begin(), cameras.end()};
+}
+
+}  // namespace interlacer

@@ -1,0 +1,126 @@
+#pragma once
+
+/// results.json: every score of an evaluation, with all that is needed to repeat and to compare it.
+///
+/// One value for each episode, start step, camera, step, subject (the model or a baseline) and
+/// metric; null values carry a reason. Numbers are written so that reading gives the same bits; NaN
+/// and infinity never. Errors: those of common/json.h; SCHEMA_VERSION_UNSUPPORTED. Value types.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/json.h"
+#include "common/status.h"
+#include "evaluation/metric_definitions.h"
+#include "evaluation/statistics.h"
+
+namespace interlacer {
+
+inline constexpr char kResultsFile[] = "results.json";
+inline constexpr int kResultsSchemaVersion = 1;
+
+struct ResultValue {
+  std::string subject;  ///< "model", "copy_last", "reconstruction" or "splat"
+  std::string episode;
+  int start_step = 0;
+  std::string camera;
+  bool is_input_camera = true;
+  int step = 0;
+  std::string metric;
+  std::optional<double> value;
+  std::string reason;
+};
+
+struct ResultEpisode {
+  std::string id;
+  std::string manifest_sha256;
+  std::string task;
+  bool operator==(const ResultEpisode&) const = default;
+};
+
+struct ResultFailure {
+  std::string episode;
+  std::string reason;
+  std::string message;
+};
+
+/// Seconds of one prediction.
+struct ResultTiming {
+  double lift_s = 0;
+  double step_s = 0;  ///< mean of its dynamics steps
+  double view_s = 0;  ///< mean of its views
+};
+
+/// Which predictions of each episode were asked for, as in evaluation_plan.h.
+struct ResultPlan {
+  int window_count = 1;
+  int start_step = -1;                     ///< negative: spread over the episode
+  std::vector<std::string> input_cameras;  ///< empty: the model's, or chosen by the plan
+  std::vector<std::string> target_cameras;
+};
+
+struct Results {
+  std::string tool_version;
+  std::string command;
+  std::string created_time;
+  std::string device;
+  double duration_s = 0;
+
+  nlohmann::ordered_json model;  ///< name, variant, hashes, trained_step_count
+
+  std::string dataset_name;
+  std::string dataset_sha256;
+  std::string split;
+  std::vector<ResultEpisode> episodes;
+
+  int step_count = 0;
+  double step_duration_s = 0;
+  int image_width_px = 0;
+  int image_height_px = 0;
+  std::string target_background;  ///< "white_outside_workspace" or "none"
+  std::int64_t seed = 0;
+  std::string location;  ///< "local" or "remote"
+  /// Unknown of files that earlier versions have written.
+  std::optional<ResultPlan> plan;
+  /// Definitions by metric; of a file, those it was written with.
+  nlohmann::ordered_json metrics = MetricDefinitions();
+
+  std::vector<ResultValue> values;
+  std::vector<ResultTiming> timings;
+  std::vector<ResultFailure> failures;
+  std::map<std::string, int> warnings;  ///< findings with counts
+};
+
+/// mean, std, n and interval_95 (null where there is none).
+nlohmann::ordered_json ToJson(const MeanEstimate& estimate);
+nlohmann::ordered_json ResultsToJson(const Results& results);
+StatusOr<Results> ParseResults(const nlohmann::json& document);
+/// `path` is the file or the folder that holds it.
+StatusOr<Results> ReadResults(const std::string& path);
+Status WriteResults(const std::string& path, const Results& results);
+/// One line a value; for spreadsheets.
+std::string ResultsToCsv(const Results& results);
+
+/// Which values take part in a mean. Empty or negative fields take all.
+struct ValueFilter {
+  std::string_view subject;
+  std::string_view metric;
+  int step = -1;
+  std::string_view camera;
+  std::optional<bool> is_input_camera;
+};
+
+/// One mean for each episode that has values, over its cameras, starts and steps in the filter.
+std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter);
+/// Mean of the episodes' means with its interval.
+std::optional<MeanEstimate> Aggregate(const Results& results, const ValueFilter& filter);
+
+/// Ascending; what occurs in the values.
+std::vector<int> StepsOf(const Results& results);
+std::vector<std::string> CamerasOf(const Results& results);
+
+}  // namespace interlacer

@@ -1,0 +1,37 @@
+#include "evaluation/resumption.h"
+
+#include <string>
+
+#include "evaluation/comparison.h"
+
+namespace interlacer {
+namespace {
+
+/// Equal, or one of them unknown.
+Status CheckEqual(const std::string& field, const std::string& expected, const std::string& got) {
+  if (expected == got || expected.empty() || got.empty()) return Status::Ok();
+  return Mismatch(reason::ARGUMENT_INVALID, field, expected, got);
+}
+
+}  // namespace
+
+Status CheckResumable(const Results& before, const Results& now) {
+  for (const char* key : {"weights_sha256", "config_sha256"}) {
+    INTERLACER_RETURN_IF_ERROR(CheckEqual(std::string("model.") + key, before.model.value(key, ""),
+                                          now.model.value(key, "")));
+  }
+  const Status settings = CheckEqualSettings(before, now);
+  if (!settings.ok()) {
+    return InvalidArgument(reason::ARGUMENT_INVALID, settings.message())
+        .WithField(settings.field());
+  }
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual("seed", std::to_string(before.seed), std::to_string(now.seed)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset hash", before.dataset_sha256, now.dataset_sha256));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset", before.dataset_name, now.dataset_name));
+  return before.split == now.split
+             ? Status::Ok()
+             : Mismatch(reason::ARGUMENT_INVALID, "--split", before.split, now.split);
+}
+
+}  // namespace interlacer

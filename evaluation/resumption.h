@@ -1,0 +1,17 @@
+#pragma once
+
+/// Whether an evaluation may go on in results that another run has begun.
+///
+/// The same weights and configuration, settings (CheckEqualSettings of comparison.h), seed, data
+/// set and split: else values of different kinds would be averaged. What the earlier file does not
+/// say is taken as equal. Pure function, thread-safe.
+
+#include "common/status.h"
+#include "evaluation/results.h"
+
+namespace interlacer {
+
+/// INVALID_ARGUMENT ARGUMENT_INVALID naming the first difference.
+Status CheckResumable(const Results& before, const Results& now);
+
+}  // namespace interlacer

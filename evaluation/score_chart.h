@@ -1,0 +1,20 @@
+#pragma once
+
+/// Estimates as chart series, and charts as parts of a page. Pure functions, thread-safe.
+
+#include <string>
+
+#include "evaluation/statistics.h"
+#include "evaluation/svg.h"
+
+namespace interlacer {
+
+/// One point with its interval; a gap where `mean` is null or has none.
+void AddPoint(double x, const MeanEstimate* mean, ChartSeries* series);
+/// False for a series of gaps.
+bool HasValues(const ChartSeries& series);
+/// One chart, and a row of such figures (empty without any).
+std::string FigureHtml(const std::string& svg);
+std::string ChartsHtml(const std::string& figures);
+
+}  // namespace interlacer

@@ -1,0 +1,25 @@
+#pragma once
+
+/// The charts of a comparison: scores by rollout step, paired differences, published curves,
+/// losses. Step 0 is the first predicted frame. Each is empty where nothing was scored. Pure apart
+/// from the study's memory of estimates.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "experiments/hdvpd/study.h"
+
+namespace interlacer {
+
+std::string MetricChart(const Study& study, std::string_view metric, EpisodeGroup group);
+/// A row of them.
+std::string MetricCharts(const Study& study, std::span<const std::string_view> metrics,
+                         EpisodeGroup group);
+/// Paired differences of the first variant to the others, the published ones beside them.
+std::string GapChart(const Study& study, std::string_view metric);
+std::string PublishedChart();
+/// Validation loss of every run.
+std::string LossChart(const Study& study);
+
+}  // namespace interlacer

@@ -1,0 +1,273 @@
+#include "experiments/hdvpd/record.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "evaluation/score_text.h"
+#include "evaluation/view_scores.h"
+#include "experiments/hdvpd/published.h"
+
+namespace interlacer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDecimals = 4;
+
+struct NamedGroup {
+  const char* name;
+  EpisodeGroup group;
+};
+constexpr NamedGroup kGroups[] = {{"moving", EpisodeGroup::kMoving},
+                                  {"still", EpisodeGroup::kStill}};
+
+/// All steps of the rollout, then their mean.
+std::vector<int> StepsWithMean(const Study& study) {
+  std::vector<int> steps;
+  for (int step = 1; step <= study.step_count(); ++step) steps.push_back(step);
+  steps.push_back(kAllSteps);
+  return steps;
+}
+
+/// Steps of the figure: 0 is the first predicted frame.
+Json StepJson(int step) { return step == kAllSteps ? Json("mean") : Json(step - 1); }
+
+Json RunJson(const Study& study, const TrainedRun& run) {
+  const RunFacts& facts = study.facts(run);
+  Json out = {{"name", run.name()},
+              {"variant", run.variant},
+              {"seed", run.seed},
+              {"weights_sha256", run.weights_sha256},
+              {"attention", facts.attention_variant},
+              {"parameter_count", facts.parameter_count},
+              {"particle_count", facts.particle_count},
+              {"training_steps", run.steps_done},
+              {"training_steps_per_s", run.steps_per_s},
+              {"diverged", run.has_diverged}};
+  const auto loss = run.LastValidationLoss();
+  out["last_validation_loss"] = loss ? Json(*loss) : Json();
+  const auto ssim = study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving);
+  out["ssim"] = ssim ? Json(*ssim) : Json();
+  return out;
+}
+
+Json Curves(const Study& study) {
+  Json curves = Json::array();
+  for (const NamedGroup& group : kGroups) {
+    for (const NamedSubject& subject : FigureSubjects(study)) {
+      for (const std::string_view metric : kMetrics) {
+        for (const int step : StepsWithMean(study)) {
+          const auto mean = study.Mean(subject.subject, metric, step, group.group);
+          if (!mean) continue;
+          Json entry = {{"episodes", group.name},
+                        {"subject", subject.name},
+                        {"variant", subject.subject.variant},
+                        {"metric", metric},
+                        {"step", StepJson(step)}};
+          entry.update(ToJson(*mean));
+          curves.push_back(std::move(entry));
+        }
+      }
+    }
+  }
+  return curves;
+}
+
+Json Differences(const Study& study) {
+  Json differences = Json::array();
+  for (const auto& [a, b] : ComparedPairs(study)) {
+    for (const std::string_view metric : kMetrics) {
+      for (const int step : StepsWithMean(study)) {
+        const auto gap =
+            study.Difference(a.subject, b.subject, metric, step, EpisodeGroup::kMoving);
+        if (!gap) continue;
+        Json entry = {{"a", a.subject.variant},
+                      {"b", b.subject.variant},
+                      {"metric", metric},
+                      {"step", StepJson(step)}};
+        entry.update(ToJson(gap->difference));
+        entry["wins"] = gap->wins;
+        entry["losses"] = gap->losses;
+        entry["runs"] = gap->run_count;
+        entry["runs_above"] = gap->runs_above;
+        entry["runs_below"] = gap->runs_below;
+        const auto published = PublishedGap(a.subject.variant, b.subject.variant, step - 1);
+        if (metric == kSsim && published) entry["published"] = *published;
+        differences.push_back(std::move(entry));
+      }
+    }
+  }
+  return differences;
+}
+
+std::string CellText(const std::optional<MeanEstimate>& mean, int decimals) {
+  return ScoreText(mean ? std::optional<double>(mean->mean) : std::nullopt, decimals);
+}
+
+std::string MarkdownRow(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row += " " + cell + " |";
+  return row + "\n";
+}
+
+std::string StepHeader(const Study& study, const std::string& first) {
+  std::vector<std::string> cells{first}, rule{"---"};
+  for (const int step : StepsWithMean(study)) {
+    cells.push_back(step == kAllSteps ? "mean" : std::to_string(step - 1));
+    rule.push_back("---");
+  }
+  return MarkdownRow(cells) + MarkdownRow(rule);
+}
+
+std::string MetricTable(const Study& study, std::string_view metric) {
+  std::string rows;
+  const int decimals = MetricDecimals(metric);
+  for (const NamedSubject& subject : FigureSubjects(study)) {
+    std::vector<std::string> cells{subject.name};
+    bool has_value = false;
+    for (const int step : StepsWithMean(study)) {
+      const auto mean = study.Mean(subject.subject, metric, step, EpisodeGroup::kMoving);
+      has_value = has_value || mean;
+      cells.push_back(CellText(mean, decimals));
+    }
+    if (has_value) rows += MarkdownRow(cells);
+  }
+  if (rows.empty()) return "";
+  return "\n**" + MetricLabel(metric) + "**\n\n" + StepHeader(study, "step") + rows;
+}
+
+std::string GapTable(const Study& study) {
+  std::string rows;
+  for (const auto& [a, b] : ComparedPairs(study)) {
+    std::vector<std::string> ours{a.name + " - " + b.name},
+        published{"published " + a.name + " - " + b.name};
+    bool has_published = false;
+    for (const int step : StepsWithMean(study)) {
+      const auto gap = study.Difference(a.subject, b.subject, kSsim, step, EpisodeGroup::kMoving);
+      ours.push_back(gap ? SignedText(gap->difference.mean, kDecimals) + " " +
+                               IntervalText(gap->difference, kDecimals)
+                         : ScoreText({}, kDecimals));
+      const auto known = PublishedGap(a.subject.variant, b.subject.variant, step - 1);
+      has_published = has_published || known;
+      published.push_back(known ? SignedText(*known, 3) : ScoreText({}, 3));
+    }
+    rows += MarkdownRow(ours);
+    if (has_published) rows += MarkdownRow(published);
+  }
+  if (rows.empty()) return "";
+  return "\n**Paired differences in SSIM, 95 % intervals over runs and episodes**\n\n" +
+         StepHeader(study, "step") + rows;
+}
+
+std::string RunTable(const Study& study) {
+  std::string out = "\n**Runs**\n\n" +
+                    MarkdownRow({"run", "parameters", "training steps", "steps/s",
+                                 "last validation loss", "mean SSIM"}) +
+                    MarkdownRow({"---", "---", "---", "---", "---", "---"});
+  for (const TrainedRun& run : study.runs()) {
+    out += MarkdownRow(
+        {run.name() + (run.has_diverged ? " (diverged, left out)" : ""),
+         std::to_string(study.facts(run).parameter_count), std::to_string(run.steps_done),
+         ScoreText(run.steps_per_s, 3), ScoreText(run.LastValidationLoss(), 5),
+         ScoreText(study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving),
+                   kDecimals)});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json StudyToJson(const Study& study, const std::vector<Relation>& relations) {
+  Json runs = Json::array(), checks = Json::array(), published = Json::array(),
+       episodes = Json::array();
+  for (const TrainedRun& run : study.runs()) runs.push_back(RunJson(study, run));
+  for (const Relation& r : relations) {
+    checks.push_back({{"id", r.id},
+                      {"relation", r.text},
+                      {"outcome", OutcomeText(r.outcome)},
+                      {"numbers", r.numbers}});
+  }
+  for (const PublishedVariant& p : kPublished) {
+    published.push_back({{"variant", p.variant},
+                         {"ssim", p.ssim},
+                         {"training_steps_per_s", p.training_steps_per_s}});
+  }
+  for (const StudyEpisode& episode : study.episodes()) {
+    episodes.push_back({{"id", episode.id},
+                        {"manifest_sha256", episode.manifest_sha256},
+                        {"task", episode.task},
+                        {"still", episode.is_still}});
+  }
+  const StudySetup& setup = study.setup();
+  return {{"schema", "interlacer.hdvpd"},
+          {"schema_version", 1},
+          {"dataset",
+           {{"name", setup.dataset_name},
+            {"dataset_sha256", setup.dataset_sha256},
+            {"split", setup.split},
+            {"episodes", episodes}}},
+          {"setup",
+           {{"steps", setup.plan.step_count},
+            {"step_duration_s", study.step_duration_s()},
+            {"windows", setup.plan.window_count},
+            {"start_step", setup.plan.start_step},
+            {"image_width_px", study.image_width_px()},
+            {"image_height_px", study.image_height_px()},
+            {"target_background", setup.target_background},
+            {"seed", setup.plan.seed}}},
+          {"runs", runs},
+          {"failures", FailuresToJson(study.failures())},
+          {"relations", checks},
+          {"differences", Differences(study)},
+          {"curves", Curves(study)},
+          {"published", published}};
+}
+
+std::string StudyToCsv(const Study& study) {
+  std::string out = "episodes,subject,variant,metric,step,mean,low,high,n\n";
+  for (const NamedGroup& group : kGroups) {
+    for (const NamedSubject& subject : FigureSubjects(study)) {
+      for (const std::string_view metric : kMetrics) {
+        for (int step = 1; step <= study.step_count(); ++step) {
+          const auto mean = study.Mean(subject.subject, metric, step, group.group);
+          if (!mean) continue;
+          char numbers[128] = "";
+          std::snprintf(numbers, sizeof numbers, "%d,%.9g,", step - 1, mean->mean);
+          out += std::string(group.name) + ",\"" + subject.name + "\"," + subject.subject.variant +
+                 "," + std::string(metric) + "," + numbers;
+          if (mean->interval) {
+            std::snprintf(numbers, sizeof numbers, "%.9g,%.9g,", mean->interval->low,
+                          mean->interval->high);
+            out += numbers;
+          } else {
+            out += ",,";
+          }
+          out += std::to_string(mean->n) + "\n";
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations) {
+  std::string out = "Data set " + study.setup().dataset_name + ", split " + study.setup().split +
+                    ": " + std::to_string(study.EpisodeCount(EpisodeGroup::kMoving)) +
+                    " episodes in which the arms move, " +
+                    std::to_string(study.EpisodeCount(EpisodeGroup::kStill)) +
+                    " with still arms; step 0 is the first predicted frame; means over seeds and "
+                    "episodes in which the arms move.\n";
+  for (const std::string& line : FailureLines(study.failures())) {
+    out += "\nFailed and left out: " + line + "\n";
+  }
+  for (const std::string_view metric : kMetrics) out += MetricTable(study, metric);
+  out += GapTable(study) + RunTable(study) + "\n**Relations**\n\n" +
+         MarkdownRow({"", "relation", "outcome", "numbers"}) +
+         MarkdownRow({"---", "---", "---", "---"});
+  for (const Relation& r : relations) {
+    out += MarkdownRow({r.id, r.text, std::string(OutcomeText(r.outcome)), r.numbers});
+  }
+  return out;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,21 @@
+#pragma once
+
+/// A comparison of variants as files: hdvpd.json with every number, a CSV for plotting, a Markdown
+/// table for model cards. Equal pieces give equal bytes. Pure functions of the study.
+
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "experiments/hdvpd/relations.h"
+#include "experiments/hdvpd/study.h"
+
+namespace interlacer {
+
+inline constexpr char kStudyFile[] = "hdvpd.json";
+
+nlohmann::ordered_json StudyToJson(const Study& study, const std::vector<Relation>& relations);
+std::string StudyToCsv(const Study& study);
+std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations);
+
+}  // namespace interlacer

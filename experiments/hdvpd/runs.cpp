@@ -1,0 +1,199 @@
+#include "experiments/hdvpd/runs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "common/sha256.h"
+#include "evaluation/statistics.h"
+#include "experiments/hdvpd/published.h"
+#include "model/files/tensor_header.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDivergedFactor = 2;
+constexpr std::size_t kMinRunsToJudge = 3;
+
+Status MissingRun(const TrainedRun& run) {
+  return NotFound(reason::FILE_NOT_FOUND,
+                  run.dir + " holds no trained run; make it by: interlacer train --config CONFIG" +
+                      " --variant " + run.variant + " --seed " + std::to_string(run.seed) +
+                      " --data TRAIN --data VAL --output " + run.dir)
+      .WithField(run.dir);
+}
+
+Status ReadLog(TrainedRun* run) {
+  const std::string path = run->dir + "/metrics.jsonl";
+  std::ifstream file(path);
+  if (!file) return NotFound(reason::FILE_NOT_FOUND, "no training log").WithField(path);
+  std::vector<double> seconds;
+  for (std::string line; std::getline(file, line);) {
+    // The last line of a run that goes on may be half written.
+    const StatusOr<nlohmann::json> document = ParseJson(line, path);
+    if (!document.ok()) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject record, JsonObject::Make(*document, path));
+    INTERLACER_ASSIGN_OR_RETURN(const std::string kind, record.Get<std::string>("kind"));
+    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step, record.Get<std::int64_t>("step"));
+    if (kind == "train") {
+      INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("seconds"));
+      seconds.push_back(step_s);
+    } else if (kind == "validation") {
+      // A loss that was not finite was written as null.
+      const bool is_finite = !document->value("prediction_loss", nlohmann::json()).is_null();
+      double loss = std::numeric_limits<double>::infinity();
+      if (is_finite) {
+        INTERLACER_ASSIGN_OR_RETURN(loss, record.Get<double>("prediction_loss"));
+      }
+      run->validations.push_back({step, loss});
+    }
+  }
+  seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+  const std::optional<double> step_s = Percentile(seconds, 0.5);
+  if (step_s && *step_s > 0) run->steps_per_s = 1 / *step_s;
+  return Status::Ok();
+}
+
+/// Half a schedule is another schedule: its scores would pass for those of the variant. The weights
+/// tell, for the log of a run that was killed may be ahead of them. Torn ones have no scores: each
+/// evaluation says why, and the other runs go on.
+Status CheckFinished(const std::string& weights, TrainedRun* run) {
+  const StatusOr<TensorMetadata> metadata = ReadTensorMetadata(weights);
+  if (!metadata.ok()) return Status::Ok();
+  const StatusOr<std::int64_t> steps = OptimizerSteps(*metadata);
+  if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ": ");
+  run->steps_done = *steps;
+  const std::int64_t step_count = run->training.value("step_count", *steps);
+  if (*steps >= step_count) return Status::Ok();
+  const std::string expected = "weights after " + std::to_string(step_count) + " training steps";
+  const std::string got = "weights after " + std::to_string(*steps);
+  return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                            run->checkpoint_dir() + ": expected " + expected + ", got " + got +
+                                "; finish the run (interlacer train --resume), or leave its seed "
+                                "out (--seeds)")
+      .WithField(run->dir)
+      .WithMetadata("expected", expected)
+      .WithMetadata("got", got);
+}
+
+/// What two runs must have begun with alike, for data lie elsewhere on another machine.
+Status ReadInputs(TrainedRun* run) {
+  const std::string path = run->dir + "/inputs.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(run->inputs, ReadJsonFile(path));
+  const nlohmann::json seed = run->inputs.value("seed", nlohmann::json());
+  if (seed != nlohmann::json(run->seed)) {
+    return Mismatch(reason::CONFIG_INVALID, path + ": seed", std::to_string(run->seed),
+                    seed.dump());
+  }
+  run->inputs.erase("seed");
+  for (nlohmann::json& dataset : run->inputs["data"]) dataset.erase("path");
+  return Status::Ok();
+}
+
+StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::string& variant,
+                                    std::int64_t seed) {
+  TrainedRun run;
+  run.variant = variant;
+  run.seed = seed;
+  run.dir = (fs::path(runs_dir) / run.name()).string();
+  std::error_code error;
+  const std::string weights = run.checkpoint_dir() + "/weights.safetensors";
+  if (!fs::exists(weights, error)) return MissingRun(run);
+  INTERLACER_ASSIGN_OR_RETURN(run.weights_sha256, Sha256OfFile(weights));
+  const std::string config = run.checkpoint_dir() + "/config.json";
+  INTERLACER_ASSIGN_OR_RETURN(run.config_sha256, Sha256OfFile(config));
+  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(config));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadJsonFile(run.dir + "/run.json"));
+  run.training = whole.value("training", nlohmann::json::object());
+  const nlohmann::json::json_pointer kind("/network/local/kind");
+  const std::string got = run.config.value(kind, std::string());
+  if (got != variant) {
+    return Mismatch(reason::CONFIG_INVALID, run.checkpoint_dir() + ": network.local.kind", variant,
+                    got);
+  }
+  INTERLACER_RETURN_IF_ERROR(ReadInputs(&run));
+  INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
+  INTERLACER_RETURN_IF_ERROR(CheckFinished(weights, &run));
+  return run;
+}
+
+/// The configuration without what a variant may change: the layer, and the width that makes it as
+/// large as the others (WithLocalLayer in model/config.h).
+nlohmann::json WithoutVariant(nlohmann::json config, bool is_ffn_variant) {
+  for (const char* key : {"kind", "message_width"}) config["network"]["local"].erase(key);
+  if (is_ffn_variant) config["network"].erase("ffn_factor");
+  return config;
+}
+
+Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& run) {
+  const auto check = [&](const nlohmann::json& a, const nlohmann::json& b, const char* what) {
+    const nlohmann::json patch = nlohmann::json::diff(a, b);
+    if (patch.empty()) return Status::Ok();
+    return Mismatch(reason::CONFIG_INVALID, run.dir + ": " + what,
+                    "that of " + reference.name() + " but for the kind of the local layer",
+                    "another " + patch[0].value("path", ""));
+  };
+  const bool is_ffn_variant =
+      reference.variant == kNoLocalVariant || run.variant == kNoLocalVariant;
+  INTERLACER_RETURN_IF_ERROR(check(WithoutVariant(reference.config, is_ffn_variant),
+                                   WithoutVariant(run.config, is_ffn_variant), "model"));
+  INTERLACER_RETURN_IF_ERROR(check(reference.training, run.training, "training"));
+  const bool are_known = !reference.inputs.is_null() && !run.inputs.is_null();
+  return are_known ? check(reference.inputs, run.inputs, "inputs") : Status::Ok();
+}
+
+/// A run given twice would count as two.
+template <typename T>
+Status CheckDistinct(const std::vector<T>& values, const char* field) {
+  if (std::set<T>(values.begin(), values.end()).size() == values.size()) return Status::Ok();
+  return InvalidArgument(reason::ARGUMENT_INVALID, "expected each once, got one twice")
+      .WithField(field);
+}
+
+void MarkDiverged(std::vector<TrainedRun>* runs) {
+  for (TrainedRun& run : *runs) {
+    std::vector<double> losses;
+    for (const TrainedRun& other : *runs) {
+      if (other.variant != run.variant) continue;
+      if (const auto loss = other.LastValidationLoss()) losses.push_back(*loss);
+    }
+    const std::optional<double> own = run.LastValidationLoss();
+    if (!own) continue;
+    const std::optional<double> median = Percentile(losses, 0.5);
+    run.has_diverged = !std::isfinite(*own) ||
+                       (losses.size() >= kMinRunsToJudge && *own > kDivergedFactor * *median);
+  }
+}
+
+}  // namespace
+
+std::optional<double> TrainedRun::LastValidationLoss() const {
+  if (validations.empty()) return std::nullopt;
+  return validations.back().prediction_loss;
+}
+
+StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
+                                                  const std::vector<std::string>& variants,
+                                                  const std::vector<std::int64_t>& seeds) {
+  INTERLACER_RETURN_IF_ERROR(CheckDistinct(variants, "--variants"));
+  INTERLACER_RETURN_IF_ERROR(CheckDistinct(seeds, "--seeds"));
+  std::vector<TrainedRun> runs;
+  for (const std::string& variant : variants) {
+    for (const std::int64_t seed : seeds) {
+      INTERLACER_ASSIGN_OR_RETURN(TrainedRun run, ReadTrainedRun(runs_dir, variant, seed));
+      runs.push_back(std::move(run));
+      INTERLACER_RETURN_IF_ERROR(CheckEqualButForVariant(runs.front(), runs.back()));
+    }
+  }
+  MarkDiverged(&runs);
+  return runs;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,19 @@
+#pragma once
+
+/// The sections of a comparison that are tables: tasks, ablations, runs, all numbers. Each is empty
+/// where nothing was scored. Pure apart from the study's memory of estimates.
+
+#include <string>
+
+#include "experiments/hdvpd/study.h"
+
+namespace interlacer {
+
+inline constexpr int kStudyDecimals = 4;
+
+std::string TasksHtml(const Study& study);
+std::string AblationsHtml(const Study& study);
+std::string TrainingHtml(const Study& study);
+std::string ScoreTablesHtml(const Study& study);
+
+}  // namespace interlacer

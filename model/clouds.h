@@ -1,0 +1,53 @@
+#pragma once
+
+/// The values that pass between the parts of the model: clouds, the input of a step, its tokens,
+/// rendered rays. Tensors are float32; positions in metres, world frame. Values; threads: as
+/// tensors.
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "common/geometry.h"
+
+namespace interlacer {
+
+/// A cloud with gradients: positions_m [n,3], features [n,feature_width], float32.
+struct CloudTensors {
+  torch::Tensor positions_m;
+  torch::Tensor features;
+};
+
+/// Times of the robot that a step sees.
+inline constexpr int kKinematicTimes = 3;
+
+/// What one dynamics step starts from. `kinematic_points_m` is [3,p,3]: the robot's points at
+/// t-2, t-1 and t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`,
+/// the scene's own box (a recording may replace the configuration's).
+struct StepInput {
+  CloudTensors older;  ///< t-2
+  CloudTensors newer;  ///< t-1
+  torch::Tensor kinematic_points_m;
+  Box workspace;
+  /// Draws sampled walks and message-passing anchors. Training takes another at every step, so that
+  /// no token is always an anchor; serving stays with 0, so that equal requests have equal answers.
+  std::uint64_t graph_seed = 0;
+};
+
+struct RenderedRays {
+  torch::Tensor rgb;         ///< [r,3]
+  torch::Tensor distance_m;  ///< [r] along the ray
+  torch::Tensor opacity;     ///< [r]
+};
+
+/// The tokens of a step: h [T,d], positions [T,3], and how many there are of each kind.
+struct TokenSet {
+  torch::Tensor h;
+  torch::Tensor positions_m;
+  std::int64_t older_count = 0;      ///< visual, t-2
+  std::int64_t newer_count = 0;      ///< visual, t-1
+  std::int64_t kinematic_count = 0;  ///< of one time
+  Box workspace;                     ///< holds most of them
+};
+
+}  // namespace interlacer

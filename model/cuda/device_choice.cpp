@@ -1,0 +1,130 @@
+#include "model/cuda/device_choice.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+
+#include <exception>
+#include <utility>
+
+#include "common/log.h"
+#include "knn/kernels/grid_knn_cuda.h"
+#include "model/kernels/device_query_cuda.h"
+#include "model/kernels/grf_attention_cuda.h"
+#include "model/runtime/torch_errors.h"
+
+namespace interlacer {
+namespace {
+
+constexpr char kTorchCudaLibrary[] = "libtorch_cuda.so";
+/// The kernels use bfloat16 on tensor cores.
+constexpr int kLeastComputeCapabilityMajor = 8;
+
+/// Registers LibTorch's CUDA operations; empty, or what is missing.
+std::string OpenTorchCuda() {
+  // Stays open: its operations are registered for good.
+  if (dlopen(kTorchCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    const char* const error = dlerror();
+    return error != nullptr ? error : std::string(kTorchCudaLibrary) + " cannot be opened";
+  }
+  if (!at::globalContext().hasCUDA()) {
+    return std::string(kTorchCudaLibrary) + " was opened after torch had settled on the CPU";
+  }
+  try {
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+  } catch (const std::exception& error) {
+    return FirstLine(error.what());
+  }
+  return {};
+}
+
+/// Empty, or why the device cannot be used.
+std::string WhyNot(int index) {
+  const int count = CudaDeviceCount();
+  if (count == 0) return "no CUDA device answers to this build";
+  if (index >= count) {
+    return "there are " + std::to_string(count) + " CUDA devices, none of index " +
+           std::to_string(index);
+  }
+  int major = 0, minor = 0;
+  if (const int error = CudaComputeCapability(index, &major, &minor); error != 0) {
+    return "CUDA device " + std::to_string(index) + " does not answer: " + CudaErrorText(error);
+  }
+  if (std::string too_old = WhyTooOld(index, major, minor); !too_old.empty()) return too_old;
+  static const std::string missing = OpenTorchCuda();
+  return missing;
+}
+
+DeviceChoice CudaDevice(int index) {
+  DeviceChoice choice;
+  choice.device = c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+  choice.name = "cuda:" + std::to_string(index);
+  char name[256];
+  if (CudaDeviceName(index, name, sizeof(name)) == 0) choice.name += std::string(" ") + name;
+  ComputeFloat32AsIs();
+  c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(choice.device);
+  return choice;
+}
+
+}  // namespace
+
+Status NotOnDevice(std::string field, std::string expected, std::string got,
+                   std::string_view advice) {
+  std::string message = field + ": a CUDA device has kernels for " + expected + ", got " + got;
+  return Unimplemented(reason::FEATURE_NOT_BUILT, std::move(message.append(advice)))
+      .WithField(std::move(field))
+      .WithMetadata("expected", std::move(expected))
+      .WithMetadata("got", std::move(got));
+}
+
+Status CheckWidths(const NetworkConfig& network, DeviceKind device) {
+  const LocalLayer kind = network.local.kind;
+  const bool is_grf = kind == LocalLayer::kGrfExact || kind == LocalLayer::kGrfSampled;
+  if (device != DeviceKind::kCuda || !is_grf) return Status();
+  for (const auto& [field, width] :
+       {std::pair{"network.width", network.width},
+        std::pair{"network.local.key_width", network.local.key_width}}) {
+    if (width <= kMaxGrfCudaWidth) continue;
+    return NotOnDevice(field,
+                       "graph attention at most " + std::to_string(kMaxGrfCudaWidth) + " wide",
+                       std::to_string(width), "; use the device cpu");
+  }
+  return Status();
+}
+
+std::string WhyTooOld(int index, int major, int minor) {
+  if (major >= kLeastComputeCapabilityMajor) return {};
+  return "CUDA device " + std::to_string(index) + " has compute capability " +
+         std::to_string(major) + "." + std::to_string(minor) + ", expected " +
+         std::to_string(kLeastComputeCapabilityMajor) + ".0 or newer";
+}
+
+void ComputeFloat32AsIs() {
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+}
+
+void ConvolveReproducibly() {
+  at::globalContext().setDeterministicCuDNN(true);
+  // The fastest of several measured algorithms is not the same one every time.
+  at::globalContext().setBenchmarkCuDNN(false);
+}
+
+StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
+  if (request == DeviceRequest::kCpu) return DeviceChoice{};
+  const std::string why_not = WhyNot(index);
+  if (why_not.empty()) return CudaDevice(index);
+  if (request == DeviceRequest::kCuda) {
+    return FailedPrecondition(reason::DEVICE_ABSENT,
+                              "device: expected a CUDA device for the model, got none: " + why_not +
+                                  "; use cpu or auto")
+        .WithField("device");
+  }
+  DeviceChoice choice;
+  choice.is_fallback = true;
+  choice.fallback_reason = why_not;
+  Log(LogLevel::kInfo, "computing on the CPU", {{"why", why_not}});
+  return choice;
+}
+
+}  // namespace interlacer

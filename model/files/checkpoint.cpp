@@ -1,0 +1,119 @@
+#include "model/files/checkpoint.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/file_io.h"
+#include "common/json.h"
+#include "common/sha256.h"
+
+namespace interlacer {
+namespace {
+
+constexpr char kConfigFile[] = "config.json";
+constexpr char kWeightsFile[] = "weights.safetensors";
+constexpr std::int64_t kMaxConfigBytes = std::int64_t{1} << 20;
+
+std::string PathIn(const std::string& dir, const char* file) {
+  return (std::filesystem::path(dir) / file).string();
+}
+
+/// Copies stored values into the model; both sides must have the same names, shapes and types, but
+/// that what is stored may be float16.
+Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
+  const at::NoGradGuard no_grad;
+  std::size_t used = 0;
+  for (const auto& item : model->named_parameters()) {
+    const auto found = stored.find(item.key());
+    if (found == stored.end()) {
+      return CheckpointInvalid(item.key(), DescribeTensor(item.value()), "no such tensor");
+    }
+    const torch::Tensor& value = found->second;
+    if (value.sizes() != item.value().sizes() ||
+        (value.scalar_type() != item.value().scalar_type() && value.scalar_type() != at::kHalf)) {
+      return CheckpointInvalid(item.key(), DescribeTensor(item.value()), DescribeTensor(value));
+    }
+    if (!at::isfinite(value).all().item<bool>()) {
+      return CheckpointInvalid(item.key(), "finite values", "NaN or infinity");
+    }
+    item.value().copy_(value);
+    ++used;
+  }
+  if (used == stored.size()) return Status();
+  const auto parameters = model->named_parameters();
+  for (const auto& [name, value] : stored) {
+    if (!parameters.contains(name)) {
+      return CheckpointInvalid(name, "no such tensor", DescribeTensor(value));
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
+                      const TensorMetadata& metadata, StoredWeights stored) {
+  TensorFile weights{{}, metadata};
+  for (const auto& item : model.named_parameters()) {
+    torch::Tensor value = item.value().detach();
+    if (stored == StoredWeights::kFloat16) {
+      value = value.to(at::kHalf);
+      if (!at::isfinite(value).all().item<bool>()) {
+        return CheckpointInvalid(item.key(), "values within 65504, as float16 holds them",
+                                 "larger ones");
+      }
+    }
+    weights.tensors[item.key()] = value;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) {
+    return FailedPrecondition(reason::FILE_UNWRITABLE, dir + ": " + error.message()).WithField(dir);
+  }
+  INTERLACER_RETURN_IF_ERROR(WriteJsonFile(PathIn(dir, kConfigFile), ConfigToJson(model.config())));
+  return WriteTensorFile(PathIn(dir, kWeightsFile), weights);
+}
+
+namespace {
+
+/// What is wrong inside a file: the file's path before the field, and CHECKPOINT_INVALID, because
+/// to whoever loads a checkpoint its configuration is data and no option.
+Status InFile(const std::string& path, const Status& status) {
+  if (status.reason() != reason::CHECKPOINT_INVALID && status.reason() != reason::CONFIG_INVALID) {
+    return status;
+  }
+  Status located = FailedPrecondition(reason::CHECKPOINT_INVALID, status.message());
+  for (const auto& [key, value] : status.metadata()) {
+    static_cast<void>(std::move(located).WithMetadata(key, value));  // in place
+  }
+  located.WithField(status.field());
+  return std::move(located).WithFieldPrefix(path + ":");
+}
+
+}  // namespace
+
+StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOptions& options) {
+  const std::string config_path = PathIn(dir, kConfigFile);
+  const std::string weights_path = PathIn(dir, kWeightsFile);
+  INTERLACER_ASSIGN_OR_RETURN(const std::string config_text,
+                              ReadTextFile(config_path, kMaxConfigBytes));
+  const StatusOr<InterlacerConfig> config = ParseConfigJson(config_text);
+  if (!config.ok()) return InFile(config_path, config.status());
+  StatusOr<TensorFile> read = ReadTensorFile(weights_path);
+  if (!read.ok()) return InFile(weights_path, read.status());
+  TensorFile weights = *std::move(read);
+  Checkpoint checkpoint;
+  checkpoint.model = std::make_shared<WorldModel>(*config, options);
+  INTERLACER_RETURN_IF_ERROR(
+      InFile(weights_path, AssignWeights(weights.tensors, checkpoint.model.get())));
+  checkpoint.metadata = std::move(weights.metadata);
+  checkpoint.config_sha256 = Sha256Hex(config_text);
+  INTERLACER_ASSIGN_OR_RETURN(checkpoint.weights_sha256, Sha256OfFile(weights_path));
+  return checkpoint;
+}
+
+}  // namespace interlacer

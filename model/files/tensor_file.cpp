@@ -1,0 +1,177 @@
+#include "model/files/tensor_file.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/checked_math.h"
+#include "common/file_io.h"
+#include "common/json.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
+constexpr std::size_t kMaxDimensions = 8;
+
+struct StoredType {
+  at::ScalarType type;
+  const char* word;
+  std::int64_t size_bytes;
+};
+constexpr StoredType kStoredTypes[] = {
+    {at::kHalf, "F16", 2}, {at::kFloat, "F32", 4}, {at::kDouble, "F64", 8}, {at::kLong, "I64", 8}};
+
+const StoredType* FindType(at::ScalarType type) {
+  for (const StoredType& stored : kStoredTypes) {
+    if (stored.type == type) return &stored;
+  }
+  return nullptr;
+}
+
+const StoredType* FindType(const std::string& word) {
+  for (const StoredType& stored : kStoredTypes) {
+    if (word == stored.word) return &stored;
+  }
+  return nullptr;
+}
+
+/// Where a tensor lies in the data section.
+struct Extent {
+  std::string name;
+  const StoredType* type = nullptr;
+  std::vector<std::int64_t> shape;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+StatusOr<Extent> ParseExtent(const std::string& name, const JsonObject& entry) {
+  INTERLACER_RETURN_IF_ERROR(entry.AllowOnly({"dtype", "shape", "data_offsets"}));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string dtype, entry.Get<std::string>("dtype"));
+  INTERLACER_ASSIGN_OR_RETURN(auto shape, entry.Get<std::vector<std::int64_t>>("shape"));
+  INTERLACER_ASSIGN_OR_RETURN(const auto offsets,
+                              entry.Get<std::vector<std::int64_t>>("data_offsets"));
+  Extent extent{name, FindType(dtype), std::move(shape)};
+  if (extent.type == nullptr) {
+    return CheckpointInvalid(entry.PathOf("dtype"), "F16, F32, F64 or I64", dtype);
+  }
+  if (extent.shape.size() > kMaxDimensions) {
+    return CheckpointInvalid(entry.PathOf("shape"),
+                             "at most " + std::to_string(kMaxDimensions) + " dimensions",
+                             std::to_string(extent.shape.size()));
+  }
+  if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0]) {
+    return CheckpointInvalid(entry.PathOf("data_offsets"), "[begin,end] with 0 <= begin <= end",
+                             std::to_string(offsets.size()) + " numbers or out of order");
+  }
+  extent.begin = offsets[0];
+  extent.end = offsets[1];
+  std::optional<std::int64_t> bytes = extent.type->size_bytes;
+  for (const std::int64_t size : extent.shape) {
+    bytes = bytes ? CheckedProduct({*bytes, size}) : std::nullopt;
+  }
+  if (!bytes || *bytes != extent.end - extent.begin) {
+    return CheckpointInvalid(entry.PathOf("data_offsets"),
+                             (bytes ? std::to_string(*bytes) : "a representable number of") +
+                                 " bytes for its shape and type",
+                             std::to_string(extent.end - extent.begin));
+  }
+  return extent;
+}
+
+/// The extents must fill the data section exactly, without overlap or gap.
+Status CheckCoverage(std::vector<Extent>* extents, std::int64_t data_bytes) {
+  std::sort(extents->begin(), extents->end(), [](const Extent& a, const Extent& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  std::int64_t expected_begin = 0;
+  for (const Extent& extent : *extents) {
+    if (extent.begin != expected_begin) {
+      return CheckpointInvalid(extent.name + ".data_offsets",
+                               "begin " + std::to_string(expected_begin),
+                               std::to_string(extent.begin));
+    }
+    expected_begin = extent.end;
+  }
+  if (expected_begin != data_bytes) {
+    return CheckpointInvalid("data section", std::to_string(expected_begin) + " bytes",
+                             std::to_string(data_bytes));
+  }
+  return Status();
+}
+
+StatusOr<std::vector<Extent>> ParseExtents(const nlohmann::json& tensors) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject root,
+                              JsonObject::Make(tensors, "", reason::CHECKPOINT_INVALID));
+  std::vector<Extent> extents;
+  for (const auto& [name, value] : tensors.items()) {
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject entry, root.GetObject(name));
+    INTERLACER_ASSIGN_OR_RETURN(Extent extent, ParseExtent(name, entry));
+    extents.push_back(std::move(extent));
+  }
+  return extents;
+}
+
+}  // namespace
+
+std::string DescribeTensor(const torch::Tensor& tensor) {
+  std::string text = std::string(c10::toString(tensor.scalar_type())) + " [";
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(tensor.size(i));
+  }
+  return text + "]";
+}
+
+Status WriteTensorFile(const std::string& path, const TensorFile& file) {
+  nlohmann::ordered_json tensors = nlohmann::ordered_json::object();
+  std::int64_t offset = 0;
+  for (const auto& [name, tensor] : file.tensors) {
+    const StoredType* type = FindType(tensor.scalar_type());
+    if (type == nullptr) {
+      return CheckpointInvalid(name, "float16, float32, float64 or int64", DescribeTensor(tensor));
+    }
+    const std::int64_t bytes = tensor.numel() * type->size_bytes;
+    tensors[name] = {
+        {"dtype", type->word},
+        {"shape", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
+        {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  const std::string header = FormatTensorHeader(tensors, file.metadata);
+  std::vector<std::uint8_t> data(header.size() + static_cast<std::size_t>(offset));
+  std::uint8_t* out = std::copy(header.begin(), header.end(), data.data());
+  for (const auto& [name, tensor] : file.tensors) {
+    const torch::Tensor values = tensor.detach().to(at::kCPU).contiguous();
+    const std::size_t bytes = static_cast<std::size_t>(values.nbytes());
+    if (bytes > 0) std::memcpy(out, values.const_data_ptr(), bytes);
+    out += bytes;
+  }
+  return WriteFileAtomic(path, std::span<const std::uint8_t>(data));
+}
+
+StatusOr<TensorFile> ReadTensorFile(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path, kMaxFileBytes));
+  INTERLACER_ASSIGN_OR_RETURN(TensorHeader header, ParseTensorHeader(bytes, path));
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<Extent> extents, ParseExtents(header.tensors));
+  const std::span<const std::uint8_t> data = std::span(bytes).subspan(header.size_bytes);
+  INTERLACER_RETURN_IF_ERROR(CheckCoverage(&extents, static_cast<std::int64_t>(data.size())));
+  TensorFile file;
+  file.metadata = std::move(header.metadata);
+  for (const Extent& extent : extents) {
+    const torch::Tensor tensor = at::empty(extent.shape, extent.type->type);
+    if (tensor.numel() > 0) {
+      std::memcpy(tensor.mutable_data_ptr(), data.data() + extent.begin,
+                  static_cast<std::size_t>(extent.end - extent.begin));
+    }
+    file.tensors.emplace(extent.name, tensor);
+  }
+  return file;
+}
+
+}  // namespace interlacer

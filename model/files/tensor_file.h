@@ -1,0 +1,34 @@
+#pragma once
+
+/// Named tensors and string metadata in one safetensors file: weights, optimiser state.
+///
+/// Types float16, float32, float64 and int64, little-endian, contiguous. Reading trusts nothing:
+/// file and header size, types, shapes, offsets, overlap and gaps are checked before a tensor is
+/// made. Limits: 4 GiB a file, 16 MiB of header, 8 dimensions. Errors: FAILED_PRECONDITION
+/// CHECKPOINT_INVALID with the tensor's name as field, expected and got; those of common/file_io.h.
+/// Threads: free functions, safe on distinct paths. Source: safetensors format, version 0.4.
+
+#include <torch/types.h>
+
+#include <map>
+#include <string>
+
+#include "common/status.h"
+#include "model/files/tensor_header.h"
+
+namespace interlacer {
+
+using NamedTensors = std::map<std::string, torch::Tensor>;
+
+struct TensorFile {
+  NamedTensors tensors;
+  TensorMetadata metadata;
+};
+
+Status WriteTensorFile(const std::string& path, const TensorFile& file);
+StatusOr<TensorFile> ReadTensorFile(const std::string& path);
+
+/// "float32 [64,3]" for messages.
+std::string DescribeTensor(const torch::Tensor& tensor);
+
+}  // namespace interlacer

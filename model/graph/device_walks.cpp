@@ -1,0 +1,305 @@
+#include "model/graph/device_walks.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "knn/kernels/walk_lists_cuda.h"
+#include "knn/kernels/walk_tiles_cuda.h"
+#include "knn/walk_lists.h"
+#include "model/cuda/device.h"
+#include "model/graph/walk_sampler.h"
+#include "model/kernels/walk_sampler_cuda.h"
+#include "model/runtime/torch_status.h"
+
+namespace interlacer {
+namespace {
+
+/// Cells of the search grid: surfaces fill a few percent of them with several tokens each.
+constexpr double kCellsPerToken = 8;
+
+std::int64_t CellsAt(const Box& box, double edge_m, CellGrid* grid) {
+  double count = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double cells = std::floor((box.max_m[axis] - box.min_m[axis]) / edge_m) + 1;
+    count *= cells;
+    grid->cells[axis] = static_cast<std::int32_t>(std::min(cells, 1e6));
+  }
+  return static_cast<std::int64_t>(std::min(count, 1e18));
+}
+
+/// A function of box and size alone: the same for every step of a rollout.
+CellGrid GridOver(const Box& box, std::int64_t n) {
+  CellGrid grid;
+  double volume_m3 = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    grid.origin_m[axis] = box.min_m[axis];
+    volume_m3 *= box.max_m[axis] - box.min_m[axis];
+  }
+  const double most = std::max(64.0, kCellsPerToken * static_cast<double>(n));
+  if (!(volume_m3 > 0)) return grid;
+  grid.edge_m = std::cbrt(volume_m3 / most);
+  for (;;) {
+    const double count = static_cast<double>(CellsAt(box, grid.edge_m, &grid));
+    if (count <= most) return grid;
+    grid.edge_m *= std::max(1.05, std::cbrt(count / most));
+  }
+}
+
+at::TensorOptions Ints(const torch::Tensor& like) { return like.options().dtype(at::kInt); }
+at::TensorOptions Longs(const torch::Tensor& like) { return like.options().dtype(at::kLong); }
+
+std::int32_t* MutableInts(const torch::Tensor& tensor) {
+  return tensor.mutable_data_ptr<std::int32_t>();
+}
+
+/// WalkCodeLoads beside `like`, copied once for each device: a copy waits.
+torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
+  static std::mutex mutex;
+  // Never destroyed: at exit the device may be gone before it.
+  static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
+  const std::lock_guard lock(mutex);
+  torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
+  if (!loads.defined()) {
+    loads = at::tensor(WalkCodeLoads(out_degree), at::kDouble)
+                .reshape({-1, kMaxHops + 1})
+                .to(like.device(), at::kFloat);
+  }
+  return loads;
+}
+
+/// By end node, for entries that are plain nodes.
+void AddTransposed(DeviceWalks* walks) {
+  const std::int64_t n = walks->offsets.size(0) - 1, room = walks->entries.size(0);
+  const auto ints = walks->offsets.options();
+  const torch::Tensor slots = at::arange(room, ints);
+  const torch::Tensor behind = at::full({}, n, ints);
+  const torch::Tensor nodes =
+      at::where(slots < walks->offsets.narrow(0, n, 1), walks->entries, behind);
+  const auto [sorted, order] = at::sort(nodes, /*stable=*/true, 0, /*descending=*/false);
+  const torch::Tensor roots = at::searchsorted(walks->offsets.narrow(0, 1, n), slots,
+                                               /*out_int32=*/true, /*right=*/true);
+  walks->transposed_roots = roots.index_select(0, order);
+  walks->transposed_entry_index = order.to(at::kInt);
+  walks->transposed_offsets = at::searchsorted(sorted, at::arange(n + 1, ints), /*out_int32=*/true);
+}
+
+/// Edges by node of origin. Arrays have room for more; those edges lead from and to anywhere.
+struct Edges {
+  torch::Tensor offsets;   ///< [n+1] int32
+  torch::Tensor from, to;  ///< [capacity] int64
+};
+
+Edges DirectedEdges(const torch::Tensor& neighbors) {
+  const std::int64_t n = neighbors.size(0), degree = neighbors.size(1);
+  return {at::arange(n + 1, Ints(neighbors)) * degree,
+          at::arange(n, Longs(neighbors)).unsqueeze(1).expand({n, degree}).flatten(),
+          neighbors.flatten().to(at::kLong)};
+}
+
+/// i - j where i -> j or j -> i, once, in ascending order.
+Edges UndirectedEdges(const Edges& directed) {
+  const std::int64_t n = directed.offsets.size(0) - 1, room = 2 * directed.from.size(0);
+  const torch::Tensor pairs =
+      at::cat({directed.from * n + directed.to, directed.to * n + directed.from}, 0);
+  const torch::Tensor sorted = std::get<0>(at::sort(pairs));
+  torch::Tensor is_first = at::ones_like(sorted);
+  if (room > 1) {
+    is_first.narrow(0, 1, room - 1)
+        .copy_(sorted.narrow(0, 1, room - 1) != sorted.narrow(0, 0, room - 1));
+  }
+  // Repetitions go to one place behind all others.
+  const torch::Tensor place =
+      at::where(is_first == 1, is_first.cumsum(0) - 1, at::full({}, room, sorted.options()));
+  const torch::Tensor once =
+      at::zeros({room + 1}, sorted.options()).scatter_(0, place, sorted).narrow(0, 0, room);
+  const torch::Tensor sizes =
+      at::zeros({n + 1}, sorted.options()).index_add_(0, at::floor_divide(sorted, n) + 1, is_first);
+  return {sizes.cumsum(0).to(at::kInt), at::floor_divide(once, n), at::remainder(once, n)};
+}
+
+/// exp(-|x_i - x_j|^2 / (2 s^2)), s = median edge length.
+torch::Tensor ExpDistanceWeights(const Edges& edges, const torch::Tensor& positions_m) {
+  const torch::Tensor sq_m2 =
+      (positions_m.index_select(0, edges.from) - positions_m.index_select(0, edges.to))
+          .square()
+          .sum(1);
+  const torch::Tensor count = edges.offsets.narrow(0, edges.offsets.size(0) - 1, 1);
+  const torch::Tensor is_edge = at::arange(sq_m2.size(0), Ints(positions_m)) < count;
+  const torch::Tensor beyond =
+      at::full({}, std::numeric_limits<float>::infinity(), sq_m2.options());
+  const torch::Tensor sorted_m = std::get<0>(at::sort(at::where(is_edge, sq_m2.sqrt(), beyond)));
+  const torch::Tensor scale_m =
+      sorted_m.index_select(0, at::floor_divide(count, 2).to(at::kLong)).to(at::kDouble);
+  const torch::Tensor weights = at::exp(-sq_m2 / (2 * scale_m.square()));
+  return at::where(scale_m == 0, at::ones_like(weights), weights);
+}
+
+/// [capacity] float64, rounded to float32 as on the host.
+torch::Tensor WeightsOf(const Edges& edges, EdgeWeight kind, const torch::Tensor& positions_m) {
+  const std::int64_t n = edges.offsets.size(0) - 1;
+  const torch::Tensor out_degree =
+      (edges.offsets.narrow(0, 1, n) - edges.offsets.narrow(0, 0, n)).to(at::kDouble);
+  torch::Tensor weights;
+  switch (edges.from.size(0) > 0 ? kind : EdgeWeight::kUniform) {
+    case EdgeWeight::kUniform:
+      weights = 1 / out_degree.index_select(0, edges.from);
+      break;
+    case EdgeWeight::kExpDistance:
+      weights = ExpDistanceWeights(edges, positions_m);
+      break;
+    case EdgeWeight::kInverseSqrtDegree: {
+      const torch::Tensor count = edges.offsets.narrow(0, n, 1);
+      const torch::Tensor is_edge = at::arange(edges.to.size(0), Ints(positions_m)) < count;
+      const torch::Tensor in_degree =
+          at::zeros_like(out_degree).index_add_(0, edges.to, is_edge.to(at::kDouble));
+      weights =
+          at::rsqrt(out_degree.index_select(0, edges.from) * in_degree.index_select(0, edges.to));
+      break;
+    }
+  }
+  return weights.to(at::kFloat).to(at::kDouble);
+}
+
+/// Entries of a row at most: the nodes within three hops, or what the walkers can visit.
+std::int64_t SampledRowSize(const InterlacerConfig& config, std::int64_t degree) {
+  const std::int64_t visits = MaxSampledRowSize(config.network.local.walk_count);
+  const std::int64_t reach = 1 + degree + degree * degree + degree * degree * degree;
+  return config.graph.symmetrise ? visits : std::min(visits, reach);
+}
+
+/// Walks of three hops from one token.
+std::int64_t WalkCount(std::int64_t degree) {
+  return std::max<std::int64_t>(1, degree * degree * degree);
+}
+
+/// Of packed entries.
+void AddTiles(DeviceWalks* walks) {
+  const std::int64_t n = walks->offsets.size(0) - 1;
+  walks->tile_row_counts = at::empty({WalkTileCount(n)}, walks->offsets.options());
+  walks->tile_rows = at::empty_like(walks->entries);
+  walks->tile_places =
+      at::empty({walks->entries.size(0)}, walks->entries.options().dtype(at::kShort));
+  CheckLaunch(
+      LaunchWalkTiles(
+          n, walks->offsets.const_data_ptr<std::int32_t>(),
+          reinterpret_cast<const std::uint32_t*>(walks->entries.const_data_ptr<std::int32_t>()),
+          {MutableInts(walks->tile_row_counts), MutableInts(walks->tile_rows),
+           reinterpret_cast<std::uint16_t*>(walks->tile_places.mutable_data_ptr<std::int16_t>())},
+          StreamOf(walks->offsets)),
+      "walk tiles");
+}
+
+}  // namespace
+
+torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace) {
+  const std::int64_t n = positions_m.size(0);
+  const torch::Tensor neighbors =
+      at::empty({n, std::clamp<std::int64_t>(n - 1, 0, k)}, Ints(positions_m));
+  WriteNearestOnDevice(positions_m, {0, n, n, 0}, workspace, neighbors);
+  return neighbors;
+}
+
+void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& members,
+                          const Box& workspace, const torch::Tensor& neighbors) {
+  const int degree = static_cast<int>(neighbors.size(1));
+  if (degree > kMaxCudaNeighbors) {
+    ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "k",
+                          "at most " + std::to_string(kMaxCudaNeighbors) + " on a device",
+                          std::to_string(degree)));
+  }
+  if (degree == 0) return;
+  const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
+  const CellGrid grid = GridOver(workspace, members.size());
+  const torch::Tensor scratch = DeviceScratch(GridKnnWorkspaceBytes(grid, members.size()), p);
+  CheckLaunch(LaunchGridKnn(grid, p.const_data_ptr<float>(), members, degree,
+                            scratch.mutable_data_ptr(), MutableInts(neighbors), StreamOf(p)),
+              "grid search");
+}
+
+std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
+                                                   bool with_transpose, bool with_tiles) {
+  const std::int64_t n = neighbors.size(0), room = n * kMaxWalkRowSize;
+  const int degree = static_cast<int>(neighbors.size(1));
+  DeviceWalks walks;
+  walks.offsets = at::empty({n + 1}, neighbors.options());
+  walks.entries = at::empty({room}, neighbors.options());
+  auto* const entries = reinterpret_cast<std::uint32_t*>(MutableInts(walks.entries));
+  const torch::Tensor scratch = DeviceScratch(WalkListsWorkspaceBytes(n), neighbors);
+  CheckLaunch(LaunchWalkLists({neighbors.const_data_ptr<std::int32_t>(), degree}, n,
+                              scratch.mutable_data_ptr(), MutableInts(walks.offsets), entries,
+                              StreamOf(neighbors)),
+              "walk lists");
+  if (with_transpose) {
+    walks.transposed_offsets = at::empty_like(walks.offsets);
+    walks.transposed_roots = at::empty_like(walks.entries);
+    walks.transposed_entry_index = at::empty_like(walks.entries);
+    const torch::Tensor more = DeviceScratch(TransposeWalkListsWorkspaceBytes(n), neighbors);
+    CheckLaunch(LaunchTransposeWalkLists(
+                    n, MutableInts(walks.offsets), entries, more.mutable_data_ptr(),
+                    {MutableInts(walks.transposed_offsets), MutableInts(walks.transposed_roots),
+                     MutableInts(walks.transposed_entry_index)},
+                    StreamOf(neighbors)),
+                "transposed walk lists");
+  }
+  if (with_tiles) AddTiles(&walks);
+  return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
+}
+
+bool CanEnumerateOnDevice(std::int64_t degree) { return WalkCount(degree) <= kMaxCudaWalks; }
+
+std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& config,
+                                                      const torch::Tensor& neighbors,
+                                                      const torch::Tensor& positions_m,
+                                                      bool with_transpose) {
+  // Walkers that spread over all that share their past take every walk once.
+  InterlacerConfig every_walk = config;
+  LocalLayerConfig& local = every_walk.network.local;
+  local.sampler = WalkSampler::kRepellingPerPrefix;
+  local.walk_count = static_cast<int>(WalkCount(neighbors.size(1)));
+  local.halt_probability = 0;
+  return SampledWalksOnDevice(every_walk, neighbors, positions_m, 0, with_transpose);
+}
+
+bool CanSampleOnDevice(const LocalLayerConfig& local) { return local.walk_count <= kMaxCudaWalks; }
+
+std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& config,
+                                                     const torch::Tensor& neighbors,
+                                                     const torch::Tensor& positions_m,
+                                                     std::uint64_t seed, bool with_transpose) {
+  const LocalLayerConfig& local = config.network.local;
+  Edges edges = DirectedEdges(neighbors);
+  if (config.graph.symmetrise) edges = UndirectedEdges(edges);
+  const torch::Tensor to = edges.to.to(at::kInt);
+  const torch::Tensor weights =
+      WeightsOf(edges, config.graph.edge_weight, positions_m.to(at::kFloat));
+  const std::int64_t n = neighbors.size(0);
+  const std::int64_t room = n * SampledRowSize(config, neighbors.size(1));
+  DeviceWalks walks;
+  walks.offsets = at::empty({n + 1}, neighbors.options());
+  walks.entries = at::empty({room}, neighbors.options());
+  const torch::Tensor loads =
+      at::zeros({room, kMaxHops + 1}, positions_m.options().dtype(at::kFloat));
+  const torch::Tensor scratch = DeviceScratch(SampleWalksWorkspaceBytes(n), neighbors);
+  CheckLaunch(
+      LaunchSampleWalks(
+          {edges.offsets.const_data_ptr<std::int32_t>(), to.const_data_ptr<std::int32_t>(),
+           weights.const_data_ptr<double>()},
+          n,
+          {CouplingOf(local.sampler), local.walk_count, kMaxHops, local.halt_probability, seed, 0},
+          scratch.mutable_data_ptr(),
+          {MutableInts(walks.offsets), MutableInts(walks.entries), loads.mutable_data_ptr<float>()},
+          StreamOf(neighbors)),
+      "walk sampler");
+  if (with_transpose) AddTransposed(&walks);
+  return std::make_shared<WalkMask>(std::move(walks), false, loads);
+}
+
+}  // namespace interlacer

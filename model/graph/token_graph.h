@@ -1,0 +1,38 @@
+#pragma once
+
+/// The neighbour structure of one step's tokens, shared by all local layers.
+///
+/// Built from positions alone: it does not depend on learned values and is a constant of the
+/// backward pass. Errors: StatusException from the neighbour search. Threads: pure functions.
+/// Source: GRF masking paper, App. C.3; HD-VPD (neighbour-attender).
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/status.h"
+#include "model/clouds.h"
+#include "model/config.h"
+#include "model/graph/anchors.h"
+#include "model/ops/grf_attention_op.h"
+
+namespace interlacer {
+
+struct TokenGraph {
+  torch::Tensor positions_m;                   ///< [T,3]
+  std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
+  std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
+};
+
+/// What the configured local layer needs. `seed` draws walks and anchors.
+TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
+                           std::uint64_t seed);
+
+/// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where a device leaves the configuration's graph
+/// to the host and waits for it, so that a step cannot be recorded: exact walks over symmetrised
+/// edges, whose rows have no bound, over many weighted edges, or more walks or neighbours of an
+/// anchor than a kernel holds.
+Status CheckDeviceGraph(const InterlacerConfig& config);
+
+}  // namespace interlacer

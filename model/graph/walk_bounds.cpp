@@ -1,0 +1,41 @@
+#include "model/graph/walk_bounds.h"
+
+#include <cmath>
+
+namespace interlacer {
+
+double LoadNorm(std::span<const double> coefficients, double largest_step_load) {
+  double sum = 0;
+  double power = 1;
+  for (const double f : coefficients) {
+    sum += std::abs(f) * power;
+    power *= largest_step_load;
+  }
+  return sum;
+}
+
+double ErrorProbabilityBound(double error, int walk_count, double c) {
+  // 2 exp(-t^2 n^3 / (2 (2n - 1)^2 c^4))
+  const double n = walk_count;
+  const double change = (2 * n - 1) * c * c;
+  return 2 * std::exp(-error * error * n * n * n / (2 * change * change));
+}
+
+int WalksForBound(double error, double probability, double c) {
+  int walks = 1;
+  while (ErrorProbabilityBound(error, walks, c) > probability) walks *= 2;
+  int low = walks / 2;
+  while (walks - low > 1) {
+    const int middle = low + (walks - low) / 2;
+    (ErrorProbabilityBound(error, middle, c) > probability ? low : walks) = middle;
+  }
+  return walks;
+}
+
+int VisitedNodesBound(double probability, int walk_count, double halt_probability) {
+  // b = ln(1 - (1 - delta)^(1/n)) / ln(1 - p_halt)
+  const double one_walk_fails = 1 - std::pow(1 - probability, 1.0 / walk_count);
+  return static_cast<int>(std::ceil(std::log(one_walk_fails) / std::log(1 - halt_probability)));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,214 @@
+#include "model/graph/walk_sampler.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "common/thread_pool.h"
+#include "knn/walk_lists.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kRootsPerChunk = 64;
+
+Status CheckGraph(const WeightedGraph& graph) {
+  if (static_cast<std::int64_t>(graph.offsets.size()) != graph.n + 1) {
+    return Mismatch(reason::SHAPE_MISMATCH, "graph.offsets",
+                    std::to_string(graph.n + 1) + " values", std::to_string(graph.offsets.size()));
+  }
+  const std::size_t edges = static_cast<std::size_t>(graph.offsets.back());
+  if (graph.neighbors.size() != edges || graph.weights.size() != edges) {
+    return Mismatch(
+        reason::SHAPE_MISMATCH, "graph.neighbors and graph.weights",
+        std::to_string(edges) + " values each",
+        std::to_string(graph.neighbors.size()) + " and " + std::to_string(graph.weights.size()));
+  }
+  return Status::Ok();
+}
+
+Status CheckOptions(const WalkSamplerOptions& options) {
+  if (options.walk_count < 1) {
+    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "at least 1",
+                    std::to_string(options.walk_count));
+  }
+  if (options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "an even number for antithetic walks",
+                    std::to_string(options.walk_count));
+  }
+  if (options.max_hops < 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", "at least 0",
+                    std::to_string(options.max_hops));
+  }
+  if (!(options.halt_probability >= 0 && options.halt_probability < 1)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "halt_probability", "a number in [0, 1)",
+                    std::to_string(options.halt_probability));
+  }
+  return Status::Ok();
+}
+
+struct Visit {
+  std::int32_t node;
+  std::int32_t hops;
+  double load;
+};
+
+/// The walkers of one start node at a time; holds the memory of all.
+class Ensemble {
+ public:
+  Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
+      : edges_{graph.offsets.data(), graph.neighbors.data(), graph.weights.data()},
+        plan_{CouplingOf(options.sampler), options.walk_count, options.max_hops,
+              options.halt_probability,    options.seed,       options.ensemble},
+        walkers_(static_cast<std::size_t>(options.walk_count)),
+        draws_(walkers_.size()),
+        order_(walkers_.size()) {}
+
+  void Run(std::int32_t root, std::vector<Visit>& visits) {
+    const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
+    WalkEnsemble ensemble(edges_, plan_, {walkers_.data(), draws_.data(), order_.data()}, sort);
+    ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
+      visits.push_back({node, hops, load});
+    });
+  }
+
+ private:
+  WalkEdges edges_;
+  WalkPlan plan_;
+  std::vector<Walker> walkers_;
+  std::vector<double> draws_;
+  std::vector<WalkGroupMember> order_;
+};
+
+struct Chunk {
+  std::vector<std::int32_t> nodes;
+  std::vector<double> loads;
+};
+
+/// Sums the visits of one root by node and appends them to the chunk; returns the row's length.
+std::int32_t AppendRow(std::vector<Visit>& visits, int max_hops, double scale, Chunk& chunk) {
+  std::stable_sort(visits.begin(), visits.end(),
+                   [](const Visit& a, const Visit& b) { return a.node < b.node; });
+  std::int32_t length = 0;
+  std::vector<double> load(static_cast<std::size_t>(max_hops) + 1);
+  for (std::size_t v = 0; v < visits.size(); ++length) {
+    const std::int32_t node = visits[v].node;
+    std::fill(load.begin(), load.end(), 0);
+    for (; v < visits.size() && visits[v].node == node; ++v) load[visits[v].hops] += visits[v].load;
+    chunk.nodes.push_back(node);
+    for (const double sum : load) chunk.loads.push_back(sum * scale);
+  }
+  return length;
+}
+
+/// Rows from the visits that make_walker()(root, visits) appends, each sum times `scale`.
+template <typename MakeWalker>
+WalkLoads CollectRows(std::int64_t n, int max_hops, double scale, const MakeWalker& make_walker) {
+  WalkLoads result;
+  result.n = n;
+  result.max_hops = max_hops;
+  result.offsets.assign(static_cast<std::size_t>(n + 1), 0);
+  std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
+  ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    auto walk = make_walker();
+    std::vector<Visit> visits;
+    for (std::int64_t i = begin; i < end; ++i) {
+      visits.clear();
+      walk(static_cast<std::int32_t>(i), visits);
+      result.offsets[i + 1] = AppendRow(visits, max_hops, scale, chunks[begin / kRootsPerChunk]);
+    }
+  });
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  for (const Chunk& chunk : chunks) {
+    result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
+    result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
+  }
+  return result;
+}
+
+/// One step of the power iteration from a single root: row of W^t to row of W^(t+1).
+std::map<std::int32_t, double> Step(const WeightedGraph& graph,
+                                    const std::map<std::int32_t, double>& row) {
+  std::map<std::int32_t, double> next;
+  for (const auto& [node, load] : row) {
+    for (std::int32_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e) {
+      next[graph.neighbors[e]] += load * graph.weights[e];
+    }
+  }
+  return next;
+}
+
+}  // namespace
+
+WalkCoupling CouplingOf(WalkSampler sampler) {
+  switch (sampler) {
+    case WalkSampler::kIid:
+      return WalkCoupling::kIid;
+    case WalkSampler::kAntithetic:
+      return WalkCoupling::kAntithetic;
+    case WalkSampler::kRepellingPerPrefix:
+      return WalkCoupling::kRepellingPerPrefix;
+    case WalkSampler::kRepelling:
+      break;
+  }
+  return WalkCoupling::kRepelling;
+}
+
+StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph,
+                                        std::span<const float> edge_weights) {
+  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
+  return ToWeightedGraph(sparse, edge_weights);
+}
+
+StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
+                                        std::span<const float> edge_weights) {
+  if (edge_weights.size() != graph.neighbors.size()) {
+    return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
+                    std::to_string(graph.neighbors.size()) + " values",
+                    std::to_string(edge_weights.size()));
+  }
+  return WeightedGraph{
+      graph.n, graph.offsets, graph.neighbors, {edge_weights.begin(), edge_weights.end()}};
+}
+
+StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options) {
+  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+  return CollectRows(graph.n, options.max_hops, 1.0 / options.walk_count, [&] {
+    return
+        [ensemble = Ensemble(graph, options)](
+            std::int32_t root, std::vector<Visit>& visits) mutable { ensemble.Run(root, visits); };
+  });
+}
+
+StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops) {
+  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  if (max_hops < 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", "at least 0", std::to_string(max_hops));
+  }
+  return CollectRows(graph.n, max_hops, 1.0, [&] {
+    return [&](std::int32_t root, std::vector<Visit>& visits) {
+      std::map<std::int32_t, double> row = {{root, 1.0}};
+      for (int hops = 0; hops <= max_hops; ++hops) {
+        for (const auto& [node, load] : row) visits.push_back({node, hops, load});
+        if (hops < max_hops) row = Step(graph, row);
+      }
+    };
+  });
+}
+
+StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads) {
+  if (loads.max_hops != kMaxHops) {
+    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", std::to_string(kMaxHops),
+                    std::to_string(loads.max_hops));
+  }
+  WeightedWalkLists lists;
+  lists.n = loads.n;
+  lists.offsets = loads.offsets;
+  lists.nodes = loads.nodes;
+  lists.loads.assign(loads.loads.begin(), loads.loads.end());
+  return lists;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,156 @@
+#include "model/layers/device_layers.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include "model/cuda/device.h"
+#include "model/kernels/dense_pack_cuda.h"
+#include "model/kernels/fused_dense_cuda.h"
+#include "model/kernels/fused_linear_cuda.h"
+
+namespace interlacer {
+namespace {
+
+int WidthOf(const torch::Tensor& h) { return static_cast<int>(h.size(1)); }
+float* RowsOf(torch::Tensor& h) { return h.mutable_data_ptr<float>(); }
+
+std::uint16_t* Bits(const torch::Tensor& shorts) {
+  return reinterpret_cast<std::uint16_t*>(shorts.mutable_data_ptr<std::int16_t>());
+}
+
+DenseWeight WeightOf(const Dense& layer) {
+  return {layer.weight.const_data_ptr<float>(), layer.in_width(), layer.out_width()};
+}
+
+const float* BiasOf(const Dense& layer) { return layer.bias.const_data_ptr<float>(); }
+
+void CheckPacked(int error) { CheckLaunch(error, "packing of weights"); }
+
+FeedForwardLayers Packed(const DeviceFeedForward& layers) {
+  const std::int64_t count = 2 * layers.first.weight.numel();
+  const auto pack = [&](std::uint16_t* packed, void* stream) {
+    CheckPacked(LaunchPackDensePair(WeightOf(layers.first), WeightOf(layers.second), kDensePiece,
+                                    packed, stream));
+  };
+  return {RowNormOf(layers.norm),
+          layers.packed.Of({layers.first.weight, layers.second.weight}, count, pack),
+          BiasOf(layers.first), BiasOf(layers.second), layers.first.out_width()};
+}
+
+/// Query and output layer, keys, values: 2, 1 and 1 times width * width numbers.
+LinearLayers PackedLinear(const DeviceAttention& attention) {
+  const AttentionLayers& a = attention.layers;
+  const std::int64_t square = a.query.weight.numel();
+  const auto pack = [&](std::uint16_t* packed, void* stream) {
+    CheckPacked(LaunchPackDensePair(WeightOf(a.query), WeightOf(a.out),
+                                    LinearPiece(a.query.in_width()), packed, stream));
+    CheckPacked(LaunchPackTransposedDense(WeightOf(a.key), packed + 2 * square, stream));
+    CheckPacked(LaunchPackTransposedDense(WeightOf(a.value), packed + 3 * square, stream));
+  };
+  const std::uint16_t* const packed = attention.packed.Of(
+      {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
+  return {RowNormOf(a.norm), packed,        packed + 2 * square, packed + 3 * square,
+          BiasOf(a.query),   BiasOf(a.key), BiasOf(a.value),     BiasOf(a.out)};
+}
+
+struct PackedGrfLayers {
+  GrfProjections projections;
+  OutputLayer out;
+};
+
+/// Projections, output layer: 3 and 1 times width * width numbers.
+PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
+  const AttentionLayers& a = attention.layers;
+  const std::int64_t square = a.query.weight.numel();
+  const auto pack = [&](std::uint16_t* packed, void* stream) {
+    CheckPacked(LaunchPackProjections(WeightOf(a.query), WeightOf(a.key), WeightOf(a.value), packed,
+                                      stream));
+    CheckPacked(LaunchPackDenseByInputs(WeightOf(a.out), packed + 3 * square, stream));
+  };
+  const std::uint16_t* const packed = attention.packed.Of(
+      {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
+  return {{RowNormOf(a.norm), packed, BiasOf(a.query), BiasOf(a.key), BiasOf(a.value)},
+          {packed + 3 * square, BiasOf(a.out)}};
+}
+
+/// Mixed rows, of which only those of the shape's queries are written.
+void Attend(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs, const GrfTiles& tiles,
+            const PackedGrfInputs& inputs, const GrfEpsilons& epsilons, std::uint16_t* mixed,
+            void* stream) {
+  const PackedGrfOutputs<std::uint16_t> outputs{mixed, nullptr};
+  if (tiles.rows == nullptr) {
+    CheckLaunch(LaunchPackedGrf(shape, pairs, inputs, epsilons, outputs, stream), "GRF attention");
+    return;
+  }
+  int staged_rows = 0;
+  CheckLaunch(GrfStagedRows(shape.width, &staged_rows), "shared memory of GRF attention");
+  CheckLaunch(LaunchTiledGrf(shape, pairs, tiles, staged_rows, inputs, epsilons, outputs, stream),
+              "tiled GRF attention");
+}
+
+}  // namespace
+
+bool CanFuseOnDevice(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
+  if (at::GradMode::is_enabled() || !OnDevice(h) || h.scalar_type() != at::kFloat || h.dim() != 2 ||
+      !h.is_contiguous() || !FitsFusedCuda(WidthOf(h))) {
+    return false;
+  }
+  for (const Dense* layer : layers) {
+    if (layer->precision() != Precision::kBfloat16 || layer->weight.scalar_type() != at::kFloat ||
+        !layer->weight.is_contiguous() || layer->in_width() % kDensePiece != 0 ||
+        layer->out_width() % kDensePiece != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void AddFeedForwardOnDevice(torch::Tensor& h, const DeviceFeedForward& layers) {
+  CheckLaunch(
+      LaunchAddFeedForward({0, h.size(0)}, WidthOf(h), Packed(layers), RowsOf(h), StreamOf(h)),
+      "feed-forward layers");
+}
+
+bool AddLinearAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention, int head_count,
+                                const LinearAttentionEpsilons& epsilons, const RowRange& rows,
+                                const DeviceFeedForward& next) {
+  const std::int64_t n = h.size(0);
+  const int width = WidthOf(h);
+  if (!FitsFusedLinear(width, head_count)) return false;
+  const torch::Tensor scratch = at::empty({FusedLinearScratchCount(n, width)}, h.options());
+  CheckLaunch(LaunchAddLinearAttention(n, width, {rows.begin, rows.end}, PackedLinear(attention),
+                                       epsilons, Packed(next), scratch.mutable_data_ptr<float>(),
+                                       RowsOf(h), StreamOf(h)),
+              "fused linear attention");
+  return true;
+}
+
+bool AddGrfAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention,
+                             const WalkMask& mask, const torch::Tensor& pair_weights,
+                             const GrfEpsilons& epsilons, const RowRange& rows,
+                             const DeviceFeedForward& next) {
+  const std::int64_t n = h.size(0);
+  const int width = WidthOf(h);
+  if (!mask.packed() || attention.layers.key.out_width() != width || !FitsPackedGrf(width)) {
+    return false;
+  }
+  void* const stream = StreamOf(h);
+  const torch::Tensor table = pair_weights.to(at::kFloat).contiguous();
+  const PackedGrfLayers layers = PackedGrf(attention);
+  const auto shorts = h.options().dtype(at::kShort);
+  const torch::Tensor q = at::empty({n, width}, shorts);
+  const torch::Tensor keys_values = at::empty({n, 2 * width}, shorts);
+  CheckLaunch(LaunchGrfProjections(n, width, {rows.begin, rows.end}, layers.projections, epsilons,
+                                   RowsOf(h), Bits(q), Bits(keys_values), stream),
+              "GRF projections");
+  const torch::Tensor mixed = at::empty({n, width}, shorts);
+  Attend({n, width, rows.begin, rows.end},
+         {mask.offsets(), mask.entries(), table.const_data_ptr<float>()}, mask.tiles(),
+         {Bits(q), Bits(keys_values)}, epsilons, Bits(mixed), stream);
+  CheckLaunch(LaunchAddMixed({rows.begin, rows.end}, width, layers.out, Bits(mixed), Packed(next),
+                             RowsOf(h), stream),
+              "output layer of GRF attention");
+  return true;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,13 @@
+#include "model/layers/precision.h"
+
+#include "model/kernels/instruction_set.h"
+
+namespace interlacer {
+
+Precision ResolvePrecision(DenseDtype dtype, DeviceKind device) {
+  const bool native = device == DeviceKind::kCuda || MultipliesBfloat16();
+  const bool bfloat16 = dtype == DenseDtype::kBfloat16 || (dtype == DenseDtype::kAuto && native);
+  return bfloat16 ? Precision::kBfloat16 : Precision::kNative;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,22 @@
+#pragma once
+
+/// The arithmetic of dense layers and convolutions, and its choice for this machine. Pure
+/// functions, thread-safe.
+
+#include "common/device.h"
+
+namespace interlacer {
+
+/// What a caller asks for. It covers dense layers and convolutions, and the radiance field where a
+/// CUDA device serves pictures; everything else is float32. kAuto takes bfloat16 where the
+/// processor multiplies it natively, and on every CUDA device.
+enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
+
+/// What a layer does: kNative computes in the type of its parameters.
+enum class Precision { kNative, kBfloat16 };
+
+/// kAuto becomes kBfloat16 on CUDA and where the processor has AVX-512 BF16 or AMX BF16, else
+/// kNative.
+Precision ResolvePrecision(DenseDtype dtype, DeviceKind device);
+
+}  // namespace interlacer

@@ -1,0 +1,106 @@
+#include "model/lifting/device_lifting.h"
+
+#include <ATen/Functions.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "data/kernels/subset_keys_cuda.h"
+#include "data/kernels/unproject_cuda.h"
+#include "model/cuda/device.h"
+#include "model/lifting/lifting.h"
+
+namespace interlacer {
+namespace {
+
+/// Copies values of any plain type to the device, as bytes.
+template <typename T>
+torch::Tensor Upload(const std::vector<T>& values, torch::Device device) {
+  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
+  return at::from_blob(const_cast<T*>(values.data()), {bytes}, at::kByte)
+      .to(device, at::kByte, /*non_blocking=*/false, /*copy=*/true);
+}
+
+template <typename T>
+const T* PointerTo(const torch::Tensor& bytes) {
+  return reinterpret_cast<const T*>(bytes.const_data_ptr<std::uint8_t>());
+}
+
+/// Valid pixels in order; arrays have room for every pixel.
+struct Candidates {
+  torch::Tensor positions_m;   ///< [pixels,3]
+  torch::Tensor source_index;  ///< [pixels] int64
+  std::int64_t count = 0;
+};
+
+Candidates Unproject(std::span<const RgbdView> views, const LiftRegion& region,
+                     torch::Device device) {
+  std::vector<torch::Tensor> uploads;  // kept until the kernels are launched
+  std::vector<UnprojectViewDevice> on_device;
+  std::int64_t pixels = 0;
+  for (const RgbdView& view : views) {
+    const PixelRayTables rays = MakePixelRayTables(view.camera);
+    const torch::Tensor depth = Upload(view.depth.pixels_m, device);
+    const torch::Tensor x = Upload(rays.x, device), y = Upload(rays.y, device);
+    uploads.insert(uploads.end(), {depth, x, y});
+    on_device.push_back({PixelLiftOf(view.camera, region), view.depth.width_px,
+                         view.depth.height_px, PointerTo<float>(depth), PointerTo<double>(x),
+                         PointerTo<double>(y), rays.per_pixel});
+    pixels += static_cast<std::int64_t>(view.depth.pixels_m.size());
+  }
+  const auto options = at::TensorOptions().device(device);
+  Candidates found{at::empty({pixels, 3}, options.dtype(at::kFloat)),
+                   at::empty({pixels}, options.dtype(at::kLong))};
+  const torch::Tensor count = at::empty({1}, options.dtype(at::kInt));
+  const torch::Tensor scratch = DeviceScratch(UnprojectWorkspaceBytes(pixels), count);
+  CheckLaunch(LaunchUnproject(on_device, scratch.mutable_data_ptr(),
+                              {nullptr, found.positions_m.mutable_data_ptr<float>(),
+                               found.source_index.mutable_data_ptr<std::int64_t>(),
+                               count.mutable_data_ptr<std::int32_t>()},
+                              StreamOf(count)),
+              "unprojection");
+  found.count = count.item<std::int32_t>();
+  return found;
+}
+
+/// Ascending places of the candidates drawn.
+torch::Tensor Drawn(const Candidates& candidates, const ParticleDraw& draw) {
+  const torch::Tensor keys = at::empty({candidates.count}, candidates.source_index.options());
+  CheckLaunch(LaunchSubsetKeys(draw.seed, draw.time, candidates.count,
+                               keys.mutable_data_ptr<std::int64_t>(), StreamOf(keys)),
+              "draw of particles");
+  const torch::Tensor by_key =
+      std::get<1>(at::sort(keys, /*stable=*/true, 0, /*descending=*/false));
+  return std::get<0>(at::sort(by_key.narrow(0, 0, draw.count)));
+}
+
+}  // namespace
+
+StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRegion& region,
+                                   const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+  const torch::Device device = model->device();
+  const Candidates candidates = Unproject(views, region, device);
+  if (candidates.count < draw.min_count) return TooFewValidPoints(draw.min_count, candidates.count);
+  torch::Tensor positions_m = candidates.positions_m.narrow(0, 0, candidates.count);
+  torch::Tensor source_index = candidates.source_index.narrow(0, 0, candidates.count);
+  if (candidates.count > draw.count) {
+    const torch::Tensor chosen = Drawn(candidates, draw);
+    positions_m = positions_m.index_select(0, chosen);
+    source_index = source_index.index_select(0, chosen);
+  }
+  std::vector<RgbImage> images;
+  for (const RgbdView& view : views) images.push_back(view.color);
+  const torch::Tensor bytes = ImageBytes(images, device);
+  LiftedCloud lifted;
+  lifted.cloud = LiftCloud(model, ColorsInUnit(bytes), positions_m.contiguous(), source_index);
+  if (with_colors) {
+    const torch::Tensor colors =
+        bytes.reshape({-1, 3}).index_select(0, source_index).to(at::kCPU).contiguous();
+    const auto* values = colors.const_data_ptr<std::uint8_t>();
+    lifted.colors_rgb8.assign(values, values + colors.numel());
+  }
+  return lifted;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,95 @@
+#include "model/lifting/lifted_scene.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "data/scene_report.h"
+#include "model/cuda/device.h"
+#include "model/lifting/device_lifting.h"
+#include "model/lifting/lifting.h"
+#include "model/lifting/scene_views.h"
+
+namespace interlacer {
+namespace {
+
+StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegion& region,
+                                 const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+  INTERLACER_ASSIGN_OR_RETURN(
+      const LiftedPoints points,
+      LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time));
+  std::vector<RgbImage> images;
+  for (const RgbdView& view : views) images.push_back(view.color);
+  LiftedCloud lifted;
+  lifted.cloud = LiftCloud(model, ColorsInUnit(ImageBytes(images, at::kCPU)),
+                           at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}),
+                           at::tensor(points.source_index, at::kLong));
+  if (with_colors) lifted.colors_rgb8 = ColorsOf(views, points.source_index);
+  return lifted;
+}
+
+/// The camera that a rendered view of the scene is compared with: same pinhole, no lens.
+Camera Rectified(Camera camera) {
+  camera.distortion_model = DistortionModel::kNone;
+  camera.distortion_coefficients.clear();
+  return camera;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
+                                                       const ModelMetadata& metadata,
+                                                       WorldModel* model) {
+  const at::NoGradGuard no_grad;
+  INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
+  auto scene = std::make_shared<LiftedScene>();
+  INTERLACER_ASSIGN_OR_RETURN(scene->history,
+                              ToKinematicRows(input.history_actions, metadata, "history_actions"));
+  scene->action_kind = input.history_actions.kind;
+  if (scene->history.point_count > 0 && scene->history.row_count != kHistoryLength) {
+    return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count",
+                    std::to_string(kHistoryLength), std::to_string(scene->history.row_count));
+  }
+  const auto lift = OnDevice(model->device()) ? LiftOnDevice : LiftOnHost;
+  for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
+    const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
+                            static_cast<std::uint64_t>(input.seed), time};
+    const bool is_newest = time + 1 == kHistoryLength;
+    auto lifted = lift(views.times[time], views.region, draw, is_newest, model);
+    if (!lifted.ok()) {
+      return std::move(lifted).status().WithFieldPrefix("observations[" + std::to_string(time) +
+                                                        "].");
+    }
+    (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
+    if (!is_newest) continue;
+    scene->colors_rgb8 = std::move(lifted->colors_rgb8);
+    scene->report_ = ReportScene(views.times[time], views.region);
+    for (Finding& finding : scene->report_.findings) {
+      finding.field = "observations[" + std::to_string(time) + "]." + finding.field;
+    }
+    const std::int64_t count = scene->newer.positions_m.size(0);
+    if (count < metadata.particle_count) {
+      views.findings.push_back({"FEW_POINTS",
+                                "the cloud has " + std::to_string(count) + " of " +
+                                    std::to_string(metadata.particle_count) + " particles",
+                                "observations[1]"});
+    }
+  }
+  for (Finding& finding : views.findings) {
+    scene->report_.findings.push_back(std::move(finding));
+  }
+  for (const RgbdView& view : views.times.back()) {
+    scene->camera_names.push_back(view.camera_name);
+    scene->cameras.push_back(Rectified(view.camera));
+  }
+  scene->workspace = views.region.workspace;
+  scene->renderer =
+      RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),
+                       static_cast<float>(views.region.far_m));
+  return std::shared_ptr<const LiftedScene>(std::move(scene));
+}
+
+}  // namespace interlacer

@@ -1,0 +1,37 @@
+#pragma once
+
+/// A scene on the model's side of the door: two clouds with features, the robot's history, cameras.
+/// Immutable after LiftScene. Threads: as Predictor.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/scene.h"
+#include "model/lifting/kinematic_rows.h"
+#include "model/network/world_model.h"
+#include "model/predictor.h"
+
+namespace interlacer {
+
+class LiftedScene : public Scene {
+ public:
+  const SceneReport& report() const override { return report_; }
+
+  CloudTensors older, newer;              ///< t-2, t-1
+  std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of `newer`
+  ActionKind action_kind = ActionKind::kNone;
+  KinematicRows history;  ///< two rows, or none
+  std::vector<std::string> camera_names;
+  std::vector<Camera> cameras;  ///< newest, rectified to the model's image size
+  Box workspace;
+  RendererConfig renderer;  ///< for the scene's depth range
+  SceneReport report_;
+};
+
+/// Checks, resamples, unprojects, draws and encodes. Throws what torch throws.
+StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
+                                                       const ModelMetadata& metadata,
+                                                       WorldModel* model);
+
+}  // namespace interlacer

@@ -1,0 +1,31 @@
+#pragma once
+
+/// From chosen pixels of camera images to particles with learned features.
+///
+/// The part that trainer and predictor share: images of one time go through the encoder, every
+/// particle takes the feature vector of its source pixel. Differentiable in the encoder's weights.
+///   source_index  [n] int64: (camera * height + row) * width + column of each particle
+/// Threads: as WorldModel. Source: HD-VPD, encoder of point features.
+
+#include <torch/types.h>
+
+#include <span>
+
+#include "common/image.h"
+#include "model/network/world_model.h"
+
+namespace interlacer {
+
+/// [c,h,w,3] bytes of equally sized images.
+torch::Tensor ImageBytes(std::span<const RgbImage> images, torch::Device device);
+/// [c,h,w,3] bytes -> [c,3,h,w] float32 in [0,1].
+torch::Tensor ColorsInUnit(const torch::Tensor& bytes);
+
+/// features [n,feature_width] of particles in `encoded` [c,feature_width,h,w].
+torch::Tensor GatherFeatures(const torch::Tensor& encoded, const torch::Tensor& source_index);
+
+/// Encodes `images` and gathers: the cloud of one time.
+CloudTensors LiftCloud(WorldModel* model, const torch::Tensor& images,
+                       const torch::Tensor& positions_m, const torch::Tensor& source_index);
+
+}  // namespace interlacer

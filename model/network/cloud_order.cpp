@@ -1,0 +1,121 @@
+#include "model/network/cloud_order.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <span>
+#include <vector>
+
+#include "knn/kernels/morton_order_cuda.h"
+#include "knn/spatial_order.h"
+#include "model/cuda/device.h"
+#include "model/runtime/torch_status.h"
+
+namespace interlacer {
+namespace {
+
+/// About twice the spacing of particles on a surface.
+constexpr double kCellEdgeM = 0.01;
+
+torch::Tensor ToIndex(const std::vector<std::int32_t>& values) {
+  return at::tensor(values, at::kInt).to(at::kLong);
+}
+
+std::vector<std::int32_t> MortonOrderOf(const torch::Tensor& positions_m) {
+  const torch::Tensor p = positions_m.detach().to(at::kFloat).contiguous();
+  return ValueOrThrow(MortonOrder(
+      std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), kCellEdgeM));
+}
+
+CloudOrder OrderOnHost(const torch::Tensor& positions_m) {
+  const std::vector<std::int32_t> order = MortonOrderOf(positions_m);
+  return {ToIndex(order), ToIndex(InverseOrder(order))};
+}
+
+CloudTensors Gather(const CloudTensors& cloud, const torch::Tensor& particle_at) {
+  return {cloud.positions_m.index_select(0, particle_at),
+          cloud.features.index_select(0, particle_at)};
+}
+
+/// A cloud for the kernels, where no position is checked.
+class CloudOnDevice {
+ public:
+  explicit CloudOnDevice(const torch::Tensor& positions_m)
+      : positions_m_(positions_m.detach().to(at::kFloat).contiguous()) {
+    const auto indices = positions_m_.options().dtype(at::kLong);
+    order_ = {at::empty({positions_m_.size(0)}, indices),
+              at::empty({positions_m_.size(0)}, indices)};
+    view_.positions_m = positions_m_.const_data_ptr<float>();
+    view_.n = positions_m_.size(0);
+    view_.point_at = order_.particle_at.mutable_data_ptr<std::int64_t>();
+    view_.place_of = order_.place_of.mutable_data_ptr<std::int64_t>();
+  }
+
+  /// The launch brings its rows, in memory order and float32, into the order as well.
+  void BringRows(const CloudTensors& cloud) {
+    ordered_ = {at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
+    view_.features = cloud.features.const_data_ptr<float>();
+    view_.ordered_positions_m = ordered_.positions_m.mutable_data_ptr<float>();
+    view_.ordered_features = ordered_.features.mutable_data_ptr<float>();
+  }
+
+  const MortonCloud& view() const { return view_; }
+  const CloudOrder& order() const { return order_; }
+  const CloudTensors& ordered() const { return ordered_; }
+
+ private:
+  torch::Tensor positions_m_;
+  CloudOrder order_;
+  CloudTensors ordered_;
+  MortonCloud view_;
+};
+
+void LaunchOrder(const CloudOnDevice& first, const MortonCloud& second, int feature_width,
+                 const torch::Tensor& like) {
+  const torch::Tensor workspace =
+      DeviceScratch(MortonOrderWorkspaceBytes(first.view().n, second.n), like);
+  CheckLaunch(LaunchMortonOrder(first.view(), second, feature_width, kCellEdgeM,
+                                workspace.mutable_data_ptr(), StreamOf(like)),
+              "Morton order");
+}
+
+/// Whether a kernel may copy the cloud's rows: no gradient passes through it.
+bool ArePlainRows(const CloudTensors& cloud) {
+  const auto plain = [](const torch::Tensor& t) {
+    return t.scalar_type() == at::kFloat && t.is_contiguous();
+  };
+  return !at::GradMode::is_enabled() && plain(cloud.positions_m) && plain(cloud.features);
+}
+
+OrderedClouds OrderedOnDevice(const CloudTensors& older, const CloudTensors& newer) {
+  CloudOnDevice first(older.positions_m), second(newer.positions_m);
+  const bool with_rows = ArePlainRows(older) && ArePlainRows(newer) &&
+                         older.features.size(1) == newer.features.size(1);
+  if (with_rows) {
+    first.BringRows(older);
+    second.BringRows(newer);
+  }
+  LaunchOrder(first, second.view(), static_cast<int>(newer.features.size(1)), newer.positions_m);
+  if (with_rows) return {first.ordered(), second.ordered(), second.order()};
+  return {Gather(older, first.order().particle_at), Gather(newer, second.order().particle_at),
+          second.order()};
+}
+
+}  // namespace
+
+CloudOrder SpatialOrder(const torch::Tensor& positions_m) {
+  if (!OnDevice(positions_m)) return OrderOnHost(positions_m);
+  const CloudOnDevice cloud(positions_m);
+  LaunchOrder(cloud, {}, 0, positions_m);
+  return cloud.order();
+}
+
+OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer) {
+  if (OnDevice(newer.positions_m)) return OrderedOnDevice(older, newer);
+  const CloudOrder older_order = OrderOnHost(older.positions_m);
+  const CloudOrder newer_order = OrderOnHost(newer.positions_m);
+  return {Gather(older, older_order.particle_at), Gather(newer, newer_order.particle_at),
+          newer_order};
+}
+
+}  // namespace interlacer

@@ -1,0 +1,116 @@
+#include "model/network/fused_tokens.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include "common/thread_pool.h"
+#include "common/transforms.h"
+#include "model/cuda/device.h"
+#include "model/kernels/kinematic_tokens_cuda.h"
+#include "model/kernels/token_features_cuda.h"
+
+namespace interlacer {
+namespace {
+
+static_assert(kRobotTimes == kKinematicTimes);
+
+bool IsPlainOf(const torch::Tensor& t, at::IntArrayRef shape) {
+  return t.scalar_type() == at::kFloat && t.is_contiguous() && t.sizes() == shape;
+}
+
+bool IsPlainCloud(const CloudTensors& cloud, int feature_width) {
+  const std::int64_t n = cloud.positions_m.size(0);
+  return IsPlainOf(cloud.positions_m, {n, 3}) && IsPlainOf(cloud.features, {n, feature_width});
+}
+
+/// Where the network's coordinates begin, and their unit, in both kinds of tokens.
+template <typename Tokens>
+void SetPlaces(const Box& workspace, const TokenConfig& config, Tokens* tokens) {
+  const Vec3d center = BoxCenter(workspace);
+  for (int axis = 0; axis < 3; ++axis) tokens->center_m[axis] = static_cast<float>(center[axis]);
+  tokens->extent_m = static_cast<float>(LargestHalfExtent(workspace));
+  tokens->octaves = config.fourier_octaves;
+}
+
+/// All but the robot's places.
+RobotContext ContextOf(const TokenConfig& config, const torch::Tensor& bandwidths_m) {
+  RobotContext context;
+  if (!config.kinematic_context) return context;
+  context.bandwidth_count = static_cast<int>(bandwidths_m.size(0));
+  context.bandwidths_m = bandwidths_m.const_data_ptr<float>();
+  context.displacement_scale = config.displacement_scale;
+  context.softening = static_cast<float>(kContextSoftening);
+  context.mass_floor = static_cast<float>(kContextMassFloor);
+  context.log_scale = static_cast<float>(kContextLogScale);
+  return context;
+}
+
+}  // namespace
+
+bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config) {
+  const torch::Tensor& bodies_m = input.kinematic_points_m;
+  if (at::GradMode::is_enabled() || bodies_m.dim() != 3) return false;
+  const std::int64_t bodies = bodies_m.size(1);
+  return (bodies == 0 || bodies == config.kinematics.point_count()) &&
+         IsPlainOf(bodies_m, {kKinematicTimes, bodies, 3}) &&
+         IsPlainCloud(input.older, config.encoder.feature_width) &&
+         IsPlainCloud(input.newer, config.encoder.feature_width);
+}
+
+torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
+                              const torch::Tensor& bandwidths_m) {
+  TokenFeatures tokens;
+  SetPlaces(input.workspace, config.tokens, &tokens);
+  tokens.feature_width = config.encoder.feature_width;
+  tokens.times = kVisualTimes;
+  tokens.robot = ContextOf(config.tokens, bandwidths_m);
+  tokens.robot.point_count = static_cast<int>(input.kinematic_points_m.size(1));
+  const float* const bodies_m = input.kinematic_points_m.const_data_ptr<float>();
+  const std::int64_t older_count = input.older.positions_m.size(0);
+  const int width = TokenFeatureWidth(tokens);
+  const torch::Tensor rows = at::empty({older_count + input.newer.positions_m.size(0), width},
+                                       input.older.positions_m.options());
+  for (int time = 0; time < kVisualTimes; ++time) {
+    const CloudTensors& cloud = time == 0 ? input.older : input.newer;
+    tokens.n = cloud.positions_m.size(0);
+    tokens.positions_m = cloud.positions_m.const_data_ptr<float>();
+    tokens.features = cloud.features.const_data_ptr<float>();
+    tokens.time = time;
+    tokens.robot.points_m = bodies_m + 3 * time * tokens.robot.point_count;
+    tokens.robot.next_points_m = tokens.robot.points_m + 3 * tokens.robot.point_count;
+    float* const out = rows.mutable_data_ptr<float>() + time * older_count * width;
+    if (OnDevice(rows)) {
+      CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
+    } else {
+      WriteTokenFeatures(tokens, out, &ParallelFor);
+    }
+  }
+  return rows;
+}
+
+RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
+                         const LimbSurface& limbs) {
+  KinematicTokens tokens;
+  SetPlaces(input.workspace, config.tokens, &tokens);
+  tokens.arm_count = config.kinematics.arm_count;
+  tokens.bodies_per_arm = config.kinematics.bodies_per_arm;
+  tokens.bodies_m = input.kinematic_points_m.const_data_ptr<float>();
+  tokens.rings = limbs.Rings();
+  tokens.finger_span_m = static_cast<float>(config.kinematics.finger_span_m);
+  tokens.displacement_scale = config.tokens.displacement_scale;
+  const std::int64_t points = KinematicPointCount(tokens);
+  const auto options = input.kinematic_points_m.options();
+  const RobotRows robot{
+      at::empty({kKinematicTimes, points, 3}, options),
+      at::empty({kKinematicTimes * points, KinematicTokenWidth(tokens)}, options)};
+  const KinematicTokenOutputs out{robot.points_m.mutable_data_ptr<float>(),
+                                  robot.rows.mutable_data_ptr<float>()};
+  if (OnDevice(robot.rows)) {
+    CheckLaunch(LaunchKinematicTokens(tokens, out, StreamOf(robot.rows)), "kinematic tokens");
+  } else {
+    WriteKinematicTokens(tokens, out, &ParallelFor);
+  }
+  return robot;
+}
+
+}  // namespace interlacer

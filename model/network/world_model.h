@@ -1,0 +1,87 @@
+#pragma once
+
+/// The learned world model as one torch module: encoder, tokens, Interlacer, heads, radiance field.
+///
+///   EncodeImages   [b,3,h,w] colour in [0,1]              -> [b,feature_width,h,w]
+///   Step           clouds at t-2, t-1 and robot points    -> cloud at t
+///   RenderRays     cloud and rays                         -> colour, distance, opacity
+/// Positions in metres, world frame. All three are differentiable in inputs and parameters; indices
+/// (neighbours, walks, anchors, gather lists) are constants of the backward pass. With the heads at
+/// zero, their initial value, Step returns the newer cloud unchanged.
+/// Determinism: equal inputs give equal bits on one device and thread count; gradients on a CUDA
+/// device excepted: torch sums some in no fixed order. Errors: c10::Error for shapes, a kernel's
+/// Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions in host
+/// memory; a device does not look, and nothing finite comes of such. Threads: one call at a time
+/// per model. Source: HD-VPD (Whitney et al. 2024); GRF masking paper, Sec. 4.3 and App. C.3.
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/device.h"
+#include "model/clouds.h"
+#include "model/config.h"
+#include "model/layers/precision.h"
+#include "render/device_renderer.h"
+
+namespace interlacer {
+
+class Unet;
+class TokenEncoder;
+class Interlacer;
+class DynamicsHead;
+class RadianceField;
+
+struct WorldModelOptions {
+  DenseDtype dense_dtype = DenseDtype::kAuto;
+  /// Training keeps only the inputs of Interlacer blocks and computes the rest again.
+  bool recompute_blocks = false;
+  /// Where the model is going to compute; it is made in host memory and moved by to().
+  DeviceKind device = DeviceKind::kCpu;
+};
+
+class WorldModel : public torch::nn::Module {
+ public:
+  explicit WorldModel(const InterlacerConfig& config, const WorldModelOptions& options = {});
+  ~WorldModel() override;
+
+  torch::Tensor EncodeImages(const torch::Tensor& rgb);
+  CloudTensors Step(const StepInput& input);
+  /// `origins_m`, `directions` [r,3], unit directions; `jitter` [r,samples] in [0,1) or undefined
+  /// for the middle of each stratum. `range` replaces near and far of the configuration.
+  RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                          const torch::Tensor& directions, const torch::Tensor& jitter);
+  RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
+                          const torch::Tensor& directions, const torch::Tensor& jitter,
+                          const RendererConfig& renderer);
+
+  /// Contiguous weights of the radiance field in host memory; valid while the model lives and is
+  /// not trained.
+  FieldWeights field_weights() const;
+  const RadianceField& radiance_field() const { return *radiance_field_; }
+  /// Of the radiance field on a device, for pictures that nobody differentiates.
+  FieldPrecision serving_precision() const;
+  const InterlacerConfig& config() const { return config_; }
+  std::int64_t parameter_count() const;
+  /// Where the parameters are, and inputs belong.
+  torch::Device device() const;
+
+ private:
+  InterlacerConfig config_;
+  WorldModelOptions options_;
+  std::shared_ptr<Unet> unet_;
+  std::shared_ptr<TokenEncoder> tokens_;
+  std::shared_ptr<Interlacer> interlacer_;
+  std::shared_ptr<DynamicsHead> head_;
+  std::shared_ptr<RadianceField> radiance_field_;
+};
+
+/// Truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream 7, biases 0, norms 1,
+/// heads 0, mask coefficients exp(-0.01 hops). Depends on seed and configuration alone.
+void InitializeWeights(WorldModel* model, std::uint64_t seed);
+
+/// False for biases, norms and mask coefficients.
+bool HasWeightDecay(const std::string& parameter_name);
+
+}  // namespace interlacer

@@ -1,0 +1,20 @@
+#pragma once
+
+/// Ranks that talk through NCCL: CUDA tensors, on the current stream.
+///
+/// Each call waits for its own end, so that a rank that fell silent is noticed: after the time
+/// limit, or when NCCL reports an error, the communicator is aborted. One GPU a rank.
+/// Errors and threads: RankGroup.
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "model/training/distributed/group.h"
+#include "model/training/distributed/nccl_library.h"
+
+namespace interlacer {
+
+std::unique_ptr<RankGroup> JoinNccl(const DistributedEnvironment& place, at::Device device,
+                                    const c10::intrusive_ptr<c10d::Store>& store,
+                                    const NcclLibrary& nccl);
+
+}  // namespace interlacer

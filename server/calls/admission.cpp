@@ -1,0 +1,163 @@
+#include "server/calls/admission.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "server/convert/actions.h"
+#include "server/convert/output_options.h"
+
+namespace interlacer {
+namespace {
+
+/// render_cost_s belongs to one view of this size.
+constexpr double kReferenceViewPx = 320.0 * 240.0;
+
+constexpr int kBackgroundPriority = 0;
+constexpr int kNormalPriority = 1;
+constexpr int kControlPriority = 2;
+
+int ToPriority(wire::RequestPriority priority, CallRecord* record) {
+  switch (priority) {
+    case wire::REQUEST_PRIORITY_BACKGROUND:
+      record->priority = "background";
+      return kBackgroundPriority;
+    case wire::REQUEST_PRIORITY_CONTROL:
+      record->priority = "control";
+      return kControlPriority;
+    default:
+      return kNormalPriority;
+  }
+}
+
+StatusOr<Engine*> FindModel(const ServerContext& server, const std::string& name,
+                            CallRecord* record) {
+  INTERLACER_ASSIGN_OR_RETURN(Engine * engine, server.models.Find(name));
+  record->model_name = engine->metadata().model_name;
+  return engine;
+}
+
+/// Checks the frames and reserves memory and time for them.
+StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, Engine* engine,
+                                   wire::SceneInput* input, PixelPayloads payloads,
+                                   const std::string& field) {
+  AdmittedScene scene;
+  auto checked = CheckSceneInput(*input, payloads, engine->metadata(), server.limits);
+  if (!checked.ok()) return checked.status().WithFieldPrefix(field);
+  scene.engine = engine;
+  scene.checked = *std::move(checked);
+  scene.scene_input = std::move(*input);
+  scene.payloads = std::move(payloads);
+  scene.field = field;
+  scene.cost_s = engine->metadata().ingest_cost_s;
+  return scene;
+}
+
+/// The last two gates: the time left and the memory left.
+Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedScene* scene) {
+  scene->deadline = call.deadline;
+  const double left_s = std::chrono::duration<double>(call.deadline - Clock::now()).count();
+  const double needed_s = scene->cost_s + server.worker.CostAheadS(scene->priority);
+  if (needed_s > left_s) {
+    return DeadlineExceeded(reason::DEADLINE_TOO_SHORT,
+                            "the call needs about " + std::to_string(needed_s) +
+                                " s with what is ahead of it, the deadline is in " +
+                                std::to_string(left_s) + " s")
+        .WithMetadata("expected", std::to_string(needed_s))
+        .WithMetadata("got", std::to_string(left_s));
+  }
+  // The library keeps the request's bytes until the call ends; a compressed payload that came in
+  // pieces is joined for its decoder.
+  INTERLACER_ASSIGN_OR_RETURN(scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
+                                                                   scene->checked.decoded_bytes));
+  return Status::Ok();
+}
+
+const char* KindName(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kJointPositions:
+      return "joint_positions";
+    case ActionKind::kKinematicPoints:
+      return "kinematic_points_m";
+    case ActionKind::kNone:
+      break;
+  }
+  return "none";
+}
+
+StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
+                                     const ActionSequence& history, const OutputOptions& output,
+                                     const ModelMetadata& metadata) {
+  auto actions = ToActionSequence(sequence, metadata);
+  if (!actions.ok()) return actions.status().WithFieldPrefix("actions");
+  // A robot whose steps nobody asks for needs no plan.
+  const bool needs_rows = history.kind == ActionKind::kNone || output.steps.back() > 0;
+  if (needs_rows && actions->kind != history.kind) {
+    return Mismatch(reason::ACTION_KIND, "actions",
+                    std::string(KindName(history.kind)) + ", as in the history",
+                    KindName(actions->kind));
+  }
+  if (Status status = CheckStepChanges(history, *actions, metadata); !status.ok()) {
+    return std::move(status).WithFieldPrefix("actions");
+  }
+  return actions;
+}
+
+}  // namespace
+
+StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
+                                        wire::ValidateSceneRequest* request, PixelPayloads payloads,
+                                        IncomingCall* call) {
+  INTERLACER_ASSIGN_OR_RETURN(Engine * engine,
+                              FindModel(server, request->model_name(), &call->record));
+  INTERLACER_ASSIGN_OR_RETURN(AdmittedScene scene,
+                              AdmitScene(server, engine, request->mutable_scene_input(),
+                                         std::move(payloads), "scene_input"));
+  scene.priority = kNormalPriority;
+  INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &scene));
+  return scene;
+}
+
+StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
+                                       wire::PredictRolloutRequest* request, PixelPayloads payloads,
+                                       IncomingCall* call) {
+  INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
+  if (!request->request_id().empty()) call->record.request_id = request->request_id();
+  INTERLACER_ASSIGN_OR_RETURN(Engine * engine,
+                              FindModel(server, request->model_name(), &call->record));
+  const ModelMetadata& metadata = engine->metadata();
+
+  if (request->source().has_scene_id()) {
+    return Unimplemented(reason::FEATURE_NOT_BUILT, "this server keeps no scenes")
+        .WithField("source.scene_id");
+  }
+  if (!request->source().has_scene_input()) {
+    return Mismatch(reason::SOURCE_MISSING, "source", "scene_input", "nothing");
+  }
+  wire::SceneInput* input = request->mutable_source()->mutable_scene_input();
+
+  AdmittedRollout rollout;
+  auto output = ToOutputOptions(request->output(), request->actions(), metadata, server.limits);
+  if (!output.ok()) return output.status();
+  rollout.output = *std::move(output);
+  INTERLACER_RETURN_IF_ERROR(CheckResponseBytes(rollout.output, metadata, server.limits));
+
+  INTERLACER_ASSIGN_OR_RETURN(
+      rollout.scene, AdmitScene(server, engine, input, std::move(payloads), "source.scene_input"));
+  INTERLACER_ASSIGN_OR_RETURN(rollout.actions,
+                              ReadActions(request->actions(), rollout.scene.checked.history_actions,
+                                          rollout.output, metadata));
+
+  const double views = static_cast<double>(RenderedPixels(rollout.output, metadata)) /
+                       kReferenceViewPx * static_cast<double>(rollout.output.steps.size());
+  rollout.scene.cost_s +=
+      rollout.output.steps.back() * metadata.step_cost_s + views * metadata.render_cost_s;
+  rollout.scene.priority = ToPriority(request->priority(), &call->record);
+  call->record.step_count = rollout.output.steps.back();
+  call->record.view_count = static_cast<int>(rollout.output.render_targets.size());
+  INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &rollout.scene));
+  return rollout;
+}
+
+}  // namespace interlacer

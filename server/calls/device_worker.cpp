@@ -1,0 +1,224 @@
+#include "server/calls/device_worker.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/convert/grpc_status.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kMinRetryDelayS = 0.1;
+constexpr double kMaxRetryDelayS = 30;
+
+}  // namespace
+
+DeviceWorker::DeviceWorker(int max_queue, int max_active)
+    : max_queue_(max_queue), max_active_(max_active), thread_([this] { Run(); }) {}
+
+DeviceWorker::~DeviceWorker() { Stop(); }
+
+Status DeviceWorker::CheckRoom(int priority) const {
+  const double cost_ahead_s = CostAheadS(priority);
+  std::lock_guard lock(mutex_);
+  return CheckRoomFor(cost_ahead_s);
+}
+
+Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
+  const double cost_ahead_s = CostAheadS(job->priority());
+  {
+    std::lock_guard lock(mutex_);
+    INTERLACER_RETURN_IF_ERROR(CheckRoomFor(cost_ahead_s));
+    entries_.push_back(std::make_unique<Entry>());
+    entries_.back()->job = std::move(job);
+    entries_.back()->is_ready = is_ready;
+  }
+  changed_.notify_one();
+  return Status::Ok();
+}
+
+Status DeviceWorker::CheckRoomFor(double cost_ahead_s) const {
+  if (is_stopping_) return Unavailable(reason::DRAINING, "the server is stopping");
+  const int limit = max_queue_ + max_active_;
+  if (static_cast<int>(entries_.size()) >= limit) {
+    const double delay_s = std::clamp(cost_ahead_s, kMinRetryDelayS, kMaxRetryDelayS);
+    return ResourceExhausted(reason::QUEUE_FULL,
+                             std::to_string(entries_.size()) + " calls run or wait already")
+        .WithMetadata("limit", std::to_string(max_queue_))
+        .WithMetadata(kRetryDelayKey, std::to_string(delay_s));
+  }
+  return Status::Ok();
+}
+
+void DeviceWorker::Wake(const DeviceJob* job) {
+  {
+    std::lock_guard lock(mutex_);
+    Entry* entry = Find(job);
+    if (entry == nullptr || entry->is_ready) return;
+    entry->is_ready = true;
+    // The worker looks again by itself after the unit that it runs.
+    if (entry->is_running) return;
+  }
+  changed_.notify_one();
+}
+
+void DeviceWorker::Cancel(const DeviceJob* job, Status status) {
+  std::shared_ptr<DeviceJob> removed;
+  {
+    std::lock_guard lock(mutex_);
+    Entry* entry = Find(job);
+    if (entry == nullptr) return;
+    if (entry->is_running) {
+      entry->stop_status = std::move(status);
+      return;
+    }
+    removed = Remove(job);
+    changed_.notify_one();
+  }
+  removed->End(std::move(status));
+}
+
+void DeviceWorker::CancelAll(Status status) {
+  std::vector<std::shared_ptr<DeviceJob>> jobs;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& entry : entries_) jobs.push_back(entry->job);
+  }
+  for (const auto& job : jobs) Cancel(job.get(), status);
+}
+
+double DeviceWorker::CostAheadS(int priority) const {
+  const Clock::time_point now = Clock::now();
+  std::lock_guard lock(mutex_);
+  double cost_s = 0;
+  for (const auto& entry : entries_) {
+    const bool is_over = !entry->stop_status.ok() || !entry->job->CheckAlive(now).ok();
+    if (!is_over && entry->job->priority() >= priority) cost_s += entry->job->RemainingCostS();
+  }
+  return cost_s;
+}
+
+int DeviceWorker::queue_length() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int>(entries_.size()) - ActiveCount();
+}
+
+int DeviceWorker::active_count() const {
+  std::lock_guard lock(mutex_);
+  return ActiveCount();
+}
+
+std::optional<Clock::time_point> DeviceWorker::unit_start() const {
+  std::lock_guard lock(mutex_);
+  return unit_start_;
+}
+
+void DeviceWorker::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (is_stopping_ && !thread_.joinable()) return;
+    is_stopping_ = true;
+    changed_.notify_one();
+  }
+  CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
+  if (thread_.joinable()) thread_.join();
+}
+
+void DeviceWorker::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    std::vector<Ending> endings;
+    CollectOver(Clock::now(), &endings);
+    if (!endings.empty()) {
+      lock.unlock();
+      for (Ending& ending : endings) ending.job->End(std::move(ending.status));
+      lock.lock();
+      continue;
+    }
+    if (Entry* entry = PickNext()) {
+      RunOne(entry, &lock);
+    } else if (is_stopping_ && entries_.empty()) {
+      return;
+    } else {
+      changed_.wait_until(lock, NextCheck());
+    }
+  }
+}
+
+void DeviceWorker::CollectOver(Clock::time_point now, std::vector<Ending>* endings) {
+  for (const auto& entry : entries_) {
+    Status status = entry->job->CheckAlive(now);
+    if (!status.ok()) endings->push_back({entry->job, std::move(status)});
+  }
+  for (const Ending& ending : *endings) Remove(ending.job.get());
+}
+
+DeviceWorker::Entry* DeviceWorker::PickNext() {
+  const bool has_room = TurnCount() < max_active_;
+  Entry* best = nullptr;
+  for (const auto& entry : entries_) {
+    if (!entry->is_ready || !(entry->is_active || has_room)) continue;
+    if (best == nullptr || entry->job->priority() > best->job->priority()) best = entry.get();
+  }
+  return best;
+}
+
+void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
+  entry->is_active = true;
+  entry->is_running = true;
+  entry->is_ready = false;
+  unit_start_ = Clock::now();
+  const std::shared_ptr<DeviceJob> job = entry->job;
+  lock->unlock();
+  StatusOr<DeviceJob::Progress> progress = job->RunUnit();
+  lock->lock();
+  unit_start_.reset();
+  entry->is_running = false;
+  const bool is_done = progress.ok() && *progress == DeviceJob::Progress::kDone;
+  if (progress.ok() && !is_done && entry->stop_status.ok()) {
+    if (*progress == DeviceJob::Progress::kReady) entry->is_ready = true;
+    return;
+  }
+  Status status = progress.ok() ? Status::Ok() : progress.status();
+  if (!is_done && !entry->stop_status.ok()) status = entry->stop_status;
+  Remove(job.get());
+  lock->unlock();
+  job->End(std::move(status));
+  lock->lock();
+}
+
+Clock::time_point DeviceWorker::NextCheck() const {
+  Clock::time_point next = Clock::now() + std::chrono::hours(1);
+  for (const auto& entry : entries_) next = std::min(next, entry->job->NextCheck());
+  return next;
+}
+
+DeviceWorker::Entry* DeviceWorker::Find(const DeviceJob* job) {
+  for (const auto& entry : entries_) {
+    if (entry->job.get() == job) return entry.get();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<DeviceJob> DeviceWorker::Remove(const DeviceJob* job) {
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const auto& entry) { return entry->job.get() == job; });
+  if (it == entries_.end()) return nullptr;
+  std::shared_ptr<DeviceJob> removed = std::move((*it)->job);
+  entries_.erase(it);
+  return removed;
+}
+
+int DeviceWorker::ActiveCount() const {
+  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(),
+                                        [](const auto& entry) { return entry->is_active; }));
+}
+
+int DeviceWorker::TurnCount() const {
+  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return entry->is_active && entry->is_ready;
+  }));
+}
+
+}  // namespace interlacer

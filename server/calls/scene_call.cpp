@@ -1,0 +1,211 @@
+#include "server/calls/scene_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/camera_skew.h"
+
+namespace interlacer {
+namespace {
+
+/// Raw frames up to this size are decoded on the library's thread: that takes less than waking a
+/// thread of the pool, and far less than a health check may wait.
+constexpr std::int64_t kMaxDecodedAtOnceBytes = 4 << 20;
+
+Clock::duration Seconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+SceneCall::SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
+                     ResponseSink* sink)
+    : server_(server),
+      record_(std::move(record)),
+      admitted_(std::move(admitted)),
+      sink_(sink),
+      call_limit_(record_.start + Seconds(server.limits.max_call_duration_s)) {}
+
+void SceneCall::Start() {
+  sink_->SetListener(shared_from_this());
+  const bool is_decoded_at_once = IsDecodedAtOnce();
+  Status status = server_.worker.CheckRoom(priority());
+  if (status.ok() && is_decoded_at_once) {
+    is_decode_claimed_ = true;
+    status = Decode();
+  }
+  // From here on the worker may run the call, or the library cancel it, on another thread.
+  if (status.ok()) status = server_.worker.Submit(shared_from_this(), is_decoded_at_once);
+  if (!status.ok()) {
+    End(std::move(status));
+  } else if (!is_decoded_at_once) {
+    server_.decoders.Post(priority(), [self = shared_from_this()] { self->DecodeInPool(); });
+  }
+}
+
+bool SceneCall::IsDecodedAtOnce() const {
+  return admitted_.checked.is_raw && admitted_.checked.decoded_bytes <= kMaxDecodedAtOnceBytes;
+}
+
+Status SceneCall::Decode() {
+  const Clock::time_point start = Clock::now();
+  decoded_ = server_.frames.Take();
+  Status status =
+      DecodeSceneInput(admitted_.scene_input, admitted_.payloads, engine().metadata(), &decoded_);
+  FreeRequest();
+  decoded_time_ = Clock::now();
+  decode_s_ = SecondsBetween(start, decoded_time_);
+  if (status.ok()) return status;
+  return std::move(status).WithFieldPrefix(admitted_.field);
+}
+
+void SceneCall::FreeRequest() {
+  admitted_.scene_input.Clear();
+  admitted_.payloads = PixelPayloads();
+}
+
+void SceneCall::DecodeInPool() {
+  if (is_decode_claimed_.exchange(true)) return;
+  if (Status status = Decode(); status.ok()) {
+    server_.worker.Wake(this);
+  } else {
+    server_.worker.Cancel(this, std::move(status));
+  }
+}
+
+double SceneCall::RemainingCostS() const { return std::max(admitted_.cost_s - used_s_, 0.0); }
+
+Status SceneCall::CheckAlive(Clock::time_point now) const {
+  if (now >= admitted_.deadline) {
+    return DeadlineExceeded(reason::DEADLINE_PASSED, "the deadline of the client has passed");
+  }
+  if (now >= call_limit_) {
+    return DeadlineExceeded(reason::CALL_TOO_LONG, "the call ran longer than the server allows")
+        .WithMetadata("limit", std::to_string(server_.limits.max_call_duration_s));
+  }
+  const auto stalled_since = sink_->stalled_since();
+  if (stalled_since && now >= *stalled_since + Seconds(server_.limits.slow_reader_timeout_s)) {
+    return Status(StatusCode::kCancelled, reason::SLOW_READER,
+                  "the client did not read for " +
+                      std::to_string(server_.limits.slow_reader_timeout_s) + " s");
+  }
+  return Status::Ok();
+}
+
+Clock::time_point SceneCall::NextCheck() const {
+  Clock::time_point next = std::min(admitted_.deadline, call_limit_);
+  if (const auto stalled_since = sink_->stalled_since()) {
+    next = std::min(next, *stalled_since + Seconds(server_.limits.slow_reader_timeout_s));
+  }
+  return next;
+}
+
+StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
+  const Clock::time_point start = Clock::now();
+  NoteFirstUnit();
+  if (blocked_since_) {
+    record_.durations.blocked_s += SecondsBetween(*blocked_since_, start);
+    blocked_since_.reset();
+  }
+  if (!sink_->HasRoom()) {
+    blocked_since_ = start;
+    return Progress::kWaiting;
+  }
+  Status status = scene_ == nullptr ? Lift() : RunLifted();
+  used_s_ = used_s_ + SecondsBetween(start, Clock::now());
+  if (!status.ok()) return status;
+  return last_message_ ? Progress::kDone : Progress::kReady;
+}
+
+void SceneCall::NoteFirstUnit() {
+  if (has_run_.exchange(true)) return;
+  record_.durations.decode_s = decode_s_;
+  record_.durations.queue_s = SecondsBetween(decoded_time_, Clock::now());
+}
+
+Status SceneCall::Lift() {
+  const Clock::time_point start = Clock::now();
+  auto scene = engine().Lift(decoded_);
+  server_.frames.Give(std::exchange(decoded_, {}));
+  if (!scene.ok()) {
+    Status status = scene.status();
+    if (status.field().empty()) return status;
+    status.WithField(FieldInRequest(admitted_.checked, status.field()));
+    return std::move(status).WithFieldPrefix(admitted_.field);
+  }
+  scene_ = *std::move(scene);
+  record_.durations.lift_s = SecondsBetween(start, Clock::now());
+  report_ = MakeReport();
+  server_.metrics.ObserveScene(report_);
+  return OnLifted();
+}
+
+SceneReport SceneCall::MakeReport() const {
+  SceneReport report = scene_->report();
+  const CheckedScene& checked = admitted_.checked;
+  // The engine knows neither the limit in force nor when depth was captured.
+  report.camera_skew_s = checked.camera_skew_s;
+  std::erase_if(report.findings,
+                [](const Finding& finding) { return finding.reason == kCameraSkewHigh; });
+  const std::string skew_field =
+      "observations[" + std::to_string(checked.skewed_observation) + "].views";
+  if (auto skew =
+          FindCameraSkew(report.camera_skew_s, server_.limits.max_camera_skew_s, skew_field)) {
+    report.findings.push_back(*std::move(skew));
+  }
+  for (Finding& finding : report.findings) {
+    if (finding.field.empty()) continue;
+    finding.field = admitted_.field + "." + FieldInRequest(checked, finding.field);
+  }
+  return report;
+}
+
+void SceneCall::End(Status status) {
+  FreeDeviceState();
+  scene_.reset();
+  const bool is_never_decoded = !is_decode_claimed_.exchange(true);
+  if (is_never_decoded) FreeRequest();
+  // The library forgets a call some time after its status has left, on a thread of its own; calls
+  // that come meanwhile must not pay for that. A failed call may still be in the decoder.
+  if (status.ok() || is_never_decoded) admitted_.memory = {};
+  record_.response_bytes = sink_->sent_bytes();
+  if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
+  if (status.code() == StatusCode::kCancelled) {
+    record_.cancelled_where = status.reason() == reason::SLOW_READER ? "slow_reader"
+                              : has_run_                             ? "running"
+                                                                     : "queue";
+  }
+  server_.Count(record_, status);
+  if (status.reason() == reason::SLOW_READER) sink_->Abort();
+  if (status.ok()) {
+    is_answered_ = true;
+    sink_->FinishWith(*std::move(last_message_));
+  } else {
+    sink_->Finish(status);
+  }
+  LogCall(record_, status);
+}
+
+void SceneCall::OnClientGone() {
+  Status status = CheckAlive(Clock::now());
+  if (status.ok()) status = Cancelled("the client cancelled the call or went away");
+  server_.worker.Cancel(this, std::move(status));
+}
+
+void SceneCall::OnReset() {
+  if (!is_answered_.exchange(false)) return;
+  server_.metrics.CountLostAnswer();
+  LogCall(record_, Status(StatusCode::kCancelled, reason::SLOW_READER,
+                          "the client did not read the last messages"));
+}
+
+void SceneCall::OnMessageSent() { server_.worker.Wake(this); }
+
+}  // namespace interlacer

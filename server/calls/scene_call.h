@@ -1,0 +1,119 @@
+#pragma once
+
+/// A call that starts from frames: decoded, lifted on the device, then whatever the method does
+/// with the scene. Base of ValidateCall and RolloutCall.
+///
+/// Life: Start (queue slot and decoding; a few raw frames at once, others by the pool) - RunUnit on
+/// the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/scene.h"
+#include "common/status.h"
+#include "server/call_record.h"
+#include "server/calls/device_worker.h"
+#include "server/calls/memory_budget.h"
+#include "server/calls/response_sink.h"
+#include "server/calls/server_context.h"
+#include "server/convert/scene_input.h"
+#include "server/models/engine.h"
+
+namespace interlacer {
+
+/// What admission found; see server/calls/admission.h.
+struct AdmittedScene {
+  Engine* engine = nullptr;
+  wire::SceneInput scene_input;
+  PixelPayloads payloads;
+  /// Path of scene_input in the request.
+  std::string field;
+  CheckedScene checked;
+  Clock::time_point deadline;
+  int priority = 0;
+  /// Estimated device time of the whole call.
+  double cost_s = 0;
+  MemoryBudget::Reservation memory;
+};
+
+class SceneCall : public DeviceJob,
+                  public SinkListener,
+                  public std::enable_shared_from_this<SceneCall> {
+ public:
+  SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
+            ResponseSink* sink);
+
+  /// Takes a place in the queue and starts to decode; without a place the call ends at once.
+  void Start();
+
+  int priority() const override { return admitted_.priority; }
+  double RemainingCostS() const override;
+  Status CheckAlive(Clock::time_point now) const override;
+  Clock::time_point NextCheck() const override;
+  StatusOr<Progress> RunUnit() override;
+  void End(Status status) override;
+
+  void OnClientGone() override;
+  void OnMessageSent() override;
+  /// An answer that was counted and is lost after all.
+  void OnReset() override;
+
+ protected:
+  /// Runs once, in the unit that lifted the scene.
+  virtual Status OnLifted() = 0;
+  /// One unit after the lift.
+  virtual Status RunLifted() = 0;
+  /// Frees what the call holds on the device.
+  virtual void FreeDeviceState() = 0;
+
+  const ServerContext& server() const { return server_; }
+  const AdmittedScene& admitted() const { return admitted_; }
+  Engine& engine() const { return *admitted_.engine; }
+  CallRecord& record() { return record_; }
+  void Send(grpc::ByteBuffer message) { sink_->Send(std::move(message)); }
+  /// Ends the call with the unit that runs; message and status leave together.
+  void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
+  const std::shared_ptr<const Scene>& scene() const { return scene_; }
+  /// The engine's report, with field paths from the root of the request; after the lift.
+  const SceneReport& report() const { return report_; }
+
+ private:
+  bool IsDecodedAtOnce() const;
+  /// Into decoded_; field paths from the root of the request.
+  Status Decode();
+  /// Not at all when the call has ended meanwhile.
+  void DecodeInPool();
+  /// Lets go of the frames as they came.
+  void FreeRequest();
+  Status Lift();
+  SceneReport MakeReport() const;
+  void NoteFirstUnit();
+
+  const ServerContext& server_;
+  CallRecord record_;
+  AdmittedScene admitted_;
+  ResponseSink* const sink_;
+  const Clock::time_point call_limit_;
+
+  /// Set by whoever comes first: the decoder, which then reads the request, or the end of the call,
+  /// which then frees it.
+  std::atomic<bool> is_decode_claimed_{false};
+  /// Written by the decoder before the job is ready.
+  SceneInput decoded_;
+  double decode_s_ = 0;
+  Clock::time_point decoded_time_;
+
+  std::shared_ptr<const Scene> scene_;
+  SceneReport report_;
+  std::optional<grpc::ByteBuffer> last_message_;
+  std::atomic<double> used_s_{0};
+  std::atomic<bool> has_run_{false};
+  /// From the end of the call on, when that was a success; record_ does not change any more.
+  std::atomic<bool> is_answered_{false};
+  std::optional<Clock::time_point> blocked_since_;
+};
+
+}  // namespace interlacer

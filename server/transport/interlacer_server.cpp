@@ -1,0 +1,220 @@
+#include "server/transport/interlacer_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/resource_quota.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "common/log.h"
+#include "common/version.h"
+#include "server/build_id.h"
+
+namespace interlacer {
+namespace {
+
+/// Clients may ping this often, also without calls in flight.
+constexpr int kMinPingIntervalMs = 10'000;
+/// Time for the answers of calls that a lost device ended.
+constexpr std::chrono::seconds kDeviceLostGrace(1);
+/// Time for answers that are on their way when the server stops; open health watches use it up.
+constexpr std::chrono::milliseconds kFarewell(200);
+/// Time for the status of calls that were cancelled at the end of a drain.
+constexpr double kLastWordsS = 1;
+constexpr char kReflectionPlugin[] = "proto_server_reflection";
+
+/// 128 random bits in hex.
+std::string NewInstanceId() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char word[9];
+    std::snprintf(word, sizeof(word), "%08x", static_cast<unsigned>(random()));
+    id += word;
+  }
+  return id;
+}
+
+bool HasReflection(const ServerOptions& options) {
+  return options.reflection == ReflectionMode::kOn ||
+         (options.reflection == ReflectionMode::kAuto && IsLoopback(options.address));
+}
+
+/// The reflection library adds itself to every server of the process; this takes it out again.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == kReflectionPlugin; });
+  }
+};
+
+/// Frames that a call leaves for the next one: two cameras of 640x480 at two times fit.
+constexpr std::int64_t kMaxKeptSceneBytes = std::int64_t{16} << 20;
+
+/// What a message holds beside its counted data.
+constexpr std::int64_t kEnvelopeBytes = std::int64_t{1} << 20;
+
+int MessageLimit(std::int64_t bytes) {
+  return static_cast<int>(std::min<std::int64_t>(bytes, std::numeric_limits<int>::max()));
+}
+
+void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(MessageLimit(limits.max_request_bytes));
+  // Answers are measured before work (CheckResponseBytes); the library's limit stays out of the
+  // way.
+  builder->SetMaxSendMessageSize(
+      MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              kMinPingIntervalMs);
+  grpc::ResourceQuota quota("interlacer");
+  quota.Resize(static_cast<std::size_t>(limits.memory_quota_bytes));
+  builder->SetResourceQuota(quota);
+}
+
+/// What a supervisor may try again, such as a lack of memory, is no fault of the model.
+ServerExit ExitOfLoad(const Status& status) {
+  if (status.reason() == reason::DEVICE_ABSENT) return ServerExit::kDeviceAbsent;
+  const bool may_pass =
+      status.code() == StatusCode::kInternal || status.code() == StatusCode::kResourceExhausted;
+  return may_pass ? ServerExit::kInternal : ServerExit::kBadModel;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
+    const ServerOptions& options, std::vector<ModelSource> models) {
+  if (!options.insecure && !IsLoopback(options.address)) {
+    return InvalidArgument(
+               reason::CONFIG_INVALID,
+               "address " + options.address + " is not loopback; without TLS that needs --insecure")
+        .WithField("address");
+  }
+  std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));
+  INTERLACER_RETURN_IF_ERROR(server->Listen());
+  return server;
+}
+
+InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<ModelSource> models)
+    : options_(options),
+      state_([this](ServerState state) { OnStateChange(state); }),
+      models_(std::move(models)),
+      memory_(options.limits.max_inflight_request_bytes),
+      context_{options_.limits, NewInstanceId(), state_,  models_,  worker_,
+               decoders_,       frames_,         memory_, metrics_, calls_},
+      worker_(options.limits.max_queue_length, options.limits.max_active_calls),
+      frames_(options.limits.max_active_calls, kMaxKeptSceneBytes),
+      decoders_(options.decode_threads),
+      service_(&context_) {}
+
+InterlacerServer::~InterlacerServer() {
+  loader_.request_stop();
+  if (loader_.joinable()) loader_.join();
+  if (server_ != nullptr) {
+    worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
+    server_->Shutdown(std::chrono::system_clock::now() + kFarewell);
+  }
+  worker_.Stop();
+}
+
+Status InterlacerServer::Listen() {
+  if (!options_.metrics_address.empty()) {
+    INTERLACER_RETURN_IF_ERROR(metrics_.Expose(options_.metrics_address));
+  }
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  if (!HasReflection(options_)) builder.SetOption(std::make_unique<WithoutReflection>());
+  SetLimits(options_.limits, &builder);
+  builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port_);
+  builder.RegisterService(&service_);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
+    return InvalidArgument(reason::CONFIG_INVALID,
+                           "cannot listen on " + options_.address + "; is it in use?")
+        .WithField("address");
+  }
+  health_.Attach(server_->GetHealthCheckService(), state_.state());
+  Log(LogLevel::kInfo, "listening",
+      {{"address", options_.address}, {"port", std::to_string(port_)}, {"version", kVersion}});
+  loader_ = std::jthread([this](std::stop_token stop) { LoadModels(stop); });
+  return Status::Ok();
+}
+
+void InterlacerServer::LoadModels(std::stop_token stop) {
+  Status status = models_.LoadAll(stop);
+  if (!stop.stop_requested() && (status.ok() || options_.allow_failed_models)) {
+    state_.Advance(ServerState::kWarmingUp);
+    const Status warm_up = models_.WarmUpAll(stop);
+    if (status.ok()) status = warm_up;
+  }
+  if (stop.stop_requested()) return;
+  const Engine* engine = models_.FirstReady();
+  if (engine == nullptr || (!status.ok() && !options_.allow_failed_models)) {
+    load_exit_ = static_cast<int>(ExitOfLoad(status));
+    return;
+  }
+  metrics_.SetBuildInfo(kVersion, kBuildId, engine->device_name());
+  if (state_.Advance(ServerState::kServing)) {
+    Log(LogLevel::kInfo, "serving",
+        {{"address", options_.address},
+         {"device", engine->device_name()},
+         {"fallback", engine->is_device_fallback() ? "yes" : "no"}});
+  }
+}
+
+void InterlacerServer::OnStateChange(ServerState state) {
+  metrics_.SetState(state);
+  health_.SetState(state);
+}
+
+void InterlacerServer::Drain() {
+  if (!state_.Advance(ServerState::kDraining)) return;
+  Log(LogLevel::kInfo, "draining", {{"calls", std::to_string(calls_.count())}});
+  loader_.request_stop();
+  drain_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(options_.limits.drain_timeout_s));
+}
+
+std::optional<ServerExit> InterlacerServer::PollDeviceLost() {
+  if (!device_lost_limit_) {
+    device_lost_limit_ = Clock::now() + kDeviceLostGrace;
+    worker_.CancelAll(Status(StatusCode::kInternal, reason::DEVICE_LOST, "the device failed"));
+  }
+  if (calls_.count() > 0 && Clock::now() < *device_lost_limit_) return std::nullopt;
+  return ServerExit::kInternal;
+}
+
+void InterlacerServer::CancelCalls() {
+  worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
+}
+
+std::optional<ServerExit> InterlacerServer::Poll() {
+  metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
+  calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
+  const auto unit_start = worker_.unit_start();
+  const std::chrono::duration<double> watchdog(options_.limits.watchdog_s);
+  if (unit_start && Clock::now() - *unit_start > watchdog) {
+    if (state_.Advance(ServerState::kDeviceLost)) Log(LogLevel::kError, "a unit of work hangs");
+  }
+  if (state_.state() == ServerState::kDeviceLost) return PollDeviceLost();
+  if (drain_limit_) {
+    if (calls_.count() == 0) return ServerExit::kDone;
+    if (Clock::now() > *drain_limit_) {
+      CancelCalls();
+      calls_.AbortStalled(kLastWordsS);
+    }
+    return std::nullopt;
+  }
+  if (load_exit_ != 0) return static_cast<ServerExit>(load_exit_.load());
+  return std::nullopt;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,88 @@
+#pragma once
+
+/// The server as an object: listens, loads, warms up, serves, drains.
+///
+/// Start listens at once and answers GetServerInfo and health while the models load on a thread of
+/// their own. Poll is called now and then by the program; it moves draining on and says when and
+/// with which exit code to stop. The destructor waits for the unit of work that runs.
+/// Threads: all methods from one thread; the rest is inside.
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/status.h"
+#include "server/calls/server_context.h"
+#include "server/server_options.h"
+#include "server/transport/health.h"
+#include "server/transport/interlacer_service.h"
+
+namespace interlacer {
+
+/// Exit codes of the program. Only after kInternal does a new start help: a lost device, a lack of
+/// memory, a unit of work that hangs.
+enum class ServerExit : int {
+  kDone = 0,
+  kUsage = 2,
+  kBadModel = 3,
+  kDeviceAbsent = 7,
+  kInternal = 70,
+};
+
+class InterlacerServer {
+ public:
+  /// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the address that cannot be used.
+  static StatusOr<std::unique_ptr<InterlacerServer>> Start(const ServerOptions& options,
+                                                           std::vector<ModelSource> models);
+  ~InterlacerServer();
+  InterlacerServer(const InterlacerServer&) = delete;
+  InterlacerServer& operator=(const InterlacerServer&) = delete;
+
+  /// The port that was taken; 0 for unix sockets.
+  int port() const { return port_; }
+  ServerState state() const { return state_.state(); }
+  const Metrics& metrics() const { return metrics_; }
+  const DeviceWorker& worker() const { return worker_; }
+
+  /// Turns readiness off and refuses new calls; those in flight go on until the drain timeout.
+  void Drain();
+  /// Ends the calls in flight.
+  void CancelCalls();
+  /// Set once the server should stop: drained, failed to load, or lost its device.
+  std::optional<ServerExit> Poll();
+
+ private:
+  InterlacerServer(const ServerOptions& options, std::vector<ModelSource> models);
+  Status Listen();
+  void LoadModels(std::stop_token stop);
+  void OnStateChange(ServerState state);
+  std::optional<ServerExit> PollDeviceLost();
+
+  const ServerOptions options_;
+  Metrics metrics_;
+  Health health_;
+  ServerStateMachine state_;
+  ModelRegistry models_;
+  MemoryBudget memory_;
+  CallRegistry calls_;
+  /// Only references: outlives the worker and the decoders, whose last tasks use it.
+  const ServerContext context_;
+  DeviceWorker worker_;
+  /// Outlives the decoders, which take frames until their last task is done.
+  FramePool frames_;
+  DecodePool decoders_;
+  InterlacerService service_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+  std::atomic<int> load_exit_{0};
+  std::optional<Clock::time_point> drain_limit_;
+  std::optional<Clock::time_point> device_lost_limit_;
+  std::jthread loader_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,105 @@
+#pragma once
+
+/// ResponseSink over gRPC reactors: one for unary methods, one for server streams.
+///
+/// The stream buffers a few messages (at least one) and keeps one write outstanding. A sink owns
+/// itself: it is deleted when the library is done with the call, which is after Finish. The
+/// listener is kept until then.
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "common/status.h"
+#include "server/calls/call_registry.h"
+#include "server/calls/response_sink.h"
+
+namespace interlacer {
+
+class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
+ public:
+  UnarySink(grpc::ByteBuffer* response, CallRegistry* registry)
+      : response_(response), entry_(registry, this) {}
+
+  void SetListener(std::shared_ptr<SinkListener> listener) override;
+  bool HasRoom() const override { return true; }
+  void Send(grpc::ByteBuffer message) override;
+  void Finish(const Status& status) override;
+  void FinishWith(grpc::ByteBuffer message) override;
+  void Abort() override {}
+  std::int64_t sent_bytes() const override { return sent_bytes_; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
+    return std::nullopt;
+  }
+
+ private:
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  grpc::ByteBuffer* const response_;
+  const CallRegistry::Entry entry_;
+  std::atomic<std::int64_t> sent_bytes_{0};
+  std::mutex mutex_;
+  std::shared_ptr<SinkListener> listener_;
+};
+
+class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public ResponseSink {
+ public:
+  StreamSink(grpc::CallbackServerContext* context, int max_messages, std::int64_t max_bytes,
+             CallRegistry* registry)
+      : context_(context),
+        max_messages_(max_messages),
+        max_bytes_(max_bytes),
+        entry_(registry, this) {}
+
+  void SetListener(std::shared_ptr<SinkListener> listener) override;
+  bool HasRoom() const override;
+  void Send(grpc::ByteBuffer message) override;
+  void Finish(const Status& status) override;
+  void FinishWith(grpc::ByteBuffer message) override;
+  void Abort() override;
+  std::int64_t sent_bytes() const override { return sent_bytes_; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
+
+ private:
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+
+  /// What to ask of the library next.
+  struct Action {
+    const grpc::ByteBuffer* write = nullptr;
+    std::optional<grpc::Status> finish;
+  };
+
+  /// Both under the lock.
+  void Buffer(grpc::ByteBuffer message);
+  Action NextAction();
+  void Do(Action action);
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override { delete this; }
+
+  grpc::CallbackServerContext* const context_;
+  const int max_messages_;
+  const std::int64_t max_bytes_;
+  const CallRegistry::Entry entry_;
+  std::atomic<std::int64_t> sent_bytes_{0};
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<SinkListener> listener_;
+  /// The front is the message being written.
+  std::deque<grpc::ByteBuffer> messages_;
+  std::int64_t buffered_bytes_ = 0;
+  bool is_broken_ = false;
+  std::chrono::steady_clock::time_point write_start_;
+  /// Set by Finish until it is with the library.
+  std::optional<grpc::Status> final_status_;
+};
+
+}  // namespace interlacer

@@ -1,0 +1,124 @@
+/// `interlacer evaluate` as a user runs it: going on, beginning anew, and what must not be mixed.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/json.h"
+#include "tests/cli/program_support.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// Two recordings of a painted plane and a model that has seen one of them.
+class Evaluate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string id : {"plane_0", "plane_1"}) {
+      PaintedPlane plane{64, 48, 3, 0.0001};
+      plane.episode_id = id;
+      ASSERT_TRUE(WritePaintedPlane(planes_ + "/" + id, plane).ok());
+    }
+    const std::string config = WriteTinyRunConfig(folder_.File("run.json"), 1);
+    ASSERT_EQ(RunVerb({"train", "--config", config, "--data", planes_ + "/plane_0", "--output",
+                       folder_.File("run")})
+                  .exit_code,
+              0);
+  }
+
+  Words WithModel() const {
+    return {"--model", folder_.File("run") + "/checkpoint", "--steps", "1"};
+  }
+
+  ProcessResult Run(const std::string& out, const Words& more) const {
+    Words words{"evaluate", planes_, "-o", out, "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunVerb(words);
+  }
+
+  const TempFolder folder_;
+  const std::string planes_ = folder_.File("planes");
+};
+
+TEST_F(Evaluate, ShardsMergeToTheBytesOfOneRun) {
+  const auto evaluate = [&](const std::string& name, const Words& more) {
+    Words words = WithModel();
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult result = Run(folder_.File(name), words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  evaluate("whole", {});
+  evaluate("part_0", {"--shard", "0/3"});
+  evaluate("part_1", {"--shard", "1/3"});
+  const std::string merged = folder_.File("merged");
+  const ProcessResult half = Run(merged, {"--merge", folder_.File("part_0")});
+  EXPECT_EQ(half.exit_code, 3) << half.err;
+  EXPECT_THAT(half.err, HasSubstr("plane_1"));
+  EXPECT_FALSE(fs::exists(merged));
+
+  evaluate("part_2", {"--shard", "2/3"});  // no episode is left for it
+  const ProcessResult result = Run(
+      merged, {"--merge", folder_.File("part_2"), folder_.File("part_1"), folder_.File("part_0")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  auto files = FilesOf(merged), expected = FilesOf(folder_.File("whole"));
+  const auto scores = [](const std::string& text) {
+    const auto json = nlohmann::json::parse(text);
+    return std::pair(json["values"].dump(), json["dataset"].dump());
+  };
+  EXPECT_EQ(scores(files["results.json"]), scores(expected["results.json"]));
+  files.erase("results.json");  // it has its own command and times
+  expected.erase("results.json");
+  EXPECT_GT(files.size(), 1u);
+  EXPECT_EQ(files, expected);
+}
+
+TEST_F(Evaluate, ResumptionForgetsFailuresAndMixesNothing) {
+  const std::string out = folder_.File("out");
+  const auto evaluate = [&](const Words& more) {
+    Words words = WithModel();
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(out, words);
+  };
+  const auto results = [&] { return nlohmann::json::parse(FilesOf(out)["results.json"]); };
+
+  const fs::path depth = planes_ + "/plane_1/depth/view_1/000000.png";
+  const fs::path whole = folder_.File("whole.png");
+  fs::copy_file(depth, whole);
+  fs::resize_file(depth, 40);
+  const ProcessResult failed = evaluate({});
+  EXPECT_EQ(failed.exit_code, 3) << failed.err;
+  EXPECT_EQ(results()["failures"].size(), 1u);
+  EXPECT_EQ(results()["setup"]["plan"]["windows"], 1);
+
+  fs::copy_file(whole, depth, fs::copy_options::overwrite_existing);
+  const ProcessResult other_plan = evaluate({"--windows", "2", "--resume"});
+  EXPECT_EQ(other_plan.exit_code, 2) << other_plan.err;
+  EXPECT_THAT(other_plan.err, HasSubstr("windows"));
+  const ProcessResult mended = evaluate({"--resume"});
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_EQ(results()["failures"].size(), 0u);
+  EXPECT_EQ(results()["dataset"]["episodes"].size(), 2u);
+
+  // The same name for another recording.
+  std::ofstream(planes_ + "/plane_0/manifest.json", std::ios::app) << "\n";
+  const ProcessResult changed = evaluate({"--resume"});
+  EXPECT_EQ(changed.exit_code, 3) << changed.err;
+  EXPECT_THAT(changed.err, HasSubstr("HASH_MISMATCH"));
+
+  std::ofstream(out + "/frames/stale.png") << "of an earlier run";
+  const ProcessResult anew = evaluate({"--force", "--episodes", "1"});
+  EXPECT_EQ(anew.exit_code, 0) << anew.err;
+  EXPECT_EQ(results()["dataset"]["episodes"].size(), 1u);
+  EXPECT_FALSE(fs::exists(out + "/frames/stale.png"));
+}
+
+}  // namespace
+}  // namespace interlacer::testing

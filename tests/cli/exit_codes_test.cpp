@@ -1,0 +1,27 @@
+#include "cli/exit_codes.h"
+
+#include <gtest/gtest.h>
+
+namespace interlacer::cli {
+namespace {
+
+TEST(ExitCodes, FollowTheTable) {
+  EXPECT_EQ(ExitCodeOf(Status::Ok()), 0);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::IMAGE_UNDECODABLE, "")), 3);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::ARGUMENT_INVALID, "")), 2);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument(reason::CONFIG_INVALID, "")), 2);
+  EXPECT_EQ(ExitCodeOf(NotFound(reason::FILE_NOT_FOUND, "")), 3);
+  EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::CHECKPOINT_INVALID, "")), 3);
+  EXPECT_EQ(ExitCodeOf(DataLoss(reason::PREDICTION_NOT_FINITE, "")), 3);
+  EXPECT_EQ(ExitCodeOf(Unavailable("", "")), 4);
+  EXPECT_EQ(ExitCodeOf(DeadlineExceeded(reason::CALL_TOO_LONG, "")), 5);
+  EXPECT_EQ(ExitCodeOf(ResourceExhausted(reason::QUEUE_FULL, "")), 6);
+  EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::DEVICE_ABSENT, "")), 7);
+  EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::OUTPUT_EXISTS, "")), 8);
+  EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::FILE_UNWRITABLE, "")), 8);
+  EXPECT_EQ(ExitCodeOf(Internal("")), 70);
+  EXPECT_EQ(ExitCodeOf(Cancelled("")), 130);
+}
+
+}  // namespace
+}  // namespace interlacer::cli

@@ -1,0 +1,138 @@
+#include "cli/local_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/support/fake_predictor.h"
+
+namespace interlacer {
+namespace {
+
+constexpr float kDrift = 0.01f;
+constexpr float kFloatRounding = 1e-6f;  // a few float sums of numbers below 1
+
+struct Answer {
+  std::vector<PredictedStep> steps;
+  StatusOr<RolloutSummary> summary = Internal("not run");
+};
+
+Answer PredictAll(const OutputOptions& output, int row_count, std::stop_token stop = {}) {
+  LocalBackend backend(std::make_unique<FakePredictor>());
+  Answer answer;
+  answer.summary = backend.Predict(
+      FakeSceneInput(backend.metadata()), FakeActions(row_count), output,
+      [&](PredictedStep step) {
+        answer.steps.push_back(std::move(step));
+        return Status::Ok();
+      },
+      std::move(stop));
+  return answer;
+}
+
+TEST(LocalBackend, EmptyOptionsGiveBareStepsAndASummary) {
+  const Answer answer = PredictAll({}, 3);
+  ASSERT_TRUE(answer.summary.ok());
+  ASSERT_EQ(answer.steps.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(answer.steps[i].step, i + 1);
+    EXPECT_EQ(answer.steps[i].predict_time_ns, 500'000'000ll * (i + 2));
+    EXPECT_TRUE(answer.steps[i].positions_m.empty());
+    EXPECT_TRUE(answer.steps[i].views.empty());
+  }
+  EXPECT_EQ(answer.summary->computed_step_count, 3);
+  EXPECT_EQ(answer.summary->weights_sha256, std::string(64, 'a'));
+  ASSERT_EQ(answer.summary->findings.size(), 1u);
+  EXPECT_EQ(answer.summary->findings[0].reason, "ROLLOUT_BEYOND_TRAINING");
+}
+
+TEST(LocalBackend, RegionAndStrideChooseTheSameParticlesInEveryStep) {
+  OutputOptions output;
+  output.steps = {0, 2};
+  output.include_positions = true;
+  output.include_colors = true;
+  output.initial_region = Box{{-0.21, -0.21, 0}, {0.01, 1, 1}};
+  output.stride = 3;
+  const Answer answer = PredictAll(output, 2);
+  ASSERT_TRUE(answer.summary.ok());
+  ASSERT_EQ(answer.steps.size(), 2u);
+  const PredictedStep& first = answer.steps[0];
+  // Columns 0 ... 4 of 8 lie in the box: 40 particles, every third of them.
+  ASSERT_EQ(first.indices.size(), 14u);
+  EXPECT_EQ(first.indices[1], 3u);
+  EXPECT_EQ(first.indices[2], 9u);
+  EXPECT_TRUE(answer.steps[1].indices.empty());
+  EXPECT_EQ(answer.summary->selected_particle_count, 14);
+  EXPECT_GT(answer.summary->durations.encode_s, 0);
+  for (std::size_t i = 0; i < first.positions_m.size(); i += 3) {
+    EXPECT_NEAR(answer.steps[1].positions_m[i], first.positions_m[i] + 2 * kDrift, kFloatRounding);
+  }
+  EXPECT_EQ(first.colors_rgb8[3], 9);
+  EXPECT_EQ(first.colors_rgb8, answer.steps[1].colors_rgb8);
+}
+
+TEST(LocalBackend, SixteenBitPositionsAreOnTheGridOfTheBox) {
+  OutputOptions output;
+  output.steps = {0};
+  output.include_positions = true;
+  const Answer exact = PredictAll(output, 0);
+  output.position_encoding = PositionEncoding::kWorkspaceU16;
+  const Answer packed = PredictAll(output, 0);
+  ASSERT_TRUE(packed.summary.ok());
+  constexpr double kHalfStepM = 2.0 / 65535 / 2;
+  for (std::size_t i = 0; i < exact.steps[0].positions_m.size(); ++i) {
+    EXPECT_NEAR(packed.steps[0].positions_m[i], exact.steps[0].positions_m[i],
+                kHalfStepM + kFloatRounding);
+  }
+}
+
+TEST(LocalBackend, ViewsAreWholeAndQuantised) {
+  OutputOptions output;
+  output.steps = {1};
+  RenderTarget color;
+  color.name = "left";
+  color.scene_camera_name = "left";
+  RenderTarget depth = color;
+  depth.name = "depth";
+  depth.encoding = ViewEncoding::kDepthF32;
+  output.render_targets = {color, depth};
+  const Answer answer = PredictAll(output, 1);
+  ASSERT_TRUE(answer.summary.ok());
+  const RenderedView& view = answer.steps[0].views[0];
+  ASSERT_EQ(view.color.pixels.size(), 32u * 24u * 3u);
+  EXPECT_EQ(view.color.pixels[3 * 31], 247);           // floor(255 * 31/32 + 0.5)
+  EXPECT_EQ(view.color.pixels[3 * 32 * 23 + 1], 244);  // floor(255 * 23/24 + 0.5)
+  EXPECT_EQ(view.color.pixels[2], 26);                 // floor(255 * 0.1 + 0.5)
+  EXPECT_EQ(answer.steps[0].views[1].depth.pixels_m.size(), 32u * 24u);
+  EXPECT_FLOAT_EQ(answer.steps[0].views[1].depth.pixels_m[32], 0.507f);
+}
+
+TEST(LocalBackend, ErrorsOfTheCallbackEndTheRollout) {
+  LocalBackend backend(std::make_unique<FakePredictor>());
+  int steps = 0;
+  const auto summary = backend.Predict(
+      FakeSceneInput(backend.metadata()), FakeActions(4), {},
+      [&](PredictedStep) { return ++steps == 2 ? DataLoss("", "full") : Status::Ok(); }, {});
+  EXPECT_EQ(summary.status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(steps, 2);
+}
+
+TEST(LocalBackend, AStopRequestCancels) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Answer answer = PredictAll({}, 3, stop.get_token());
+  EXPECT_EQ(answer.summary.status().code(), StatusCode::kCancelled);
+  EXPECT_TRUE(answer.steps.empty());
+}
+
+TEST(LocalBackend, RefusesStepsThatDoNotAscendAndNoStepsAtAll) {
+  OutputOptions output;
+  output.steps = {2, 1};
+  EXPECT_EQ(PredictAll(output, 2).summary.status().reason(), reason::STEP_INVALID);
+  EXPECT_EQ(PredictAll({}, 0).summary.status().reason(), reason::STEP_INVALID);
+}
+
+}  // namespace
+}  // namespace interlacer

@@ -1,0 +1,88 @@
+#include "cli/output.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "common/file_io.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kMarker[] = "prediction.json";
+
+class OutputFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ =
+        fs::path(testing::TempDir()) /
+        (std::string("output_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  std::string Target() const { return (root_ / "result").string(); }
+
+  fs::path root_;
+};
+
+TEST_F(OutputFolderTest, NothingIsSeenBeforeCommit) {
+  auto folder = OutputFolder::Create(Target(), kMarker, false);
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(WriteFileAtomic(*folder->FilePath("views/left/a.txt"), "x").ok());
+  EXPECT_FALSE(fs::exists(Target()));
+  ASSERT_TRUE(folder->Commit().ok());
+  EXPECT_TRUE(fs::exists(fs::path(Target()) / "views/left/a.txt"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), fs::directory_iterator()), 1);
+}
+
+TEST_F(OutputFolderTest, AnAbandonedFolderIsRemoved) {
+  { ASSERT_TRUE(OutputFolder::Create(Target() + "/", kMarker, false).ok()); }
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(OutputFolderTest, ExistingOutputNeedsForceAndStaysUntilCommit) {
+  fs::create_directories(Target());
+  std::ofstream(fs::path(Target()) / "old.txt") << "old";
+  std::ofstream(fs::path(Target()) / kMarker) << R"({"schema": "interlacer.prediction"})";
+  EXPECT_EQ(OutputFolder::Create(Target(), kMarker, false).status().reason(),
+            reason::OUTPUT_EXISTS);
+  auto folder = OutputFolder::Create(Target(), kMarker, true);
+  ASSERT_TRUE(folder.ok());
+  EXPECT_TRUE(fs::exists(fs::path(Target()) / "old.txt"));
+  ASSERT_TRUE(folder->Commit().ok());
+  EXPECT_FALSE(fs::exists(fs::path(Target()) / "old.txt"));
+}
+
+TEST_F(OutputFolderTest, ForceKeepsFoldersOfOthers) {
+  fs::create_directories(Target());
+  std::ofstream(fs::path(Target()) / "thesis.txt") << "mine";
+  for (const char* marker :
+       {"", "{}", "[1]", "no json", R"({"schema": 3})", R"({"schema": "other.prediction"})"}) {
+    if (*marker != 0) std::ofstream(fs::path(Target()) / kMarker) << marker;
+    EXPECT_EQ(OutputFolder::Create(Target(), kMarker, true).status().reason(),
+              reason::OUTPUT_EXISTS)
+        << marker;
+  }
+  EXPECT_TRUE(fs::exists(fs::path(Target()) / "thesis.txt"));
+  const std::string file = (root_ / "file").string();
+  std::ofstream(file) << "mine";
+  EXPECT_FALSE(OutputFolder::Create(file, kMarker, true).ok());
+  fs::remove_all(Target());
+  fs::create_directories(Target());
+  EXPECT_TRUE(OutputFolder::Create(Target(), kMarker, true).ok());  // empty
+}
+
+TEST_F(OutputFolderTest, RefusesPathsThatAreNoNewFolder) {
+  for (const char* path : {".", "/", "..", ""}) {
+    EXPECT_FALSE(OutputFolder::Create(path, kMarker, true).ok()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::cli

@@ -1,0 +1,125 @@
+/// Both programs together: a prediction over a socket is the local one, byte for byte.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/json.h"
+#include "tests/cli/program_support.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+/// What may differ between two runs of one prediction: when, how long, where.
+nlohmann::json WithoutCircumstances(const std::string& text) {
+  auto document = nlohmann::json::parse(text);
+  for (const char* key : {"command", "created_time", "durations", "location"}) {
+    EXPECT_EQ(document.erase(key), 1u) << key;
+  }
+  // Names are the user's choice on each side; costs are measured by a server only.
+  for (const char* key : {"name", "ingest_cost_s", "step_cost_s", "render_cost_s"}) {
+    document["model"].erase(key);
+  }
+  return document;
+}
+
+class ProgramsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const ProcessResult simulated = RunVerb({"simulate", "-o", episodes_, "--seed", "5", "--steps",
+                                             "6", "--width", "64", "--height", "48", "--quiet"});
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+    const std::string config = WriteTinyRunConfig(folder_.File("run.json"), 4);
+    const ProcessResult trained = RunVerb({"train", "--config", config, "--data", episodes_,
+                                           "--output", folder_.File("run"), "--quiet"});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  }
+
+  void ExpectEqualPredictions(const ServerProcess& server, const Words& request) {
+    Words local = request, remote = request;
+    local.insert(local.end(), {"-o", folder_.File("local"), "--force", "--model", checkpoint_});
+    remote.insert(remote.end(),
+                  {"-o", folder_.File("remote"), "--force", "--server", server.address()});
+    const ProcessResult here = RunVerb(local), there = RunVerb(remote);
+    ASSERT_EQ(here.exit_code, 0) << here.err;
+    ASSERT_EQ(there.exit_code, 0) << there.err;
+    auto mine = FilesOf(folder_.File("local")), theirs = FilesOf(folder_.File("remote"));
+    EXPECT_EQ(WithoutCircumstances(mine["prediction.json"]),
+              WithoutCircumstances(theirs["prediction.json"]));
+    mine.erase("prediction.json");
+    theirs.erase("prediction.json");
+    ASSERT_GE(mine.size(), 6u);
+    for (const auto& [path, bytes] : mine) {
+      EXPECT_TRUE(theirs.count(path) == 1 && theirs[path] == bytes) << path;
+    }
+    EXPECT_EQ(theirs.size(), mine.size());
+  }
+
+  const TempFolder folder_;
+  const std::string episodes_ = folder_.File("episodes");
+  const std::string checkpoint_ = folder_.File("run") + "/checkpoint";
+};
+
+TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
+  const std::string moving = episodes_ + "/push_block_000005";
+  const std::string still = *WritePaintedPlane(folder_.File("plane"), {64, 48, 3, 0.0001});
+  ServerProcess server(checkpoint_);
+  ExpectEqualPredictions(server, {"predict", moving, "--steps", "3", "--seed", "9"});
+  const auto files = FilesOf(folder_.File("local"));
+  // The model is trained a little, so that equality of two standing clouds would not do.
+  EXPECT_NE(files.at("particles/step_000.npy"), files.at("particles/step_003.npy"));
+  ExpectEqualPredictions(server, {"predict", still, "--cameras", "view_0,view_1",
+                                  "--target-cameras", "view_2", "--wire-images", "png"});
+  const ProcessResult ended = server.Stop();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
+TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
+  const std::string exported = folder_.File("exported");
+  const ProcessResult result = RunVerb({"export", checkpoint_, "-o", exported});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(RunVerb({"predict", episodes_ + "/push_block_000005", "--steps", "1", "-o",
+                     folder_.File("prediction"), "--model", exported})
+                .exit_code,
+            0);
+  EXPECT_EQ(RunVerb({"export", checkpoint_, "-o", exported}).exit_code, 8);
+  EXPECT_EQ(RunVerb({"export", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
+}
+
+/// Load changes when an answer comes, never what it says.
+TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
+  constexpr int kClients = 8;
+  const std::string episode = episodes_ + "/push_block_000005";
+  ServerProcess server(checkpoint_);
+  const auto predict = [&](const std::string& name) {
+    return RunVerb({"predict", episode, "--steps", "3", "--seed", "9", "--server", server.address(),
+                    "-o", folder_.File(name), "--quiet"});
+  };
+  const ProcessResult alone = predict("alone");
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  std::vector<ProcessResult> results(kClients);
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back([&, i] { results[i] = predict("together_" + std::to_string(i)); });
+    }
+  }
+  auto expected = FilesOf(folder_.File("alone"));
+  expected.erase("prediction.json");
+  ASSERT_GE(expected.size(), 6u);
+  for (int i = 0; i < kClients; ++i) {
+    ASSERT_EQ(results[i].exit_code, 0) << results[i].err;
+    auto files = FilesOf(folder_.File("together_" + std::to_string(i)));
+    files.erase("prediction.json");
+    EXPECT_TRUE(files == expected) << "client " << i;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing

@@ -1,0 +1,145 @@
+/// `interlacer simulate` over tasks, splits and shards.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/json.h"
+#include "data/dataset.h"
+#include "data/manifest.h"
+#include "tests/cli/program_support.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ProcessResult Simulate(Words arguments) {
+  Words words = {"simulate", "--steps", "2",      "--width", "16",
+                 "--height", "16",      "--jobs", "1",       "--quiet"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return RunVerb(words);
+}
+
+TEST(Simulate, ShardsMergeToTheBytesOfOneProcess) {
+  const TempFolder folder;
+  const Words mix = {"--task", "all", "--episodes", "5", "--seed", "3"};
+  const auto run = [&](Words more) {
+    more.insert(more.begin(), mix.begin(), mix.end());
+    return Simulate(more);
+  };
+  const std::string whole = folder.File("one/set"), merged = folder.File("two/set");
+  ASSERT_EQ(run({"-o", whole}).exit_code, 0);
+  const std::string first = folder.File("part_0"), second = folder.File("part_1");
+  ASSERT_EQ(run({"-o", first, "--shard", "0/2"}).exit_code, 0);
+
+  // A part that is missing is named, and nothing is made up for it.
+  const ProcessResult early = run({"-o", folder.File("early"), "--merge", first});
+  EXPECT_EQ(early.exit_code, 3) << early.err;
+  EXPECT_THAT(early.err, HasSubstr("lift_can_000004"));
+
+  ASSERT_EQ(run({"-o", second, "--shard", "1/2"}).exit_code, 0);
+  const ProcessResult done = run({"-o", merged, "--merge", first, second});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const auto expected = FilesOf(whole), got = FilesOf(merged);
+  EXPECT_GT(expected.size(), 5u * 20u);
+  EXPECT_EQ(expected, got);
+
+  const StatusOr<Dataset> dataset = ReadDataset(merged);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"),
+              ElementsAre("drop_can_000005", "lift_can_000004", "push_block_000003",
+                          "push_block_000007", "sweep_000006"));
+
+  // Parts of another command are not taken.
+  const ProcessResult other =
+      run({"-o", folder.File("other"), "--depth-noise", "0.01", "--merge", first, second});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("--depth-noise"));
+}
+
+TEST(Simulate, ResumptionKeepsNoEpisodeOfAnotherCommand) {
+  const TempFolder folder;
+  const std::string out = folder.File("set"), part = folder.File("part");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
+  const auto before = FilesOf(out);
+  const Words other = {"-o", out, "--seed", "8", "--depth-noise", "0.01", "--resume"};
+  const ProcessResult made = Simulate(other);
+  EXPECT_EQ(made.exit_code, 2) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("--depth-noise"));
+
+  ASSERT_EQ(Simulate({"-o", part, "--seed", "8", "--depth-noise", "0.01"}).exit_code, 0);
+  Words merge = other;
+  merge.insert(merge.end(), {"--merge", part});
+  const ProcessResult merged = Simulate(merge);
+  EXPECT_EQ(merged.exit_code, 2) << merged.err;
+  EXPECT_TRUE(FilesOf(out) == before);
+
+  // One that does not say how it was made stays.
+  const fs::path file = out + "/push_block_000008/manifest.json";
+  auto manifest = nlohmann::ordered_json::parse(before.at("push_block_000008/manifest.json"));
+  manifest["source"].erase("command");
+  std::ofstream(file) << manifest.dump(2);
+  const ProcessResult kept = Simulate(other);
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+}
+
+TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8", "--split", "test", "--resume"}).exit_code, 0);
+  const StatusOr<Dataset> dataset = ReadDataset(out);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"), ElementsAre("push_block_000008"));
+  EXPECT_THAT(dataset->splits.at("test"), ElementsAre("push_block_test_000008"));
+  const StatusOr<EpisodeManifest> manifest = ReadManifest(out + "/push_block_test_000008");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
+  EXPECT_THAT(manifest->source.command, HasSubstr("--split test"));
+  EXPECT_NE(FilesOf(out + "/push_block_test_000008").at("truth/scene.xml"),
+            FilesOf(out + "/push_block_000008").at("truth/scene.xml"));
+}
+
+TEST(Simulate, OtherMotionsOfASceneAreEpisodesThatRepeat) {
+  const TempFolder folder;
+  const std::string both = folder.File("a/set"), one = folder.File("b/set");
+  ASSERT_EQ(Simulate({"-o", both, "--seed", "8", "--motions", "2"}).exit_code, 0);
+  const StatusOr<Dataset> dataset = ReadDataset(both);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"),
+              ElementsAre("push_block_000008_motion_0", "push_block_000008_motion_1"));
+  const std::string second = "/push_block_000008_motion_1";
+  ASSERT_EQ(Simulate({"-o", one, "--seed", "8", "--motions", "1", "--motion-seed", "1"}).exit_code,
+            0);
+  EXPECT_EQ(FilesOf(both + second), FilesOf(one + second));
+
+  EXPECT_EQ(Simulate({"-o", both, "--motion-seed", "1", "--force"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", both, "--motions", "2", "--still", "--force"}).exit_code, 2);
+  const ProcessResult can =
+      Simulate({"-o", both, "--task", "lift_can", "--motions", "1", "--force"});
+  EXPECT_EQ(can.exit_code, 2) << can.err;
+  EXPECT_THAT(can.err, HasSubstr("motion_seed"));
+}
+
+TEST(Simulate, BadShardsAndTasksAreUsageErrors) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  for (const char* shard : {"2/2", "-1/2", "1", "a/b", "0/0"}) {
+    const ProcessResult result = Simulate({"-o", out, "--shard", shard});
+    EXPECT_EQ(result.exit_code, 2) << shard;
+    EXPECT_THAT(result.err, HasSubstr("shard")) << shard;
+  }
+  EXPECT_EQ(Simulate({"-o", out, "--task", "push_block,dance"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", out, "--split", "exam"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", out, "--merge", folder.File("nowhere")}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+}  // namespace
+}  // namespace interlacer::testing

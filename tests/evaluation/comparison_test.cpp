@@ -1,0 +1,119 @@
+#include "evaluation/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/evaluation/results_support.h"
+
+namespace interlacer {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr double kRounding = 1e-9;
+
+std::vector<Variant> TwoModels(const Results& a, const Results& b) {
+  return {{"a", &a, std::string(kModel), ""}, {"b", &b, std::string(kModel), ""}};
+}
+
+TEST(CompareVariants, PairsEpisodesWithTheReference) {
+  const Results a = MakeResults(4, 2), b = MakeResults(4, 2, -0.02);
+  const auto scores = CompareVariants(TwoModels(a, b), kSsim, 1);
+  ASSERT_EQ(scores.size(), 2u);
+  EXPECT_FALSE(scores[0].difference);
+  ASSERT_TRUE(scores[1].difference);
+  EXPECT_NEAR(scores[1].difference->difference.mean, -0.02, kRounding);
+  EXPECT_EQ(scores[1].difference->losses, 4);
+  EXPECT_EQ(scores[1].difference->wins, 0);
+}
+
+TEST(CompareVariants, OnlyCommonEpisodesArePaired) {
+  const Results a = MakeResults(2, 1), b = MakeResults(5, 1);
+  const auto scores = CompareVariants(TwoModels(a, b), kSsim, 0);
+  EXPECT_EQ(scores[1].mean->n, 5);
+  EXPECT_EQ(scores[1].difference->difference.n, 2);
+}
+
+TEST(CheckComparable, NamesTheFirstDifference) {
+  const Results a = MakeResults(2, 1);
+  Results b = a;
+  EXPECT_TRUE(CheckComparable(a, b).ok());
+  b.target_background = "none";
+  EXPECT_EQ(CheckComparable(a, b).field(), "target background");
+  b = a;
+  b.episodes[1].manifest_sha256 = "other";
+  EXPECT_EQ(CheckComparable(a, b).field(), "episodes");
+}
+
+TEST(CheckComparable, RefusesOtherRolloutsAndDefinitions) {
+  Results a = MakeResults(2, 2);
+  a.plan = {3, -1, {}, {}};
+  const auto field_of = [&](const auto& change) {
+    Results b = a;
+    change(&b);
+    return CheckComparable(a, b).field();
+  };
+  EXPECT_EQ(field_of([](Results* b) { b->step_count = 8; }), "steps");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->window_count = 1; }), "windows");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->start_step = 4; }), "start step");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->input_cameras = {"c", "d"}; }), "cameras");
+  EXPECT_EQ(field_of([](Results* b) { b->plan->target_cameras = {"e"}; }), "target cameras");
+  const std::string psnr(kPsnr);
+  EXPECT_EQ(field_of([&](Results* b) { b->metrics[psnr]["definition"] = "other"; }),
+            "definition of " + psnr);
+  EXPECT_EQ(field_of([](Results*) {}), "");
+}
+
+TEST(CheckComparable, WhatAnEarlierFileLacksIsUnknown) {
+  Results a = MakeResults(2, 2), earlier = a;
+  a.plan = {3, -1, {}, {}};
+  earlier.metrics.erase(std::string(kTracked));
+  EXPECT_TRUE(CheckComparable(a, earlier).ok());
+  EXPECT_TRUE(CheckComparable(earlier, a).ok());
+}
+
+TEST(FailRule, ParsesMetricStepAndThreshold) {
+  const auto rule = ParseFailRule("ssim@8 < -0.01");
+  ASSERT_TRUE(rule.ok());
+  EXPECT_EQ(rule->metric, kSsim);
+  EXPECT_EQ(rule->step, 8);
+  EXPECT_TRUE(rule->is_below);
+  EXPECT_EQ(rule->threshold, -0.01);
+  const auto all = ParseFailRule("ssim_moving>0.5");
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->step, -1);
+  EXPECT_FALSE(all->is_below);
+}
+
+TEST(FailRule, RefusesWhatItDoesNotUnderstand) {
+  for (const char* text : {"", "ssim", "ssim <", "ssim@ < 1", "ssim@x < 1", "ssim@-1 < 1",
+                           "lpips < 0", "ssim < one", "< 3"}) {
+    EXPECT_EQ(ParseFailRule(text).status().reason(), reason::ARGUMENT_INVALID) << text;
+  }
+}
+
+TEST(FailRule, BreaksOnARegressionOnly) {
+  const Results a = MakeResults(3, 2), worse = MakeResults(3, 2, -0.02);
+  const FailRule rule = *ParseFailRule("ssim@2 < -0.01");
+  EXPECT_THAT(*VariantsThatBreak(rule, TwoModels(a, worse)), ElementsAre("b"));
+  EXPECT_THAT(*VariantsThatBreak(rule, TwoModels(worse, a)), IsEmpty());
+  EXPECT_FALSE(VariantsThatBreak(*ParseFailRule("ssim@7 < 0"), TwoModels(a, worse)).ok());
+}
+
+TEST(FailRule, HoldsForEveryVariant) {
+  const Results a = MakeResults(3, 2), same = a, worse = MakeResults(3, 2, -0.02);
+  const Results shorter = MakeResults(3, 1);
+  std::vector<Variant> variants = TwoModels(a, same);
+  variants.push_back({"c", &worse, std::string(kModel), ""});
+  const FailRule rule = *ParseFailRule("ssim@2 < -0.01");
+  EXPECT_THAT(*VariantsThatBreak(rule, variants), ElementsAre("c"));
+  variants[2].results = &shorter;
+  EXPECT_EQ(VariantsThatBreak(rule, variants).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace interlacer

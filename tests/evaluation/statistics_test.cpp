@@ -1,0 +1,158 @@
+#include "evaluation/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "common/random.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kRounding = 1e-12;  // a few double sums
+
+TEST(EstimateMean, KnownValues) {
+  const std::vector<double> values{2, 4, 4, 4, 5, 5, 7, 9};
+  const auto estimate = EstimateMean(values);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(estimate->mean, 5, kRounding);
+  EXPECT_NEAR(estimate->std_dev, std::sqrt(32.0 / 7), kRounding);
+  EXPECT_EQ(estimate->n, 8);
+  ASSERT_TRUE(estimate->interval);
+  EXPECT_LT(estimate->interval->low, 5);
+  EXPECT_GT(estimate->interval->high, 5);
+}
+
+TEST(EstimateMean, NothingAndOneEpisode) {
+  EXPECT_FALSE(EstimateMean({}));
+  const auto one = EstimateMean(std::vector<double>{0.7});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->mean, 0.7);
+  EXPECT_EQ(one->n, 1);
+  EXPECT_FALSE(one->interval);
+}
+
+TEST(EstimateMean, EqualValuesGiveAPointInterval) {
+  const auto estimate = EstimateMean(std::vector<double>(5, 0.25));
+  EXPECT_EQ(estimate->std_dev, 0);
+  EXPECT_EQ(estimate->interval->low, 0.25);
+  EXPECT_EQ(estimate->interval->high, 0.25);
+}
+
+TEST(EstimateMean, SameSeedSameInterval) {
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) values.push_back(std::sin(i * i));
+  const auto a = EstimateMean(values);
+  const auto b = EstimateMean(values);
+  EXPECT_EQ(a->interval->low, b->interval->low);
+  EXPECT_EQ(a->interval->high, b->interval->high);
+  BootstrapOptions other;
+  other.seed = 1;
+  const auto c = EstimateMean(values, other);
+  EXPECT_TRUE(c->interval->low != a->interval->low || c->interval->high != a->interval->high);
+}
+
+TEST(EstimateRunMean, OneRunIsAListOfEpisodes) {
+  const std::vector<double> values{0.2, 0.5, 0.4, 0.9};
+  const auto alone = EstimateMean(values);
+  const auto run = EstimateRunMean({values});
+  EXPECT_EQ(run->mean, alone->mean);
+  EXPECT_EQ(run->interval->low, alone->interval->low);
+  EXPECT_EQ(run->interval->high, alone->interval->high);
+  EXPECT_FALSE(EstimateRunMean({}));
+  EXPECT_FALSE(EstimateRunMean({{}, {}}));
+}
+
+// Three runs, each 0.1 beside the next on every episode: episodes agree, runs do not, and an
+// interval over episodes alone would be a point. 1/27 of the draws take one run three times, which
+// is more than 2.5 %.
+TEST(EstimateRunMean, RunsThatDifferWidenTheInterval) {
+  const RunValues runs{std::vector<double>(8, 0.4), std::vector<double>(8, 0.5),
+                       std::vector<double>(8, 0.6)};
+  const auto estimate = EstimateRunMean(runs);
+  EXPECT_NEAR(estimate->mean, 0.5, kRounding);
+  EXPECT_EQ(estimate->n, 8);
+  EXPECT_NEAR(estimate->std_dev, 0, kRounding);
+  EXPECT_NEAR(estimate->interval->low, 0.4, kRounding);
+  EXPECT_NEAR(estimate->interval->high, 0.6, kRounding);
+}
+
+// What a seed does to both variants alike is no difference between them.
+TEST(ComparePairedRuns, RunsArePairedBySeed) {
+  const RunValues a{{0.5, 0.7}, {0.8, 1.0}}, b{{0.4, 0.6}, {0.7, 0.9}};
+  const auto paired = ComparePairedRuns(a, b);
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->wins, 2);
+  EXPECT_NEAR(paired->difference.interval->low, 0.1, kRounding);
+  EXPECT_NEAR(paired->difference.interval->high, 0.1, kRounding);
+}
+
+TEST(ComparePairedRuns, CountsRunsThatAgreeInSign) {
+  const auto paired = ComparePairedRuns({{1, 3}, {5, 2}, {2, 2}}, {{2, 1}, {1, 1}, {2, 2}});
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->run_count, 3);
+  EXPECT_EQ(paired->runs_above, 2);
+  EXPECT_EQ(paired->runs_below, 0);
+}
+
+TEST(ComparePairedRuns, StudentsIntervalIsOverTheRunsMeans) {
+  // Differences of the runs' means 0.044, 0.053, 0.100: mean 0.0657, standard error 0.01736.
+  const auto paired =
+      ComparePairedRuns({{.044, .044}, {.053, .053}, {.1, .1}}, {{0, 0}, {0, 0}, {0, 0}});
+  ASSERT_TRUE(paired.ok() && paired->over_runs);
+  EXPECT_NEAR(paired->over_runs->low, -0.0090, 1e-4);
+  EXPECT_NEAR(paired->over_runs->high, 0.1403, 1e-4);
+  EXPECT_TRUE(paired->over_runs->Contains(0));
+  EXPECT_FALSE(ComparePairedRuns({{1, 2}}, {{0, 0}})->over_runs) << "one run";
+}
+
+TEST(ComparePairedRuns, RefusesListsThatDoNotPair) {
+  EXPECT_EQ(ComparePairedRuns({{1}, {2}}, {{1}}).status().reason(), reason::SHAPE_MISMATCH);
+  EXPECT_EQ(ComparePairedRuns({{1}, {2, 3}}, {{1}, {2, 3}}).status().reason(),
+            reason::SHAPE_MISMATCH);
+  EXPECT_EQ(ComparePairedRuns({}, {}).status().reason(), reason::SHAPE_MISMATCH);
+}
+
+// The bootstrap interval of a normal sample is close to mean +- 1.96 s / sqrt(n).
+TEST(EstimateMean, IntervalAgreesWithTheNormalOne) {
+  constexpr int kCount = 400;
+  constexpr double kShareOfWidth = 0.12;  // quantile noise of 2000 draws, 4 standard errors
+  RandomSequence random(7, RandomStream::kDataGeneration);
+  std::vector<double> values;
+  for (int i = 0; i < kCount; ++i) values.push_back(random.Normal());
+  const auto estimate = EstimateMean(values);
+  const double half_width = 1.959964 * estimate->std_dev / std::sqrt(kCount);
+  EXPECT_NEAR(estimate->interval->low, estimate->mean - half_width, kShareOfWidth * half_width);
+  EXPECT_NEAR(estimate->interval->high, estimate->mean + half_width, kShareOfWidth * half_width);
+}
+
+TEST(ComparePaired, CountsAndDifference) {
+  const std::vector<double> a{1, 2, 3, 4};
+  const std::vector<double> b{0, 2, 4, 1};
+  const auto paired = ComparePaired(a, b);
+  ASSERT_TRUE(paired.ok());
+  EXPECT_EQ(paired->wins, 2);
+  EXPECT_EQ(paired->losses, 1);
+  EXPECT_EQ(paired->ties, 1);
+  EXPECT_NEAR(paired->difference.mean, 0.75, kRounding);
+}
+
+TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
+  const auto unequal = ComparePaired(std::vector<double>{1}, std::vector<double>{1, 2});
+  EXPECT_EQ(unequal.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(unequal.status().reason(), reason::SHAPE_MISMATCH);
+  EXPECT_FALSE(ComparePaired({}, {}).ok());
+}
+
+TEST(Percentile, InterpolatesBetweenOrderStatistics) {
+  EXPECT_FALSE(Percentile({}, 0.5));
+  EXPECT_EQ(*Percentile({3}, 0.99), 3);
+  EXPECT_NEAR(*Percentile({4, 1, 3, 2}, 0.5), 2.5, kRounding);
+  EXPECT_EQ(*Percentile({4, 1, 3, 2}, 0), 1);
+  EXPECT_EQ(*Percentile({4, 1, 3, 2}, 1), 4);
+  EXPECT_NEAR(*Percentile({0, 10}, 0.9), 9, kRounding);
+}
+
+}  // namespace
+}  // namespace interlacer

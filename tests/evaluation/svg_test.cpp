@@ -1,0 +1,79 @@
+#include "evaluation/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace interlacer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(NiceTicks, RoundStepsInsideTheRange) {
+  EXPECT_THAT(NiceTicks(0, 8, 8), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+  const std::vector<double> ticks = NiceTicks(0.73, 0.91, 5);
+  ASSERT_EQ(ticks.size(), 4u);
+  EXPECT_NEAR(ticks.front(), 0.75, 1e-12);
+  EXPECT_NEAR(ticks.back(), 0.90, 1e-12);
+  EXPECT_THAT(NiceTicks(3, 3, 5), ElementsAre(3));
+}
+
+TEST(LineChart, GapsAtMissingValues) {
+  ChartSpec spec;
+  spec.series.push_back({"model", {0, 1, 2, 3}, {1, kNan, 2, 3}, {}, {}, 0});
+  const std::string svg = LineChartSvg(spec);
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  const std::size_t path = svg.find("<path d=\"M");
+  ASSERT_NE(path, std::string::npos);
+  const std::string curve = svg.substr(path, svg.find("fill", path) - path);
+  EXPECT_EQ(std::count(curve.begin(), curve.end(), 'M'), 2);
+  EXPECT_EQ(std::count(curve.begin(), curve.end(), 'L'), 1);
+}
+
+TEST(LineChart, SurvivesEmptyAndConstantData) {
+  ChartSpec empty;
+  EXPECT_THAT(LineChartSvg(empty), HasSubstr("no values"));
+  ChartSpec constant;
+  constant.series.push_back({"flat", {0, 1}, {0.5, 0.5}, {}, {}, 0});
+  EXPECT_THAT(LineChartSvg(constant), Not(HasSubstr("nan")));
+  ChartSpec single;
+  single.series.push_back({"dot", {4}, {0}, {}, {}, 0});
+  EXPECT_THAT(LineChartSvg(single), Not(HasSubstr("nan")));
+}
+
+TEST(LineChart, EscapesNamesAndTellsSeriesApartWithoutColour) {
+  ChartSpec spec;
+  spec.title = "a<b";
+  spec.alt_text = "\"quoted\"";
+  for (const char* name : {"x&y", "two", "three"}) {
+    spec.series.push_back({name, {0, 1}, {0, 1}, {0, 0}, {1, 1}, spec.series.size()});
+  }
+  const std::string svg = LineChartSvg(spec);
+  EXPECT_THAT(svg, HasSubstr("a&lt;b"));
+  EXPECT_THAT(svg, HasSubstr("x&amp;y"));
+  EXPECT_THAT(svg, HasSubstr("aria-label=\"&quot;quoted&quot;\""));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"7 4\""));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"2 3\""));
+}
+
+TEST(Distribution, OneDotForEachValueAndAMean) {
+  DistributionSpec spec;
+  spec.groups = {{"model", {0.1, 0.2, 0.3}}, {"none", {}}};
+  const std::string svg = DistributionSvg(spec);
+  std::size_t dots = 0;
+  for (std::size_t at = svg.find("<circle"); at != std::string::npos;
+       at = svg.find("<circle", at + 1)) {
+    ++dots;
+  }
+  EXPECT_EQ(dots, 3u);
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
+
+}  // namespace
+}  // namespace interlacer

@@ -1,0 +1,163 @@
+#include "evaluation/tracked_particles.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "common/image_codec.h"
+#include "data/npy.h"
+#include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+/// Particles pass through float32.
+constexpr double kFloatRoundingM = 1e-6;
+constexpr int kBlockLabel = 4;
+constexpr int kArmLabel = 2;
+
+/// Two steps of a plane whose left third is an object that slides by 3 cm and turns by 90 degrees
+/// about the vertical through the origin, whose middle third is an arm, and whose rest is the
+/// table.
+class TrackedParticlesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    EpisodeManifest manifest;
+    manifest.episode_id = "tracked";
+    manifest.kind = EpisodeKind::kMovingCamera;
+    manifest.created_time = "2026-01-01T00:00:00Z";
+    manifest.source.kind = "simulate";
+    manifest.source.tool = "test";
+    manifest.task_name = "slide";
+    manifest.step_count = 2;
+    manifest.world_frame_name = "table";
+    manifest.workspace = {{-1, -1, -0.1}, {1, 1, 1}};
+    EpisodeCamera camera;
+    camera.name = "left";
+    camera.camera = testing::PlaneCamera(plane_, 1);
+    camera.depth_unit_m = plane_.depth_unit_m;
+    manifest.cameras.push_back(camera);
+    auto writer = EpisodeWriter::Create(folder_.File("tracked"), manifest);
+    ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+    RgbImage color;
+    DepthImage16 depth;
+    testing::RenderPlane(plane_, camera.camera, &color, &depth);
+    DepthImage16 mask{plane_.width_px, plane_.height_px, 1, {}};
+    for (int i = 0; i < plane_.width_px * plane_.height_px; ++i) {
+      mask.pixels.push_back(static_cast<std::uint16_t>(Label(i % plane_.width_px)));
+    }
+    for (int step = 0; step < 2; ++step) {
+      ASSERT_TRUE((*writer)->WriteFrame(step, 0, color, depth).ok());
+      ASSERT_TRUE(
+          (*writer)
+              ->WriteExtra("truth/mask/left/00000" + std::to_string(step) + ".png", EncodePng(mask))
+              .ok());
+    }
+    const double half = std::numbers::sqrt2 / 2;
+    const std::vector<double> poses{0, 0, 0, 0, 0, 0, 1, 0.03, 0, 0, 0, 0, half, half};
+    const std::int64_t shape[] = {2, 1, 7};
+    ASSERT_TRUE((*writer)->WriteExtra("truth/object_poses.npy", EncodeNpy(poses, shape)).ok());
+    const std::string objects =
+        R"({"objects": ["block"], "mask_labels": {"left_arm": 2, "right_arm": 3, "first_object": 4}})";
+    ASSERT_TRUE((*writer)
+                    ->WriteExtra("truth/objects.json",
+                                 std::vector<std::uint8_t>(objects.begin(), objects.end()))
+                    .ok());
+    ASSERT_TRUE((*writer)->Finish().ok());
+    frame_ = {camera.camera, color, DepthToMeters(depth)};
+  }
+
+  int Label(int column) const {
+    if (column < plane_.width_px / 3) return kBlockLabel;
+    return column < 2 * plane_.width_px / 3 ? kArmLabel : 1;
+  }
+
+  /// The particles of every pixel of one row.
+  std::vector<float> RowParticles(int row) const {
+    std::vector<float> particles_m;
+    for (int u = 0; u < plane_.width_px; ++u) {
+      const float z = frame_.depth.pixels_m[static_cast<std::size_t>(row) * plane_.width_px + u];
+      for (const double x : Unproject(frame_.camera, u, row, z)) {
+        particles_m.push_back(static_cast<float>(x));
+      }
+    }
+    return particles_m;
+  }
+
+  static double ValueOf(const std::vector<ViewScore>& scores, std::string_view subject,
+                        std::string_view metric) {
+    for (const ViewScore& score : scores) {
+      if (score.subject == subject && score.metric == metric) return score.value.value_or(-1);
+    }
+    return -2;
+  }
+
+  const testing::PaintedPlane plane_{48, 36, 1, 0.0001};
+  const TempFolder folder_;
+  TrueFrame frame_;
+};
+
+TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
+  const auto episode = EpisodeReader::Open(folder_.File("tracked"));
+  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
+  const auto truth = SimulationTruth::Open(*episode);
+  ASSERT_TRUE(truth.ok() && truth->has_value()) << truth.status().ToString();
+  const TargetView target{"left", 0, true, plane_.width_px, plane_.height_px};
+  std::vector<float> particles_m = RowParticles(20);
+  const std::size_t seen = particles_m.size() / 3;
+  particles_m.insert(particles_m.end(), {0.1f, 0.1f, 0.3f});  // of another camera
+  const auto tracked = TrackedParticles::Start(**truth, target, frame_, 0, particles_m);
+  ASSERT_TRUE(tracked.ok()) << tracked.status().ToString();
+  EXPECT_EQ(tracked->count(), seen * 2 / 3);
+
+  // By hand: (x, y) of the object goes to (0.03 - y, x).
+  double moved_m = 0;
+  std::vector<float> carried_m = particles_m;
+  for (std::size_t i = 0; i < seen / 3; ++i) {
+    const double x = particles_m[3 * i], y = particles_m[3 * i + 1];
+    carried_m[3 * i] = static_cast<float>(0.03 - y);
+    carried_m[3 * i + 1] = static_cast<float>(x);
+    moved_m += std::hypot(0.03 - y - x, x - y);
+  }
+  const auto moving_count = static_cast<double>(seen) / 3, all_count = 2 * moving_count;
+  const auto still = tracked->Score(particles_m, 1);
+  EXPECT_NEAR(ValueOf(still, kModel, kTrackedMoving), moved_m / moving_count, kFloatRoundingM);
+  EXPECT_NEAR(ValueOf(still, kModel, kTracked), moved_m / all_count, kFloatRoundingM);
+  const auto exact = tracked->Score(carried_m, 1);
+  EXPECT_NEAR(ValueOf(exact, kModel, kTracked), 0, kFloatRoundingM);
+  EXPECT_NEAR(ValueOf(exact, kModel, kTrackedMoving), 0, kFloatRoundingM);
+  EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count, kFloatRoundingM);
+  EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModel, kTrackedMoving), -1);
+
+  Vec3d mean_m{};
+  for (std::size_t i = 0; i < seen / 3; ++i) {
+    for (int axis = 0; axis < 2; ++axis) {
+      mean_m[axis] += (carried_m[3 * i + axis] - particles_m[3 * i + axis]) / moving_count;
+    }
+  }
+  const ObjectMove move = tracked->MoveOf(0, particles_m, 1);
+  EXPECT_EQ(move.particle_count, static_cast<int>(seen / 3));
+  const ObjectMove carried = tracked->MoveOf(0, carried_m, 1);
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(move.predicted_m[axis], 0, kFloatRoundingM) << axis;
+    EXPECT_NEAR(move.true_m[axis], mean_m[axis], kFloatRoundingM) << axis;
+    EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], kFloatRoundingM) << axis;
+  }
+}
+
+TEST(SimulationTruth, IsAbsentWithoutItsFiles) {
+  const TempFolder folder;
+  const auto path = testing::WritePaintedPlane(folder.File("plane"));
+  ASSERT_TRUE(path.ok());
+  const auto episode = EpisodeReader::Open(*path);
+  ASSERT_TRUE(episode.ok());
+  const auto truth = SimulationTruth::Open(*episode);
+  ASSERT_TRUE(truth.ok());
+  EXPECT_FALSE(truth->has_value());
+}
+
+}  // namespace
+}  // namespace interlacer

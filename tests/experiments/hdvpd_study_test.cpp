@@ -1,0 +1,151 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/hdvpd/page.h"
+#include "experiments/hdvpd/published.h"
+#include "experiments/hdvpd/record.h"
+#include "experiments/hdvpd/relations.h"
+#include "experiments/hdvpd/study.h"
+#include "tests/evaluation/page_checks.h"
+#include "tests/experiments/hdvpd_support.h"
+
+namespace interlacer {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeStudy;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Sums of a few numbers of size 1.
+constexpr double kRounding = 1e-12;
+
+const StudySubject kGrf{"grf_exact", std::string(kModel)};
+const StudySubject kUnmasked{"unmasked", std::string(kModel)};
+
+class HdvpdStudyTest : public testing::FakeStudyTest {};
+
+TEST_F(HdvpdStudyTest, AveragesCamerasThenSeedsThenEpisodes) {
+  const Study study = ReadStudy();
+  const auto values = study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving);
+  ASSERT_EQ(values.size(), 3u);
+  // Seeds 0 and 1 of episode 2: 0.82 + 0.002 - 0.01 and 0.0002 more.
+  EXPECT_NEAR(values.at("episode_2"), 0.8121, kRounding);
+  const auto mean = study.Mean(kGrf, kSsim, 2, EpisodeGroup::kMoving);
+  EXPECT_EQ(mean->n, 3);
+  EXPECT_NEAR(mean->mean, 0.82 + 0.001 - 0.02, kRounding);
+  // Step 0, the reconstruction, takes no part in the mean over steps.
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, kAllSteps, EpisodeGroup::kMoving)->mean, 0.806, kRounding);
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kStill)->mean, 0.8132, kRounding);
+  EXPECT_EQ(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kMoving, "lift_can")->n, 1);
+}
+
+TEST_F(HdvpdStudyTest, DifferencesArePairedOverEpisodes) {
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_EQ(gap->wins, 3);
+  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+  // Every episode has the same difference, however much episodes differ.
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.interval->high, 0.02, kRounding);
+}
+
+// The second seed of the first variant scores 0.1 more: who trains again may get either.
+TEST_F(HdvpdStudyTest, IntervalsKnowThatSeedsDiffer) {
+  fake_.seed_offset[{"grf_exact", 1}] = 0.1;
+  fake_.WritePieces();
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_NEAR(gap->difference.mean, 0.07, kRounding);
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.interval->high, 0.12, kRounding);
+}
+
+TEST_F(HdvpdStudyTest, DifferencesAreOverCommonSeeds) {
+  fake_.seed_offset[{"grf_exact", 1}] = 0.1;
+  fake_.WritePieces();
+  fake_.runs[1].has_diverged = true;  // grf_exact-1
+  const Study study = ReadStudy();
+  const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
+  ASSERT_TRUE(gap);
+  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+}
+
+TEST_F(HdvpdStudyTest, DivergedRunsTakeNoPart) {
+  fake_.runs[0].has_diverged = true;
+  const Study study = ReadStudy();
+  EXPECT_NEAR(study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving).at("episode_2"), 0.8122,
+              kRounding);
+}
+
+TEST_F(HdvpdStudyTest, AMissingPieceIsNamed) {
+  fake_.runs[3].weights_sha256 = "trained on";
+  const auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("message_passing-1"));
+}
+
+TEST_F(HdvpdStudyTest, ScoresOfAnotherConfigurationAreNotThisOnes) {
+  fake_.runs[0].config_sha256 = "more samples a ray";
+  const auto study = Study::Read(fake_.setup, fake_.runs, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("grf_exact-0"));
+}
+
+TEST_F(HdvpdStudyTest, ScoresWithoutThePicturesThatThePageShowsAreMadeAgain) {
+  fake_.setup.strip_count = 0;
+  fake_.WritePieces();
+  fake_.setup.strip_count = 2;
+  EXPECT_EQ(Study::Read(fake_.setup, fake_.runs, fake_.episodes).status().code(),
+            StatusCode::kNotFound);
+  fake_.WritePieces();
+  fake_.setup.strip_count = 0;  // more pictures than are shown do no harm
+  EXPECT_TRUE(Study::Read(fake_.setup, fake_.runs, fake_.episodes).ok());
+}
+
+TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
+  const Study study = ReadStudy();
+  const auto relations = CheckRelations(study);
+  const std::string page = StudyPageHtml({&study, relations, "interlacer experiment", "now"});
+  ExpectSelfContained(page);
+  EXPECT_THAT(page, HasSubstr("GRF is above unmasked in SSIM by 0.0200"));
+  EXPECT_THAT(page, HasSubstr("above in 2 of 2 runs"));
+  EXPECT_THAT(page, HasSubstr("message passing is above unmasked in SSIM by 0.0100"));
+  EXPECT_THAT(page, HasSubstr("Only 2 of the 3 seeds"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  const auto json = StudyToJson(study, relations);
+  EXPECT_EQ(json["runs"].size(), 6u);
+  EXPECT_NEAR(json["differences"][0]["published"].get<double>(), 0.010, 1e-9);
+  EXPECT_THAT(StudyToMarkdown(study, relations), HasSubstr("| GRF | 0.8110 | 0.8010 | 0.8060 |"));
+  EXPECT_THAT(StudyToCsv(study), HasSubstr("moving,\"GRF\",grf_exact,ssim_wang_rgb_v1,0,0.811,"));
+}
+
+TEST(ScoreTable, LeavesNullsOutAndAveragesWhatIsThere) {
+  Results r = MakeResults(0, 0);
+  AddValue(&r, kModel, "a", 1, kSsim, 0.5);
+  AddValue(&r, kModel, "a", 1, kSsim, 0.7, "right");
+  AddValue(&r, kModel, "a", 2, kSsim, std::nullopt);
+  AddValue(&r, kModel, "a", 3, kSsim, 0.2);
+  ScoreTable table;
+  table.Add(r);
+  EXPECT_NEAR(table.Values(kModel, kSsim, 1).at("a"), 0.6, kRounding);
+  EXPECT_TRUE(table.Values(kModel, kSsim, 2).empty());
+  EXPECT_NEAR(table.Values(kModel, kSsim, kAllSteps).at("a"), 0.4, kRounding);
+  EXPECT_TRUE(table.Values(kCopyLast, kSsim, 1).empty());
+}
+
+TEST(MeanOverTables, KeepsEpisodesThatAllHave) {
+  const EpisodeValues means = MeanOverTables({{{"a", 1}, {"b", 2}}, {{"b", 4}, {"c", 5}}});
+  EXPECT_EQ(means, (EpisodeValues{{"b", 3}}));
+  EXPECT_TRUE(MeanOverTables({}).empty());
+}
+
+}  // namespace
+}  // namespace interlacer

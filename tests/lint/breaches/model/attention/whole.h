@@ -1,0 +1,1 @@
+#include "model/network/world_model.h"
