@@ -1,3 +1,7 @@
 #include "cli/command_line.h"
+#include "model/runtime/process_setup.h"
 
-int main(int argc, char** argv) { return interlacer::cli::RunCommandLine(argc, argv); }
+int main(int argc, char** argv) {
+  interlacer::PrepareProcess(argv);
+  return interlacer::cli::RunCommandLine(argc, argv);
+}

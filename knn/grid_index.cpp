@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
 #include "knn/kernels/grid_knn.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
 #include "knn/kernels/walk_rows.h"

@@ -1,6 +1,6 @@
 #include "render/cpu_kernels.h"
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 
 namespace interlacer {
 namespace {

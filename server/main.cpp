@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/thread_pool.h"
+#include "model/runtime/process_setup.h"
 #include "server/models/engine_impl.h"
 #include "server/options.h"
 #include "server/transport/grpc_log.h"
@@ -112,4 +113,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace interlacer
 
-int main(int argc, char** argv) { return interlacer::Main(argc, argv); }
+int main(int argc, char** argv) {
+  interlacer::PrepareProcess(argv);
+  return interlacer::Main(argc, argv);
+}

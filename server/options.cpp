@@ -12,11 +12,7 @@
 namespace interlacer {
 namespace {
 
-constexpr char kPrefix[] = "INTERLACER_";
-/// Variables of the set-up, the training and the tests, which are no options of the server.
-const std::vector<std::string> kForeignVariables = {
-    "INTERLACER_BUILD_DIR",      "INTERLACER_CACHE",     "INTERLACER_CUDA",
-    "INTERLACER_RANK_TIMEOUT_S", "INTERLACER_TEST_DATA", "INTERLACER_WERROR"};
+constexpr char kPrefix[] = "INTERLACER_SERVER_";
 const std::vector<std::string> kCommandOnly = {"help", "version", "config", "print-config",
                                                "check-config"};
 
@@ -133,6 +129,13 @@ Status Invalid(const std::string& option, const std::string& message) {
   return InvalidArgument(reason::CONFIG_INVALID, option + ": " + message).WithField(option);
 }
 
+/// Kubernetes describes every service of a namespace to the pods by variables of these forms; those
+/// of a service "interlacer-server" begin as ours do.
+bool IsOfAService(const std::string& variable) {
+  return variable.ends_with("_PORT") || variable.find("_PORT_") != std::string::npos ||
+         variable.find("_SERVICE_") != std::string::npos;
+}
+
 /// Every option that is set by a variable and not by a flag, as arguments.
 StatusOr<std::vector<std::string>> EnvironmentArguments(
     const CLI::App& app, const std::vector<std::string>& arguments,
@@ -145,9 +148,12 @@ StatusOr<std::vector<std::string>> EnvironmentArguments(
   }
   std::vector<std::string> extra;
   for (const auto& [variable, value] : environment) {
-    if (!variable.starts_with(kPrefix) || Contains(kForeignVariables, variable)) continue;
+    if (!variable.starts_with(kPrefix)) continue;
     const auto it = option_of_variable.find(variable);
-    if (it == option_of_variable.end()) return Invalid(variable, "no option has this variable");
+    if (it == option_of_variable.end()) {
+      if (IsOfAService(variable)) continue;
+      return Invalid(variable, "no option has this variable");
+    }
     if (!IsTyped(arguments, it->second)) extra.push_back("--" + it->second + "=" + value);
   }
   return extra;
@@ -215,6 +221,9 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
     const std::map<std::string, std::string>& environment) {
   Flags flags;
   CLI::App app("Predicts rollouts from RGB-D frames over gRPC.", "interlacer-server");
+  app.footer(
+      "Every option of the service may also be a variable, INTERLACER_SERVER_MAX_QUEUE for\n"
+      "max-queue. A flag beats a variable, which beats the file.");
   app.option_defaults()->always_capture_default();
   AddServing(&app, &flags);
   AddLimits(&app, &flags.options.limits);

@@ -1,8 +1,8 @@
 #include "model/kernels/fused_dense.h"
 
 #include "common/kernels/bfloat16.h"
+#include "common/kernels/cpu_features.h"
 #include "model/kernels/fused_chunks.h"
-#include "model/kernels/instruction_set.h"
 
 namespace interlacer {
 namespace {
@@ -21,7 +21,8 @@ void ForEachChunk(std::int64_t n, std::int64_t scratch_count, ParallelForFunctio
 }  // namespace
 
 bool CanFuseDense(int in_width, int out_width) {
-  return MultipliesBfloat16() && in_width % kFusedLanes == 0 && out_width % kFusedPanelColumns == 0;
+  return HostCpuFeatures().avx512_bf16 && in_width % kFusedLanes == 0 &&
+         out_width % kFusedPanelColumns == 0;
 }
 
 PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width) {

@@ -1,7 +1,7 @@
 #include <vector>
 
+#include "common/kernels/cpu_features.h"
 #include "model/kernels/grf_attention.h"
-#include "model/kernels/instruction_set.h"
 
 #define INTERLACER_KERNEL_NAMESPACE cpu
 #include "model/kernels/grf_attention_body.h"
@@ -22,15 +22,13 @@ struct RowLoops {
 };
 template <typename T, typename Pairs>
 RowLoops<T, Pairs> ChooseRowLoops() {
-  switch (BestInstructionSet()) {
-    case InstructionSet::kAvx512:
-      return {avx512::GrfForwardRows<T, Pairs>, avx512::GrfBackwardRows<T, Pairs>,
-              avx512::GrfBackwardColumns<T>};
-    case InstructionSet::kAvx2:
-      return {avx2::GrfForwardRows<T, Pairs>, avx2::GrfBackwardRows<T, Pairs>,
-              avx2::GrfBackwardColumns<T>};
-    case InstructionSet::kGeneric:
-      break;
+  if (HostCpuFeatures().avx512) {
+    return {avx512::GrfForwardRows<T, Pairs>, avx512::GrfBackwardRows<T, Pairs>,
+            avx512::GrfBackwardColumns<T>};
+  }
+  if (HostCpuFeatures().avx2) {
+    return {avx2::GrfForwardRows<T, Pairs>, avx2::GrfBackwardRows<T, Pairs>,
+            avx2::GrfBackwardColumns<T>};
   }
   return {cpu::GrfForwardRows<T, Pairs>, cpu::GrfBackwardRows<T, Pairs>,
           cpu::GrfBackwardColumns<T>};

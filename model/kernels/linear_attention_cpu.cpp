@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "model/kernels/instruction_set.h"
+#include "common/kernels/cpu_features.h"
 #include "model/kernels/linear_attention.h"
 
 #define INTERLACER_KERNEL_NAMESPACE cpu
@@ -47,15 +47,13 @@ struct RowLoops {
 };
 template <typename T>
 RowLoops<T> ChooseRowLoops() {
-  switch (BestInstructionSet()) {
-    case InstructionSet::kAvx512:
-      return {avx512::LinearAddState<T>, avx512::LinearApplyState<T>,
-              avx512::LinearQueryBackward<T>, avx512::LinearKeyBackward<T>};
-    case InstructionSet::kAvx2:
-      return {avx2::LinearAddState<T>, avx2::LinearApplyState<T>, avx2::LinearQueryBackward<T>,
-              avx2::LinearKeyBackward<T>};
-    case InstructionSet::kGeneric:
-      break;
+  if (HostCpuFeatures().avx512) {
+    return {avx512::LinearAddState<T>, avx512::LinearApplyState<T>, avx512::LinearQueryBackward<T>,
+            avx512::LinearKeyBackward<T>};
+  }
+  if (HostCpuFeatures().avx2) {
+    return {avx2::LinearAddState<T>, avx2::LinearApplyState<T>, avx2::LinearQueryBackward<T>,
+            avx2::LinearKeyBackward<T>};
   }
   return {cpu::LinearAddState<T>, cpu::LinearApplyState<T>, cpu::LinearQueryBackward<T>,
           cpu::LinearKeyBackward<T>};

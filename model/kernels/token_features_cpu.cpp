@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "model/kernels/instruction_set.h"
+#include "common/kernels/cpu_features.h"
 #include "model/kernels/token_features.h"
 
 #define INTERLACER_KERNEL_NAMESPACE cpu
@@ -12,14 +12,8 @@ namespace {
 constexpr std::int64_t kTokensOfATask = 64 * kTokenLanes;
 
 decltype(&cpu::TokenFeatureRows) ChooseRows() {
-  switch (BestInstructionSet()) {
-    case InstructionSet::kAvx512:
-      return avx512::TokenFeatureRows;
-    case InstructionSet::kAvx2:
-      return avx2::TokenFeatureRows;
-    case InstructionSet::kGeneric:
-      break;
-  }
+  if (HostCpuFeatures().avx512) return avx512::TokenFeatureRows;
+  if (HostCpuFeatures().avx2) return avx2::TokenFeatureRows;
   return cpu::TokenFeatureRows;
 }
 

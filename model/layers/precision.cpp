@@ -1,11 +1,11 @@
 #include "model/layers/precision.h"
 
-#include "model/kernels/instruction_set.h"
+#include "common/kernels/cpu_features.h"
 
 namespace interlacer {
 
 Precision ResolvePrecision(DenseDtype dtype, DeviceKind device) {
-  const bool native = device == DeviceKind::kCuda || MultipliesBfloat16();
+  const bool native = device == DeviceKind::kCuda || HostCpuFeatures().avx512_bf16;
   const bool bfloat16 = dtype == DenseDtype::kBfloat16 || (dtype == DenseDtype::kAuto && native);
   return bfloat16 ? Precision::kBfloat16 : Precision::kNative;
 }

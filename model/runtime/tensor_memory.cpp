@@ -17,6 +17,8 @@ constexpr std::size_t kAlignmentBytes = 64;
 /// More than a process can address: a negative size, or a mistake.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 47;
 constexpr std::size_t kSizesPerPowerOfTwo = 8;
+/// Above torch's own allocator, which has 0.
+constexpr std::uint8_t kAllocatorPriority = 1;
 
 #if defined(__SANITIZE_ADDRESS__)
 /// Blocks without slack, so that the sanitizer sees every overrun.
@@ -79,5 +81,7 @@ c10::Allocator* TensorMemory() {
   static auto* const memory = new Blocks;
   return memory;
 }
+
+void UseTensorMemory() { c10::SetCPUAllocator(TensorMemory(), kAllocatorPriority); }
 
 }  // namespace interlacer

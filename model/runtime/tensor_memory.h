@@ -23,4 +23,7 @@ std::size_t TensorBlockBytes(std::size_t size_bytes);
 /// The allocator; lives as long as the program. Blocks are aligned to 64 bytes.
 c10::Allocator* TensorMemory();
 
+/// torch's tensors on the host come from here from now on. For a program's main (process_setup.h).
+void UseTensorMemory();
+
 }  // namespace interlacer

@@ -14,8 +14,13 @@ constexpr double kMaxRetryDelayS = 30;
 
 }  // namespace
 
-DeviceWorker::DeviceWorker(int max_queue, int max_active)
-    : max_queue_(max_queue), max_active_(max_active), thread_([this] { Run(); }) {}
+DeviceWorker::DeviceWorker(int max_queue, int max_active, std::function<void()> when_idle,
+                           Clock::duration idle_delay)
+    : max_queue_(max_queue),
+      max_active_(max_active),
+      when_idle_(std::move(when_idle)),
+      idle_delay_(idle_delay),
+      thread_([this] { Run(); }) {}
 
 DeviceWorker::~DeviceWorker() { Stop(); }
 
@@ -140,6 +145,11 @@ void DeviceWorker::Run() {
       RunOne(entry, &lock);
     } else if (is_stopping_ && entries_.empty()) {
       return;
+    } else if (entries_.empty() && idle_limit_ && Clock::now() >= *idle_limit_) {
+      idle_limit_.reset();
+      lock.unlock();
+      when_idle_();
+      lock.lock();
     } else {
       changed_.wait_until(lock, NextCheck());
     }
@@ -191,6 +201,7 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
 Clock::time_point DeviceWorker::NextCheck() const {
   Clock::time_point next = Clock::now() + std::chrono::hours(1);
   for (const auto& entry : entries_) next = std::min(next, entry->job->NextCheck());
+  if (entries_.empty() && idle_limit_) next = std::min(next, *idle_limit_);
   return next;
 }
 
@@ -207,6 +218,7 @@ std::shared_ptr<DeviceJob> DeviceWorker::Remove(const DeviceJob* job) {
   if (it == entries_.end()) return nullptr;
   std::shared_ptr<DeviceJob> removed = std::move((*it)->job);
   entries_.erase(it);
+  if (when_idle_) idle_limit_ = Clock::now() + idle_delay_;
   return removed;
 }
 

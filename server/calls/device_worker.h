@@ -7,12 +7,14 @@
 /// not read (kWaiting) takes no turn and keeps its device state, so that up to `max_queue` +
 /// `max_active` calls may hold some. A call that is cancelled, past its deadline or otherwise over
 /// is ended before its next unit, and at once when it is not running. Every submitted job gets
-/// exactly one End. Thread-safe; the jobs' RunUnit and End never overlap. Errors of Submit:
-/// RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
+/// exactly one End. Once the last job is gone and none came for a while, the worker does what is
+/// put off until then, one time. Thread-safe; the jobs' RunUnit and End never overlap. Errors of
+/// Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,7 +53,9 @@ class DeviceJob {
 
 class DeviceWorker {
  public:
-  DeviceWorker(int max_queue, int max_active);
+  /// `when_idle` runs on the worker's thread, `idle_delay` after the last of all jobs has ended.
+  DeviceWorker(int max_queue, int max_active, std::function<void()> when_idle = {},
+               Clock::duration idle_delay = {});
   ~DeviceWorker();
   DeviceWorker(const DeviceWorker&) = delete;
   DeviceWorker& operator=(const DeviceWorker&) = delete;
@@ -105,11 +109,15 @@ class DeviceWorker {
 
   const int max_queue_;
   const int max_active_;
+  const std::function<void()> when_idle_;
+  const Clock::duration idle_delay_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   /// In order of arrival; entries are stable in memory.
   std::vector<std::unique_ptr<Entry>> entries_;
   std::optional<Clock::time_point> unit_start_;
+  /// When when_idle is due unless a job comes; set whenever a job goes.
+  std::optional<Clock::time_point> idle_limit_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

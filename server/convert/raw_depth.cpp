@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 
 namespace interlacer {
 namespace {

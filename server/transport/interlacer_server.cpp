@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "common/process_memory.h"
 #include "common/version.h"
 #include "server/build_id.h"
 
@@ -55,6 +56,10 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 /// Frames that a call leaves for the next one: two cameras of 640x480 at two times fit.
 constexpr std::int64_t kMaxKeptSceneBytes = std::int64_t{16} << 20;
+
+/// Memory of a burst goes back to the system when no call came for so long: a planner that asks
+/// again and again finds it in place.
+constexpr std::chrono::seconds kIdleDelay(2);
 
 /// What a message holds beside its counted data.
 constexpr std::int64_t kEnvelopeBytes = std::int64_t{1} << 20;
@@ -109,7 +114,8 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
       memory_(options.limits.max_inflight_request_bytes),
       context_{options_.limits, NewInstanceId(), state_,  models_,  worker_,
                decoders_,       frames_,         memory_, metrics_, calls_},
-      worker_(options.limits.max_queue_length, options.limits.max_active_calls),
+      worker_(options.limits.max_queue_length, options.limits.max_active_calls, ReleaseIdleMemory,
+              kIdleDelay),
       frames_(options.limits.max_active_calls, kMaxKeptSceneBytes),
       decoders_(options.decode_threads),
       service_(&context_) {}

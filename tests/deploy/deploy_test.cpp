@@ -9,6 +9,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/json.h"
@@ -99,6 +100,15 @@ TEST(Deploy, EveryFlagExists) {
     }
   }
   EXPECT_GT(checked, 15u);
+}
+
+TEST(Deploy, TheServerStartsOnce) {
+  for (const auto& [file, line] :
+       {std::pair{"interlacer-server.service", "\nEnvironment=OMP_WAIT_POLICY=passive\n"},
+        {"Dockerfile", "\nENV OMP_WAIT_POLICY=passive\n"},
+        {"k8s/server.yaml", "- {name: OMP_WAIT_POLICY, value: passive}\n"}}) {
+    EXPECT_THAT(ReadFile(kSource / "deploy" / file), HasSubstr(line)) << file;
+  }
 }
 
 TEST(Deploy, TheConfigurationFileIsValid) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "knn/brute_force.h"
 #include "knn/grid_index.h"
 #include "knn/kernels/grid_knn.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/random.h"
 #include "knn/brute_force.h"
 #include "tests/support/clouds.h"

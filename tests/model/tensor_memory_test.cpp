@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kAlignmentBytes = 64;
 
-TEST(TensorMemory, HoldsTheTensorsOfTheProgram) {
+TEST(TensorMemory, HoldsTheTensorsOfAProgramThatUsesIt) {
+  UseTensorMemory();
   const at::Tensor tensor = at::empty({3, 5}, at::kFloat);
   EXPECT_EQ(tensor.storage().allocator(), TensorMemory());
   EXPECT_TRUE(TensorMemory()->is_simple_data_ptr(tensor.storage().data_ptr()));
@@ -60,6 +61,7 @@ TEST(TensorMemory, BlockSizesAreAtMostAnEighthOrALineLargerAndFew) {
 }
 
 TEST(TensorMemory, WhatCannotBeHeldIsAStatus) {
+  UseTensorMemory();
   EXPECT_THROW(TensorMemory()->allocate(std::numeric_limits<std::size_t>::max()), std::bad_alloc);
   EXPECT_EQ(CatchTorchErrors([] {
               at::empty({std::int64_t{1} << 60}, at::kByte);

@@ -200,6 +200,64 @@ TEST_F(DeviceWorkerTest, AnErrorEndsTheJobOnly) {
             (std::vector<std::string>{"bad", "bad INTERNAL_ERROR", "good", "good OK"}));
 }
 
+class IdleWorkerTest : public DeviceWorkerTest {
+ protected:
+  static constexpr std::chrono::milliseconds kDelay{20};
+  /// Long enough for a call that must not come.
+  static void WaitAWhile() { std::this_thread::sleep_for(5 * kDelay); }
+  void Submit(const std::shared_ptr<CountingJob>& job, bool is_ready) {
+    ASSERT_TRUE(idle_worker_.Submit(job, is_ready).ok());
+  }
+
+  std::atomic<int> idle_count_{0};
+  DeviceWorker idle_worker_{2, 2, [this] { ++idle_count_; }, kDelay};
+};
+
+TEST_F(IdleWorkerTest, IsIdleOnceAfterEachPeriodOfWork) {
+  WaitAWhile();
+  EXPECT_EQ(idle_count_, 0);  // nothing was done that would leave something
+  for (int period = 1; period <= 2; ++period) {
+    auto a = Job("a", 1, 2), b = Job("b", 1, 1);
+    gate_.Close();
+    Submit(a, true);
+    Submit(b, true);
+    gate_.Open();
+    ASSERT_TRUE(WaitUntil([&] { return idle_count_ == period; }));
+    EXPECT_EQ(a->end_count + b->end_count, 2);
+    WaitAWhile();
+    EXPECT_EQ(idle_count_, period);
+  }
+}
+
+TEST_F(IdleWorkerTest, IsNotIdleWhileWorkRunsOrWaits) {
+  gate_.Close();
+  auto waiting = Job("waiting", 1, 2);
+  Submit(Job("first", 1, 1), true);
+  Submit(waiting, false);  // not woken yet: its frames are being decoded
+  gate_.Open();
+  WaitAWhile();
+  EXPECT_EQ(idle_count_, 0);
+  waiting->is_reader_stalled = true;
+  idle_worker_.Wake(waiting.get());  // its reader stalls after the first unit
+  WaitAWhile();
+  EXPECT_EQ(idle_count_, 0);
+  gate_.Close();
+  idle_worker_.Wake(waiting.get());
+  ASSERT_TRUE(gate_.WaitForUnit());
+  WaitAWhile();
+  EXPECT_EQ(idle_count_, 0);
+  gate_.Open();
+  ASSERT_TRUE(WaitUntil([&] { return idle_count_ == 1; }));
+  EXPECT_EQ(waiting->end_count, 1);
+}
+
+TEST_F(IdleWorkerTest, ACancelledJobCountsAsWork) {
+  auto job = Job("a", 1, 1);
+  Submit(job, false);
+  idle_worker_.Cancel(job.get(), Cancelled("gone"));
+  EXPECT_TRUE(WaitUntil([&] { return idle_count_ == 1; }));
+}
+
 TEST_F(DeviceWorkerTest, StopEndsEveryJobOnceAndRefusesNewOnes) {
   auto a = Job("a", 1, 1), b = Job("b", 1, 1);
   ASSERT_TRUE(worker_.Submit(a).ok());

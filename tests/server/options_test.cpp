@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ TEST(Options, DefaultsAreThoseOfTheStructs) {
 TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
   const std::string config =
       WriteConfig("model = [\"m=/d\"]\nmax-queue = 1\nmax-steps = 1\nmax-image-side = 1\n");
-  const Environment environment = {{"INTERLACER_MAX_QUEUE", "2"}, {"INTERLACER_MAX_STEPS", "2"}};
+  const Environment environment = {{"INTERLACER_SERVER_MAX_QUEUE", "2"},
+                                   {"INTERLACER_SERVER_MAX_STEPS", "2"}};
   const auto parsed = ParseServerOptions({"--config", config, "--max-queue", "3"}, environment);
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   EXPECT_EQ(parsed->options.limits.max_queue_length, 3);
@@ -48,7 +50,7 @@ TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
 TEST(Options, PrintConfigNamesEverySource) {
   const std::string config = WriteConfig("max-steps = 7\n");
   const auto parsed = ParseServerOptions({"--print-config", "--config", config, "--threads=3"},
-                                         {{"INTERLACER_LOG_LEVEL", "error"}});
+                                         {{"INTERLACER_SERVER_LOG_LEVEL", "error"}});
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   EXPECT_TRUE(parsed->is_done);
   for (const char* line : {"max-steps = \"7\"  # file\n", "threads = \"3\"  # flag\n",
@@ -65,6 +67,8 @@ TEST(Options, HelpAndVersionAreText) {
     EXPECT_TRUE(parsed->is_done);
     EXPECT_FALSE(parsed->text.empty());
   }
+  EXPECT_NE(ParseServerOptions({"--help"}, {})->text.find("INTERLACER_SERVER_MAX_QUEUE"),
+            std::string::npos);
 }
 
 TEST(Options, DurationsAndBytesTakeUnits) {
@@ -83,7 +87,8 @@ TEST(Options, DurationsAndBytesTakeUnits) {
 TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {
   for (const auto& [arguments, environment] :
        {std::pair<Arguments, Environment>{{"--metrics-address=", "--model=m=/d"}, {}},
-        {{"--model=m=/d"}, {{"INTERLACER_METRICS_ADDRESS", ""}, {"INTERLACER_MAX_QUEUE", "3"}}}}) {
+        {{"--model=m=/d"},
+         {{"INTERLACER_SERVER_METRICS_ADDRESS", ""}, {"INTERLACER_SERVER_MAX_QUEUE", "3"}}}}) {
     const auto parsed = ParseServerOptions(arguments, environment);
     ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
     EXPECT_EQ(parsed->options.metrics_address, "");
@@ -91,10 +96,49 @@ TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {
   }
 }
 
-TEST(Options, VariablesOfTheSetUpAreLeftAlone) {
-  for (const char* variable : {"INTERLACER_CACHE", "INTERLACER_RANK_TIMEOUT_S", "HOME"}) {
-    EXPECT_TRUE(ParseServerOptions({"--model=m=/d"}, {{variable, "60"}}).ok()) << variable;
+TEST(Options, OtherVariablesAreNobodysBusiness) {
+  for (const char* variable :
+       {"HOME", "INTERLACER_CACHE", "INTERLACER_RANK_TIMEOUT_S", "INTERLACER_REQUIRE_DEVICE",
+        "INTERLACER_MAX_QUEUE", "INTERLACER_SERVERS"}) {
+    const auto parsed = ParseServerOptions({"--model=m=/d"}, {{variable, "60"}});
+    ASSERT_TRUE(parsed.ok()) << variable;
+    EXPECT_EQ(parsed->options.limits.max_queue_length, 8) << variable;
   }
+}
+
+/// As of a service "interlacer-server" with the ports grpc and metrics, and of one that is named
+/// interlacer-server-metrics.
+TEST(Options, VariablesThatKubernetesInjectsAreLeftAlone) {
+  const Environment environment = {{"INTERLACER_SERVER_SERVICE_HOST", "10.0.0.11"},
+                                   {"INTERLACER_SERVER_SERVICE_PORT", "50051"},
+                                   {"INTERLACER_SERVER_SERVICE_PORT_GRPC", "50051"},
+                                   {"INTERLACER_SERVER_SERVICE_PORT_METRICS", "9464"},
+                                   {"INTERLACER_SERVER_PORT", "tcp://10.0.0.11:50051"},
+                                   {"INTERLACER_SERVER_PORT_50051_TCP", "tcp://10.0.0.11:50051"},
+                                   {"INTERLACER_SERVER_PORT_50051_TCP_PROTO", "tcp"},
+                                   {"INTERLACER_SERVER_PORT_50051_TCP_PORT", "50051"},
+                                   {"INTERLACER_SERVER_PORT_50051_TCP_ADDR", "10.0.0.11"},
+                                   {"INTERLACER_SERVER_METRICS_SERVICE_HOST", "10.0.0.12"},
+                                   {"INTERLACER_SERVER_METRICS_PORT", "tcp://10.0.0.12:9464"},
+                                   {"INTERLACER_SERVER_MAX_QUEUE", "3"}};
+  const auto parsed = ParseServerOptions({"--model=m=/d"}, environment);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(parsed->options.limits.max_queue_length, 3);
+  EXPECT_EQ(parsed->options.address, "127.0.0.1:50051");
+}
+
+/// So that nothing which Kubernetes injects is ever taken for an option.
+TEST(Options, NoFlagHasAVariableOfAService) {
+  const std::string text = ParseServerOptions({"--print-config"}, {})->text;
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string name; std::getline(lines, name); ++count) {
+    name = "-" + name.substr(0, name.find(' ')) + "-";
+    for (const char* part : {"-port-", "-service-"}) {
+      EXPECT_EQ(name.find(part), std::string::npos) << name;
+    }
+  }
+  EXPECT_GT(count, 20);
 }
 
 TEST(Options, CheckConfigStopsAfterTheChecks) {
@@ -120,19 +164,21 @@ TEST_P(OptionsRefusalTest, IsAConfigError) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, OptionsRefusalTest,
-    ::testing::Values(BadOptions{"UnknownFlag", {"--model=m=/d", "--queue=3"}, {}},
-                      BadOptions{"UnknownVariable", {"--model=m=/d"}, {{"INTERLACER_QUEUE", "3"}}},
-                      BadOptions{"NoModel", {}, {}},
-                      BadOptions{"ModelWithoutName", {"--model=/d"}, {}},
-                      BadOptions{"NotANumber", {"--model=m=/d", "--max-queue=many"}, {}},
-                      BadOptions{"Zero", {"--model=m=/d", "--max-queue=0"}, {}},
-                      BadOptions{"BytesBelowZero", {"--model=m=/d", "--max-request-bytes=-1"}, {}},
-                      BadOptions{"DurationBelowZero", {"--model=m=/d", "--drain-timeout=-5s"}, {}},
-                      BadOptions{"DurationZero", {"--model=m=/d", "--watchdog=0"}, {}},
-                      BadOptions{"DurationInfinite", {"--model=m=/d", "--watchdog=inf"}, {}},
-                      BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
-                      BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
-                      BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
+    ::testing::Values(
+        BadOptions{"UnknownFlag", {"--model=m=/d", "--queue=3"}, {}},
+        BadOptions{"UnknownVariable", {"--model=m=/d"}, {{"INTERLACER_SERVER_QUEUE", "3"}}},
+        BadOptions{"VariableLikeAPort", {"--model=m=/d"}, {{"INTERLACER_SERVER_REPORT", "3"}}},
+        BadOptions{"VariableOfACommand", {"--model=m=/d"}, {{"INTERLACER_SERVER_HELP", "1"}}},
+        BadOptions{"NoModel", {}, {}}, BadOptions{"ModelWithoutName", {"--model=/d"}, {}},
+        BadOptions{"NotANumber", {"--model=m=/d", "--max-queue=many"}, {}},
+        BadOptions{"Zero", {"--model=m=/d", "--max-queue=0"}, {}},
+        BadOptions{"BytesBelowZero", {"--model=m=/d", "--max-request-bytes=-1"}, {}},
+        BadOptions{"DurationBelowZero", {"--model=m=/d", "--drain-timeout=-5s"}, {}},
+        BadOptions{"DurationZero", {"--model=m=/d", "--watchdog=0"}, {}},
+        BadOptions{"DurationInfinite", {"--model=m=/d", "--watchdog=inf"}, {}},
+        BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
+        BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
+        BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Options, RefusalsSayWhatWasExpected) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 
 namespace interlacer {
 namespace {

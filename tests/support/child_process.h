@@ -60,6 +60,8 @@ class ChildProcess {
   void Signal(int number) const {
     if (pid_ > 0) kill(pid_, number);
   }
+  /// Of the process while it runs; 0 after its end.
+  pid_t id() const { return pid_; }
   std::string Out() const { return Read("out"); }
   std::string Err() const { return Read("err"); }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "knn/walk_graph.h"
 #include "knn/walk_lists.h"

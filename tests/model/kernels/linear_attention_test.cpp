@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "model/kernels/linear_attention_rows.h"
 #include "tests/support/numeric.h"

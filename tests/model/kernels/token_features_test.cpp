@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "common/cpu_features.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "model/kernels/token_features_rows.h"
 #include "tests/model/kernels/token_features_problem.h"

@@ -1,0 +1,32 @@
+#pragma once
+
+/// What the processor and the operating system offer, asked once: which of the compiled kernel
+/// bodies may run. Thread-safe.
+///
+/// For files that choose among bodies. Never included by a body itself: the linker keeps one copy
+/// of this function, which must not be the one compiled for AVX-512.
+
+namespace interlacer {
+
+struct CpuFeatures {
+  bool avx2 = false;         ///< AVX2 and FMA
+  bool avx512 = false;       ///< AVX-512 F, BW, DQ and VL
+  bool avx512_bf16 = false;  ///< products of bfloat16 pairs summed in float32
+};
+
+inline const CpuFeatures& HostCpuFeatures() {
+  static const CpuFeatures features = [] {
+    CpuFeatures host;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    host.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    host.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    host.avx512_bf16 = __builtin_cpu_supports("avx512bf16");
+#endif
+    return host;
+  }();
+  return features;
+}
+
+}  // namespace interlacer
