@@ -262,35 +262,6 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const Poi
   }
 }
 
-int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t n, int out_degree,
-                    std::int32_t* neighbors) {
-  if (n == 0) return 0;
-  const std::size_t position_bytes = static_cast<std::size_t>(3 * n) * sizeof(float);
-  const std::size_t neighbor_bytes =
-      static_cast<std::size_t>(n * out_degree) * sizeof(std::int32_t);
-  DeviceBuffer positions_device;
-  DeviceBuffer neighbors_device;
-  DeviceBuffer workspace;
-  DeviceStream stream;
-  INTERLACER_CUDA_RETURN_IF_ERROR(stream.Create());
-  INTERLACER_CUDA_RETURN_IF_ERROR(positions_device.Allocate(position_bytes));
-  INTERLACER_CUDA_RETURN_IF_ERROR(neighbors_device.Allocate(neighbor_bytes));
-  INTERLACER_CUDA_RETURN_IF_ERROR(workspace.Allocate(GridKnnWorkspaceBytes(grid, n)));
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(positions_device.as<float>(), positions_m,
-                                                  position_bytes, cudaMemcpyHostToDevice,
-                                                  stream.get()));
-  if (const int error =
-          LaunchGridKnn(grid, positions_device.as<float>(), n, out_degree, workspace.as<void>(),
-                        neighbors_device.as<std::int32_t>(), stream.get());
-      error != 0) {
-    return error;
-  }
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(neighbors, neighbors_device.as<std::int32_t>(),
-                                                  neighbor_bytes, cudaMemcpyDeviceToHost,
-                                                  stream.get()));
-  return TakeError(cudaStreamSynchronize(stream.get()));
-}
-
 int CudaDeviceCount() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {

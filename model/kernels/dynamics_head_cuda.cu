@@ -127,9 +127,7 @@ int Launch(std::int64_t n, const DynamicsHeadLayers& layers, const float* h,
 
 }  // namespace
 
-bool FitsDynamicsHead(int width) {
-  return width == 64 || width == 128 || width == 256 || width == 512;
-}
+bool FitsDynamicsHead(int width) { return width == 64 || width == 128 || width == 256; }
 
 int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
                        const DynamicsHeadClouds& clouds, void* stream) {
@@ -145,8 +143,6 @@ int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& laye
       return Launch<4>(n, layers, h, clouds, stream);
     case 256:
       return Launch<8>(n, layers, h, clouds, stream);
-    case 512:
-      return Launch<16>(n, layers, h, clouds, stream);
     default:
       return static_cast<int>(cudaErrorInvalidValue);
   }

@@ -28,21 +28,19 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
 class RowsOfWarp {
  public:
   __device__ explicit RowsOfWarp(const GrfShape& shape)
-      : shape_(shape),
-        place_(blockIdx.x * kBlockRows + threadIdx.x / kWarpLanes - kWarps),
+      : n_(shape.n),
+        row_(blockIdx.x * kBlockRows + threadIdx.x / kWarpLanes - kWarps),
         end_((blockIdx.x + std::int64_t{1}) * kBlockRows) {}
 
   __device__ bool Next() {
-    place_ += kWarps;
-    return place_ < end_ && place_ < shape_.n;
+    row_ += kWarps;
+    return row_ < end_ && row_ < n_;
   }
-  __device__ std::int64_t row() const {
-    return shape_.visit_order == nullptr ? place_ : shape_.visit_order[place_];
-  }
+  __device__ std::int64_t row() const { return row_; }
 
  private:
-  const GrfShape& shape_;
-  std::int64_t place_;
+  std::int64_t n_;
+  std::int64_t row_;
   std::int64_t end_;
 };
 
@@ -229,10 +227,9 @@ int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
     return aligned ? function.template operator()<kItems, true>()
                    : function.template operator()<kItems, false>();
   };
-  static_assert(kMaxGrfCudaWidth <= 4 * kChannelsOfAWarp);
+  static_assert(kMaxGrfCudaWidth <= 2 * kChannelsOfAWarp);
   if (WiderWidth(shape) <= kChannelsOfAWarp) return with.template operator()<1>();
-  if (WiderWidth(shape) <= 2 * kChannelsOfAWarp) return with.template operator()<2>();
-  return with.template operator()<4>();
+  return with.template operator()<2>();
 }
 
 template <typename Pairs, typename Stored>

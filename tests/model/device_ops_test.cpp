@@ -25,6 +25,7 @@
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer::testing {
 namespace {

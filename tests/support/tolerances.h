@@ -10,6 +10,8 @@ inline constexpr double kFloatOpTolerance = 1e-5;
 inline constexpr double kFloatStepTolerance = 1e-4;
 /// One operation on bfloat16 operands: 7 stored mantissa bits.
 inline constexpr double kBf16OpTolerance = 1e-2;
+/// One number rounded to bfloat16: half of the eighth significant bit, relative.
+inline constexpr double kBfloat16Rounding = 0x1p-8;
 /// The same formula twice in float64.
 inline constexpr double kDoubleOpTolerance = 1e-10;
 /// Analytic against central-difference gradients in float64: the difference quotient's own error.

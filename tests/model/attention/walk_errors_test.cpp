@@ -11,6 +11,7 @@
 #include "tests/model/attention/graphs.h"
 #include "tests/model/attention/sampled_walks.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer {
 namespace {
@@ -58,7 +59,7 @@ RowErrors ErrorsOf(const WalkLoads& walks, const WalkLoads& exact, const std::ve
 }
 
 TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
-  const WeightedGraph graph = NeighborGraph(2048, EdgeWeighting::kConstant, 11);
+  const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
   const WalkLoads exact = *EnumerateWalks(graph, 3);
   for (const int walks : {27, 54, 81}) {
     for (const WalkSampler sampler : {WalkSampler::kRepelling, WalkSampler::kRepellingPerPrefix}) {
@@ -71,11 +72,12 @@ TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
 TEST(RepellingWalks, AreExactInFloatLists) {
   const std::vector<float> cloud = testing::CubeCloud(2048, 12);
   const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
+  const SparseGraph edges = *ToSparse(graph);
   const WeightedGraph weighted =
-      *ToWeightedGraph(graph, *EdgeWeights(graph, EdgeWeighting::kConstant, {}));
+      *ToWeightedGraph(edges, *EdgeWeights(edges, EdgeWeight::kUniform, {}));
   const WeightedWalkLists sampled =
       *ToWalkLists(Sampled(weighted, WalkSampler::kRepelling, 27, 0, 7));
-  const WeightedWalkLists exact = ToWeighted(*BuildWalkLists(graph));
+  const WeightedWalkLists exact = testing::ToWeighted(*BuildWalkLists(graph));
   ASSERT_EQ(sampled.offsets, exact.offsets);
   ASSERT_EQ(sampled.nodes, exact.nodes);
   for (std::size_t x = 0; x < exact.loads.size(); ++x) {
@@ -85,7 +87,7 @@ TEST(RepellingWalks, AreExactInFloatLists) {
 
 TEST(RepellingWalks, AreNotExactForOtherCounts) {
   constexpr double kVisibleError = 0.01;
-  const WeightedGraph graph = NeighborGraph(2048, EdgeWeighting::kConstant, 11);
+  const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
   const WalkLoads exact = *EnumerateWalks(graph, 3);
   const std::vector<double> slow_decay = {1, 0.99, 0.98, 0.97};
   for (const int walks : {9, 26, 28}) {
@@ -95,7 +97,7 @@ TEST(RepellingWalks, AreNotExactForOtherCounts) {
 }
 
 TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
-  for (const EdgeWeighting weighting : {EdgeWeighting::kExpDist, EdgeWeighting::kInvSqrtDeg}) {
+  for (const EdgeWeight weighting : {EdgeWeight::kExpDistance, EdgeWeight::kInverseSqrtDegree}) {
     const WeightedGraph graph = NeighborGraph(2048, weighting, 13);
     const WalkLoads exact = *EnumerateWalks(graph, 3);
     const WalkLoads sampled = Sampled(graph, WalkSampler::kRepellingPerPrefix, 27, 0, 7);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "knn/walk_graph.h"
+#include "knn/grid_index.h"
 #include "knn/walk_lists.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/clouds.h"
@@ -63,7 +63,7 @@ std::vector<double> LinearUpdate(const Attention& layers, const std::vector<floa
 struct Mask {
   WalkLists lists;
   std::vector<float> table;
-  explicit Mask(int n) : lists(BuildWalkGraph(SheetCloud(n, 31), {})->lists) {
+  explicit Mask(int n) : lists(*BuildWalkLists(*GridIndex().Graph(SheetCloud(n, 31), 3))) {
     const std::vector<double> loads = WalkCodeLoads(lists.out_degree);
     for (int code = 0; code < 256; ++code) {
       table.push_back(static_cast<float>(loads[4 * code] + 0.9 * loads[4 * code + 1] +
