@@ -74,6 +74,9 @@ __device__ float DotRows(const float* weight, const RowChannels<kItems>& rows) {
 }
 
 /// A warp kRows rows.
+/// Bound: reads of h, once a row; weights are read once for four rows and stay in the cache.
+/// Block: 4 warps that share nothing, so the size only has to fill whole warps.
+/// Layout: channel lane + 32 item of each row, so that lanes read neighbouring numbers.
 template <int kItems>
 __global__ void __launch_bounds__(kThreads)
     DynamicsHeadKernel(std::int64_t n, DynamicsHeadLayers layers, const float* h,

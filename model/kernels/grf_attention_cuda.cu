@@ -99,6 +99,9 @@ __device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
 }
 
 /// A warp a query at a time; each group of lanes takes every groups-th pair.
+/// Bound: reads of the pairs' rows; each number that comes serves one multiply and add.
+/// Block: 32 rows, which in a spatial order list one another, on 8 warps that share a cache.
+/// Layout: a group of lanes holds a row, 4 channels a lane and item; sums stay in registers.
 template <int kItems, bool kAligned, typename Pairs, typename Stored>
 __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
                                  float delta, int group, float* out, float* normalizer) {
@@ -139,6 +142,9 @@ struct PairScalars {
 };
 
 /// A warp a query at a time, as the forward pass; formulas in grf_attention_body.h.
+/// Bound: reads of the pairs' rows, as there; each number serves two multiplies and adds.
+/// Block: 32 rows on 8 warps, as there.
+/// Layout: as there; three numbers a pair are left for the other passes, in the pairs' order.
 template <int kItems, bool kAligned, typename Pairs>
 __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in,
                                       GrfSaved<float> saved, float epsilon, int group,
@@ -178,6 +184,9 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
 }
 
 /// A warp an end node at a time.
+/// Bound: reads of the rows of q and of the gradient at the queries that list the node.
+/// Block: 32 end nodes on 8 warps, as the rows' pass.
+/// Layout: pairs by end node; a group of lanes holds a row, 4 channels a lane and item.
 template <int kItems, bool kAligned>
 __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs transposed,
                                          GrfInputs<float> in, const float* grad_out, float epsilon,

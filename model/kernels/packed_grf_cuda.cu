@@ -15,6 +15,9 @@ constexpr int kTiledBlocks = 2;  // of a multiprocessor
 constexpr int kOtherSharedBytes = 2048;
 
 /// A thread four channels.
+/// Bound: memory; 16 bytes come and 16 go, with next to no arithmetic.
+/// Block: nothing is shared, so the size only has to fill whole warps.
+/// Layout: neighbouring threads read 8 bytes of k and of v each and write 16 side by side.
 __global__ void PackRowsKernel(std::int64_t groups, const std::uint16_t* k, const std::uint16_t* v,
                                float epsilon, uint4* packed) {
   const std::int64_t x = GlobalThread();
@@ -46,6 +49,9 @@ __device__ void LoadTable(const float* table, float* shared) {
 }
 
 /// A warp a query, kPlainQueries of them a block.
+/// Bound: gathers of packed rows; each number that comes serves one multiply and add.
+/// Block: 8 warps, 4 queries each, over which the loading of the table of weights is spread.
+/// Layout: 8 or 16 lanes share a row, 16 bytes a load hold four channels of key and of value.
 template <typename Form>
 __global__ void __launch_bounds__(kThreads) PlainKernel(Attention a) {
   __shared__ float table[kWalkCodes];
@@ -63,6 +69,9 @@ __global__ void __launch_bounds__(kThreads) PlainKernel(Attention a) {
 
 /// A block a tile of queries: its rows come into shared memory, then each warp attends for every
 /// kWarps-th query.
+/// Bound: the copy of the tile's distinct rows, then reads of shared memory, one row a pair.
+/// Block: two share a multiprocessor, so that one can copy while the other attends.
+/// Layout: staged rows keep the packed order of memory; lanes share a row as in the plain form.
 template <typename Form>
 __global__ void __launch_bounds__(kThreads, kTiledBlocks)
     TiledKernel(Attention a, GrfTiles tiles, int staged_rows) {

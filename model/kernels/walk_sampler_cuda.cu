@@ -67,6 +67,9 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkSamplerOptions& optio
 }
 
 /// Sizes of rows at offsets[i + 1], where the prefix sum turns them into ends.
+/// Bound: the walk's own chain of draws, sorts and edges, one thread a root, in shared memory.
+/// Block: 16 roots, whose walkers and visits fit the shared memory that needs no asking (48 KB).
+/// Layout: each root's memory lies in one piece; rows are walked twice rather than kept.
 __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
                                   std::int32_t* offsets) {
   __shared__ RootMemory memory[kRoots];
@@ -77,6 +80,7 @@ __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkSamplerOp
                              [](int, std::int32_t, const double(&)[kPowers]) {});
 }
 
+/// Bound, block, layout: as the sizes'; walks once more and writes rows where they begin.
 __global__ void SampledEntriesKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
                                      double scale, SampledWalksDevice walks) {
   __shared__ RootMemory memory[kRoots];

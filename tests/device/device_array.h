@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/kernels/device_buffer.h"
+#include "tests/device/device_buffer.h"
 
 namespace interlacer {
 

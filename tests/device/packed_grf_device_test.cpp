@@ -152,7 +152,7 @@ TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
 TEST_P(PackedGrfDeviceTest, IsAsCloseToTheFloatFormAsBf16Allows) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(150, 3, kSeed), GetParam());
-  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBf16OpTolerance);
+  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBfloat16OpTolerance);
 }
 
 TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {

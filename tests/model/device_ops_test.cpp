@@ -30,8 +30,6 @@
 namespace interlacer::testing {
 namespace {
 
-/// bfloat16 inputs of one operation: 8 bits of mantissa, sums in float32.
-constexpr double kBfloat16OpTolerance = 1e-2;
 constexpr int kNeighbors = 3;
 
 using TensorList = std::vector<torch::Tensor>;

@@ -109,7 +109,6 @@ TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
 
 TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
   constexpr int kRepeats = 60;
-  constexpr double kTableTolerance = 0.15;
   struct Row {
     double halt;
     WalkSampler sampler;
@@ -133,7 +132,8 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
             Sampled(graph, rows[r].sampler, walk_counts[c], rows[r].halt, repeat, 7);
         measured[r][c] += RelativeError(Features(walks, kLongHalving), exact) / kRepeats;
       }
-      EXPECT_NEAR(measured[r][c], rows[r].error[c], kTableTolerance * rows[r].error[c])
+      EXPECT_NEAR(measured[r][c], rows[r].error[c],
+                  testing::kSamplerErrorTolerance * rows[r].error[c])
           << "row " << r << ", " << walk_counts[c] << " walks";
     }
   }
@@ -147,7 +147,6 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
 
 TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
   constexpr int kRepeats = 100;
-  constexpr double kSlopeTolerance = 0.05;
   const WeightedGraph graph = testing::GridGraph(5, 5);
   const Matrix exact = PowerSeries(graph, kHalving);
   double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
@@ -166,7 +165,7 @@ TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
     sum_xy += x * y;
   }
   const double slope = (points * sum_xy - sum_x * sum_y) / (points * sum_xx - sum_x * sum_x);
-  EXPECT_NEAR(slope, -0.5, kSlopeTolerance);
+  EXPECT_NEAR(slope, -0.5, testing::kErrorSlopeTolerance);
 }
 
 }  // namespace

@@ -153,7 +153,6 @@ TEST(WalkSampler, UnbiasednessTestHasPower) {
 
 TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   constexpr int kRepeats = 4000;
-  constexpr double kBiasTolerance = 0.1;  // of the sample's variance
   const WeightedGraph graph = testing::GridGraph(4, 4);
   const Matrix phi = PowerSeries(graph, kHalving);
   const double exact = Dot(phi[5], phi[5]);
@@ -169,7 +168,8 @@ TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   double trace_of_covariance = 0;
   for (const Sample& entry : entries) trace_of_covariance += entry.variance();
   EXPECT_GT(same.mean() - exact, 0);
-  EXPECT_NEAR(same.mean() - exact, trace_of_covariance, kBiasTolerance * trace_of_covariance);
+  EXPECT_NEAR(same.mean() - exact, trace_of_covariance,
+              testing::kSampledBiasTolerance * trace_of_covariance);
   EXPECT_LE(std::abs(independent.StandardErrors(exact)), testing::kMaxStandardErrors);
 }
 

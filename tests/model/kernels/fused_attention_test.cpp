@@ -12,12 +12,11 @@
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/clouds.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
 
-/// Of the update alone. Queries, keys, values and weights keep 8 bits of mantissa.
-constexpr double kBfloat16UpdateTolerance = 1e-2;
 constexpr int kWidth = 128;
 constexpr LinearAttentionEpsilons kLinearEpsilons;
 constexpr GrfEpsilons kGrfEpsilons;
@@ -101,7 +100,7 @@ void ExpectAdded(const std::vector<float>& before, const std::vector<float>& aft
       ASSERT_EQ(after[i], before[i]) << "row " << row;
     }
   }
-  EXPECT_LE(RelativeL2(got, expected), kBfloat16UpdateTolerance);
+  EXPECT_LE(RelativeL2(got, expected), kBfloat16OpTolerance);
 }
 
 /// Row counts: one, less than a tile, a chunk and one more, several tasks.
