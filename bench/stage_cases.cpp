@@ -64,8 +64,8 @@ Case GrfAttentionCase(const std::string& prefix, const Options& options, std::in
                  {"order", "morton"},
                  {"backward", options.backward}};
   // Forward reads q, k, v and writes out; backward reads q, k, v, out, its gradient and writes
-  // three. Inputs of bfloat16 have half the size.
-  const double arrays = options.backward ? 8 : options.dtype == "bf16" ? 2.5 : 4;
+  // three. Rows of bfloat16 have half the size.
+  const double arrays = options.backward ? 8 : options.dtype == "bf16" ? 2 : 4;
   base.floor = BytesFloor(arrays * 4 * options.d * static_cast<double>(options.tokens()));
   return base;
 }
@@ -91,17 +91,6 @@ Case RenderCase(const std::string& prefix, const Options& options, const Rendere
                  {"hidden_width", config.hidden_width},
                  {"stop_transmittance", config.stop_transmittance},
                  {"includes", "index of the cloud"}};
-  return base;
-}
-
-Case SsimCase(const std::string& prefix, const ImagePair& pair) {
-  Case base;
-  const std::string size = SizeText(pair.truth.width_px, pair.truth.height_px);
-  base.stage = "ssim";
-  base.name = prefix + size;
-  base.dtype = "f64";
-  base.params = {{"image", size + "x3"}};
-  base.floor = BytesFloor(2.0 * static_cast<double>(pair.truth.pixels.size()));
   return base;
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "bench/case.h"
-#include "bench/image_pair.h"
 #include "bench/options.h"
 #include "knn/knn_graph.h"
 #include "render/renderer.h"
@@ -24,6 +23,5 @@ Case WalksCase(const std::string& prefix, const Options& options, const KnnGraph
 Case GrfAttentionCase(const std::string& prefix, const Options& options, std::int64_t pair_count);
 Case LinearAttentionCase(const std::string& prefix, const Options& options);
 Case RenderCase(const std::string& prefix, const Options& options, const RendererConfig& config);
-Case SsimCase(const std::string& prefix, const ImagePair& pair);
 
 }  // namespace interlacer::bench

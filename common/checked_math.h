@@ -1,10 +1,9 @@
 #pragma once
 
-/// Overflow-checked products and sums of untrusted counts. Pure functions, thread-safe.
+/// Overflow-checked products of untrusted counts. Pure functions, thread-safe.
 
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 
 namespace interlacer {
@@ -22,14 +21,6 @@ inline std::optional<std::int64_t> CheckedProduct(std::initializer_list<std::int
     if (__builtin_mul_overflow(product, f, &product)) return std::nullopt;
   }
   return product;
-}
-
-inline std::optional<std::int64_t> CheckedSum(std::initializer_list<std::int64_t> terms) {
-  std::int64_t sum = 0;
-  for (std::int64_t t : terms) {
-    if (t < 0 || __builtin_add_overflow(sum, t, &sum)) return std::nullopt;
-  }
-  return sum;
 }
 
 }  // namespace interlacer

@@ -26,6 +26,9 @@ struct CameraSpec {
   int height_px = 0;
 };
 
+/// Pixels of the view that rendering costs are told for, 320x240.
+inline constexpr double kReferenceViewPx = 320.0 * 240.0;
+
 struct ModelMetadata {
   std::string model_name;
   std::string weights_sha256;
@@ -49,7 +52,7 @@ struct ModelMetadata {
   int trained_step_count = 0;
   std::int64_t min_particle_count = 1024;
   double step_cost_s = 0;    ///< measured at warm-up
-  double render_cost_s = 0;  ///< one 320x240 view
+  double render_cost_s = 0;  ///< one view of kReferenceViewPx
   double ingest_cost_s = 0;
 };
 

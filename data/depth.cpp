@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace interlacer {
@@ -16,12 +15,6 @@ Status ValidateDepthUnit(double unit_m, std::string_view field) {
   if (std::isfinite(unit_m) && unit_m > 0 && unit_m <= 1) return Status::Ok();
   return Mismatch(reason::DEPTH_UNIT_MISSING, std::string(field),
                   "metres per integer above 0, at most 1", std::to_string(unit_m));
-}
-
-void NormalizeMissingDepth(DepthImage* depth) {
-  for (float& value : depth->pixels_m) {
-    if (!IsMeasured(value)) value = std::numeric_limits<float>::quiet_NaN();
-  }
 }
 
 double ValidDepthRatio(const DepthImage& depth) {
@@ -38,16 +31,6 @@ std::optional<double> MedianDepthM(const DepthImage& depth) {
   const auto middle = measured.begin() + (static_cast<std::ptrdiff_t>(measured.size()) - 1) / 2;
   std::nth_element(measured.begin(), middle, measured.end());
   return *middle;
-}
-
-Status CheckPlausibleDepth(const DepthImage& depth, std::string_view field) {
-  const std::optional<double> median_m = MedianDepthM(depth);
-  if (!median_m || (*median_m >= kMinPlausibleMedianM && *median_m <= kMaxPlausibleMedianM)) {
-    return Status::Ok();
-  }
-  return Mismatch(reason::DEPTH_IMPLAUSIBLE, std::string(field),
-                  "a median depth from 0.05 to 20 m (is the unit right?)",
-                  std::to_string(*median_m) + " m");
 }
 
 }  // namespace interlacer

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Checks and statistics of depth in metres; NaN is no measurement.
-/// Errors: INVALID_ARGUMENT DEPTH_UNIT_MISSING, DEPTH_IMPLAUSIBLE. Pure functions, thread-safe.
+/// Errors: INVALID_ARGUMENT DEPTH_UNIT_MISSING. Pure functions, thread-safe.
 
 #include <optional>
 #include <string_view>
@@ -14,18 +14,16 @@ namespace interlacer {
 /// Median depths outside this range are a wrong unit, not a scene.
 inline constexpr double kMinPlausibleMedianM = 0.05;
 inline constexpr double kMaxPlausibleMedianM = 20.0;
+/// Less measured or lifted pixels than these shares are reported.
+inline constexpr double kLowValidDepthRatio = 0.3;
+inline constexpr double kLowWorkspaceRatio = 0.05;
 
 /// No unit is a default: 1 mm, 0.2 mm and 0.1 mm are all in use. Expects (0, 1].
 Status ValidateDepthUnit(double unit_m, std::string_view field);
-
-/// NaN, infinite and non-positive values become NaN.
-void NormalizeMissingDepth(DepthImage* depth);
 
 /// Share of measured pixels; 0 for an empty image.
 double ValidDepthRatio(const DepthImage& depth);
 /// Lower median of measured depths.
 std::optional<double> MedianDepthM(const DepthImage& depth);
-/// DEPTH_IMPLAUSIBLE when the median says that the unit is wrong; OK for images without depth.
-Status CheckPlausibleDepth(const DepthImage& depth, std::string_view field);
 
 }  // namespace interlacer

@@ -18,8 +18,6 @@ constexpr std::int64_t kMinSharedPoints = 500;
 constexpr std::int64_t kMaxProbes = 20000;
 constexpr double kHiddenBehindM = 0.05;
 constexpr int kWindowPx = 3;
-constexpr double kLowValidDepthRatio = 0.3;
-constexpr double kLowWorkspaceRatio = 0.05;
 /// Below this share of projected points the views agree nowhere.
 constexpr double kMinVisibleShare = 0.1;
 

@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kAlmostEmptyRatio = 0.01;
-constexpr double kLowValidDepthRatio = 0.3;
-constexpr double kLowWorkspaceRatio = 0.05;
 constexpr double kSpacingTolerance = 0.1;
 /// Pairs of neighbouring cameras compared in an episode, spread over its views and steps.
 constexpr int kMaxComparedPairs = 12;

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Exact neighbours by a uniform grid of cells, on the CPU or a CUDA device.
+/// Exact neighbours by a uniform grid of cells, on the CPU; the CUDA form is
+/// knn/kernels/grid_knn_cuda.h.
 ///
 /// Contract of knn/knn_index.h. The grid adapts to the cloud: its box holds the bulk of the points
 /// and far ones live in border cells; the cell edge aims at a few points per occupied cell. Any
 /// cloud gives the exact result; heavy clusters and far outliers only cost time.
-/// Errors: also INTERNAL if the CUDA device fails.
 
 #include "knn/kernels/cell_grid.h"
 #include "knn/knn_index.h"
@@ -16,15 +16,6 @@ class GridIndex : public KnnIndex {
  public:
   StatusOr<KnnGraph> Graph(std::span<const float> positions_m, int k) const override;
 };
-
-/// Only where KnnBackendAvailable(KnnBackend::kGridCuda).
-class CudaGridIndex : public KnnIndex {
- public:
-  StatusOr<KnnGraph> Graph(std::span<const float> positions_m, int k) const override;
-};
-
-/// True if built with CUDA and a device answers.
-bool CudaGridAvailable();
 
 /// Box and cell edge for a cloud of finite points [n,3].
 CellGrid ChooseCellGrid(std::span<const float> positions_m);

@@ -14,10 +14,9 @@ struct BackendName {
   KnnBackend backend;
   std::string_view name;
 };
-constexpr std::array<BackendName, 5> kBackendNames = {{
+constexpr std::array<BackendName, 4> kBackendNames = {{
     {KnnBackend::kBruteForce, "brute_force"},
     {KnnBackend::kGrid, "grid"},
-    {KnnBackend::kGridCuda, "grid_cuda"},
     {KnnBackend::kFaissFlat, "faiss_flat"},
     {KnnBackend::kFaissIvf, "faiss_ivf"},
 }};
@@ -45,8 +44,6 @@ bool KnnBackendAvailable(KnnBackend backend) {
     case KnnBackend::kBruteForce:
     case KnnBackend::kGrid:
       return true;
-    case KnnBackend::kGridCuda:
-      return CudaGridAvailable();
     case KnnBackend::kFaissFlat:
     case KnnBackend::kFaissIvf:
       return FaissAvailable();
@@ -56,9 +53,9 @@ bool KnnBackendAvailable(KnnBackend backend) {
 
 StatusOr<std::unique_ptr<KnnIndex>> MakeKnnIndex(KnnBackend backend) {
   if (!KnnBackendAvailable(backend)) {
-    return Unimplemented(reason::FEATURE_NOT_BUILT,
-                         "neighbour back end " + std::string(KnnBackendName(backend)) +
-                             ": not in this build, or its device is absent");
+    return Unimplemented(
+        reason::FEATURE_NOT_BUILT,
+        "neighbour back end " + std::string(KnnBackendName(backend)) + ": not in this build");
   }
   std::unique_ptr<KnnIndex> index;
   switch (backend) {
@@ -67,9 +64,6 @@ StatusOr<std::unique_ptr<KnnIndex>> MakeKnnIndex(KnnBackend backend) {
       break;
     case KnnBackend::kGrid:
       index = std::make_unique<GridIndex>();
-      break;
-    case KnnBackend::kGridCuda:
-      index = std::make_unique<CudaGridIndex>();
       break;
     case KnnBackend::kFaissFlat:
       index = MakeFaissIndex(FaissKind::kFlat);

@@ -21,15 +21,14 @@ namespace interlacer {
 
 enum class KnnBackend {
   kBruteForce,  ///< oracle
-  kGrid,        ///< exact uniform grid, CPU
-  kGridCuda,    ///< exact uniform grid, CUDA
+  kGrid,        ///< exact uniform grid
   kFaissFlat,   ///< exact up to FAISS's own distance arithmetic
   kFaissIvf,    ///< approximate
 };
 
 std::string_view KnnBackendName(KnnBackend backend);
 StatusOr<KnnBackend> ParseKnnBackend(std::string_view name);
-/// False when not compiled in or the device is absent.
+/// False when not compiled in.
 bool KnnBackendAvailable(KnnBackend backend);
 
 class KnnIndex {

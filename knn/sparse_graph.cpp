@@ -120,7 +120,7 @@ StatusOr<SparseGraph> Symmetrised(const KnnGraph& graph) {
   return both;
 }
 
-StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeighting weighting,
+StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeight weight,
                                          std::span<const float> positions_m) {
   INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
   std::vector<float> weights(graph.neighbors.size());
@@ -128,13 +128,13 @@ StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeighting
   const auto out_degree = [&](std::size_t i) {
     return static_cast<double>(graph.offsets[i + 1] - graph.offsets[i]);
   };
-  switch (weighting) {
-    case EdgeWeighting::kConstant:
+  switch (weight) {
+    case EdgeWeight::kUniform:
       VisitEdges(graph, [&](std::size_t edge, std::size_t i, std::size_t) {
         weights[edge] = 1.0f / static_cast<float>(out_degree(i));
       });
       break;
-    case EdgeWeighting::kExpDist: {
+    case EdgeWeight::kExpDistance: {
       if (static_cast<std::int64_t>(positions_m.size()) != 3 * graph.n) {
         return Mismatch(reason::SHAPE_MISMATCH, "positions_m",
                         std::to_string(3 * graph.n) + " values",
@@ -147,7 +147,7 @@ StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeighting
       });
       break;
     }
-    case EdgeWeighting::kInvSqrtDeg: {
+    case EdgeWeight::kInverseSqrtDegree: {
       std::vector<double> in_degree(static_cast<std::size_t>(graph.n), 0);
       for (const std::int32_t j : graph.neighbors) ++in_degree[j];
       VisitEdges(graph, [&](std::size_t edge, std::size_t i, std::size_t j) {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/status.h"
+#include "knn/edge_weight.h"
 #include "knn/knn_graph.h"
-#include "knn/walk_lists.h"
 
 namespace interlacer {
 
@@ -29,10 +29,13 @@ StatusOr<SparseGraph> ToSparse(const KnnGraph& graph);
 /// Undirected: i - j where i -> j or j -> i. Rows ascend by index and name a node once.
 StatusOr<SparseGraph> Symmetrised(const KnnGraph& graph);
 
-/// One weight per edge, as EdgeWeights of knn/walk_lists.h with the out-degree of each node. Only
-/// kInvSqrtDeg and kExpDist give an undirected graph a symmetric adjacency.
-StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeighting weighting,
+/// One weight per edge, in their order. positions_m [n,3] is read for kExpDistance only; a cloud
+/// whose median edge length is 0 gets weight 1 on every edge. kUniform gives an undirected graph no
+/// symmetric adjacency, the others do.
+StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeight weight,
                                          std::span<const float> positions_m);
+/// As BuildWalkLists (knn/walk_lists.h) with loads[e,t] = sum over t-hop walks of the product of
+/// their edge weights.
 StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
                                                    std::span<const float> edge_weights);
 

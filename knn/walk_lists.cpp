@@ -104,34 +104,6 @@ StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
   return lists;
 }
 
-StatusOr<std::vector<float>> EdgeWeights(const KnnGraph& graph, EdgeWeighting weighting,
-                                         std::span<const float> positions_m) {
-  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
-  return EdgeWeights(sparse, weighting, positions_m);
-}
-
-StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const KnnGraph& graph,
-                                                   std::span<const float> edge_weights) {
-  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
-  return BuildWeightedWalkLists(sparse, edge_weights);
-}
-
-WeightedWalkLists ToWeighted(const WalkLists& lists) {
-  const std::vector<double> code_loads = WalkCodeLoads(lists.out_degree);
-  WeightedWalkLists weighted;
-  weighted.n = lists.n;
-  weighted.offsets = lists.offsets;
-  weighted.nodes.reserve(lists.entries.size());
-  weighted.loads.reserve(4 * lists.entries.size());
-  for (const std::uint32_t entry : lists.entries) {
-    weighted.nodes.push_back(static_cast<std::int32_t>(WalkEntryNode(entry)));
-    for (int hops = 0; hops <= kMaxHops; ++hops) {
-      weighted.loads.push_back(static_cast<float>(code_loads[4 * WalkEntryCode(entry) + hops]));
-    }
-  }
-  return weighted;
-}
-
 TransposedLists Transpose(const WalkLists& lists) {
   return TransposeRows(lists.n, lists.offsets, [&](std::int64_t e) {
     return static_cast<std::int64_t>(WalkEntryNode(lists.entries[e]));

@@ -7,6 +7,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "common/geometry.h"
 
@@ -17,6 +18,13 @@ struct CloudTensors {
   torch::Tensor positions_m;
   torch::Tensor features;
 };
+
+/// [n,3] on the device from coordinates in host memory, which are copied.
+inline torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device device) {
+  return at::from_blob(const_cast<float*>(values.data()),
+                       {static_cast<std::int64_t>(values.size() / 3), 3}, at::kFloat)
+      .to(device, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+}
 
 /// Times of the robot that a step sees.
 inline constexpr int kKinematicTimes = 3;

@@ -18,6 +18,8 @@
 #include "common/json.h"
 #include "common/model_metadata.h"
 #include "common/status.h"
+#include "knn/edge_weight.h"
+#include "model/kernels/walk_sampler_options.h"
 #include "render/renderer.h"
 
 namespace interlacer {
@@ -76,7 +78,6 @@ struct TokenConfig {
 };
 
 enum class GraphScope { kAll, kPerTime };
-enum class EdgeWeight { kUniform, kExpDistance, kInverseSqrtDegree };
 
 struct GraphConfig {
   int neighbor_count = 3;
@@ -92,7 +93,6 @@ struct GraphConfig {
 /// local layer and no feed-forward after it.
 enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone };
 enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone };
-enum class WalkSampler { kRepelling, kRepellingPerPrefix, kAntithetic, kIid };
 
 struct GlobalLayerConfig {
   int head_count = 4;

@@ -20,12 +20,6 @@ std::span<const float> Values(const torch::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device device) {
-  return at::from_blob(const_cast<float*>(values.data()),
-                       {static_cast<std::int64_t>(values.size() / 3), 3}, at::kFloat)
-      .to(device, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
-}
-
 void CopyTo(std::span<float> out, const torch::Tensor& values) {
   const torch::Tensor host = values.to(at::kCPU).contiguous();
   std::copy_n(host.const_data_ptr<float>(), out.size(), out.begin());

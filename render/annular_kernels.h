@@ -8,7 +8,6 @@
 /// radii and bandwidths of GRF masking paper App. C.3.
 
 #include <cmath>
-#include <span>
 
 namespace interlacer {
 
@@ -23,17 +22,6 @@ template <typename Real>
 Real AnnularWeightSlope(Real distance_m, Real radius_m, Real bandwidth_m) {
   const Real z = (distance_m - radius_m) / bandwidth_m;
   return Real(-2) * z / bandwidth_m * std::exp(-z * z);
-}
-
-/// Distance beyond which the widest kernel has lost all but 0.2 % of its height: the default empty
-/// radius, max over kernels of rho + 2.5 beta.
-inline float DefaultEmptyRadius(std::span<const float> radii_m,
-                                std::span<const float> bandwidths_m) {
-  float support_m = 0;
-  for (std::size_t b = 0; b < radii_m.size(); ++b) {
-    support_m = std::fmax(support_m, radii_m[b] + 2.5f * bandwidths_m[b]);
-  }
-  return support_m;
 }
 
 }  // namespace interlacer

@@ -1,11 +1,8 @@
 #include "render/rays.h"
 
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <string>
 
-#include "common/check.h"
 #include "common/random.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
@@ -51,13 +48,6 @@ StatusOr<PixelRays> MakePixelRays(const Camera& camera, std::span<const std::int
   return rays;
 }
 
-StatusOr<PixelRays> MakeImageRays(const Camera& camera) {
-  INTERLACER_RETURN_IF_ERROR(ValidateCamera(camera));
-  std::vector<std::int64_t> pixels(static_cast<std::size_t>(camera.width_px) * camera.height_px);
-  std::iota(pixels.begin(), pixels.end(), std::int64_t{0});
-  return MakePixelRays(camera, pixels);
-}
-
 std::vector<float> DrawDepthJitter(std::uint64_t seed, std::uint32_t draw, std::int64_t ray_count,
                                    int samples_per_ray) {
   std::vector<float> jitter(static_cast<std::size_t>(ray_count) * samples_per_ray);
@@ -70,21 +60,6 @@ std::vector<float> DrawDepthJitter(std::uint64_t seed, std::uint32_t draw, std::
     }
   }
   return jitter;
-}
-
-DepthImage DistanceToDepth(const Camera& camera, const PixelRays& rays,
-                           std::span<const float> distance_m, std::span<const float> opacity,
-                           float min_opacity) {
-  const std::size_t count = static_cast<std::size_t>(camera.width_px) * camera.height_px;
-  INTERLACER_CHECK(rays.depth_per_distance.size() == count && distance_m.size() == count &&
-                       opacity.size() == count,
-                   "rays, distances and opacities of the whole image");
-  DepthImage depth{camera.width_px, camera.height_px, std::vector<float>(count)};
-  for (std::size_t i = 0; i < count; ++i) {
-    depth.pixels_m[i] = opacity[i] >= min_opacity ? distance_m[i] * rays.depth_per_distance[i]
-                                                  : std::numeric_limits<float>::quiet_NaN();
-  }
-  return depth;
 }
 
 }  // namespace interlacer

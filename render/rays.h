@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "common/camera.h"
-#include "common/image.h"
 #include "common/status.h"
 #include "render/renderer.h"
 
@@ -30,20 +29,12 @@ struct PixelRays {
   }
 };
 
-/// One ray a pixel, row-major from the top left; lens distortion is undone.
-StatusOr<PixelRays> MakeImageRays(const Camera& camera);
-/// Rays of chosen pixels, index = row * width + column.
+/// Rays of pixels, index = row * width + column; lens distortion is undone.
 StatusOr<PixelRays> MakePixelRays(const Camera& camera, std::span<const std::int64_t> pixels);
 
 /// Offsets xi [ray_count,samples_per_ray] of one draw (a training step, say).
 std::vector<float> DrawDepthJitter(std::uint64_t seed, std::uint32_t draw, std::int64_t ray_count,
                                    int samples_per_ray);
-
-/// Depth z in metres of rendered ray distances; NaN ("nothing there") where opacity is below
-/// `min_opacity`. Rays must be those of the whole image.
-DepthImage DistanceToDepth(const Camera& camera, const PixelRays& rays,
-                           std::span<const float> distance_m, std::span<const float> opacity,
-                           float min_opacity = 0.5f);
 
 /// t_s of sample s.
 inline float SampleDistance(const RendererConfig& config, int s, float xi) {

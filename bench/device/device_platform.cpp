@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 #include "bench/device/device_ceilings.h"
-#include "common/kernels/device_array.h"
 #include "common/thread_pool.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 namespace {
@@ -41,7 +41,6 @@ Platform DevicePlatform() {
       {"grf_attention", &MakeDeviceGrfAttentionCases},
       {"linear_attention", &MakeDeviceLinearAttentionCases},
       {"render", &MakeDeviceRenderCases},
-      {"ssim", &MakeDeviceSsimCases},
   };
   platform.absent = DeviceAbsence();
   platform.prepare = [](const Options& options) { SetThreadCount(options.threads); };

@@ -21,10 +21,8 @@ std::vector<Case> MakeDeviceKnnCases(const Options& options);
 std::vector<Case> MakeDeviceWalkCases(const Options& options);
 std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options);
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options);
-/// `linear_attention` in bfloat16: of the widths that FitsFusedLinear, and of wider ones.
+/// `linear_attention` in bfloat16.
 std::vector<Case> MakeDeviceLinearLayerCases(const Options& options);
-std::vector<Case> MakeDeviceWideLinearCases(const Options& options);
 std::vector<Case> MakeDeviceRenderCases(const Options& options);
-std::vector<Case> MakeDeviceSsimCases(const Options& options);
 
 }  // namespace interlacer::bench

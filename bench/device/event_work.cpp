@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "common/kernels/device_array.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "bench/case.h"
 #include "bench/options.h"
-#include "common/kernels/device_array.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/device/walk_problem.h"
-#include "common/kernels/device_array.h"
 #include "model/kernels/grf_attention.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 

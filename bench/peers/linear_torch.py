@@ -6,8 +6,7 @@ torch = torch_peers.torch
 
 
 def make_peers(arrays):
-    dtype = torch.bfloat16 if "flags" in arrays else torch.float32
-    q, k, v = (arrays[name].to(dtype) for name in "qkv")
+    q, k, v = (arrays[name] for name in "qkv")
     n = q.shape[0]
 
     def forward():

@@ -20,6 +20,7 @@
 #include "bench/tensors.h"
 #include "common/transforms.h"
 #include "render/rays.h"
+#include "tests/support/image_rays.h"
 
 namespace interlacer::bench {
 namespace {
@@ -175,7 +176,7 @@ std::shared_ptr<const Problem> MakeProblem(const Options& options) {
   problem->features = RandomValues(problem->positions_m.size() / 3 * problem->config.feature_width,
                                    options.seed, 0);
   problem->field = MakeField(problem->config, options.seed);
-  problem->rays = MakeImageRays(MakeCamera(options)).value();
+  problem->rays = testing::ImageRays(MakeCamera(options));
   return problem;
 }
 

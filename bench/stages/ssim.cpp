@@ -2,23 +2,39 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bench/child_peer.h"
 #include "bench/host_platform.h"
 #include "bench/image_pair.h"
-#include "bench/stage_cases.h"
 #include "render/image_metrics.h"
 
 namespace interlacer::bench {
+
+namespace {
+
+Case SsimCase(const ImagePair& pair) {
+  const std::string size =
+      std::to_string(pair.truth.width_px) + "x" + std::to_string(pair.truth.height_px);
+  Case base;
+  base.stage = "ssim";
+  base.name = "ssim/" + size;
+  base.dtype = "f64";
+  base.params = {{"image", size + "x3"}};
+  base.floor =
+      Floor{Floor::Kind::kMemoryBytes, 2.0 * static_cast<double>(pair.truth.pixels.size())};
+  base.ours = "ssim_wang_rgb_v1";
+  return base;
+}
+
+}  // namespace
 
 std::vector<Case> MakeSsimCases(const Options& options) {
   const auto pair = std::make_shared<const ImagePair>(MakeImages(options));
   const int width = options.image_width_px, height = options.image_height_px;
 
-  Case base = SsimCase("ssim/", *pair);
-  base.ours = "ssim_wang_rgb_v1";
-  Case item = Against(base, "scikit-image");
+  Case item = Against(SsimCase(*pair), "scikit-image");
   item.goal = 10;
   item.run_ours = Timed([pair] { SsimWangRgbV1(pair->image, pair->truth).value(); });
 

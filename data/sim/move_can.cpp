@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/sim/reach.h"
+#include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "data/sim/reach.h"
+#include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "common/transforms.h"
-#include "data/sim/reach.h"
+#include "data/sim/task_geometry.h"
 #include "data/sim/tools.h"
 
 namespace interlacer::sim {

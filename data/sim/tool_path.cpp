@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
-#include "data/sim/reach.h"
+#include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {
 namespace {

@@ -72,16 +72,6 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
     world.holder_of_object_.push_back(object.holder_arm.value_or(-1));
   }
   world.arm_touches_object_.assign(kArmCount * scene.objects.size(), 0);
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    const std::string prefix = ArmBodyPrefix(arm);
-    std::vector<std::string> names;
-    for (int j = 1; j <= kJointCount; ++j) names.push_back(prefix + "link_" + std::to_string(j));
-    names.push_back(prefix + "gripper");
-    for (int finger = 0; finger < 2; ++finger) names.push_back(FingerBodyName(arm, finger));
-    for (const std::string& name : names) {
-      world.kinematic_bodies_.push_back(mj_name2id(model, mjOBJ_BODY, name.c_str()));
-    }
-  }
   for (int body = 0; body < model->nbody; ++body) {
     const std::string_view name = mj_id2name(model, mjOBJ_BODY, body);
     int owner = -1;
@@ -174,15 +164,6 @@ std::vector<Transform> World::ObjectPoses() const {
     poses.push_back({{p[0], p[1], p[2]}, {q[1], q[2], q[3], q[0]}});
   }
   return poses;
-}
-
-std::vector<Vec3d> World::KinematicBodies() const {
-  std::vector<Vec3d> positions;
-  for (const int body : kinematic_bodies_) {
-    const mjtNum* const p = data_->xpos + 3 * body;
-    positions.push_back({p[0], p[1], p[2]});
-  }
-  return positions;
 }
 
 int World::ObjectOfBody(int body) const {

@@ -42,8 +42,6 @@ class World {
   RobotState Measured() const;
   const RobotState& Commanded() const { return commanded_; }
   std::vector<Transform> ObjectPoses() const;
-  /// World positions of the bodies of the kinematic points, in their order.
-  std::vector<Vec3d> KinematicBodies() const;
   /// [arm,object] 1 where an arm or its tool touched an object during the last Advance.
   const std::vector<std::uint8_t>& ArmTouchesObject() const { return arm_touches_object_; }
   /// True once an arm has touched the table, or an arm or its tool the other arm or its tool,
@@ -80,8 +78,7 @@ class World {
   RobotState commanded_{};
   std::vector<int> object_bodies_;
   std::vector<int> holder_of_object_;  ///< arm that has it as a tool, or -1
-  std::vector<int> kinematic_bodies_;
-  std::vector<int> arm_of_body_;  ///< 0, 1, or -1 for every body of the model
+  std::vector<int> arm_of_body_;       ///< 0, 1, or -1 for every body of the model
   std::vector<std::uint8_t> arm_touches_object_;
   bool arm_collided_ = false;
 };

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <climits>
 
-#include "common/kernels/device_buffer.h"
 #include "common/kernels/launch.h"
 #include "common/kernels/prefix_sum.h"
 #include "common/kernels/workspace.h"
@@ -46,6 +45,9 @@ Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
   return w;
 }
 
+/// Bound: memory; a point is read once and answered by one atomic addition to its cell's count.
+/// Block: a thread a point, nothing shared, so the size only has to fill whole warps.
+/// Layout: cell_of_point follows the members' order, counts the order of cells.
 __global__ void CountKernel(CellGrid grid, const float* positions, PointRanges members,
                             std::int32_t* cell_of_point, std::int32_t* counts) {
   const std::int64_t i = GlobalThread();
@@ -56,6 +58,9 @@ __global__ void CountKernel(CellGrid grid, const float* positions, PointRanges m
 }
 
 /// Fills every cell from its end; the order inside a cell depends on timing, the neighbours do not.
+/// Bound: memory; scattered writes of 16 bytes and an atomic subtraction a point.
+/// Block: a thread a point, nothing shared, so the size only has to fill whole warps.
+/// Layout: a point and its index lie together, points of a cell one after another.
 __global__ void FillKernel(const float* positions, PointRanges members,
                            const std::int32_t* cell_of_point, std::int32_t* cell_begin,
                            SortedPoint* points) {
@@ -133,6 +138,9 @@ __device__ bool SearchInWarp(Best<kCapacity>& best, const SortedPoint& query, co
   return SearchIsDone(SearchedRadius(grid, block, query_m), best.worst_sq_dist());
 }
 
+/// Bound: reads of the cells around a query; its nearest so far stay in registers.
+/// Block: a thread a query, in the order of cells, so that a block's queries read the same cells.
+/// Layout: a row of cells along x is one range of points.
 template <int kCapacity>
 __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
                             const SortedPoint* points, const std::int32_t* cell_begin,
@@ -150,6 +158,9 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
 }
 
 /// What threads left over, a warp a query, from the start and with wider rings.
+/// Bound: reads of the cells around a query; the lanes' lists are merged by shuffles.
+/// Block: a fixed number of warps takes turns, since only the device knows how many queries came.
+/// Layout: a lane a row of cells along x, which is one range of points.
 template <int kCapacity>
 __global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint* points,
                                 const std::int32_t* cell_begin, const std::int32_t* queries,
@@ -171,6 +182,9 @@ __global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint
 }
 
 /// What warps left over, a block a query, against every point.
+/// Bound: one reading of all points for each query.
+/// Block: a fixed number of blocks takes turns; four warps each bring a list to shared memory.
+/// Layout: threads read neighbouring points, 16 bytes each.
 template <int kCapacity>
 __global__ void BlockQueryKernel(std::int64_t n, int out_degree, const SortedPoint* points,
                                  const std::int32_t* queries, const std::int32_t* query_count,
@@ -260,35 +274,6 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const Poi
     default:
       return LaunchQueries<kMaxCudaNeighbors>(grid, n, out_degree, w, neighbors_device, stream);
   }
-}
-
-int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t n, int out_degree,
-                    std::int32_t* neighbors) {
-  if (n == 0) return 0;
-  const std::size_t position_bytes = static_cast<std::size_t>(3 * n) * sizeof(float);
-  const std::size_t neighbor_bytes =
-      static_cast<std::size_t>(n * out_degree) * sizeof(std::int32_t);
-  DeviceBuffer positions_device;
-  DeviceBuffer neighbors_device;
-  DeviceBuffer workspace;
-  DeviceStream stream;
-  INTERLACER_CUDA_RETURN_IF_ERROR(stream.Create());
-  INTERLACER_CUDA_RETURN_IF_ERROR(positions_device.Allocate(position_bytes));
-  INTERLACER_CUDA_RETURN_IF_ERROR(neighbors_device.Allocate(neighbor_bytes));
-  INTERLACER_CUDA_RETURN_IF_ERROR(workspace.Allocate(GridKnnWorkspaceBytes(grid, n)));
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(positions_device.as<float>(), positions_m,
-                                                  position_bytes, cudaMemcpyHostToDevice,
-                                                  stream.get()));
-  if (const int error =
-          LaunchGridKnn(grid, positions_device.as<float>(), n, out_degree, workspace.as<void>(),
-                        neighbors_device.as<std::int32_t>(), stream.get());
-      error != 0) {
-    return error;
-  }
-  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(neighbors, neighbors_device.as<std::int32_t>(),
-                                                  neighbor_bytes, cudaMemcpyDeviceToHost,
-                                                  stream.get()));
-  return TakeError(cudaStreamSynchronize(stream.get()));
 }
 
 int CudaDeviceCount() {

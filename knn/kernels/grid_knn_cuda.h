@@ -46,10 +46,6 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const Poi
                   int out_degree, void* workspace_device, std::int32_t* neighbors_device,
                   void* stream);
 
-/// As LaunchGridKnn with host memory on both sides and a stream of its own; waits.
-int GridKnnFromHost(const CellGrid& grid, const float* positions_m, std::int64_t n, int out_degree,
-                    std::int32_t* neighbors);
-
 /// Devices that answer; 0 without a driver.
 int CudaDeviceCount();
 

@@ -1,9 +1,5 @@
 #include "model/attention/linear.h"
 
-#include "model/cuda/device.h"
-#include "model/kernels/linear_attention_cuda.h"
-#include "model/kernels/wide_linear_cuda.h"
-
 namespace interlacer {
 
 LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_count,
@@ -14,11 +10,8 @@ LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_c
 
 torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
                                        const torch::Tensor& v, const TokenGraph&) {
-  const int head_width = static_cast<int>(v.size(1) / head_count_);
-  const bool wide = head_width > kMaxLinearCudaWidth && OnDevice(v) &&
-                    FitsWideLinear({v.size(0), head_count_, head_width});
-  const auto full = [wide](const torch::Tensor& x) {
-    return x.scalar_type() == at::kBFloat16 && !wide ? x.to(at::kFloat) : x;
+  const auto full = [](const torch::Tensor& x) {
+    return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
   };
   return LinearAttention(full(q), full(k), full(v), head_count_, epsilons_);
 }

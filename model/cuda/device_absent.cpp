@@ -5,12 +5,6 @@
 #include "model/kernels/device_query_cuda.h"
 
 namespace interlacer {
-namespace {
-
-constexpr int kNoDevice = 100;  // cudaErrorNoDevice
-
-}  // namespace
-
 int CudaDeviceName(int, char*, std::size_t) { return kNoDevice; }
 int CudaComputeCapability(int, int*, int*) { return kNoDevice; }
 

@@ -38,7 +38,9 @@ Status NotOnDevice(std::string field, std::string expected, std::string got,
                    std::string_view advice = "");
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
-/// the model: graph attention wider than theirs. A device chosen by kAuto refuses too.
+/// the model: graph attention wider than kMaxGrfCudaWidth, 256 channels. A device chosen by kAuto
+/// refuses too. Other layers of models that the fused kernels do not take, such as wider ones, run
+/// one by one through torch.
 Status CheckWidths(const NetworkConfig& network, DeviceKind device);
 
 /// Empty, or that the kernels need a newer device than one of this compute capability.

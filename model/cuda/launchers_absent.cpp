@@ -7,6 +7,7 @@
 #include "knn/kernels/morton_order_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
+#include "model/kernels/device_query_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
@@ -15,15 +16,8 @@
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
 #include "model/kernels/walk_sampler_cuda.h"
-#include "model/kernels/wide_linear_cuda.h"
 
 namespace interlacer {
-namespace {
-
-constexpr int kNoDevice = 100;  // cudaErrorNoDevice
-
-}  // namespace
-
 int CudaDeviceCount() { return 0; }
 const char* CudaErrorText(int) { return "built without CUDA"; }
 
@@ -64,7 +58,7 @@ int LaunchWalkTiles(std::int64_t, const std::int32_t*, const std::uint32_t*, con
   return kNoDevice;
 }
 std::size_t SampleWalksWorkspaceBytes(std::int64_t) { return 0; }
-int LaunchSampleWalks(const WalkEdges&, std::int64_t, const WalkPlan&, void*,
+int LaunchSampleWalks(const WalkEdges&, std::int64_t, const WalkSamplerOptions&, void*,
                       const SampledWalksDevice&, void*) {
   return kNoDevice;
 }
@@ -88,22 +82,12 @@ int LaunchPackGrfRows(std::int64_t, int, const std::uint16_t*, const std::uint16
   return kNoDevice;
 }
 int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const PackedGrfInputs&,
-                    const GrfEpsilons&, const PackedGrfOutputs<float>&, void*) {
-  return kNoDevice;
-}
-int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const PackedGrfInputs&,
-                    const GrfEpsilons&, const PackedGrfOutputs<std::uint16_t>&, void*) {
+                    const GrfEpsilons&, const PackedGrfOutputs&, void*) {
   return kNoDevice;
 }
 int GrfStagedRows(int, int*) { return kNoDevice; }
 int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
-                   const PackedGrfInputs&, const GrfEpsilons&, const PackedGrfOutputs<float>&,
-                   void*) {
-  return kNoDevice;
-}
-int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
-                   const PackedGrfInputs&, const GrfEpsilons&,
-                   const PackedGrfOutputs<std::uint16_t>&, void*) {
+                   const PackedGrfInputs&, const GrfEpsilons&, const PackedGrfOutputs&, void*) {
   return kNoDevice;
 }
 
@@ -169,14 +153,6 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape&, const LinearAtten
 }
 
 int LaunchKinematicTokens(const KinematicTokens&, const KinematicTokenOutputs&, void*) {
-  return kNoDevice;
-}
-
-bool FitsWideLinear(const LinearAttentionShape&) { return false; }
-std::int64_t WideLinearScratchCount(const LinearAttentionShape&) { return 0; }
-int LaunchWideLinearAttention(const LinearAttentionShape&, const std::uint16_t*,
-                              const std::uint16_t*, const std::uint16_t*,
-                              const LinearAttentionEpsilons&, float*, std::uint16_t*, void*) {
   return kNoDevice;
 }
 

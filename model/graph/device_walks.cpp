@@ -292,8 +292,7 @@ std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& con
       LaunchSampleWalks(
           {edges.offsets.const_data_ptr<std::int32_t>(), to.const_data_ptr<std::int32_t>(),
            weights.const_data_ptr<double>()},
-          n,
-          {CouplingOf(local.sampler), local.walk_count, kMaxHops, local.halt_probability, seed, 0},
+          n, {local.sampler, local.walk_count, kMaxHops, local.halt_probability, seed, 0},
           scratch.mutable_data_ptr(),
           {MutableInts(walks.offsets), MutableInts(walks.entries), loads.mutable_data_ptr<float>()},
           StreamOf(neighbors)),

@@ -23,23 +23,11 @@ namespace {
 /// Path counts of graphs with more neighbours do not fit a packed entry.
 constexpr int kPackedOutDegree = 3;
 
-EdgeWeighting ToWeighting(EdgeWeight weight) {
-  switch (weight) {
-    case EdgeWeight::kUniform:
-      return EdgeWeighting::kConstant;
-    case EdgeWeight::kExpDistance:
-      return EdgeWeighting::kExpDist;
-    case EdgeWeight::kInverseSqrtDegree:
-      return EdgeWeighting::kInvSqrtDeg;
-  }
-  return EdgeWeighting::kConstant;
-}
-
 std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const SparseGraph& graph,
                                   const torch::Tensor& positions_m) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
   return ValueOrThrow(
-      EdgeWeights(graph, ToWeighting(config.graph.edge_weight),
+      EdgeWeights(graph, config.graph.edge_weight,
                   std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel()))));
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/thread_pool.h"
 #include "knn/walk_lists.h"
+#include "model/kernels/walk_ensemble.h"
 
 namespace interlacer {
 namespace {
@@ -59,15 +60,14 @@ class Ensemble {
  public:
   Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
       : edges_{graph.offsets.data(), graph.neighbors.data(), graph.weights.data()},
-        plan_{CouplingOf(options.sampler), options.walk_count, options.max_hops,
-              options.halt_probability,    options.seed,       options.ensemble},
+        options_(options),
         walkers_(static_cast<std::size_t>(options.walk_count)),
         draws_(walkers_.size()),
         order_(walkers_.size()) {}
 
   void Run(std::int32_t root, std::vector<Visit>& visits) {
     const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
-    WalkEnsemble ensemble(edges_, plan_, {walkers_.data(), draws_.data(), order_.data()}, sort);
+    WalkEnsemble ensemble(edges_, options_, {walkers_.data(), draws_.data(), order_.data()}, sort);
     ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
       visits.push_back({node, hops, load});
     });
@@ -75,7 +75,7 @@ class Ensemble {
 
  private:
   WalkEdges edges_;
-  WalkPlan plan_;
+  WalkSamplerOptions options_;
   std::vector<Walker> walkers_;
   std::vector<double> draws_;
   std::vector<WalkGroupMember> order_;
@@ -140,26 +140,6 @@ std::map<std::int32_t, double> Step(const WeightedGraph& graph,
 }
 
 }  // namespace
-
-WalkCoupling CouplingOf(WalkSampler sampler) {
-  switch (sampler) {
-    case WalkSampler::kIid:
-      return WalkCoupling::kIid;
-    case WalkSampler::kAntithetic:
-      return WalkCoupling::kAntithetic;
-    case WalkSampler::kRepellingPerPrefix:
-      return WalkCoupling::kRepellingPerPrefix;
-    case WalkSampler::kRepelling:
-      break;
-  }
-  return WalkCoupling::kRepelling;
-}
-
-StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph,
-                                        std::span<const float> edge_weights) {
-  INTERLACER_ASSIGN_OR_RETURN(const SparseGraph sparse, ToSparse(graph));
-  return ToWeightedGraph(sparse, edge_weights);
-}
 
 StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
                                         std::span<const float> edge_weights) {

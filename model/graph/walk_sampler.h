@@ -7,14 +7,8 @@
 /// product of W d / (1 - halt_probability). Row i of the result holds, for every node j that a
 /// prefix of t hops ended at, (1 / walk_count) sum of loads: an unbiased estimate of (W^t)_ij.
 ///
-/// Samplers differ in how walkers of one start node depend on each other; each walker's own law is
-/// the same, so all are unbiased:
-///   kIid                  independent
-///   kAntithetic           walkers k and k + n/2 halt on draws u and u + 1/2 mod 1; n even
-///   kRepelling            walkers that share a node spread over its neighbours
-///   kRepellingPerPrefix   walkers that share their whole past spread; no variance once
-///                         enumeration fits into walk_count
-/// Walks of different start nodes are independent.
+/// All samplers are unbiased, for each walker's own law is the same; kRepellingPerPrefix has no
+/// variance once enumeration fits into walk_count. Walks of different start nodes are independent.
 /// Determinism: a function of the graph and the options, equal for any thread count.
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with kAntithetic,
 /// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
@@ -28,8 +22,7 @@
 #include "common/status.h"
 #include "knn/knn_graph.h"
 #include "knn/sparse_graph.h"
-#include "model/config.h"
-#include "model/kernels/walk_ensemble.h"
+#include "model/kernels/walk_sampler_options.h"
 
 namespace interlacer {
 
@@ -41,23 +34,9 @@ struct WeightedGraph {
   std::vector<double> weights;
 };
 
-/// The configuration's word for it in the kernels.
-WalkCoupling CouplingOf(WalkSampler sampler);
-
-/// edge_weights as EdgeWeights gives them (knn/walk_lists.h).
-StatusOr<WeightedGraph> ToWeightedGraph(const KnnGraph& graph, std::span<const float> edge_weights);
+/// edge_weights as EdgeWeights gives them.
 StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
                                         std::span<const float> edge_weights);
-
-struct WalkSamplerOptions {
-  WalkSampler sampler = WalkSampler::kRepelling;
-  int walk_count = 27;
-  int max_hops = 3;
-  double halt_probability = 0;
-  std::uint64_t seed = 0;
-  /// Ensembles of one seed are independent of each other.
-  std::uint32_t ensemble = 0;
-};
 
 /// Rows ordered by node: nodes [nnz], loads [nnz, max_hops + 1].
 struct WalkLoads {

@@ -6,6 +6,9 @@
 
 namespace interlacer {
 
+/// What launchers answer in a build without CUDA: cudaErrorNoDevice.
+inline constexpr int kNoDevice = 100;
+
 /// Writes the name of a device, cut to `size` characters with the final zero.
 int CudaDeviceName(int device, char* name, std::size_t size);
 

@@ -2,6 +2,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
+#include "common/kernels/walk_entry.h"
 #include "model/kernels/fused_attention_rows.h"
 #include "model/kernels/fused_tile_avx512bf16.h"
 
@@ -10,8 +11,6 @@ namespace {
 
 constexpr int kPairsAtOnce = 4;
 constexpr int kPairLanes = 2 * kLanes;  // bfloat16 numbers of a register
-constexpr std::uint32_t kNodeBits = 24;
-constexpr std::uint32_t kNodeMask = (1U << kNodeBits) - 1;
 
 inline __m512 Phi(__m512 x, __m512 epsilon) {
   return _mm512_add_ps(_mm512_max_ps(x, _mm512_setzero_ps()), epsilon);
@@ -50,8 +49,8 @@ inline void FindPairs(const GrfBfloat16& grf, std::int64_t i, RowPairs& found) {
   int count = 0;
   for (std::int32_t e = grf.pairs.offsets[i]; e < grf.pairs.offsets[i + 1]; ++e, ++count) {
     const std::uint32_t entry = grf.pairs.entries[e];
-    found.rows[count] = grf.keys_values + (entry & kNodeMask) * stride;
-    found.weights[count] = grf.pairs.table[entry >> kNodeBits];
+    found.rows[count] = grf.keys_values + (entry & kWalkNodeMask) * stride;
+    found.weights[count] = grf.pairs.table[entry >> kWalkCodeShift];
   }
   for (; count % kPairsAtOnce != 0; ++count) {
     found.rows[count] = found.rows[0];

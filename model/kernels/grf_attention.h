@@ -6,7 +6,9 @@
 ///   S_i    = sum_e w_e s_e + normalizer_epsilon
 ///   out_i  = sum_e w_e s_e v_j / S_i             a row without pairs gives 0
 ///
-/// Arrays are row-major: q, k [n,qk_width]; v, out [n,v_width]; normalizer [n] holds S.
+/// Arrays are row-major: q, k [n,qk_width]; v, out [n,v_width]; normalizer [n] holds S. Rows that
+/// follow each other visit each other's data: nodes in a spatial order (knn/spatial_order.h) save
+/// most of the memory traffic.
 /// Pairs come in rows (offsets [n+1]); the weight w_e is either looked up in a table by the 8-bit
 /// path-count code of a packed entry (knn/knn_graph.h) or given per pair. The map from learned
 /// coefficients to weights, and the gradient through it, is the caller's.
@@ -29,9 +31,6 @@ struct GrfShape {
   std::int64_t n = 0;
   int qk_width = 0;
   int v_width = 0;
-  /// Order [n] in which rows are visited, or null for 0, 1, ...; neighbours in a row visit each
-  /// other's data, so a spatial order (knn/spatial_order.h) saves most of the memory traffic.
-  const std::int32_t* visit_order = nullptr;
 };
 
 struct GrfEpsilons {

@@ -77,10 +77,6 @@ inline void MaskByRelu(const T* __restrict x, int width, T* __restrict grad) {
   for (int c = 0; c < width; ++c) grad[c] = x[c] > T(0) ? grad[c] : T(0);
 }
 
-inline std::int64_t Visited(const GrfShape& shape, std::int64_t place) {
-  return shape.visit_order == nullptr ? place : shape.visit_order[place];
-}
-
 template <typename T>
 inline std::int64_t Node(const GrfPackedPairs<T>& pairs, std::int64_t e) {
   return pairs.entries[e] & kWalkNodeMask;
@@ -126,8 +122,7 @@ void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T
   const int dq = shape.qk_width;
   const int dv = shape.v_width;
   const T epsilon = static_cast<T>(epsilons.feature);
-  for (std::int64_t place = begin; place < end; ++place) {
-    const std::int64_t i = Visited(shape, place);
+  for (std::int64_t i = begin; i < end; ++i) {
     const T* q = in.q + i * dq;
     for (int c = 0; c < dq; ++c) phi_row[c] = Phi(q[c], epsilon);
     T* o = phi_row + dq;
@@ -162,8 +157,7 @@ void GrfBackwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<
   const int dq = shape.qk_width;
   const int dv = shape.v_width;
   const T epsilon = static_cast<T>(epsilons.feature);
-  for (std::int64_t place = begin; place < end; ++place) {
-    const std::int64_t i = Visited(shape, place);
+  for (std::int64_t i = begin; i < end; ++i) {
     const T* q = in.q + i * dq;
     for (int c = 0; c < dq; ++c) phi_row[c] = Phi(q[c], epsilon);
     const T* g = saved.grad_out + i * dv;
@@ -194,8 +188,7 @@ void GrfBackwardColumns(const GrfShape& shape, const GrfTransposedPairs& transpo
   const int dq = shape.qk_width;
   const int dv = shape.v_width;
   const T epsilon = static_cast<T>(epsilons.feature);
-  for (std::int64_t place = begin; place < end; ++place) {
-    const std::int64_t j = Visited(shape, place);
+  for (std::int64_t j = begin; j < end; ++j) {
     T* dk_row = grad_k + j * dq;
     T* dv_row = grad_v + j * dv;
     Zero(dq, dk_row);

@@ -28,21 +28,19 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
 class RowsOfWarp {
  public:
   __device__ explicit RowsOfWarp(const GrfShape& shape)
-      : shape_(shape),
-        place_(blockIdx.x * kBlockRows + threadIdx.x / kWarpLanes - kWarps),
+      : n_(shape.n),
+        row_(blockIdx.x * kBlockRows + threadIdx.x / kWarpLanes - kWarps),
         end_((blockIdx.x + std::int64_t{1}) * kBlockRows) {}
 
   __device__ bool Next() {
-    place_ += kWarps;
-    return place_ < end_ && place_ < shape_.n;
+    row_ += kWarps;
+    return row_ < end_ && row_ < n_;
   }
-  __device__ std::int64_t row() const {
-    return shape_.visit_order == nullptr ? place_ : shape_.visit_order[place_];
-  }
+  __device__ std::int64_t row() const { return row_; }
 
  private:
-  const GrfShape& shape_;
-  std::int64_t place_;
+  std::int64_t n_;
+  std::int64_t row_;
   std::int64_t end_;
 };
 
@@ -101,6 +99,9 @@ __device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
 }
 
 /// A warp a query at a time; each group of lanes takes every groups-th pair.
+/// Bound: reads of the pairs' rows; each number that comes serves one multiply and add.
+/// Block: 32 rows, which in a spatial order list one another, on 8 warps that share a cache.
+/// Layout: a group of lanes holds a row, 4 channels a lane and item; sums stay in registers.
 template <int kItems, bool kAligned, typename Pairs, typename Stored>
 __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
                                  float delta, int group, float* out, float* normalizer) {
@@ -141,6 +142,9 @@ struct PairScalars {
 };
 
 /// A warp a query at a time, as the forward pass; formulas in grf_attention_body.h.
+/// Bound: reads of the pairs' rows, as there; each number serves two multiplies and adds.
+/// Block: 32 rows on 8 warps, as there.
+/// Layout: as there; three numbers a pair are left for the other passes, in the pairs' order.
 template <int kItems, bool kAligned, typename Pairs>
 __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in,
                                       GrfSaved<float> saved, float epsilon, int group,
@@ -180,6 +184,9 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
 }
 
 /// A warp an end node at a time.
+/// Bound: reads of the rows of q and of the gradient at the queries that list the node.
+/// Block: 32 end nodes on 8 warps, as the rows' pass.
+/// Layout: pairs by end node; a group of lanes holds a row, 4 channels a lane and item.
 template <int kItems, bool kAligned>
 __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs transposed,
                                          GrfInputs<float> in, const float* grad_out, float epsilon,
@@ -229,10 +236,9 @@ int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
     return aligned ? function.template operator()<kItems, true>()
                    : function.template operator()<kItems, false>();
   };
-  static_assert(kMaxGrfCudaWidth <= 4 * kChannelsOfAWarp);
+  static_assert(kMaxGrfCudaWidth <= 2 * kChannelsOfAWarp);
   if (WiderWidth(shape) <= kChannelsOfAWarp) return with.template operator()<1>();
-  if (WiderWidth(shape) <= 2 * kChannelsOfAWarp) return with.template operator()<2>();
-  return with.template operator()<4>();
+  return with.template operator()<2>();
 }
 
 template <typename Pairs, typename Stored>

@@ -14,7 +14,7 @@
 
 namespace interlacer {
 
-inline constexpr int kMaxGrfCudaWidth = 512;
+inline constexpr int kMaxGrfCudaWidth = 256;
 
 int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
                               const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,

@@ -8,8 +8,8 @@
 ///   out_i = phi(q_i) S_h / (phi(q_i) . z_h + normalizer_epsilon)
 ///
 /// q, k, v, out are [n, heads * head_width] row-major, head h in columns h*head_width onwards;
-/// normalizer [n, heads] holds the denominators; state [heads, head_width + 1, head_width] holds
-/// the rows of S_h and then z_h.
+/// normalizer [n, heads] holds the denominators; state [heads, head_width + 1, head_width] holds of
+/// each head the rows of S_h and, as its last row, z_h.
 /// key_mask [n] is 0 for padding and 1 elsewhere; null means all ones.
 ///
 /// Determinism: the state is summed in tiles of kLinearAttentionTile tokens that are added in index

@@ -15,9 +15,11 @@ constexpr int kTiledBlocks = 2;  // of a multiprocessor
 constexpr int kOtherSharedBytes = 2048;
 
 /// A thread four channels.
-template <typename Stored>
-__global__ void PackRowsKernel(std::int64_t groups, const Stored* k, const Stored* v, float epsilon,
-                               uint4* packed) {
+/// Bound: memory; 16 bytes come and 16 go, with next to no arithmetic.
+/// Block: nothing is shared, so the size only has to fill whole warps.
+/// Layout: neighbouring threads read 8 bytes of k and of v each and write 16 side by side.
+__global__ void PackRowsKernel(std::int64_t groups, const std::uint16_t* k, const std::uint16_t* v,
+                               float epsilon, uint4* packed) {
   const std::int64_t x = GlobalThread();
   if (x >= groups) return;
   float key[kChannelsOfALane], value[kChannelsOfALane];
@@ -29,7 +31,6 @@ __global__ void PackRowsKernel(std::int64_t groups, const Stored* k, const Store
 }
 
 /// What both forms read and write.
-template <typename Output>
 struct Attention {
   PackedGrfShape shape;
   GrfPackedPairs<float> pairs;
@@ -37,7 +38,7 @@ struct Attention {
   const uint4* packed;
   float epsilon;
   float delta;
-  Output* out;
+  std::uint16_t* out;
   float* normalizer;
 };
 
@@ -48,8 +49,11 @@ __device__ void LoadTable(const float* table, float* shared) {
 }
 
 /// A warp a query, kPlainQueries of them a block.
-template <typename Form, typename Output>
-__global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
+/// Bound: gathers of packed rows; each number that comes serves one multiply and add.
+/// Block: 8 warps, 4 queries each, over which the loading of the table of weights is spread.
+/// Layout: 8 or 16 lanes share a row, 16 bytes a load hold four channels of key and of value.
+template <typename Form>
+__global__ void __launch_bounds__(kThreads) PlainKernel(Attention a) {
   __shared__ float table[kWalkCodes];
   LoadTable(a.pairs.table, table);
   __syncthreads();
@@ -65,9 +69,12 @@ __global__ void __launch_bounds__(kThreads) PlainKernel(Attention<Output> a) {
 
 /// A block a tile of queries: its rows come into shared memory, then each warp attends for every
 /// kWarps-th query.
-template <typename Form, typename Output>
+/// Bound: the copy of the tile's distinct rows, then reads of shared memory, one row a pair.
+/// Block: two share a multiprocessor, so that one can copy while the other attends.
+/// Layout: staged rows keep the packed order of memory; lanes share a row as in the plain form.
+template <typename Form>
 __global__ void __launch_bounds__(kThreads, kTiledBlocks)
-    TiledKernel(Attention<Output> a, GrfTiles tiles, int staged_rows) {
+    TiledKernel(Attention a, GrfTiles tiles, int staged_rows) {
   __shared__ float table[kWalkCodes];
   uint4* const staged = LaunchedShared<uint4>();
   const std::int64_t tile = a.shape.query_begin / kGrfTileQueries + blockIdx.x;
@@ -109,8 +116,6 @@ int ByWidth(int width, const Function& function) {
       return function.template operator()<PackedGrf<4, 8>>();
     case 256:
       return function.template operator()<PackedGrf<4, 16>>();
-    case 512:
-      return function.template operator()<PackedGrf<4, 32>>();
     default:
       return static_cast<int>(cudaErrorInvalidValue);
   }
@@ -121,10 +126,9 @@ bool AreQueriesValid(const PackedGrfShape& shape) {
          shape.query_end <= shape.n;
 }
 
-template <typename Output>
-Attention<Output> MakeAttention(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                                const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                                const PackedGrfOutputs<Output>& outputs) {
+Attention MakeAttention(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                        const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                        const PackedGrfOutputs& outputs) {
   return {shape,
           pairs,
           inputs.q,
@@ -135,65 +139,31 @@ Attention<Output> MakeAttention(const PackedGrfShape& shape, const GrfPackedPair
           outputs.normalizer};
 }
 
-template <typename Output>
-int LaunchPlain(const Attention<Output>& a, void* stream) {
-  if (!AreQueriesValid(a.shape)) return static_cast<int>(cudaErrorInvalidValue);
-  const std::int64_t queries = a.shape.query_end - a.shape.query_begin;
-  return ByWidth(a.shape.width, [&]<typename Form>() {
-    return LaunchBlocks(PlainKernel<Form, Output>, BlocksFor(queries, kPlainQueries), kThreads,
-                        static_cast<cudaStream_t>(stream), a);
-  });
-}
-
-template <typename Output>
-int LaunchTiled(const Attention<Output>& a, const GrfTiles& tiles, int staged_rows, void* stream) {
-  if (!AreQueriesValid(a.shape) || staged_rows < 0) return static_cast<int>(cudaErrorInvalidValue);
-  return ByWidth(a.shape.width, [&]<typename Form>() {
-    if (a.shape.query_begin == a.shape.query_end) return 0;
-    const std::int64_t tile_count =
-        BlocksFor(a.shape.query_end, kGrfTileQueries) - a.shape.query_begin / kGrfTileQueries;
-    const std::int64_t shared_bytes = std::int64_t{staged_rows} * Form::kVectors * sizeof(uint4);
-    return LaunchBlocks(TiledKernel<Form, Output>, tile_count, BlockShape{kThreads, shared_bytes},
-                        static_cast<cudaStream_t>(stream), a, tiles, staged_rows);
-  });
-}
-
-template <typename Stored>
-int PackRows(std::int64_t n, int width, const Stored* k, const Stored* v,
-             const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
-  if (n < 0 || !FitsPackedGrf(width)) return static_cast<int>(cudaErrorInvalidValue);
-  const std::int64_t groups = n * width / kChannelsOfALane;
-  return LaunchBlocks(PackRowsKernel<Stored>, BlocksFor(groups, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), groups, k, v,
-                      static_cast<float>(epsilons.feature), reinterpret_cast<uint4*>(packed));
-}
-
 }  // namespace
 
 bool FitsPackedGrf(int width) {
   return ByWidth(width, [&]<typename Form>() { return Form::kWidth == width ? 0 : 1; }) == 0;
 }
 
-int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
-                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
-  return PackRows(n, width, k, v, epsilons, packed, stream);
-}
-
 int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
                       const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
-  return PackRows(n, width, k, v, epsilons, packed, stream);
+  if (n < 0 || !FitsPackedGrf(width)) return static_cast<int>(cudaErrorInvalidValue);
+  const std::int64_t groups = n * width / kChannelsOfALane;
+  return LaunchBlocks(PackRowsKernel, BlocksFor(groups, kThreads), kThreads,
+                      static_cast<cudaStream_t>(stream), groups, k, v,
+                      static_cast<float>(epsilons.feature), reinterpret_cast<uint4*>(packed));
 }
 
 int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                     const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs<float>& outputs, void* stream) {
-  return LaunchPlain(MakeAttention(shape, pairs, inputs, epsilons, outputs), stream);
-}
-
-int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs<std::uint16_t>& outputs, void* stream) {
-  return LaunchPlain(MakeAttention(shape, pairs, inputs, epsilons, outputs), stream);
+                    const PackedGrfOutputs& outputs, void* stream) {
+  if (!AreQueriesValid(shape)) return static_cast<int>(cudaErrorInvalidValue);
+  const Attention a = MakeAttention(shape, pairs, inputs, epsilons, outputs);
+  return ByWidth(shape.width, [&]<typename Form>() {
+    return LaunchBlocks(PlainKernel<Form>,
+                        BlocksFor(shape.query_end - shape.query_begin, kPlainQueries), kThreads,
+                        static_cast<cudaStream_t>(stream), a);
+  });
 }
 
 int GrfStagedRows(int width, int* staged_rows) {
@@ -212,18 +182,17 @@ int GrfStagedRows(int width, int* staged_rows) {
 
 int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                    const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
-                   const GrfEpsilons& epsilons, const PackedGrfOutputs<float>& outputs,
-                   void* stream) {
-  return LaunchTiled(MakeAttention(shape, pairs, inputs, epsilons, outputs), tiles, staged_rows,
-                     stream);
-}
-
-int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
-                   const GrfEpsilons& epsilons, const PackedGrfOutputs<std::uint16_t>& outputs,
-                   void* stream) {
-  return LaunchTiled(MakeAttention(shape, pairs, inputs, epsilons, outputs), tiles, staged_rows,
-                     stream);
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs& outputs, void* stream) {
+  if (!AreQueriesValid(shape) || staged_rows < 0) return static_cast<int>(cudaErrorInvalidValue);
+  const Attention a = MakeAttention(shape, pairs, inputs, epsilons, outputs);
+  return ByWidth(shape.width, [&]<typename Form>() {
+    if (shape.query_begin == shape.query_end) return 0;
+    const std::int64_t tile_count =
+        BlocksFor(shape.query_end, kGrfTileQueries) - shape.query_begin / kGrfTileQueries;
+    const std::int64_t shared_bytes = std::int64_t{staged_rows} * Form::kVectors * sizeof(uint4);
+    return LaunchBlocks(TiledKernel<Form>, tile_count, BlockShape{kThreads, shared_bytes},
+                        static_cast<cudaStream_t>(stream), a, tiles, staged_rows);
+  });
 }
 
 }  // namespace interlacer

@@ -6,8 +6,8 @@
 ///
 ///   q       [n,width]   bfloat16
 ///   packed  [n,2 width] bfloat16, phi(k) and v by groups of four channels: k0-3, v0-3, k4-7, ...
-///   out     [n,width]   bfloat16 or float32; normalizer [n] float32, or null
-/// width is 32, 64, 128, 256 or 512 for keys and values alike; arrays stand on boundaries of 16
+///   out     [n,width]   bfloat16; normalizer [n] float32, or null
+/// width is 32, 64, 128 or 256 for keys and values alike; arrays stand on boundaries of 16
 /// bytes. Rounding: phi(k) and v when they are packed, and a bfloat16 result; weights, scores and
 /// sums in float32. NaN in a key or value reaches every query that lists its token, and nobody
 /// else. Two forms: the plain one gathers rows from memory; the tiled one brings the distinct rows
@@ -39,10 +39,8 @@ struct PackedGrfInputs {
   const std::uint16_t* packed = nullptr;
 };
 
-/// T is float, or std::uint16_t for the bits of bfloat16 numbers.
-template <typename T>
 struct PackedGrfOutputs {
-  T* out = nullptr;
+  std::uint16_t* out = nullptr;
   float* normalizer = nullptr;
 };
 
@@ -54,19 +52,14 @@ struct GrfTiles {
 };
 inline constexpr std::int64_t kGrfTileQueries = 128;
 
-/// Writes packed rows of k and v [n,width], float32 or the bits of bfloat16.
-int LaunchPackGrfRows(std::int64_t n, int width, const float* k, const float* v,
-                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
+/// Writes packed rows of k and v [n,width], bfloat16.
 int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
                       const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
 
 /// The plain form.
 int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                     const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs<float>& outputs, void* stream);
-int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs<std::uint16_t>& outputs, void* stream);
+                    const PackedGrfOutputs& outputs, void* stream);
 
 /// Writes how many rows of a tile fit into shared memory such that two tiles share a multiprocessor
 /// of the current device.
@@ -75,11 +68,6 @@ int GrfStagedRows(int width, int* staged_rows);
 /// The tiled form, with `staged_rows` rows of a tile in shared memory.
 int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                    const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
-                   const GrfEpsilons& epsilons, const PackedGrfOutputs<float>& outputs,
-                   void* stream);
-int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
-                   const GrfEpsilons& epsilons, const PackedGrfOutputs<std::uint16_t>& outputs,
-                   void* stream);
+                   const GrfEpsilons& epsilons, const PackedGrfOutputs& outputs, void* stream);
 
 }  // namespace interlacer

@@ -102,9 +102,6 @@ struct PackedGrf {
   }
 };
 
-__device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale, float* to) {
-  *reinterpret_cast<float4*>(to) = float4{scale * x[0], scale * x[1], scale * x[2], scale * x[3]};
-}
 __device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale,
                                  std::uint16_t* to) {
   *reinterpret_cast<uint2*>(to) =
@@ -154,11 +151,11 @@ struct PartlyStagedRows {
 };
 
 /// Attends for query i.
-template <typename Form, typename Output, typename Rows>
+template <typename Form, typename Rows>
 __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::int32_t end,
                                       const QueryPairs& pairs, const std::uint16_t* q,
-                                      float epsilon, float delta, const Rows& rows, Output* out,
-                                      float* normalizer) {
+                                      float epsilon, float delta, const Rows& rows,
+                                      std::uint16_t* out, float* normalizer) {
   const GroupLane lane = ThisGroupLane(Form::kGroup);
   const int me = static_cast<int>(threadIdx.x) % kWarpLanes;
   auto phi_q = LoadRow<Form::kItems, true>(q + i * Form::kWidth, Form::kWidth, lane);

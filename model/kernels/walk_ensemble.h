@@ -8,26 +8,15 @@
 
 #include "common/kernels/host_device.h"
 #include "common/random.h"
+#include "model/kernels/walk_sampler_options.h"
 
 namespace interlacer {
-
-/// How walkers of one start node depend on each other.
-enum class WalkCoupling { kIid, kAntithetic, kRepelling, kRepellingPerPrefix };
 
 /// Out-edges of node i are [offsets[i], offsets[i + 1]); weights belong to edges.
 struct WalkEdges {
   const std::int32_t* offsets = nullptr;
   const std::int32_t* neighbors = nullptr;
   const double* weights = nullptr;
-};
-
-struct WalkPlan {
-  WalkCoupling coupling = WalkCoupling::kRepelling;
-  int walk_count = 27;
-  int max_hops = 3;
-  double halt_probability = 0;
-  std::uint64_t seed = 0;
-  std::uint32_t ensemble = 0;
 };
 
 struct Walker {
@@ -59,24 +48,24 @@ struct WalkScratch {
 template <typename Sort>
 class WalkEnsemble {
  public:
-  INTERLACER_HOST_DEVICE WalkEnsemble(const WalkEdges& edges, const WalkPlan& plan,
+  INTERLACER_HOST_DEVICE WalkEnsemble(const WalkEdges& edges, const WalkSamplerOptions& options,
                                       const WalkScratch& scratch, const Sort& sort)
-      : edges_(edges), plan_(plan), scratch_(scratch), sort_(sort) {}
+      : edges_(edges), options_(options), scratch_(scratch), sort_(sort) {}
 
   /// Calls visit(node, hops, load) for every prefix of every walk from `root`.
   template <typename Visit>
   INTERLACER_HOST_DEVICE void Run(std::int32_t root, const Visit& visit) {
-    RandomSequence random(plan_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
-                          plan_.ensemble);
-    for (int w = 0; w < plan_.walk_count; ++w) {
+    RandomSequence random(options_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+                          options_.ensemble);
+    for (int w = 0; w < options_.walk_count; ++w) {
       scratch_.walkers[w] = {root, 0, 0, true, 1};
     }
     for (int hops = 0;; ++hops) {
-      for (int w = 0; w < plan_.walk_count; ++w) {
+      for (int w = 0; w < options_.walk_count; ++w) {
         const Walker& walker = scratch_.walkers[w];
         if (walker.alive) visit(walker.node, hops, walker.load);
       }
-      if (hops == plan_.max_hops) return;
+      if (hops == options_.max_hops) return;
       Halt(random);
       ChooseEdges(random);
       Move();
@@ -89,14 +78,14 @@ class WalkEnsemble {
   }
 
   INTERLACER_HOST_DEVICE void Halt(RandomSequence& random) {
-    for (int w = 0; w < plan_.walk_count; ++w) {
+    for (int w = 0; w < options_.walk_count; ++w) {
       if (Degree(scratch_.walkers[w].node) == 0) scratch_.walkers[w].alive = false;
     }
-    const double p = plan_.halt_probability;
+    const double p = options_.halt_probability;
     if (p == 0) return;
-    const bool mirror = plan_.coupling == WalkCoupling::kAntithetic;
-    const int half = plan_.walk_count / 2;
-    for (int w = 0; w < plan_.walk_count; ++w) {
+    const bool mirror = options_.sampler == WalkSampler::kAntithetic;
+    const int half = options_.walk_count / 2;
+    for (int w = 0; w < options_.walk_count; ++w) {
       double draw = mirror && w >= half ? scratch_.draws[w - half] + 0.5 : random.Uniform();
       if (draw >= 1) draw -= 1;
       scratch_.draws[w] = draw;
@@ -105,8 +94,8 @@ class WalkEnsemble {
   }
 
   INTERLACER_HOST_DEVICE void ChooseEdges(RandomSequence& random) {
-    if (plan_.coupling == WalkCoupling::kIid || plan_.coupling == WalkCoupling::kAntithetic) {
-      for (int w = 0; w < plan_.walk_count; ++w) {
+    if (options_.sampler == WalkSampler::kIid || options_.sampler == WalkSampler::kAntithetic) {
+      for (int w = 0; w < options_.walk_count; ++w) {
         Walker& walker = scratch_.walkers[w];
         if (!walker.alive) continue;
         const auto degree = static_cast<std::uint32_t>(Degree(walker.node));
@@ -127,9 +116,9 @@ class WalkEnsemble {
 
   /// Orders the live walkers; returns their number.
   INTERLACER_HOST_DEVICE int GroupWalkers() {
-    const bool by_prefix = plan_.coupling == WalkCoupling::kRepellingPerPrefix;
+    const bool by_prefix = options_.sampler == WalkSampler::kRepellingPerPrefix;
     int alive = 0;
-    for (int w = 0; w < plan_.walk_count; ++w) {
+    for (int w = 0; w < options_.walk_count; ++w) {
       const Walker& walker = scratch_.walkers[w];
       if (walker.alive) scratch_.order[alive++] = {by_prefix ? walker.prefix : walker.node, w};
     }
@@ -167,17 +156,17 @@ class WalkEnsemble {
   }
 
   INTERLACER_HOST_DEVICE void Move() {
-    for (int w = 0; w < plan_.walk_count; ++w) {
+    for (int w = 0; w < options_.walk_count; ++w) {
       Walker& walker = scratch_.walkers[w];
       if (!walker.alive) continue;
-      walker.load *=
-          edges_.weights[walker.chosen_edge] * Degree(walker.node) / (1 - plan_.halt_probability);
+      walker.load *= edges_.weights[walker.chosen_edge] * Degree(walker.node) /
+                     (1 - options_.halt_probability);
       walker.node = edges_.neighbors[walker.chosen_edge];
     }
   }
 
   WalkEdges edges_;
-  WalkPlan plan_;
+  WalkSamplerOptions options_;
   WalkScratch scratch_;
   Sort sort_;
 };

@@ -35,10 +35,10 @@ struct InsertionSort {
 /// Walks from a root and adds up its visits: write(place, node, sums [kPowers]) by ascending node,
 /// visits of a node in the order they were made. Returns the number of nodes.
 template <typename Write>
-__device__ int SampleRow(const WalkEdges& edges, const WalkPlan& plan, std::int32_t root,
-                         RootMemory& memory, const Write& write) {
+__device__ int SampleRow(const WalkEdges& edges, const WalkSamplerOptions& options,
+                         std::int32_t root, RootMemory& memory, const Write& write) {
   int visits = 0;
-  WalkEnsemble<InsertionSort> ensemble(edges, plan, {memory.walkers, memory.draws, memory.order},
+  WalkEnsemble<InsertionSort> ensemble(edges, options, {memory.walkers, memory.draws, memory.order},
                                        InsertionSort());
   ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
     // Kept in order of nodes.
@@ -67,23 +67,27 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkPlan& plan, std::int3
 }
 
 /// Sizes of rows at offsets[i + 1], where the prefix sum turns them into ends.
-__global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkPlan plan,
+/// Bound: the walk's own chain of draws, sorts and edges, one thread a root, in shared memory.
+/// Block: 16 roots, whose walkers and visits fit the shared memory that needs no asking (48 KB).
+/// Layout: each root's memory lies in one piece; rows are walked twice rather than kept.
+__global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
                                   std::int32_t* offsets) {
   __shared__ RootMemory memory[kRoots];
   const std::int64_t i = GlobalThread();
   if (i >= n) return;
   if (i == 0) offsets[0] = 0;
-  offsets[i + 1] = SampleRow(edges, plan, static_cast<std::int32_t>(i), memory[threadIdx.x],
+  offsets[i + 1] = SampleRow(edges, options, static_cast<std::int32_t>(i), memory[threadIdx.x],
                              [](int, std::int32_t, const double(&)[kPowers]) {});
 }
 
-__global__ void SampledEntriesKernel(WalkEdges edges, std::int64_t n, WalkPlan plan, double scale,
-                                     SampledWalksDevice walks) {
+/// Bound, block, layout: as the sizes'; walks once more and writes rows where they begin.
+__global__ void SampledEntriesKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
+                                     double scale, SampledWalksDevice walks) {
   __shared__ RootMemory memory[kRoots];
   const std::int64_t i = GlobalThread();
   if (i >= n) return;
   const std::int64_t begin = walks.offsets[i];
-  SampleRow(edges, plan, static_cast<std::int32_t>(i), memory[threadIdx.x],
+  SampleRow(edges, options, static_cast<std::int32_t>(i), memory[threadIdx.x],
             [&](int place, std::int32_t node, const double(&sums)[kPowers]) {
               walks.nodes[begin + place] = node;
               for (int t = 0; t < kPowers; ++t) {
@@ -98,12 +102,12 @@ std::size_t SampleWalksWorkspaceBytes(std::int64_t n) {
   return static_cast<std::size_t>(PrefixSumScratchCount(n + 1)) * sizeof(std::int32_t);
 }
 
-int LaunchSampleWalks(const WalkEdges& edges, std::int64_t n, const WalkPlan& plan,
+int LaunchSampleWalks(const WalkEdges& edges, std::int64_t n, const WalkSamplerOptions& options,
                       void* workspace_device, const SampledWalksDevice& walks,
                       void* stream_handle) {
-  const bool odd_pairs = plan.coupling == WalkCoupling::kAntithetic && plan.walk_count % 2 != 0;
-  if (n < 0 || plan.max_hops != kCudaWalkHops || plan.walk_count < 1 ||
-      plan.walk_count > kMaxCudaWalks || odd_pairs) {
+  const bool odd_pairs = options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0;
+  if (n < 0 || options.max_hops != kCudaWalkHops || options.walk_count < 1 ||
+      options.walk_count > kMaxCudaWalks || odd_pairs) {
     return static_cast<int>(cudaErrorInvalidValue);
   }
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
@@ -112,11 +116,11 @@ int LaunchSampleWalks(const WalkEdges& edges, std::int64_t n, const WalkPlan& pl
   }
   const std::int64_t blocks = BlocksFor(n, kRoots);
   INTERLACER_CUDA_RETURN_IF_ERROR(
-      LaunchBlocks(SampledSizeKernel, blocks, kRoots, stream, edges, n, plan, walks.offsets));
+      LaunchBlocks(SampledSizeKernel, blocks, kRoots, stream, edges, n, options, walks.offsets));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       LaunchPrefixSum(walks.offsets, n + 1, static_cast<std::int32_t*>(workspace_device), stream));
-  return LaunchBlocks(SampledEntriesKernel, blocks, kRoots, stream, edges, n, plan,
-                      1.0 / plan.walk_count, walks);
+  return LaunchBlocks(SampledEntriesKernel, blocks, kRoots, stream, edges, n, options,
+                      1.0 / options.walk_count, walks);
 }
 
 }  // namespace interlacer

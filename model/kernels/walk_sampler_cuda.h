@@ -30,8 +30,9 @@ struct SampledWalksDevice {
 
 std::size_t SampleWalksWorkspaceBytes(std::int64_t n);
 
-/// The plan must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the one offset.
-int LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n, const WalkPlan& plan,
-                      void* workspace_device, const SampledWalksDevice& walks, void* stream);
+/// The options must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the one offset.
+int LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n,
+                      const WalkSamplerOptions& options, void* workspace_device,
+                      const SampledWalksDevice& walks, void* stream);
 
 }  // namespace interlacer

@@ -77,7 +77,7 @@ PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
 void Attend(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs, const GrfTiles& tiles,
             const PackedGrfInputs& inputs, const GrfEpsilons& epsilons, std::uint16_t* mixed,
             void* stream) {
-  const PackedGrfOutputs<std::uint16_t> outputs{mixed, nullptr};
+  const PackedGrfOutputs outputs{mixed, nullptr};
   if (tiles.rows == nullptr) {
     CheckLaunch(LaunchPackedGrf(shape, pairs, inputs, epsilons, outputs, stream), "GRF attention");
     return;

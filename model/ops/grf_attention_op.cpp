@@ -72,7 +72,7 @@ int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torc
               "packing of GRF rows");
   const PackedGrfShape shape{n, width, 0, n};
   const PackedGrfInputs inputs{Bfloat16Bits(q), rows};
-  const PackedGrfOutputs<std::uint16_t> outputs{
+  const PackedGrfOutputs outputs{
       reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()),
       normalizer.mutable_data_ptr<float>()};
   const GrfTiles tiles = mask.tiles();

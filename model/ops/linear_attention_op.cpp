@@ -2,13 +2,11 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "common/thread_pool.h"
 #include "model/cuda/device.h"
 #include "model/kernels/linear_attention_cuda.h"
-#include "model/kernels/wide_linear_cuda.h"
 
 namespace interlacer {
 namespace {
@@ -60,28 +58,6 @@ torch::Tensor FromTorchOperations(const torch::Tensor& q, const torch::Tensor& k
   return out.transpose(0, 1).reshape({n, q.size(1)});
 }
 
-/// bfloat16 on a device, without gradients.
-torch::Tensor WideLinearAttention(const torch::Tensor& q_in, const torch::Tensor& k_in,
-                                  const torch::Tensor& v_in, int head_count,
-                                  const LinearAttentionEpsilons& epsilons) {
-  const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-  const LinearAttentionShape shape = ShapeOf(q, head_count);
-  TORCH_CHECK(OnDevice(q) && !at::GradMode::is_enabled() && FitsWideLinear(shape),
-              "linear attention: bfloat16 is for wide heads on a device, without gradients");
-  const auto bits = [](const torch::Tensor& x) {
-    return reinterpret_cast<const std::uint16_t*>(x.const_data_ptr<at::BFloat16>());
-  };
-  const torch::Tensor out = at::empty_like(q);
-  const torch::Tensor scratch =
-      at::empty({WideLinearScratchCount(shape)}, q.options().dtype(at::kFloat));
-  CheckLaunch(
-      LaunchWideLinearAttention(
-          shape, bits(q), bits(k), bits(v), epsilons, scratch.mutable_data_ptr<float>(),
-          reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()), StreamOf(q)),
-      "linear attention of wide heads");
-  return out;
-}
-
 class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& q_in,
@@ -93,7 +69,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const torch::Tensor out = at::empty_like(q);
     const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
     const torch::Tensor state =
-        at::empty({shape.heads, shape.head_width, shape.head_width + 1}, q.options());
+        at::empty({shape.heads, shape.head_width + 1, shape.head_width}, q.options());
     const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());
     const LinearAttentionEpsilons epsilons{feature_epsilon, normalizer_epsilon};
     if (OnDevice(q)) {
@@ -158,7 +134,6 @@ torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
               " is not a multiple of ", head_count, " heads");
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(),
               "linear attention: q, k, v must have one type");
-  if (q.scalar_type() == at::kBFloat16) return WideLinearAttention(q, k, v, head_count, epsilons);
   if (OnDevice(q) && q.size(1) / head_count > kMaxLinearCudaWidth) {
     return FromTorchOperations(q, k, v, head_count, epsilons);
   }

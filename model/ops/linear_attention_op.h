@@ -3,8 +3,8 @@
 /// ReLU linear attention as a differentiable tensor operation.
 ///
 ///   q, k, v  [T, heads * head_width], one type, float32 or float64   ->   same shape
-/// On a device the type is float32, or without gradients bfloat16 where FitsWideLinear of
-/// model/kernels/wide_linear_cuda.h holds.
+/// On a device the type is float32; heads wider than kMaxLinearCudaWidth
+/// (model/kernels/linear_attention_cuda.h) take torch's own operations there.
 /// Formula, order of sums and determinism: model/kernels/linear_attention.h.
 /// Errors: c10::Error for shapes and types. Threads: may run together.
 /// Source: GRF masking paper, Eq. 3, with ReLU features and no random projection.

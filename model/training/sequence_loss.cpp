@@ -13,13 +13,9 @@
 namespace interlacer {
 namespace {
 
-torch::Tensor RowsOf3(const std::vector<float>& values, const WorldModel& model) {
-  return torch::tensor(values, torch::kFloat32).reshape({-1, 3}).to(model.device());
-}
-
 CloudTensors Lift(WorldModel* model, const LiftedTime& time) {
   return LiftCloud(model, ColorsInUnit(ImageBytes(time.images, model->device())),
-                   RowsOf3(time.positions_m, *model),
+                   RowsOf3(time.positions_m, model->device()),
                    torch::tensor(time.source_index, torch::kInt64).to(model->device()));
 }
 
@@ -49,9 +45,10 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
                  .reshape({rays.count, renderer.samples_per_ray})
                  .to(model->device());
   }
-  const RenderedRays rendered = model->RenderRays(
-      cloud, RowsOf3(rays.origins_m, *model), RowsOf3(rays.directions, *model), jitter, renderer);
-  return (rendered.rgb - RowsOf3(rays.target_rgb, *model)).square().mean();
+  const RenderedRays rendered =
+      model->RenderRays(cloud, RowsOf3(rays.origins_m, model->device()),
+                        RowsOf3(rays.directions, model->device()), jitter, renderer);
+  return (rendered.rgb - RowsOf3(rays.target_rgb, model->device())).square().mean();
 }
 
 /// The same deviation for all particles of a sequence.

@@ -11,9 +11,6 @@
 namespace interlacer {
 namespace {
 
-/// render_cost_s belongs to one view of this size.
-constexpr double kReferenceViewPx = 320.0 * 240.0;
-
 constexpr int kBackgroundPriority = 0;
 constexpr int kNormalPriority = 1;
 constexpr int kControlPriority = 2;

@@ -22,7 +22,6 @@ constexpr double kToleranceM = 0.02;
 constexpr int kMaxOutlierCount = 3;
 /// Rows of the view that are rendered to learn its cost.
 constexpr int kTimedRows = 24;
-constexpr double kReferenceViewPx = 320.0 * 240.0;
 constexpr double kNanosecondsPerSecond = 1e9;
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {

@@ -52,7 +52,7 @@ TEST(DeviceGates, PackedAndTiledGrfAttention) {
   options.dtype = "bf16";
   EXPECT_GE(MakeDeviceGrfAttentionCases(options).size(), 2u);
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
-  options.d = 512;
+  options.d = 256;
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
 }
 
@@ -60,10 +60,8 @@ TEST(DeviceGates, LinearAttention) {
   ExpectGatesPass(&MakeDeviceLinearAttentionCases);
   Options options = SmallDeviceOptions();
   options.dtype = "bf16";
-  for (const int d : {64, 512}) {
-    options.d = d;
-    ExpectGatesPass(&MakeDeviceLinearAttentionCases, options);
-  }
+  options.d = 64;
+  ExpectGatesPass(&MakeDeviceLinearAttentionCases, options);
 }
 
 class DeviceRenderGates : public ::testing::TestWithParam<const char*> {};
@@ -79,8 +77,6 @@ TEST_P(DeviceRenderGates, Render) {
 
 INSTANTIATE_TEST_SUITE_P(FieldTypes, DeviceRenderGates, ::testing::Values("f32", "bf16"),
                          [](const auto& test) { return std::string(test.param); });
-
-TEST(DeviceGates, Ssim) { ExpectGatesPass(&MakeDeviceSsimCases); }
 
 }  // namespace
 }  // namespace interlacer::bench

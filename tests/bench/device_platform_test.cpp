@@ -52,12 +52,12 @@ TEST_F(DevicePlatformTest, TheProgramEndsWithTheCodeOfAnAbsentDevice) {
     return RunProgram(static_cast<int>(arguments.size()), arguments.data(),
                       [] { return std::vector<Platform>{DevicePlatform()}; });
   };
-  EXPECT_EQ(run({"--stage=ssim"}), 3);
+  EXPECT_EQ(run({"--stage=walks"}), 3);
   EXPECT_EQ(run({"--ceilings"}), 3);
   EXPECT_EQ(run({"--stage=rpc"}), 3);
   EXPECT_EQ(run({"--stage=linear_attention", "--n=64", "--dtype=bf16"}), 3);
   EXPECT_EQ(run({"--stage=linear_attention", "--n=64", "--dtype=bf16", "--d=96"}), 2);
-  EXPECT_EQ(run({"--stage=ssim", "--device=cpu"}), 2);
+  EXPECT_EQ(run({"--stage=walks", "--device=cpu"}), 2);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "tests/support/fake_predictor.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
 constexpr float kDrift = 0.01f;
-constexpr float kFloatRounding = 1e-6f;  // a few float sums of numbers below 1
 
 struct Answer {
   std::vector<PredictedStep> steps;
@@ -67,7 +67,8 @@ TEST(LocalBackend, RegionAndStrideChooseTheSameParticlesInEveryStep) {
   EXPECT_EQ(answer.summary->selected_particle_count, 14);
   EXPECT_GT(answer.summary->durations.encode_s, 0);
   for (std::size_t i = 0; i < first.positions_m.size(); i += 3) {
-    EXPECT_NEAR(answer.steps[1].positions_m[i], first.positions_m[i] + 2 * kDrift, kFloatRounding);
+    EXPECT_NEAR(answer.steps[1].positions_m[i], first.positions_m[i] + 2 * kDrift,
+                testing::kFloatSumTolerance);
   }
   EXPECT_EQ(first.colors_rgb8[3], 9);
   EXPECT_EQ(first.colors_rgb8, answer.steps[1].colors_rgb8);
@@ -84,7 +85,7 @@ TEST(LocalBackend, SixteenBitPositionsAreOnTheGridOfTheBox) {
   constexpr double kHalfStepM = 2.0 / 65535 / 2;
   for (std::size_t i = 0; i < exact.steps[0].positions_m.size(); ++i) {
     EXPECT_NEAR(packed.steps[0].positions_m[i], exact.steps[0].positions_m[i],
-                kHalfStepM + kFloatRounding);
+                kHalfStepM + testing::kFloatSumTolerance);
   }
 }
 

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer {
 namespace {
 
-/// Double arithmetic through a handful of products.
-constexpr double kRounding = 1e-12;
-
-void ExpectNear(const Vec3d& a, const Vec3d& b, double tolerance = kRounding) {
+void ExpectNear(const Vec3d& a, const Vec3d& b, double tolerance = testing::kDoubleSumTolerance) {
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], tolerance) << "axis " << i;
 }
 

@@ -95,20 +95,16 @@ TEST(CsvTest, NamesTheLine) {
 }
 
 TEST(DepthTest, StatisticsIgnoreHoles) {
-  DepthImage depth{5, 1, {1, NAN, 3, -1, INFINITY}};
-  NormalizeMissingDepth(&depth);
-  EXPECT_TRUE(std::isnan(depth.pixels_m[3]));
-  EXPECT_TRUE(std::isnan(depth.pixels_m[4]));
+  const DepthImage depth{5, 1, {1, NAN, 3, -1, INFINITY}};
   EXPECT_DOUBLE_EQ(ValidDepthRatio(depth), 0.4);
   EXPECT_EQ(MedianDepthM(depth), 1);
   EXPECT_EQ(MedianDepthM({1, 1, {NAN}}), std::nullopt);
 }
 
-TEST(DepthTest, WrongUnitsAreImplausible) {
-  EXPECT_TRUE(CheckPlausibleDepth({1, 1, {1.2f}}, "depth").ok());
-  EXPECT_EQ(CheckPlausibleDepth({1, 1, {1200}}, "views[0].depth").reason(), "DEPTH_IMPLAUSIBLE");
-  EXPECT_EQ(CheckPlausibleDepth({1, 1, {0.0012f}}, "depth").reason(), "DEPTH_IMPLAUSIBLE");
-  EXPECT_TRUE(CheckPlausibleDepth({1, 1, {NAN}}, "depth").ok());
+TEST(DepthTest, AUnitLiesAboveZeroAndUpToOne) {
+  EXPECT_TRUE(ValidateDepthUnit(0.001, "unit_m").ok());
+  EXPECT_TRUE(ValidateDepthUnit(1, "unit_m").ok());
+  EXPECT_FALSE(ValidateDepthUnit(1.5, "unit_m").ok());
   EXPECT_EQ(ValidateDepthUnit(0, "unit_m").reason(), "DEPTH_UNIT_MISSING");
   EXPECT_FALSE(ValidateDepthUnit(NAN, "unit_m").ok());
 }

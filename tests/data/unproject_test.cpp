@@ -10,6 +10,7 @@
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
@@ -40,12 +41,12 @@ TEST(UnprojectTest, PointsLieOnTheSurfacesTheyCameFrom) {
   const std::vector<RgbdView> views = TwoViews();
   const LiftedPoints points = UnprojectViews(views, kRegion);
   ASSERT_GT(points.count(), 3000);
-  constexpr double kFloatRoundingM = 1e-6;
   for (std::int64_t i = 0; i < points.count(); ++i) {
     const float* p = points.positions_m.data() + 3 * i;
-    const bool on_table = std::abs(p[2]) < kFloatRoundingM;
-    const bool on_block = std::max(std::abs(p[0]), std::abs(p[1])) < 0.1 + kFloatRoundingM &&
-                          p[2] < 0.15 + kFloatRoundingM;
+    const bool on_table = std::abs(p[2]) < testing::kFloatPlaceToleranceM;
+    const bool on_block =
+        std::max(std::abs(p[0]), std::abs(p[1])) < 0.1 + testing::kFloatPlaceToleranceM &&
+        p[2] < 0.15 + testing::kFloatPlaceToleranceM;
     ASSERT_TRUE(on_table || on_block) << p[0] << " " << p[1] << " " << p[2];
     const std::int64_t pixel_count = 80 * 60;
     const std::int64_t view = points.source_index[i] / pixel_count;

@@ -1,14 +1,117 @@
 #pragma once
 
-/// Device memory for tests of kernels, whose failed calls fail the test as exceptions, and the skip
-/// where there is no device.
+/// Arrays in device memory for programs that check or measure kernels: made from host memory, read
+/// back into vectors. Every call waits. Tests skip where there is no device, or with
+/// INTERLACER_REQUIRE_DEVICE switched on in the environment fail.
 ///
-/// With INTERLACER_REQUIRE_DEVICE switched on in the environment a missing device fails a test
-/// instead of skipping it.
+/// New arrays hold bytes 0xFF, NaN or -1, so that what nothing wrote shows; a program that expects
+/// unwritten items poisons them itself. With INTERLACER_TEST_NO_POISON switched on in the
+/// environment memory stays as allocated, for tools that look for reads of memory that nothing
+/// wrote. Errors: std::runtime_error naming the call. Threads: one owner, one thread.
 
-#include <gtest/gtest.h>
+#include <cuda_runtime.h>
 
-#include "common/kernels/device_array.h"
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/device/device_buffer.h"
+
+namespace interlacer {
+
+/// Switches of the environment are off where absent, empty or 0.
+inline bool IsSwitchedOn(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != 0 && std::string_view(value) != "0";
+}
+
+/// Why no device answers; empty if one does.
+inline std::string MissingDevice() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return "";
+  (void)cudaGetLastError();
+  return std::string("no CUDA device: ") +
+         (error == cudaSuccess ? "the runtime counts none" : cudaGetErrorString(error));
+}
+
+/// For calls of the runtime and for our launches alike.
+inline void RequireCuda(int error, const char* what) {
+  if (error == 0) return;
+  throw std::runtime_error(std::string(what) + ": " +
+                           cudaGetErrorString(static_cast<cudaError_t>(error)));
+}
+
+/// A stream of its own.
+class CheckedStream {
+ public:
+  CheckedStream() { RequireCuda(stream_.Create(), "cudaStreamCreate"); }
+  cudaStream_t get() const { return stream_.get(); }
+  void Wait() const { RequireCuda(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize"); }
+
+ private:
+  DeviceStream stream_;
+};
+
+/// `count` items from the device, after everything that was put on the stream.
+template <typename T>
+std::vector<T> ReadArray(cudaStream_t stream, const T* from, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  if (count > 0) {
+    RequireCuda(cudaMemcpyAsync(values.data(), from, values.size() * sizeof(T),
+                                cudaMemcpyDeviceToHost, stream),
+                "copy to the host");
+  }
+  RequireCuda(cudaStreamSynchronize(stream), "copy to the host");
+  return values;
+}
+
+/// `count` items of T. The stream must outlive it.
+template <typename T>
+class DeviceArray {
+ public:
+  DeviceArray(const CheckedStream& stream, std::int64_t count)
+      : stream_(stream.get()), count_(count) {
+    if (count == 0) return;
+    RequireCuda(buffer_.Allocate(size_bytes()), "cudaMalloc");
+    if (!IsSwitchedOn("INTERLACER_TEST_NO_POISON")) Poison();
+  }
+  /// Vectors, spans and arrays of T.
+  template <typename Values>
+  DeviceArray(const CheckedStream& stream, const Values& values) requires requires {
+    values.data();
+  } : DeviceArray(stream, static_cast<std::int64_t>(values.size())) {
+    if (count_ == 0) return;
+    const T* const from = values.data();
+    RequireCuda(cudaMemcpyAsync(get(), from, size_bytes(), cudaMemcpyHostToDevice, stream_),
+                "copy to the device");
+    Wait("copy to the device");
+  }
+
+  T* get() const { return buffer_.as<T>(); }
+
+  void Poison() const {
+    RequireCuda(cudaMemsetAsync(get(), 0xFF, size_bytes(), stream_), "cudaMemset");
+    Wait("cudaMemset");
+  }
+
+  /// The first `count` items.
+  std::vector<T> Read(std::int64_t count) const { return ReadArray(stream_, get(), count); }
+  std::vector<T> Read() const { return Read(count_); }
+
+ private:
+  std::size_t size_bytes() const { return static_cast<std::size_t>(count_) * sizeof(T); }
+  void Wait(const char* what) const { RequireCuda(cudaStreamSynchronize(stream_), what); }
+
+  cudaStream_t stream_;
+  std::int64_t count_;
+  DeviceBuffer buffer_;
+};
+
+}  // namespace interlacer
 
 /// First line of a device test.
 #define INTERLACER_SKIP_WITHOUT_DEVICE()                                                   \

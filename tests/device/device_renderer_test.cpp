@@ -50,8 +50,6 @@ TEST(DeviceRendererTest, PicturesFollowTheReference) {
 
 TEST(DeviceRendererTest, PicturesOfABfloat16FieldFollowTheReference) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  // Operands of 8 bits in three layers, weighted sums of colours and of distances up to 2 m.
-  constexpr double kBf16PictureTolerance = 2e-2;
   for (const int hidden_width : {20, 100}) {
     RendererConfig config = SmallRendererConfig();
     config.hidden_width = hidden_width;
@@ -63,9 +61,9 @@ TEST(DeviceRendererTest, PicturesOfABfloat16FieldFollowTheReference) {
       const Picture got = scene.Render();
       const Picture expected =
           ReferencePicture(config, cloud, field, rays, config.stop_transmittance);
-      EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kBf16PictureTolerance);
-      EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kBf16PictureTolerance);
-      EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kBf16PictureTolerance);
+      EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kBfloat16PictureTolerance);
+      EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kBfloat16PictureTolerance);
+      EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kBfloat16PictureTolerance);
       ExpectClose(scene.RenderForTraining(), ReferencePicture(config, cloud, field, rays, 0));
     }
   }

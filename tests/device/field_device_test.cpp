@@ -16,8 +16,6 @@ namespace interlacer::testing {
 namespace {
 
 constexpr std::uint64_t kSeed = 37;
-/// Exponentials and logarithms of two libraries in float32.
-constexpr double kFieldTolerance = 1e-5;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 AnnularParameters Annular(int kernel_count, int feature_width) {
@@ -257,7 +255,7 @@ TEST(FieldBf16DeviceTest, FollowsTheLayersInFloat32) {
     EXPECT_LT(empty, 240);
     got.resize(4 * kPass);
     expected.resize(4 * kPass);
-    EXPECT_LE(RelativeL2(got, expected), kBf16OpTolerance);
+    EXPECT_LE(RelativeL2(got, expected), kBfloat16OpTolerance);
   }
 }
 

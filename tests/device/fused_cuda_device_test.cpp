@@ -128,7 +128,7 @@ TEST(FusedCudaDevice, IsAsCloseToTheFloatLayersAsBf16Allows) {
       DenseReference(NormReference(h, 64, l.ffn_scale, l.ffn_bias), l.first);
   for (double& x : hidden) x = 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
   ExpectAdded(h, FeedForwardOnDevice(l, h, {0, n}), 64, {0, n}, DenseReference(hidden, l.second),
-              kBf16OpTolerance);
+              kBfloat16OpTolerance);
 
   const std::vector<double> normed = NormReference(h, 64, l.scale, l.bias);
   const std::vector<double> q = DenseReference(normed, l.query), k = DenseReference(normed, l.key),
@@ -140,7 +140,7 @@ TEST(FusedCudaDevice, IsAsCloseToTheFloatLayersAsBf16Allows) {
                                  {mixed.data(), normalizer.data(), state.data()}, scratch.data(),
                                  SerialFor);
   ExpectAdded(h, LinearOnDevice(l, h, {0, n}, false), 64, {0, n}, DenseReference(mixed, l.out),
-              kBf16OpTolerance);
+              kBfloat16OpTolerance);
 }
 
 TEST(FusedCudaDevice, NanStaysInItsRowUntilAttentionMixes) {

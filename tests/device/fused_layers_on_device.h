@@ -14,14 +14,12 @@
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 
 inline constexpr std::uint64_t kFusedSeed = 36;
 inline constexpr LinearAttentionEpsilons kLinearEpsilons;
-/// Of the update alone, when the reference rounds where the kernels do: numbers that lie close to a
-/// rounding boundary fall to either side.
-inline constexpr double kSameRoundingTolerance = 1e-3;
 
 /// float64 rounded to bfloat16, as operands of products are.
 inline std::vector<double> Rounded(std::vector<double> values) {

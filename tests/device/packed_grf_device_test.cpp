@@ -98,37 +98,46 @@ struct DeviceProblem {
 constexpr int kPlain = -1;
 
 /// The plain form, or the tiled one with so many rows in shared memory.
-template <typename T = float>
-Result<T> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::int64_t end) {
+Result<float> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::int64_t end) {
   const DeviceProblem d(p);
-  const DeviceArray<T> out(d.stream, p.n * p.width);
+  const DeviceArray<std::uint16_t> out(d.stream, p.n * p.width);
   const DeviceArray<float> normalizer(d.stream, p.n);
   if (end - begin < p.n) {
     out.Poison();
     normalizer.Poison();
   }
   const PackedGrfShape shape{p.n, p.width, begin, end};
-  const PackedGrfOutputs<T> outputs{out.get(), normalizer.get()};
+  const PackedGrfOutputs outputs{out.get(), normalizer.get()};
   EXPECT_EQ(staged_rows == kPlain
                 ? LaunchPackedGrf(shape, d.pairs(), d.inputs(), kEpsilons, outputs, d.stream.get())
                 : LaunchTiledGrf(shape, d.pairs(), d.tiles(), staged_rows, d.inputs(), kEpsilons,
                                  outputs, d.stream.get()),
             0);
-  return {out.Read(), normalizer.Read()};
+  return {FromBfloat16(out.Read()), normalizer.Read()};
 }
-template <typename T = float>
-Result<T> OnDevice(const Problem& p, int staged_rows) {
-  return OnDevice<T>(p, staged_rows, 0, p.n);
+Result<float> OnDevice(const Problem& p, int staged_rows) {
+  return OnDevice(p, staged_rows, 0, p.n);
 }
 
-template <typename T>
-void ExpectEqual(const Result<T>& a, const Result<T>& b) {
+void ExpectEqual(const Result<float>& a, const Result<float>& b) {
   EXPECT_EQ(a.out, b.out);
   EXPECT_EQ(a.normalizer, b.normalizer);
 }
 
+/// The expected numbers as float32 computes them, rounded to bfloat16 once, at the end.
+void ExpectRounded(const std::vector<float>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  double squares = 0;
+  for (const double x : expected) squares += x * x;
+  const double float_error =
+      kFloatOpTolerance * std::sqrt(squares / static_cast<double>(expected.size()));
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], expected[i], float_error + kBfloat16Rounding * std::abs(expected[i])) << i;
+  }
+}
+
 class PackedGrfDeviceTest : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Widths, PackedGrfDeviceTest, ::testing::Values(32, 64, 128, 256, 512),
+INSTANTIATE_TEST_SUITE_P(Widths, PackedGrfDeviceTest, ::testing::Values(32, 64, 128, 256),
                          [](const auto& test) { return std::to_string(test.param); });
 
 TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
@@ -136,16 +145,14 @@ TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
   const Problem p(RandomGraph(200, 3, kSeed), GetParam());
   const Result<double> expected = OnHost(p, true);
   const Result<float> got = OnDevice(p, kPlain);
-  EXPECT_LE(RelativeL2(got.out, expected.out), kFloatOpTolerance);
+  ExpectRounded(got.out, expected.out);
   EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(FromBfloat16(OnDevice<std::uint16_t>(p, kPlain).out), expected.out),
-            kBf16OpTolerance);
 }
 
 TEST_P(PackedGrfDeviceTest, IsAsCloseToTheFloatFormAsBf16Allows) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(150, 3, kSeed), GetParam());
-  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBf16OpTolerance);
+  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBfloat16OpTolerance);
 }
 
 TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {
@@ -154,7 +161,6 @@ TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {
   for (const auto& [n, staged_rows] : {std::pair{60, 60}, {200, 100}, {130, 0}}) {
     const Problem p(RandomGraph(n, 3, kSeed), GetParam());
     ExpectEqual(OnDevice(p, staged_rows), OnDevice(p, kPlain));
-    ExpectEqual(OnDevice<std::uint16_t>(p, staged_rows), OnDevice<std::uint16_t>(p, kPlain));
   }
 }
 
@@ -166,7 +172,7 @@ TEST(PackedGrfDevice, TileBoundariesAndRepeatedNeighbours) {
     SCOPED_TRACE(graph.name);
     const Problem p(graph, 64);
     const Result<float> got = OnDevice(p, 90);
-    EXPECT_LE(RelativeL2(got.out, OnHost(p, true).out), kFloatOpTolerance);
+    ExpectRounded(got.out, OnHost(p, true).out);
     ExpectEqual(got, OnDevice(p, kPlain));
   }
 }
@@ -180,7 +186,7 @@ TEST(PackedGrfDevice, RowsLongerThanAWarp) {
     p.lists.offsets.push_back(static_cast<std::int32_t>(p.lists.entries.size()));
   }
   const Result<float> got = OnDevice(p, kPlain);
-  EXPECT_LE(RelativeL2(got.out, OnHost(p, true).out), kFloatOpTolerance);
+  ExpectRounded(got.out, OnHost(p, true).out);
   ExpectEqual(OnDevice(p, 20), got);
 }
 
@@ -231,19 +237,6 @@ TEST(PackedGrfDevice, RowsWithoutPairsAreZero) {
   }
 }
 
-TEST(PackedGrfDevice, PacksFloatsAndTheirRoundedFormAlike) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem p(RandomGraph(33, 3, kSeed), 32);
-  for (float& x : p.k) x = RoundedToBfloat16(x);
-  const DeviceProblem d(p);
-  const DeviceArray<float> k(d.stream, p.k), v(d.stream, p.v);
-  const DeviceArray<std::uint16_t> packed(d.stream, 2 * p.n * p.width);
-  ASSERT_EQ(
-      LaunchPackGrfRows(p.n, p.width, k.get(), v.get(), kEpsilons, packed.get(), d.stream.get()),
-      0);
-  EXPECT_EQ(packed.Read(), d.packed.Read());
-}
-
 TEST(PackedGrfDevice, TwoRunsGiveEqualBits) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(500, 3, kSeed), 128);
@@ -260,7 +253,7 @@ TEST(PackedGrfDevice, NoTokensAndNoQueriesAreNoWork) {
 
 TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  for (const int width : {32, 64, 128, 256, 512}) {
+  for (const int width : {32, 64, 128, 256}) {
     int rows = 0;
     ASSERT_EQ(GrfStagedRows(width, &rows), 0);
     EXPECT_GE(rows * width, 64 * 128);
@@ -272,10 +265,8 @@ TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
 TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const CheckedStream stream;
-  const PackedGrfOutputs<float> outputs;
-  EXPECT_NE(LaunchPackGrfRows(1, 48, static_cast<float*>(nullptr), nullptr, kEpsilons, nullptr,
-                              stream.get()),
-            0);
+  const PackedGrfOutputs outputs;
+  EXPECT_NE(LaunchPackGrfRows(1, 48, nullptr, nullptr, kEpsilons, nullptr, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 48, 0, 10}, {}, {}, kEpsilons, outputs, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 64, 0, 11}, {}, {}, kEpsilons, outputs, stream.get()), 0);
   EXPECT_NE(LaunchTiledGrf({10, 64, 0, 10}, {}, {}, 2000, {}, kEpsilons, outputs, stream.get()), 0);

@@ -7,13 +7,10 @@
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
-
-/// Two ways to take sine, cosine, exponential and logarithm in float32, and sums of twenty weights;
-/// six octaves magnify the rounding of a position 32 times.
-constexpr double kFeatureTolerance = 2e-5;
 
 std::vector<float> OnHost(const TokenFeatures& tokens) {
   std::vector<float> out(static_cast<std::size_t>(tokens.n * TokenFeatureWidth(tokens)));
@@ -48,7 +45,7 @@ TEST_P(TokenFeaturesDeviceTest, FollowsTheCpu) {
     for (const int point_count : {0, 20}) {
       const TokenFeaturesProblem problem(GetParam(), feature_width, 6, point_count);
       const std::vector<float> got = OnDevice(problem);
-      EXPECT_LE(RelativeL2(got, OnHost(problem.tokens)), kFeatureTolerance);
+      EXPECT_LE(RelativeL2(got, OnHost(problem.tokens)), kDeviceFeatureTolerance);
       EXPECT_EQ(got, OnDevice(problem));
     }
   }
@@ -58,7 +55,7 @@ TEST_P(TokenFeaturesDeviceTest, WithoutARobotThereAreNoColumnsOfIt) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   TokenFeaturesProblem problem(GetParam(), 3, 0, 0);
   problem.tokens.robot.bandwidth_count = 0;
-  EXPECT_LE(RelativeL2(OnDevice(problem), OnHost(problem.tokens)), kFeatureTolerance);
+  EXPECT_LE(RelativeL2(OnDevice(problem), OnHost(problem.tokens)), kDeviceFeatureTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokens, TokenFeaturesDeviceTest, ::testing::Values(0, 1, 127, 300),

@@ -7,6 +7,7 @@
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "tests/device/device_array.h"
+#include "tests/device/grid_knn_on_device.h"
 #include "tests/device/walk_graphs.h"
 #include "tests/support/clouds.h"
 
@@ -83,10 +84,7 @@ TEST(WalkListsDeviceTest, PointsWithoutAPlaceStayInside) {
   for (const int without_place : {1, 50, kPoints}) {
     Cloud cloud = CubeCloud(kPoints, kSeed);
     std::fill_n(cloud.begin(), 3 * without_place, NAN);
-    Graph graph{"cloud", kPoints, 3, std::vector<std::int32_t>(3 * kPoints)};
-    ASSERT_EQ(
-        GridKnnFromHost(CellGrid(), cloud.data(), kPoints, graph.degree, graph.neighbors.data()),
-        0);
+    const Graph graph{"cloud", kPoints, 3, GridNeighborsOnDevice(CellGrid(), cloud, 3)};
     for (const std::int32_t j : graph.neighbors) ASSERT_TRUE(j >= 0 && j < kPoints) << j;
     ExpectEqual(OnDevice(graph), EnumerateWalks(graph));
   }

@@ -41,13 +41,13 @@ struct Rows {
   std::vector<float> loads;
 };
 
-Rows OnHost(const Graph& graph, const WalkPlan& plan) {
+Rows OnHost(const Graph& graph, const WalkSamplerOptions& options) {
   const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
-  std::vector<Walker> walkers(plan.walk_count);
-  std::vector<double> draws(plan.walk_count);
-  std::vector<WalkGroupMember> order(plan.walk_count);
-  WalkEnsemble ensemble({graph.offsets.data(), graph.neighbors.data(), graph.weights.data()}, plan,
-                        {walkers.data(), draws.data(), order.data()}, sort);
+  std::vector<Walker> walkers(options.walk_count);
+  std::vector<double> draws(options.walk_count);
+  std::vector<WalkGroupMember> order(options.walk_count);
+  WalkEnsemble ensemble({graph.offsets.data(), graph.neighbors.data(), graph.weights.data()},
+                        options, {walkers.data(), draws.data(), order.data()}, sort);
   Rows rows;
   for (std::int32_t i = 0; i < graph.n(); ++i) {
     std::map<std::int32_t, std::array<double, 4>> row;
@@ -55,7 +55,7 @@ Rows OnHost(const Graph& graph, const WalkPlan& plan) {
     for (const auto& [node, loads] : row) {
       rows.nodes.push_back(node);
       for (const double load : loads) {
-        rows.loads.push_back(static_cast<float>(load * (1.0 / plan.walk_count)));
+        rows.loads.push_back(static_cast<float>(load * (1.0 / options.walk_count)));
       }
     }
     rows.offsets.push_back(static_cast<std::int32_t>(rows.nodes.size()));
@@ -63,9 +63,9 @@ Rows OnHost(const Graph& graph, const WalkPlan& plan) {
   return rows;
 }
 
-Rows OnDevice(const Graph& graph, const WalkPlan& plan) {
+Rows OnDevice(const Graph& graph, const WalkSamplerOptions& options) {
   const CheckedStream stream;
-  const std::int64_t room = graph.n() * MaxSampledRowSize(plan.walk_count);
+  const std::int64_t room = graph.n() * MaxSampledRowSize(options.walk_count);
   const DeviceArray<std::int32_t> graph_offsets(stream, graph.offsets);
   const DeviceArray<std::int32_t> neighbors(stream, graph.neighbors);
   const DeviceArray<double> weights(stream, graph.weights);
@@ -74,7 +74,7 @@ Rows OnDevice(const Graph& graph, const WalkPlan& plan) {
   const DeviceArray<char> workspace(
       stream, static_cast<std::int64_t>(SampleWalksWorkspaceBytes(graph.n())));
   EXPECT_EQ(
-      LaunchSampleWalks({graph_offsets.get(), neighbors.get(), weights.get()}, graph.n(), plan,
+      LaunchSampleWalks({graph_offsets.get(), neighbors.get(), weights.get()}, graph.n(), options,
                         workspace.get(), {offsets.get(), nodes.get(), loads.get()}, stream.get()),
       0);
   Rows rows;
@@ -90,46 +90,46 @@ void ExpectEqual(const Rows& got, const Rows& expected) {
   EXPECT_EQ(got.loads, expected.loads);
 }
 
-class WalkSamplerDeviceTest : public ::testing::TestWithParam<WalkCoupling> {};
+class WalkSamplerDeviceTest : public ::testing::TestWithParam<WalkSampler> {};
 
 TEST_P(WalkSamplerDeviceTest, EqualsTheCpuToTheBit) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   for (const int n : {1, 16, 333}) {
     for (const int walk_count : {2, 26, 32}) {
       for (const double halt_probability : {0.0, 0.3}) {
-        const WalkPlan plan{GetParam(), walk_count, 3, halt_probability, kSeed, 5};
+        const WalkSamplerOptions options{GetParam(), walk_count, 3, halt_probability, kSeed, 5};
         const Graph graph = RandomGraph(n);
-        ExpectEqual(OnDevice(graph, plan), OnHost(graph, plan));
+        ExpectEqual(OnDevice(graph, options), OnHost(graph, options));
       }
     }
   }
 }
 
-std::string CouplingName(const ::testing::TestParamInfo<WalkCoupling>& test) {
-  constexpr const char* kNames[] = {"Iid", "Antithetic", "Repelling", "RepellingPerPrefix"};
+std::string SamplerName(const ::testing::TestParamInfo<WalkSampler>& test) {
+  constexpr const char* kNames[] = {"Repelling", "RepellingPerPrefix", "Antithetic", "Iid"};
   return kNames[static_cast<int>(test.param)];
 }
 
-INSTANTIATE_TEST_SUITE_P(Couplings, WalkSamplerDeviceTest,
-                         ::testing::Values(WalkCoupling::kIid, WalkCoupling::kAntithetic,
-                                           WalkCoupling::kRepelling,
-                                           WalkCoupling::kRepellingPerPrefix),
-                         CouplingName);
+INSTANTIATE_TEST_SUITE_P(Samplers, WalkSamplerDeviceTest,
+                         ::testing::Values(WalkSampler::kIid, WalkSampler::kAntithetic,
+                                           WalkSampler::kRepelling,
+                                           WalkSampler::kRepellingPerPrefix),
+                         SamplerName);
 
 TEST(WalkSamplerDevice, NoNodesHaveOneOffset) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  ExpectEqual(OnDevice(Graph(), WalkPlan()), Rows());
+  ExpectEqual(OnDevice(Graph(), WalkSamplerOptions()), Rows());
 }
 
 TEST(WalkSamplerDevice, RefusesPlansBeyondItsMemory) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const CheckedStream stream;
-  const auto launch = [&](const WalkPlan& plan) {
-    return LaunchSampleWalks({}, 10, plan, nullptr, {}, stream.get());
+  const auto launch = [&](const WalkSamplerOptions& options) {
+    return LaunchSampleWalks({}, 10, options, nullptr, {}, stream.get());
   };
-  EXPECT_NE(launch({WalkCoupling::kRepelling, kMaxCudaWalks + 1, 3, 0, 0, 0}), 0);
-  EXPECT_NE(launch({WalkCoupling::kRepelling, 27, 2, 0, 0, 0}), 0);
-  EXPECT_NE(launch({WalkCoupling::kAntithetic, 27, 3, 0, 0, 0}), 0);
+  EXPECT_NE(launch({WalkSampler::kRepelling, kMaxCudaWalks + 1, 3, 0, 0, 0}), 0);
+  EXPECT_NE(launch({WalkSampler::kRepelling, 27, 2, 0, 0, 0}), 0);
+  EXPECT_NE(launch({WalkSampler::kAntithetic, 27, 3, 0, 0, 0}), 0);
 }
 
 }  // namespace

@@ -9,12 +9,10 @@
 #include "evaluation/nearest_point.h"
 #include "tests/support/clouds.h"
 #include "tests/support/painted_plane.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-/// Depths pass through float32 and the plane's 0.1 mm unit.
-constexpr double kDepthRoundingM = 2e-4;
 
 const Box kWorkspace{{-1, -1, -0.1}, {1, 1, 1}};
 
@@ -89,12 +87,12 @@ TEST(ScoreGeometry, ALiftedPlaneIsWrongByItsLift) {
   geometry.particles_m = particles_m;
   const auto scores = ScoreGeometry(geometry, truth, kWorkspace);
   ASSERT_TRUE(scores.ok()) << scores.status().ToString();
-  EXPECT_NEAR(*ValueOf(*scores, kModel, kDepthAbs), 0.03, kDepthRoundingM);
+  EXPECT_NEAR(*ValueOf(*scores, kModel, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
   EXPECT_EQ(*ValueOf(*scores, kCopyLast, kDepthAbs), 0);
   EXPECT_EQ(*ValueOf(*scores, kCopyLast, kChamferHalf), 0);
   // Nearest points of parallel planes lie a lift apart; at the rim and between samples farther.
   const double chamfer_m = *ValueOf(*scores, kModel, kChamferHalf);
-  EXPECT_GT(chamfer_m, 0.05 - kDepthRoundingM);
+  EXPECT_GT(chamfer_m, 0.05 - testing::kStoredDepthToleranceM);
   EXPECT_LT(chamfer_m, 0.06);
 }
 
@@ -107,7 +105,7 @@ TEST(ScoreGeometry, HiddenParticlesDoNotCount) {
   geometry.splat = &truth.depth;
   geometry.particles_m = particles_m;
   const auto scores = ScoreGeometry(geometry, truth, kWorkspace);
-  EXPECT_NEAR(*ValueOf(*scores, kModel, kChamferHalf), 0, kDepthRoundingM);
+  EXPECT_NEAR(*ValueOf(*scores, kModel, kChamferHalf), 0, testing::kStoredDepthToleranceM);
 }
 
 TEST(ScoreGeometry, NothingInsideTheWorkspaceIsNoScore) {

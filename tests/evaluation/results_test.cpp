@@ -6,13 +6,12 @@
 #include <string>
 
 #include "tests/evaluation/results_support.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr double kRounding = 1e-12;
 
 TEST(Results, JsonRoundTripKeepsEveryBit) {
   Results before = MakeResults(2, 2);
@@ -82,7 +81,7 @@ TEST(Results, FramesOfOneEpisodeAreAveragedFirst) {
   const auto all = Aggregate(results, {kModel, kSsim, -1, "", {}});
   ASSERT_TRUE(all);
   EXPECT_EQ(all->n, 2);
-  EXPECT_NEAR(all->mean, 0.6, kRounding);
+  EXPECT_NEAR(all->mean, 0.6, testing::kDoubleSumTolerance);
   const auto right = Aggregate(results, {kModel, kSsim, 0, "right", {}});
   EXPECT_EQ(right->n, 1);
   EXPECT_FALSE(Aggregate(results, {kSplat, kSsim, 0, "", {}}));
@@ -97,7 +96,7 @@ TEST(Results, AggregatesAndDefinitionsAreInTheFile) {
   EXPECT_EQ(json["aggregates"][0]["camera"], "all");
   EXPECT_EQ(json["aggregates"][0]["n"], 3);
   EXPECT_EQ(json["baselines"]["copy_last"][0]["mean"], 0.9);
-  EXPECT_NEAR(json["timing"]["step_s"]["p50"], 0.6, kRounding);
+  EXPECT_NEAR(json["timing"]["step_s"]["p50"], 0.6, testing::kDoubleSumTolerance);
 }
 
 TEST(Results, CsvQuotesWhatNeedsIt) {

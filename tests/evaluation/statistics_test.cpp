@@ -6,18 +6,17 @@
 #include <vector>
 
 #include "common/random.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-constexpr double kRounding = 1e-12;  // a few double sums
 
 TEST(EstimateMean, KnownValues) {
   const std::vector<double> values{2, 4, 4, 4, 5, 5, 7, 9};
   const auto estimate = EstimateMean(values);
   ASSERT_TRUE(estimate);
-  EXPECT_NEAR(estimate->mean, 5, kRounding);
-  EXPECT_NEAR(estimate->std_dev, std::sqrt(32.0 / 7), kRounding);
+  EXPECT_NEAR(estimate->mean, 5, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(estimate->std_dev, std::sqrt(32.0 / 7), testing::kDoubleSumTolerance);
   EXPECT_EQ(estimate->n, 8);
   ASSERT_TRUE(estimate->interval);
   EXPECT_LT(estimate->interval->low, 5);
@@ -71,11 +70,11 @@ TEST(EstimateRunMean, RunsThatDifferWidenTheInterval) {
   const RunValues runs{std::vector<double>(8, 0.4), std::vector<double>(8, 0.5),
                        std::vector<double>(8, 0.6)};
   const auto estimate = EstimateRunMean(runs);
-  EXPECT_NEAR(estimate->mean, 0.5, kRounding);
+  EXPECT_NEAR(estimate->mean, 0.5, testing::kDoubleSumTolerance);
   EXPECT_EQ(estimate->n, 8);
-  EXPECT_NEAR(estimate->std_dev, 0, kRounding);
-  EXPECT_NEAR(estimate->interval->low, 0.4, kRounding);
-  EXPECT_NEAR(estimate->interval->high, 0.6, kRounding);
+  EXPECT_NEAR(estimate->std_dev, 0, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(estimate->interval->low, 0.4, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(estimate->interval->high, 0.6, testing::kDoubleSumTolerance);
 }
 
 // What a seed does to both variants alike is no difference between them.
@@ -84,8 +83,8 @@ TEST(ComparePairedRuns, RunsArePairedBySeed) {
   const auto paired = ComparePairedRuns(a, b);
   ASSERT_TRUE(paired.ok());
   EXPECT_EQ(paired->wins, 2);
-  EXPECT_NEAR(paired->difference.interval->low, 0.1, kRounding);
-  EXPECT_NEAR(paired->difference.interval->high, 0.1, kRounding);
+  EXPECT_NEAR(paired->difference.interval->low, 0.1, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(paired->difference.interval->high, 0.1, testing::kDoubleSumTolerance);
 }
 
 TEST(ComparePairedRuns, CountsRunsThatAgreeInSign) {
@@ -135,7 +134,7 @@ TEST(ComparePaired, CountsAndDifference) {
   EXPECT_EQ(paired->wins, 2);
   EXPECT_EQ(paired->losses, 1);
   EXPECT_EQ(paired->ties, 1);
-  EXPECT_NEAR(paired->difference.mean, 0.75, kRounding);
+  EXPECT_NEAR(paired->difference.mean, 0.75, testing::kDoubleSumTolerance);
 }
 
 TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
@@ -148,10 +147,10 @@ TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
 TEST(Percentile, InterpolatesBetweenOrderStatistics) {
   EXPECT_FALSE(Percentile({}, 0.5));
   EXPECT_EQ(*Percentile({3}, 0.99), 3);
-  EXPECT_NEAR(*Percentile({4, 1, 3, 2}, 0.5), 2.5, kRounding);
+  EXPECT_NEAR(*Percentile({4, 1, 3, 2}, 0.5), 2.5, testing::kDoubleSumTolerance);
   EXPECT_EQ(*Percentile({4, 1, 3, 2}, 0), 1);
   EXPECT_EQ(*Percentile({4, 1, 3, 2}, 1), 4);
-  EXPECT_NEAR(*Percentile({0, 10}, 0.9), 9, kRounding);
+  EXPECT_NEAR(*Percentile({0, 10}, 0.9), 9, testing::kDoubleSumTolerance);
 }
 
 }  // namespace

@@ -10,12 +10,11 @@
 #include "data/npy.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-/// Particles pass through float32.
-constexpr double kFloatRoundingM = 1e-6;
 constexpr int kBlockLabel = 4;
 constexpr int kArmLabel = 2;
 
@@ -124,12 +123,15 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   }
   const auto moving_count = static_cast<double>(seen) / 3, all_count = 2 * moving_count;
   const auto still = tracked->Score(particles_m, 1);
-  EXPECT_NEAR(ValueOf(still, kModel, kTrackedMoving), moved_m / moving_count, kFloatRoundingM);
-  EXPECT_NEAR(ValueOf(still, kModel, kTracked), moved_m / all_count, kFloatRoundingM);
+  EXPECT_NEAR(ValueOf(still, kModel, kTrackedMoving), moved_m / moving_count,
+              testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(still, kModel, kTracked), moved_m / all_count,
+              testing::kFloatPlaceToleranceM);
   const auto exact = tracked->Score(carried_m, 1);
-  EXPECT_NEAR(ValueOf(exact, kModel, kTracked), 0, kFloatRoundingM);
-  EXPECT_NEAR(ValueOf(exact, kModel, kTrackedMoving), 0, kFloatRoundingM);
-  EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count, kFloatRoundingM);
+  EXPECT_NEAR(ValueOf(exact, kModel, kTracked), 0, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(exact, kModel, kTrackedMoving), 0, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count,
+              testing::kFloatPlaceToleranceM);
   EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModel, kTrackedMoving), -1);
 
   Vec3d mean_m{};
@@ -142,9 +144,9 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   EXPECT_EQ(move.particle_count, static_cast<int>(seen / 3));
   const ObjectMove carried = tracked->MoveOf(0, carried_m, 1);
   for (int axis = 0; axis < 3; ++axis) {
-    EXPECT_NEAR(move.predicted_m[axis], 0, kFloatRoundingM) << axis;
-    EXPECT_NEAR(move.true_m[axis], mean_m[axis], kFloatRoundingM) << axis;
-    EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], kFloatRoundingM) << axis;
+    EXPECT_NEAR(move.predicted_m[axis], 0, testing::kFloatPlaceToleranceM) << axis;
+    EXPECT_NEAR(move.true_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
+    EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/hdvpd/study.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
@@ -21,9 +22,6 @@ using ::testing::ElementsAre;
 using testing::FakeStudy;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// Sums of a few numbers of size 1.
-constexpr double kRounding = 1e-12;
 
 const StudySubject kGrf{"grf_exact", std::string(kModel)};
 const StudySubject kUnmasked{"unmasked", std::string(kModel)};
@@ -35,13 +33,15 @@ TEST_F(HdvpdStudyTest, AveragesCamerasThenSeedsThenEpisodes) {
   const auto values = study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving);
   ASSERT_EQ(values.size(), 3u);
   // Seeds 0 and 1 of episode 2: 0.82 + 0.002 - 0.01 and 0.0002 more.
-  EXPECT_NEAR(values.at("episode_2"), 0.8121, kRounding);
+  EXPECT_NEAR(values.at("episode_2"), 0.8121, testing::kDoubleSumTolerance);
   const auto mean = study.Mean(kGrf, kSsim, 2, EpisodeGroup::kMoving);
   EXPECT_EQ(mean->n, 3);
-  EXPECT_NEAR(mean->mean, 0.82 + 0.001 - 0.02, kRounding);
+  EXPECT_NEAR(mean->mean, 0.82 + 0.001 - 0.02, testing::kDoubleSumTolerance);
   // Step 0, the reconstruction, takes no part in the mean over steps.
-  EXPECT_NEAR(study.Mean(kGrf, kSsim, kAllSteps, EpisodeGroup::kMoving)->mean, 0.806, kRounding);
-  EXPECT_NEAR(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kStill)->mean, 0.8132, kRounding);
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, kAllSteps, EpisodeGroup::kMoving)->mean, 0.806,
+              testing::kDoubleSumTolerance);
+  EXPECT_NEAR(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kStill)->mean, 0.8132,
+              testing::kDoubleSumTolerance);
   EXPECT_EQ(study.Mean(kGrf, kSsim, 1, EpisodeGroup::kMoving, "lift_can")->n, 1);
 }
 
@@ -50,10 +50,10 @@ TEST_F(HdvpdStudyTest, DifferencesArePairedOverEpisodes) {
   const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
   ASSERT_TRUE(gap);
   EXPECT_EQ(gap->wins, 3);
-  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.mean, 0.02, testing::kDoubleSumTolerance);
   // Every episode has the same difference, however much episodes differ.
-  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
-  EXPECT_NEAR(gap->difference.interval->high, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(gap->difference.interval->high, 0.02, testing::kDoubleSumTolerance);
 }
 
 // The second seed of the first variant scores 0.1 more: who trains again may get either.
@@ -63,9 +63,9 @@ TEST_F(HdvpdStudyTest, IntervalsKnowThatSeedsDiffer) {
   const Study study = ReadStudy();
   const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
   ASSERT_TRUE(gap);
-  EXPECT_NEAR(gap->difference.mean, 0.07, kRounding);
-  EXPECT_NEAR(gap->difference.interval->low, 0.02, kRounding);
-  EXPECT_NEAR(gap->difference.interval->high, 0.12, kRounding);
+  EXPECT_NEAR(gap->difference.mean, 0.07, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(gap->difference.interval->low, 0.02, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(gap->difference.interval->high, 0.12, testing::kDoubleSumTolerance);
 }
 
 TEST_F(HdvpdStudyTest, DifferencesAreOverCommonSeeds) {
@@ -75,14 +75,14 @@ TEST_F(HdvpdStudyTest, DifferencesAreOverCommonSeeds) {
   const Study study = ReadStudy();
   const auto gap = study.Difference(kGrf, kUnmasked, kSsim, 2, EpisodeGroup::kMoving);
   ASSERT_TRUE(gap);
-  EXPECT_NEAR(gap->difference.mean, 0.02, kRounding);
+  EXPECT_NEAR(gap->difference.mean, 0.02, testing::kDoubleSumTolerance);
 }
 
 TEST_F(HdvpdStudyTest, DivergedRunsTakeNoPart) {
   fake_.runs[0].has_diverged = true;
   const Study study = ReadStudy();
   EXPECT_NEAR(study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving).at("episode_2"), 0.8122,
-              kRounding);
+              testing::kDoubleSumTolerance);
 }
 
 TEST_F(HdvpdStudyTest, AMissingPieceIsNamed) {
@@ -135,9 +135,9 @@ TEST(ScoreTable, LeavesNullsOutAndAveragesWhatIsThere) {
   AddValue(&r, kModel, "a", 3, kSsim, 0.2);
   ScoreTable table;
   table.Add(r);
-  EXPECT_NEAR(table.Values(kModel, kSsim, 1).at("a"), 0.6, kRounding);
+  EXPECT_NEAR(table.Values(kModel, kSsim, 1).at("a"), 0.6, testing::kDoubleSumTolerance);
   EXPECT_TRUE(table.Values(kModel, kSsim, 2).empty());
-  EXPECT_NEAR(table.Values(kModel, kSsim, kAllSteps).at("a"), 0.4, kRounding);
+  EXPECT_NEAR(table.Values(kModel, kSsim, kAllSteps).at("a"), 0.4, testing::kDoubleSumTolerance);
   EXPECT_TRUE(table.Values(kCopyLast, kSsim, 1).empty());
 }
 

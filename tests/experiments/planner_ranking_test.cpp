@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "experiments/planner/ranking.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-constexpr double kRounding = 1e-12;
 
 MotionOutcome Motion(const Vec3d& predicted_m, const Vec3d& true_m) {
   return {"motion", predicted_m, true_m};
@@ -17,17 +16,17 @@ MotionOutcome Motion(const Vec3d& predicted_m, const Vec3d& true_m) {
 TEST(SpearmanCorrelation, IsTheCorrelationOfRanks) {
   const std::vector<double> a{1, 2, 3, 4, 5};
   const std::vector<double> same{10, 20, 1000, 1001, 9000}, reversed{5, 4, 3, 2, 1};
-  EXPECT_NEAR(*SpearmanCorrelation(a, same), 1, kRounding);
-  EXPECT_NEAR(*SpearmanCorrelation(a, reversed), -1, kRounding);
+  EXPECT_NEAR(*SpearmanCorrelation(a, same), 1, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(*SpearmanCorrelation(a, reversed), -1, testing::kDoubleSumTolerance);
   // One exchange: 1 - 6 * (1 + 1) / (5 * 24).
   const std::vector<double> exchanged{1, 3, 2, 4, 5};
-  EXPECT_NEAR(*SpearmanCorrelation(a, exchanged), 0.9, kRounding);
+  EXPECT_NEAR(*SpearmanCorrelation(a, exchanged), 0.9, testing::kDoubleSumTolerance);
 }
 
 TEST(SpearmanCorrelation, TiesShareTheirMeanRank) {
   // Ranks 1.5 1.5 3 4 against 1 2 3 4: covariance 4.5, variances 4.5 and 5.
   const std::vector<double> a{7, 7, 8, 9}, b{1, 2, 3, 4};
-  EXPECT_NEAR(*SpearmanCorrelation(a, b), 4.5 / std::sqrt(4.5 * 5), kRounding);
+  EXPECT_NEAR(*SpearmanCorrelation(a, b), 4.5 / std::sqrt(4.5 * 5), testing::kDoubleSumTolerance);
 }
 
 TEST(SpearmanCorrelation, IsAbsentWithoutTwoDifferentValues) {
@@ -43,11 +42,11 @@ TEST(RankMotions, APerfectModelChoosesTheBest) {
   std::vector<MotionOutcome> motions;
   for (const Vec3d& end : ends) motions.push_back(Motion(end, end));
   const SceneRanking ranking = RankMotions("scene", motions);
-  EXPECT_NEAR(*ranking.travel_correlation, 1, kRounding);
-  EXPECT_NEAR(*ranking.goal_correlation, 1, kRounding);
-  EXPECT_NEAR(ranking.chosen_m, ranking.best_m, kRounding);
+  EXPECT_NEAR(*ranking.travel_correlation, 1, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(*ranking.goal_correlation, 1, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(ranking.chosen_m, ranking.best_m, testing::kDoubleSumTolerance);
   EXPECT_LT(ranking.best_m, ranking.guessed_m);
-  EXPECT_NEAR(ranking.mean_error_m, 0, kRounding);
+  EXPECT_NEAR(ranking.mean_error_m, 0, testing::kDoubleSumTolerance);
 }
 
 TEST(RankMotions, AModelThatTurnsAllMotionsAroundChoosesTheWorst) {
@@ -57,7 +56,7 @@ TEST(RankMotions, AModelThatTurnsAllMotionsAroundChoosesTheWorst) {
   const SceneRanking ranking = RankMotions("scene", motions);
   EXPECT_FALSE(ranking.travel_correlation) << "both go equally far";
   EXPECT_NEAR(*ranking.goal_correlation, -1, 1e-6);
-  EXPECT_NEAR(ranking.mean_error_m, 0.2, kRounding);
+  EXPECT_NEAR(ranking.mean_error_m, 0.2, testing::kDoubleSumTolerance);
   double chosen_m = 0, best_m = 0;
   for (int goal = 0; goal < kGoalCount; ++goal) {
     const double angle = 2 * M_PI * goal / kGoalCount;
@@ -77,7 +76,7 @@ TEST(RankMotions, AModelThatMovesNothingHasNoRanks) {
       RankMotions("scene", {Motion({}, {0.1, 0, 0}), Motion({}, {0, 0.1, 0})});
   EXPECT_FALSE(ranking.travel_correlation);
   EXPECT_FALSE(ranking.goal_correlation);
-  EXPECT_NEAR(ranking.mean_error_m, 0.1, kRounding);
+  EXPECT_NEAR(ranking.mean_error_m, 0.1, testing::kDoubleSumTolerance);
 }
 
 }  // namespace

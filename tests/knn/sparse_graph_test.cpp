@@ -38,7 +38,7 @@ Dense Product(const Dense& a, const Dense& b, std::size_t n) {
 }
 
 /// The weighted adjacency of the undirected graph, written down from its definition.
-Dense UndirectedWeights(const Dense& directed, std::size_t n, EdgeWeighting weighting) {
+Dense UndirectedWeights(const Dense& directed, std::size_t n, EdgeWeight weighting) {
   Dense w(n * n, 0);
   std::vector<double> degree(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -50,7 +50,7 @@ Dense UndirectedWeights(const Dense& directed, std::size_t n, EdgeWeighting weig
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       w[i * n + j] /=
-          weighting == EdgeWeighting::kConstant ? degree[i] : std::sqrt(degree[i] * degree[j]);
+          weighting == EdgeWeight::kUniform ? degree[i] : std::sqrt(degree[i] * degree[j]);
     }
   }
   return w;
@@ -61,7 +61,7 @@ TEST(Symmetrised, ListsAreThePowersOfTheDenseAdjacency) {
   const std::vector<float> cloud = testing::SheetCloud(kPoints, kSeed);
   const KnnGraph directed = *BruteForceIndex().Graph(cloud, 3);
   const SparseGraph graph = *Symmetrised(directed);
-  for (const EdgeWeighting weighting : {EdgeWeighting::kConstant, EdgeWeighting::kInvSqrtDeg}) {
+  for (const EdgeWeight weighting : {EdgeWeight::kUniform, EdgeWeight::kInverseSqrtDegree}) {
     const WeightedWalkLists lists =
         *BuildWeightedWalkLists(graph, *EdgeWeights(graph, weighting, cloud));
     const Dense w = UndirectedWeights(Adjacency(directed), kPoints, weighting);

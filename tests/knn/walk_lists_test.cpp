@@ -6,8 +6,10 @@
 #include <map>
 
 #include "knn/brute_force.h"
+#include "knn/sparse_graph.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer {
 namespace {
@@ -112,10 +114,11 @@ TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
   const std::vector<float> cloud = testing::CubeCloud(250, kSeed);
   for (const int k : {3, 5}) {
     const KnnGraph graph = *BruteForceIndex().Graph(cloud, k);
-    for (const EdgeWeighting weighting :
-         {EdgeWeighting::kConstant, EdgeWeighting::kExpDist, EdgeWeighting::kInvSqrtDeg}) {
-      const std::vector<float> weights = *EdgeWeights(graph, weighting, cloud);
-      const WeightedWalkLists lists = *BuildWeightedWalkLists(graph, weights);
+    const SparseGraph edges = *ToSparse(graph);
+    for (const EdgeWeight weighting :
+         {EdgeWeight::kUniform, EdgeWeight::kExpDistance, EdgeWeight::kInverseSqrtDegree}) {
+      const std::vector<float> weights = *EdgeWeights(edges, weighting, cloud);
+      const WeightedWalkLists lists = *BuildWeightedWalkLists(edges, weights);
       for (std::int32_t i = 0; i < graph.n; ++i) {
         const Row row = EnumerateRow(graph, {weights.begin(), weights.end()}, i);
         ASSERT_EQ(lists.offsets[i + 1] - lists.offsets[i], static_cast<int>(row.size()));
@@ -135,9 +138,10 @@ TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
 
 TEST(WeightedWalkLists, OfConstantEdgesAreTheCountsOverPowersOfTheDegree) {
   const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(400, kSeed), 3);
-  const WeightedWalkLists from_counts = ToWeighted(*BuildWalkLists(graph));
+  const SparseGraph edges = *ToSparse(graph);
+  const WeightedWalkLists from_counts = testing::ToWeighted(*BuildWalkLists(graph));
   const WeightedWalkLists direct =
-      *BuildWeightedWalkLists(graph, *EdgeWeights(graph, EdgeWeighting::kConstant, {}));
+      *BuildWeightedWalkLists(edges, *EdgeWeights(edges, EdgeWeight::kUniform, {}));
   ASSERT_EQ(from_counts.offsets, direct.offsets);
   ASSERT_EQ(from_counts.nodes, direct.nodes);
   for (std::size_t x = 0; x < direct.loads.size(); ++x) {
@@ -149,11 +153,12 @@ TEST(EdgeWeights, FollowTheirFormulas) {
   // Points on a line at 0, 1, 3: one neighbour each, edges 0-1 (1 m), 1-0 (1 m), 2-1 (2 m).
   const std::vector<float> cloud = {0, 0, 0, 1, 0, 0, 3, 0, 0};
   const KnnGraph graph = *BruteForceIndex().Graph(cloud, 1);
+  const SparseGraph edges = *ToSparse(graph);
   ASSERT_EQ(graph.neighbors, (std::vector<std::int32_t>{1, 0, 1}));
-  const std::vector<float> by_distance = *EdgeWeights(graph, EdgeWeighting::kExpDist, cloud);
+  const std::vector<float> by_distance = *EdgeWeights(edges, EdgeWeight::kExpDistance, cloud);
   EXPECT_FLOAT_EQ(by_distance[0], std::exp(-0.5f));  // the median edge is 1 m
   EXPECT_FLOAT_EQ(by_distance[2], std::exp(-2.0f));
-  const std::vector<float> by_degree = *EdgeWeights(graph, EdgeWeighting::kInvSqrtDeg, {});
+  const std::vector<float> by_degree = *EdgeWeights(edges, EdgeWeight::kInverseSqrtDegree, {});
   EXPECT_FLOAT_EQ(by_degree[0], 1 / std::sqrt(2.0f));  // node 1 has in-degree 2
   EXPECT_FLOAT_EQ(by_degree[1], 1);
 }
@@ -161,14 +166,16 @@ TEST(EdgeWeights, FollowTheirFormulas) {
 TEST(EdgeWeights, OfCoincidentPointsAreOne) {
   const std::vector<float> cloud = testing::CoincidentCloud(6);
   const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
-  EXPECT_EQ(*EdgeWeights(graph, EdgeWeighting::kExpDist, cloud), std::vector<float>(18, 1));
+  const SparseGraph edges = *ToSparse(graph);
+  EXPECT_EQ(*EdgeWeights(edges, EdgeWeight::kExpDistance, cloud), std::vector<float>(18, 1));
 }
 
 TEST(EdgeWeights, RefusePositionsOfAnotherCloud) {
   const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(6, kSeed), 3);
-  EXPECT_EQ(EdgeWeights(graph, EdgeWeighting::kExpDist, std::vector<float>(9)).status().reason(),
+  const SparseGraph edges = *ToSparse(graph);
+  EXPECT_EQ(EdgeWeights(edges, EdgeWeight::kExpDistance, std::vector<float>(9)).status().reason(),
             reason::SHAPE_MISMATCH);
-  EXPECT_EQ(BuildWeightedWalkLists(graph, std::vector<float>(5)).status().reason(),
+  EXPECT_EQ(BuildWeightedWalkLists(edges, std::vector<float>(5)).status().reason(),
             reason::SHAPE_MISMATCH);
 }
 
@@ -196,7 +203,7 @@ TEST(TransposedLists, HoldEveryEntryByItsEndNode) {
   ExpectTransposed(packed, Transpose(packed), [&](std::int32_t e) {
     return static_cast<std::int32_t>(WalkEntryNode(packed.entries[e]));
   });
-  const WeightedWalkLists weighted = ToWeighted(packed);
+  const WeightedWalkLists weighted = testing::ToWeighted(packed);
   ExpectTransposed(weighted, Transpose(weighted),
                    [&](std::int32_t e) { return weighted.nodes[e]; });
 }

@@ -13,6 +13,7 @@
 #include "tests/model/gradient_check.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer::testing {
 namespace {

@@ -12,13 +12,6 @@ namespace interlacer::testing {
 namespace {
 
 const torch::Device kDevice(at::kCUDA, 0);
-constexpr double kGradientOrderTolerance = 1e-5;
-/// Twice that of the emulated device: matrix units add in an order of their own, and the processor
-/// beside a GPU may have no bfloat16, so that the host does not round at all.
-constexpr double kBfloat16StepTolerance = 1e-2;
-/// Four times that of the emulated device, for features that differ too. Expected, not seen: no
-/// device has run it yet.
-constexpr double kColorTolerance = 2e-3;
 
 /// torch keeps what it frees for later tensors of the same size class: up to 1 MiB, up to 10 MiB,
 /// above. As an integer this NaN is larger than any index.
@@ -46,10 +39,10 @@ TestDevice::TestDevice() { LeaveNanInFreeMemory(); }
 TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return kDevice; }
 DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
-double TestDevice::gradient_order_tolerance() const { return kGradientOrderTolerance; }
-double TestDevice::encoder_tolerance() const { return kBf16OpTolerance; }
-double TestDevice::color_tolerance() const { return kColorTolerance; }
-double TestDevice::bfloat16_step_tolerance() const { return kBfloat16StepTolerance; }
+double TestDevice::gradient_order_tolerance() const { return kCudaGradientOrderTolerance; }
+double TestDevice::encoder_tolerance() const { return kBfloat16OpTolerance; }
+double TestDevice::color_tolerance() const { return kCudaColorTolerance; }
+double TestDevice::bfloat16_step_tolerance() const { return kCudaBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {
   static const auto choice = ChooseDevice(DeviceRequest::kCuda);

@@ -19,6 +19,7 @@ TEST(DeviceChoice, NamesADeviceThatIsTooOld) {
 
 TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   NetworkConfig network;
+  network.width = network.local.key_width = kMaxGrfCudaWidth;
   EXPECT_TRUE(CheckWidths(network, DeviceKind::kCuda).ok());
   network.local.key_width = kMaxGrfCudaWidth + 1;
   const std::string most = "graph attention at most " + std::to_string(kMaxGrfCudaWidth) + " wide";

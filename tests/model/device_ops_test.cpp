@@ -25,12 +25,11 @@
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer::testing {
 namespace {
 
-/// bfloat16 inputs of one operation: 8 bits of mantissa, sums in float32.
-constexpr double kBfloat16OpTolerance = 1e-2;
 constexpr int kNeighbors = 3;
 
 using TensorList = std::vector<torch::Tensor>;

@@ -27,9 +27,6 @@
 namespace interlacer::testing {
 namespace {
 
-/// Largest one where only the field's products are rounded. Seen: 6e-4.
-constexpr double kBfloat16ColorTolerance = 2e-3;
-
 /// Wide enough for the fused layers of a device.
 InterlacerConfig WideConfig() {
   InterlacerConfig config = TinyConfig();

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int kRings = 3, kRingPoints = 4;
 constexpr float kRadiusM = 0.05f;
-constexpr double kFloatPlaceToleranceM = 1e-6;
 
 KinematicConfig OneArm() {
   KinematicConfig robot;

@@ -109,7 +109,7 @@ TEST_F(MessagePassingFormula, HoldsInEveryPrecision) {
   };
   for (const Case& c : {Case{Precision::kNative, at::kDouble, kDoubleOpTolerance},
                         Case{Precision::kNative, at::kFloat, kFloatOpTolerance},
-                        Case{Precision::kBfloat16, at::kFloat, kBf16OpTolerance}}) {
+                        Case{Precision::kBfloat16, at::kFloat, kBfloat16OpTolerance}}) {
     SCOPED_TRACE(c.tolerance);
     MessagePassing layer = MakeLayer(c.precision, c.type);
     TokenGraph graph = graph_;

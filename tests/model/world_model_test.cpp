@@ -17,8 +17,6 @@
 namespace interlacer::testing {
 namespace {
 
-/// bfloat16 keeps 7 bits of mantissa in dense layers.
-constexpr double kBfloat16StepTolerance = 5e-2;
 constexpr int kParticles = 256;
 
 struct Variant {
@@ -96,7 +94,6 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
 
 /// Models that are compared differ in the local layer alone: equal size (2 %), equal first weights.
 TEST(WorldModelTest, LocalLayersCompareAtEqualSizeAndStart) {
-  constexpr double kSizeTolerance = 0.02;
   for (const char* preset : {"small", "paper"}) {
     const InterlacerConfig config = *PresetConfig(preset);
     WorldModel attention(config, {});
@@ -107,7 +104,7 @@ TEST(WorldModelTest, LocalLayersCompareAtEqualSizeAndStart) {
       WorldModel other(*WithLocalLayer(config, local), {});
       InitializeWeights(&other, 7);
       EXPECT_NEAR(static_cast<double>(other.parameter_count()) / attention.parameter_count(), 1,
-                  kSizeTolerance);
+                  kComparedSizeTolerance);
       for (const auto& item : other.named_parameters()) {
         if (item.key().find(".local.") != std::string::npos) continue;
         ASSERT_NE(weights.find(item.key()), nullptr) << item.key();
@@ -170,7 +167,7 @@ TEST(WorldModelTest, Bfloat16StaysNearFloat32) {
   const StepInput input = MakeStepInput(kParticles, exact->config());
   const torch::Tensor expected = exact->Step(input).positions_m - input.newer.positions_m;
   const torch::Tensor got = rounded->Step(input).positions_m - input.newer.positions_m;
-  EXPECT_LT(RelativeL2(got, expected), kBfloat16StepTolerance);
+  EXPECT_LT(RelativeL2(got, expected), kBfloat16HostStepTolerance);
 }
 
 class FusedInference : public ::testing::TestWithParam<LocalLayer> {};
@@ -187,7 +184,7 @@ TEST_P(FusedInference, IsTheStepOfTheLayersOneByOne) {
   const at::NoGradGuard no_grad;
   const CloudTensors got = model->Step(input);
   EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
-            kBfloat16StepTolerance);
+            kBfloat16HostStepTolerance);
   EXPECT_TRUE(at::equal(model->Step(input).positions_m, got.positions_m));
 }
 

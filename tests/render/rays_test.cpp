@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/transforms.h"
+#include "tests/support/image_rays.h"
 
 namespace interlacer {
 namespace {
@@ -25,7 +26,7 @@ Camera TestCamera() {
 
 TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
   const Camera camera = TestCamera();
-  const PixelRays rays = *MakeImageRays(camera);
+  const PixelRays rays = testing::ImageRays(camera);
   ASSERT_EQ(rays.count(), 32 * 24);
   for (std::int64_t i = 0; i < rays.count(); i += 7) {
     Vec3d point;
@@ -45,7 +46,7 @@ TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
 
 TEST(RaysTest, ChosenPixelsAreThoseOfTheImage) {
   const Camera camera = TestCamera();
-  const PixelRays all = *MakeImageRays(camera);
+  const PixelRays all = testing::ImageRays(camera);
   const std::vector<std::int64_t> pixels{700, 3};
   const PixelRays some = *MakePixelRays(camera, pixels);
   for (int axis = 0; axis < 3; ++axis) {
@@ -82,17 +83,6 @@ TEST(RaysTest, JitterIsReproducibleAndUniform) {
   // Four standard errors of mean and second moment.
   EXPECT_NEAR(sum / 15000, 0.5, 4 * std::sqrt(1.0 / 12 / 15000));
   EXPECT_NEAR(squares / 15000, 1.0 / 3, 4 * std::sqrt(4.0 / 45 / 15000));
-}
-
-TEST(RaysTest, DistanceBecomesDepthWhereOpaque) {
-  const Camera camera = TestCamera();
-  const PixelRays rays = *MakeImageRays(camera);
-  const std::vector<float> distance(rays.count(), 2.f);
-  std::vector<float> opacity(rays.count(), 1.f);
-  opacity[1] = 0.4f;
-  const DepthImage depth = DistanceToDepth(camera, rays, distance, opacity);
-  EXPECT_FLOAT_EQ(depth.pixels_m[0], 2.f * rays.depth_per_distance[0]);
-  EXPECT_TRUE(std::isnan(depth.pixels_m[1]));
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ class PackedForward : public Form {
         k_(device_.stream, ToBfloat16(host.k)),
         v_(device_.stream, ToBfloat16(host.v)),
         packed_(device_.stream, 2 * host.n() * host.width),
+        out_(device_.stream, host.n() * host.width),
         row_counts_(device_.stream, WalkTileCount(host.n())),
         rows_(device_.stream, host.n() * kMaxWalkRowSize),
         places_(device_.stream, host.n() * kMaxWalkRowSize) {
@@ -121,7 +122,7 @@ class PackedForward : public Form {
   }
   int Run(cudaStream_t on) const override {
     const PackedGrfInputs inputs{q_.get(), packed_.get()};
-    const PackedGrfOutputs<float> outputs{device_.out.get(), device_.normalizer.get()};
+    const PackedGrfOutputs outputs{out_.get(), device_.normalizer.get()};
     const int error =
         LaunchPackGrfRows(shape_.n, shape_.width, k_.get(), v_.get(), {}, packed_.get(), on);
     if (error != 0) return error;
@@ -131,13 +132,13 @@ class PackedForward : public Form {
     return LaunchTiledGrf(shape_, device_.pairs(), {row_counts_.get(), rows_.get(), places_.get()},
                           staged_rows_, inputs, {}, outputs, on);
   }
-  std::vector<float> Result() const override { return device_.out.Read(); }
-  void PoisonResult() const override { device_.out.Poison(); }
+  std::vector<float> Result() const override { return FromBfloat16(out_.Read()); }
+  void PoisonResult() const override { out_.Poison(); }
 
  private:
   PackedGrfShape shape_;
   GrfDeviceProblem device_;
-  DeviceArray<std::uint16_t> q_, k_, v_, packed_;
+  DeviceArray<std::uint16_t> q_, k_, v_, packed_, out_;
   DeviceArray<std::int32_t> row_counts_, rows_;
   DeviceArray<std::uint16_t> places_;
   int staged_rows_ = 0;

@@ -1,24 +1,56 @@
 /// Global ReLU linear attention on the device in float32 against LibTorch's operations; in bfloat16
-/// the layer that serving fuses it into, or where that is too wide for it the attention alone.
+/// the layer that serving fuses it into.
 
 #include <memory>
+#include <vector>
 
+#include "bench/clouds.h"
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"
-#include "bench/device/linear_problem.h"
+#include "bench/device/python_peers.h"
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
-#include "common/kernels/device_array.h"
-#include "model/kernels/fused_linear_cuda.h"
+#include "common/thread_pool.h"
 #include "model/kernels/linear_attention_cuda.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 namespace {
 
 constexpr double kFloatBound = 1e-5;
 
+/// Queries, keys and values [tokens, d], made from the options alone.
+struct Problem {
+  explicit Problem(const Options& options)
+      : shape{options.tokens(), kLinearHeads, options.d / kLinearHeads},
+        q(Draw(options, 0)),
+        k(Draw(options, 1)),
+        v(Draw(options, 2)) {}
+
+  static std::vector<float> Draw(const Options& options, std::uint32_t which) {
+    return RandomValues(static_cast<std::size_t>(options.tokens() * options.d), options.seed,
+                        which);
+  }
+
+  LinearAttentionShape shape;
+  std::vector<float> q, k, v;
+};
+
+/// [tokens, d]
+std::vector<double> Expected(const Problem& p) {
+  const std::vector<double> q(p.q.begin(), p.q.end()), k(p.k.begin(), p.k.end()),
+      v(p.v.begin(), p.v.end());
+  std::vector<double> out(q.size()), normalizer(static_cast<std::size_t>(p.shape.n * kLinearHeads)),
+      state(static_cast<std::size_t>(kLinearHeads * (p.shape.head_width + 1) * p.shape.head_width)),
+      scratch(static_cast<std::size_t>(LinearAttentionScratchCount(p.shape)));
+  LinearAttentionForward<double>(p.shape, {q.data(), k.data(), v.data(), nullptr}, {},
+                                 {out.data(), normalizer.data(), state.data()}, scratch.data(),
+                                 ParallelFor);
+  return out;
+}
+
 struct OnDevice {
-  explicit OnDevice(const LinearProblem& host)
+  explicit OnDevice(const Problem& host)
       : shape(host.shape),
         q(stream, host.q),
         k(stream, host.k),
@@ -45,15 +77,17 @@ struct OnDevice {
 
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   if (options.dtype == "bf16") {
-    return FitsFusedLinear(options.d, kLinearHeads) ? MakeDeviceLinearLayerCases(options)
-                                                    : MakeDeviceWideLinearCases(options);
+    if (options.d != 64 && options.d != 128 && options.d != 256) {
+      throw UsageError("--d: expected 64, 128 or 256 in bf16, got " + std::to_string(options.d));
+    }
+    return MakeDeviceLinearLayerCases(options);
   }
   if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
     throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels in f32");
   }
-  const auto host = std::make_shared<const LinearProblem>(options);
+  const auto host = std::make_shared<const Problem>(options);
   const auto expected = OnFirstUse<std::vector<double>>(
-      [host] { return std::make_unique<std::vector<double>>(host->Forward()); });
+      [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
   const auto problem = OnFirstUse<OnDevice>([host] { return std::make_unique<OnDevice>(*host); });
 
   Case base = LinearAttentionCase("linear_attention/cuda/", options);
@@ -68,7 +102,18 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
     return gate;
   });
   base.run_ours = GraphWork([problem] { return problem().launch(); }, options);
-  return AgainstLinearTorch(base, options, host, expected, kFloatBound);
+
+  const PythonPeers peers("linear_torch.py", options, [host](ChildPeer* child) {
+    const std::vector<std::int64_t> shape{host->shape.n, kLinearHeads, host->shape.head_width};
+    child->Load("q", host->q, shape);
+    child->Load("k", host->k, shape);
+    child->Load("v", host->v, shape);
+  });
+  const PeerCheck check{
+      [expected](const std::vector<double>& out) { return RelativeL2(out, expected()); },
+      kFloatBound};
+  return {peers.Against(base, "torch_eager", check, 2), peers.Against(base, "torch_compile", check),
+          peers.Against(base, "torch_eager_graph", check)};
 }
 
 }  // namespace interlacer::bench

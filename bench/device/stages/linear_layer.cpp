@@ -12,10 +12,10 @@
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
-#include "common/kernels/device_array.h"
 #include "common/thread_pool.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 namespace {

@@ -13,9 +13,9 @@
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
-#include "common/kernels/device_array.h"
 #include "render/device_renderer.h"
 #include "render/reference_renderer.h"
+#include "tests/device/device_array.h"
 
 namespace interlacer::bench {
 namespace {

@@ -4,11 +4,12 @@
 
 #include <cmath>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer::sim {
 namespace {
 
 constexpr double kDeviationM = 0.002;
-constexpr double kDeviationTolerance = 0.03;  // relative, 40000 samples: 8 standard errors
 
 DepthImage16 Flat(std::uint16_t value) {
   return {200, 200, 1e-4, std::vector<std::uint16_t>(200 * 200, value)};
@@ -25,7 +26,7 @@ TEST(DepthNoiseTest, GrowsWithTheSquareOfDepth) {
     DepthImage16 depth = Flat(static_cast<std::uint16_t>(z_m * 1e4));
     AddDepthNoise(1, 0, 0, kDeviationM, depth);
     const double expected_m = kDeviationM * z_m * z_m;
-    EXPECT_NEAR(DeviationM(depth, z_m), expected_m, kDeviationTolerance * expected_m);
+    EXPECT_NEAR(DeviationM(depth, z_m), expected_m, testing::kDeviationTolerance * expected_m);
   }
 }
 

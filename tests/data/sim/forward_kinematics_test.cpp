@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer::sim {
 namespace {
-
-constexpr double kRoundingM = 1e-9;
 
 double Distance(const Vec3d& a, const Vec3d& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
@@ -20,12 +20,12 @@ TEST(ForwardKinematicsTest, UprightArmIsAStraightColumn) {
   // 0.34, elbow 0.74, wrist 1.14.
   for (int arm = 0; arm < kArmCount; ++arm) {
     const double base_x = kWorldFromBase[arm].translation_m[0];
-    EXPECT_NEAR(points[arm * kArmPoints + 1][2], 0.34, kRoundingM);
-    EXPECT_NEAR(points[arm * kArmPoints + 3][2], 0.74, kRoundingM);
-    EXPECT_NEAR(points[arm * kArmPoints + 5][2], 1.14, kRoundingM);
+    EXPECT_NEAR(points[arm * kArmPoints + 1][2], 0.34, testing::kJointChainToleranceM);
+    EXPECT_NEAR(points[arm * kArmPoints + 3][2], 0.74, testing::kJointChainToleranceM);
+    EXPECT_NEAR(points[arm * kArmPoints + 5][2], 1.14, testing::kJointChainToleranceM);
     for (int p = 0; p < kJointCount + 1; ++p) {
       if (p == 5) continue;  // the frame of link 6 lies beside the axis
-      EXPECT_NEAR(points[arm * kArmPoints + p][0], base_x, kRoundingM) << p;
+      EXPECT_NEAR(points[arm * kArmPoints + p][0], base_x, testing::kJointChainToleranceM) << p;
     }
   }
 }
@@ -38,10 +38,12 @@ TEST(ForwardKinematicsTest, OpeningMovesBothFingersAndNothingElse) {
   const KinematicPoints open = ForwardKinematics(state);
   for (int p = 0; p < kKinematicPoints; ++p) {
     const bool finger_of_left = p == kJointCount + 1 || p == kJointCount + 2;
-    EXPECT_NEAR(Distance(closed[p], open[p]), finger_of_left ? kOpeningM : 0, kRoundingM) << p;
+    EXPECT_NEAR(Distance(closed[p], open[p]), finger_of_left ? kOpeningM : 0,
+                testing::kJointChainToleranceM)
+        << p;
   }
   EXPECT_NEAR(Distance(open[kJointCount + 1], open[kJointCount + 2]),
-              2 * (kFingerOffsetM + kOpeningM), kRoundingM);
+              2 * (kFingerOffsetM + kOpeningM), testing::kJointChainToleranceM);
 }
 
 TEST(ForwardKinematicsTest, AJointMovesOnlyWhatComesAfterIt) {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/transforms.h"
-#include "data/sim/reach.h"
 #include "data/sim/simulator.h"
+#include "data/sim/task_geometry.h"
 #include "data/sim/tools.h"
 
 namespace interlacer::sim {

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer::sim {
 namespace {
-
-constexpr double kRounding = 1e-12;
 
 TEST(ToolPathTest, LegsAreEvenAndNotFasterThanAsked) {
   ToolPath path({{0, 0, 0}, 0, 0});
@@ -16,12 +16,12 @@ TEST(ToolPathTest, LegsAreEvenAndNotFasterThanAsked) {
   int count = 0;
   while (!path.Done()) {
     const ToolTarget next = path.Pop();
-    EXPECT_NEAR(next.position_m[0] - last[0], 0.25 / 3, kRounding);
+    EXPECT_NEAR(next.position_m[0] - last[0], 0.25 / 3, testing::kDoubleSumTolerance);
     last = next.position_m;
     ++count;
   }
   EXPECT_EQ(count, 3);
-  EXPECT_NEAR(last[0], 0.25, kRounding);
+  EXPECT_NEAR(last[0], 0.25, testing::kDoubleSumTolerance);
 }
 
 TEST(ToolPathTest, ALargeTurnTakesSeveralSteps) {

@@ -19,11 +19,11 @@ inline const std::vector<double> kHalving = {1, 0.5, 0.25, 0.125};
 inline const std::vector<double> kLongHalving = {1,      0.5,     0.25,     0.125,
                                                  0.0625, 0.03125, 0.015625, 0.0078125};
 
-inline WeightedGraph NeighborGraph(int n, EdgeWeighting weighting, std::uint64_t seed) {
+inline WeightedGraph NeighborGraph(int n, EdgeWeight weighting, std::uint64_t seed) {
   const std::vector<float> cloud = CubeCloud(n, seed);
-  const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
+  const SparseGraph graph = *ToSparse(*BruteForceIndex().Graph(cloud, 3));
   WeightedGraph weighted = *ToWeightedGraph(graph, *EdgeWeights(graph, weighting, cloud));
-  if (weighting == EdgeWeighting::kConstant) {  // a third in double, not in float
+  if (weighting == EdgeWeight::kUniform) {  // a third in double, not in float
     weighted.weights.assign(weighted.weights.size(), 1.0 / 3);
   }
   return weighted;

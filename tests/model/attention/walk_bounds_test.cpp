@@ -7,6 +7,7 @@
 
 #include "common/random.h"
 #include "tests/model/attention/graphs.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
@@ -135,7 +136,6 @@ TEST(VisitedNodesBound, LimitsTheEntriesOfARow) {
 }
 
 TEST(WalkSparsity, DoesNotDependOnTheSizeOfTheGraph) {
-  constexpr double kTolerance = 0.05;
   const struct {
     int n;
     double mean_entries;
@@ -147,7 +147,7 @@ TEST(WalkSparsity, DoesNotDependOnTheSizeOfTheGraph) {
     for (int s = 0; s < repeats; ++s) {
       entries += static_cast<double>(Iid(line, 4, 0.5, 30, s).nodes.size()) / c.n / repeats;
     }
-    EXPECT_NEAR(entries, c.mean_entries, kTolerance) << c.n << " nodes";
+    EXPECT_NEAR(entries, c.mean_entries, testing::kMeanEntriesTolerance) << c.n << " nodes";
   }
 }
 

@@ -11,6 +11,7 @@
 #include "tests/model/attention/graphs.h"
 #include "tests/model/attention/sampled_walks.h"
 #include "tests/support/tolerances.h"
+#include "tests/support/weighted_lists.h"
 
 namespace interlacer {
 namespace {
@@ -58,7 +59,7 @@ RowErrors ErrorsOf(const WalkLoads& walks, const WalkLoads& exact, const std::ve
 }
 
 TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
-  const WeightedGraph graph = NeighborGraph(2048, EdgeWeighting::kConstant, 11);
+  const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
   const WalkLoads exact = *EnumerateWalks(graph, 3);
   for (const int walks : {27, 54, 81}) {
     for (const WalkSampler sampler : {WalkSampler::kRepelling, WalkSampler::kRepellingPerPrefix}) {
@@ -71,11 +72,12 @@ TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
 TEST(RepellingWalks, AreExactInFloatLists) {
   const std::vector<float> cloud = testing::CubeCloud(2048, 12);
   const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
+  const SparseGraph edges = *ToSparse(graph);
   const WeightedGraph weighted =
-      *ToWeightedGraph(graph, *EdgeWeights(graph, EdgeWeighting::kConstant, {}));
+      *ToWeightedGraph(edges, *EdgeWeights(edges, EdgeWeight::kUniform, {}));
   const WeightedWalkLists sampled =
       *ToWalkLists(Sampled(weighted, WalkSampler::kRepelling, 27, 0, 7));
-  const WeightedWalkLists exact = ToWeighted(*BuildWalkLists(graph));
+  const WeightedWalkLists exact = testing::ToWeighted(*BuildWalkLists(graph));
   ASSERT_EQ(sampled.offsets, exact.offsets);
   ASSERT_EQ(sampled.nodes, exact.nodes);
   for (std::size_t x = 0; x < exact.loads.size(); ++x) {
@@ -85,7 +87,7 @@ TEST(RepellingWalks, AreExactInFloatLists) {
 
 TEST(RepellingWalks, AreNotExactForOtherCounts) {
   constexpr double kVisibleError = 0.01;
-  const WeightedGraph graph = NeighborGraph(2048, EdgeWeighting::kConstant, 11);
+  const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
   const WalkLoads exact = *EnumerateWalks(graph, 3);
   const std::vector<double> slow_decay = {1, 0.99, 0.98, 0.97};
   for (const int walks : {9, 26, 28}) {
@@ -95,7 +97,7 @@ TEST(RepellingWalks, AreNotExactForOtherCounts) {
 }
 
 TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
-  for (const EdgeWeighting weighting : {EdgeWeighting::kExpDist, EdgeWeighting::kInvSqrtDeg}) {
+  for (const EdgeWeight weighting : {EdgeWeight::kExpDistance, EdgeWeight::kInverseSqrtDegree}) {
     const WeightedGraph graph = NeighborGraph(2048, weighting, 13);
     const WalkLoads exact = *EnumerateWalks(graph, 3);
     const WalkLoads sampled = Sampled(graph, WalkSampler::kRepellingPerPrefix, 27, 0, 7);
@@ -107,7 +109,6 @@ TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
 
 TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
   constexpr int kRepeats = 60;
-  constexpr double kTableTolerance = 0.15;
   struct Row {
     double halt;
     WalkSampler sampler;
@@ -131,7 +132,8 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
             Sampled(graph, rows[r].sampler, walk_counts[c], rows[r].halt, repeat, 7);
         measured[r][c] += RelativeError(Features(walks, kLongHalving), exact) / kRepeats;
       }
-      EXPECT_NEAR(measured[r][c], rows[r].error[c], kTableTolerance * rows[r].error[c])
+      EXPECT_NEAR(measured[r][c], rows[r].error[c],
+                  testing::kSamplerErrorTolerance * rows[r].error[c])
           << "row " << r << ", " << walk_counts[c] << " walks";
     }
   }
@@ -145,7 +147,6 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
 
 TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
   constexpr int kRepeats = 100;
-  constexpr double kSlopeTolerance = 0.05;
   const WeightedGraph graph = testing::GridGraph(5, 5);
   const Matrix exact = PowerSeries(graph, kHalving);
   double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
@@ -164,7 +165,7 @@ TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
     sum_xy += x * y;
   }
   const double slope = (points * sum_xy - sum_x * sum_y) / (points * sum_xx - sum_x * sum_x);
-  EXPECT_NEAR(slope, -0.5, kSlopeTolerance);
+  EXPECT_NEAR(slope, -0.5, testing::kErrorSlopeTolerance);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Samplers, WalkSamplerTest, ::testing::ValuesIn(kSampler
 TEST_P(WalkSamplerTest, FeaturesAreUnbiased) {
   constexpr int kRepeats = 4000;
   const WeightedGraph graphs[] = {testing::GridGraph(4, 4),
-                                  NeighborGraph(60, EdgeWeighting::kInvSqrtDeg, 3)};
+                                  NeighborGraph(60, EdgeWeight::kInverseSqrtDegree, 3)};
   for (const WeightedGraph& graph : graphs) {
     const Matrix exact = PowerSeries(graph, kHalving);
     const std::vector<double> v = RandomVector(graph.n);
@@ -153,7 +153,6 @@ TEST(WalkSampler, UnbiasednessTestHasPower) {
 
 TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   constexpr int kRepeats = 4000;
-  constexpr double kBiasTolerance = 0.1;  // of the sample's variance
   const WeightedGraph graph = testing::GridGraph(4, 4);
   const Matrix phi = PowerSeries(graph, kHalving);
   const double exact = Dot(phi[5], phi[5]);
@@ -169,7 +168,8 @@ TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   double trace_of_covariance = 0;
   for (const Sample& entry : entries) trace_of_covariance += entry.variance();
   EXPECT_GT(same.mean() - exact, 0);
-  EXPECT_NEAR(same.mean() - exact, trace_of_covariance, kBiasTolerance * trace_of_covariance);
+  EXPECT_NEAR(same.mean() - exact, trace_of_covariance,
+              testing::kSampledBiasTolerance * trace_of_covariance);
   EXPECT_LE(std::abs(independent.StandardErrors(exact)), testing::kMaxStandardErrors);
 }
 
@@ -219,8 +219,9 @@ TEST(WalkSampler, RefusesAMalformedGraph) {
   graph.weights.pop_back();
   EXPECT_EQ(SampleWalks(graph, {}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(EnumerateWalks(graph, 3).status().reason(), reason::SHAPE_MISMATCH);
-  EXPECT_EQ(ToWeightedGraph(KnnGraph{2, 1, {1, 0}}, std::vector<float>(3)).status().reason(),
-            reason::SHAPE_MISMATCH);
+  EXPECT_EQ(
+      ToWeightedGraph(SparseGraph{2, {0, 1, 2}, {1, 0}}, std::vector<float>(3)).status().reason(),
+      reason::SHAPE_MISMATCH);
 }
 
 TEST(EnumerateWalks, EqualsDensePowers) {
@@ -233,7 +234,7 @@ TEST(EnumerateWalks, EqualsDensePowers) {
 TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
   const std::vector<float> cloud = testing::SheetCloud(200, 5);
   const SparseGraph graph = *Symmetrised(*BruteForceIndex().Graph(cloud, 3));
-  const std::vector<float> weights = *EdgeWeights(graph, EdgeWeighting::kInvSqrtDeg, cloud);
+  const std::vector<float> weights = *EdgeWeights(graph, EdgeWeight::kInverseSqrtDegree, cloud);
   const WeightedWalkLists direct = *BuildWeightedWalkLists(graph, weights);
   const WeightedWalkLists walked =
       *ToWalkLists(*EnumerateWalks(*ToWeightedGraph(graph, weights), kMaxHops));

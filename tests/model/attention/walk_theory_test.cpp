@@ -115,12 +115,12 @@ double FloorWithoutImportanceWeights(const WeightedGraph& graph) {
 }
 
 TEST(ImportanceWeights, AreNeededWhereDegreesVary) {
-  constexpr double kTolerance = 0.2;
-  EXPECT_NEAR(FloorWithoutImportanceWeights(testing::GridGraph(8, 8)), 0.031, kTolerance * 0.031);
+  EXPECT_NEAR(FloorWithoutImportanceWeights(testing::GridGraph(8, 8)), 0.031,
+              testing::kReferenceFloorTolerance * 0.031);
   testing::Edges star;
   for (int leaf = 1; leaf <= 50; ++leaf) star.emplace_back(0, leaf);
   const double star_floor = FloorWithoutImportanceWeights(testing::UndirectedGraph(51, star));
-  EXPECT_NEAR(star_floor, 0.09, kTolerance * 0.09);
+  EXPECT_NEAR(star_floor, 0.09, testing::kReferenceFloorTolerance * 0.09);
 }
 
 TEST(ImportanceWeights, AreNotNeededOnARegularGraph) {

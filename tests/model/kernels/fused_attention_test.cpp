@@ -7,17 +7,16 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "knn/walk_graph.h"
+#include "knn/grid_index.h"
 #include "knn/walk_lists.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/clouds.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
 
-/// Of the update alone. Queries, keys, values and weights keep 8 bits of mantissa.
-constexpr double kBfloat16UpdateTolerance = 1e-2;
 constexpr int kWidth = 128;
 constexpr LinearAttentionEpsilons kLinearEpsilons;
 constexpr GrfEpsilons kGrfEpsilons;
@@ -63,7 +62,7 @@ std::vector<double> LinearUpdate(const Attention& layers, const std::vector<floa
 struct Mask {
   WalkLists lists;
   std::vector<float> table;
-  explicit Mask(int n) : lists(BuildWalkGraph(SheetCloud(n, 31), {})->lists) {
+  explicit Mask(int n) : lists(*BuildWalkLists(*GridIndex().Graph(SheetCloud(n, 31), 3))) {
     const std::vector<double> loads = WalkCodeLoads(lists.out_degree);
     for (int code = 0; code < 256; ++code) {
       table.push_back(static_cast<float>(loads[4 * code] + 0.9 * loads[4 * code + 1] +
@@ -101,7 +100,7 @@ void ExpectAdded(const std::vector<float>& before, const std::vector<float>& aft
       ASSERT_EQ(after[i], before[i]) << "row " << row;
     }
   }
-  EXPECT_LE(RelativeL2(got, expected), kBfloat16UpdateTolerance);
+  EXPECT_LE(RelativeL2(got, expected), kBfloat16OpTolerance);
 }
 
 /// Row counts: one, less than a tile, a chunk and one more, several tasks.

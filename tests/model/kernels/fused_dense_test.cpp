@@ -10,16 +10,10 @@
 #include "common/thread_pool.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
-
-/// Inputs and weights keep 8 bits of mantissa; their errors average out over a row.
-constexpr double kBfloat16LayerTolerance = 5e-3;
-/// Small multiples of 1/8 are exact in bfloat16, so only the order of float32 sums differs.
-constexpr double kExactInputTolerance = 1e-6;
-constexpr double kGeluTolerance = 1e-4;
-constexpr double kBfloat16Rounding = 1.0 / 256;
 
 double GeluReference(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
@@ -44,7 +38,7 @@ TEST_P(FusedDense, AddsExactProducts) {
   std::vector<double> expected = DenseReference({x.begin(), x.end()}, layer);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += h_[i];
   AddDense(n_, x.data(), layer.packed(), h_.data(), &ParallelFor);
-  EXPECT_LE(RelativeL2(h_, expected), kExactInputTolerance);
+  EXPECT_LE(RelativeL2(h_, expected), kFloatSumTolerance);
 }
 
 TEST_P(FusedDense, SeveralLayersReadOneNormedInput) {

@@ -6,7 +6,7 @@
 
 #include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
-#include "knn/walk_graph.h"
+#include "knn/grid_index.h"
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_rows.h"
 #include "tests/support/clouds.h"
@@ -50,10 +50,9 @@ template <typename T>
 Problem<T> MakeProblem(int n, int qk_width, int v_width) {
   Problem<T> p;
   p.shape = {n, qk_width, v_width};
-  const WalkGraph graph = *BuildWalkGraph(testing::SheetCloud(n, kSeed), {});
-  p.lists = graph.lists;
-  p.transposed = graph.transposed;
-  const std::vector<double> code_loads = WalkCodeLoads(graph.lists.out_degree);
+  p.lists = *BuildWalkLists(*GridIndex().Graph(testing::SheetCloud(n, kSeed), 3));
+  p.transposed = Transpose(p.lists);
+  const std::vector<double> code_loads = WalkCodeLoads(p.lists.out_degree);
   for (int code = 0; code < 256; ++code) {
     double weight = 0;
     for (int t = 0; t < 4; ++t) weight += kCoefficients[t] * code_loads[4 * code + t];
@@ -213,20 +212,6 @@ TEST(GrfAttention, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(one.grad_k, three.grad_k);
   EXPECT_EQ(one.grad_v, three.grad_v);
   EXPECT_EQ(one.grad_weights, three.grad_weights);
-}
-
-TEST(GrfAttention, DoesNotDependOnTheVisitingOrder) {
-  Problem<float> p = MakeProblem<float>(900, 16, 24);
-  const Result<float> in_order = AttendPacked(p);
-  std::vector<std::int32_t> backwards(900);
-  for (int i = 0; i < 900; ++i) backwards[i] = 899 - i;
-  p.shape.visit_order = backwards.data();
-  const Result<float> reversed = AttendPacked(p);
-  EXPECT_EQ(in_order.out, reversed.out);
-  EXPECT_EQ(in_order.grad_q, reversed.grad_q);
-  EXPECT_EQ(in_order.grad_k, reversed.grad_k);
-  EXPECT_EQ(in_order.grad_v, reversed.grad_v);
-  EXPECT_LE(RelativeL2(reversed.grad_weights, in_order.grad_weights), testing::kFloatOpTolerance);
 }
 
 TEST(GrfAttention, EveryInstructionSetGivesTheSameBits) {

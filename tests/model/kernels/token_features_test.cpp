@@ -11,12 +11,11 @@
 #include "model/kernels/token_features_rows.h"
 #include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
 
-/// Polynomials and float32 sums of twenty weights.
-constexpr double kFeatureTolerance = 2e-6;
 constexpr int kFeatures = 16;
 constexpr int kPoints = 20;
 
@@ -73,14 +72,14 @@ TEST_P(TokenFeaturesTest, MatchesTheFormulas) {
   const std::vector<float> got = Features(problem.tokens, &ParallelFor);
   const std::vector<double> expected = Reference(problem);
   ASSERT_EQ(got.size(), expected.size());
-  EXPECT_LE(RelativeL2(got, expected), 10 * kFeatureTolerance);
+  EXPECT_LE(RelativeL2(got, expected), 10 * kHostFeatureTolerance);
   EXPECT_EQ(got, Features(problem.tokens, &SerialFor));
 }
 
 TEST_P(TokenFeaturesTest, WithoutARobotTheMassIsTheFloor) {
   const TokenFeaturesProblem problem(GetParam(), kFeatures, 1, 0);
   EXPECT_LE(RelativeL2(Features(problem.tokens, &ParallelFor), Reference(problem)),
-            kFeatureTolerance);
+            kHostFeatureTolerance);
 }
 
 TEST_P(TokenFeaturesTest, InstructionSetsAgreeToTheBit) {

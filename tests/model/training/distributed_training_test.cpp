@@ -21,6 +21,7 @@
 #include "tests/model/training/tiny_run.h"
 #include "tests/support/child_process.h"
 #include "tests/support/painted_plane.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
@@ -28,8 +29,6 @@ namespace {
 using testing::ChildProcess;
 using testing::ProcessResult;
 
-/// Two ranks against one process: the same numbers, summed by another program.
-constexpr double kRankTolerance = 1e-6;
 /// Until a run of two ranks has ended, whatever happens to it.
 constexpr double kRunLimitS = 60;
 /// How long ranks wait for each other where one falls silent.
@@ -109,8 +108,8 @@ TEST_F(DistributedTrainingTest, TwoRanksEqualOneProcessWithTheDoubleBatch) {
   ASSERT_EQ(exit_code, 0);
   const std::vector<double> one = Losses("one"), two = Losses("two");
   ASSERT_EQ(two.size(), static_cast<std::size_t>(testing::kRunSteps));
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], two[i], kRankTolerance);
-  EXPECT_LE(LargestDifference(Weights("one"), Weights("two")), kRankTolerance);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], two[i], kFloatSumTolerance);
+  EXPECT_LE(LargestDifference(Weights("one"), Weights("two")), kFloatSumTolerance);
   EXPECT_NE(one.front(), one.back());
 }
 

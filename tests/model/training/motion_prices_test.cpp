@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
 
-constexpr double kToleranceM = 1e-6;
-constexpr double kGradientTolerance = 1e-5;
 /// What is smoothed at zero differs from the plain length by this at most.
 constexpr double kSmoothingM = 1e-3;
 
@@ -50,7 +49,7 @@ TEST(Stretch, IsTheMeanChangeOfNeighboursDistances) {
   const torch::Tensor observed = RandomCloud(40);
   const torch::Tensor moved = observed + 0.1 * RandomCloud(40).roll(3, 0);
   EXPECT_NEAR(Stretch(observed).Mean(moved).item<double>(), SlowStretchM(observed, moved),
-              kToleranceM);
+              kFloatPlaceToleranceM);
 }
 
 TEST(Stretch, RigidMotionIsFree) {
@@ -61,13 +60,14 @@ TEST(Stretch, RigidMotionIsFree) {
                                         at::kFloat)
                                  .reshape({3, 3});
   EXPECT_NEAR(Stretch(observed).Mean(at::matmul(observed, turn) + 0.3).item<double>(), 0,
-              kToleranceM);
+              kFloatPlaceToleranceM);
 }
 
 TEST(Stretch, NeighboursThatPartCostNoMoreThanTheMost) {
   const torch::Tensor observed = at::tensor({0.f, 0.f, 0.f, 0.01f, 0.f, 0.f}).reshape({2, 3});
   const torch::Tensor parted = at::tensor({0.f, 0.f, 0.f, 5.f, 0.f, 0.f}).reshape({2, 3});
-  EXPECT_NEAR(Stretch(observed).Mean(parted).item<double>(), Stretch::kMostM, kToleranceM);
+  EXPECT_NEAR(Stretch(observed).Mean(parted).item<double>(), Stretch::kMostM,
+              kFloatPlaceToleranceM);
 }
 
 TEST(Stretch, EmptyAndSingleCloudsAreFree) {
@@ -91,7 +91,7 @@ TEST(Stretch, GradientOfPositions) {
   const torch::Tensor moved = observed + 0.02 * RandomCloud(9).roll(2, 0).to(at::kDouble);
   const Stretch stretch(observed.to(at::kFloat));
   ExpectGradientsMatch([&](const std::vector<torch::Tensor>& x) { return stretch.Mean(x[0]); },
-                       {moved}, kGradientTolerance);
+                       {moved}, kPriceGradientTolerance);
 }
 
 TEST(MotionPrices, AreMeanLengthsAndZeroForWhatStays) {

@@ -7,11 +7,10 @@
 #include <string>
 
 #include "tests/model/training/tiny_run.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-constexpr double kTolerance = 1e-6;
 
 class WeightAverageTest : public ::testing::Test {
  protected:
@@ -36,7 +35,7 @@ TEST_F(WeightAverageTest, FollowsTheRecursion) {
     expected = decay * expected + (1 - decay) * n;
   }
   average.Swap();
-  EXPECT_NEAR(Weight(), expected, kTolerance * expected);
+  EXPECT_NEAR(Weight(), expected, testing::kFloatSumTolerance * expected);
   average.Swap();
   EXPECT_EQ(Weight(), 40);
 }

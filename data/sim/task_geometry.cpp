@@ -1,4 +1,4 @@
-#include "data/sim/reach.h"
+#include "data/sim/task_geometry.h"
 
 #include <cmath>
 #include <numbers>

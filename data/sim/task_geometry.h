@@ -1,6 +1,7 @@
 #pragma once
 
-/// Where above the table the arms can work and wait.
+/// Geometry of the scripted tasks: where above the table the arms can work and wait; headings,
+/// turns and distances of tools and objects.
 ///
 /// Metres, radians, frame of data/sim/robot.h. Thread-safety: pure functions.
 

@@ -1,0 +1,27 @@
+#pragma once
+
+/// How random walks over a token graph are drawn (model/graph/walk_sampler.h has the estimate).
+
+#include <cstdint>
+
+namespace interlacer {
+
+/// How walkers of one start node depend on each other; each walker's own law is the same.
+enum class WalkSampler {
+  kRepelling,           ///< walkers that share a node spread over its neighbours
+  kRepellingPerPrefix,  ///< walkers that share their whole past spread
+  kAntithetic,          ///< walkers k and k + n/2 halt on draws u and u + 1/2 mod 1; n even
+  kIid,                 ///< independent
+};
+
+struct WalkSamplerOptions {
+  WalkSampler sampler = WalkSampler::kRepelling;
+  int walk_count = 27;
+  int max_hops = 3;
+  double halt_probability = 0;
+  std::uint64_t seed = 0;
+  /// Ensembles of one seed are independent of each other.
+  std::uint32_t ensemble = 0;
+};
+
+}  // namespace interlacer
