@@ -132,6 +132,12 @@ Camera ResizedCamera(const Camera& camera, int width_px, int height_px) {
   return resized;
 }
 
+Camera RectifiedCamera(Camera camera) {
+  camera.distortion_model = DistortionModel::kNone;
+  camera.distortion_coefficients.clear();
+  return camera;
+}
+
 std::array<double, 2> UndistortPixel(const Camera& camera, double u_px, double v_px) {
   const double target_x = (u_px - camera.cx_px) / camera.fx_px;
   const double target_y = (v_px - camera.cy_px) / camera.fy_px;

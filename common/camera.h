@@ -35,6 +35,9 @@ Status ValidateCamera(const Camera& camera);
 /// Same camera for an image resized to the given size: cx becomes (cx + 0.5) s - 0.5.
 Camera ResizedCamera(const Camera& camera, int width_px, int height_px);
 
+/// The same pinhole without its lens model: the camera of a rendered view.
+Camera RectifiedCamera(Camera camera);
+
 /// Undistorted image-plane coordinates (x/z, y/z) of a pixel; iterates the lens model to 1e-10.
 std::array<double, 2> UndistortPixel(const Camera& camera, double u_px, double v_px);
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "common/check.h"
+#include "common/duration.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/sha256.h"
@@ -192,7 +193,7 @@ std::int64_t EpisodeReader::CaptureTimeNs(int step, int camera) const {
   if (!capture_times_ns_.empty()) {
     return capture_times_ns_[static_cast<std::size_t>(step) * camera_count() + camera];
   }
-  return std::llround(step * manifest_.step_duration_s * 1e9);
+  return ToNanoseconds(step * manifest_.step_duration_s);
 }
 
 StatusOr<std::vector<std::uint8_t>> EpisodeReader::ReadFile(

@@ -1,14 +1,15 @@
 #include "data/scene_input.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "common/duration.h"
 
 namespace interlacer {
 namespace {
 
 /// Only differences of times count; the oldest observation is put here, because 0 reads as absent.
-constexpr std::int64_t kFirstTimeNs = 1'000'000'000;
+constexpr std::int64_t kFirstTimeNs = kNanosecondsPerSecond;
 
 StatusOr<std::vector<int>> ChooseCameras(const EpisodeReader& episode,
                                          const SceneInputOptions& options) {
@@ -99,7 +100,7 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
     INTERLACER_ASSIGN_OR_RETURN(Observation newest, ReadObservation(episode, 0, cameras, options));
     const Observation older = newest;
     for (RgbdView& view : newest.views) {
-      view.capture_time_ns += std::llround(options.step_duration_s * 1e9);
+      view.capture_time_ns += ToNanoseconds(options.step_duration_s);
     }
     input.observations = {older, std::move(newest)};
   } else {

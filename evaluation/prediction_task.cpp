@@ -35,9 +35,7 @@ Status AddTarget(const EpisodeReader& episode, const ModelMetadata& metadata,
   const CameraSpec& size = metadata.cameras[is_input ? task->targets.size() : 0];
   const TargetView target{name, index, is_input, size.width_px, size.height_px};
 
-  Camera camera = episode.CameraAt(task->start_step, index);
-  camera.distortion_model = DistortionModel::kNone;
-  camera.distortion_coefficients.clear();
+  const Camera camera = RectifiedCamera(episode.CameraAt(task->start_step, index));
   RenderTarget view;
   view.name = name;
   view.camera = ResizedCamera(camera, target.width_px, target.height_px);
@@ -185,8 +183,7 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
 RgbdView RectifiedView(const RgbdView& view) {
   if (view.camera.distortion_model == DistortionModel::kNone) return view;
   RgbdView out = view;
-  out.camera.distortion_model = DistortionModel::kNone;
-  out.camera.distortion_coefficients.clear();
+  out.camera = RectifiedCamera(view.camera);
   const int width = view.color.width_px, height = view.color.height_px;
   for (int row = 0; row < height; ++row) {
     for (int column = 0; column < width; ++column) {

@@ -4,7 +4,8 @@
 ///
 /// A Predictor is a loaded checkpoint on one device. Lift makes a Scene (two particle clouds and
 /// the kinematic history), Begin a Rollout over it; each Rollout::Step is one dynamics step, so
-/// callers can stop between steps. Torch exceptions become Status here. Determinism: equal inputs
+/// callers can stop between steps; model/rollout_runner.h takes it unit by unit. Torch exceptions
+/// become Status here. Determinism: equal inputs
 /// and seed give equal bytes on one build and device. Threads: one call at a time per Predictor and
 /// its scenes and rollouts (the device worker's rule); metadata() may be read from anywhere.
 /// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, ACTION_*; DATA_LOSS PREDICTION_NOT_FINITE;
@@ -13,13 +14,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "common/camera.h"
 #include "common/device.h"
+#include "common/image.h"
 #include "common/model_metadata.h"
-#include "common/particle_selection.h"
 #include "common/particles.h"
-#include "common/prediction.h"
 #include "common/scene.h"
 #include "common/status.h"
 
@@ -56,21 +56,9 @@ class Rollout {
   /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where empty.
   virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                             DepthImage* depth) const = 0;
-  /// Newest calibration of a scene camera; NOT_FOUND otherwise (CAMERA_UNKNOWN).
+  /// Newest calibration of a scene camera, rectified; NOT_FOUND otherwise (CAMERA_UNKNOWN).
   virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
 };
-
-/// The selection of common/particle_selection.h of a rollout at step 0. Particles are read only
-/// where the output has a region.
-inline StatusOr<std::vector<std::uint32_t>> SelectParticles(const Rollout& rollout,
-                                                            const OutputOptions& output) {
-  const float* positions_m = nullptr;
-  if (output.initial_region) {
-    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout.ReadParticles());
-    positions_m = initial->positions_m.data();
-  }
-  return SelectParticles(rollout.particle_count(), positions_m, output);
-}
 
 class Predictor {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/duration.h"
 #include "common/log.h"
 
 namespace interlacer {
@@ -24,10 +25,6 @@ std::string Milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f", seconds * 1e3);
   return text;
-}
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 LogLevel LevelOf(const Status& status) {

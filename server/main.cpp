@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/thread_pool.h"
 #include "model/runtime/process_setup.h"
-#include "server/models/engine_impl.h"
+#include "server/models/checkpoint_source.h"
 #include "server/options.h"
 #include "server/transport/grpc_log.h"
 #include "server/transport/interlacer_server.h"
@@ -37,7 +37,7 @@ std::map<std::string, std::string> Environment() {
 std::vector<ModelSource> Sources(const ServerOptions& options) {
   std::vector<ModelSource> sources;
   for (const auto& [name, dir] : options.models) {
-    sources.push_back({name, MakeEngineFactory(name, dir, options.device)});
+    sources.push_back(CheckpointSource(name, dir, options.device));
   }
   return sources;
 }
@@ -87,7 +87,10 @@ int Serve(const ServerOptions& options) {
 int RecordWarmUps(const ServerOptions& options) {
   SetThreadCount(options.threads);
   for (const auto& [name, dir] : options.models) {
-    if (Status status = RecordWarmUpOf(name, dir, options.device); !status.ok()) {
+    auto predictor = Predictor::Load(dir, {name, options.device});
+    Status status = predictor.status();
+    if (status.ok()) status = RecordWarmUp(dir, predictor->get());
+    if (!status.ok()) {
       std::fprintf(stderr, "interlacer-server: %s\n", status.ToString().c_str());
       return static_cast<int>(ServerExit::kBadModel);
     }

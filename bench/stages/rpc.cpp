@@ -12,9 +12,9 @@
 #include "bench/clouds.h"
 #include "bench/errors.h"
 #include "bench/host_platform.h"
-#include "bench/null_engine.h"
 #include "bench/peers/echo_server.h"
 #include "bench/quiet_server.h"
+#include "tests/support/fake_predictor.h"
 
 namespace interlacer::bench {
 namespace {
@@ -45,16 +45,27 @@ void RequireOk(const grpc::Status& status) {
   if (!status.ok()) throw PeerError("call failed: " + status.error_message());
 }
 
-/// A server of frames of one size, with the particles that every answer holds.
+/// A server of frames of one size from two cameras, without a robot and with a model that computes
+/// nothing: every scene lifts to the same few particles, which stay where they are.
 struct NullServer {
   NullServer(int width_px, int height_px, std::uint64_t seed) {
     particles.count = kParticles;
     particles.positions_m = RandomValues(3 * kParticles, seed, 0);
     particles.colors_rgb8.assign(3 * kParticles, 128);
-    server = StartQuietServer({kModelName, [=, this]() -> StatusOr<std::unique_ptr<Engine>> {
-                                 return std::unique_ptr<Engine>(std::make_unique<NullEngine>(
-                                     kModelName, width_px, height_px, particles));
-                               }});
+    ModelMetadata metadata = testing::FakeMetadata(width_px, height_px);
+    metadata.model_name = kModelName;
+    metadata.particle_count = kParticles;
+    metadata.accepts_joint_positions = metadata.accepts_kinematic_points = false;
+    metadata.action_columns.clear();
+    metadata.kinematic_point_names.clear();
+    const auto controls = std::make_shared<testing::FakeControls>();
+    controls->particles = particles;
+    server = StartQuietServer({kModelName,
+                               [=]() -> StatusOr<std::unique_ptr<Predictor>> {
+                                 return std::unique_ptr<Predictor>(
+                                     std::make_unique<testing::FakePredictor>(metadata, controls));
+                               },
+                               [](const std::stop_token&, ServedModel*) { return Status::Ok(); }});
     stub = Connect(server->port());
   }
 

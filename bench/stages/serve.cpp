@@ -12,8 +12,7 @@
 #include "cli/local_backend.h"
 #include "client/remote_backend.h"
 #include "model/files/checkpoint.h"
-#include "server/models/engine_impl.h"
-#include "server/models/warm_up.h"
+#include "server/models/checkpoint_source.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::bench {
@@ -36,7 +35,7 @@ class ServedModel {
     if (!saved.ok()) throw std::runtime_error(saved.ToString());
     local_ = std::make_unique<LocalBackend>(
         Require(Predictor::Load(folder_.path(), {kModelName, device})));
-    server_ = StartQuietServer({kModelName, MakeEngineFactory(kModelName, folder_.path(), device)});
+    server_ = StartQuietServer(CheckpointSource(kModelName, folder_.path(), device));
     ClientOptions client;
     client.address = "127.0.0.1:" + std::to_string(server_->port());
     client.retry = false;

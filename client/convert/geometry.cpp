@@ -1,9 +1,9 @@
 #include "client/convert/geometry.h"
 
+#include "common/duration.h"
+
 namespace interlacer {
 namespace {
-
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 
 void VectorToProto(const Vec3d& v, v1::Vector3* out) {
   out->set_x(v[0]);
@@ -59,12 +59,12 @@ Box FromProto(const v1::Box& box) {
 }
 
 void TimeToProto(std::int64_t time_ns, google::protobuf::Timestamp* out) {
-  out->set_seconds(time_ns / kNanosPerSecond);
-  out->set_nanos(static_cast<std::int32_t>(time_ns % kNanosPerSecond));
+  out->set_seconds(time_ns / kNanosecondsPerSecond);
+  out->set_nanos(static_cast<std::int32_t>(time_ns % kNanosecondsPerSecond));
 }
 
 std::int64_t TimeFromProto(const google::protobuf::Timestamp& time) {
-  return time.seconds() * kNanosPerSecond + time.nanos();
+  return time.seconds() * kNanosecondsPerSecond + time.nanos();
 }
 
 double SecondsFromProto(const google::protobuf::Duration& duration) {

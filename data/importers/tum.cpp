@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "common/duration.h"
 #include "common/file_io.h"
 #include "common/transforms.h"
 #include "data/importers/intrinsics.h"
@@ -194,7 +195,7 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   const std::vector<TumMatch> matches = MatchTumFrames(color, depth, trajectory.poses);
   for (const TumMatch& match : matches) {
     const double offset_s = color[match.color].time_s - color[matches.front().color].time_s;
-    recording.frames.push_back({match.world_from_camera, std::llround(offset_s * 1e9),
+    recording.frames.push_back({match.world_from_camera, ToNanoseconds(offset_s),
                                 folder + color[match.color].path,
                                 folder + depth[match.depth].path});
   }

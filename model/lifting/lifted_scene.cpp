@@ -31,13 +31,6 @@ StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegi
   return lifted;
 }
 
-/// The camera that a rendered view of the scene is compared with: same pinhole, no lens.
-Camera Rectified(Camera camera) {
-  camera.distortion_model = DistortionModel::kNone;
-  camera.distortion_coefficients.clear();
-  return camera;
-}
-
 }  // namespace
 
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
@@ -83,7 +76,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   }
   for (const RgbdView& view : views.times.back()) {
     scene->camera_names.push_back(view.camera_name);
-    scene->cameras.push_back(Rectified(view.camera));
+    scene->cameras.push_back(RectifiedCamera(view.camera));
   }
   scene->workspace = views.region.workspace;
   scene->renderer =

@@ -7,6 +7,7 @@
 #include <future>
 #include <optional>
 
+#include "common/duration.h"
 #include "model/cuda/device_choice.h"
 #include "model/runtime/torch_errors.h"
 #include "model/training/distributed_training.h"
@@ -18,10 +19,6 @@ namespace interlacer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The last layers of the heads, not their norms: step 0 of training, where nothing moves.
 void ZeroHeads(WorldModel* model) {

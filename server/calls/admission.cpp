@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/duration.h"
 #include "server/convert/actions.h"
 #include "server/convert/output_options.h"
 
@@ -28,33 +29,33 @@ int ToPriority(wire::RequestPriority priority, CallRecord* record) {
   }
 }
 
-StatusOr<Engine*> FindModel(const ServerContext& server, const std::string& name,
-                            CallRecord* record) {
-  INTERLACER_ASSIGN_OR_RETURN(Engine * engine, server.models.Find(name));
-  record->model_name = engine->metadata().model_name;
-  return engine;
+StatusOr<const ServedModel*> FindModel(const ServerContext& server, const std::string& name,
+                                       CallRecord* record) {
+  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model, server.models.Find(name));
+  record->model_name = model->metadata.model_name;
+  return model;
 }
 
 /// Checks the frames and reserves memory and time for them.
-StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, Engine* engine,
+StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, const ServedModel* model,
                                    wire::SceneInput* input, PixelPayloads payloads,
                                    const std::string& field) {
   AdmittedScene scene;
-  auto checked = CheckSceneInput(*input, payloads, engine->metadata(), server.limits);
+  auto checked = CheckSceneInput(*input, payloads, model->metadata, server.limits);
   if (!checked.ok()) return checked.status().WithFieldPrefix(field);
-  scene.engine = engine;
+  scene.model = model;
   scene.checked = *std::move(checked);
   scene.scene_input = std::move(*input);
   scene.payloads = std::move(payloads);
   scene.field = field;
-  scene.cost_s = engine->metadata().ingest_cost_s;
+  scene.cost_s = model->metadata.ingest_cost_s;
   return scene;
 }
 
 /// The last two gates: the time left and the memory left.
 Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedScene* scene) {
   scene->deadline = call.deadline;
-  const double left_s = std::chrono::duration<double>(call.deadline - Clock::now()).count();
+  const double left_s = SecondsBetween(Clock::now(), call.deadline);
   const double needed_s = scene->cost_s + server.worker.CostAheadS(scene->priority);
   if (needed_s > left_s) {
     return DeadlineExceeded(reason::DEADLINE_TOO_SHORT,
@@ -106,10 +107,10 @@ StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
 StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
                                         wire::ValidateSceneRequest* request, PixelPayloads payloads,
                                         IncomingCall* call) {
-  INTERLACER_ASSIGN_OR_RETURN(Engine * engine,
+  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model,
                               FindModel(server, request->model_name(), &call->record));
   INTERLACER_ASSIGN_OR_RETURN(AdmittedScene scene,
-                              AdmitScene(server, engine, request->mutable_scene_input(),
+                              AdmitScene(server, model, request->mutable_scene_input(),
                                          std::move(payloads), "scene_input"));
   scene.priority = kNormalPriority;
   INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &scene));
@@ -121,9 +122,9 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                                        IncomingCall* call) {
   INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
   if (!request->request_id().empty()) call->record.request_id = request->request_id();
-  INTERLACER_ASSIGN_OR_RETURN(Engine * engine,
+  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model,
                               FindModel(server, request->model_name(), &call->record));
-  const ModelMetadata& metadata = engine->metadata();
+  const ModelMetadata& metadata = model->metadata;
 
   if (request->source().has_scene_id()) {
     return Unimplemented(reason::FEATURE_NOT_BUILT, "this server keeps no scenes")
@@ -141,7 +142,7 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
   INTERLACER_RETURN_IF_ERROR(CheckResponseBytes(rollout.output, metadata, server.limits));
 
   INTERLACER_ASSIGN_OR_RETURN(
-      rollout.scene, AdmitScene(server, engine, input, std::move(payloads), "source.scene_input"));
+      rollout.scene, AdmitScene(server, model, input, std::move(payloads), "source.scene_input"));
   INTERLACER_ASSIGN_OR_RETURN(rollout.actions,
                               ReadActions(request->actions(), rollout.scene.checked.history_actions,
                                           rollout.output, metadata));

@@ -3,64 +3,47 @@
 /// PredictRollout after admission: lift, then step by step; a step's message leaves before the next
 /// step is computed.
 ///
-/// Units of work: one lift, one dynamics step, one tile of rows of one view. Threads:
-/// server/calls/scene_call.h. Errors: those of the engine; DATA_LOSS PREDICTION_NOT_FINITE, after
-/// which the steps already sent stay valid.
+/// Units of work after the lift, and errors: model/rollout_runner.h. Steps that were sent before an
+/// error stay valid. Threads: server/calls/scene_call.h.
 
-#include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/prediction.h"
+#include "model/rollout_runner.h"
 #include "server/calls/scene_call.h"
 
 namespace interlacer {
 
-class RolloutCall final : public SceneCall {
+class RolloutCall final : public SceneCall, private RolloutWriter {
  public:
   RolloutCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
               std::string request_id, ActionSequence actions, OutputOptions output,
               ResponseSink* sink)
       : SceneCall(server, std::move(record), std::move(admitted), sink),
         request_id_(std::move(request_id)),
-        actions_(std::move(actions)),
-        output_(std::move(output)) {}
+        runner_(predictor(), std::move(actions), std::move(output), &this->record().durations,
+                this) {}
 
  private:
-  Status OnLifted() override;
-  Status RunLifted() override;
-  void FreeDeviceState() override;
+  Status OnLifted() override {
+    return runner_.Begin(scene(), admitted().checked.newest_capture_time_ns);
+  }
+  Status RunLifted() override { return runner_.RunUnit(); }
+  void FreeDeviceState() override { runner_.Free(); }
 
-  bool IsSent(int step) const;
-  int last_step() const { return output_.steps.back(); }
-  Status Step();
-  Status RenderTile();
-  Status StartView();
-  Status FinishView();
-  bool SendsParticles() const { return output_.include_positions || output_.include_colors; }
-  /// Sends the present step when it was asked for and its views are done.
-  Status SendIfComplete();
-  Status AddParticles();
-  void FillSummary(wire::CallSummary* summary);
+  void NoteStep(double seconds) override;
+  Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
+                  const DepthImage& depth) override;
+  Status AddParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                      bool needs_indices) override;
+  Status FinishStep(int step, std::int64_t predict_time_ns) override;
 
   const std::string request_id_;
-  const ActionSequence actions_;
-  const OutputOptions output_;
-
-  std::unique_ptr<Rollout> rollout_;
-  std::vector<std::uint32_t> selected_;
+  RolloutRunner runner_;
   wire::PredictRolloutResponse message_;
-  int computed_steps_ = 0;
-  bool is_first_message_ = true;
-
-  /// The view being rendered: which, from where, and the rows so far.
-  std::size_t view_index_ = 0;
-  int next_row_ = 0;
-  Camera view_camera_;
-  FloatImage view_color_;
-  DepthImage view_depth_;
 };
 
 }  // namespace interlacer

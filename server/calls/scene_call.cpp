@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/camera_skew.h"
+#include "common/duration.h"
 
 namespace interlacer {
 namespace {
@@ -17,10 +18,6 @@ constexpr std::int64_t kMaxDecodedAtOnceBytes = 4 << 20;
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-double SecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
 }
 
 }  // namespace
@@ -57,8 +54,8 @@ bool SceneCall::IsDecodedAtOnce() const {
 Status SceneCall::Decode() {
   const Clock::time_point start = Clock::now();
   decoded_ = server_.frames.Take();
-  Status status =
-      DecodeSceneInput(admitted_.scene_input, admitted_.payloads, engine().metadata(), &decoded_);
+  Status status = DecodeSceneInput(admitted_.scene_input, admitted_.payloads,
+                                   admitted_.model->metadata, &decoded_);
   FreeRequest();
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
@@ -132,7 +129,7 @@ void SceneCall::NoteFirstUnit() {
 
 Status SceneCall::Lift() {
   const Clock::time_point start = Clock::now();
-  auto scene = engine().Lift(decoded_);
+  auto scene = predictor()->Lift(decoded_);
   server_.frames.Give(std::exchange(decoded_, {}));
   if (!scene.ok()) {
     Status status = scene.status();
@@ -150,7 +147,7 @@ Status SceneCall::Lift() {
 SceneReport SceneCall::MakeReport() const {
   SceneReport report = scene_->report();
   const CheckedScene& checked = admitted_.checked;
-  // The engine knows neither the limit in force nor when depth was captured.
+  // The predictor knows neither the limit in force nor when depth was captured.
   report.camera_skew_s = checked.camera_skew_s;
   std::erase_if(report.findings,
                 [](const Finding& finding) { return finding.reason == kCameraSkewHigh; });

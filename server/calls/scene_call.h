@@ -20,13 +20,13 @@
 #include "server/calls/response_sink.h"
 #include "server/calls/server_context.h"
 #include "server/convert/scene_input.h"
-#include "server/models/engine.h"
+#include "server/models/model_registry.h"
 
 namespace interlacer {
 
 /// What admission found; see server/calls/admission.h.
 struct AdmittedScene {
-  Engine* engine = nullptr;
+  const ServedModel* model = nullptr;
   wire::SceneInput scene_input;
   PixelPayloads payloads;
   /// Path of scene_input in the request.
@@ -71,13 +71,13 @@ class SceneCall : public DeviceJob,
 
   const ServerContext& server() const { return server_; }
   const AdmittedScene& admitted() const { return admitted_; }
-  Engine& engine() const { return *admitted_.engine; }
+  Predictor* predictor() const { return admitted_.model->predictor.get(); }
   CallRecord& record() { return record_; }
   void Send(grpc::ByteBuffer message) { sink_->Send(std::move(message)); }
   /// Ends the call with the unit that runs; message and status leave together.
   void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
-  /// The engine's report, with field paths from the root of the request; after the lift.
+  /// The predictor's report, with field paths from the root of the request; after the lift.
   const SceneReport& report() const { return report_; }
 
  private:

@@ -13,6 +13,7 @@
 #include "server/calls/device_worker.h"
 #include "server/calls/frame_pool.h"
 #include "server/calls/memory_budget.h"
+#include "server/calls/response_sink.h"
 #include "server/limits.h"
 #include "server/metrics.h"
 #include "server/models/model_registry.h"
@@ -36,6 +37,8 @@ struct ServerContext {
   /// Metrics of a finished call, before its status leaves; a lost device changes the state of the
   /// server. The log line (LogCall) follows when the status is on its way: nobody waits for it.
   void Count(const CallRecord& record, const Status& status) const;
+  /// The whole end of a call that was never started: counted, answered, logged.
+  void Refuse(const CallRecord& record, const Status& status, ResponseSink* sink) const;
 };
 
 }  // namespace interlacer

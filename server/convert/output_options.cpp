@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 #include "common/checked_math.h"
-#include "common/same_view.h"
+#include "common/output_selection.h"
 #include "server/convert/calibration.h"
 
 namespace interlacer {
@@ -42,40 +42,6 @@ Status CheckRowCount(const wire::ActionSequence& actions, const Limits& limits) 
                                                     : "actions.kinematic_points_m.row_count";
   return LimitExceeded(reason::LIMIT_STEPS, field, "action rows", RowCount(actions),
                        limits.max_step_count);
-}
-
-StatusOr<std::vector<int>> AllSteps(std::int64_t row_count) {
-  if (row_count <= 0) {
-    return Mismatch(reason::STEP_INVALID, "steps", "steps, because there are no action rows",
-                    "none");
-  }
-  std::vector<int> steps;
-  for (int s = 1; s <= row_count; ++s) steps.push_back(s);
-  return steps;
-}
-
-StatusOr<std::vector<int>> ToSteps(const wire::OutputOptions& output,
-                                   const wire::ActionSequence& actions, const Limits& limits) {
-  const std::int64_t limit = limits.max_step_count;
-  const std::int64_t row_count = RowCount(actions);
-  const bool has_robot = actions.kind_case() != wire::ActionSequence::KIND_NOT_SET;
-  if (output.steps_size() == 0) return AllSteps(row_count);
-  int previous = -1;
-  for (int i = 0; i < output.steps_size(); ++i) {
-    const int step = output.steps(i);
-    const std::string field = Indexed("steps", i);
-    if (step <= previous) {
-      return Mismatch(reason::STEP_INVALID, field, "ascending steps from 0", std::to_string(step));
-    }
-    if (step > limit) return LimitExceeded(reason::LIMIT_STEPS, field, "step", step, limit);
-    if (has_robot && row_count >= 0 && step > row_count) {
-      return Mismatch(reason::STEP_INVALID, field,
-                      "at most " + std::to_string(row_count) + ", one step an action row",
-                      std::to_string(step));
-    }
-    previous = step;
-  }
-  return std::vector<int>(output.steps().begin(), output.steps().end());
 }
 
 StatusOr<PositionEncoding> ToPositionEncoding(wire::PositionEncoding encoding) {
@@ -232,7 +198,9 @@ StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
                                    const wire::ActionSequence& actions,
                                    const ModelMetadata& metadata, const Limits& limits) {
   OutputOptions plain;
-  INTERLACER_ASSIGN_OR_RETURN(plain.steps, ToSteps(output, actions, limits));
+  const bool has_robot = actions.kind_case() != wire::ActionSequence::KIND_NOT_SET;
+  INTERLACER_ASSIGN_OR_RETURN(plain.steps, SelectSteps(output.steps(), has_robot, RowCount(actions),
+                                                       limits.max_step_count));
   INTERLACER_ASSIGN_OR_RETURN(plain.position_encoding,
                               ToPositionEncoding(output.position_encoding()));
   plain.include_positions = output.include_positions();

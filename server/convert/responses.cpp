@@ -5,13 +5,12 @@
 #include <cstring>
 #include <limits>
 
+#include "common/duration.h"
 #include "common/image.h"
 #include "common/image_codec.h"
 
 namespace interlacer {
 namespace {
-
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 Vec3f PositionOf(const Particles& particles, std::uint32_t index) {
   const float* p = particles.positions_m.data() + std::size_t{3} * index;
@@ -74,20 +73,10 @@ void PackColor(const RenderTarget& target, const FloatImage& color, wire::Image*
   }
 }
 
-bool AllFinite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
-
 }  // namespace
 
-Status PackParticles(const Particles& particles, int step,
-                     const std::vector<std::uint32_t>& selected, const OutputOptions& output,
-                     const Box& box, wire::ParticleCloud* cloud) {
-  if (!AllFinite(particles.positions_m)) {
-    return DataLoss(reason::PREDICTION_NOT_FINITE,
-                    "a position of step " + std::to_string(step) + " is not finite")
-        .WithMetadata("step", std::to_string(step));
-  }
+void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud) {
   cloud->set_particle_count(static_cast<int>(selected.size()));
   if (output.include_positions) {
     const bool is_float = output.position_encoding == PositionEncoding::kFloat32;
@@ -103,27 +92,32 @@ Status PackParticles(const Particles& particles, int step,
       bytes->append(reinterpret_cast<const char*>(rgb), 3);
     }
   }
-  return Status::Ok();
 }
 
-Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
-                wire::RenderedImage* image) {
+void PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
+              wire::RenderedImage* image) {
   const bool is_color = target.encoding == ViewEncoding::kRgb8;
-  if (!AllFinite(is_color ? color.pixels : depth.pixels_m)) {
-    return DataLoss(reason::PREDICTION_NOT_FINITE, "view \"" + target.name + "\" is not finite");
-  }
   image->set_target_name(target.name);
   wire::Image* message = image->mutable_image();
   message->set_width_px(is_color ? color.width_px : depth.width_px);
   message->set_height_px(is_color ? color.height_px : depth.height_px);
   if (is_color) {
     PackColor(target, color, message);
-    return Status::Ok();
+    return;
   }
   message->set_encoding(wire::PIXEL_ENCODING_DEPTH_F32);
   message->set_compression(wire::IMAGE_COMPRESSION_NONE);
   message->set_data(depth.pixels_m.data(), depth.pixels_m.size() * sizeof(float));
-  return Status::Ok();
+}
+
+void ToWire(const RolloutSummary& summary, wire::CallSummary* message) {
+  message->set_model_name(summary.model_name);
+  message->set_weights_sha256(summary.weights_sha256);
+  message->set_computed_step_count(summary.computed_step_count);
+  message->set_selected_particle_count(static_cast<int>(summary.selected_particle_count));
+  ToWire(summary.durations, message->mutable_durations());
+  if (summary.scene_report) ToWire(*summary.scene_report, message->mutable_scene_report());
+  for (const Finding& finding : summary.findings) ToWire(finding, message->add_findings());
 }
 
 void ToWire(const SceneReport& report, wire::SceneReport* message) {
@@ -162,7 +156,7 @@ void ToWire(const Box& box, wire::Box* message) {
 }
 
 void SetDuration(double seconds, google::protobuf::Duration* message) {
-  const auto total_ns = static_cast<std::int64_t>(std::llround(seconds * kNanosecondsPerSecond));
+  const std::int64_t total_ns = ToNanoseconds(seconds);
   message->set_seconds(total_ns / kNanosecondsPerSecond);
   message->set_nanos(static_cast<int>(total_ns % kNanosecondsPerSecond));
 }

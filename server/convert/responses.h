@@ -2,8 +2,7 @@
 
 /// Plain results to wire messages. Positions and pixels are packed as the request asked.
 ///
-/// Errors: DATA_LOSS PREDICTION_NOT_FINITE when a position, a colour or a depth is not finite;
-/// nothing is packed then. Thread-safe.
+/// Numbers are finite (model/rollout_runner.h checks them). Thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -12,21 +11,19 @@
 #include "common/particles.h"
 #include "common/prediction.h"
 #include "common/scene.h"
-#include "common/status.h"
 #include "server/convert/wire.h"
 
 namespace interlacer {
 
-/// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16. An error names
-/// `step`.
-Status PackParticles(const Particles& particles, int step,
-                     const std::vector<std::uint32_t>& selected, const OutputOptions& output,
-                     const Box& box, wire::ParticleCloud* cloud);
+/// Fills `cloud` with the chosen particles; `box` is the range of kWorkspaceU16.
+void PackParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,
+                   const OutputOptions& output, const Box& box, wire::ParticleCloud* cloud);
 
 /// One rendered view: colour in [0,1] or depth in metres, whichever the target asks for.
-Status PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
-                wire::RenderedImage* image);
+void PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,
+              wire::RenderedImage* image);
 
+void ToWire(const RolloutSummary& summary, wire::CallSummary* message);
 void ToWire(const SceneReport& report, wire::SceneReport* message);
 void ToWire(const Finding& finding, wire::Finding* message);
 void ToWire(const StageDurations& durations, wire::StageDurations* message);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/checked_math.h"
+#include "common/duration.h"
 #include "common/number_text.h"
 #include "server/convert/actions.h"
 #include "server/convert/calibration.h"
@@ -15,8 +16,6 @@
 
 namespace interlacer {
 namespace {
-
-constexpr double kNanosecondsPerSecond = 1e9;
 
 std::string Indexed(const char* field, int index) {
   return std::string(field) + "[" + std::to_string(index) + "]";

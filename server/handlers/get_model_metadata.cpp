@@ -6,9 +6,9 @@ namespace interlacer {
 
 StatusOr<wire::GetModelMetadataResponse> GetModelMetadata(
     const ServerContext& server, const wire::GetModelMetadataRequest& request) {
-  INTERLACER_ASSIGN_OR_RETURN(const Engine* engine, server.models.Find(request.model_name()));
+  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model, server.models.Find(request.model_name()));
   wire::GetModelMetadataResponse response;
-  ToWire(engine->metadata(), &response);
+  ToWire(model->metadata, &response);
   return response;
 }
 

@@ -51,10 +51,13 @@ wire::GetServerInfoResponse GetServerInfo(const ServerContext& server) {
     entry->set_state(ToWire(model.state));
     entry->set_failure_message(model.failure_message);
   }
-  if (const Engine* engine = server.models.FirstReady()) {
-    response.set_device(engine->device_name());
-    response.set_is_device_fallback(engine->is_device_fallback());
-    for (const std::string& feature : engine->features()) response.add_features(feature);
+  if (const ServedModel* model = server.models.FirstReady()) {
+    const std::string& device = model->predictor->device_name();
+    response.set_device(device);
+    response.set_is_device_fallback(model->predictor->is_device_fallback());
+    response.add_features("renderer");
+    if (model->metadata.accepts_joint_positions) response.add_features("forward_kinematics");
+    if (device.starts_with("cuda")) response.add_features("cuda");
   }
   response.add_features("png");
   response.add_features("jpeg");

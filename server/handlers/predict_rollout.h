@@ -1,13 +1,19 @@
 #pragma once
 
-/// PredictRollout: admission, then one message a step through the sink.
+/// PredictRollout: admission. The call that it gives, once started, answers with one message a step
+/// through the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
 
+#include <memory>
+
+#include "common/status.h"
 #include "server/calls/incoming_call.h"
 #include "server/calls/response_sink.h"
+#include "server/calls/scene_call.h"
 #include "server/calls/server_context.h"
 
 namespace interlacer {
 
-void StartPredictRollout(const ServerContext& server, IncomingCall call, ResponseSink* sink);
+StatusOr<std::shared_ptr<SceneCall>> PredictRollout(const ServerContext& server, IncomingCall* call,
+                                                    ResponseSink* sink);
 
 }  // namespace interlacer

@@ -1,6 +1,5 @@
 #include "server/handlers/validate_scene.h"
 
-#include <memory>
 #include <utility>
 
 #include "server/calls/admission.h"
@@ -8,23 +7,16 @@
 
 namespace interlacer {
 
-void StartValidateScene(const ServerContext& server, IncomingCall call, ResponseSink* sink) {
+StatusOr<std::shared_ptr<SceneCall>> ValidateScene(const ServerContext& server, IncomingCall* call,
+                                                   ResponseSink* sink) {
+  INTERLACER_RETURN_IF_ERROR(server.state.CheckAccepting());
   wire::ValidateSceneRequest request;
   PixelPayloads payloads;
-  Status status = server.state.CheckAccepting();
-  if (status.ok()) status = ParseWithoutPixels(*call.request, &request, &payloads);
-  if (status.ok()) {
-    auto admitted = AdmitValidation(server, &request, std::move(payloads), &call);
-    if (admitted.ok()) {
-      std::make_shared<ValidateCall>(server, std::move(call.record), *std::move(admitted), sink)
-          ->Start();
-      return;
-    }
-    status = admitted.status();
-  }
-  server.Count(call.record, status);
-  sink->Finish(status);
-  LogCall(call.record, status);
+  INTERLACER_RETURN_IF_ERROR(ParseWithoutPixels(*call->request, &request, &payloads));
+  INTERLACER_ASSIGN_OR_RETURN(AdmittedScene scene,
+                              AdmitValidation(server, &request, std::move(payloads), call));
+  return std::shared_ptr<SceneCall>(
+      std::make_shared<ValidateCall>(server, std::move(call->record), std::move(scene), sink));
 }
 
 }  // namespace interlacer

@@ -1,13 +1,19 @@
 #pragma once
 
-/// ValidateScene: admission, decoding and lift; no dynamics. Answers through the sink.
+/// ValidateScene: admission. The call that it gives, once started, decodes and lifts, and answers
+/// through the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
 
+#include <memory>
+
+#include "common/status.h"
 #include "server/calls/incoming_call.h"
 #include "server/calls/response_sink.h"
+#include "server/calls/scene_call.h"
 #include "server/calls/server_context.h"
 
 namespace interlacer {
 
-void StartValidateScene(const ServerContext& server, IncomingCall call, ResponseSink* sink);
+StatusOr<std::shared_ptr<SceneCall>> ValidateScene(const ServerContext& server, IncomingCall* call,
+                                                   ResponseSink* sink);
 
 }  // namespace interlacer

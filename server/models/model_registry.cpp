@@ -15,13 +15,14 @@ Status ModelRegistry::LoadAll(std::stop_token stop) {
   Status first_failure;
   for (Entry& entry : entries_) {
     if (stop.stop_requested()) return Cancelled("loading was stopped");
-    StatusOr<std::unique_ptr<Engine>> engine = entry.source.load();
-    if (engine.ok()) {
-      entry.engine = *std::move(engine);
+    StatusOr<std::unique_ptr<Predictor>> predictor = entry.source.load();
+    if (predictor.ok()) {
+      entry.model.predictor = *std::move(predictor);
+      entry.model.metadata = entry.model.predictor->metadata();
       continue;
     }
-    SetFailed(&entry, engine.status());
-    if (first_failure.ok()) first_failure = engine.status();
+    SetFailed(&entry, predictor.status());
+    if (first_failure.ok()) first_failure = predictor.status();
   }
   return first_failure;
 }
@@ -29,9 +30,9 @@ Status ModelRegistry::LoadAll(std::stop_token stop) {
 Status ModelRegistry::WarmUpAll(std::stop_token stop) {
   Status first_failure;
   for (Entry& entry : entries_) {
-    if (entry.engine == nullptr) continue;
+    if (entry.model.predictor == nullptr) continue;
     if (stop.stop_requested()) return Cancelled("warm-up was stopped");
-    if (Status status = entry.engine->WarmUp(stop); !status.ok()) {
+    if (Status status = entry.source.warm_up(stop, &entry.model); !status.ok()) {
       SetFailed(&entry, status);
       if (first_failure.ok()) first_failure = status;
       continue;
@@ -42,13 +43,13 @@ Status ModelRegistry::WarmUpAll(std::stop_token stop) {
   return first_failure;
 }
 
-StatusOr<Engine*> ModelRegistry::Find(const std::string& name) const {
+StatusOr<const ServedModel*> ModelRegistry::Find(const std::string& name) const {
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
     if (!name.empty() && entry.source.name != name) continue;
     switch (entry.state) {
       case ModelState::kReady:
-        return entry.engine.get();
+        return &entry.model;
       case ModelState::kLoading:
         return Unavailable(reason::MODEL_LOADING, "model " + entry.source.name + " loads");
       case ModelState::kFailed:
@@ -73,10 +74,10 @@ std::vector<ModelLoadStatus> ModelRegistry::Statuses() const {
   return statuses;
 }
 
-const Engine* ModelRegistry::FirstReady() const {
+const ServedModel* ModelRegistry::FirstReady() const {
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (entry.state == ModelState::kReady) return entry.engine.get();
+    if (entry.state == ModelState::kReady) return &entry.model;
   }
   return nullptr;
 }

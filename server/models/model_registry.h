@@ -2,18 +2,23 @@
 
 /// The models of this process, in order; the first is the default.
 ///
-/// Load and WarmUp run on the loading thread; Find and Statuses may be called from anywhere at any
-/// time. An engine that is READY stays as it is until the registry dies. Errors of Find: NOT_FOUND
-/// MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING, FAILED_PRECONDITION MODEL_LOAD_FAILED.
+/// LoadAll and WarmUpAll run on the loading thread; Find and Statuses may be called from anywhere
+/// at any time. A model that is READY stays as it is until the registry dies; from then on the
+/// device worker alone uses its predictor, but for metadata(), device_name() and
+/// is_device_fallback(). So load, warm-up, Lift and all that follows are on one thread at a time.
+/// Errors of Find: NOT_FOUND MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING, FAILED_PRECONDITION
+/// MODEL_LOAD_FAILED.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "common/model_metadata.h"
 #include "common/status.h"
-#include "server/models/engine.h"
+#include "model/predictor.h"
 
 namespace interlacer {
 
@@ -25,9 +30,21 @@ struct ModelLoadStatus {
   std::string failure_message;
 };
 
+struct ServedModel {
+  std::unique_ptr<Predictor> predictor;
+  /// The predictor's, with the costs measured at warm-up.
+  ModelMetadata metadata;
+};
+
+using PredictorFactory = std::function<StatusOr<std::unique_ptr<Predictor>>()>;
+/// The first run of a model: fills the costs of its metadata. Stops early with CANCELLED when asked
+/// to. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED when results are not what they should be.
+using WarmUpFunction = std::function<Status(std::stop_token, ServedModel*)>;
+
 struct ModelSource {
   std::string name;
-  EngineFactory load;
+  PredictorFactory load;
+  WarmUpFunction warm_up;
 };
 
 class ModelRegistry {
@@ -40,17 +57,17 @@ class ModelRegistry {
   Status WarmUpAll(std::stop_token stop);
 
   /// A READY model by name; an empty name means the default.
-  StatusOr<Engine*> Find(const std::string& name) const;
+  StatusOr<const ServedModel*> Find(const std::string& name) const;
   std::vector<ModelLoadStatus> Statuses() const;
-  /// The first READY engine, or null.
-  const Engine* FirstReady() const;
+  /// The first READY model, or null.
+  const ServedModel* FirstReady() const;
 
  private:
   struct Entry {
     ModelSource source;
     ModelState state = ModelState::kLoading;
     std::string failure_message;
-    std::unique_ptr<Engine> engine;
+    ServedModel model;
   };
 
   void SetFailed(Entry* entry, const Status& status);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/duration.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/transforms.h"
@@ -22,11 +23,6 @@ constexpr double kToleranceM = 0.02;
 constexpr int kMaxOutlierCount = 3;
 /// Rows of the view that are rendered to learn its cost.
 constexpr int kTimedRows = 24;
-constexpr double kNanosecondsPerSecond = 1e9;
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string EpisodeDir(const std::string& checkpoint_dir) {
   return checkpoint_dir + "/warmup/episode";
@@ -153,10 +149,7 @@ Status CheckStop(std::stop_token stop) {
 }
 
 /// Seconds of a 320x240 view, from a few rows in the middle of the first camera's.
-StatusOr<double> TimeView(const Rollout& rollout, const Camera& scene_camera) {
-  Camera camera = scene_camera;
-  camera.distortion_model = DistortionModel::kNone;
-  camera.distortion_coefficients.clear();
+StatusOr<double> TimeView(const Rollout& rollout, const Camera& camera) {
   const int row_begin = std::max(0, (camera.height_px - kTimedRows) / 2);
   const int row_end = std::min(camera.height_px, row_begin + kTimedRows);
   FloatImage color;
@@ -236,6 +229,17 @@ Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result) {
                     " positions differ from the stored ones by more than " +
                     std::to_string(scene.tolerance_m) + " m, at most by " +
                     std::to_string(largest_error_m) + " m");
+}
+
+Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedModel* model) {
+  INTERLACER_ASSIGN_OR_RETURN(const WarmUpScene scene,
+                              ReadWarmUpScene(checkpoint_dir, model->metadata));
+  INTERLACER_ASSIGN_OR_RETURN(const WarmUpResult result,
+                              RunWarmUp(scene, stop, model->predictor.get()));
+  model->metadata.ingest_cost_s = result.ingest_cost_s;
+  model->metadata.step_cost_s = result.step_cost_s;
+  model->metadata.render_cost_s = result.render_cost_s;
+  return CheckWarmUp(scene, result);
 }
 
 Status RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor) {

@@ -19,6 +19,7 @@
 #include "common/scene.h"
 #include "common/status.h"
 #include "model/predictor.h"
+#include "server/models/model_registry.h"
 
 namespace interlacer {
 
@@ -51,6 +52,9 @@ StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
 StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
                                  Predictor* predictor);
 Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result);
+
+/// All of it: the WarmUpFunction of a checkpoint.
+Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedModel* model);
 
 /// Runs the scene of warmup/episode and stores what comes out as warmup/expected.json.
 Status RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor);

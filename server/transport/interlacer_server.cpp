@@ -162,17 +162,17 @@ void InterlacerServer::LoadModels(std::stop_token stop) {
     if (status.ok()) status = warm_up;
   }
   if (stop.stop_requested()) return;
-  const Engine* engine = models_.FirstReady();
-  if (engine == nullptr || (!status.ok() && !options_.allow_failed_models)) {
+  const ServedModel* model = models_.FirstReady();
+  if (model == nullptr || (!status.ok() && !options_.allow_failed_models)) {
     load_exit_ = static_cast<int>(ExitOfLoad(status));
     return;
   }
-  metrics_.SetBuildInfo(kVersion, kBuildId, engine->device_name());
+  metrics_.SetBuildInfo(kVersion, kBuildId, model->predictor->device_name());
   if (state_.Advance(ServerState::kServing)) {
     Log(LogLevel::kInfo, "serving",
         {{"address", options_.address},
-         {"device", engine->device_name()},
-         {"fallback", engine->is_device_fallback() ? "yes" : "no"}});
+         {"device", model->predictor->device_name()},
+         {"fallback", model->predictor->is_device_fallback() ? "yes" : "no"}});
   }
 }
 

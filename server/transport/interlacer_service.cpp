@@ -1,5 +1,6 @@
 #include "server/transport/interlacer_service.h"
 
+#include <memory>
 #include <utility>
 
 #include "server/calls/incoming_call.h"
@@ -20,14 +21,6 @@ UnarySink* NewUnarySink(const ServerContext& server, grpc::ByteBuffer* response)
 StreamSink* NewStreamSink(const ServerContext& server, grpc::CallbackServerContext* context) {
   return new StreamSink(context, server.limits.max_buffered_messages,
                         server.limits.max_buffered_bytes, &server.calls);
-}
-
-void Finish(const ServerContext& server, IncomingCall call, const Status& status,
-            ResponseSink* sink) {
-  call.record.response_bytes = sink->sent_bytes();
-  server.Count(call.record, status);
-  sink->Finish(status);
-  LogCall(call.record, status);
 }
 
 /// Parses, asks `handler` (request -> StatusOr<response>) and answers, all on this thread. Nobody
@@ -52,11 +45,23 @@ grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
   return reactor;
 }
 
+/// Starts the call that `handler` admits; the rest happens on the device worker.
+template <typename Sink, typename Handler>
+Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, Handler handler) {
+  StatusOr<std::shared_ptr<SceneCall>> admitted = handler(server, &call, sink);
+  if (admitted.ok()) {
+    (*admitted)->Start();
+  } else {
+    server.Refuse(call.record, admitted.status(), sink);
+  }
+  return sink;
+}
+
 template <typename Sink>
-Sink* RefuseNotBuilt(const ServerContext& server, IncomingCall call, Sink* sink) {
-  const Status status =
-      Unimplemented(reason::FEATURE_NOT_BUILT, call.record.method + " is not in this build");
-  Finish(server, std::move(call), status, sink);
+Sink* RefuseNotBuilt(const ServerContext& server, const IncomingCall& call, Sink* sink) {
+  server.Refuse(
+      call.record,
+      Unimplemented(reason::FEATURE_NOT_BUILT, call.record.method + " is not in this build"), sink);
   return sink;
 }
 
@@ -81,16 +86,14 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
 
 grpc::ServerUnaryReactor* InterlacerService::ValidateScene(Context* context, const Bytes* request,
                                                            Bytes* response) {
-  UnarySink* sink = NewUnarySink(server_, response);
-  StartValidateScene(server_, ReadContext(*context, "ValidateScene", *request), sink);
-  return sink;
+  return StartOrRefuse(server_, ReadContext(*context, "ValidateScene", *request),
+                       NewUnarySink(server_, response), interlacer::ValidateScene);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
     Context* context, const Bytes* request) {
-  StreamSink* sink = NewStreamSink(server_, context);
-  StartPredictRollout(server_, ReadContext(*context, "PredictRollout", *request), sink);
-  return sink;
+  return StartOrRefuse(server_, ReadContext(*context, "PredictRollout", *request),
+                       NewStreamSink(server_, context), interlacer::PredictRollout);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::CreateScene(Context* context, const Bytes* request,

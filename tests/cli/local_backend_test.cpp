@@ -9,7 +9,7 @@
 #include "tests/support/fake_predictor.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
 
 constexpr float kDrift = 0.01f;
@@ -19,8 +19,15 @@ struct Answer {
   StatusOr<RolloutSummary> summary = Internal("not run");
 };
 
+/// Over a grid of particles, images of 32 x 24 pixels.
+LocalBackend GridBackend() {
+  const auto controls = std::make_shared<FakeControls>();
+  controls->particles = FakeGrid();
+  return LocalBackend(std::make_unique<FakePredictor>(FakeMetadata(32, 24), controls));
+}
+
 Answer PredictAll(const OutputOptions& output, int row_count, std::stop_token stop = {}) {
-  LocalBackend backend(std::make_unique<FakePredictor>());
+  LocalBackend backend = GridBackend();
   Answer answer;
   answer.summary = backend.Predict(
       FakeSceneInput(backend.metadata()), FakeActions(row_count), output,
@@ -33,16 +40,16 @@ Answer PredictAll(const OutputOptions& output, int row_count, std::stop_token st
 }
 
 TEST(LocalBackend, EmptyOptionsGiveBareStepsAndASummary) {
-  const Answer answer = PredictAll({}, 3);
+  const Answer answer = PredictAll({}, 5);
   ASSERT_TRUE(answer.summary.ok());
-  ASSERT_EQ(answer.steps.size(), 3u);
-  for (int i = 0; i < 3; ++i) {
+  ASSERT_EQ(answer.steps.size(), 5u);
+  for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(answer.steps[i].step, i + 1);
     EXPECT_EQ(answer.steps[i].predict_time_ns, 500'000'000ll * (i + 2));
     EXPECT_TRUE(answer.steps[i].positions_m.empty());
     EXPECT_TRUE(answer.steps[i].views.empty());
   }
-  EXPECT_EQ(answer.summary->computed_step_count, 3);
+  EXPECT_EQ(answer.summary->computed_step_count, 5);
   EXPECT_EQ(answer.summary->weights_sha256, std::string(64, 'a'));
   ASSERT_EQ(answer.summary->findings.size(), 1u);
   EXPECT_EQ(answer.summary->findings[0].reason, "ROLLOUT_BEYOND_TRAINING");
@@ -82,7 +89,7 @@ TEST(LocalBackend, SixteenBitPositionsAreOnTheGridOfTheBox) {
   output.position_encoding = PositionEncoding::kWorkspaceU16;
   const Answer packed = PredictAll(output, 0);
   ASSERT_TRUE(packed.summary.ok());
-  constexpr double kHalfStepM = 2.0 / 65535 / 2;
+  constexpr double kHalfStepM = 10.0 / 65535 / 2;
   for (std::size_t i = 0; i < exact.steps[0].positions_m.size(); ++i) {
     EXPECT_NEAR(packed.steps[0].positions_m[i], exact.steps[0].positions_m[i],
                 kHalfStepM + testing::kFloatSumTolerance);
@@ -107,11 +114,11 @@ TEST(LocalBackend, ViewsAreWholeAndQuantised) {
   EXPECT_EQ(view.color.pixels[3 * 32 * 23 + 1], 244);  // floor(255 * 23/24 + 0.5)
   EXPECT_EQ(view.color.pixels[2], 26);                 // floor(255 * 0.1 + 0.5)
   EXPECT_EQ(answer.steps[0].views[1].depth.pixels_m.size(), 32u * 24u);
-  EXPECT_FLOAT_EQ(answer.steps[0].views[1].depth.pixels_m[32], 0.507f);
+  EXPECT_FLOAT_EQ(answer.steps[0].views[1].depth.pixels_m[32], 1.507f);
 }
 
 TEST(LocalBackend, ErrorsOfTheCallbackEndTheRollout) {
-  LocalBackend backend(std::make_unique<FakePredictor>());
+  LocalBackend backend = GridBackend();
   int steps = 0;
   const auto summary = backend.Predict(
       FakeSceneInput(backend.metadata()), FakeActions(4), {},
@@ -131,9 +138,11 @@ TEST(LocalBackend, AStopRequestCancels) {
 TEST(LocalBackend, RefusesStepsThatDoNotAscendAndNoStepsAtAll) {
   OutputOptions output;
   output.steps = {2, 1};
-  EXPECT_EQ(PredictAll(output, 2).summary.status().reason(), reason::STEP_INVALID);
+  const Status descending = PredictAll(output, 2).summary.status();
+  EXPECT_EQ(descending.reason(), reason::STEP_INVALID);
+  EXPECT_EQ(descending.field(), "output.steps[1]");
   EXPECT_EQ(PredictAll({}, 0).summary.status().reason(), reason::STEP_INVALID);
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -13,30 +13,8 @@
 #include "tests/support/fake_predictor.h"
 #include "tests/support/in_process_server.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-/// A predictor as the engine of a server.
-class PredictorEngine : public Engine {
- public:
-  explicit PredictorEngine(std::unique_ptr<Predictor> predictor)
-      : predictor_(std::move(predictor)) {}
-  const ModelMetadata& metadata() const override { return predictor_->metadata(); }
-  const std::string& device_name() const override { return predictor_->device_name(); }
-  bool is_device_fallback() const override { return false; }
-  std::vector<std::string> features() const override { return {"renderer"}; }
-  Status WarmUp(std::stop_token) override { return Status::Ok(); }
-  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
-    return predictor_->Lift(input);
-  }
-  StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence& actions) override {
-    return predictor_->Begin(std::move(scene), actions);
-  }
-
- private:
-  const std::unique_ptr<Predictor> predictor_;
-};
 
 std::string AddressOf(const InterlacerServer& server) {
   return "127.0.0.1:" + std::to_string(server.port());
@@ -52,24 +30,17 @@ CallOptions QuickCall() {
 class FakeServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const ModelSource source{"fake", []() -> StatusOr<std::unique_ptr<Engine>> {
-                               return std::unique_ptr<Engine>(std::make_unique<PredictorEngine>(
-                                   std::make_unique<FakePredictor>()));
-                             }};
-    auto started = InterlacerServer::Start(testing::TestServerOptions(), {source});
-    ASSERT_TRUE(started.ok()) << started.status().ToString();
-    server_ = *std::move(started);
-    ASSERT_TRUE(testing::WaitUntil([this] { return server_->state() == ServerState::kServing; }));
-    client_ = *Client::Create({.address = AddressOf(*server_)});
+    ASSERT_TRUE(server_.WaitForServing());
+    client_ = *Client::Create({.address = AddressOf(*server_.server)});
   }
 
-  std::unique_ptr<InterlacerServer> server_;
+  InProcessServer server_;
   std::unique_ptr<Client> client_;
 };
 
 OutputOptions RichOutput() {
   OutputOptions output;
-  output.steps = {0, 1, 3};
+  output.steps = {0, 1, 5};
   output.include_positions = true;
   output.include_colors = true;
   output.initial_region = Box{{-0.21, -0.21, 0}, {0.11, 1, 1}};
@@ -83,7 +54,7 @@ OutputOptions RichOutput() {
   jpeg.compression = ViewCompression::kJpeg;
   RenderTarget free_depth;
   free_depth.name = "free";
-  free_depth.camera = FakeSceneInput(FakeMetadata()).observations[0].views[1].camera;
+  free_depth.camera = FakeSceneInput().observations[0].views[1].camera;
   free_depth.encoding = ViewEncoding::kDepthF32;
   output.render_targets = {png, jpeg, free_depth};
   return output;
@@ -92,7 +63,7 @@ OutputOptions RichOutput() {
 std::vector<PredictedStep> Predict(RolloutBackend* backend, const OutputOptions& output,
                                    RolloutSummary* summary) {
   std::vector<PredictedStep> steps;
-  const auto result = backend->Predict(FakeSceneInput(FakeMetadata()), FakeActions(3), output,
+  const auto result = backend->Predict(FakeSceneInput(), FakeActions(5), output,
                                        [&](PredictedStep step) {
                                          steps.push_back(std::move(step));
                                          return Status::Ok();
@@ -146,7 +117,7 @@ TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
 }
 
 TEST_F(FakeServerTest, EveryPackingOfFramesIsAccepted) {
-  const SceneInput input = FakeSceneInput(FakeMetadata());
+  const SceneInput input = FakeSceneInput();
   for (const ColorPacking color : {ColorPacking::kRaw, ColorPacking::kPng, ColorPacking::kJpeg}) {
     for (const double unit_m : {0.0, 0.0001}) {
       CallOptions call = QuickCall();
@@ -180,7 +151,7 @@ TEST_F(FakeServerTest, HealthByName) {
 }
 
 TEST_F(FakeServerTest, ErrorsNameReasonAndField) {
-  SceneInput input = FakeSceneInput(FakeMetadata());
+  SceneInput input = FakeSceneInput();
   input.observations[1].views[0].camera.world_from_camera.rotation_xyzw = {0, 0, 0, 2};
   const Status status = client_->ValidateScene(input, QuickCall()).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
@@ -192,26 +163,22 @@ TEST_F(FakeServerTest, ErrorsNameReasonAndField) {
   EXPECT_EQ(client_->GetModelMetadata(call).status().reason(), reason::MODEL_NOT_FOUND);
 }
 
-TEST(ClientOverMock, AnErrorOfTheCallbackCancelsTheCall) {
-  testing::InProcessServer server;
+TEST(ClientOverFake, AnErrorOfTheCallbackCancelsTheCall) {
+  InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
-  const ModelMetadata metadata = testing::MockMetadata();
-  SceneInput input = FakeSceneInput(metadata);
-  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
-  const ActionSequence actions{ActionKind::kJointPositions, 64, 3, std::vector<float>(192, 0.f)};
   int steps = 0;
   const auto summary = client->PredictRollout(
-      input, actions, {},
+      FakeSceneInput(), FakeActions(64), {},
       [&](PredictedStep) { return ++steps == 2 ? DataLoss("", "disk full") : Status::Ok(); },
       QuickCall());
   EXPECT_EQ(summary.status().message(), "disk full");
   EXPECT_EQ(steps, 2);
-  EXPECT_TRUE(testing::WaitUntil([&] { return server.controls->live_rollouts == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return server.controls->live_rollouts == 0; }));
 }
 
-TEST(ClientOverMock, AStopRequestCancelsAWaitingCall) {
-  testing::InProcessServer server;
+TEST(ClientOverFake, AStopRequestCancelsAWaitingCall) {
+  InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
   server.controls->gate.Close();
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
@@ -222,22 +189,18 @@ TEST(ClientOverMock, AStopRequestCancelsAWaitingCall) {
     server.controls->gate.WaitForUnit();
     stop.request_stop();
   });
-  SceneInput input = FakeSceneInput(testing::MockMetadata());
-  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(client->ValidateScene(input, call).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(client->ValidateScene(FakeSceneInput(), call).status().code(), StatusCode::kCancelled);
   server.controls->gate.Open();
 }
 
-TEST(ClientOverMock, DeadlinesAreSaidInTheError) {
-  testing::InProcessServer server;
+TEST(ClientOverFake, DeadlinesAreSaidInTheError) {
+  InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
   server.controls->gate.Close();
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
-  SceneInput input = FakeSceneInput(testing::MockMetadata());
-  input.history_actions = {ActionKind::kJointPositions, 2, 3, {0, 0, 0, 0, 0, 0}};
   CallOptions call = QuickCall();
   call.deadline_s = 0.2;
-  const Status status = client->ValidateScene(input, call).status();
+  const Status status = client->ValidateScene(FakeSceneInput(), call).status();
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_NE(status.message().find("0.2"), std::string::npos) << status.message();
   server.controls->gate.Open();
@@ -259,4 +222,4 @@ TEST(Client, RefusesOptionsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -16,7 +16,7 @@
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "tests/support/fake_predictor.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
 
 /// Refuses the first call of each kind as a server that drains does, then answers.
@@ -126,4 +126,4 @@ TEST(ClientReconnection, IsTriedAboutEverySecond) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

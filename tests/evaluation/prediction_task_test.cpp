@@ -33,7 +33,7 @@ class PlaneTaskTest : public ::testing::Test {
 
   TempFolder folder_;
   std::unique_ptr<EpisodeReader> episode_;
-  const ModelMetadata metadata_ = FakeMetadata();
+  const ModelMetadata metadata_ = testing::FakeMetadata(32, 24);
   PredictionRequest request_;
 };
 
@@ -93,7 +93,7 @@ TEST_F(PlaneTaskTest, RefusesUnknownCamerasAndSteps) {
 TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
   const auto task = MakePredictionTask(*episode_, metadata_, request_);
   ASSERT_TRUE(task.ok());
-  LocalBackend backend(std::make_unique<FakePredictor>());
+  LocalBackend backend(std::make_unique<testing::FakePredictor>(metadata_));
   int steps = 0;
   const auto evaluation =
       EvaluateEpisode(*episode_, *task, &backend,
@@ -211,7 +211,7 @@ TEST_F(MovingCameraTest, IsPredictedAndEvaluatedFromItsViews) {
   EXPECT_NEAR(1e-9 * (newest[0].capture_time_ns - older[0].capture_time_ns),
               metadata_.step_duration_s, 1e-9);
 
-  LocalBackend backend(std::make_unique<FakePredictor>());
+  LocalBackend backend(std::make_unique<testing::FakePredictor>(metadata_));
   const auto evaluation = EvaluateEpisode(
       *episode_, *task, &backend,
       [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {});
@@ -231,10 +231,8 @@ TEST(RectifiedView, UndoesTheLensModel) {
   view.color = {41, 31, std::vector<std::uint8_t>(41 * 31 * 3, 10)};
   view.depth = {41, 31, std::vector<float>(41 * 31, 1.f)};
   // A point 10 px right of the centre without lens; where the lens puts it:
-  Camera straight = view.camera;
-  straight.distortion_model = DistortionModel::kNone;
-  straight.distortion_coefficients.clear();
-  const ProjectedPixel at = Project(view.camera, Unproject(straight, 30, 15, 1));
+  const ProjectedPixel at =
+      Project(view.camera, Unproject(RectifiedCamera(view.camera), 30, 15, 1));
   ASSERT_LT(at.u_px, 29.9);
   const int column = static_cast<int>(std::lround(at.u_px));
   view.color.pixels[3 * (15 * 41 + column)] = 250;

@@ -17,7 +17,7 @@
 #include "server/convert/output_options.h"
 #include "server/convert/scene_input.h"
 #include "tests/fuzz/mutator.h"
-#include "tests/support/mock_engine.h"
+#include "tests/support/fake_predictor.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wire_bytes.h"
@@ -61,7 +61,7 @@ void ExpectSoundScene(const SceneInput& input, const ModelMetadata& metadata) {
 
 /// What a server does with a request before it computes; true when it would compute.
 bool Admit(v1::PredictRolloutRequest request) {
-  const ModelMetadata metadata = MockMetadata();
+  const ModelMetadata metadata = FakeMetadata();
   Limits limits;
   limits.max_image_side_px = kMaxSidePx;
   limits.max_render_side_px = kMaxSidePx;

@@ -34,7 +34,7 @@ set(layers
   server/kernels              ""
   server/convert              "common/|data/|server/(limits\\.h|kernels/)"
   server/models               "common/|data/|model/predictor\\.h"
-  server/calls                "common/|server/([a-z_]+\\.h|convert/|models/)"
+  server/calls                "common/|model/(predictor|rollout_runner)\\.h|server/([a-z_]+\\.h|convert/|models/)"
   server/handlers             "common/|server/([a-z_]+\\.h|convert/|models/|calls/)"
   server/transport            "common/|server/([a-z_]+\\.h|convert/|models/|calls/|handlers/)"
   server                      "common/|server/|model/runtime/process_setup\\.h"
@@ -131,13 +131,15 @@ foreach(top IN LISTS top_names)
   endforeach()
 endforeach()
 
-# The door of the model must not need LibTorch in whoever includes it.
-if(EXISTS "${ROOT}/model/predictor.h")
-  file(STRINGS "${ROOT}/model/predictor.h" lines REGEX "include[ \t]*[<\"](torch|ATen|c10)/")
-  if(lines)
-    list(APPEND findings "model/predictor.h includes LibTorch: it must stay free of it")
+# The doors of the model must not need LibTorch in whoever includes them.
+foreach(file IN ITEMS model/predictor.h model/rollout_runner.h model/rollout_runner.cpp)
+  if(EXISTS "${ROOT}/${file}")
+    file(STRINGS "${ROOT}/${file}" lines REGEX "include[ \t]*[<\"](torch|ATen|c10)/")
+    if(lines)
+      list(APPEND findings "${file} includes LibTorch: it must stay free of it")
+    endif()
   endif()
-endif()
+endforeach()
 
 if(findings)
   list(TRANSFORM findings REPLACE ";" " ")

@@ -1,4 +1,4 @@
-/// What the server does under cancels, deadlines, load, failures and shutdown, with a mock model.
+/// What the server does under cancels, deadlines, load, failures and shutdown, with a fake model.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Cancel, AtEveryStepAndManyTimesInARow) {
 }
 
 TEST(Deadline, TooShortForTheEstimateIsRefusedBeforeWork) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 1;
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(fixture.WaitForServing());
@@ -54,14 +54,14 @@ TEST(Deadline, TooShortForTheEstimateIsRefusedBeforeWork) {
 }
 
 TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->render_cost_s = 4.0 * (320 * 240) / kModelViewPx;  // 4 s a view; 16 s at the frames'
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(fixture.WaitForServing());
   const grpc::Status status = Call(&fixture, WideSceneCameraRequest(), 10).Finish();
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_TRUE(HasMetric(
-      fixture, "interlacer_rendered_pixels_total{model=\"mock\"} " + std::to_string(kModelViewPx)));
+      fixture, "interlacer_rendered_pixels_total{model=\"fake\"} " + std::to_string(kModelViewPx)));
 }
 
 TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(All, PredictionWith,
                          [](const auto& test) { return test.param.name; });
 
 TEST(Prediction, ALostDeviceEndsTheServer) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->step_status = Status(StatusCode::kInternal, reason::DEVICE_LOST, "sticky error");
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(fixture.WaitForServing());

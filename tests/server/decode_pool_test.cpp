@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/mock_engine.h"
+#include "tests/support/gate.h"
 
 namespace interlacer::testing {
 namespace {

@@ -34,7 +34,7 @@ v1::GetServerInfoResponse Info(InProcessServer* fixture) {
 }
 
 TEST(Health, FollowsTheStateFromStartToDrain) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
@@ -61,7 +61,7 @@ TEST(Health, FollowsTheStateFromStartToDrain) {
 }
 
 TEST(Health, WatchSeesTheTransitions) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
@@ -103,7 +103,7 @@ TEST(Drain, CancelsWhatOutlivesTheTimeout) {
 }
 
 TEST(Drain, WhileLoadingNeverBecomesReady) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
   InProcessServer fixture(TestServerOptions(), controls);
   ASSERT_TRUE(controls->warm_up_gate.WaitForUnit());
@@ -114,7 +114,7 @@ TEST(Drain, WhileLoadingNeverBecomesReady) {
 }
 
 TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::MODEL_LOAD_FAILED, "values differ");
   InProcessServer fixture(TestServerOptions(), controls);
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kBadModel; }));
@@ -122,7 +122,7 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
 }
 
 TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::DEVICE_ABSENT, "no GPU");
   InProcessServer fixture(TestServerOptions(), controls);
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDeviceAbsent; }));
@@ -133,7 +133,7 @@ TEST(Load, AFailureThatMayPassEndsTheServerWithCodeSeventy) {
        {Status(StatusCode::kInternal, reason::DEVICE_LOST, "sticky error"),
         ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY, "no room"),
         ResourceExhausted(reason::HOST_MEMORY, "no room"), Internal("unknown exception")}) {
-    auto controls = std::make_shared<MockControls>();
+    auto controls = std::make_shared<ServerControls>();
     controls->warm_up_status = failure;
     InProcessServer fixture(TestServerOptions(), controls);
     std::optional<ServerExit> exit;
@@ -193,14 +193,14 @@ TEST(Information, ServerInfoAndMetadataSayWhatTheModelTakes) {
   InProcessServer fixture;
   ASSERT_TRUE(fixture.WaitForServing());
   const auto info = Info(&fixture);
-  EXPECT_EQ(info.device(), "mock");
+  EXPECT_EQ(info.device(), "cpu");
   EXPECT_EQ(info.instance_id().size(), 32u);
   EXPECT_EQ(info.limits().max_step_count(), 128);
   EXPECT_EQ(info.limits().max_camera_skew().nanos(), 50'000'000);
   grpc::ClientContext context;
   v1::GetModelMetadataResponse metadata;
   ASSERT_TRUE(fixture.stub->GetModelMetadata(&context, {}, &metadata).ok());
-  EXPECT_EQ(metadata.model_name(), "mock");
+  EXPECT_EQ(metadata.model_name(), "fake");
   EXPECT_EQ(metadata.cameras(1).name(), "right");
   EXPECT_EQ(metadata.action_columns(2).unit(), v1::ACTION_UNIT_METERS);
   EXPECT_EQ(metadata.action_kinds_size(), 2);

@@ -72,7 +72,7 @@ TEST(Memory, MessagesAboveTheLimitAreRefused) {
       ->mutable_data()
       ->resize(200'000);
   EXPECT_EQ(Call(fixture.get(), large).Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // 1024 particles of the mock's metadata would take 12 kB.
+  // 1024 particles of the fake's metadata would take 12 kB.
   const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(1)).Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(ReadDetails(status).info.reason(), "LIMIT_RESPONSE_BYTES");
@@ -154,7 +154,7 @@ grpc::Status SendBytes(const InProcessServer& fixture, const std::string& method
 }
 
 TEST(Input, IsNotParsedBeforeTheServerAccepts) {
-  auto controls = std::make_shared<MockControls>();
+  auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
   InProcessServer fixture(TestServerOptions(), controls);
   EXPECT_EQ(ReadDetails(SendBytes(fixture, "ValidateScene", "\xff")).info.reason(),

@@ -1,9 +1,11 @@
-/// PredictRollout over a real socket with a mock model: order of messages, contents, options.
+/// PredictRollout over a real socket with a fake model: order of messages, contents, options.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "common/image_codec.h"
@@ -50,7 +52,7 @@ TEST_F(PredictRolloutTest, SendsEveryStepInOrderAndASummaryLast) {
     EXPECT_EQ(messages[i].has_summary(), i == 5);
   }
   const v1::CallSummary& summary = messages.back().summary();
-  EXPECT_EQ(summary.model_name(), "mock");
+  EXPECT_EQ(summary.model_name(), "fake");
   EXPECT_EQ(summary.computed_step_count(), 6);
   EXPECT_EQ(summary.selected_particle_count(), kParticles);
   EXPECT_EQ(summary.scene_report().cameras_size(), 2);
@@ -141,7 +143,7 @@ TEST_F(PredictRolloutTest, QuantizedPositionsStayWithinHalfAStep) {
   request.mutable_output()->set_position_encoding(v1::POSITION_ENCODING_WORKSPACE_U16);
   const std::string bytes = Predict(request)[0].step().particles().positions();
   ASSERT_EQ(bytes.size(), exact.size() * 2);
-  const double quantum_m = 10.0 / 65535;  // the mock's workspace is 10 m wide
+  const double quantum_m = 10.0 / 65535;  // the fake's workspace is 10 m wide
   for (std::size_t i = 0; i < exact.size(); ++i) {
     std::uint16_t q = 0;
     std::memcpy(&q, bytes.data() + 2 * i, 2);
@@ -169,19 +171,23 @@ TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
   ASSERT_EQ(messages.size(), 1u);
   const auto& images = messages[0].step().images();
   ASSERT_EQ(images.size(), 4);
-  EXPECT_EQ(images[0].image().data(), std::string(3 * kViewWidthPx * kViewHeightPx, '\x80'));
-  for (const int i : {1, 2}) {
-    const std::string& data = images[i].image().data();
-    const auto decoded =
-        DecodeRgb({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
-    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
-    EXPECT_EQ(decoded->width_px, kViewWidthPx);
-    EXPECT_NEAR(decoded->pixels[0], 128, 1);
-  }
+  Camera camera;
+  camera.width_px = kViewWidthPx;
+  camera.height_px = kViewHeightPx;
+  const RgbImage color = QuantizeRgb(FakeColors(camera, 1, 0, kViewHeightPx));
+  const auto bytes = [&](int i) {
+    return std::vector<std::uint8_t>(images[i].image().data().begin(),
+                                     images[i].image().data().end());
+  };
+  EXPECT_EQ(bytes(0), color.pixels);
+  const auto decoded = DecodeRgb(bytes(1));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_EQ(decoded->width_px, kViewWidthPx);
+  EXPECT_EQ(decoded->pixels, color.pixels);
+  EXPECT_EQ(bytes(2), EncodeJpeg(color, 90));
   EXPECT_EQ(images[3].target_name(), "depth");
-  const auto depth_m = Floats(images[3].image().data());
-  ASSERT_EQ(depth_m.size(), 40u * kViewWidthPx);
-  EXPECT_EQ(depth_m.back(), 2.0f);
+  camera.height_px = 40;
+  EXPECT_EQ(Floats(images[3].image().data()), FakeDepth(camera, 1, 0, 40).pixels_m);
 }
 
 TEST_F(PredictRolloutTest, ColourAndDepthOfOneCameraAreRenderedOnce) {
@@ -196,10 +202,40 @@ TEST_F(PredictRolloutTest, ColourAndDepthOfOneCameraAreRenderedOnce) {
   const auto messages = Predict(request);
   ASSERT_EQ(messages.size(), 1u);
   ASSERT_EQ(messages[0].step().images_size(), 2);
-  EXPECT_EQ(Floats(messages[0].step().images(1).image().data()).back(), 2.0f);
+  EXPECT_EQ(Floats(messages[0].step().images(1).image().data()).front(), 1.5f);
   EXPECT_THAT(fixture_.server->metrics().Text(),
-              ::testing::HasSubstr("interlacer_rendered_pixels_total{model=\"mock\"} " +
+              ::testing::HasSubstr("interlacer_rendered_pixels_total{model=\"fake\"} " +
                                    std::to_string(kViewWidthPx * kViewHeightPx)));
+}
+
+/// Of a call whose time goes into encoding: a stage counted twice would exceed the time that
+/// passed.
+TEST_F(PredictRolloutTest, StagesTakeNoLongerTogetherThanTheCall) {
+  auto request = MakeRolloutRequest(1);
+  request.clear_output();
+  for (int i = 0; i < 4; ++i) {
+    v1::RenderTarget* target = request.mutable_output()->add_render_targets();
+    target->set_target_name("view" + std::to_string(i));
+    target->set_compression(v1::IMAGE_COMPRESSION_PNG);
+    *target->mutable_camera() = MakeView("left", 0).calibration();
+    target->mutable_camera()->set_width_px(512);
+    target->mutable_camera()->set_height_px(512);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto messages = Predict(request);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  ASSERT_EQ(messages.size(), 1u);
+  const v1::StageDurations& stages = messages[0].summary().durations();
+  const auto seconds = [](const google::protobuf::Duration& duration) {
+    return static_cast<double>(duration.seconds()) + 1e-9 * duration.nanos();
+  };
+  double sum_s = 0;
+  for (const auto* stage : {&stages.queue(), &stages.decode(), &stages.lift(), &stages.dynamics(),
+                            &stages.render(), &stages.encode(), &stages.blocked()}) {
+    sum_s += seconds(*stage);
+  }
+  EXPECT_GT(seconds(stages.encode()), 0);
+  EXPECT_LE(sum_s, passed.count());
 }
 
 TEST_F(PredictRolloutTest, EqualRequestsGiveEqualBytes) {

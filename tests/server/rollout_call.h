@@ -68,6 +68,6 @@ inline v1::PredictRolloutRequest WideSceneCameraRequest() {
   return request;
 }
 
-inline constexpr int kModelViewPx = kViewWidthPx * kViewHeightPx;  // the mock's images
+inline constexpr int kModelViewPx = kViewWidthPx * kViewHeightPx;  // the fake's images
 
 }  // namespace interlacer::testing

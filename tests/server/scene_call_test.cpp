@@ -43,11 +43,11 @@ class SceneCallTest : public ::testing::Test {
   /// A call whose frames wait for the pool.
   std::shared_ptr<ValidateCall> MakeCall() {
     AdmittedScene admitted;
-    admitted.engine = &engine_;
+    admitted.model = &model_;
     admitted.scene_input = MakeSceneInput();
     admitted.payloads = PixelPayloads(&admitted.scene_input);
     admitted.checked =
-        *CheckSceneInput(admitted.scene_input, admitted.payloads, engine_.metadata(), limits_);
+        *CheckSceneInput(admitted.scene_input, admitted.payloads, model_.metadata, limits_);
     admitted.checked.is_raw = false;
     admitted.deadline = Clock::now() + std::chrono::seconds(60);
     admitted.memory = *memory_.Reserve(kReservedBytes);
@@ -60,7 +60,7 @@ class SceneCallTest : public ::testing::Test {
   ModelRegistry models_;
   MemoryBudget memory_{2 * kReservedBytes};
   CallRegistry calls_;
-  MockEngine engine_{std::make_shared<MockControls>()};
+  const ServedModel model_{std::make_unique<FakePredictor>(), FakeMetadata()};
   FakeSink sink_;
   Gate decoder_gate_;
   const ServerContext context_;

@@ -12,30 +12,12 @@
 #include <string>
 
 #include "common/transforms.h"
-#include "tests/support/mock_engine.h"
+#include "tests/support/fake_predictor.h"
 
 namespace interlacer::testing {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-/// The mock model behind the predictor's interface.
-class MockPredictor final : public Predictor {
- public:
-  const ModelMetadata& metadata() const override { return engine_.metadata(); }
-  const std::string& device_name() const override { return engine_.device_name(); }
-  bool is_device_fallback() const override { return false; }
-  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
-    return engine_.Lift(input);
-  }
-  StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence& actions) override {
-    return engine_.Begin(std::move(scene), actions);
-  }
-
- private:
-  MockEngine engine_{std::make_shared<MockControls>()};
-};
 
 WarmUpResult TwoParticles() {
   WarmUpResult result;
@@ -57,7 +39,7 @@ WarmUpScene Expecting(std::vector<WarmUpSample> samples, int max_outlier_count =
 }
 
 TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
-  MockPredictor predictor;
+  FakePredictor predictor;
   auto scene = ReadWarmUpScene(::testing::TempDir() + "/no_such_checkpoint", predictor.metadata());
   ASSERT_TRUE(scene.ok()) << scene.status().ToString();
   EXPECT_TRUE(scene->expected.empty());
@@ -72,7 +54,7 @@ TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
 
 /// Without one a step would seem cheaper than those of requests are.
 TEST(WarmUp, ThePlaneHasARobotWhereTheModelTakesOne) {
-  ModelMetadata metadata = MockPredictor().metadata();
+  ModelMetadata metadata = FakeMetadata();
   metadata.accepts_joint_positions = metadata.accepts_kinematic_points = true;
   metadata.action_columns = {{"elbow_rad", ActionUnit::kRadians, -1, 3, 0},
                              {"gripper_m", ActionUnit::kMeters, 0, 0.1, 0}};
@@ -96,7 +78,7 @@ TEST(WarmUp, ThePlaneHasARobotWhereTheModelTakesOne) {
 }
 
 TEST(WarmUp, RunsTwoStepsAndMeasures) {
-  MockPredictor predictor;
+  FakePredictor predictor;
   const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
   ASSERT_TRUE(scene.ok());
   const auto result = RunWarmUp(*scene, {}, &predictor);
@@ -107,8 +89,16 @@ TEST(WarmUp, RunsTwoStepsAndMeasures) {
   EXPECT_TRUE(CheckWarmUp(*scene, *result).ok());
 }
 
+TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {
+  ServedModel model{std::make_unique<FakePredictor>(), FakeMetadata()};
+  ASSERT_TRUE(WarmUp("/no/such/checkpoint", {}, &model).ok());
+  EXPECT_GT(model.metadata.ingest_cost_s, 0);
+  EXPECT_GT(model.metadata.step_cost_s, 0);
+  EXPECT_GT(model.metadata.render_cost_s, 0);
+}
+
 TEST(WarmUp, StopsWhenAsked) {
-  MockPredictor predictor;
+  FakePredictor predictor;
   const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
   std::stop_source stop;
   stop.request_stop();
@@ -138,7 +128,7 @@ TEST(WarmUp, BrokenExpectationsNameTheField) {
   std::filesystem::create_directories(dir + "/warmup");
   std::ofstream(dir + "/warmup/expected.json")
       << R"({"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m": "much"})";
-  MockPredictor predictor;
+  FakePredictor predictor;
   const Status status = ReadWarmUpScene(dir, predictor.metadata()).status();
   EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
   EXPECT_EQ(status.field(), "tolerance_m");

@@ -1,128 +1,282 @@
 #pragma once
 
-/// A predictor without a network: particles on a grid that drift by 1 cm a step along x, views
-/// whose colours follow from pixel and step. Deterministic; refuses what the real one refuses
-/// first.
+/// A Predictor without a network that answers in microseconds: particles are the valid pixels of
+/// the newest observation, or given ones, and follow the action's first three numbers; a view shows
+/// where its pixels are and which step it is of. Deterministic; refuses what the real one refuses
+/// first. Tests steer it through FakeControls, from any thread.
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "model/predictor.h"
+#include "tests/support/gate.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 
-inline ModelMetadata FakeMetadata(int width_px = 32, int height_px = 24) {
-  ModelMetadata m;
-  m.model_name = "fake";
-  m.weights_sha256 = std::string(64, 'a');
-  m.config_sha256 = std::string(64, 'b');
-  m.attention_variant = "none";
-  m.particle_count = 64;
-  m.min_particle_count = 1;
-  m.cameras = {{"left", width_px, height_px}, {"right", width_px, height_px}};
-  m.workspace = {{-1, -1, -1}, {1, 1, 1}};
-  m.world_frame_name = "table_center";
-  m.accepts_joint_positions = true;
-  m.action_columns = {{"joint_1_rad", ActionUnit::kRadians, -3, 3, 0},
-                      {"joint_2_rad", ActionUnit::kRadians, -3, 3, 0}};
-  m.trained_step_count = 2;
-  return m;
-}
-
-class FakeScene : public Scene {
- public:
-  explicit FakeScene(const SceneInput& input) : input_(input) {
-    report_.candidate_point_count = 64;
-    report_.cameras = {{"left", 1, 1, 0.8}, {"right", 1, 1, 0.8}};
-  }
-  const SceneReport& report() const override { return report_; }
-  const SceneInput& input() const { return input_; }
-
- private:
-  SceneInput input_;
-  SceneReport report_;
+struct FakeControls {
+  std::atomic<int> lift_count{0};
+  std::atomic<int> step_count{0};
+  std::atomic<int> tile_count{0};
+  /// Reads of a step's particles: copies from a device.
+  std::atomic<int> read_count{0};
+  /// Rollouts that are alive: device state that was not freed yet.
+  std::atomic<int> live_rollouts{0};
+  /// Predictions from this step on are not finite.
+  std::atomic<int> nan_from_step{std::numeric_limits<int>::max()};
+  /// Added to every number of a view.
+  std::atomic<float> view_offset{0};
+  /// Every unit of work takes at least this long.
+  std::atomic<double> unit_s{0};
+  /// Returned by Lift when not OK; else the scene reports these findings too.
+  Status lift_status;
+  std::vector<Finding> lift_findings;
+  /// Returned by the next Step when not OK.
+  Status step_status;
+  /// Of every scene, instead of its pixels.
+  std::optional<Particles> particles;
+  Gate gate;
 };
 
-class FakeRollout : public Rollout {
- public:
-  explicit FakeRollout(std::shared_ptr<const FakeScene> scene) : scene_(std::move(scene)) {
-    particles_.count = 64;
-    for (int i = 0; i < 64; ++i) {
-      for (const float p : {0.05f * static_cast<float>(i % 8) - 0.2f,
-                            0.05f * static_cast<float>(i / 8) - 0.2f, 0.1f}) {
-        particles_.positions_m.push_back(p);
-      }
-      for (int c = 0; c < 3; ++c) {
-        particles_.colors_rgb8.push_back(static_cast<std::uint8_t>(3 * i + c));
-      }
+/// Two cameras, a robot of three joints.
+inline ModelMetadata FakeMetadata(int width_px = 16, int height_px = 12) {
+  ModelMetadata metadata;
+  metadata.model_name = "fake";
+  metadata.weights_sha256 = std::string(64, 'a');
+  metadata.config_sha256 = std::string(64, 'b');
+  metadata.attention_variant = "none";
+  metadata.particle_count = 1024;
+  metadata.min_particle_count = 16;
+  metadata.cameras = {{"left", width_px, height_px}, {"right", width_px, height_px}};
+  metadata.workspace = {{-5, -5, -5}, {5, 5, 5}};
+  metadata.near_m = 0.1;
+  metadata.far_m = 10;
+  metadata.world_frame_name = "world";
+  metadata.accepts_joint_positions = true;
+  metadata.accepts_kinematic_points = true;
+  metadata.action_columns = {{"joint_1_rad", ActionUnit::kRadians, -3, 3, 1.5},
+                             {"joint_2_rad", ActionUnit::kRadians, -3, 3, 0},
+                             {"gripper_m", ActionUnit::kMeters, 0, 0.04, 0}};
+  metadata.kinematic_point_names = {"hand", "elbow"};
+  metadata.trained_step_count = 4;
+  return metadata;
+}
+
+/// Rows [row_begin,row_end) of the view of a step.
+inline FloatImage FakeColors(const Camera& camera, int step, int row_begin, int row_end) {
+  FloatImage color{camera.width_px, row_end - row_begin, 3, {}};
+  for (int row = row_begin; row < row_end; ++row) {
+    for (int column = 0; column < camera.width_px; ++column) {
+      color.pixels.push_back(static_cast<float>(column) / static_cast<float>(camera.width_px));
+      color.pixels.push_back(static_cast<float>(row) / static_cast<float>(camera.height_px));
+      color.pixels.push_back(0.1f * static_cast<float>(step));
     }
   }
+  return color;
+}
+inline DepthImage FakeDepth(const Camera& camera, int step, int row_begin, int row_end) {
+  DepthImage depth{camera.width_px, row_end - row_begin, {}};
+  for (int row = row_begin; row < row_end; ++row) {
+    for (int column = 0; column < camera.width_px; ++column) {
+      depth.pixels_m.push_back(0.5f + static_cast<float>(step) +
+                               0.001f * static_cast<float>(row * 7 + column));
+    }
+  }
+  return depth;
+}
+
+class FakeScene final : public Scene {
+ public:
+  const SceneReport& report() const override { return scene_report; }
+
+  Particles particles;
+  std::vector<Camera> cameras;
+  std::vector<std::string> names;
+  /// Newest row of the history; empty without a robot.
+  std::vector<float> last_row;
+  SceneReport scene_report;
+};
+
+class FakeRollout final : public Rollout {
+ public:
+  FakeRollout(std::shared_ptr<const FakeScene> scene, ActionSequence actions,
+              std::shared_ptr<FakeControls> controls)
+      : scene_(std::move(scene)),
+        actions_(std::move(actions)),
+        controls_(std::move(controls)),
+        particles_(scene_->particles) {
+    ++controls_->live_rollouts;
+  }
+  ~FakeRollout() override { --controls_->live_rollouts; }
+
   int step() const override { return step_; }
+
   Status Step() override {
+    Work();
+    ++controls_->step_count;
+    if (!controls_->step_status.ok()) return controls_->step_status;
+    if (step_ + 1 >= controls_->nan_from_step) {
+      return DataLoss(reason::PREDICTION_NOT_FINITE, "not finite")
+          .WithMetadata("step", std::to_string(step_ + 1));
+    }
+    const std::vector<float> before = Row(step_ - 1);
+    const std::vector<float> now = Row(step_);
     ++step_;
-    for (std::size_t i = 0; i < particles_.positions_m.size(); i += 3) {
-      particles_.positions_m[i] += 0.01f;
+    for (std::int64_t i = 0; i < 3 * particles_.count; ++i) {
+      const std::size_t axis = i % 3;
+      if (axis < now.size()) particles_.positions_m[i] += now[axis] - before[axis];
     }
     return Status::Ok();
   }
+
   std::int64_t particle_count() const override { return particles_.count; }
-  StatusOr<const Particles*> ReadParticles() const override { return &particles_; }
+  StatusOr<const Particles*> ReadParticles() const override {
+    ++controls_->read_count;
+    return &particles_;
+  }
+
   Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                     DepthImage* depth) const override {
-    *color = {camera.width_px, row_end - row_begin, 3, {}};
-    *depth = {camera.width_px, row_end - row_begin, {}};
-    for (int row = row_begin; row < row_end; ++row) {
-      for (int column = 0; column < camera.width_px; ++column) {
-        color->pixels.push_back(static_cast<float>(column) / static_cast<float>(camera.width_px));
-        color->pixels.push_back(static_cast<float>(row) / static_cast<float>(camera.height_px));
-        color->pixels.push_back(0.1f * static_cast<float>(step_));
-        depth->pixels_m.push_back(0.5f + 0.001f * static_cast<float>(row * 7 + column));
-      }
-    }
+    Work();
+    ++controls_->tile_count;
+    *color = FakeColors(camera, step_, row_begin, row_end);
+    *depth = FakeDepth(camera, step_, row_begin, row_end);
+    for (float& value : color->pixels) value += controls_->view_offset;
+    for (float& value : depth->pixels_m) value += controls_->view_offset;
     return Status::Ok();
   }
+
   StatusOr<Camera> SceneCamera(const std::string& name) const override {
-    for (const RgbdView& view : scene_->input().observations.back().views) {
-      if (view.camera_name == name) return view.camera;
+    for (std::size_t i = 0; i < scene_->names.size(); ++i) {
+      if (scene_->names[i] == name) return scene_->cameras[i];
     }
-    return NotFound(reason::CAMERA_UNKNOWN, "no camera " + name);
+    return NotFound(reason::CAMERA_UNKNOWN, name);
   }
 
  private:
-  std::shared_ptr<const FakeScene> scene_;
+  void Work() const {
+    controls_->gate.Pass();
+    std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
+  }
+  /// Action row by index; -1 is the last row of the history.
+  std::vector<float> Row(int index) const {
+    if (index < 0) return scene_->last_row;
+    if (actions_.kind == ActionKind::kNone) return {};
+    const float* row = actions_.values.data() + index * actions_.column_count;
+    return {row, row + actions_.column_count};
+  }
+
+  const std::shared_ptr<const FakeScene> scene_;
+  const ActionSequence actions_;
+  const std::shared_ptr<FakeControls> controls_;
   Particles particles_;
   int step_ = 0;
 };
 
-class FakePredictor : public Predictor {
+class FakePredictor final : public Predictor {
  public:
-  explicit FakePredictor(ModelMetadata metadata = FakeMetadata())
-      : metadata_(std::move(metadata)) {}
+  explicit FakePredictor(ModelMetadata metadata = FakeMetadata(),
+                         std::shared_ptr<FakeControls> controls = std::make_shared<FakeControls>())
+      : metadata_(std::move(metadata)), controls_(std::move(controls)) {}
+
   const ModelMetadata& metadata() const override { return metadata_; }
-  const std::string& device_name() const override { return device_; }
+  const std::string& device_name() const override { return device_name_; }
   bool is_device_fallback() const override { return false; }
+
   StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
+    controls_->gate.Pass();
+    std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
+    ++controls_->lift_count;
+    if (!controls_->lift_status.ok()) return controls_->lift_status;
     if (input.observations.size() != 2) {
       return Mismatch(reason::HISTORY_LENGTH, "observations", "2",
                       std::to_string(input.observations.size()));
     }
-    return std::shared_ptr<const Scene>(std::make_shared<FakeScene>(input));
+    auto scene = std::make_shared<FakeScene>();
+    scene->scene_report.findings = controls_->lift_findings;
+    if (controls_->particles) scene->particles = *controls_->particles;
+    for (const RgbdView& view : input.observations.back().views) AddView(view, scene.get());
+    const std::int64_t count = scene->particles.count;
+    scene->scene_report.candidate_point_count = count;
+    if (!controls_->particles && count < metadata_.min_particle_count) {
+      return InvalidArgument(reason::TOO_FEW_VALID_POINTS, std::to_string(count) + " valid points")
+          .WithField("observations[1]");
+    }
+    const ActionSequence& history = input.history_actions;
+    scene->last_row.assign(history.values.end() - history.column_count, history.values.end());
+    return std::shared_ptr<const Scene>(std::move(scene));
   }
+
   StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence&) override {
-    return std::unique_ptr<Rollout>(
-        std::make_unique<FakeRollout>(std::static_pointer_cast<const FakeScene>(scene)));
+                                           const ActionSequence& actions) override {
+    return std::unique_ptr<Rollout>(std::make_unique<FakeRollout>(
+        std::static_pointer_cast<const FakeScene>(std::move(scene)), actions, controls_));
   }
 
  private:
-  ModelMetadata metadata_;
-  std::string device_ = "cpu";
+  void AddView(const RgbdView& view, FakeScene* scene) const {
+    double ratio = 1;
+    if (!controls_->particles) {
+      const std::int64_t before = scene->particles.count;
+      AddPoints(view, &scene->particles);
+      ratio = static_cast<double>(scene->particles.count - before) /
+              static_cast<double>(view.depth.pixels_m.size());
+    }
+    scene->scene_report.cameras.push_back({view.camera_name, ratio, 1, 1});
+    if (view.color.width_px != metadata_.cameras[0].width_px) {
+      scene->scene_report.findings.push_back({"IMAGE_RESAMPLED", "", "observations[1]"});
+    }
+    scene->cameras.push_back(RectifiedCamera(view.camera));
+    scene->cameras.back().width_px = metadata_.cameras[0].width_px;
+    scene->cameras.back().height_px = metadata_.cameras[0].height_px;
+    scene->names.push_back(view.camera_name);
+  }
+
+  static void AddPoints(const RgbdView& view, Particles* particles) {
+    for (std::size_t i = 0; i < view.depth.pixels_m.size(); ++i) {
+      const float depth_m = view.depth.pixels_m[i];
+      if (!std::isfinite(depth_m)) continue;
+      const int column = static_cast<int>(i) % view.depth.width_px;
+      const int row = static_cast<int>(i) / view.depth.width_px;
+      const Vec3d point_m = Unproject(view.camera, column, row, depth_m);
+      for (const double x : point_m) particles->positions_m.push_back(static_cast<float>(x));
+      particles->colors_rgb8.insert(particles->colors_rgb8.end(), view.color.pixels.begin() + 3 * i,
+                                    view.color.pixels.begin() + 3 * i + 3);
+      ++particles->count;
+    }
+  }
+
+  const ModelMetadata metadata_;
+  const std::shared_ptr<FakeControls> controls_;
+  const std::string device_name_ = "cpu";
 };
 
-/// Two cameras, two observations, 320 x 240 or whatever the model takes, a plane at 0.8 m.
-inline SceneInput FakeSceneInput(const ModelMetadata& metadata) {
+/// 8 x 8 particles 5 cm apart, all of other colours.
+inline Particles FakeGrid() {
+  Particles particles;
+  particles.count = 64;
+  for (int i = 0; i < 64; ++i) {
+    for (const float p : {0.05f * static_cast<float>(i % 8) - 0.2f,
+                          0.05f * static_cast<float>(i / 8) - 0.2f, 0.1f}) {
+      particles.positions_m.push_back(p);
+    }
+    for (int c = 0; c < 3; ++c) {
+      particles.colors_rgb8.push_back(static_cast<std::uint8_t>(3 * i + c));
+    }
+  }
+  return particles;
+}
+
+/// Two observations of the model's cameras, a plane at 0.8 m; the robot at rest.
+inline SceneInput FakeSceneInput(const ModelMetadata& metadata = FakeMetadata()) {
   SceneInput input;
   for (int time = 0; time < 2; ++time) {
     Observation observation;
@@ -147,16 +301,17 @@ inline SceneInput FakeSceneInput(const ModelMetadata& metadata) {
     }
     input.observations.push_back(std::move(observation));
   }
-  input.history_actions = {ActionKind::kJointPositions, 2, 2, {0.f, 0.1f, 0.2f, 0.3f}};
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, std::vector<float>(6)};
   return input;
 }
 
+/// Rows that each move the particles by 1 cm along x.
 inline ActionSequence FakeActions(int row_count) {
-  ActionSequence actions{ActionKind::kJointPositions, row_count, 2, {}};
-  for (int i = 0; i < 2 * row_count; ++i) {
-    actions.values.push_back(0.05f * static_cast<float>(i));
+  ActionSequence actions{ActionKind::kJointPositions, row_count, 3, {}};
+  for (int row = 1; row <= row_count; ++row) {
+    actions.values.insert(actions.values.end(), {0.01f * static_cast<float>(row), 0, 0});
   }
   return actions;
 }
 
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A server on a free loopback port of this process, with a MockEngine behind it, and a stub that
-/// talks to it over the socket. The destructor stops it.
+/// A server on a free loopback port of this process, with a FakePredictor behind it, and a stub
+/// that talks to it over the socket. The destructor stops it.
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "server/transport/interlacer_server.h"
-#include "tests/support/mock_engine.h"
+#include "tests/support/fake_predictor.h"
 
 namespace interlacer::testing {
 
@@ -38,16 +38,30 @@ inline ServerOptions TestServerOptions() {
   return options;
 }
 
+struct ServerControls : FakeControls {
+  /// What warm-up measures and returns.
+  double step_cost_s = 0;
+  double render_cost_s = 0;
+  Status warm_up_status;
+  Gate warm_up_gate;
+};
+
 class InProcessServer {
  public:
-  explicit InProcessServer(const ServerOptions& options = TestServerOptions(),
-                           std::shared_ptr<MockControls> mock = std::make_shared<MockControls>())
-      : controls(std::move(mock)) {
-    const ModelSource source{
-        "mock", [this]() -> StatusOr<std::unique_ptr<Engine>> {
-          return std::unique_ptr<Engine>(std::make_unique<MockEngine>(controls));
-        }};
-    auto started = InterlacerServer::Start(options, {source});
+  explicit InProcessServer(
+      const ServerOptions& options = TestServerOptions(),
+      std::shared_ptr<ServerControls> server_controls = std::make_shared<ServerControls>())
+      : controls(std::move(server_controls)) {
+    const auto load = [this]() -> StatusOr<std::unique_ptr<Predictor>> {
+      return std::unique_ptr<Predictor>(std::make_unique<FakePredictor>(FakeMetadata(), controls));
+    };
+    const auto warm_up = [this](const std::stop_token&, ServedModel* model) {
+      controls->warm_up_gate.Pass();
+      model->metadata.step_cost_s = controls->step_cost_s;
+      model->metadata.render_cost_s = controls->render_cost_s;
+      return controls->warm_up_status;
+    };
+    auto started = InterlacerServer::Start(options, {{FakeMetadata().model_name, load, warm_up}});
     EXPECT_TRUE(started.ok()) << started.status().ToString();
     server = *std::move(started);
     Connect();
@@ -72,7 +86,7 @@ class InProcessServer {
     return WaitUntil([this] { return server->state() == ServerState::kServing; });
   }
 
-  const std::shared_ptr<MockControls> controls;
+  const std::shared_ptr<ServerControls> controls;
   std::unique_ptr<InterlacerServer> server;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::InterlacerService::Stub> stub;

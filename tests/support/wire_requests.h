@@ -1,6 +1,6 @@
 #pragma once
 
-/// Small valid requests for the mock model, to be spoilt by tests, and readers of error details.
+/// Small valid requests for the fake model, to be spoilt by tests, and readers of error details.
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,0 +1,155 @@
+#include "model/rollout_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "common/duration.h"
+#include "common/output_selection.h"
+
+namespace interlacer {
+namespace {
+
+/// Rows of one unit of rendering: small enough that a stop is noticed soon.
+constexpr int kTileRows = 16;
+
+Status CheckFinite(const std::vector<float>& values, const std::string& what, int step) {
+  if (std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+    return Status::Ok();
+  }
+  return DataLoss(reason::PREDICTION_NOT_FINITE,
+                  what + " of step " + std::to_string(step) + " is not finite")
+      .WithMetadata("step", std::to_string(step));
+}
+
+}  // namespace
+
+RolloutRunner::RolloutRunner(Predictor* predictor, ActionSequence actions, OutputOptions output,
+                             StageDurations* durations, RolloutWriter* writer)
+    : predictor_(predictor),
+      actions_(std::move(actions)),
+      output_(std::move(output)),
+      durations_(durations),
+      writer_(writer) {}
+
+Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
+                            std::int64_t newest_capture_time_ns) {
+  start_time_ns_ = newest_capture_time_ns;
+  {
+    const StageTimer timer(&durations_->lift_s);
+    INTERLACER_ASSIGN_OR_RETURN(rollout_, predictor_->Begin(std::move(scene), actions_));
+  }
+  // Particles are read only where there is a region.
+  const float* positions_m = nullptr;
+  if (output_.initial_region) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
+    positions_m = initial->positions_m.data();
+  }
+  selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
+  return FinishIfComplete();
+}
+
+Status RolloutRunner::RunUnit() {
+  const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
+  INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
+  return FinishIfComplete();
+}
+
+bool RolloutRunner::IsSent(int step) const {
+  return std::binary_search(output_.steps.begin(), output_.steps.end(), step);
+}
+
+Status RolloutRunner::Step() {
+  const StageTimer timer(&durations_->dynamics_s);
+  INTERLACER_RETURN_IF_ERROR(rollout_->Step());
+  view_index_ = 0;
+  writer_->NoteStep(timer.seconds());
+  return Status::Ok();
+}
+
+Status RolloutRunner::StartView() {
+  const RenderTarget& target = output_.render_targets[view_index_];
+  if (target.camera) {
+    view_camera_ = *target.camera;
+  } else {
+    INTERLACER_ASSIGN_OR_RETURN(view_camera_, rollout_->SceneCamera(target.scene_camera_name));
+  }
+  view_color_ = {view_camera_.width_px, view_camera_.height_px, 3, {}};
+  view_depth_ = {view_camera_.width_px, view_camera_.height_px, {}};
+  return Status::Ok();
+}
+
+Status RolloutRunner::RenderTile() {
+  {
+    const StageTimer timer(&durations_->render_s);
+    if (next_row_ == 0) INTERLACER_RETURN_IF_ERROR(StartView());
+    const int row_end = std::min(next_row_ + kTileRows, view_camera_.height_px);
+    FloatImage color;
+    DepthImage depth;
+    INTERLACER_RETURN_IF_ERROR(
+        rollout_->RenderRows(view_camera_, next_row_, row_end, &color, &depth));
+    view_color_.pixels.insert(view_color_.pixels.end(), color.pixels.begin(), color.pixels.end());
+    view_depth_.pixels_m.insert(view_depth_.pixels_m.end(), depth.pixels_m.begin(),
+                                depth.pixels_m.end());
+    next_row_ = row_end;
+    if (next_row_ < view_camera_.height_px) return Status::Ok();
+  }
+  next_row_ = 0;
+  return AddViews();
+}
+
+Status RolloutRunner::AddViews() {
+  const StageTimer timer(&durations_->encode_s);
+  const std::span<const RenderTarget> all = output_.render_targets;
+  const std::size_t begin = view_index_++;
+  while (view_index_ < all.size() && ShowSameView(all[view_index_ - 1], all[view_index_])) {
+    ++view_index_;
+  }
+  const std::span<const RenderTarget> targets = all.subspan(begin, view_index_ - begin);
+  for (const RenderTarget& target : targets) {
+    INTERLACER_RETURN_IF_ERROR(CheckFinite(
+        target.encoding == ViewEncoding::kRgb8 ? view_color_.pixels : view_depth_.pixels_m,
+        "view \"" + target.name + "\"", rollout_->step()));
+  }
+  return writer_->AddViews(targets, view_color_, view_depth_);
+}
+
+Status RolloutRunner::AddParticles() {
+  const StageTimer timer(&durations_->encode_s);
+  INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout_->ReadParticles());
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->positions_m, "a position", rollout_->step()));
+  const bool is_first = rollout_->step() == output_.steps.front();
+  return writer_->AddParticles(*particles, selected_, is_first && output_.initial_region);
+}
+
+Status RolloutRunner::FinishIfComplete() {
+  const int step = rollout_->step();
+  if (!IsSent(step) || view_index_ < output_.render_targets.size()) return Status::Ok();
+  if (output_.include_positions || output_.include_colors) {
+    INTERLACER_RETURN_IF_ERROR(AddParticles());
+  }
+  is_done_ = step == last_step();
+  return writer_->FinishStep(
+      step, start_time_ns_ + ToNanoseconds(step * predictor_->metadata().step_duration_s));
+}
+
+RolloutSummary RolloutRunner::Summary() const {
+  const ModelMetadata& metadata = predictor_->metadata();
+  RolloutSummary summary;
+  summary.model_name = metadata.model_name;
+  summary.weights_sha256 = metadata.weights_sha256;
+  summary.computed_step_count = rollout_->step();
+  summary.selected_particle_count = static_cast<std::int64_t>(selected_.size());
+  summary.durations = *durations_;
+  if (metadata.trained_step_count > 0 && last_step() > metadata.trained_step_count) {
+    summary.findings.push_back({"ROLLOUT_BEYOND_TRAINING",
+                                "the rollout has " + std::to_string(last_step()) +
+                                    " steps, training saw " +
+                                    std::to_string(metadata.trained_step_count),
+                                "output.steps"});
+  }
+  return summary;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,26 @@
+#pragma once
+
+/// A checkpoint as a model of the server: model/predictor.h does the work, server/models/warm_up.h
+/// the first run. Errors: those of Predictor::Load and WarmUp. Needs the model's library.
+
+#include <string>
+
+#include "common/device.h"
+#include "model/predictor.h"
+#include "server/models/model_registry.h"
+#include "server/models/warm_up.h"
+
+namespace interlacer {
+
+inline ModelSource CheckpointSource(const std::string& model_name,
+                                    const std::string& checkpoint_dir, DeviceRequest device) {
+  return {model_name,
+          [=] {
+            return Predictor::Load(checkpoint_dir, {model_name, device});
+          },
+          [=](std::stop_token stop, ServedModel* model) {
+            return WarmUp(checkpoint_dir, std::move(stop), model);
+          }};
+}
+
+}  // namespace interlacer

@@ -1,0 +1,208 @@
+/// Units of work, what they cost and what they hand on, with a fake model.
+
+#include "model/rollout_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/fake_predictor.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr std::int64_t kStartNs = 7'000'000'000;
+constexpr double kSlowS = 0.02;
+
+/// Writes down what comes; slowly where it is told to.
+class Journal final : public RolloutWriter {
+ public:
+  void NoteStep(double) override { lines.push_back("computed"); }
+  Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
+                  const DepthImage& depth) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(encode_s));
+    for (const RenderTarget& target : targets) lines.push_back("view " + target.name);
+    colors.push_back(color);
+    depths.push_back(depth);
+    return Status::Ok();
+  }
+  Status AddParticles(const Particles&, const std::vector<std::uint32_t>& selected,
+                      bool needs_indices) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(encode_s));
+    lines.push_back(std::to_string(selected.size()) + (needs_indices ? " chosen" : " particles"));
+    return Status::Ok();
+  }
+  Status FinishStep(int step, std::int64_t predict_time_ns) override {
+    lines.push_back("step " + std::to_string(step));
+    predict_times_ns.push_back(predict_time_ns);
+    return Status::Ok();
+  }
+
+  double encode_s = 0;
+  std::vector<std::string> lines;
+  std::vector<FloatImage> colors;
+  std::vector<DepthImage> depths;
+  std::vector<std::int64_t> predict_times_ns;
+};
+
+class RolloutRunnerTest : public ::testing::Test {
+ protected:
+  RolloutRunnerTest() {
+    controls_->particles = FakeGrid();
+    camera_.width_px = 8;
+    camera_.height_px = 40;
+  }
+
+  RenderTarget Target(const std::string& name, ViewEncoding encoding) const {
+    RenderTarget target;
+    target.name = name;
+    target.camera = camera_;
+    target.encoding = encoding;
+    return target;
+  }
+
+  Status Begin(const OutputOptions& output) {
+    runner_.emplace(&predictor_, FakeActions(8), output, &durations_, &journal_);
+    return runner_->Begin(*predictor_.Lift(FakeSceneInput()), kStartNs);
+  }
+
+  const std::shared_ptr<FakeControls> controls_ = std::make_shared<FakeControls>();
+  FakePredictor predictor_{FakeMetadata(), controls_};
+  Camera camera_;
+  StageDurations durations_;
+  Journal journal_;
+  std::optional<RolloutRunner> runner_;
+};
+
+TEST_F(RolloutRunnerTest, EveryUnitIsOneStepOrOneTileOfSixteenRows) {
+  OutputOptions output;
+  output.steps = {0, 2};
+  output.include_positions = true;
+  output.render_targets = {Target("color", ViewEncoding::kRgb8),
+                           Target("depth", ViewEncoding::kDepthF32)};
+  ASSERT_TRUE(Begin(output).ok());
+  std::vector<std::string> units;
+  while (!runner_->is_done()) {
+    const int steps = controls_->step_count, tiles = controls_->tile_count;
+    ASSERT_TRUE(runner_->RunUnit().ok());
+    units.push_back(std::to_string(controls_->step_count - steps) + "+" +
+                    std::to_string(controls_->tile_count - tiles));
+  }
+  // Colour and depth of one camera share 40 rows.
+  EXPECT_EQ(units,
+            (std::vector<std::string>{"0+1", "0+1", "0+1", "1+0", "1+0", "0+1", "0+1", "0+1"}));
+  EXPECT_EQ(journal_.lines, (std::vector<std::string>{
+                                "view color", "view depth", "64 particles", "step 0", "computed",
+                                "computed", "view color", "view depth", "64 particles", "step 2"}));
+  EXPECT_EQ(journal_.colors.at(1).pixels, FakeColors(camera_, 2, 0, 40).pixels);
+  EXPECT_EQ(journal_.depths.at(1).pixels_m, FakeDepth(camera_, 2, 0, 40).pixels_m);
+  EXPECT_EQ(journal_.colors.at(1).height_px, 40);
+  EXPECT_EQ(journal_.predict_times_ns,
+            (std::vector<std::int64_t>{kStartNs, kStartNs + 1'000'000'000}));
+}
+
+TEST_F(RolloutRunnerTest, AStepWithoutViewsIsFinishedInTheUnitThatComputesIt) {
+  OutputOptions output;
+  output.steps = {0, 1};
+  output.include_colors = true;
+  output.initial_region = Box{{-0.21, -0.21, 0}, {0.01, 1, 1}};
+  ASSERT_TRUE(Begin(output).ok());
+  EXPECT_EQ(journal_.lines, (std::vector<std::string>{"40 chosen", "step 0"}));
+  ASSERT_TRUE(runner_->RunUnit().ok());
+  EXPECT_TRUE(runner_->is_done());
+  EXPECT_EQ(journal_.lines.back(), "step 1");
+  EXPECT_EQ(journal_.lines[3], "40 particles");
+}
+
+/// What a stage took counts nowhere else.
+TEST_F(RolloutRunnerTest, ASlowWriterCountsAsEncodingOnly) {
+  journal_.encode_s = kSlowS;
+  OutputOptions output;
+  output.steps = {1};
+  output.include_positions = true;
+  output.render_targets = {Target("color", ViewEncoding::kRgb8)};
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Begin(output).ok());
+  while (!runner_->is_done()) ASSERT_TRUE(runner_->RunUnit().ok());
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  const StageDurations& d = runner_->Summary().durations;
+  EXPECT_GE(d.encode_s, 2 * kSlowS);
+  EXPECT_GT(d.render_s, 0);
+  EXPECT_LE(d.lift_s + d.dynamics_s + d.render_s + d.encode_s, passed.count());
+}
+
+TEST_F(RolloutRunnerTest, ASlowModelCountsWhereItWorks) {
+  controls_->unit_s = kSlowS;
+  OutputOptions output;
+  output.steps = {2};
+  output.render_targets = {Target("color", ViewEncoding::kRgb8)};
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Begin(output).ok());
+  while (!runner_->is_done()) ASSERT_TRUE(runner_->RunUnit().ok());
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(durations_.dynamics_s, 2 * kSlowS);
+  EXPECT_GE(durations_.render_s, 3 * kSlowS);
+  EXPECT_LE(durations_.dynamics_s + durations_.render_s + durations_.encode_s, passed.count());
+}
+
+/// Of all particles, not only of those that are sent.
+TEST_F(RolloutRunnerTest, PositionsThatAreNotFiniteAreNotHandedOn) {
+  controls_->particles->positions_m.back() = std::numeric_limits<float>::infinity();
+  OutputOptions output;
+  output.steps = {0};
+  output.include_positions = true;
+  output.stride = 64;
+  const Status status = Begin(output);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_EQ(status.reason(), reason::PREDICTION_NOT_FINITE);
+  EXPECT_EQ(status.metadata().at("step"), "0");
+  EXPECT_TRUE(journal_.lines.empty());
+}
+
+TEST_F(RolloutRunnerTest, ViewsThatAreNotFiniteAreNotHandedOn) {
+  controls_->view_offset = std::numeric_limits<float>::quiet_NaN();
+  for (const ViewEncoding encoding : {ViewEncoding::kRgb8, ViewEncoding::kDepthF32}) {
+    OutputOptions output;
+    output.steps = {1};
+    output.render_targets = {Target("top", encoding)};
+    ASSERT_TRUE(Begin(output).ok());
+    Status status;
+    while (status.ok() && !runner_->is_done()) status = runner_->RunUnit();
+    EXPECT_EQ(status.reason(), reason::PREDICTION_NOT_FINITE);
+    EXPECT_EQ(status.message(), "view \"top\" of step 1 is not finite");
+    EXPECT_EQ(status.metadata().at("step"), "1");
+  }
+  EXPECT_TRUE(journal_.colors.empty());
+}
+
+TEST_F(RolloutRunnerTest, TheSummarySaysWhenARolloutIsLongerThanTrainingSaw) {
+  OutputOptions output;
+  output.steps = {FakeMetadata().trained_step_count};
+  ASSERT_TRUE(Begin(output).ok());
+  EXPECT_TRUE(runner_->Summary().findings.empty());
+  output.steps = {0, FakeMetadata().trained_step_count + 1};
+  ASSERT_TRUE(Begin(output).ok());
+  const RolloutSummary summary = runner_->Summary();
+  ASSERT_EQ(summary.findings.size(), 1u);
+  EXPECT_EQ(summary.findings[0].reason, "ROLLOUT_BEYOND_TRAINING");
+  EXPECT_EQ(summary.model_name, "fake");
+  EXPECT_EQ(summary.computed_step_count, 0);
+  EXPECT_EQ(summary.selected_particle_count, 64);
+}
+
+TEST_F(RolloutRunnerTest, FreesWhatTheRolloutHolds) {
+  OutputOptions output;
+  output.steps = {1};
+  ASSERT_TRUE(Begin(output).ok());
+  EXPECT_EQ(controls_->live_rollouts, 1);
+  runner_->Free();
+  EXPECT_EQ(controls_->live_rollouts, 0);
+}
+
+}  // namespace
+}  // namespace interlacer::testing
