@@ -27,8 +27,21 @@ enum class KnnBackend {
   kFaissIvf,    ///< approximate
 };
 
-std::string_view KnnBackendName(KnnBackend backend);
-StatusOr<KnnBackend> ParseKnnBackend(std::string_view name);
+constexpr std::string_view KnnBackendName(KnnBackend backend) {
+  switch (backend) {
+    case KnnBackend::kBruteForce:
+      return "brute_force";
+    case KnnBackend::kGrid:
+      return "grid";
+    case KnnBackend::kGridCuda:
+      return "grid_cuda";
+    case KnnBackend::kFaissFlat:
+      return "faiss_flat";
+    case KnnBackend::kFaissIvf:
+      return "faiss_ivf";
+  }
+  return "unknown";
+}
 /// False when not compiled in or the device is absent.
 bool KnnBackendAvailable(KnnBackend backend);
 
