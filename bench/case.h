@@ -60,6 +60,8 @@ struct Case {
   Work run_ours;
   Work run_peer;        ///< empty when the peer is missing
   std::string skipped;  ///< why it is missing
+  /// Of neighbour searches: share of the exact neighbours in what the last `run_peer` found.
+  std::function<double()> peer_recall;
 };
 
 /// One comparison of `base`: the peer's name, which also ends the name of the case.

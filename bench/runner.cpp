@@ -132,6 +132,7 @@ void CheckAndTime(const Platform& platform, const Case& item, const Options& opt
       timing = TimeInTurn(ours, nullptr, options.rounds);
     }
     WriteTimes(platform, item, timing, options, &json);
+    if (item.peer_recall && skipped.empty()) json["peer_recall"] = Number(item.peer_recall());
   }
   outcome->skipped = !skipped.empty();
   if (outcome->skipped) json["skipped"] = skipped;
@@ -182,6 +183,7 @@ void PrintRow(const Outcome& outcome, std::ostream& out) {
       << error << (json["correct"] == false ? "  WRONG" : "");
   if (json.contains("failure")) out << "  " << json["failure"].get<std::string>();
   if (json["goal_met"].is_boolean()) out << (json["goal_met"].get<bool>() ? "  met" : "  missed");
+  if (json.contains("peer_recall")) out << "  peer's recall " << number("peer_recall", 4);
   if (json.contains("skipped")) out << "  skipped: " << json["skipped"].get<std::string>();
   out << std::endl;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Coloured point clouds in PLY files; the only door of Open3D.
+/// Coloured point clouds in PLY files, through Open3D.
 ///
 /// positions_m [n,3] float32, colors_rgb8 [n,3] or empty. Writes binary PLY under a temporary name.
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT (built without Open3D), FILE_NOT_FOUND, FILE_UNREADABLE,

@@ -189,7 +189,8 @@ LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64
 
 StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const LiftRegion& region,
                                        std::int64_t count, std::int64_t min_count,
-                                       std::uint64_t seed, std::uint32_t time) {
+                                       std::uint64_t seed, std::uint32_t time,
+                                       const PointFilter& filter) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const RgbdView& view = views[i];
     if (view.camera.width_px != view.depth.width_px ||
@@ -201,6 +202,9 @@ StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const Li
     }
   }
   LiftedPoints candidates = UnprojectViews(views, region);
+  if (filter) {
+    INTERLACER_ASSIGN_OR_RETURN(candidates, filter(candidates));
+  }
   if (candidates.count() < min_count) {
     return TooFewValidPoints(min_count, candidates.count());
   }

@@ -10,11 +10,12 @@
 ///                 one size this is (view * height + row) * width + column
 /// Order: views as given, each row-major; the draw keeps this order. Rays are undistorted.
 /// Determinism: equal inputs give equal bytes for any thread count.
-/// Errors of LiftObservation: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH; the
-/// others take images that fit their cameras. Thread-safe. Source: science specification,
-/// unprojection and subsampling.
+/// Errors of LiftObservation: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH, those of
+/// its filter; the others take images that fit their cameras. Thread-safe. Source: science
+/// specification, unprojection and subsampling.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -66,10 +67,15 @@ std::vector<std::int64_t> DrawSubset(std::int64_t candidate_count, std::int64_t 
 
 LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64_t> indices);
 
-/// UnprojectViews and DrawSubset; fewer than `min_count` valid pixels are an error.
+/// Leaves some points out, in order.
+using PointFilter = std::function<StatusOr<LiftedPoints>(const LiftedPoints& points)>;
+
+/// UnprojectViews, `filter` where there is one, and DrawSubset; fewer than `min_count` points to
+/// draw from are an error.
 StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const LiftRegion& region,
                                        std::int64_t count, std::int64_t min_count,
-                                       std::uint64_t seed, std::uint32_t time);
+                                       std::uint64_t seed, std::uint32_t time,
+                                       const PointFilter& filter = {});
 
 /// The refusal of a cloud of `got` points.
 Status TooFewValidPoints(std::int64_t min_count, std::int64_t got);

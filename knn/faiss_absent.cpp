@@ -4,6 +4,6 @@ namespace interlacer {
 
 bool FaissAvailable() { return false; }
 
-std::unique_ptr<KnnIndex> MakeFaissIndex(FaissKind) { return nullptr; }
+std::unique_ptr<KnnIndex> MakeFaissIndex(KnnBackend) { return nullptr; }
 
 }  // namespace interlacer

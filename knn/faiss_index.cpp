@@ -20,6 +20,8 @@ namespace {
 constexpr int kExtraCandidates = 8;
 constexpr std::int64_t kPointsPerList = 64;
 constexpr std::int64_t kListsVisited = 12;
+constexpr int kClusteringRounds = 5;
+constexpr int kClusteringSeed = 1234;
 
 /// The cloud around zero and within [-1, 1]: FAISS expands |a - b|^2 into three terms, which needs
 /// small coordinates, and its clustering aborts the program on distances that overflow.
@@ -64,7 +66,7 @@ std::vector<Candidate> AllOthers(std::span<const float> positions_m, std::int64_
 
 class FaissIndex : public KnnIndex {
  public:
-  explicit FaissIndex(FaissKind kind) : kind_(kind) {}
+  explicit FaissIndex(KnnBackend backend) : backend_(backend) {}
 
   StatusOr<KnnGraph> Graph(std::span<const float> positions_m, int k) const override {
     INTERLACER_ASSIGN_OR_RETURN(const std::int64_t n, CheckCloud(positions_m, k));
@@ -100,7 +102,7 @@ class FaissIndex : public KnnIndex {
               faiss::Index::idx_t* labels) const {
     std::vector<float> distances(static_cast<std::size_t>(n * fetched));
     faiss::IndexFlatL2 flat(3);
-    if (kind_ == FaissKind::kFlat) {
+    if (backend_ == KnnBackend::kFaissFlat) {
       flat.add(n, points.data());
       flat.search(n, points.data(), fetched, distances.data(), labels);
       return;
@@ -108,22 +110,23 @@ class FaissIndex : public KnnIndex {
     const std::int64_t lists = std::max<std::int64_t>(1, n / kPointsPerList);
     faiss::IndexIVFFlat inverted(&flat, 3, static_cast<std::size_t>(lists));
     inverted.nprobe = static_cast<std::size_t>(std::min(kListsVisited, lists));
-    inverted.cp.niter = 5;
+    inverted.cp.niter = kClusteringRounds;
+    inverted.cp.seed = kClusteringSeed;
     inverted.cp.min_points_per_centroid = 1;
     inverted.train(n, points.data());
     inverted.add(n, points.data());
     inverted.search(n, points.data(), fetched, distances.data(), labels);
   }
 
-  FaissKind kind_;
+  KnnBackend backend_;
 };
 
 }  // namespace
 
 bool FaissAvailable() { return true; }
 
-std::unique_ptr<KnnIndex> MakeFaissIndex(FaissKind kind) {
-  return std::make_unique<FaissIndex>(kind);
+std::unique_ptr<KnnIndex> MakeFaissIndex(KnnBackend backend) {
+  return std::make_unique<FaissIndex>(backend);
 }
 
 }  // namespace interlacer

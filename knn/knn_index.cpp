@@ -1,6 +1,5 @@
 #include "knn/knn_index.h"
 
-#include <array>
 #include <string>
 
 #include "knn/brute_force.h"
@@ -8,36 +7,6 @@
 #include "knn/grid_index.h"
 
 namespace interlacer {
-namespace {
-
-struct BackendName {
-  KnnBackend backend;
-  std::string_view name;
-};
-constexpr std::array<BackendName, 4> kBackendNames = {{
-    {KnnBackend::kBruteForce, "brute_force"},
-    {KnnBackend::kGrid, "grid"},
-    {KnnBackend::kFaissFlat, "faiss_flat"},
-    {KnnBackend::kFaissIvf, "faiss_ivf"},
-}};
-
-}  // namespace
-
-std::string_view KnnBackendName(KnnBackend backend) {
-  for (const BackendName& entry : kBackendNames) {
-    if (entry.backend == backend) return entry.name;
-  }
-  return "unknown";
-}
-
-StatusOr<KnnBackend> ParseKnnBackend(std::string_view name) {
-  std::string names;
-  for (const BackendName& entry : kBackendNames) {
-    if (entry.name == name) return entry.backend;
-    names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  return Mismatch(reason::ARGUMENT_INVALID, "knn_backend", "one of " + names, std::string(name));
-}
 
 bool KnnBackendAvailable(KnnBackend backend) {
   switch (backend) {
@@ -66,10 +35,8 @@ StatusOr<std::unique_ptr<KnnIndex>> MakeKnnIndex(KnnBackend backend) {
       index = std::make_unique<GridIndex>();
       break;
     case KnnBackend::kFaissFlat:
-      index = MakeFaissIndex(FaissKind::kFlat);
-      break;
     case KnnBackend::kFaissIvf:
-      index = MakeFaissIndex(FaissKind::kIvf);
+      index = MakeFaissIndex(backend);
       break;
   }
   return index;

@@ -26,8 +26,19 @@ enum class KnnBackend {
   kFaissIvf,    ///< approximate
 };
 
-std::string_view KnnBackendName(KnnBackend backend);
-StatusOr<KnnBackend> ParseKnnBackend(std::string_view name);
+constexpr std::string_view KnnBackendName(KnnBackend backend) {
+  switch (backend) {
+    case KnnBackend::kBruteForce:
+      return "brute_force";
+    case KnnBackend::kGrid:
+      return "grid";
+    case KnnBackend::kFaissFlat:
+      return "faiss_flat";
+    case KnnBackend::kFaissIvf:
+      return "faiss_ivf";
+  }
+  return "unknown";
+}
 /// False when not compiled in.
 bool KnnBackendAvailable(KnnBackend backend);
 

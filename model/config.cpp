@@ -100,6 +100,35 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Within("network.local.offset_scale_m", local.offset_scale_m, 1e-6f, 10.f);
 }
 
+void CheckOutlierFilter(const OutlierFilter& filter, Limits* limits) {
+  limits->Within("lifting.outlier_filter.neighbor_count", filter.neighbor_count, 1, 256);
+  if (filter.kind == OutlierFilterKind::kStatistical) {
+    limits->Within("lifting.outlier_filter.std_ratio", filter.std_ratio, 0.1, 100.0);
+  } else {
+    limits->Within("lifting.outlier_filter.radius_m", filter.radius_m, 1e-4, 1.0);
+  }
+}
+
+Status NotBuilt(std::string field, std::string got, std::string_view library,
+                std::string_view option) {
+  std::string message = field + ": this build is without " + std::string(library) + " (" +
+                        std::string(option) + "), got " + got;
+  return Unimplemented(reason::FEATURE_NOT_BUILT, std::move(message))
+      .WithField(std::move(field))
+      .WithMetadata("got", std::move(got));
+}
+
+Status CheckBuild(const InterlacerConfig& config) {
+  if (!KnnBackendAvailable(config.graph.index)) {
+    return NotBuilt("graph.index", std::string(KnnBackendName(config.graph.index)), "FAISS",
+                    "INTERLACER_WITH_FAISS");
+  }
+  if (config.lifting.outlier_filter && !OutlierFilterAvailable()) {
+    return NotBuilt("lifting.outlier_filter", "a filter", "Open3D", "INTERLACER_WITH_OPEN3D");
+  }
+  return Status();
+}
+
 /// The robot's motion reaches the particles through the graph. Twelve points a ring, for fewer are
 /// seldom among three neighbours; one graph a time, for over both a moved particle's neighbours are
 /// its own copies. Beside it a mean 80 cm wide: that an arm moves, so that layers without
@@ -195,6 +224,7 @@ int KinematicTokenCount(const InterlacerConfig& config) {
 Status ValidateConfig(const InterlacerConfig& config) {
   Limits limits;
   CheckData(config.data, &limits);
+  if (config.lifting.outlier_filter) CheckOutlierFilter(*config.lifting.outlier_filter, &limits);
   limits.Within("kinematics.arm_count", config.kinematics.arm_count, 1, 16);
   limits.Within("kinematics.bodies_per_arm", config.kinematics.bodies_per_arm, 3, 64);
   limits.Within("kinematics.finger_span_m", config.kinematics.finger_span_m, 1e-3, 10.0);
@@ -217,6 +247,7 @@ Status ValidateConfig(const InterlacerConfig& config) {
                  "renderer.feature_width", std::to_string(config.encoder.feature_width),
                  std::to_string(config.renderer.feature_width));
   INTERLACER_RETURN_IF_ERROR(limits.status());
+  INTERLACER_RETURN_IF_ERROR(CheckBuild(config));
   return ValidateRendererConfig(config.renderer);
 }
 

@@ -5,11 +5,13 @@
 /// One InterlacerConfig describes a model completely: data layout, network, renderer. It is stored
 /// beside the weights as config.json. Lengths in metres, times in seconds, sizes in pixels; the
 /// workspace box is in the world frame.
-/// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key, what was expected and what came.
+/// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key, what was expected and what came;
+/// UNIMPLEMENTED FEATURE_NOT_BUILT naming the key that asks for a library this build is without.
 /// Threads: value types and pure functions.
 /// Source: GRF masking paper App. C.3, HD-VPD (Whitney et al. 2024); presets as documented there.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +20,9 @@
 #include "common/json.h"
 #include "common/model_metadata.h"
 #include "common/status.h"
+#include "data/outlier_filter.h"
 #include "knn/edge_weight.h"
+#include "knn/knn_index.h"
 #include "model/kernels/walk_sampler_options.h"
 #include "render/renderer.h"
 
@@ -33,6 +37,14 @@ struct DataConfig {
   Box workspace{{-0.75, -0.75, -0.05}, {0.75, 0.75, 0.95}};
   std::string world_frame_name = "table_center";
   bool operator==(const DataConfig&) const = default;
+};
+
+/// How pixels become particles.
+struct LiftingConfig {
+  /// Drops valid pixels whose points stand alone before particles are drawn: flying pixels between
+  /// foreground and background, as real depth cameras measure them. On the host for any device.
+  std::optional<OutlierFilter> outlier_filter;
+  bool operator==(const LiftingConfig&) const = default;
 };
 
 /// The robot's particles: `point_names` in order, arm by arm, `bodies_per_arm` each.
@@ -86,6 +98,9 @@ struct GraphConfig {
   EdgeWeight edge_weight = EdgeWeight::kUniform;
   /// Makes the neighbour graph undirected: an edge where either token names the other.
   bool symmetrise = false;
+  /// Finds neighbours, of message passing's anchors too: kGrid, or on the CPU kFaissFlat (all
+  /// pairs) or kFaissIvf (approximate, as in the GRF masking paper).
+  KnnBackend index = KnnBackend::kGrid;
   bool operator==(const GraphConfig&) const = default;
 };
 
@@ -132,6 +147,7 @@ struct NetworkConfig {
 struct InterlacerConfig {
   std::string name = "paper";
   DataConfig data;
+  LiftingConfig lifting;
   KinematicConfig kinematics;
   EncoderConfig encoder;
   TokenConfig tokens;
@@ -153,7 +169,7 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
 /// Of one time, in a scene with a robot.
 int KinematicTokenCount(const InterlacerConfig& config);
 
-/// Limits, divisibility and agreement of the parts.
+/// Limits, divisibility and agreement of the parts, and what this build has.
 Status ValidateConfig(const InterlacerConfig& config);
 
 /// Every key that says something, in a fixed order; ConfigFromJson(ConfigToJson(c)) is c to the

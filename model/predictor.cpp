@@ -105,7 +105,7 @@ StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoi
     INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device, ChooseDevice(options.device));
     INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                                 LoadCheckpoint(checkpoint_dir, {.device = device.kind()}));
-    const Status fits = CheckWidths(checkpoint.model->config().network, device.kind());
+    const Status fits = CheckFitsDevice(checkpoint.model->config(), device.kind());
     if (!fits.ok()) return fits;
     checkpoint.model->eval();
     checkpoint.model->to(device.device);

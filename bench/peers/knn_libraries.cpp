@@ -2,6 +2,8 @@
 
 namespace interlacer::bench {
 
-std::vector<KnnLibrary> KnnLibraries() { return {Nanoflann(), FaissFlat(), Open3dTree()}; }
+std::vector<KnnLibrary> KnnLibraries() {
+  return {Nanoflann(), Faiss(KnnBackend::kFaissFlat), Faiss(KnnBackend::kFaissIvf), Open3dTree()};
+}
 
 }  // namespace interlacer::bench

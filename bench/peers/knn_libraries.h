@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "knn/knn_index.h"
+
 namespace interlacer::bench {
 
 struct KnnLibrary {
@@ -24,7 +26,8 @@ std::vector<KnnLibrary> KnnLibraries();
 
 // One file each.
 KnnLibrary Nanoflann();
-KnnLibrary FaissFlat();
+/// kFaissFlat or kFaissIvf, as a model may choose them.
+KnnLibrary Faiss(KnnBackend index);
 KnnLibrary Open3dTree();
 
 }  // namespace interlacer::bench

@@ -20,6 +20,8 @@ print("|---|---|---|---|---|---|---|")
 for c in cases:
     spread = [f'{figure(c[s + "_ms"], 3)} ({figure(c[s + "_p10_ms"], 3)}–{figure(c[s + "_p90_ms"], 3)})'
               for s in ("ours", "peer")]
+    if c.get("peer_recall") is not None:
+        spread[1] += f', recall {c["peer_recall"]:.4f}'
     goal = "–" if c["goal"] is None else f'{c["goal"]:.2f} {"met" if c["goal_met"] else "missed"}'
     error = "WRONG" if not c["correct"] else f'{c["error"]:.1e}'
     print(f'| {c["case"]} | {spread[0]} | {c.get("skipped") or spread[1]} | {figure(c["ratio"], 2)} | {goal} | {error} '

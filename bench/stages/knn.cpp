@@ -1,4 +1,5 @@
-/// Neighbour graphs, k = 3, index build included: our grid against other libraries' searches.
+/// Neighbour graphs, k = 3, index build included: our grid against other libraries' searches, and
+/// what these miss of the exact graph.
 
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "bench/peers/knn_libraries.h"
 #include "bench/stage_cases.h"
 #include "knn/knn_index.h"
+#include "knn/recall.h"
 
 namespace interlacer::bench {
 namespace {
@@ -52,8 +54,16 @@ std::vector<Case> MakeKnnCases(const Options& options) {
       item.goal = options.cloud == "sheet" && options.timesteps == 1 ? 2 : 3;
     }
     if (library.build_and_query) {
-      item.run_peer =
-          Timed([cloud, run = library.build_and_query] { run(*cloud, kGraphNeighbors); });
+      const auto found = std::make_shared<KnnGraph>();
+      item.run_peer = Timed([cloud, found, run = library.build_and_query] {
+        found->neighbors = run(*cloud, kGraphNeighbors);
+      });
+      item.peer_recall = [index, cloud, found] {
+        const KnnGraph exact = index->Graph(*cloud, kGraphNeighbors).value();
+        found->n = exact.n;
+        found->out_degree = exact.out_degree;
+        return Recall(*found, exact);
+      };
     } else {
       item.skipped = library.missing;
     }

@@ -1,13 +1,20 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/backend_options.h"
 #include "cli/describe.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
+#include "common/file_io.h"
 #include "data/dataset.h"
+#include "data/episode_reader.h"
 #include "data/manifest.h"
+#include "data/scene_input.h"
+#include "knn/knn_index.h"
+#include "knn/recall.h"
+#include "model/config.h"
 #include "model/predictor.h"
 
 namespace interlacer::cli {
@@ -46,10 +53,79 @@ StatusOr<ExitCode> PrintDataset(const std::string& path, const VerbContext& cont
   return kExitDone;
 }
 
+/// Neighbours that the local layer asks the graph's index for; 0 without a graph.
+int GraphNeighbors(const InterlacerConfig& config) {
+  switch (config.network.local.kind) {
+    case LocalLayer::kGrfExact:
+    case LocalLayer::kGrfSampled:
+      return config.graph.neighbor_count;
+    case LocalLayer::kMessagePassing:
+      return config.network.local.anchor_neighbor_count;
+    case LocalLayer::kUnmasked:
+    case LocalLayer::kNone:
+      break;
+  }
+  return 0;
+}
+
+/// Share of the exact neighbours that `index` finds among the newest particles of the scene.
+StatusOr<double> RecallOnScene(const std::string& episode_dir, KnnBackend index, int k,
+                               Predictor* predictor) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
+  SceneInputOptions options;
+  options.model_cameras.clear();
+  for (const CameraSpec& camera : predictor->metadata().cameras) {
+    options.model_cameras.push_back(camera.name);
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const SceneInput input, MakeSceneInput(episode, options));
+  INTERLACER_ASSIGN_OR_RETURN(const auto scene, predictor->Lift(input));
+  INTERLACER_ASSIGN_OR_RETURN(const auto rollout, predictor->Begin(scene, {}));
+  INTERLACER_ASSIGN_OR_RETURN(const Particles* newest, rollout->ReadParticles());
+  KnnGraph graphs[2];
+  for (const auto& [backend, graph] :
+       {std::pair{index, &graphs[0]}, std::pair{KnnBackend::kGrid, &graphs[1]}}) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto searcher, MakeKnnIndex(backend));
+    INTERLACER_ASSIGN_OR_RETURN(*graph, searcher->Graph(newest->positions_m, k));
+  }
+  return Recall(graphs[0], graphs[1]);
+}
+
+/// How the checkpoint's graph is searched, and what an index other than the exact grid misses.
+Status DescribeGraph(const fs::path& checkpoint, Predictor* predictor, nlohmann::ordered_json* json,
+                     TextRows* rows) {
+  INTERLACER_ASSIGN_OR_RETURN(const std::string text,
+                              ReadTextFile(checkpoint / kCheckpointConfigFile));
+  INTERLACER_ASSIGN_OR_RETURN(const InterlacerConfig config, ParseConfigJson(text));
+  const int k = GraphNeighbors(config);
+  if (k == 0) return Status();
+  const KnnBackend index = config.graph.index;
+  const std::string name(KnnBackendName(index));
+  (*json)["graph_index"] = {{"name", name}};
+  if (index == KnnBackend::kGrid) {
+    rows->emplace_back("graph index", name + ", exact");
+    return Status();
+  }
+  const fs::path scene = checkpoint / "warmup" / "episode";
+  std::error_code error;
+  if (!fs::exists(scene, error)) {
+    rows->emplace_back("graph index", name + ", without a warm-up scene to measure its recall");
+    return Status();
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const double recall, RecallOnScene(scene, index, k, predictor));
+  (*json)["graph_index"]["warm_up_recall"] = recall;
+  rows->emplace_back("graph index", name + Format(", finds %.4f of the exact %d neighbours on the "
+                                                  "warm-up scene",
+                                                  recall, k));
+  return Status();
+}
+
 StatusOr<ExitCode> PrintModel(const std::string& path, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Predictor> predictor,
                               Predictor::Load(path, {.device = DeviceRequest::kCpu}));
-  context.Result(ToJson(predictor->metadata()), AlignedText(ToRows(predictor->metadata())));
+  nlohmann::ordered_json json = ToJson(predictor->metadata());
+  TextRows rows = ToRows(predictor->metadata());
+  INTERLACER_RETURN_IF_ERROR(DescribeGraph(path, predictor.get(), &json, &rows));
+  context.Result(json, AlignedText(rows));
   return kExitDone;
 }
 

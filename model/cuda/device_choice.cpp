@@ -77,10 +77,15 @@ Status NotOnDevice(std::string field, std::string expected, std::string got,
       .WithMetadata("got", std::move(got));
 }
 
-Status CheckWidths(const NetworkConfig& network, DeviceKind device) {
+Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device) {
+  if (device != DeviceKind::kCuda) return Status();
+  if (config.graph.index != KnnBackend::kGrid) {
+    return NotOnDevice("graph.index", std::string(KnnBackendName(KnnBackend::kGrid)),
+                       std::string(KnnBackendName(config.graph.index)), "; use the device cpu");
+  }
+  const NetworkConfig& network = config.network;
   const LocalLayer kind = network.local.kind;
-  const bool is_grf = kind == LocalLayer::kGrfExact || kind == LocalLayer::kGrfSampled;
-  if (device != DeviceKind::kCuda || !is_grf) return Status();
+  if (kind != LocalLayer::kGrfExact && kind != LocalLayer::kGrfSampled) return Status();
   for (const auto& [field, width] :
        {std::pair{"network.width", network.width},
         std::pair{"network.local.key_width", network.local.key_width}}) {

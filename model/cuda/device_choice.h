@@ -38,10 +38,10 @@ Status NotOnDevice(std::string field, std::string expected, std::string got,
                    std::string_view advice = "");
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
-/// the model: graph attention wider than kMaxGrfCudaWidth, 256 channels. A device chosen by kAuto
-/// refuses too. Other layers of models that the fused kernels do not take, such as wider ones, run
-/// one by one through torch.
-Status CheckWidths(const NetworkConfig& network, DeviceKind device);
+/// the model: graph attention wider than kMaxGrfCudaWidth, 256 channels, or another index than the
+/// exact grid. A device chosen by kAuto refuses too. Other layers of models that the fused kernels
+/// do not take, such as wider ones, run one by one through torch.
+Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device);
 
 /// Empty, or that the kernels need a newer device than one of this compute capability.
 std::string WhyTooOld(int index, int major, int minor);

@@ -17,6 +17,12 @@ constexpr Words<GraphScope, 2> kGraphScopes{
 constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
                                              {EdgeWeight::kExpDistance, "exp_dist"},
                                              {EdgeWeight::kInverseSqrtDegree, "inv_sqrt_deg"}}};
+constexpr Words<KnnBackend, 3> kGraphIndexes{
+    {{KnnBackend::kGrid, KnnBackendName(KnnBackend::kGrid)},
+     {KnnBackend::kFaissFlat, KnnBackendName(KnnBackend::kFaissFlat)},
+     {KnnBackend::kFaissIvf, KnnBackendName(KnnBackend::kFaissIvf)}}};
+constexpr Words<OutlierFilterKind, 2> kOutlierFilters{
+    {{OutlierFilterKind::kStatistical, "statistical"}, {OutlierFilterKind::kRadius, "radius"}}};
 constexpr Words<LocalLayer, 5> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
                                              {LocalLayer::kGrfSampled, "grf_sampled"},
                                              {LocalLayer::kMessagePassing, "message_passing"},
@@ -167,6 +173,37 @@ Status ReadData(const JsonObject& object, DataConfig* out) {
                         "workspace", "world_frame_name"});
 }
 
+ordered_json ToJson(const OutlierFilter& c) {
+  ordered_json json = {{"kind", WordOf(kOutlierFilters, c.kind)},
+                       {"neighbor_count", c.neighbor_count}};
+  if (c.kind == OutlierFilterKind::kStatistical) {
+    json["std_ratio"] = c.std_ratio;
+  } else {
+    json["radius_m"] = c.radius_m;
+  }
+  return json;
+}
+
+Status ReadOutlierFilter(const JsonObject& object, std::optional<OutlierFilter>* out) {
+  Reader reader(object);
+  OutlierFilter& filter = out->emplace();
+  reader.Field("kind", kOutlierFilters, &filter.kind);
+  reader.Field("neighbor_count", &filter.neighbor_count);
+  const bool is_statistical = filter.kind == OutlierFilterKind::kStatistical;
+  if (is_statistical) {
+    reader.Field("std_ratio", &filter.std_ratio);
+  } else {
+    reader.Field("radius_m", &filter.radius_m);
+  }
+  return reader.Finish({"kind", "neighbor_count", is_statistical ? "std_ratio" : "radius_m"});
+}
+
+Status ReadLifting(const JsonObject& object, LiftingConfig* out) {
+  Reader reader(object);
+  reader.Section("outlier_filter", ReadOutlierFilter, &out->outlier_filter);
+  return reader.Finish({"outlier_filter"});
+}
+
 ordered_json ToJson(const KinematicConfig& c) {
   return {{"robot_model_name", c.robot_model_name},
           {"arm_count", c.arm_count},
@@ -230,10 +267,13 @@ Status ReadTokens(const JsonObject& object, TokenConfig* out) {
 }
 
 ordered_json ToJson(const GraphConfig& c) {
-  return {{"neighbor_count", c.neighbor_count},
-          {"scope", WordOf(kGraphScopes, c.scope)},
-          {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)},
-          {"symmetrise", c.symmetrise}};
+  ordered_json json = {{"neighbor_count", c.neighbor_count},
+                       {"scope", WordOf(kGraphScopes, c.scope)},
+                       {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)},
+                       {"symmetrise", c.symmetrise}};
+  // Absent for the grid, as in configurations from before there was a choice.
+  if (c.index != KnnBackend::kGrid) json["index"] = WordOf(kGraphIndexes, c.index);
+  return json;
 }
 
 Status ReadGraph(const JsonObject& object, GraphConfig* out) {
@@ -242,7 +282,8 @@ Status ReadGraph(const JsonObject& object, GraphConfig* out) {
   reader.Field("scope", kGraphScopes, &out->scope);
   reader.Field("edge_weight", kEdgeWeights, &out->edge_weight);
   reader.Field("symmetrise", &out->symmetrise);
-  return reader.Finish({"neighbor_count", "scope", "edge_weight", "symmetrise"});
+  reader.Field("index", kGraphIndexes, &out->index);
+  return reader.Finish({"neighbor_count", "scope", "edge_weight", "symmetrise", "index"});
 }
 
 ordered_json ToJson(const LocalLayerConfig& c) {
@@ -339,14 +380,18 @@ Status ReadRenderer(const JsonObject& object, RendererConfig* out) {
 }  // namespace
 
 ordered_json ConfigToJson(const InterlacerConfig& config) {
-  return {{"name", config.name},
-          {"data", ToJson(config.data)},
-          {"kinematics", ToJson(config.kinematics)},
-          {"encoder", ToJson(config.encoder)},
-          {"tokens", ToJson(config.tokens)},
-          {"graph", ToJson(config.graph)},
-          {"network", ToJson(config.network)},
-          {"renderer", ToJson(config.renderer)}};
+  ordered_json json = {{"name", config.name}, {"data", ToJson(config.data)}};
+  // Absent without a filter, as in configurations from before there was one.
+  if (config.lifting.outlier_filter) {
+    json["lifting"] = {{"outlier_filter", ToJson(*config.lifting.outlier_filter)}};
+  }
+  json["kinematics"] = ToJson(config.kinematics);
+  json["encoder"] = ToJson(config.encoder);
+  json["tokens"] = ToJson(config.tokens);
+  json["graph"] = ToJson(config.graph);
+  json["network"] = ToJson(config.network);
+  json["renderer"] = ToJson(config.renderer);
+  return json;
 }
 
 StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
@@ -358,14 +403,15 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   Reader reader(object);
   reader.Field("name", &config.name);
   reader.Section("data", ReadData, &config.data);
+  reader.Section("lifting", ReadLifting, &config.lifting);
   reader.Section("kinematics", ReadKinematics, &config.kinematics);
   reader.Section("encoder", ReadEncoder, &config.encoder);
   reader.Section("tokens", ReadTokens, &config.tokens);
   reader.Section("graph", ReadGraph, &config.graph);
   reader.Section("network", ReadNetwork, &config.network);
   reader.Section("renderer", ReadRenderer, &config.renderer);
-  INTERLACER_RETURN_IF_ERROR(reader.Finish(
-      {"base", "name", "data", "kinematics", "encoder", "tokens", "graph", "network", "renderer"}));
+  INTERLACER_RETURN_IF_ERROR(reader.Finish({"base", "name", "data", "lifting", "kinematics",
+                                            "encoder", "tokens", "graph", "network", "renderer"}));
   config.renderer.feature_width = config.encoder.feature_width;
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(config));
   return config;

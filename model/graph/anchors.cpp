@@ -100,14 +100,14 @@ torch::Tensor ClosestAnchorsOnHost(const torch::Tensor& positions_m, const Ancho
 }
 
 /// [T,k] int32
-torch::Tensor NearestTokens(const TokenSet& tokens, int k, GraphScope scope) {
+torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& graph) {
   const torch::Tensor& positions_m = tokens.positions_m;
   if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
-    return GraphOnDevice(tokens, k, scope);
+    return GraphOnDevice(tokens, k, graph.scope);
   }
   TokenSet on_host = tokens;
   on_host.positions_m = positions_m.to(at::kCPU);
-  const KnnGraph nearest = GraphOnHost(on_host, k, scope);
+  const KnnGraph nearest = GraphOnHost(on_host, k, graph);
   return at::tensor(nearest.neighbors, at::kInt)
       .reshape({nearest.n, nearest.out_degree})
       .to(positions_m.device());
@@ -149,7 +149,7 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
       (positions_m.size(0) + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
   std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed);
-  const torch::Tensor nearest = NearestTokens(tokens, config.anchor_neighbor_count, scope);
+  const torch::Tensor nearest = NearestTokens(tokens, config.anchor_neighbor_count, model.graph);
   graph->neighbors = nearest.index_select(0, graph->anchors).to(at::kLong);
   graph->closest = OnDevice(positions_m)
                        ? ClosestAnchors(positions_m.index_select(0, graph->others),

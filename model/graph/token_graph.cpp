@@ -53,7 +53,7 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                                           std::uint64_t seed) {
   const LocalLayerConfig& local = config.network.local;
   const int k = config.graph.neighbor_count;
-  const KnnGraph graph = GraphOnHost(tokens, k, config.graph.scope);
+  const KnnGraph graph = GraphOnHost(tokens, k, config.graph);
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
   if (CanPack(config, graph.out_degree)) {

@@ -31,12 +31,12 @@ std::array<PointRanges, kKinematicTimes> RangesByTime(const TokenSet& tokens) {
 }
 
 /// One graph per time, joined; all times must give the same out-degree.
-KnnGraph PerTimeGraph(const TokenSet& tokens, int k) {
+KnnGraph PerTimeGraph(const TokenSet& tokens, int k, KnnBackend index) {
   const std::int64_t token_count = tokens.positions_m.size(0);
   KnnGraph joined{token_count, k, std::vector<std::int32_t>(token_count * k)};
   for (const torch::Tensor& members : TokensByTime(tokens)) {
     if (members.size(0) == 0) continue;
-    const KnnGraph part = NeighborGraph(tokens.positions_m.index_select(0, members), k);
+    const KnnGraph part = NeighborGraph(tokens.positions_m.index_select(0, members), k, index);
     CheckDegree(part.n, part.out_degree, k);
     const std::int64_t* token = members.const_data_ptr<std::int64_t>();
     for (std::int64_t i = 0; i < part.n; ++i) {
@@ -75,15 +75,16 @@ std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens) {
   return times;
 }
 
-KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k) {
+KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k, KnnBackend index) {
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
-  const auto index = ValueOrThrow(MakeKnnIndex(KnnBackend::kGrid));
   return ValueOrThrow(
-      index->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
+      ValueOrThrow(MakeKnnIndex(index))
+          ->Graph(std::span(p.const_data_ptr<float>(), static_cast<std::size_t>(p.numel())), k));
 }
 
-KnnGraph GraphOnHost(const TokenSet& tokens, int k, GraphScope scope) {
-  return scope == GraphScope::kAll ? NeighborGraph(tokens.positions_m, k) : PerTimeGraph(tokens, k);
+KnnGraph GraphOnHost(const TokenSet& tokens, int k, const GraphConfig& graph) {
+  return graph.scope == GraphScope::kAll ? NeighborGraph(tokens.positions_m, k, graph.index)
+                                         : PerTimeGraph(tokens, k, graph.index);
 }
 
 torch::Tensor GraphOnDevice(const TokenSet& tokens, int k, GraphScope scope) {

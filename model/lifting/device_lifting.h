@@ -27,6 +27,7 @@ struct ParticleDraw {
 struct LiftedCloud {
   CloudTensors cloud;
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of the source pixels, where wanted
+  std::int64_t dropped_outlier_count = 0;
 };
 
 /// `views` of one size, images that fit their cameras.

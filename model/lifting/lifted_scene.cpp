@@ -16,17 +16,21 @@
 namespace interlacer {
 namespace {
 
+/// Draws on the host; the cloud lies where the model does.
 StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegion& region,
                                  const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+  LiftedCloud lifted;
+  const PointFilter filter =
+      MakePointFilter(model->config().lifting, &lifted.dropped_outlier_count);
   INTERLACER_ASSIGN_OR_RETURN(
       const LiftedPoints points,
-      LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time));
+      LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time, filter));
   std::vector<RgbImage> images;
   for (const RgbdView& view : views) images.push_back(view.color);
-  LiftedCloud lifted;
-  lifted.cloud = LiftCloud(model, ColorsInUnit(ImageBytes(images, at::kCPU)),
-                           at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}),
-                           at::tensor(points.source_index, at::kLong));
+  const torch::Device device = model->device();
+  lifted.cloud = LiftCloud(model, ColorsInUnit(ImageBytes(images, device)),
+                           at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}).to(device),
+                           at::tensor(points.source_index, at::kLong).to(device));
   if (with_colors) lifted.colors_rgb8 = ColorsOf(views, points.source_index);
   return lifted;
 }
@@ -46,7 +50,8 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count",
                     std::to_string(kHistoryLength), std::to_string(scene->history.row_count));
   }
-  const auto lift = OnDevice(model->device()) ? LiftOnDevice : LiftOnHost;
+  const bool is_filtered = model->config().lifting.outlier_filter.has_value();
+  const auto lift = OnDevice(model->device()) && !is_filtered ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
     const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
                             static_cast<std::uint64_t>(input.seed), time};
@@ -58,6 +63,12 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     }
     (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
     if (!is_newest) continue;
+    if (lifted->dropped_outlier_count > 0) {
+      views.findings.push_back({"OUTLIERS_DROPPED",
+                                "the model's outlier filter left out " +
+                                    std::to_string(lifted->dropped_outlier_count) + " points",
+                                "observations[1]"});
+    }
     scene->colors_rgb8 = std::move(lifted->colors_rgb8);
     scene->report_ = ReportScene(views.times[time], views.region);
     for (Finding& finding : scene->report_.findings) {

@@ -5,7 +5,20 @@
 #include <algorithm>
 #include <vector>
 
+#include "data/outlier_filter.h"
+
 namespace interlacer {
+
+PointFilter MakePointFilter(const LiftingConfig& config, std::int64_t* dropped_count) {
+  if (!config.outlier_filter) return {};
+  return [filter = *config.outlier_filter,
+          dropped_count](const LiftedPoints& points) -> StatusOr<LiftedPoints> {
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::int64_t> inliers,
+                                FindInliers(points.positions_m, filter));
+    if (dropped_count) *dropped_count += points.count() - static_cast<std::int64_t>(inliers.size());
+    return SelectPoints(points, inliers);
+  };
+}
 
 torch::Tensor ImageBytes(std::span<const RgbImage> images, torch::Device device) {
   const auto count = static_cast<std::int64_t>(images.size());

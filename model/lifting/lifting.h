@@ -2,19 +2,27 @@
 
 /// From chosen pixels of camera images to particles with learned features.
 ///
-/// The part that trainer and predictor share: images of one time go through the encoder, every
-/// particle takes the feature vector of its source pixel. Differentiable in the encoder's weights.
+/// The part that trainer and predictor share: points that stand alone are left out, images of one
+/// time go through the encoder, every particle takes the feature vector of its source pixel.
+/// Differentiable in the encoder's weights.
 ///   source_index  [n] int64: (camera * height + row) * width + column of each particle
 /// Threads: as WorldModel. Source: HD-VPD, encoder of point features.
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <span>
 
 #include "common/image.h"
+#include "data/unproject.h"
+#include "model/config.h"
 #include "model/network/world_model.h"
 
 namespace interlacer {
+
+/// The configured outlier filter (data/outlier_filter.h) for LiftObservation; empty without one.
+/// What it leaves out is added to `dropped_count`, where given.
+PointFilter MakePointFilter(const LiftingConfig& config, std::int64_t* dropped_count = nullptr);
 
 /// [c,h,w,3] bytes of equally sized images.
 torch::Tensor ImageBytes(std::span<const RgbImage> images, torch::Device device);

@@ -13,6 +13,7 @@
 #include "data/sim/forward_kinematics.h"
 #include "data/training_windows.h"
 #include "data/unproject.h"
+#include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
 
 namespace interlacer {
@@ -191,7 +192,7 @@ StatusOr<LiftedTime> DatasetSource::Lift(const Recording& recording, int step,
       LiftedPoints points,
       LiftObservation(views, RegionOf(recording.reader.manifest()), request.particle_count,
                       std::min(config_.data.min_particle_count, request.particle_count), draw_seed,
-                      time));
+                      time, MakePointFilter(config_.lifting)));
   LiftedTime lifted;
   for (RgbdView& view : views) lifted.images.push_back(std::move(view.color));
   lifted.positions_m = std::move(points.positions_m);

@@ -288,7 +288,7 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
     INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
                                 ChooseDevice(options.device, place.local_rank));
-    INTERLACER_RETURN_IF_ERROR(CheckWidths(options.config.model.network, device.kind()));
+    INTERLACER_RETURN_IF_ERROR(CheckFitsDevice(options.config.model, device.kind()));
     if (device.kind() == DeviceKind::kCuda) ConvolveReproducibly();
     INTERLACER_ASSIGN_OR_RETURN(summary, TrainingRun(options, place, device, observer).Run());
     return Status();

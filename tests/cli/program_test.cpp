@@ -105,6 +105,39 @@ TEST(Program, ValidatesAnEpisodeAndFindsADamagedOne) {
   EXPECT_THAT(broken.out, HasSubstr("depth/view_1/000000.png"));
 }
 
+TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
+  namespace fs = std::filesystem;
+  const TempFolder folder;
+  const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/compact";
+  const fs::path copy = folder.File("copy");
+  fs::create_directories(copy);
+  for (const char* name : {"weights.safetensors", "warmup"}) {
+    fs::create_symlink(shipped / name, copy / name);
+  }
+  nlohmann::json config = *ReadJsonFile(shipped / "config.json");
+  const auto info = [&](const char* index) {
+    config["graph"]["index"] = index;
+    std::ofstream(copy / "config.json") << config;
+    const ProgramResult result = RunProgram("info " + copy.string() + " --json");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return *ParseJson(result.out, "stdout");
+  };
+  EXPECT_EQ(info("grid")["graph_index"], nlohmann::json({{"name", "grid"}}));
+  EXPECT_THAT(RunProgram("info " + copy.string()).out, HasSubstr("grid, exact"));
+#if INTERLACER_WITH_FAISS
+  const double approximate = info("faiss_ivf")["graph_index"]["warm_up_recall"];
+  EXPECT_GT(approximate, 0.9);
+  EXPECT_LT(approximate, 1);
+  EXPECT_THAT(RunProgram("info " + copy.string()).out, HasSubstr("faiss_ivf, finds 0.9"));
+#else
+  config["graph"]["index"] = "faiss_ivf";
+  std::ofstream(copy / "config.json") << config;
+  const ProgramResult refused = RunProgram("info " + copy.string());
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("graph.index"));
+#endif
+}
+
 TEST(Program, PredictNeedsOneBackendAndNewOutput) {
   const TempFolder folder;
   ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());

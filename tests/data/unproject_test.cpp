@@ -112,6 +112,33 @@ TEST(DrawTest, TimesAndSeedsAreIndependent) {
   EXPECT_NE(DrawSubset(1000, 100, 1, 0), DrawSubset(1000, 100, 2, 0));
 }
 
+TEST(LiftTest, AFilterChoosesWhatIsDrawnFrom) {
+  const std::vector<RgbdView> views = TwoViews();
+  const auto lift = [&](const PointFilter& filter) {
+    return LiftObservation(views, kRegion, 1024, 100, 5, 1, filter);
+  };
+  const auto all = lift([](const LiftedPoints& points) { return points; });
+  EXPECT_EQ(all->positions_m, lift({})->positions_m);
+  EXPECT_EQ(all->source_index, lift({})->source_index);
+
+  const std::int64_t pixel_count = 80 * 60;
+  const auto first_view = lift([&](const LiftedPoints& points) {
+    std::vector<std::int64_t> kept;
+    for (std::int64_t i = 0; i < points.count(); ++i) {
+      if (points.source_index[i] < pixel_count) kept.push_back(i);
+    }
+    return SelectPoints(points, kept);
+  });
+  EXPECT_EQ(first_view->count(), 1024);
+  EXPECT_LT(first_view->source_index.back(), pixel_count);
+
+  const auto none = lift([](const LiftedPoints&) { return LiftedPoints(); });
+  EXPECT_EQ(none.status().reason(), reason::TOO_FEW_VALID_POINTS);
+  const auto refused =
+      lift([](const LiftedPoints&) -> StatusOr<LiftedPoints> { return Internal("filter"); });
+  EXPECT_EQ(refused.status().code(), StatusCode::kInternal);
+}
+
 TEST(LiftTest, EqualForAnyThreadCount) {
   const std::vector<RgbdView> views = TwoViews(160, 120);
   SetThreadCount(1);

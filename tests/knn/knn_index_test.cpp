@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/thread_pool.h"
 #include "knn/brute_force.h"
 #include "knn/recall.h"
 #include "tests/support/clouds.h"
@@ -185,12 +186,23 @@ TEST(BruteForce, CoincidentPointsAreEachOthersNeighbours) {
                                                         0, 1, 2}));
 }
 
-TEST(KnnBackendNames, ParseWhatTheyPrint) {
-  for (const KnnBackend backend : {KnnBackend::kBruteForce, KnnBackend::kGrid,
-                                   KnnBackend::kFaissFlat, KnnBackend::kFaissIvf}) {
-    EXPECT_EQ(*ParseKnnBackend(KnnBackendName(backend)), backend);
+/// Points at random have no ties.
+TEST(Faiss, FlatGivesTheGridsGraphWhereNothingTies) {
+  if (!KnnBackendAvailable(KnnBackend::kFaissFlat)) GTEST_SKIP() << "built without FAISS";
+  for (const Cloud& cloud : {CubeCloud(5000, kSeed), testing::SheetCloud(5000, kSeed)}) {
+    const KnnGraph flat = *(*MakeKnnIndex(KnnBackend::kFaissFlat))->Graph(cloud, 3);
+    EXPECT_EQ(flat.neighbors, (*MakeKnnIndex(KnnBackend::kGrid))->Graph(cloud, 3)->neighbors);
   }
-  EXPECT_EQ(ParseKnnBackend("octree").status().reason(), reason::ARGUMENT_INVALID);
+}
+
+TEST_P(KnnIndexTest, EqualGraphsForAnyThreadCount) {
+  const Cloud cloud = CubeCloud(4000, kSeed);
+  SetThreadCount(1);
+  const KnnGraph one = GraphOf(cloud, 3);
+  SetThreadCount(5);
+  EXPECT_EQ(GraphOf(cloud, 3).neighbors, one.neighbors);
+  EXPECT_EQ(GraphOf(cloud, 3).neighbors, one.neighbors);
+  SetThreadCount(0);
 }
 
 TEST(KnnBackends, AbsentOnesSayUnimplemented) {

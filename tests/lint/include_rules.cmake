@@ -41,7 +41,7 @@ set(layers
   client                      "common/"
   evaluation                  "common/|render/|data/|client/rollout_backend\\.h"
   experiments                 "common/|data/|client/rollout_backend\\.h|model/files/tensor_header\\.h|evaluation/"
-  cli                         "common/|data/|client/|evaluation/|experiments/|model/"
+  cli                         "common/|knn/|data/|client/|evaluation/|experiments/|model/"
   bench                       any
   tests                       any)
 
@@ -53,7 +53,7 @@ set(doors
   "^(grpc|grpcpp)/"                             "^(server|client)/"
   "^(google/(protobuf|rpc)|interlacer/v1)/"     "^(server|client)/"
   "^faiss/"                                     "^knn/faiss_index\\.cpp$"
-  "^open3d/"                                    "^data/point_cloud_io\\.cpp$"
+  "^open3d/"                                    "^data/(point_cloud_io|outlier_filter)\\.cpp$"
   "^(mujoco|GL)/"                               "^data/sim/"
   "^Eigen/"                                     "^common/transforms\\.cpp$"
   "^(png|turbojpeg|jpeglib)\\.h$"               "^common/image_codec\\.cpp$"

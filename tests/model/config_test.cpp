@@ -83,6 +83,47 @@ TEST(ConfigTest, AColourSkipSurvivesJson) {
   EXPECT_EQ(ParseConfigJson(ConfigToJson(*config).dump())->encoder, config->encoder);
 }
 
+TEST(ConfigTest, AGraphIndexSurvivesJsonAndTheGridIsNotWritten) {
+  const InterlacerConfig grid = *PresetConfig("small");
+  EXPECT_EQ(grid.graph.index, KnnBackend::kGrid);
+  EXPECT_FALSE(ConfigToJson(grid)["graph"].contains("index"));
+  EXPECT_TRUE(ParseConfigJson(R"({"graph": {"index": "grid"}})").ok());
+  for (const KnnBackend index : {KnnBackend::kFaissFlat, KnnBackend::kFaissIvf}) {
+    InterlacerConfig config = grid;
+    config.graph.index = index;
+    EXPECT_EQ(ConfigToJson(config)["graph"]["index"], KnnBackendName(index));
+    const auto read = ParseConfigJson(ConfigToJson(config).dump());
+    if (KnnBackendAvailable(index)) {
+      ASSERT_TRUE(read.ok()) << read.status().ToString();
+      EXPECT_EQ(read->graph, config.graph);
+    } else {
+      EXPECT_EQ(read.status().reason(), reason::FEATURE_NOT_BUILT);
+      EXPECT_EQ(read.status().field(), "graph.index");
+    }
+  }
+}
+
+TEST(ConfigTest, AnOutlierFilterSurvivesJsonAndIsOffByDefault) {
+  for (const std::string_view preset : PresetNames()) {
+    EXPECT_FALSE(PresetConfig(preset)->lifting.outlier_filter.has_value()) << preset;
+    EXPECT_FALSE(ConfigToJson(*PresetConfig(preset)).contains("lifting")) << preset;
+  }
+  EXPECT_FALSE(ParseConfigJson(R"({"lifting": {}})")->lifting.outlier_filter.has_value());
+  for (const char* text : {R"({"kind": "statistical", "neighbor_count": 20, "std_ratio": 1.5})",
+                           R"({"kind": "radius", "neighbor_count": 4, "radius_m": 0.01})"}) {
+    const auto config =
+        ParseConfigJson(R"({"lifting": {"outlier_filter": )" + std::string(text) + "}}");
+    if (!OutlierFilterAvailable()) {
+      EXPECT_EQ(config.status().reason(), reason::FEATURE_NOT_BUILT);
+      EXPECT_EQ(config.status().field(), "lifting.outlier_filter");
+      continue;
+    }
+    ASSERT_TRUE(config.ok()) << config.status().ToString();
+    EXPECT_EQ(ConfigToJson(*config)["lifting"]["outlier_filter"],
+              nlohmann::ordered_json::parse(text));
+  }
+}
+
 TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
   InterlacerConfig config = *PresetConfig("compact");
   EXPECT_EQ(KinematicTokenCount(config), 20);
@@ -132,6 +173,18 @@ INSTANTIATE_TEST_SUITE_P(
                 R"({"graph": {"symmetrise": true}, "network": {"local": {"kind": "none"}}})",
                 "graph.symmetrise"},
         Refusal{"UnknownWord", R"({"network": {"local": {"kind": "magic"}}})", "kind"},
+        Refusal{"UnknownIndex", R"({"graph": {"index": "kd_tree"}})",
+                "graph.index: expected grid, faiss_flat, faiss_ivf, got kd_tree"},
+        Refusal{"UnknownOutlierFilter", R"({"lifting": {"outlier_filter": {"kind": "median"}}})",
+                "lifting.outlier_filter.kind"},
+        Refusal{"RadiusOfAStatisticalFilter",
+                R"({"lifting": {"outlier_filter": {"kind": "statistical", "radius_m": 0.1}}})",
+                "lifting.outlier_filter.radius_m"},
+        Refusal{"NoNeighboursToJudgeBy",
+                R"({"lifting": {"outlier_filter": {"neighbor_count": 0}}})",
+                "lifting.outlier_filter.neighbor_count"},
+        Refusal{"NoSpreadToJudgeBy", R"({"lifting": {"outlier_filter": {"std_ratio": 0}}})",
+                "lifting.outlier_filter.std_ratio"},
         Refusal{"UnknownBase", R"({"base": "huge"})", "huge"},
         Refusal{"HeadsDoNotDivide", R"({"network": {"global": {"head_count": 3}}})", "head_count"},
         Refusal{"EmptyBox", R"({"data": {"workspace": {"min_m": [0, 0, 0], "max_m": [0, 0, 0]}}})",

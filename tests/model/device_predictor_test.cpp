@@ -61,10 +61,10 @@ ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
 }
 
 /// The parameter called `overflowing`, if any, is finite; what it gives is not.
-std::unique_ptr<Predictor> WidePredictor(DeviceRequest request,
-                                         const std::string& overflowing = {}) {
+std::unique_ptr<Predictor> WidePredictor(DeviceRequest request, const std::string& overflowing = {},
+                                         const InterlacerConfig& config = WideConfig()) {
   const std::string dir = ::testing::TempDir() + "device_predictor_" + std::to_string(getpid());
-  WorldModel model(WideConfig());
+  WorldModel model(config);
   InitializeWeights(&model, 1);
   PerturbHeads(&model);
   if (!overflowing.empty()) {
@@ -96,6 +96,23 @@ TEST(DevicePredictor, ScenesStepsAndViewsAsOnTheHost) {
   EXPECT_LT(
       (ToTensor(got.color.pixels) - ToTensor(expected.color.pixels)).abs().mean().item<float>(),
       device.color_tolerance());
+}
+
+TEST(DevicePredictor, LeavesTheSameOutliersOutAsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  if (!OutlierFilterAvailable()) GTEST_SKIP() << "built without Open3D";
+  InterlacerConfig config = WideConfig();
+  config.lifting.outlier_filter = OutlierFilter{OutlierFilterKind::kStatistical, 16, 0.5};
+  const SceneInput input = MakeScene();
+  const ModelRun expected =
+      LiftStepAndRender(WidePredictor(DeviceRequest::kCpu, {}, config).get(), input);
+  const ModelRun all = LiftStepAndRender(WidePredictor(DeviceRequest::kCpu).get(), input);
+  const TestDevice device;
+  const ModelRun got = LiftStepAndRender(WidePredictor(device.request(), {}, config).get(), input);
+  EXPECT_NE(got.first.positions_m, all.first.positions_m);
+  EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
+  EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
+  EXPECT_LT(RelativeL2(got.lifted_features, expected.lifted_features), device.encoder_tolerance());
 }
 
 /// Particles on the host are of the step that was read last: steps and views copy none.

@@ -297,6 +297,72 @@ TEST_F(PredictorTest, CudaIsStrictAndAutoSaysThatItFellBack) {
   EXPECT_FALSE(predictor_->is_device_fallback());
 }
 
+/// The tiny model with another configuration, from a folder of its own.
+class ConfiguredPredictor : public ::testing::Test {
+ protected:
+  ~ConfiguredPredictor() override { std::filesystem::remove_all(dir_); }
+  std::unique_ptr<Predictor> Load(const InterlacerConfig& config) {
+    WorldModel model(config);
+    InitializeWeights(&model, 1);
+    PerturbHeads(&model);
+    EXPECT_TRUE(SaveCheckpoint(dir_, model, {}).ok());
+    auto loaded = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu});
+    EXPECT_TRUE(loaded.ok()) << loaded.status().ToString();
+    return *std::move(loaded);
+  }
+  const std::string dir_ =
+      ::testing::TempDir() + "configured_checkpoint_" + std::to_string(getpid());
+};
+
+TEST_F(ConfiguredPredictor, ServesWithEveryGraphIndex) {
+  for (const KnnBackend index :
+       {KnnBackend::kGrid, KnnBackend::kFaissFlat, KnnBackend::kFaissIvf}) {
+    if (!KnnBackendAvailable(index)) continue;
+    SCOPED_TRACE(KnnBackendName(index));
+    InterlacerConfig config = TinyConfig();
+    config.graph.index = index;
+    const auto predictor = Load(config);
+    const auto rollout = *predictor->Begin(*predictor->Lift(MakeScene()), Joints(2, 1));
+    const std::vector<float> before = (*rollout->ReadParticles())->positions_m;
+    const Status stepped = rollout->Step();
+    ASSERT_TRUE(stepped.ok()) << stepped.ToString();
+    const std::vector<float>& after = (*rollout->ReadParticles())->positions_m;
+    EXPECT_NE(after, before);
+    EXPECT_TRUE(std::all_of(after.begin(), after.end(), [](float x) { return std::isfinite(x); }));
+  }
+}
+
+TEST_F(ConfiguredPredictor, LeavesFlyingPixelsOut) {
+  if (!OutlierFilterAvailable()) GTEST_SKIP() << "built without Open3D";
+  SceneInput input = MakeScene();
+  for (Observation& observation : input.observations) {
+    std::vector<float>& depth_m = observation.views[0].depth.pixels_m;
+    for (std::size_t i = 100; i < depth_m.size(); i += 300) depth_m[i] *= 0.7f;  // above the plane
+  }
+  const auto flying_particles = [&](const Predictor& predictor, const Scene& scene) {
+    const auto& particles = dynamic_cast<const LiftedScene&>(scene).newer.positions_m;
+    EXPECT_EQ(particles.size(0), predictor.metadata().particle_count);
+    return particles.select(1, 2).gt(0.05).sum().item<std::int64_t>();
+  };
+  const auto drops = [](const Scene& scene) {
+    const auto& findings = scene.report().findings;
+    return std::count_if(findings.begin(), findings.end(),
+                         [](const Finding& f) { return f.reason == "OUTLIERS_DROPPED"; });
+  };
+  InterlacerConfig config = TinyConfig();
+  config.data.particle_count = 4096;
+  const auto plain = Load(config);
+  const auto unfiltered = *plain->Lift(input);
+  EXPECT_GT(flying_particles(*plain, *unfiltered), 0);
+  EXPECT_EQ(drops(*unfiltered), 0);
+
+  config.lifting.outlier_filter.emplace();
+  const auto filtering = Load(config);
+  const auto filtered = *filtering->Lift(input);
+  EXPECT_EQ(flying_particles(*filtering, *filtered), 0);
+  EXPECT_EQ(drops(*filtered), 1);
+}
+
 TEST(PredictorLoadTest, AbsentCheckpoint) {
   const auto loaded = Predictor::Load("/nonexistent/checkpoint", {});
   ASSERT_FALSE(loaded.ok());

@@ -1,8 +1,10 @@
-/// Anchors of message passing against a search by hand, over all tokens and for each time apart.
+/// Anchors of message passing against a search by hand, over all tokens and for each time apart;
+/// the indexes that find neighbours.
 
 #include "model/graph/token_graph.h"
 
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "knn/recall.h"
+#include "model/graph/token_neighbors.h"
 #include "tests/model/tiny_scene.h"
 
 namespace interlacer::testing {
@@ -97,6 +101,67 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(test.param.scope == GraphScope::kAll ? "All" : "PerTime") +
              (test.param.has_ties ? "WithTies" : "");
     });
+
+class GraphIndexes : public ::testing::TestWithParam<GraphScope> {
+ protected:
+  void SetUp() override {
+    if (!KnnBackendAvailable(KnnBackend::kFaissFlat)) GTEST_SKIP() << "built without FAISS";
+    config_ = TinyConfig();
+    config_.graph.scope = GetParam();
+    tokens_.workspace = config_.data.workspace;
+    tokens_.older_count = kMany;
+    tokens_.newer_count = kMany;
+    tokens_.kinematic_count = kKinematic;
+    tokens_.positions_m = ToPositions(CubeCloud(2 * kMany + 3 * kKinematic, 3));
+  }
+  KnnGraph GraphOf(KnnBackend index) {
+    config_.graph.index = index;
+    return GraphOnHost(tokens_, 3, config_.graph);
+  }
+
+  static constexpr int kMany = 3000;
+  InterlacerConfig config_;
+  TokenSet tokens_;
+};
+
+TEST_P(GraphIndexes, FlatGivesTheGridsGraphAndWalks) {
+  EXPECT_EQ(GraphOf(KnnBackend::kFaissFlat).neighbors, GraphOf(KnnBackend::kGrid).neighbors);
+  const WalkMask grid = *BuildTokenGraph(config_, tokens_, 7).mask;
+  config_.graph.index = KnnBackend::kFaissFlat;
+  const WalkMask flat = *BuildTokenGraph(config_, tokens_, 7).mask;
+  ASSERT_EQ(flat.pair_count(), grid.pair_count());
+  EXPECT_TRUE(std::equal(flat.entries(), flat.entries() + flat.pair_count(), grid.entries()));
+}
+
+TEST_P(GraphIndexes, IvfFindsMostNeighbours) {
+  const KnnGraph exact = GraphOf(KnnBackend::kGrid), found = GraphOf(KnnBackend::kFaissIvf);
+  EXPECT_GT(Recall(found, exact), 0.9);
+  const int threads = at::get_num_threads();
+  for (const int count : {1, 5}) {
+    at::set_num_threads(count);
+    EXPECT_EQ(GraphOf(KnnBackend::kFaissIvf).neighbors, found.neighbors) << count << " threads";
+  }
+  at::set_num_threads(threads);
+}
+
+TEST_P(GraphIndexes, AnchorsUseTheIndexToo) {
+  config_.network.local.kind = LocalLayer::kMessagePassing;
+  config_.network.local.anchor_neighbor_count = kNeighbors;
+  const auto anchors = [&](KnnBackend index) {
+    config_.graph.index = index;
+    return *BuildTokenGraph(config_, tokens_, 7).anchors;
+  };
+  const AnchorGraph grid = anchors(KnnBackend::kGrid), flat = anchors(KnnBackend::kFaissFlat);
+  EXPECT_TRUE(at::equal(flat.neighbors, grid.neighbors));
+  EXPECT_TRUE(at::equal(flat.closest, grid.closest));
+  EXPECT_FALSE(at::equal(anchors(KnnBackend::kFaissIvf).neighbors, grid.neighbors));
+}
+
+INSTANTIATE_TEST_SUITE_P(Scopes, GraphIndexes,
+                         ::testing::Values(GraphScope::kAll, GraphScope::kPerTime),
+                         [](const auto& test) {
+                           return std::string(test.param == GraphScope::kAll ? "All" : "PerTime");
+                         });
 
 }  // namespace
 }  // namespace interlacer::testing

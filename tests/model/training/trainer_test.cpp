@@ -32,6 +32,31 @@ TEST_F(TrainerTest, LossFallsOnAStaticScene) {
   EXPECT_LT(mean(50), 0.6 * mean(0));
 }
 
+TEST_F(TrainerTest, TrainsWithEveryGraphIndexAndWithAnOutlierFilter) {
+  const auto losses = [&](const std::string& name, KnnBackend index,
+                          std::optional<OutlierFilter> filter) {
+    TrainOptions options = Options(name, 2);
+    options.config.model.graph.index = index;
+    options.config.model.lifting.outlier_filter = filter;
+    CountingObserver observer;
+    const auto summary = Train(options, &observer);
+    EXPECT_TRUE(summary.ok()) << name << ": " << summary.status().ToString();
+    for (const double loss : observer.losses) EXPECT_TRUE(std::isfinite(loss)) << name;
+    return observer.losses;
+  };
+  const std::vector<double> grid = losses("grid", KnnBackend::kGrid, {});
+  ASSERT_EQ(grid.size(), 2u);
+  if (KnnBackendAvailable(KnnBackend::kFaissFlat)) {
+    EXPECT_EQ(losses("flat", KnnBackend::kFaissFlat, {}).size(), 2u);
+    EXPECT_EQ(losses("ivf", KnnBackend::kFaissIvf, {}).size(), 2u);
+  }
+  if (OutlierFilterAvailable()) {
+    // Other pixels are left to draw from.
+    const OutlierFilter strict{OutlierFilterKind::kStatistical, 16, 0.5};
+    EXPECT_NE(losses("filtered", KnnBackend::kGrid, strict), grid);
+  }
+}
+
 TEST_F(TrainerTest, LibTorchTakesNoMoreThreadsThanAsked) {
   for (const int threads : {1, 2}) {
     SetThreadCount(threads);
