@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -6,6 +8,7 @@
 #include "cli/describe.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
+#include "common/json.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "model/predictor.h"

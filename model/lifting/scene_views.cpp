@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/number_text.h"
+#include "common/time_units.h"
 #include "common/transforms.h"
 #include "data/resized_view.h"
 
@@ -16,7 +17,6 @@ constexpr double kMinPlausibleDepthM = 0.05;
 constexpr double kMaxPlausibleDepthM = 20;
 constexpr double kMaxRangeM = 100;
 constexpr double kMaxWorkspaceSideM = 100;
-constexpr double kNanosecondsPerSecond = 1e9;
 
 std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px);

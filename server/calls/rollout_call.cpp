@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/same_view.h"
+#include "common/time_units.h"
 #include "server/calls/incoming_call.h"
 #include "server/convert/responses.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 /// Rows of one unit of rendering: small enough that a cancel is noticed soon.
 constexpr int kTileRows = 16;
-constexpr double kNanosecondsPerSecond = 1e9;
 
 /// Adds its life to a stage of the call.
 class StageTimer {

@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "common/time_units.h"
 #include "common/transforms.h"
 
 namespace interlacer {
 namespace {
 
 constexpr double kMaxBoxSideM = 1000.0;
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 /// Leaves room for the times of predicted steps.
 constexpr std::int64_t kMaxSeconds = INT64_MAX / kNanosecondsPerSecond - 1'000'000;
 

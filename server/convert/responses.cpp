@@ -7,11 +7,10 @@
 
 #include "common/image.h"
 #include "common/image_codec.h"
+#include "common/time_units.h"
 
 namespace interlacer {
 namespace {
-
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 Vec3f PositionOf(const Particles& particles, std::uint32_t index) {
   const float* p = particles.positions_m.data() + std::size_t{3} * index;

@@ -9,18 +9,13 @@
 
 #include "common/checked_math.h"
 #include "common/number_text.h"
+#include "common/time_units.h"
 #include "server/convert/actions.h"
 #include "server/convert/calibration.h"
 #include "server/convert/images.h"
 
 namespace interlacer {
 namespace {
-
-constexpr double kNanosecondsPerSecond = 1e9;
-
-std::string Indexed(const char* field, int index) {
-  return std::string(field) + "[" + std::to_string(index) + "]";
-}
 
 std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";

@@ -8,6 +8,7 @@
 
 #include "common/json.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/transforms.h"
 #include "data/episode_reader.h"
 #include "data/scene_input.h"
@@ -23,7 +24,6 @@ constexpr int kMaxOutlierCount = 3;
 /// Rows of the view that are rendered to learn its cost.
 constexpr int kTimedRows = 24;
 constexpr double kReferenceViewPx = 320.0 * 240.0;
-constexpr double kNanosecondsPerSecond = 1e9;
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

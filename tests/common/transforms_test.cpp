@@ -5,11 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer {
 namespace {
 
 /// Double arithmetic through a handful of products.
-constexpr double kRounding = 1e-12;
+using testing::kRounding;
 
 void ExpectNear(const Vec3d& a, const Vec3d& b, double tolerance = kRounding) {
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], tolerance) << "axis " << i;

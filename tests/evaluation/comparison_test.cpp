@@ -11,10 +11,10 @@
 namespace interlacer {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
-constexpr double kRounding = 1e-9;
+constexpr double kIntervalRounding = 1e-9;
 
 std::vector<Variant> TwoModels(const Results& a, const Results& b) {
   return {{"a", &a, std::string(kModel), ""}, {"b", &b, std::string(kModel), ""}};
@@ -26,7 +26,7 @@ TEST(CompareVariants, PairsEpisodesWithTheReference) {
   ASSERT_EQ(scores.size(), 2u);
   EXPECT_FALSE(scores[0].difference);
   ASSERT_TRUE(scores[1].difference);
-  EXPECT_NEAR(scores[1].difference->difference.mean, -0.02, kRounding);
+  EXPECT_NEAR(scores[1].difference->difference.mean, -0.02, kIntervalRounding);
   EXPECT_EQ(scores[1].difference->losses, 4);
   EXPECT_EQ(scores[1].difference->wins, 0);
 }

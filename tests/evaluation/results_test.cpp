@@ -5,14 +5,16 @@
 
 #include <string>
 
+#include "common/json.h"
 #include "tests/evaluation/results_support.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-constexpr double kRounding = 1e-12;
+using testing::kRounding;
 
 TEST(Results, JsonRoundTripKeepsEveryBit) {
   Results before = MakeResults(2, 2);

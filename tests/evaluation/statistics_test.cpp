@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "common/random.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kRounding = 1e-12;  // a few double sums
+using testing::kRounding;
 
 TEST(EstimateMean, KnownValues) {
   const std::vector<double> values{2, 4, 4, 4, 5, 5, 7, 9};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json.h"
 #include "experiments/hdvpd/page.h"
 #include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/record.h"
@@ -13,6 +14,7 @@
 #include "experiments/hdvpd/study.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
@@ -23,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Sums of a few numbers of size 1.
-constexpr double kRounding = 1e-12;
+using testing::kRounding;
 
 const StudySubject kGrf{"grf_exact", std::string(kModel)};
 const StudySubject kUnmasked{"unmasked", std::string(kModel)};

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "experiments/planner/ranking.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kRounding = 1e-12;
+using testing::kRounding;
 
 MotionOutcome Motion(const Vec3d& predicted_m, const Vec3d& true_m) {
   return {"motion", predicted_m, true_m};

@@ -9,10 +9,10 @@
 namespace interlacer {
 namespace {
 
-constexpr std::uint64_t kSeed = 20264;
+constexpr std::uint64_t kWalkGraphSeed = 20264;
 
 TEST(BuildWalkGraph, IsItsPartsInOneGo) {
-  const std::vector<float> cloud = testing::SheetCloud(1000, kSeed);
+  const std::vector<float> cloud = testing::SheetCloud(1000, kWalkGraphSeed);
   const StatusOr<WalkGraph> built = BuildWalkGraph(cloud, {});
   ASSERT_TRUE(built.ok()) << built.status().ToString();
   const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
@@ -26,7 +26,8 @@ TEST(BuildWalkGraph, IsItsPartsInOneGo) {
 TEST(BuildWalkGraph, LeavesTheTransposeOutOnRequest) {
   WalkGraphOptions options;
   options.with_transposed = false;
-  EXPECT_TRUE(BuildWalkGraph(testing::CubeCloud(50, kSeed), options)->transposed.roots.empty());
+  EXPECT_TRUE(
+      BuildWalkGraph(testing::CubeCloud(50, kWalkGraphSeed), options)->transposed.roots.empty());
 }
 
 TEST(BuildWalkGraph, EmptyAndOnePoint) {

@@ -9,7 +9,7 @@
 namespace interlacer {
 namespace {
 
-Camera TestCamera() {
+Camera DistortedCamera() {
   Camera camera;
   camera.width_px = 32;
   camera.height_px = 24;
@@ -24,7 +24,7 @@ Camera TestCamera() {
 }
 
 TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
-  const Camera camera = TestCamera();
+  const Camera camera = DistortedCamera();
   const PixelRays rays = *MakeImageRays(camera);
   ASSERT_EQ(rays.count(), 32 * 24);
   for (std::int64_t i = 0; i < rays.count(); i += 7) {
@@ -44,7 +44,7 @@ TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
 }
 
 TEST(RaysTest, ChosenPixelsAreThoseOfTheImage) {
-  const Camera camera = TestCamera();
+  const Camera camera = DistortedCamera();
   const PixelRays all = *MakeImageRays(camera);
   const std::vector<std::int64_t> pixels{700, 3};
   const PixelRays some = *MakePixelRays(camera, pixels);
@@ -85,7 +85,7 @@ TEST(RaysTest, JitterIsReproducibleAndUniform) {
 }
 
 TEST(RaysTest, DistanceBecomesDepthWhereOpaque) {
-  const Camera camera = TestCamera();
+  const Camera camera = DistortedCamera();
   const PixelRays rays = *MakeImageRays(camera);
   const std::vector<float> distance(rays.count(), 2.f);
   std::vector<float> opacity(rays.count(), 1.f);

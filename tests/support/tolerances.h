@@ -4,6 +4,8 @@
 
 namespace interlacer::testing {
 
+/// A few operations in float64.
+inline constexpr double kRounding = 1e-12;
 /// One float32 operation against float64: sums are added in another order.
 inline constexpr double kFloatOpTolerance = 1e-5;
 /// A whole float32 model step: the same, through dozens of layers.

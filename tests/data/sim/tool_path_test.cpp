@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "tests/support/tolerances.h"
+
 namespace interlacer::sim {
 namespace {
 
-constexpr double kRounding = 1e-12;
+using testing::kRounding;
 
 TEST(ToolPathTest, LegsAreEvenAndNotFasterThanAsked) {
   ToolPath path({{0, 0, 0}, 0, 0});
