@@ -38,7 +38,7 @@ if(TARGET interlacer_client)
   set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/interlacer")
   set_target_properties(interlacer_options PROPERTIES EXPORT_NAME options)
   set_target_properties(interlacer_proto PROPERTIES EXPORT_NAME proto)
-  install(TARGETS interlacer_options interlacer_common interlacer_proto interlacer_client
+  install(TARGETS interlacer_options interlacer_common_core interlacer_common interlacer_proto interlacer_client
     EXPORT interlacerTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client-dev)
   install(EXPORT interlacerTargets NAMESPACE interlacer:: DESTINATION ${package_dir} COMPONENT client-dev)
   foreach(folder IN ITEMS common client)
