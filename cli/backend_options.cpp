@@ -1,5 +1,6 @@
 #include "cli/backend_options.h"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "cli/durations.h"

@@ -2,12 +2,15 @@
 
 /// `--model DIR` or `--server ADDR`: where a verb predicts.
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "client/rollout_backend.h"
 #include "common/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace interlacer::cli {
 

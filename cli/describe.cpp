@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "common/json.h"
 #include "data/manifest.h"
 
 namespace interlacer::cli {

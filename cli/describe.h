@@ -2,12 +2,12 @@
 
 /// Plain structs as JSON for `--json` and result files, and as aligned text for people.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/interlacer_client.h"
-#include "common/json.h"
 #include "common/model_metadata.h"
 #include "common/prediction.h"
 #include "common/scene.h"

@@ -1,5 +1,6 @@
 #include "cli/effective_config.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 

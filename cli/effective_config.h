@@ -3,9 +3,12 @@
 /// What `--print-config` prints: the common options and those of the chosen verb, each with its
 /// value and where it came from. The text is itself a file for `--config`. Pure, thread-safe.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace interlacer::cli {
 

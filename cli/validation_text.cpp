@@ -1,6 +1,7 @@
 #include "cli/validation_text.h"
 
 #include "cli/describe.h"
+#include "common/json.h"
 
 namespace interlacer::cli {
 

@@ -2,9 +2,9 @@
 
 /// What a validation found, as JSON and as lines for people. Pure functions.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "common/json.h"
 #include "data/validate.h"
 
 namespace interlacer::cli {

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include "common/json.h"
 
 namespace interlacer::cli {
 

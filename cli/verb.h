@@ -5,16 +5,19 @@
 /// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand
 /// and stores what to run. Data goes to stdout, messages and progress to stderr.
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
 
 #include "cli/exit_codes.h"
 #include "cli/progress.h"
-#include "common/json.h"
 #include "common/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace interlacer::cli {
 

@@ -41,8 +41,10 @@ if(NOT INTERLACER_CUDA STREQUAL "OFF")
     message(FATAL_ERROR "INTERLACER_CUDA=ON: expected nvcc on the path or under /usr/local/cuda, found none")
   endif()
 endif()
-set(INTERLACER_CUDA_ARCHITECTURES 80-real 86-real 89-real 90
-  CACHE STRING "Architectures of our kernels: machine code for each, PTX for the last")
+# Of what is released: machine code for each, PTX for the last. Packages of fewer are refused (cmake/Install.cmake).
+set(interlacer_released_architectures 80-real 86-real 89-real 90)
+set(INTERLACER_CUDA_ARCHITECTURES ${interlacer_released_architectures}
+  CACHE STRING "Architectures of our kernels; 'native' are those of this machine's GPUs")
 
 add_library(interlacer_options INTERFACE)
 add_library(interlacer::options ALIAS interlacer_options)

@@ -38,7 +38,7 @@ if(TARGET interlacer_client)
   set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/interlacer")
   set_target_properties(interlacer_options PROPERTIES EXPORT_NAME options)
   set_target_properties(interlacer_proto PROPERTIES EXPORT_NAME proto)
-  install(TARGETS interlacer_options interlacer_common interlacer_proto interlacer_client
+  install(TARGETS interlacer_options interlacer_common_core interlacer_common interlacer_proto interlacer_client
     EXPORT interlacerTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client-dev)
   install(EXPORT interlacerTargets NAMESPACE interlacer:: DESTINATION ${package_dir} COMPONENT client-dev)
   foreach(folder IN ITEMS common client)
@@ -55,6 +55,13 @@ if(TARGET interlacer_client)
     DESTINATION ${package_dir} COMPONENT client-dev)
 endif()
 
+# Packages are for any GPU; scripts/demo and scripts/test build for fewer architectures.
+if(INTERLACER_CUDA_ENABLED AND NOT INTERLACER_CUDA_ARCHITECTURES STREQUAL interlacer_released_architectures)
+  file(WRITE "${PROJECT_BINARY_DIR}/refuse_packages.cmake"
+    "message(FATAL_ERROR \"packages: expected CUDA architectures ${interlacer_released_architectures}, got "
+    "${INTERLACER_CUDA_ARCHITECTURES}; build them in a folder of their own: cmake --preset package\")\n")
+  set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_BINARY_DIR}/refuse_packages.cmake")
+endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL server tools client-dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

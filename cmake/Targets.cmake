@@ -1,8 +1,11 @@
 # Helpers that give every folder the same shape: one static library, kernels apart, tests discovered at test time.
 
+# Where INTERLACER_UNITY is on, so many files of a library or a test are compiled at once: their headers cost more than
+# they do. A target may say another number with UNITY; 1 keeps every file alone.
+set(interlacer_unity_files 8)
+
 # interlacer_add_library(<folder> SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [UNITY files])
-# Static library interlacer_<folder>, alias interlacer::<folder>. UNITY: where INTERLACER_UNITY is on, so many files are
-# compiled at once; worth it where a heavy header costs more than the file.
+# Static library interlacer_<folder>, alias interlacer::<folder>.
 function(interlacer_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "UNITY" "SOURCES;PUBLIC;PRIVATE")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -86,7 +89,10 @@ function(interlacer_make_portable target)
 endfunction()
 
 function(interlacer_unite target files)
-  if(INTERLACER_UNITY AND files)
+  if(files STREQUAL "")
+    set(files ${interlacer_unity_files})
+  endif()
+  if(INTERLACER_UNITY AND files GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()

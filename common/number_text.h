@@ -1,6 +1,7 @@
 #pragma once
 
-/// Numbers in messages: up to nine digits, short for huge and tiny ones ("1e+300", "0.25", "0").
+/// Numbers and indices in messages. Numbers have up to nine digits, short for huge and tiny ones
+/// ("1e+300", "0.25", "0").
 
 #include <cstdio>
 #include <string>
@@ -11,6 +12,11 @@ inline std::string NumberText(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.9g", value == 0 ? 0.0 : value);
   return text;
+}
+
+/// An element's part of a field path: "views[2]".
+inline std::string Indexed(const char* field, int index) {
+  return std::string(field) + "[" + std::to_string(index) + "]";
 }
 
 }  // namespace interlacer

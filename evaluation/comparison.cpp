@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/json.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {

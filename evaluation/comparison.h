@@ -7,12 +7,12 @@
 /// or SCHEMA_INVALID naming what makes two results incomparable; ARGUMENT_INVALID for a rule that
 /// does not parse.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/json.h"
 #include "common/status.h"
 #include "evaluation/results.h"
 #include "evaluation/statistics.h"

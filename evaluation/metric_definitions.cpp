@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/json.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {

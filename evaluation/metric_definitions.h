@@ -4,7 +4,7 @@
 /// again elsewhere and two files can be told apart that mean different things by one name. Pure
 /// function, thread-safe.
 
-#include "common/json.h"
+#include <nlohmann/json_fwd.hpp>
 
 namespace interlacer {
 

@@ -11,11 +11,16 @@
 #include <vector>
 
 #include "evaluation/results.h"
+#include "evaluation/statistics.h"
 
 namespace interlacer {
 
 /// Stands for the mean over the rollout steps 1, 2, ...; the reconstruction takes no part.
 inline constexpr int kAllSteps = -1;
+/// Of every interval of a study.
+inline constexpr BootstrapOptions kStudyBootstrap{.draw_count = 10000};
+/// Of a score in a study's text.
+inline constexpr int kScoreDecimals = 4;
 
 using EpisodeValues = std::map<std::string, double>;
 

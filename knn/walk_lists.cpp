@@ -14,7 +14,7 @@
 namespace interlacer {
 namespace {
 
-constexpr std::int64_t kRootsPerChunk = 256;
+constexpr std::int64_t kRowsPerChunk = 256;
 
 Status CheckGraph(const KnnGraph& graph) {
   const std::int64_t edges = graph.n * graph.out_degree;
@@ -84,19 +84,19 @@ StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
   const WalkGraphView view{graph.neighbors.data(), graph.out_degree};
   const auto two_hops = std::make_unique_for_overwrite<std::uint32_t[]>(
       static_cast<std::size_t>(graph.n * kTwoHopStride));
-  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+  ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     kernels.merge_two_hops(view, begin, end, two_hops.get());
   });
   // Chunks are written where they would lie if every row were full, then moved together.
   const auto spread = std::make_unique_for_overwrite<std::uint32_t[]>(
       static_cast<std::size_t>(graph.n * kWalkRowCapacity));
-  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+  ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     kernels.merge_three_hops(view, two_hops.get(), begin, end, lists.offsets.data() + begin + 1,
                              spread.get() + begin * kWalkRowCapacity);
   });
   PrefixSum(lists.offsets);
   lists.entries.resize(static_cast<std::size_t>(lists.offsets.back()));
-  ParallelFor(graph.n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+  ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     const std::uint32_t* chunk = spread.get() + begin * kWalkRowCapacity;
     std::copy(chunk, chunk + (lists.offsets[end] - lists.offsets[begin]),
               lists.entries.begin() + lists.offsets[begin]);

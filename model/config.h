@@ -11,13 +11,13 @@
 /// Source: GRF masking paper App. C.3, HD-VPD (Whitney et al. 2024); presets as documented there.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/geometry.h"
-#include "common/json.h"
 #include "common/model_metadata.h"
 #include "common/status.h"
 #include "data/outlier_filter.h"
@@ -27,6 +27,8 @@
 #include "render/renderer.h"
 
 namespace interlacer {
+
+class JsonObject;
 
 /// What the clouds are made of.
 struct DataConfig {

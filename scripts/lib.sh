@@ -8,7 +8,8 @@ export INTERLACER_CACHE=$cache_dir
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# stage NAME COMMAND...: runs the command and says how long it took, or on exit which stage failed.
+# stage NAME COMMAND...: runs the command and says how long it took, or on exit which stage failed. With
+# INTERLACER_STAGE_TIMES, a file, the seconds stand there too.
 current_stage=
 stage() {
   current_stage=$1
@@ -16,6 +17,7 @@ stage() {
   say "== $current_stage"
   "$@"
   say "== $current_stage: $((SECONDS - start)) s"
+  [ -z "${INTERLACER_STAGE_TIMES:-}" ] || echo "$((SECONDS - start)) $current_stage" >>"$INTERLACER_STAGE_TIMES"
   current_stage=
 }
 report_failed_stage() {
@@ -34,9 +36,21 @@ build_jobs() {
   echo $((cores < by_memory ? cores : by_memory))
 }
 
+# CUDA kernels are compiled for this machine's GPUs; without one for the oldest that is supported, whose PTX newer ones
+# take. Packages (preset package) hold machine code for all.
+cuda_architectures() {
+  local found
+  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | sort -nu | paste -sd ';') || found=
+  [[ $found =~ ^[0-9\;]+$ ]] || found=80
+  echo "$found"
+}
+
+# configure PRESET [CMAKE_ARGUMENT...]: into the build folder.
 configure() {
-  cmake --preset cpu-release -S "$repo" -B "$build_dir" \
-    -DINTERLACER_CACHE="$cache_dir" -DINTERLACER_CUDA="${INTERLACER_CUDA:-AUTO}" -DINTERLACER_UNITY=ON -DINTERLACER_WERROR="${INTERLACER_WERROR:-OFF}" >"$build_dir.configure.log" 2>&1 ||
+  local preset=$1; shift
+  cmake --preset "$preset" -S "$repo" -B "$build_dir" -DINTERLACER_CACHE="$cache_dir" \
+    -DINTERLACER_CUDA="${INTERLACER_CUDA:-AUTO}" -DINTERLACER_CUDA_ARCHITECTURES="$(cuda_architectures)" \
+    -DINTERLACER_UNITY=ON -DINTERLACER_WERROR="${INTERLACER_WERROR:-OFF}" "$@" >"$build_dir.configure.log" 2>&1 ||
     { tail -40 "$build_dir.configure.log"; return 1; }
   mv "$build_dir.configure.log" "$build_dir/configure.log"
 }
@@ -44,4 +58,12 @@ configure() {
 # build [TARGET...]: all targets without arguments.
 build() {
   cmake --build "$build_dir" -j "$(build_jobs)" ${1:+--target "$@"}
+}
+
+# run_tests BUILD_FOLDER CTEST_ARGUMENT...: what failed in full, else ctest's closing lines.
+run_tests() {
+  local log=$1/test.log; shift
+  ctest --output-on-failure --parallel "$(nproc)" --no-tests=error "$@" >"$log" 2>&1 ||
+    { grep -v ' Passed ' "$log" | tail -200; return 1; }
+  grep -E 'tests passed|Total Test time|Skipped' "$log"
 }

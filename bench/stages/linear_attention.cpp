@@ -17,21 +17,22 @@
 namespace interlacer::bench {
 namespace {
 
-constexpr LinearAttentionEpsilons kEpsilons;
-constexpr AttentionEpsilons kEagerEpsilons{kEpsilons.feature, kEpsilons.normalizer};
+constexpr LinearAttentionEpsilons kLinearEpsilons;
+constexpr AttentionEpsilons kEagerLinearEpsilons{kLinearEpsilons.feature,
+                                                 kLinearEpsilons.normalizer};
 
-struct Problem {
+struct LinearProblem {
   torch::Tensor q, k, v;
 };
 
-GateResult Check(const Problem& p) {
+GateResult Check(const LinearProblem& p) {
   const at::NoGradGuard no_grad;
   PoisonAllocator(p.v);
-  const torch::Tensor got = LinearAttention(p.q, p.k, p.v, kLinearHeads, kEpsilons);
+  const torch::Tensor got = LinearAttention(p.q, p.k, p.v, kLinearHeads, kLinearEpsilons);
   GateResult gate;
-  gate.error =
-      RelativeError(got, EagerLinearAttention(p.q.to(at::kDouble), p.k.to(at::kDouble),
-                                              p.v.to(at::kDouble), kLinearHeads, kEagerEpsilons));
+  gate.error = RelativeError(
+      got, EagerLinearAttention(p.q.to(at::kDouble), p.k.to(at::kDouble), p.v.to(at::kDouble),
+                                kLinearHeads, kEagerLinearEpsilons));
   gate.error_bound = 1e-5;
   return gate;
 }
@@ -44,9 +45,9 @@ std::vector<Case> MakeLinearAttentionCases(const Options& options) {
   }
   if (options.d % kLinearHeads != 0) throw UsageError("--d: expected a multiple of 4 heads");
   const std::vector<std::int64_t> shape{options.tokens(), options.d};
-  const auto problem = std::make_shared<const Problem>(
-      Problem{RandomTensor(shape, options.seed, 0), RandomTensor(shape, options.seed, 1),
-              RandomTensor(shape, options.seed, 2)});
+  const auto problem = std::make_shared<const LinearProblem>(
+      LinearProblem{RandomTensor(shape, options.seed, 0), RandomTensor(shape, options.seed, 1),
+                    RandomTensor(shape, options.seed, 2)});
   Case base = LinearAttentionCase("linear_attention/", options);
   base.ours = "two_pass";
   Case item = Against(base, "torch_eager");
@@ -55,11 +56,11 @@ std::vector<Case> MakeLinearAttentionCases(const Options& options) {
   item.gate = [problem] { return Check(*problem); };
   item.run_ours = Timed([problem] {
     const at::NoGradGuard no_grad;
-    LinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kEpsilons);
+    LinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kLinearEpsilons);
   });
   item.run_peer = Timed([problem] {
     const at::NoGradGuard no_grad;
-    EagerLinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kEagerEpsilons);
+    EagerLinearAttention(problem->q, problem->k, problem->v, kLinearHeads, kEagerLinearEpsilons);
   });
   return {std::move(item)};
 }

@@ -35,7 +35,7 @@ constexpr double kNarrowSupportM = 0.05;
 /// Colours of the peer beyond the bound: nanoflann breaks ties of the sixteenth particle otherwise.
 constexpr double kPeerQuantile = 0.999;
 
-struct Problem {
+struct RenderProblem {
   RendererConfig config;
   std::vector<float> positions_m, features;
   EagerField field;
@@ -85,7 +85,7 @@ Camera MakeCamera(const Options& options) {
   return camera;
 }
 
-Picture Render(const Problem& p, const RendererConfig& config, const RayBatch& rays) {
+Picture Render(const RenderProblem& p, const RendererConfig& config, const RayBatch& rays) {
   Picture picture(static_cast<std::int64_t>(rays.origins_m.size() / 3));
   const auto renderer = MakePointNerfRenderer(config);
   Status status = renderer->SetParticles(p.positions_m, p.features);
@@ -99,7 +99,7 @@ at::Tensor RowsOf(const std::vector<float>& values, std::int64_t width) {
                        {static_cast<std::int64_t>(values.size()) / width, width}, at::kFloat);
 }
 
-std::vector<float> RenderEagerly(const Problem& p) {
+std::vector<float> RenderEagerly(const RenderProblem& p) {
   const at::NoGradGuard no_grad;
   const at::Tensor positions_m = RowsOf(p.positions_m, 3);
   const at::Tensor features = RowsOf(p.features, p.config.feature_width);
@@ -134,7 +134,7 @@ PixelRays Thin(const PixelRays& rays, std::int64_t count) {
 
 /// Against brute force in float64, with and without skipping, and against the peer: the first that
 /// breaks its bound, else the largest; skipping's bound is scaled to the image's.
-GateResult Check(const Problem& p, bool with_peer) {
+GateResult Check(const RenderProblem& p, bool with_peer) {
   const PixelRays few = Thin(p.rays, kReferenceRays);
   const Picture checked = Render(p, p.config, few.batch());
   Picture expected(few.count());
@@ -169,8 +169,8 @@ GateResult Check(const Problem& p, bool with_peer) {
   return gate;
 }
 
-std::shared_ptr<const Problem> MakeProblem(const Options& options) {
-  auto problem = std::make_shared<Problem>();
+std::shared_ptr<const RenderProblem> MakeProblem(const Options& options) {
+  auto problem = std::make_shared<RenderProblem>();
   problem->config.empty_radius_m = options.support_m;
   problem->positions_m = MakeCloud(options);
   problem->features = RandomValues(problem->positions_m.size() / 3 * problem->config.feature_width,

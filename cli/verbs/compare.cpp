@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "data/manifest.h"
 #include "evaluation/comparison.h"
 #include "evaluation/report_html.h"

@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "cli/shard.h"
 #include "cli/verbs/evaluation_run.h"
 #include "cli/verbs/verbs.h"
+#include "common/json.h"
 #include "common/replaceable_folder.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"

@@ -5,6 +5,7 @@
 
 #include "cli/describe.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "common/version.h"
 #include "data/dataset.h"
 #include "data/manifest.h"

@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "cli/shard.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "common/replaceable_folder.h"
 #include "data/dataset.h"
 #include "data/manifest.h"

@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "data/manifest.h"
 #include "experiments/planner/outcomes.h"
 #include "experiments/planner/page.h"

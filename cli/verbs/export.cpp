@@ -1,8 +1,11 @@
+
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
+#include "common/json.h"
 #include "model/files/checkpoint_export.h"
 
 namespace interlacer::cli {

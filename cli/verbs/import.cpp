@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <string>
@@ -7,6 +9,7 @@
 #include "cli/option_checks.h"
 #include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
+#include "common/json.h"
 #include "data/importers/importers.h"
 
 namespace interlacer::cli {

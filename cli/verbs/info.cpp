@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,6 +10,7 @@
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/manifest.h"

@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +12,7 @@
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
+#include "common/json.h"
 #include "common/version.h"
 #include "data/manifest.h"
 #include "data/npy.h"

@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "cli/durations.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
+#include "common/json.h"
 
 namespace interlacer::cli {
 namespace {

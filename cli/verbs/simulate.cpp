@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/simulation_jobs.h"
 #include "cli/verbs/verbs.h"
+#include "common/json.h"
 
 namespace interlacer::cli {
 namespace {

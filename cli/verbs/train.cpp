@@ -1,3 +1,5 @@
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include "cli/verbs/verbs.h"
 #include "common/device.h"
 #include "common/file_io.h"
+#include "common/json.h"
 #include "common/thread_pool.h"
 #include "model/training/distributed/environment.h"
 #include "model/training/trainer.h"

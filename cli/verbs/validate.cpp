@@ -1,5 +1,6 @@
 #include "data/validate.h"
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
 #include "common/image_codec.h"
+#include "common/json.h"
 #include "data/dataset.h"
 #include "data/overlay.h"
 

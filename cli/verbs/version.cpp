@@ -1,6 +1,9 @@
 #include "common/version.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/verbs/verbs.h"
+#include "common/json.h"
 
 namespace interlacer::cli {
 namespace {

@@ -86,7 +86,7 @@ StatusOr<RenderedView> ViewFromProto(const v1::RenderedImage& rendered) {
   return out;
 }
 
-Finding FromProto(const v1::Finding& finding) {
+Finding FindingFromProto(const v1::Finding& finding) {
   return {finding.reason(), finding.message(), finding.field()};
 }
 
@@ -176,7 +176,8 @@ SceneReport FromProto(const v1::SceneReport& report) {
   out.candidate_point_count = report.candidate_point_count();
   out.cross_camera_distance_m = report.cross_camera_distance_m();
   out.camera_skew_s = report.camera_skew_s();
-  for (const v1::Finding& finding : report.findings()) out.findings.push_back(FromProto(finding));
+  for (const v1::Finding& finding : report.findings())
+    out.findings.push_back(FindingFromProto(finding));
   return out;
 }
 
@@ -192,7 +193,8 @@ RolloutSummary FromProto(const v1::CallSummary& summary) {
                    SecondsFromProto(durations.render()), SecondsFromProto(durations.encode()),
                    SecondsFromProto(durations.blocked())};
   if (summary.has_scene_report()) out.scene_report = FromProto(summary.scene_report());
-  for (const v1::Finding& finding : summary.findings()) out.findings.push_back(FromProto(finding));
+  for (const v1::Finding& finding : summary.findings())
+    out.findings.push_back(FindingFromProto(finding));
   return out;
 }
 

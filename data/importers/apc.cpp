@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kDepthUnitM = 0.0001;
+constexpr double kApcDepthUnitM = 0.0001;
 constexpr char kInfoFile[] = "cam.info.txt";
 constexpr char kColorTitle[] = "Color camera intrinsic matrix";
 constexpr char kPoseTitle[] = "Camera-to-world extrinsic matrix";
@@ -101,7 +101,7 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   recording.kind = EpisodeKind::kStaticViews;
   recording.format = "apc";
   recording.camera = info.color_camera;
-  recording.depth_unit_m = kDepthUnitM;
+  recording.depth_unit_m = kApcDepthUnitM;
   recording.decode_depth = UnrotateApcDepth;
   recording.world_frame_name = "robot_base";
   recording.notes = {

@@ -10,7 +10,6 @@ namespace interlacer {
 namespace {
 
 /// Poses of real recordings are printed with 5 to 9 digits.
-constexpr double kRotationTolerance = 5e-3;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 

@@ -12,6 +12,9 @@
 
 namespace interlacer {
 
+/// How far a matrix of few digits may be from a rotation.
+inline constexpr double kRotationTolerance = 5e-3;
+
 /// All numbers of a text; `separator` ' ' also takes tabs and runs of blanks.
 StatusOr<std::vector<double>> ParseNumbers(std::string_view text, char separator,
                                            const std::string& field);

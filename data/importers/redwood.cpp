@@ -18,8 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kDepthUnitM = 0.001;
-constexpr double kRotationTolerance = 5e-3;
+constexpr double kRedwoodDepthUnitM = 0.001;
 
 StatusOr<std::string> TrajectoryPath(const ImportOptions& options) {
   if (!options.trajectory.empty()) return SourcePath(options.source_dir, options.trajectory);
@@ -129,7 +128,7 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   ImportedRecording recording;
   recording.kind = EpisodeKind::kStaticViews;
   recording.format = "redwood";
-  recording.depth_unit_m = options.depth_unit_m.value_or(kDepthUnitM);
+  recording.depth_unit_m = options.depth_unit_m.value_or(kRedwoodDepthUnitM);
   recording.world_frame_name = "trajectory";
   if (options.intrinsics.empty() && trajectory.intrinsics) {
     recording.camera = *trajectory.intrinsics;

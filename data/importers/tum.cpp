@@ -17,7 +17,7 @@
 namespace interlacer {
 namespace {
 
-constexpr double kDepthUnitM = 1.0 / 5000;
+constexpr double kTumDepthUnitM = 1.0 / 5000;
 constexpr double kMaxDepthOffsetS = 0.020;
 constexpr double kMaxPoseGapS = 0.050;
 /// What is farther from norm 1 is not a rounded quaternion.
@@ -182,7 +182,7 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   ImportedRecording recording;
   recording.kind = EpisodeKind::kMovingCamera;
   recording.format = "tum";
-  recording.depth_unit_m = options.depth_unit_m.value_or(kDepthUnitM);
+  recording.depth_unit_m = options.depth_unit_m.value_or(kTumDepthUnitM);
   recording.world_frame_name = "motion_capture";
   INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
   INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(folder, "rgb.txt", &recording));

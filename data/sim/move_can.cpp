@@ -9,8 +9,8 @@ namespace interlacer::sim {
 namespace {
 
 // Where a can stands.
-constexpr double kLaneHalfX = 0.18;
-constexpr double kLaneHalfY = 0.22;
+constexpr double kCanAreaHalfX = 0.18;
+constexpr double kCanAreaHalfY = 0.22;
 constexpr double kMinCarryM = 0.10;
 constexpr double kMaxCarryM = 0.28;
 constexpr int kCarryTries = 64;
@@ -41,7 +41,7 @@ constexpr Rgb kTin = {0.72, 0.73, 0.75};
 // What an episode must show.
 constexpr double kLiftedM = 0.10;
 constexpr double kStandsWithinM = 0.004;
-constexpr double kUprightCosine = 0.99;
+constexpr double kCanUprightCosine = 0.99;
 constexpr double kFellM = 0.05;
 constexpr double kAtRestM = 0.005;  // per step
 constexpr double kUntouchedM = 0.01;
@@ -70,8 +70,8 @@ SceneObject MakeCan(double radius_m, double half_height_m, const Rgb& color, dou
   return can;
 }
 
-bool InLane(const Vec3d& place_m) {
-  return std::abs(place_m[0]) < kLaneHalfX && std::abs(place_m[1]) < kLaneHalfY;
+bool InCanArea(const Vec3d& place_m) {
+  return std::abs(place_m[0]) < kCanAreaHalfX && std::abs(place_m[1]) < kCanAreaHalfY;
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ ToolPair MoveCan::Prepare(Scene& scene) {
   const NamedColor& color = DrawColor(random_, ObjectColors(colors_));
   color_name_ = color.name;
   SceneObject can = MakeCan(radius_m_, half_height_m_, color.color, random_.Uniform(0.10, 0.25));
-  can.world_from_object = {{random_.Uniform(-kLaneHalfX, kLaneHalfX),
-                            random_.Uniform(-kLaneHalfY, kLaneHalfY), half_height_m_},
+  can.world_from_object = {{random_.Uniform(-kCanAreaHalfX, kCanAreaHalfX),
+                            random_.Uniform(-kCanAreaHalfY, kCanAreaHalfY), half_height_m_},
                            YawQuaternion(random_.Uniform(0, 2))};
   scene.objects.push_back(can);
   scene.has_grasps = true;
@@ -123,7 +123,7 @@ bool MoveCan::DrawCarry(const Vec3d& can_m, int& arm, Vec3d& end_m) {
   for (int attempt = 0; attempt < kCarryTries; ++attempt) {
     arm = static_cast<int>(random_.Below(kArmCount));
     end_m = Along(can_m, random_.Uniform(-3.15, 3.15), random_.Uniform(kMinCarryM, kMaxCarryM));
-    if (InReach(arm, can_m) && InReach(arm, end_m) && InLane(end_m)) return true;
+    if (InReach(arm, can_m) && InReach(arm, end_m) && InCanArea(end_m)) return true;
   }
   return false;
 }
@@ -205,7 +205,7 @@ bool MoveCan::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step
   for (std::size_t step = 0; step < poses_of_step.size(); ++step) {
     const Transform& can = poses_of_step[step].front();
     const double above_m = can.translation_m[2] - half_height_m_;
-    const bool is_upright = Uprightness(can) > kUprightCosine;
+    const bool is_upright = Uprightness(can) > kCanUprightCosine;
     if (ending_ == CanEnding::kSetDown && !is_upright) return false;
     was_lifted |= above_m > kLiftedM;
     was_set_down |= was_lifted && is_upright && std::abs(above_m) < kStandsWithinM;

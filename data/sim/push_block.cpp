@@ -29,10 +29,10 @@ constexpr double kMaxSlantRad = 0.2;  // of a push from the normal of the face
 constexpr int kPushTries = 64;
 
 constexpr double kMovedM = 0.08;  // block travel that makes an episode a push
-constexpr double kUprightCosine = 0.98;
+constexpr double kBlockUprightCosine = 0.98;
 
 bool StandsOnTheTable(const Transform& pose) {
-  return WithinTheTable(pose) && Uprightness(pose) > kUprightCosine;
+  return WithinTheTable(pose) && Uprightness(pose) > kBlockUprightCosine;
 }
 
 bool InLane(const Vec3d& block_m) {

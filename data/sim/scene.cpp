@@ -23,7 +23,7 @@ constexpr double kDistractorMinY = 0.33;  // beyond the lane in the middle of th
 constexpr double kDistractorMaxY = 0.46;
 constexpr double kDistractorMaxX = 0.40;
 constexpr double kDistractorGapM = 0.04;
-constexpr int kPlacementTries = 16;
+constexpr int kDistractorTries = 16;
 
 template <typename T, std::size_t count>
 const T& Pick(RandomSequence& random, const T (&choices)[count]) {
@@ -98,7 +98,7 @@ void AddDistractors(RandomSequence& random, ColorSet colors, int max_count, Scen
   const int count = static_cast<int>(random.Below(max_count + 1));
   for (int i = 0; i < count; ++i) {
     SceneObject object = DrawDistractor(random, colors, i);
-    for (int attempt = 0; attempt < kPlacementTries; ++attempt) {
+    for (int attempt = 0; attempt < kDistractorTries; ++attempt) {
       const double side = random.Below(4) == 0 ? -1 : 1;  // mostly behind the lane
       const double yaw_rad = random.Uniform(0, std::numbers::pi);
       object.world_from_object = {

@@ -26,7 +26,7 @@ constexpr double kLitterHalfWidthM = 0.065;
 constexpr double kLitterGapM = 0.036;
 constexpr double kLitterKg = 0.01;
 constexpr double kLitterRollingM = 0.0008;
-constexpr int kPlacementTries = 100;
+constexpr int kLitterTries = 100;
 
 // A stroke: from before the farthest litter over the ramp to the floor of the pan.
 constexpr double kStrokeStartM = 0.18;
@@ -109,7 +109,7 @@ ToolPair Sweep::Prepare(Scene& scene) {
 
 void Sweep::AddLitter(Scene& scene) {
   std::vector<Vec3d> places_m;
-  for (int attempt = 0; attempt < kPlacementTries; ++attempt) {
+  for (int attempt = 0; attempt < kLitterTries; ++attempt) {
     if (static_cast<int>(places_m.size()) == litter_count_) break;
     const Vec3d line_m =
         Along(mouth_m_, heading_rad_, random_.Uniform(kNearestLitterM, kFarthestLitterM));

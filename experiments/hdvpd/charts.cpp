@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "common/json.h"
 #include "evaluation/score_chart.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"

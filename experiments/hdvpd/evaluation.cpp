@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/json.h"
 #include "common/log.h"
 #include "common/version.h"
 #include "data/scene_input.h"

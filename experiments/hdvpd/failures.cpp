@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/json.h"
+
 namespace interlacer {
 namespace {
 

@@ -2,11 +2,11 @@
 
 /// What of a comparison of variants could not be evaluated, and why. Pure functions, thread-safe.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/json.h"
 #include "common/status.h"
 
 namespace interlacer {

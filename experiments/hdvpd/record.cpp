@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "common/json.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/published.h"
@@ -11,8 +12,6 @@ namespace interlacer {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kDecimals = 4;
 
 struct NamedGroup {
   const char* name;
@@ -144,9 +143,9 @@ std::string GapTable(const Study& study) {
     bool has_published = false;
     for (const int step : StepsWithMean(study)) {
       const auto gap = study.Difference(a.subject, b.subject, kSsim, step, EpisodeGroup::kMoving);
-      ours.push_back(gap ? SignedText(gap->difference.mean, kDecimals) + " " +
-                               IntervalText(gap->difference, kDecimals)
-                         : ScoreText({}, kDecimals));
+      ours.push_back(gap ? SignedText(gap->difference.mean, kScoreDecimals) + " " +
+                               IntervalText(gap->difference, kScoreDecimals)
+                         : ScoreText({}, kScoreDecimals));
       const auto known = PublishedGap(a.subject.variant, b.subject.variant, step - 1);
       has_published = has_published || known;
       published.push_back(known ? SignedText(*known, 3) : ScoreText({}, 3));
@@ -170,7 +169,7 @@ std::string RunTable(const Study& study) {
          std::to_string(study.facts(run).parameter_count), std::to_string(run.steps_done),
          ScoreText(run.steps_per_s, 3), ScoreText(run.LastValidationLoss(), 5),
          ScoreText(study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving),
-                   kDecimals)});
+                   kScoreDecimals)});
   }
   return out;
 }

@@ -3,10 +3,10 @@
 /// A comparison of variants as files: hdvpd.json with every number, a CSV for plotting, a Markdown
 /// table for model cards. Equal pieces give equal bytes. Pure functions of the study.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "common/json.h"
 #include "experiments/hdvpd/relations.h"
 #include "experiments/hdvpd/study.h"
 

@@ -18,7 +18,6 @@ constexpr double kGapToMessageFirst = .010, kGapToMessageLast = .004;
 constexpr double kGapToUnmasked = .012, kGrowthTolerance = .002;
 constexpr double kStillTolerance = .02;
 constexpr double kParameterTolerance = .02;
-constexpr int kDecimals = 4;
 
 StudySubject ModelOf(std::string_view variant, Condition condition = Condition::kRecorded) {
   return {std::string(variant), std::string(kModel), condition};
@@ -75,7 +74,7 @@ class Checker {
   }
 
   static std::string TextOf(const std::optional<PairedDifference>& gap) {
-    return gap ? GapText(*gap, kDecimals) : "none";
+    return gap ? GapText(*gap, kScoreDecimals) : "none";
   }
 
   static bool IsAboveZero(const std::optional<PairedDifference>& gap) {
@@ -191,7 +190,7 @@ class Checker {
       }
       if (!worst) return Add("H5", text, {}, "no run of " + variant + " to judge");
       holds = holds && *worst >= -kStillTolerance;
-      numbers += variant + " " + SignedText(*worst, kDecimals) + " at its worst step; ";
+      numbers += variant + " " + SignedText(*worst, kScoreDecimals) + " at its worst step; ";
     }
     Add("H5", text, holds, numbers.substr(0, numbers.size() - 2));
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/json.h"
 #include "common/sha256.h"
 #include "evaluation/statistics.h"
 #include "experiments/hdvpd/published.h"

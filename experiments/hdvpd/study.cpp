@@ -12,8 +12,6 @@
 namespace interlacer {
 namespace {
 
-constexpr BootstrapOptions kBootstrap{.draw_count = 10000};
-
 std::string KeyOf(const StudySubject& subject) {
   return subject.variant + "|" + subject.subject + "|" +
          std::string(ConditionName(subject.condition));
@@ -161,7 +159,7 @@ std::optional<MeanEstimate> Study::Mean(const StudySubject& subject, std::string
   const auto [it, is_new] = means_.try_emplace(KeyOf(subject) + KeyOf(metric, step, group, task));
   if (!is_new) return it->second;
   const auto by_seed = BySeed(subject, metric, step, group, task);
-  return it->second = EstimateRunMean(CommonEpisodes({&by_seed})[0], kBootstrap);
+  return it->second = EstimateRunMean(CommonEpisodes({&by_seed})[0], kStudyBootstrap);
 }
 
 std::optional<PairedDifference> Study::Difference(const StudySubject& a, const StudySubject& b,
@@ -174,7 +172,7 @@ std::optional<PairedDifference> Study::Difference(const StudySubject& a, const S
   std::erase_if(ours, [&](const auto& run) { return !theirs.contains(run.first); });
   std::erase_if(theirs, [&](const auto& run) { return !ours.contains(run.first); });
   const std::vector<RunValues> runs = CommonEpisodes({&ours, &theirs});
-  if (const auto paired = ComparePairedRuns(runs[0], runs[1], kBootstrap); paired.ok()) {
+  if (const auto paired = ComparePairedRuns(runs[0], runs[1], kStudyBootstrap); paired.ok()) {
     it->second = *paired;
   }
   return it->second;

@@ -2,17 +2,18 @@
 
 #include <functional>
 
+#include "common/json.h"
 #include "evaluation/html.h"
 #include "evaluation/results.h"
 #include "evaluation/score_text.h"
 #include "evaluation/svg.h"
+#include "experiments/score_table.h"
 
 namespace interlacer {
 namespace {
 
 constexpr int kRankDecimals = 2;
 constexpr int kMeterDecimals = 3;
-constexpr BootstrapOptions kBootstrap{.draw_count = 10000};
 
 using Measure = std::function<std::optional<double>(const SceneRanking&)>;
 
@@ -22,7 +23,7 @@ std::optional<MeanEstimate> MeanOver(const std::vector<SceneRanking>& scenes,
   for (const SceneRanking& scene : scenes) {
     if (const auto value = measure(scene)) values.push_back(*value);
   }
-  return EstimateMean(values, kBootstrap);
+  return EstimateMean(values, kStudyBootstrap);
 }
 
 std::string CountText(const PlannerStudy& study) {

@@ -2,10 +2,10 @@
 
 /// What the planner experiment leaves behind: a page, tables and JSON. Pure functions, thread-safe.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "common/json.h"
 #include "evaluation/statistics.h"
 #include "experiments/planner/ranking.h"
 

@@ -79,8 +79,38 @@ struct Best {
       for (int r = 0; r < kCapacity; ++r) {
         others[r] = __shfl_xor_sync(kWholeWarp, keys[r], apart);
       }
+      if constexpr (kCapacity <= kMostExactNeighbors) {
 #pragma unroll
-      for (int r = 0; r < kCapacity; ++r) Insert(others[r]);
+        for (int r = 0; r < kCapacity; ++r) Insert(others[r]);
+      } else {
+        Merge(others);
+      }
+    }
+  }
+
+  /// The best of two sorted lists, sorted, by a bitonic merge: the smaller of each list's key and
+  /// the other's from the far end, then log2(kCapacity) passes. Unrolled insertions would be
+  /// kCapacity^2 steps, which nvcc also takes long to compile.
+  __device__ void Merge(const std::uint64_t (&others)[kCapacity]) {
+    static_assert((kCapacity & (kCapacity - 1)) == 0);
+#pragma unroll
+    for (int r = 0; r < kCapacity; ++r) {
+      const std::uint64_t other = others[kCapacity - 1 - r];
+      keys[r] = keys[r] < other ? keys[r] : other;
+    }
+#pragma unroll
+    for (int half = kCapacity / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int r = 0; r < kCapacity; ++r) {
+        if ((r & half) != 0) continue;
+        const std::uint64_t low = keys[r], high = keys[r + half];
+        keys[r] = low < high ? low : high;
+        keys[r + half] = low < high ? high : low;
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kCapacity; ++r) {
+      if (r == count - 1) worst = keys[r];
     }
   }
 };

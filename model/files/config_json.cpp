@@ -2,6 +2,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/json.h"
 #include "model/config.h"
 
 namespace interlacer {

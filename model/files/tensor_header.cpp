@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/file_io.h"
+#include "common/json.h"
 
 namespace interlacer {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/checked_math.h"
+#include "common/number_text.h"
 #include "common/output_selection.h"
 #include "server/convert/calibration.h"
 
@@ -17,10 +18,6 @@ constexpr std::size_t kMaxTargetNameLength = 64;
 /// Room for names, times and the summary in an estimate of a message.
 constexpr std::int64_t kMessageOverheadBytes = 4096;
 constexpr int kDefaultJpegQuality = 90;
-
-std::string Indexed(const char* field, int index) {
-  return std::string(field) + "[" + std::to_string(index) + "]";
-}
 
 Status LimitExceeded(const char* reason_word, std::string field, const std::string& what,
                      std::int64_t got, std::int64_t limit) {

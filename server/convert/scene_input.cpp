@@ -17,10 +17,6 @@
 namespace interlacer {
 namespace {
 
-std::string Indexed(const char* field, int index) {
-  return std::string(field) + "[" + std::to_string(index) + "]";
-}
-
 std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";
 }

@@ -15,6 +15,7 @@
 
 #include "bench/device/device_platform.h"
 #include "bench/runner.h"
+#include "common/json.h"
 #include "tests/bench/small_options.h"
 
 namespace interlacer::bench {

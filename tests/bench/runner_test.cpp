@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "common/json.h"
+
 namespace interlacer::bench {
 namespace {
 

@@ -30,14 +30,14 @@ TEST(OneProcessTest, TorchGrpcFaissAndOpen3dWorkTogether) {
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);
   EXPECT_EQ(one_process::GrpcStreamedMessages(5), 5);
   EXPECT_EQ(one_process::FaissNearestToSeven(), 7);
-  const std::string path = testing::TempDir() + "one_process_test.ply";
+  const std::string path = ::testing::TempDir() + "one_process_test.ply";
   EXPECT_EQ(one_process::Open3dPointsReadBack(path.c_str(), 4), 4);
   // Once more, now that every library has started its threads.
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);
 
   const std::set<std::string> runtimes = LoadedOpenMpRuntimes();
   for (const std::string& runtime : runtimes) std::cout << "OpenMP runtime: " << runtime << '\n';
-  EXPECT_THAT(runtimes, testing::SizeIs(1));
+  EXPECT_THAT(runtimes, ::testing::SizeIs(1));
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ namespace fs = std::filesystem;
 
 constexpr char kMarker[] = "prediction.json";
 
-class OutputFolderTest : public testing::Test {
+class OutputFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ =
-        fs::path(testing::TempDir()) /
-        (std::string("output_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+        fs::path(::testing::TempDir()) /
+        (std::string("output_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(root_);
     fs::create_directories(root_);
   }

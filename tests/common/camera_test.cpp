@@ -20,7 +20,7 @@ Camera TestCamera(DistortionModel model, std::vector<double> coefficients) {
   return camera;
 }
 
-class RoundTripTest : public testing::TestWithParam<Camera> {};
+class RoundTripTest : public ::testing::TestWithParam<Camera> {};
 
 TEST_P(RoundTripTest, UnprojectThenProjectReturnsThePixel) {
   const Camera& camera = GetParam();
@@ -37,18 +37,18 @@ TEST_P(RoundTripTest, UnprojectThenProjectReturnsThePixel) {
   }
 }
 
-std::string LensName(const testing::TestParamInfo<Camera>& test) {
+std::string LensName(const ::testing::TestParamInfo<Camera>& test) {
   constexpr const char* kNames[] = {"None", "Barrel", "Pincushion", "Rational"};
   return kNames[test.index];
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Lenses, RoundTripTest,
-    testing::Values(TestCamera(DistortionModel::kNone, {}),
-                    TestCamera(DistortionModel::kPlumbBob, {-0.31, 0.12, 1e-3, -7e-4, -0.02}),
-                    TestCamera(DistortionModel::kPlumbBob, {0.16, -0.27, 2e-4, 1e-4, 0.1}),
-                    TestCamera(DistortionModel::kRationalPolynomial,
-                               {0.6, -2.4, 6e-4, -1e-4, 1.3, 0.5, -2.2, 1.2})),
+    ::testing::Values(TestCamera(DistortionModel::kNone, {}),
+                      TestCamera(DistortionModel::kPlumbBob, {-0.31, 0.12, 1e-3, -7e-4, -0.02}),
+                      TestCamera(DistortionModel::kPlumbBob, {0.16, -0.27, 2e-4, 1e-4, 0.1}),
+                      TestCamera(DistortionModel::kRationalPolynomial,
+                                 {0.6, -2.4, 6e-4, -1e-4, 1.3, 0.5, -2.2, 1.2})),
     LensName);
 
 TEST(CameraTest, DepthIsAlongTheAxisNotTheRay) {

@@ -10,7 +10,7 @@
 namespace interlacer {
 namespace {
 
-class ThreadPoolTest : public testing::TestWithParam<int> {
+class ThreadPoolTest : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override { SetThreadCount(GetParam()); }
   void TearDown() override { SetThreadCount(0); }
@@ -66,7 +66,7 @@ TEST_P(ThreadPoolTest, CallersFromManyThreadsDoNotBlockEachOther) {
   EXPECT_EQ(sum, 4 * 50 * 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolTest, testing::Values(1, 2, 5),
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolTest, ::testing::Values(1, 2, 5),
                          ::testing::PrintToStringParamName());
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class EpisodeTest : public testing::Test {
+class EpisodeTest : public ::testing::Test {
  protected:
   EpisodeTest() : episode_(folder_.File("synthetic_000001")) { WriteSyntheticEpisode(episode_); }
 

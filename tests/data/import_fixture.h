@@ -19,7 +19,7 @@ namespace interlacer {
 
 inline constexpr char kIdentityRows[] = "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
 
-class ImportTest : public testing::Test {
+class ImportTest : public ::testing::Test {
  protected:
   ImportTest() {
     options_.source_dir = folder_.File("source");

@@ -48,7 +48,7 @@ struct BadManifest {
   const char* field;
 };
 
-class BadManifestTest : public testing::TestWithParam<BadManifest> {};
+class BadManifestTest : public ::testing::TestWithParam<BadManifest> {};
 
 TEST_P(BadManifestTest, NamesTheField) {
   nlohmann::json document = ExampleJson();
@@ -62,7 +62,7 @@ TEST_P(BadManifestTest, NamesTheField) {
 using J = nlohmann::json;
 INSTANTIATE_TEST_SUITE_P(
     Fields, BadManifestTest,
-    testing::Values(
+    ::testing::Values(
         BadManifest{"OtherSchema", [](J& d) { d["schema"] = "x"; }, "SCHEMA_INVALID", "schema"},
         BadManifest{"NewerVersion", [](J& d) { d["schema_version"] = 2; },
                     "SCHEMA_VERSION_UNSUPPORTED", "schema_version"},

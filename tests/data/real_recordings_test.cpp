@@ -33,7 +33,7 @@ std::string DataFolder() {
   return folder != nullptr ? folder : INTERLACER_SOURCE_DIR "/../shared/data";
 }
 
-class RealRecordingTest : public testing::TestWithParam<Recording> {};
+class RealRecordingTest : public ::testing::TestWithParam<Recording> {};
 
 TEST_P(RealRecordingTest, ImportsAndValidates) {
   const Recording& recording = GetParam();
@@ -66,12 +66,12 @@ TEST_P(RealRecordingTest, ImportsAndValidates) {
 // agree; PrimeSense depth at 2 m has steps of about 1 cm.
 INSTANTIATE_TEST_SUITE_P(
     All, RealRecordingTest,
-    testing::Values(Recording{"scene-0000", "apc", "realsense-apc/scene-0000", "", 15, 0.010},
-                    Recording{"tote", "apc", "realsense-apc/tote", "", 18, 0.010},
-                    Recording{"shelf-A", "apc", "realsense-apc/shelf-A", "", 15, 0.010},
-                    Recording{"RGBD", "redwood", "redwood-rgbd/RGBD", kPrimeSense, 5, 0.020},
-                    Recording{"livingroom1", "redwood", "redwood-rgbd/livingroom1", kPrimeSense,
-                              211, 0.020}),
+    ::testing::Values(Recording{"scene-0000", "apc", "realsense-apc/scene-0000", "", 15, 0.010},
+                      Recording{"tote", "apc", "realsense-apc/tote", "", 18, 0.010},
+                      Recording{"shelf-A", "apc", "realsense-apc/shelf-A", "", 15, 0.010},
+                      Recording{"RGBD", "redwood", "redwood-rgbd/RGBD", kPrimeSense, 5, 0.020},
+                      Recording{"livingroom1", "redwood", "redwood-rgbd/livingroom1", kPrimeSense,
+                                211, 0.020}),
     [](const auto& test) {
       std::string name = test.param.name;
       std::replace(name.begin(), name.end(), '-', '_');

@@ -45,7 +45,7 @@ struct Disturbance {
   std::function<void(std::vector<RgbdView>*)> apply;
 };
 
-class WrongCalibrationTest : public testing::TestWithParam<Disturbance> {};
+class WrongCalibrationTest : public ::testing::TestWithParam<Disturbance> {};
 
 std::string FieldOf(const SceneReport& report, const std::string& reason) {
   for (const Finding& finding : report.findings) {
@@ -66,7 +66,7 @@ TEST_P(WrongCalibrationTest, IsSuspect) {
 
 INSTANTIATE_TEST_SUITE_P(
     Mistakes, WrongCalibrationTest,
-    testing::Values(
+    ::testing::Values(
         Disturbance{"InversePose",
                     [](auto* views) {
                       for (RgbdView& view : *views) {
@@ -109,7 +109,7 @@ TEST(SceneReportTest, SaysWhatElseLooksWrong) {
   EXPECT_EQ(ReportScene({}, kRegion).candidate_point_count, 0);
 }
 
-class SceneEpisodeTest : public testing::Test {
+class SceneEpisodeTest : public ::testing::Test {
  protected:
   SceneEpisodeTest() : path_(folder_.File("synthetic_000001")) { WriteSyntheticEpisode(path_); }
   TempFolder folder_;

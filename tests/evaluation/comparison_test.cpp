@@ -12,8 +12,8 @@
 namespace interlacer {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<Variant> TwoModels(const Results& a, const Results& b) {
   return {{"a", &a, std::string(kModel), ""}, {"b", &b, std::string(kModel), ""}};

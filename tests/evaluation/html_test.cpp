@@ -10,8 +10,8 @@
 namespace interlacer {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kHostile[] = "<script>alert(\"1\")</script>&'";
 constexpr char kHarmless[] = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";

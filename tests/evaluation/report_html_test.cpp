@@ -11,10 +11,10 @@
 namespace interlacer {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-constexpr char kHostile[] = "</table><script>alert('x')</script>";
+constexpr char kHostileScript[] = "</table><script>alert('x')</script>";
 
 ReportInput InputOf(const Results& results) {
   ReportInput input;
@@ -62,17 +62,17 @@ TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {
 
 TEST(ReportHtml, EveryNameIsEscaped) {
   Results results = MakeResults(2, 1);
-  results.dataset_name = results.command = results.device = kHostile;
-  results.model["name"] = kHostile;
-  results.failures.push_back({kHostile, kHostile, kHostile});
-  results.warnings[kHostile] = 1;
+  results.dataset_name = results.command = results.device = kHostileScript;
+  results.model["name"] = kHostileScript;
+  results.failures.push_back({kHostileScript, kHostileScript, kHostileScript});
+  results.warnings[kHostileScript] = 1;
   for (ResultValue& value : results.values) {
-    value.episode += kHostile;
-    value.camera = kHostile;
+    value.episode += kHostileScript;
+    value.camera = kHostileScript;
   }
   ReportInput input = InputOf(results);
-  input.title = input.variants[0].name = input.command = kHostile;
-  input.warnings.push_back(kHostile);
+  input.title = input.variants[0].name = input.command = kHostileScript;
+  input.warnings.push_back(kHostileScript);
   const std::string page = ReportHtml(input);
   ExpectSelfContained(page);
   EXPECT_THAT(page, Not(HasSubstr("alert('x')")));

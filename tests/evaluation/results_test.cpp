@@ -5,13 +5,14 @@
 
 #include <string>
 
+#include "common/json.h"
 #include "tests/evaluation/results_support.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Results, JsonRoundTripKeepsEveryBit) {
   Results before = MakeResults(2, 2);

@@ -9,9 +9,9 @@
 namespace interlacer {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 

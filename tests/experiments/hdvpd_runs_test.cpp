@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/json.h"
 #include "experiments/hdvpd/runs.h"
 #include "model/files/tensor_header.h"
 #include "tests/support/temp_folder.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json.h"
 #include "experiments/hdvpd/page.h"
 #include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/record.h"

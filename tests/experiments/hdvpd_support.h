@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/json.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/evaluation.h"
 #include "experiments/hdvpd/study.h"

@@ -13,7 +13,7 @@
 namespace interlacer {
 namespace {
 
-constexpr std::uint64_t kSeed = 20262;
+constexpr std::uint64_t kGridKernelsSeed = 20262;
 
 struct Body {
   std::string name;
@@ -46,7 +46,7 @@ KnnGraph RunBody(GridNeighborsFn run, const std::vector<float>& positions_m, int
 
 TEST_P(GridKernelTest, EveryInstructionSetGivesTheOraclesNeighbours) {
   if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(1100, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(1100, kGridKernelsSeed)) {
     for (const int k : {1, 2, 3, 4, 5, 9}) {
       EXPECT_EQ(RunBody(GetParam().run, cloud.positions_m, k).neighbors,
                 BruteForceIndex().Graph(cloud.positions_m, k)->neighbors)
@@ -57,7 +57,7 @@ TEST_P(GridKernelTest, EveryInstructionSetGivesTheOraclesNeighbours) {
 
 TEST_P(GridKernelTest, CutsBetweenCallsDoNotShow) {
   if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
-  const std::vector<float> positions_m = testing::SheetCloud(700, kSeed);
+  const std::vector<float> positions_m = testing::SheetCloud(700, kGridKernelsSeed);
   const KnnGraph whole = RunBody(GetParam().run, positions_m, 3);
   for (const std::int64_t grain : {1, 5, 8, 13}) {
     EXPECT_EQ(RunBody(GetParam().run, positions_m, 3, grain).neighbors, whole.neighbors) << grain;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(SortIntoCells, KeepsEveryPointOnceInOrderOfCellThenIndex) {
-  const std::vector<float> positions_m = testing::CubeCloud(500, kSeed);
+  const std::vector<float> positions_m = testing::CubeCloud(500, kGridKernelsSeed);
   const CellGrid grid = ChooseCellGrid(positions_m);
   std::vector<float> x(500), y(500), z(500);
   std::vector<std::int32_t> index(500, -1), cell_of_point(500), begin(grid.cell_count() + 1);
@@ -107,7 +107,7 @@ TEST(SortIntoCells, KeepsEveryPointOnceInOrderOfCellThenIndex) {
 }
 
 TEST(ChooseCellGrid, AimsAtAFewPointsPerOccupiedCellAndStaysSmall) {
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(20000, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(20000, kGridKernelsSeed)) {
     const CellGrid grid = ChooseCellGrid(cloud.positions_m);
     EXPECT_GE(grid.cell_count(), 1) << cloud.name;
     EXPECT_LE(grid.cell_count(), 16 * 20000) << cloud.name;

@@ -20,7 +20,7 @@ using ::interlacer::testing::Cloud;
 using ::interlacer::testing::CubeCloud;
 using ::interlacer::testing::NamedCloud;
 
-constexpr std::uint64_t kSeed = 20261;
+constexpr std::uint64_t kKnnIndexSeed = 20261;
 
 /// A back end and how far it may differ from the oracle.
 enum class Promise { kSameIndices, kSameDistances, kRecall };
@@ -78,7 +78,7 @@ class KnnIndexTest : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(KnnIndexTest, AwkwardCloudsAgreeWithTheOracle) {
-  for (const NamedCloud& cloud : AwkwardClouds(1500, kSeed)) {
+  for (const NamedCloud& cloud : AwkwardClouds(1500, kKnnIndexSeed)) {
     const bool finite_distances = cloud.name != "distances_overflow";
     if (GetParam().promise != Promise::kSameIndices && !finite_distances) continue;
     ExpectLikeOracle(cloud, 3);
@@ -86,12 +86,12 @@ TEST_P(KnnIndexTest, AwkwardCloudsAgreeWithTheOracle) {
 }
 
 TEST_P(KnnIndexTest, OtherNeighbourCountsAgreeWithTheOracle) {
-  for (const int k : {1, 2, 4, 16}) ExpectLikeOracle({"cube", CubeCloud(700, kSeed)}, k);
+  for (const int k : {1, 2, 4, 16}) ExpectLikeOracle({"cube", CubeCloud(700, kKnnIndexSeed)}, k);
 }
 
 TEST_P(KnnIndexTest, EverySizeUpToTen) {
   for (int n = 0; n <= 10; ++n) {
-    const Cloud cloud = CubeCloud(n, kSeed);
+    const Cloud cloud = CubeCloud(n, kKnnIndexSeed);
     const KnnGraph graph = GraphOf(cloud, 3);
     EXPECT_EQ(graph.n, n);
     EXPECT_EQ(graph.out_degree, std::clamp(n - 1, 0, 3));
@@ -118,7 +118,7 @@ TEST_P(KnnIndexTest, MoreNeighboursThanPointsGivesAllOthers) {
 }
 
 TEST_P(KnnIndexTest, SelfIsExcludedByIndexNotByDistance) {
-  for (const NamedCloud& cloud : AwkwardClouds(200, kSeed)) {
+  for (const NamedCloud& cloud : AwkwardClouds(200, kKnnIndexSeed)) {
     const KnnGraph graph = GraphOf(cloud.positions_m, 3);
     for (std::int64_t i = 0; i < graph.n; ++i) {
       for (int r = 0; r < graph.out_degree; ++r) ASSERT_NE(graph.neighbors[3 * i + r], i);
@@ -127,7 +127,7 @@ TEST_P(KnnIndexTest, SelfIsExcludedByIndexNotByDistance) {
 }
 
 TEST_P(KnnIndexTest, NotANumberIsRefusedByName) {
-  Cloud cloud = CubeCloud(20, kSeed);
+  Cloud cloud = CubeCloud(20, kKnnIndexSeed);
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     cloud[3 * 7 + 1] = bad;
@@ -141,7 +141,7 @@ TEST_P(KnnIndexTest, NotANumberIsRefusedByName) {
 
 TEST_P(KnnIndexTest, FewerThanOneNeighbourIsRefused) {
   for (const int k : {0, -3}) {
-    const StatusOr<KnnGraph> graph = index_->Graph(CubeCloud(20, kSeed), k);
+    const StatusOr<KnnGraph> graph = index_->Graph(CubeCloud(20, kKnnIndexSeed), k);
     ASSERT_FALSE(graph.ok());
     EXPECT_EQ(graph.status().reason(), reason::ARGUMENT_INVALID);
   }
@@ -155,7 +155,7 @@ TEST_P(KnnIndexTest, HalfAPointIsRefused) {
 
 TEST_P(KnnIndexTest, RecallOnATableSeenTwice) {
   constexpr double kLeastRecall = 0.95;  // of the approximate index; the others find all
-  const Cloud cloud = testing::SheetCloud(8192, kSeed);
+  const Cloud cloud = testing::SheetCloud(8192, kKnnIndexSeed);
   const double recall = Recall(GraphOf(cloud, 3), *BruteForceIndex().Graph(cloud, 3));
   RecordProperty("recall", std::to_string(recall));
   std::printf("recall of %s at k = 3, 8192 points: %.4f\n",

@@ -12,7 +12,7 @@
 namespace interlacer {
 namespace {
 
-constexpr std::uint64_t kSeed = 20266;
+constexpr std::uint64_t kSparseGraphSeed = 20266;
 
 /// Row-major [n,n].
 using Dense = std::vector<double>;
@@ -58,7 +58,7 @@ Dense UndirectedWeights(const Dense& directed, std::size_t n, EdgeWeight weighti
 
 TEST(Symmetrised, ListsAreThePowersOfTheDenseAdjacency) {
   constexpr std::size_t kPoints = 120;
-  const std::vector<float> cloud = testing::SheetCloud(kPoints, kSeed);
+  const std::vector<float> cloud = testing::SheetCloud(kPoints, kSparseGraphSeed);
   const KnnGraph directed = *BruteForceIndex().Graph(cloud, 3);
   const SparseGraph graph = *Symmetrised(directed);
   for (const EdgeWeight weighting : {EdgeWeight::kUniform, EdgeWeight::kInverseSqrtDegree}) {
@@ -84,7 +84,7 @@ TEST(Symmetrised, ListsAreThePowersOfTheDenseAdjacency) {
 }
 
 TEST(Symmetrised, IsSymmetricHoldsEveryEdgeAndNamesANodeOnce) {
-  const KnnGraph directed = *BruteForceIndex().Graph(testing::CubeCloud(500, kSeed), 3);
+  const KnnGraph directed = *BruteForceIndex().Graph(testing::CubeCloud(500, kSparseGraphSeed), 3);
   const SparseGraph graph = *Symmetrised(directed);
   const auto has = [&](std::int32_t i, std::int32_t j) {
     return std::binary_search(graph.neighbors.begin() + graph.offsets[i],

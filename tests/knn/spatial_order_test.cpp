@@ -11,10 +11,10 @@
 namespace interlacer {
 namespace {
 
-constexpr std::uint64_t kSeed = 20263;
+constexpr std::uint64_t kSpatialOrderSeed = 20263;
 
 TEST(MortonOrder, IsAPermutationWithItsInverse) {
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kSpatialOrderSeed)) {
     const std::vector<std::int32_t> order = *MortonOrder(cloud.positions_m, 0.05);
     std::vector<std::int32_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
@@ -41,7 +41,7 @@ std::uint64_t InterleavedCells(const float* point_m, const double* low_m, double
 }
 
 TEST(MortonOrder, SortsByInterleavedCellsThenIndex) {
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(900, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(900, kSpatialOrderSeed)) {
     const std::vector<float>& p = cloud.positions_m;
     double low_m[3] = {p[0], p[1], p[2]}, longest_m = 0;
     for (std::size_t c = 0; c < p.size(); ++c) low_m[c % 3] = std::min<double>(low_m[c % 3], p[c]);
@@ -75,7 +75,7 @@ TEST(MortonOrder, PointsOfOneCellKeepTheirOrder) {
 }
 
 TEST(MortonOrder, BringsNeighboursTogether) {
-  const std::vector<float> cloud = testing::CubeCloud(4000, kSeed);
+  const std::vector<float> cloud = testing::CubeCloud(4000, kSpatialOrderSeed);
   const std::vector<std::int32_t> order = *MortonOrder(cloud, 0.05);
   const auto mean_step_m = [&](const auto& point_at) {
     double sum = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using Row = std::map<std::int32_t, std::array<double, 4>>;
 
-constexpr std::uint64_t kSeed = 20265;
+constexpr std::uint64_t kWalkListsSeed = 20265;
 
 /// The slow, obvious twin: every walk of up to three hops, one by one.
 Row EnumerateRow(const KnnGraph& graph, const std::vector<double>& edge_weights,
@@ -57,21 +57,22 @@ void ExpectLikeEnumeration(const testing::NamedCloud& cloud, int k) {
 }
 
 TEST(WalkLists, EqualTheEnumerationOfAllWalks) {
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(600, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(600, kWalkListsSeed)) {
     ExpectLikeEnumeration(cloud, 3);
   }
 }
 
 TEST(WalkLists, EqualTheEnumerationForFewerNeighboursAndPoints) {
-  ExpectLikeEnumeration({"cube", testing::CubeCloud(300, kSeed)}, 1);
-  ExpectLikeEnumeration({"cube", testing::CubeCloud(300, kSeed)}, 2);
-  for (int n = 0; n <= 5; ++n) ExpectLikeEnumeration({"few", testing::CubeCloud(n, kSeed)}, 3);
+  ExpectLikeEnumeration({"cube", testing::CubeCloud(300, kWalkListsSeed)}, 1);
+  ExpectLikeEnumeration({"cube", testing::CubeCloud(300, kWalkListsSeed)}, 2);
+  for (int n = 0; n <= 5; ++n)
+    ExpectLikeEnumeration({"few", testing::CubeCloud(n, kWalkListsSeed)}, 3);
 }
 
 TEST(WalkLists, FourPointsReachTheBoundOfEveryCount) {
   // The complete graph on four nodes: 6 closed walks of three hops, 7 to each other node.
   const WalkLists lists =
-      *BuildWalkLists(*BruteForceIndex().Graph(testing::CubeCloud(4, kSeed), 3));
+      *BuildWalkLists(*BruteForceIndex().Graph(testing::CubeCloud(4, kWalkListsSeed), 3));
   ASSERT_EQ(lists.entries.size(), 16u);
   EXPECT_EQ(lists.entries[0], PackWalkEntry(0, 1, 0, 3, 6));
   EXPECT_EQ(lists.entries[1], PackWalkEntry(1, 0, 1, 2, 7));
@@ -95,7 +96,7 @@ TEST(WalkLists, NineWalksOfThreeHopsFitTheCode) {
 }
 
 TEST(WalkLists, RefuseMoreThanThreeNeighbours) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(30, kSeed), 4);
+  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(30, kWalkListsSeed), 4);
   EXPECT_EQ(BuildWalkLists(graph).status().reason(), reason::ARGUMENT_INVALID);
 }
 
@@ -111,7 +112,7 @@ TEST(WalkLists, RefuseNeighboursThatAreNoNodes) {
 }
 
 TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
-  const std::vector<float> cloud = testing::CubeCloud(250, kSeed);
+  const std::vector<float> cloud = testing::CubeCloud(250, kWalkListsSeed);
   for (const int k : {3, 5}) {
     const KnnGraph graph = *BruteForceIndex().Graph(cloud, k);
     const SparseGraph edges = *ToSparse(graph);
@@ -137,7 +138,7 @@ TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
 }
 
 TEST(WeightedWalkLists, OfConstantEdgesAreTheCountsOverPowersOfTheDegree) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(400, kSeed), 3);
+  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(400, kWalkListsSeed), 3);
   const SparseGraph edges = *ToSparse(graph);
   const WeightedWalkLists from_counts = testing::ToWeighted(*BuildWalkLists(graph));
   const WeightedWalkLists direct =
@@ -171,7 +172,7 @@ TEST(EdgeWeights, OfCoincidentPointsAreOne) {
 }
 
 TEST(EdgeWeights, RefusePositionsOfAnotherCloud) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(6, kSeed), 3);
+  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(6, kWalkListsSeed), 3);
   const SparseGraph edges = *ToSparse(graph);
   EXPECT_EQ(EdgeWeights(edges, EdgeWeight::kExpDistance, std::vector<float>(9)).status().reason(),
             reason::SHAPE_MISMATCH);
@@ -198,7 +199,7 @@ void ExpectTransposed(const Lists& lists, const TransposedLists& transposed,
 }
 
 TEST(TransposedLists, HoldEveryEntryByItsEndNode) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(200, kSeed), 3);
+  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(200, kWalkListsSeed), 3);
   const WalkLists packed = *BuildWalkLists(graph);
   ExpectTransposed(packed, Transpose(packed), [&](std::int32_t e) {
     return static_cast<std::int32_t>(WalkEntryNode(packed.entries[e]));

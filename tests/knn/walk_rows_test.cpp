@@ -15,10 +15,10 @@
 namespace interlacer {
 namespace {
 
-constexpr std::uint64_t kSeed = 20266;
+constexpr std::uint64_t kWalkRowsSeed = 20266;
 constexpr std::uint32_t kPoison = 0xDEADBEEF;
 
-struct Body {
+struct RowsBody {
   std::string name;
   WalkRowKernels kernels;
   bool supported;
@@ -53,7 +53,7 @@ std::vector<std::uint32_t> RowByEnumeration(const KnnGraph& graph, std::int32_t 
   return row;
 }
 
-class WalkRowsTest : public ::testing::TestWithParam<Body> {
+class WalkRowsTest : public ::testing::TestWithParam<RowsBody> {
  protected:
   void SetUp() override {
     if (!GetParam().supported) GTEST_SKIP() << "this processor has no " << GetParam().name;
@@ -86,7 +86,7 @@ class WalkRowsTest : public ::testing::TestWithParam<Body> {
 };
 
 TEST_P(WalkRowsTest, NeighbourGraphsGiveTheEnumeratedRows) {
-  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kSeed)) {
+  for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kWalkRowsSeed)) {
     SCOPED_TRACE(cloud.name);
     ExpectLikeEnumeration(*BruteForceIndex().Graph(cloud.positions_m, 3), 256);
   }
@@ -96,13 +96,13 @@ TEST_P(WalkRowsTest, RandomGraphsOfEverySizeGiveTheEnumeratedRows) {
   // Large ones reach 40 different nodes from most roots, small ones repeat neighbours and loop.
   for (const int n : {1, 2, 3, 5, 8, 15, 16, 17, 30, 60, 200, 4000}) {
     SCOPED_TRACE(n);
-    ExpectLikeEnumeration(RandomGraph(n, 3, kSeed + n), 256);
+    ExpectLikeEnumeration(RandomGraph(n, 3, kWalkRowsSeed + n), 256);
   }
 }
 
 TEST_P(WalkRowsTest, CutsBetweenCallsDoNotShow) {
   for (const std::int64_t grain : {1, 3, 100})
-    ExpectLikeEnumeration(RandomGraph(250, 3, kSeed), grain);
+    ExpectLikeEnumeration(RandomGraph(250, 3, kWalkRowsSeed), grain);
 }
 
 TEST_P(WalkRowsTest, AlwaysTheSameNeighbourWrapsTheCountsAround) {
@@ -113,13 +113,14 @@ TEST_P(WalkRowsTest, AlwaysTheSameNeighbourWrapsTheCountsAround) {
 
 TEST_P(WalkRowsTest, FewerThanThreeNeighbours) {
   if (!GetParam().any_degree) GTEST_SKIP() << GetParam().name << " takes three neighbours";
-  for (const int degree : {0, 1, 2}) ExpectLikeEnumeration(RandomGraph(50, degree, kSeed), 256);
+  for (const int degree : {0, 1, 2})
+    ExpectLikeEnumeration(RandomGraph(50, degree, kWalkRowsSeed), 256);
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, WalkRowsTest,
-                         ::testing::Values(Body{"cpu", cpu::GetWalkRowKernels(), true, true},
-                                           Body{"avx512", avx512::GetWalkRowKernels(),
-                                                HostCpuFeatures().avx512, false}),
+                         ::testing::Values(RowsBody{"cpu", cpu::GetWalkRowKernels(), true, true},
+                                           RowsBody{"avx512", avx512::GetWalkRowKernels(),
+                                                    HostCpuFeatures().avx512, false}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(WalkRows, TheLastNodeOfTheLargestGraphIsNotTakenForTheEnd) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "common/json.h"
 #include "common/sha256.h"
 #include "model/files/checkpoint_export.h"
 #include "tests/support/tiny_model.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/file_io.h"
+#include "common/json.h"
 #include "model/training/training_config.h"
 
 namespace interlacer {

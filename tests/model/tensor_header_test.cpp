@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/json.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {

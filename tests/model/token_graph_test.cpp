@@ -20,8 +20,8 @@ namespace interlacer::testing {
 namespace {
 
 constexpr int kOlder = 60, kNewer = 50, kKinematic = 20;
-constexpr int kTokens = kOlder + kNewer + 3 * kKinematic;
-constexpr int kNeighbors = 5;
+constexpr int kGraphTokens = kOlder + kNewer + 3 * kKinematic;
+constexpr int kGraphNeighbors = 5;
 
 /// 0, 1 or 2 for t-2, t-1 and t.
 int TimeOf(std::int64_t token) {
@@ -40,12 +40,13 @@ class Anchors : public ::testing::TestWithParam<AnchorCase> {
   Anchors() {
     InterlacerConfig config = TinyConfig();
     config.network.local.kind = LocalLayer::kMessagePassing;
-    config.network.local.anchor_neighbor_count = kNeighbors;
+    config.network.local.anchor_neighbor_count = kGraphNeighbors;
     config.graph.scope = GetParam().scope;
     tokens_.workspace = config.data.workspace;
-    tokens_.positions_m = ToPositions(GetParam().has_ties ? LatticeCloud(6) : CubeCloud(kTokens, 3))
-                              .narrow(0, 0, kTokens)
-                              .contiguous();
+    tokens_.positions_m =
+        ToPositions(GetParam().has_ties ? LatticeCloud(6) : CubeCloud(kGraphTokens, 3))
+            .narrow(0, 0, kGraphTokens)
+            .contiguous();
     tokens_.older_count = kOlder;
     tokens_.newer_count = kNewer;
     tokens_.kinematic_count = kKinematic;
@@ -67,11 +68,11 @@ TEST_P(Anchors, LookAtTheNearestTokensTheyMayMeet) {
   for (std::int64_t row = 0; row < graph_.anchors.size(0); ++row) {
     const auto anchor = graph_.anchors[row].item<std::int64_t>();
     std::vector<std::pair<float, std::int64_t>> expected;
-    for (std::int64_t token = 0; token < kTokens; ++token) {
+    for (std::int64_t token = 0; token < kGraphTokens; ++token) {
       if (MayMeet(anchor, token)) expected.emplace_back(Distance(anchor, token), token);
     }
     std::sort(expected.begin(), expected.end());
-    for (int n = 0; n < kNeighbors; ++n) {
+    for (int n = 0; n < kGraphNeighbors; ++n) {
       ASSERT_EQ(graph_.neighbors[row][n].item<std::int64_t>(), expected[n].second)
           << "anchor " << anchor << ", neighbour " << n;
     }

@@ -8,7 +8,7 @@ namespace interlacer {
 namespace {
 
 /// Looks along +z from the origin; a particle at (x, y, 1) projects to (16 + 10 x, 12 + 10 y).
-Camera TestCamera() {
+Camera ForwardCamera() {
   Camera camera;
   camera.width_px = 32;
   camera.height_px = 24;
@@ -25,7 +25,7 @@ int Red(const ParticlePreview& preview, int u, int v) {
 TEST(ParticlePreviewTest, DiscOfTheStatedRadius) {
   const std::vector<float> positions{0.f, 0.f, 1.f};
   const std::vector<std::uint8_t> colors{10, 20, 30};
-  const ParticlePreview preview = *RenderParticlePreview(TestCamera(), positions, colors);
+  const ParticlePreview preview = *RenderParticlePreview(ForwardCamera(), positions, colors);
   for (int v = 0; v < 24; ++v) {
     for (int u = 0; u < 32; ++u) {
       const bool covered = (u - 16) * (u - 16) + (v - 12) * (v - 12) <= 1.5 * 1.5;
@@ -39,13 +39,13 @@ TEST(ParticlePreviewTest, DiscOfTheStatedRadius) {
 TEST(ParticlePreviewTest, NearestWinsInAnyOrderAndTiesGoToTheSmallerIndex) {
   const std::vector<float> positions{0, 0, 2, 0, 0, 1, 0, 0, 1};
   const std::vector<std::uint8_t> colors{50, 0, 0, 60, 0, 0, 70, 0, 0};
-  EXPECT_EQ(Red(*RenderParticlePreview(TestCamera(), positions, colors), 16, 12), 60);
+  EXPECT_EQ(Red(*RenderParticlePreview(ForwardCamera(), positions, colors), 16, 12), 60);
 }
 
 TEST(ParticlePreviewTest, LeavesOutWhatCannotBeSeen) {
   const std::vector<float> positions{0, 0, -1, NAN, 0, 1, 0, 0, 0, 900, 0, 1};
   const std::vector<std::uint8_t> colors(12, 0);
-  const ParticlePreview preview = *RenderParticlePreview(TestCamera(), positions, colors);
+  const ParticlePreview preview = *RenderParticlePreview(ForwardCamera(), positions, colors);
   for (const std::uint8_t value : preview.color.pixels) EXPECT_EQ(value, 255);
 }
 
@@ -53,7 +53,7 @@ TEST(ParticlePreviewTest, ClipsDiscsAtTheBorder) {
   const std::vector<float> positions{-1.6f, -1.2f, 1.f};
   const std::vector<std::uint8_t> colors{1, 1, 1};
   const ParticlePreview preview =
-      *RenderParticlePreview(TestCamera(), positions, colors, {.disc_radius_px = 3.1});
+      *RenderParticlePreview(ForwardCamera(), positions, colors, {.disc_radius_px = 3.1});
   EXPECT_EQ(Red(preview, 0, 0), 1);
   EXPECT_EQ(Red(preview, 3, 0), 1);
   EXPECT_EQ(Red(preview, 4, 0), 255);
@@ -63,9 +63,9 @@ TEST(ParticlePreviewTest, ClipsDiscsAtTheBorder) {
 TEST(ParticlePreviewTest, RefusesWrongShapesAndRadii) {
   const std::vector<float> positions{0, 0, 1};
   const std::vector<std::uint8_t> two{1, 2}, three{1, 2, 3};
-  EXPECT_EQ(RenderParticlePreview(TestCamera(), positions, two).status().reason(),
+  EXPECT_EQ(RenderParticlePreview(ForwardCamera(), positions, two).status().reason(),
             reason::SHAPE_MISMATCH);
-  EXPECT_EQ(RenderParticlePreview(TestCamera(), positions, three, {.disc_radius_px = 0})
+  EXPECT_EQ(RenderParticlePreview(ForwardCamera(), positions, three, {.disc_radius_px = 0})
                 .status()
                 .reason(),
             reason::ARGUMENT_INVALID);

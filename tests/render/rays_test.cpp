@@ -10,7 +10,7 @@
 namespace interlacer {
 namespace {
 
-Camera TestCamera() {
+Camera DistortedCamera() {
   Camera camera;
   camera.width_px = 32;
   camera.height_px = 24;
@@ -25,7 +25,7 @@ Camera TestCamera() {
 }
 
 TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
-  const Camera camera = TestCamera();
+  const Camera camera = DistortedCamera();
   const PixelRays rays = testing::ImageRays(camera);
   ASSERT_EQ(rays.count(), 32 * 24);
   for (std::int64_t i = 0; i < rays.count(); i += 7) {
@@ -45,7 +45,7 @@ TEST(RaysTest, PointsOnRaysProjectToTheirPixels) {
 }
 
 TEST(RaysTest, ChosenPixelsAreThoseOfTheImage) {
-  const Camera camera = TestCamera();
+  const Camera camera = DistortedCamera();
   const PixelRays all = testing::ImageRays(camera);
   const std::vector<std::int64_t> pixels{700, 3};
   const PixelRays some = *MakePixelRays(camera, pixels);

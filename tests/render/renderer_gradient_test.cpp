@@ -25,7 +25,7 @@ using testing::RelativeL2;
 using testing::RenderGradients;
 using testing::ZeroGradients;
 
-RendererConfig SmallConfig() {
+RendererConfig GradientConfig() {
   RendererConfig config;
   config.hidden_width = 16;
   config.samples_per_ray = 24;
@@ -66,7 +66,7 @@ void ExpectDifferencesAgree(const char* what, ReferenceScene& scene, std::vector
 }
 
 TEST(ReferenceGradientTest, EqualsCentralDifferences) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = GradientConfig();
   config.feature_width = 3;
   config.hidden_width = 8;
   const Cloud cloud = MakeRandomCloud(40, 3, 42, 0.1);
@@ -125,13 +125,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Avx2RenderKernels, Avx512RenderKernels));
 
 TEST_P(RendererGradientTest, EqualsReference) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = GradientConfig();
   ExpectLikeReference(config, MakeRandomCloud(600, 16, 46),
                       MakeRandomRays(70, config.samples_per_ray, 47));
 }
 
 TEST_P(RendererGradientTest, EqualsReferenceForOddWidthsAndFewParticles) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = GradientConfig();
   config.feature_width = 5;
   config.hidden_width = 21;
   config.kernel_radii_m = {0.f, .05f, .1f};
@@ -141,7 +141,7 @@ TEST_P(RendererGradientTest, EqualsReferenceForOddWidthsAndFewParticles) {
 }
 
 TEST_P(RendererGradientTest, ThreadsChangeNoBit) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = GradientConfig();
   const Cloud cloud = MakeRandomCloud(500, 16, 50);
   const RandomField field = MakeRandomField(config, 51);
   const Rays rays = MakeRandomRays(200, config.samples_per_ray, 52);
@@ -158,7 +158,7 @@ TEST_P(RendererGradientTest, ThreadsChangeNoBit) {
 }
 
 TEST_P(RendererGradientTest, AddsToWhatIsThereAndSkipsWhatIsNotWanted) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = GradientConfig();
   const Cloud cloud = MakeRandomCloud(200, 16, 53);
   const RandomField field = MakeRandomField(config, 54);
   const Rays rays = MakeRandomRays(10, config.samples_per_ray, 55);
@@ -183,7 +183,7 @@ TEST_P(RendererGradientTest, AddsToWhatIsThereAndSkipsWhatIsNotWanted) {
 }
 
 TEST_P(RendererGradientTest, RefusesWrongShapes) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = GradientConfig();
   const std::unique_ptr<PointNerfRenderer> renderer = MakePointNerfRendererWith(config, *kernels_);
   const RandomField field = MakeRandomField(config, 56);
   const Rays rays = MakeRandomRays(2, config.samples_per_ray, 57);

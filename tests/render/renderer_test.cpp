@@ -23,7 +23,7 @@ using testing::Picture;
 using testing::RandomField;
 using testing::Rays;
 
-RendererConfig SmallConfig() {
+RendererConfig PictureConfig() {
   RendererConfig config;
   config.hidden_width = 24;
   config.samples_per_ray = 40;
@@ -78,13 +78,13 @@ INSTANTIATE_TEST_SUITE_P(Kernels, RendererTest,
                          [](const auto& choice) { return std::string(choice.param.name); });
 
 TEST_P(RendererTest, EqualsReference) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   ExpectLikeReference(config, MakeRandomCloud(700, 16, 1),
                       MakeRandomRays(70, config.samples_per_ray, 2));
 }
 
 TEST_P(RendererTest, EqualsReferenceForOddWidths) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = PictureConfig();
   config.feature_width = 19;
   config.hidden_width = 37;
   config.neighbor_count = 11;
@@ -96,7 +96,7 @@ TEST_P(RendererTest, EqualsReferenceForOddWidths) {
 }
 
 TEST_P(RendererTest, EqualsReferenceForAFewParticles) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   for (const int n : {1, 2, 15, 16, 17, 33, 257}) {
     SCOPED_TRACE(n);
     ExpectLikeReference(config, MakeRandomCloud(n, 16, 10 + n, 0.1),
@@ -105,7 +105,7 @@ TEST_P(RendererTest, EqualsReferenceForAFewParticles) {
 }
 
 TEST_P(RendererTest, EqualsReferenceForCoincidentParticlesAndLattices) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   Cloud cloud = MakeRandomCloud(400, 16, 7, 0.2);
   for (std::size_t i = 0; i < cloud.positions_m.size(); ++i) {
     // A lattice of 2^-5 m with many particles on one spot: distances tie exactly.
@@ -115,14 +115,14 @@ TEST_P(RendererTest, EqualsReferenceForCoincidentParticlesAndLattices) {
 }
 
 TEST_P(RendererTest, ServingOffsetsEqualReference) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   Rays rays = MakeRandomRays(40, config.samples_per_ray, 9);
   rays.jitter.clear();
   ExpectLikeReference(config, MakeRandomCloud(500, 16, 9), rays);
 }
 
 TEST_P(RendererTest, SkippingEmptySpaceChangesNoBit) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = PictureConfig();
   const Cloud cloud = MakeRandomCloud(900, 16, 11);
   const RandomField field = MakeRandomField(config, 12);
   const Rays rays = MakeRandomRays(200, config.samples_per_ray, 13);
@@ -132,7 +132,7 @@ TEST_P(RendererTest, SkippingEmptySpaceChangesNoBit) {
 }
 
 TEST_P(RendererTest, NoParticlesIsExactlyWhite) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   const Rays rays = MakeRandomRays(5, config.samples_per_ray, 14);
   const Picture picture = MustRender(*Make(config), Cloud(), MakeRandomField(config, 15), rays);
   EXPECT_THAT(picture.rgb, ::testing::Each(1.f));
@@ -141,7 +141,7 @@ TEST_P(RendererTest, NoParticlesIsExactlyWhite) {
 }
 
 TEST_P(RendererTest, RayPastTheCloudIsExactlyWhite) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   Rays rays;
   rays.origins_m = {0.f, 0.f, 0.5f};
   rays.directions = {0.f, 0.f, 1.f};
@@ -152,7 +152,7 @@ TEST_P(RendererTest, RayPastTheCloudIsExactlyWhite) {
 }
 
 TEST_P(RendererTest, ThreadsAndRayOrderChangeNoBit) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   const Cloud cloud = MakeRandomCloud(1200, 16, 18);
   const RandomField field = MakeRandomField(config, 19);
   const Rays rays = MakeRandomRays(1300, config.samples_per_ray, 20);
@@ -172,7 +172,7 @@ TEST_P(RendererTest, ThreadsAndRayOrderChangeNoBit) {
 }
 
 TEST_P(RendererTest, TrainingEqualsServingWithoutStop) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = PictureConfig();
   config.stop_transmittance = 0;
   const Cloud cloud = MakeRandomCloud(800, 16, 21);
   const RandomField field = MakeRandomField(config, 22);
@@ -185,7 +185,7 @@ TEST_P(RendererTest, TrainingEqualsServingWithoutStop) {
 }
 
 TEST_P(RendererTest, StoppingEarlyCostsLessThanItsTransmittance) {
-  RendererConfig config = SmallConfig();
+  RendererConfig config = PictureConfig();
   config.stop_transmittance = 1e-2f;
   const Cloud cloud = MakeRandomCloud(3000, 16, 24, 0.2);
   RandomField field = MakeRandomField(config, 25);
@@ -199,7 +199,7 @@ TEST_P(RendererTest, StoppingEarlyCostsLessThanItsTransmittance) {
 }
 
 TEST_P(RendererTest, RefusesWhatIsNotFinite) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   const std::unique_ptr<PointNerfRenderer> renderer = Make(config);
   Cloud cloud = MakeRandomCloud(20, 16, 27);
   cloud.positions_m[7] = std::numeric_limits<float>::quiet_NaN();
@@ -217,7 +217,7 @@ TEST_P(RendererTest, RefusesWhatIsNotFinite) {
 }
 
 TEST_P(RendererTest, RefusesWrongShapesAndDirections) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   const std::unique_ptr<PointNerfRenderer> renderer = Make(config);
   const Cloud cloud = MakeRandomCloud(20, 16, 30);
   EXPECT_EQ(renderer->SetParticles(cloud.positions_m, {cloud.features.data(), 16}).field(),
@@ -237,7 +237,7 @@ TEST_P(RendererTest, RefusesWrongShapesAndDirections) {
 }
 
 TEST(ReferenceRendererTest, WeightsAndTransmittanceSumToOne) {
-  const RendererConfig config = SmallConfig();
+  const RendererConfig config = PictureConfig();
   const Cloud cloud = MakeRandomCloud(300, 16, 33);
   const RandomField field = MakeRandomField(config, 34);
   const Rays rays = MakeRandomRays(20, config.samples_per_ray, 35);

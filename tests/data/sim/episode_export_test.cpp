@@ -11,7 +11,7 @@
 namespace interlacer::sim {
 namespace {
 
-class EpisodeExportTest : public testing::Test {
+class EpisodeExportTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ =

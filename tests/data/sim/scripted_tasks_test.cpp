@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kStandsM = 0.004;  // resting height against the half height
 constexpr double kLiftedM = 0.10;
-constexpr double kRestM = 1e-3;   // travel of things that nobody touches
-constexpr double kSlipM = 0.02;   // of a held can against its gripper
-constexpr double kSunkM = 0.003;  // of anything into the table
+constexpr double kTaskRestM = 1e-3;  // travel of things that nobody touches
+constexpr double kSlipM = 0.02;      // of a held can against its gripper
+constexpr double kSunkM = 0.003;     // of anything into the table
 constexpr double kUpright = 0.99;
 constexpr double kBoardM = 0.035;  // the thickest board that a can may come to rest on
 constexpr int kStepCount = 24;
@@ -41,7 +41,7 @@ double StandingHeight(const SimulatedEpisode& episode) {
   return episode.steps.front().world_from_object.front().translation_m[2];
 }
 
-class ScriptedTasksTest : public testing::TestWithParam<int> {};
+class ScriptedTasksTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(ScriptedTasksTest, LiftedCanIsHeldAndStandsElsewhereAtTheEnd) {
   const SimulatedEpisode episode = Simulate("lift_can", GetParam());
@@ -118,7 +118,7 @@ TEST_P(ScriptedTasksTest, SweptLitterEndsInThePan) {
             kToolGripHeightM + kStandsM);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, testing::Values(1, 2),
+INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, ::testing::Values(1, 2),
                          ::testing::PrintToStringParamName());
 
 TEST(StillTasksTest, NothingMovesByItself) {
@@ -132,7 +132,7 @@ TEST(StillTasksTest, NothingMovesByItself) {
         for (std::size_t o = 0; o < first.world_from_object.size(); ++o) {
           EXPECT_LT(DistanceM(first.world_from_object[o].translation_m,
                               step.world_from_object[o].translation_m),
-                    kRestM)
+                    kTaskRestM)
               << still.object_names[o];
         }
       }

@@ -17,7 +17,7 @@ std::vector<NamedColor> AllColors(ColorSet set) {
   return all;
 }
 
-double Distance(const Rgb& a, const Rgb& b) {
+double ColorDistance(const Rgb& a, const Rgb& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
@@ -33,7 +33,7 @@ TEST(SplitTest, NamesThereAndBack) {
 TEST(SplitTest, TestColorsAreFarFromTrainingColors) {
   for (const NamedColor& seen : AllColors(ColorsOf(Split::kTrain))) {
     for (const NamedColor& unseen : AllColors(ColorsOf(Split::kTest))) {
-      EXPECT_GT(Distance(seen.color, unseen.color), kColorSetGap)
+      EXPECT_GT(ColorDistance(seen.color, unseen.color), kColorSetGap)
           << seen.name << " " << unseen.name;
       EXPECT_STRNE(seen.name, unseen.name);
     }

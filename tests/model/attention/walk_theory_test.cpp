@@ -6,16 +6,16 @@
 
 #include "common/random.h"
 #include "tests/model/attention/graphs.h"
+#include "tests/model/attention/sampled_walks.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
 using testing::Dot;
+using testing::kLongHalving;
 using testing::Matrix;
 using testing::PowerSeries;
-
-const std::vector<double> kHalving = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125};
 
 /// Output of masked attention for every node when keys and values depend on its colour only.
 std::vector<double> ColoredAttention(const Matrix& mask, const std::vector<int>& colors) {
@@ -106,12 +106,12 @@ double FloorWithoutImportanceWeights(const WeightedGraph& graph) {
     }
   }
   std::vector<std::vector<double>> powers;
-  for (std::size_t t = 0; t < kHalving.size(); ++t) {
+  for (std::size_t t = 0; t < kLongHalving.size(); ++t) {
     std::vector<double> only_t(t + 1, 0);
     only_t[t] = 1;
     powers.push_back(Flatten(PowerSeries(transition, only_t)));
   }
-  return DistanceFromSpan(Flatten(PowerSeries(graph, kHalving)), powers);
+  return DistanceFromSpan(Flatten(PowerSeries(graph, kLongHalving)), powers);
 }
 
 TEST(ImportanceWeights, AreNeededWhereDegreesVary) {

@@ -20,7 +20,7 @@ using testing::Poisoned;
 using testing::RandomNormal;
 using testing::RelativeL2;
 
-constexpr std::uint64_t kSeed = 31;
+constexpr std::uint64_t kGrfSeed = 31;
 constexpr GrfEpsilons kEpsilons;
 constexpr double kCoefficients[4] = {1, 0.9, 0.7, 0.5};
 
@@ -50,7 +50,7 @@ template <typename T>
 Problem<T> MakeProblem(int n, int qk_width, int v_width) {
   Problem<T> p;
   p.shape = {n, qk_width, v_width};
-  p.lists = *BuildWalkLists(*GridIndex().Graph(testing::SheetCloud(n, kSeed), 3));
+  p.lists = *BuildWalkLists(*GridIndex().Graph(testing::SheetCloud(n, kGrfSeed), 3));
   p.transposed = Transpose(p.lists);
   const std::vector<double> code_loads = WalkCodeLoads(p.lists.out_degree);
   for (int code = 0; code < 256; ++code) {
@@ -62,10 +62,10 @@ Problem<T> MakeProblem(int n, int qk_width, int v_width) {
     p.nodes.push_back(static_cast<std::int32_t>(WalkEntryNode(entry)));
     p.weights.push_back(p.table[WalkEntryCode(entry)]);
   }
-  p.q = RandomNormal<T>(n * qk_width, kSeed, 1);
-  p.k = RandomNormal<T>(n * qk_width, kSeed, 2);
-  p.v = RandomNormal<T>(n * v_width, kSeed, 3);
-  p.grad_out = RandomNormal<T>(n * v_width, kSeed, 4);
+  p.q = RandomNormal<T>(n * qk_width, kGrfSeed, 1);
+  p.k = RandomNormal<T>(n * qk_width, kGrfSeed, 2);
+  p.v = RandomNormal<T>(n * v_width, kGrfSeed, 3);
+  p.grad_out = RandomNormal<T>(n * v_width, kGrfSeed, 4);
   return p;
 }
 

@@ -17,7 +17,7 @@ using testing::Poisoned;
 using testing::RandomNormal;
 using testing::RelativeL2;
 
-constexpr std::uint64_t kSeed = 32;
+constexpr std::uint64_t kLinearSeed = 32;
 constexpr LinearAttentionEpsilons kEpsilons;
 
 template <typename T>
@@ -35,10 +35,10 @@ Problem<T> MakeProblem(std::int64_t n, int heads, int head_width) {
   Problem<T> p;
   p.shape = {n, heads, head_width};
   const std::int64_t count = n * heads * head_width;
-  p.q = RandomNormal<T>(count, kSeed, 1);
-  p.k = RandomNormal<T>(count, kSeed, 2);
-  p.v = RandomNormal<T>(count, kSeed, 3);
-  p.grad_out = RandomNormal<T>(count, kSeed, 4);
+  p.q = RandomNormal<T>(count, kLinearSeed, 1);
+  p.k = RandomNormal<T>(count, kLinearSeed, 2);
+  p.v = RandomNormal<T>(count, kLinearSeed, 3);
+  p.grad_out = RandomNormal<T>(count, kLinearSeed, 4);
   return p;
 }
 

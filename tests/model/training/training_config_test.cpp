@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/json.h"
+
 namespace interlacer {
 namespace {
 
