@@ -14,7 +14,7 @@ namespace {
 
 const std::string kSource = INTERLACER_SOURCE_DIR;
 
-/// "step 1: 4096 particles, ..." to "step 4: ...", each with particles and a picture.
+/// "step 1: 8192 particles, ..." to "step 4: ...", each with particles and a picture.
 void ExpectFourSteps(const std::string& printed) {
   const std::regex line(
       R"(step (\d): (\d+) particles, (-?[\d.]+) cm high in the mean; 64 x 64 px, mean red ([\d.]+)\n)");
@@ -23,7 +23,7 @@ void ExpectFourSteps(const std::string& printed) {
   for (std::sregex_iterator match(printed.begin(), printed.end(), line), end; match != end;
        ++match) {
     EXPECT_EQ(std::stoi((*match)[1]), ++step);
-    EXPECT_EQ((*match)[2], "4096");
+    EXPECT_EQ((*match)[2], "8192");
     // The table lies at height 0, and the picture is of a table of greys 60 and 190.
     EXPECT_LT(std::abs(std::stod((*match)[3])), 5) << match->str();
     EXPECT_THAT(std::stod((*match)[4]), ::testing::AllOf(::testing::Gt(60), ::testing::Lt(190)));
