@@ -33,7 +33,8 @@ ActionSequence Motion(int first_step, int step_count) {
 /// A chequered table top, 1.2 m below the camera that looks straight down on it.
 RgbdView TableView(const CameraSpec& spec, std::int64_t time_ns) {
   const int width_px = spec.width_px, height_px = spec.height_px;
-  RgbdView view{.camera_name = spec.name, .camera = {}, .color = {}, .depth = {}};
+  RgbdView view;
+  view.camera_name = spec.name;
   view.capture_time_ns = time_ns;
   view.camera.width_px = width_px;
   view.camera.height_px = height_px;
@@ -72,11 +73,12 @@ double Mean(const std::vector<Value>& values, std::size_t first, std::size_t str
   return sum * static_cast<double>(stride) / static_cast<double>(values.size());
 }
 
-void Print(const PredictedStep& step) {
+Status Print(const PredictedStep& step) {
   const RgbImage& picture = step.views.at(0).color;
   std::printf("step %d: %d particles, %.3f cm high in the mean; %d x %d px, mean red %.2f\n",
               step.step, static_cast<int>(step.particle_count), 100 * Mean(step.positions_m, 2, 3),
               picture.width_px, picture.height_px, Mean(picture.pixels, 0, 3));
+  return Status::Ok();
 }
 
 }  // namespace
@@ -84,17 +86,18 @@ void Print(const PredictedStep& step) {
 int main(int argc, char** argv) {
   const char* address = argc > 1 ? argv[1] : "127.0.0.1:50051";
   auto client = Client::Create({.address = address}).value();
-  const ModelMetadata model = client->GetModelMetadata({.wait_for_ready = true}).value();
-  OutputOptions output;
-  output.include_positions = true;
-  output.render_targets = {{.name = "view", .scene_camera_name = model.cameras[0].name}};
-  const auto on_step = [](const PredictedStep& step) {
-    Print(step);  // arrives while the next step is computed
-    return Status::Ok();
-  };
+  CallOptions options;
+  options.wait_for_ready = true;
+  options.deadline_s = 120;
+  const ModelMetadata model = client->GetModelMetadata(options).value();
   const SceneInput scene = TableScene(model);               // two observations, RGB-D
   const ActionSequence plan = Motion(/*first_step=*/2, 4);  // joint angles of the next 4 steps
-  const auto summary = client->PredictRollout(scene, plan, output, on_step, {.deadline_s = 120});
+  OutputOptions output;
+  output.include_positions = true;
+  output.render_targets.emplace_back().name = "view";
+  output.render_targets[0].scene_camera_name = model.cameras[0].name;
+  // Print gets every step while the next one is computed.
+  const auto summary = client->PredictRollout(scene, plan, output, Print, options);
   if (!summary.ok()) std::fprintf(stderr, "%s\n", summary.status().ToString().c_str());
   return summary.ok() ? 0 : 1;
 }
