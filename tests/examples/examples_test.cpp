@@ -14,7 +14,7 @@ namespace {
 
 const std::string kSource = INTERLACER_SOURCE_DIR;
 
-/// "step 1: 8192 particles, ..." to "step 4: ...", each with particles and a picture.
+/// Lines of four steps, each with particles and a picture.
 void ExpectFourSteps(const std::string& printed) {
   const std::regex line(
       R"(step (\d): (\d+) particles, (-?[\d.]+) cm high in the mean; 64 x 64 px, mean red ([\d.]+)\n)");
