@@ -26,8 +26,8 @@ enum class OutlierFilterKind { kStatistical, kRadius };
 struct OutlierFilter {
   OutlierFilterKind kind = OutlierFilterKind::kStatistical;
   int neighbor_count = 16;
-  double std_ratio = 2;     ///< kStatistical
-  double radius_m = 0.02;   ///< kRadius
+  double std_ratio = 2;    ///< kStatistical
+  double radius_m = 0.02;  ///< kRadius
   bool operator==(const OutlierFilter&) const = default;
 };
 

@@ -68,10 +68,9 @@ TEST_P(OutlierFilterTest, FlyingPixelsGoAndSurfacesStay) {
   const LiftedPoints all = UnprojectViews({&view, 1}, kRegion);
   const LiftedPoints kept = Kept(all);
   const auto count = [](const LiftedPoints& points, bool flying) {
-    return std::count_if(points.source_index.begin(), points.source_index.end(),
-                         [&](std::int64_t pixel) {
-                           return IsEdge(static_cast<int>(pixel % kWidthPx)) == flying;
-                         });
+    return std::count_if(
+        points.source_index.begin(), points.source_index.end(),
+        [&](std::int64_t pixel) { return IsEdge(static_cast<int>(pixel % kWidthPx)) == flying; });
   };
   ASSERT_EQ(count(all, true), 2 * kHeightPx);
   EXPECT_LE(count(kept, true), 0.02 * static_cast<double>(count(all, true)));

@@ -42,6 +42,7 @@ set(layers
   evaluation                  "common/|render/|data/|client/rollout_backend\\.h"
   experiments                 "common/|data/|client/rollout_backend\\.h|model/files/tensor_header\\.h|evaluation/"
   cli                         "common/|knn/|data/|client/|evaluation/|experiments/|model/"
+  docs/examples               "client/"
   bench                       any
   tests                       any)
 

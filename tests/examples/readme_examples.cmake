@@ -1,0 +1,26 @@
+# cmake -DROOT=<tree> -P readme_examples.cmake: README's blocks of C++ and Python stand in docs/examples as they are.
+cmake_minimum_required(VERSION 3.25)
+
+# The block of `language` in README, every line of it after `indent`, must be a part of `file`.
+function(check_block language file indent)
+  file(READ "${ROOT}/README.md" readme)
+  set(opening "\n```${language}\n")
+  string(FIND "${readme}" "${opening}" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "README.md has no block of ${language}")
+  endif()
+  string(LENGTH "${opening}" length)
+  math(EXPR begin "${begin} + ${length}")
+  string(SUBSTRING "${readme}" ${begin} -1 block)
+  string(FIND "${block}" "\n```\n" end)
+  string(SUBSTRING "${block}" 0 ${end} block)
+  string(REPLACE "\n" "\n${indent}" block "\n${block}")
+  file(READ "${ROOT}/${file}" example)
+  string(FIND "${example}" "${block}\n" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "README.md shows lines of ${language} that ${file} does not hold:${block}")
+  endif()
+endfunction()
+
+check_block(cpp docs/examples/predict.cpp "  ")
+check_block(python docs/examples/predict.py "")
