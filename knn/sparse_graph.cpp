@@ -7,6 +7,7 @@
 #include "common/thread_pool.h"
 #include "knn/brute_force.h"
 #include "knn/cloud_checks.h"
+#include "knn/walk_lists.h"
 
 namespace interlacer {
 namespace {

@@ -9,7 +9,6 @@
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
 #include "knn/kernels/walk_rows.h"
-#include "knn/sparse_graph.h"
 
 namespace interlacer {
 namespace {
