@@ -8,8 +8,6 @@
 namespace interlacer::bench {
 namespace {
 
-constexpr int kUsage = 2;
-
 /// Those of any platform.
 constexpr const char* kStages[] = {"knn",   "walks",      "grf_attention", "linear_attention",
                                    "step",  "render",     "ssim",          "rpc",

@@ -9,6 +9,9 @@
 
 namespace interlacer::bench {
 
+/// How the program ends.
+enum ExitCode { kPassed = 0, kFailed = 1, kUsage = 2, kAbsent = 3 };
+
 struct Options {
   std::string stage;
   std::string peer;    ///< empty: all

@@ -11,8 +11,6 @@
 namespace interlacer::bench {
 namespace {
 
-enum ExitCode { kPassed = 0, kFailed = 1, kUsage = 2, kAbsent = 3 };
-
 /// Only what the names of cases depend on; inputs stay small.
 constexpr std::int64_t kListParticles = 64;
 
