@@ -3,7 +3,7 @@
 /// A pinhole camera with lens model, for images of a stated size.
 ///
 /// Optical frame: x right, y down, z forward. Integer pixel (u,v) = (column,row) has its centre at
-/// (u,v). Depth is z along the optical axis, not ray length. Source: Open3D/OpenCV conventions.
+/// (u,v). Depth is z along the optical axis, not ray length.
 /// Errors: INVALID_ARGUMENT CALIBRATION_INVALID, DISTORTION_INVALID, QUATERNION_NOT_UNIT.
 /// Thread-safety: value type, pure functions.
 

@@ -3,7 +3,7 @@
 /// The one list of reason words that accompany an error Status.
 ///
 /// A reason is a short fixed word for programs; it travels as google.rpc.ErrorInfo.reason and as a
-/// metrics label. Source: service contract, table of errors.
+/// metrics label.
 
 namespace interlacer::reason {
 

@@ -4,7 +4,7 @@
 ///
 /// Philox4x32-10: 64-bit key = seed, counter = (stream, a, b, c), four 32-bit words out; a 64-bit
 /// draw is the first two words (first = low half). Pure functions, thread-safe, usable in CUDA
-/// code. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
+/// code. Source: philox.
 
 #include <array>
 #include <cmath>

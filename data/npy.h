@@ -4,7 +4,7 @@
 ///
 /// Shape and byte count are compared with each other and with the size of the file before anything
 /// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH; those
-/// of common/file_io.h. Pure functions, thread-safe. Source: NumPy's format specification (NEP 1).
+/// of common/file_io.h. Pure functions, thread-safe. Source: npy.
 
 #include <cstdint>
 #include <span>

@@ -11,8 +11,7 @@
 /// Order: views as given, each row-major; the draw keeps this order. Rays are undistorted.
 /// Determinism: equal inputs give equal bytes for any thread count.
 /// Errors of LiftObservation: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, IMAGE_SIZE_MISMATCH, those of
-/// its filter; the others take images that fit their cameras. Thread-safe. Source: science
-/// specification, unprojection and subsampling.
+/// its filter; the others take images that fit their cameras. Thread-safe.
 
 #include <cstdint>
 #include <functional>

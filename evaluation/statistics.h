@@ -10,7 +10,7 @@
 /// three are the lowest alone once in 27, so that the bounds are about the extreme runs, and how
 /// many runs agree in sign and Student's interval over the runs belong beside it. Pure functions,
 /// thread-safe. Errors: INVALID_ARGUMENT SHAPE_MISMATCH when paired lists differ in length. Source:
-/// Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007.
+/// pigeonhole.
 
 #include <cstdint>
 #include <optional>

@@ -3,8 +3,7 @@
 /// The directed graph of nearest neighbours and the three-hop walk lists over it.
 ///
 /// KnnGraph::neighbors is [n, out_degree] int32, out_degree = min(k, n-1), each row ordered by
-/// (squared distance, index), self excluded by index. Value types. Source: GRF masking paper,
-/// App. C.3 (k = 3); design: merged lists, one word an entry.
+/// (squared distance, index), self excluded by index. Value types. Source: grf-masking, App. C.3.
 
 #include <cstdint>
 #include <vector>

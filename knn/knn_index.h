@@ -7,7 +7,7 @@
 /// excluded by index, never by distance: coincident points are each other's neighbours.
 /// Errors: INVALID_ARGUMENT NOT_FINITE if a coordinate is not finite, ARGUMENT_INVALID if k < 1.
 /// n <= k gives out-degree n-1; n = 0 an empty graph. Threads: const methods may run together.
-/// Source: GRF masking paper, App. C.3 (k = 3).
+/// Source: grf-masking, App. C.3 (k = 3).
 
 #include <cstdint>
 #include <memory>

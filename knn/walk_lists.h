@@ -9,7 +9,7 @@
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for out_degree > 3 (packed counts would overflow),
 /// OUT_OF_RANGE ARGUMENT_INVALID above 2^24 nodes, SHAPE_MISMATCH when array sizes disagree.
 /// Thread-safety: pure functions; they use common/thread_pool.h inside.
-/// Source: GRF masking paper, Sec. 3.1 (power series of the adjacency), App. C.3 (k = 3, 3 hops).
+/// Source: grf-masking, Sec. 3.1 (power series of the adjacency), App. C.3 (k = 3, 3 hops).
 
 #include <span>
 #include <vector>

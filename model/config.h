@@ -8,7 +8,7 @@
 /// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key, what was expected and what came;
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the key that asks for a library this build is without.
 /// Threads: value types and pure functions.
-/// Source: GRF masking paper App. C.3, HD-VPD (Whitney et al. 2024); presets as documented there.
+/// Source: grf-masking, App. C.3; hd-vpd.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -4,7 +4,7 @@
 ///
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
 /// action). Implements Rollout of model/predictor.h; same errors and threads.
-/// Source: HD-VPD (recursion); GRF masking paper App. C.3.
+/// Source: hd-vpd (recursion); grf-masking, App. C.3.
 
 #include <cstdint>
 #include <memory>

@@ -4,8 +4,8 @@
 ///
 ///   w_b(d) = exp(-((d - rho_b) / beta_b)^2)      d, rho_b, beta_b in metres, w_b in (0,1]
 ///   mass_b = sum_i w_b(d_i)                       F_b = sum_i w_b(d_i) f_i / (mass_b + 1e-6)
-/// Pure functions for float and double. Source: VPD (2023), the form of its interpolation kernels;
-/// radii and bandwidths of GRF masking paper App. C.3.
+/// Pure functions for float and double. Source: vpd (the form of its interpolation kernels);
+/// grf-masking, App. C.3 (radii and bandwidths).
 
 #include <cmath>
 

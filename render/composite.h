@@ -6,7 +6,7 @@
 ///   rgb = sum weight_s c_s + T_S white    distance = sum weight_s t_s + T_S far    opacity = 1 -
 ///   T_S
 /// sigma in 1/m, t and delta in metres. Samples of density zero may be left out. For float and
-/// double; fixed order of sums. Source: NeRF (Mildenhall et al. 2020), eqs. 3 to 5.
+/// double; fixed order of sums. Source: nerf, eqs. 3 to 5.
 
 #include <cmath>
 

@@ -19,7 +19,7 @@
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT without CUDA; OUT_OF_RANGE ARGUMENT_INVALID beyond 2^24
 /// particles, 2^31 - 1 rays or training samples; FAILED_PRECONDITION before SetParticles; INTERNAL
 /// for what the CUDA runtime reports.
-/// Source: GRF masking paper App. C.3; HD-VPD (Whitney et al. 2024), VPD (2023).
+/// Source: grf-masking, App. C.3; hd-vpd; vpd.
 
 #include <cstddef>
 #include <cstdint>

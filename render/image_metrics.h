@@ -8,7 +8,7 @@
 ///   psnr_rgb8_v1      10 log10(255^2 / mean squared error)
 /// On 8-bit images, in double precision, fixed order of sums: equal inputs give equal bits.
 /// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH (sizes differ, or a side below 11 px), NOT_FINITE.
-/// Pure functions, thread-safe. Source: Wang et al. 2004; scikit-image with gaussian_weights.
+/// Pure functions, thread-safe. As scikit-image with gaussian_weights. Source: ssim.
 
 #include <cstdint>
 #include <optional>

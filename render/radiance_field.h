@@ -7,7 +7,7 @@
 ///          then log(mass + 1e-6) / 10 of every kernel
 ///   output 0: density logit (softplus, 1/m); 1..3: colour logits (sigmoid)
 /// No view direction and no absolute position, so the field moves with its particles.
-/// Source: VPD (2023); HD-VPD (Whitney et al. 2024).
+/// Source: vpd; hd-vpd.
 
 #include <cmath>
 #include <span>

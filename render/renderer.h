@@ -12,7 +12,7 @@
 /// Determinism: equal inputs give equal bits for any thread count on one machine.
 /// Threads: const methods may run together; SetParticles may not run with anything.
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE, CONFIG_INVALID, ARGUMENT_INVALID.
-/// Source: GRF masking paper App. C.3; HD-VPD (Whitney et al. 2024), VPD (2023).
+/// Source: grf-masking, App. C.3; hd-vpd; vpd.
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 ///
 /// Dense layers compute in `dense_type`, the rest in `type`; a float64 twin is the reference of the
 /// gates. Token order is that of the inputs: older cloud, newer cloud, kinematic points.
-/// Source: science of model/network/world_model.h and of the files it names. Threads: LibTorch's.
+/// Threads: LibTorch's.
 
 #include <torch/types.h>
 

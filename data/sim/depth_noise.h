@@ -6,7 +6,7 @@
 /// structured light and stereo; pixels at a depth step may lose their measurement (become 0).
 /// Draws: stream kDataGeneration, apart from those of the scenes; equal seed (which the simulator
 /// draws for each split and motion), step and camera give equal bits. Thread-safety: pure function.
-/// Source: Khoshelham and Elberink, "Accuracy and resolution of Kinect depth data" (2012).
+/// Source: kinect-depth.
 
 #include <cstdint>
 

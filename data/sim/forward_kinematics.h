@@ -8,7 +8,7 @@
 /// Deterministic, allocation-free. Columns are not checked against their ranges: callers that take
 /// outside input do that with StateColumns().
 /// Thread-safety: pure functions.
-/// Source: HD-VPD (kinematic particles of the robot).
+/// Source: hd-vpd (kinematic particles of the robot).
 
 #include <array>
 #include <span>

@@ -7,8 +7,7 @@
 /// Deterministic. Errors: OUT_OF_RANGE ACTION_OUT_OF_RANGE when the pose cannot be reached within
 /// the joint limits to 0.5 mm and 2 mrad.
 /// Thread-safety: pure functions.
-/// Source: Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
-/// damped least squares methods" (2004).
+/// Source: damped-ik.
 
 #include "common/geometry.h"
 #include "common/status.h"

@@ -9,7 +9,7 @@
 /// joint angles and the opening of the gripper, the distance of each finger from the closed
 /// position.
 /// Thread-safety: constants and pure functions.
-/// Source: link frames and joint limits of the robosuite 1.5.2 iiwa model (MIT).
+/// Source: robosuite (link frames and joint limits of the iiwa).
 
 #include <array>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The numbers that the HD-VPD comparison is set against. Values.
-/// Source: GRF masking paper, Fig. 5 (read from the vector figure, N = 32768, 100k steps, four of
-/// five seeds) and App. C.3 (training steps per second, batch 16).
+/// Source: grf-masking, Fig. 5 (read from the vector figure, N = 32768, 100k steps, four of five
+/// seeds) and App. C.3 (training steps per second, batch 16).
 
 #include <array>
 #include <optional>

@@ -5,7 +5,7 @@
 /// A relation is reproduced, not reproduced, or not testable here because its runs or episodes are
 /// not there or because it is about another size of model. Step k of a figure is rollout step
 /// k + 1. Pure functions of the study.
-/// Source: GRF masking paper, Fig. 5 and App. C.3.
+/// Source: grf-masking, Fig. 5 and App. C.3.
 
 #include <string>
 #include <string_view>

@@ -5,8 +5,8 @@
 ///   w_ij  = sum_t F_t loads_t(i,j)      F_t = |f_t| (or another MaskPositivity)
 ///   out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
 /// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules.
-/// Source: GRF masking paper, Alg. 2 and Sec. 3.2; the division by n printed in Alg. 2 is left out
-/// unless `paper_literal_division` asks for it.
+/// The division by n that Alg. 2 prints is left out unless `paper_literal_division` asks for it.
+/// Source: grf-masking, Alg. 2 and Sec. 3.2.
 
 #include "model/attention/projected.h"
 #include "model/config.h"

@@ -6,7 +6,7 @@
 ///   u_i   = MLP_u[h_i, sum_j a_ij m_ij]             a_i = softmax_j(score . hidden layer of m_ij)
 ///   u_o   = MLP_o[h_o, h_a + u_a, (x_a - x_o) / s]  other token o, closest anchor a
 /// The scores begin at zero, a plain mean. Threads: as torch modules.
-/// Source: HD-VPD (scheme); sizes and scores are ours.
+/// Sizes and scores are ours. Source: hd-vpd (the neighbour-attender).
 
 #include <memory>
 

@@ -6,7 +6,7 @@
 /// file and header size, types, shapes, offsets, overlap and gaps are checked before a tensor is
 /// made. Limits: 4 GiB a file, 16 MiB of header, 8 dimensions. Errors: FAILED_PRECONDITION
 /// CHECKPOINT_INVALID with the tensor's name as field, expected and got; those of common/file_io.h.
-/// Threads: free functions, safe on distinct paths. Source: safetensors format, version 0.4.
+/// Threads: free functions, safe on distinct paths. Source: safetensors.
 
 #include <torch/types.h>
 

@@ -5,8 +5,7 @@
 ///
 /// Only the header's size and form are checked here, what it says of tensors by tensor_file.h.
 /// Limit: 16 MiB of header. Errors: FAILED_PRECONDITION CHECKPOINT_INVALID with expected and got;
-/// those of common/file_io.h. Threads: free functions, safe on distinct paths. Source: safetensors
-/// format, version 0.4.
+/// those of common/file_io.h. Threads: free functions, safe on distinct paths. Source: safetensors.
 
 #include <cstddef>
 #include <cstdint>

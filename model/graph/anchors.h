@@ -6,7 +6,7 @@
 /// Anchors' neighbours come from the configured index (graph.index). So does the closest anchor of
 /// most others, the first among their neighbours; where there is none it is found by all distances.
 /// A constant of the backward pass. Errors: as model/graph/token_neighbors.h. Threads:
-/// pure functions. Source: HD-VPD (neighbour-attender).
+/// pure functions. Source: hd-vpd (neighbour-attender).
 
 #include <torch/types.h>
 

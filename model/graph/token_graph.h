@@ -4,7 +4,7 @@
 ///
 /// Built from positions alone: it does not depend on learned values and is a constant of the
 /// backward pass. Errors: StatusException from the neighbour search. Threads: pure functions.
-/// Source: GRF masking paper, App. C.3; HD-VPD (neighbour-attender).
+/// Source: grf-masking, App. C.3; hd-vpd (neighbour-attender).
 
 #include <torch/types.h>
 

@@ -2,7 +2,7 @@
 
 /// What the theory promises about walk estimates: how sure, how sparse, how many walks.
 ///
-/// Pure functions, thread-safe. Source: GRF masking paper, Thm 3.1 and Lemma 3.2.
+/// Pure functions, thread-safe. Source: grf-masking, Thm 3.1 and Lemma 3.2.
 
 #include <span>
 

@@ -13,7 +13,7 @@
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with kAntithetic,
 /// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
 /// Threads: pure functions; they use common/thread_pool.h inside.
-/// Source: GRF masking paper, Sec. 3.2 and Alg. 1; repelling random walks, arXiv 2310.04854.
+/// Source: grf-masking, Sec. 3.2 and Alg. 1; repelling-walks.
 
 #include <cstdint>
 #include <span>

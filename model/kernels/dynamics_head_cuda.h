@@ -8,8 +8,8 @@
 /// Row r belongs to particle particle_at[r], or r where that is null; clouds are indexed by
 /// particle, and the next one may take the memory of this one. All in float32; width is 64, 128
 /// or 256. NaN stays with its particle. Determinism: rows do not mix, every sum has a fixed
-/// order. Streams and errors as model/kernels/packed_grf_cuda.h. Source: GRF masking paper, App.
-/// C.3 (0.25 m, scaled tanh).
+/// order. Streams and errors as model/kernels/packed_grf_cuda.h. Source: grf-masking,
+/// App. C.3 (0.25 m, scaled tanh).
 
 #include <cstdint>
 

@@ -17,8 +17,8 @@
 /// equal bits for any thread count; nothing is accumulated with atomics. T is float or double.
 /// Errors: none; sizes and indices are the caller's promise. Threads: functions may run together on
 /// different outputs; inside they spread rows with the `parallel_for` they are given.
-/// Source: GRF masking paper, Alg. 2 in its asymmetric form; normalised by S_i alone, without the
-/// further division by the number of walks that is printed there.
+/// Normalised by S_i alone, without the further division by the number of walks that Alg. 2 prints.
+/// Source: grf-masking, Alg. 2 in its asymmetric form.
 
 #include <cstdint>
 

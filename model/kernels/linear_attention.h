@@ -15,7 +15,7 @@
 /// Determinism: the state is summed in tiles of kLinearAttentionTile tokens that are added in index
 /// order, so equal calls give equal bits for any thread count. T is float or double; sums are in T.
 /// Errors: none; sizes are the caller's promise. Threads: as model/kernels/grf_attention.h.
-/// Source: GRF masking paper, Eq. 3 (unmasked linear attention) with ReLU features.
+/// Source: grf-masking, Eq. 3 (unmasked linear attention) with ReLU features.
 
 #include <cstdint>
 

@@ -6,7 +6,7 @@
 /// time go through the encoder, every particle takes the feature vector of its source pixel.
 /// Differentiable in the encoder's weights.
 ///   source_index  [n] int64: (camera * height + row) * width + column of each particle
-/// Threads: as WorldModel. Source: HD-VPD, encoder of point features.
+/// Threads: as WorldModel. Source: hd-vpd, encoder of point features.
 
 #include <torch/types.h>
 

@@ -7,7 +7,7 @@
 /// layers start at zero, so an untrained step changes nothing. All in float32; on a device without
 /// gradients in one launch (model/kernels/dynamics_head_cuda.h) where that takes the width.
 /// Threads: as torch modules.
-/// Source: GRF masking paper, App. C.3 (0.25 m, scaled tanh).
+/// Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
 
 #include <torch/nn/module.h>
 

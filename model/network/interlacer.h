@@ -8,8 +8,7 @@
 ///   h [T,d] -> the given rows of the result; what only other rows would need is left out. Without
 ///   gradients the memory of h is used up. With `recompute` only the blocks' inputs are kept for
 ///   the backward pass.
-/// Threads: as torch modules. Source: GRF masking paper, App. C.3
-///   (alternation).
+/// Threads: as torch modules. Source: grf-masking, App. C.3 (alternation).
 
 #include <torch/nn/module.h>
 

@@ -7,9 +7,9 @@
 ///   visual     [f, p, Fourier(p), time one-hot (2), kinematic context]      -> dense -> d
 ///   kinematic  [p, Fourier(p), time one-hot (3), attributes]                -> dense -> d
 /// p = (position - box centre) / largest half extent; Fourier is sin and cos of 2^l pi p.
-/// Differentiable in positions, features and weights. Threads: as torch modules. Source: HD-VPD.
-/// Deviations of ours: Fourier features, the kinematic context, points on the limbs' surface, and
-/// as an attribute the bend angle of the points where the paper could give a joint's value.
+/// Differentiable in positions, features and weights. Threads: as torch modules. Deviations of
+/// ours: Fourier features, the kinematic context, points on the limbs' surface, and as an attribute
+/// the bend angle of the points where the paper could give a joint's value. Source: hd-vpd.
 
 #include <torch/nn/module.h>
 

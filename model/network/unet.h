@@ -7,7 +7,7 @@
 /// Up: bilinear x2, 3x3 convolution to w_{l-1}, skip concatenated, two more. Last: 1x1, no
 /// activation, plus, with a colour skip, a 1x1 convolution of the input. The input is 2 rgb - 1,
 /// padded by edge replication to a multiple of 2^(levels-1) and cropped back. Threads: as torch
-/// modules. Source: HD-VPD (Whitney et al. 2024), image encoder.
+/// modules. Source: hd-vpd (image encoder); unet.
 
 #include <torch/nn/module.h>
 

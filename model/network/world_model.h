@@ -12,7 +12,7 @@
 /// device excepted: torch sums some in no fixed order. Errors: c10::Error for shapes, a kernel's
 /// Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions in host
 /// memory; a device does not look, and nothing finite comes of such. Threads: one call at a time
-/// per model. Source: HD-VPD (Whitney et al. 2024); GRF masking paper, Sec. 4.3 and App. C.3.
+/// per model. Source: hd-vpd; grf-masking, Sec. 4.3 and App. C.3.
 
 #include <torch/nn/module.h>
 

@@ -11,7 +11,7 @@
 /// it with autograd from WalkMask::loads, [256,hops+1] by path-count code or [pairs,hops+1].
 /// Formula and determinism: model/kernels/grf_attention.h. Errors: c10::Error for shapes and types.
 /// Threads: may run together; a WalkMask is immutable.
-/// Source: GRF masking paper, Alg. 2 (asymmetric features), App. C.3.
+/// Source: grf-masking, Alg. 2 (asymmetric features), App. C.3.
 
 #include <torch/types.h>
 

@@ -7,7 +7,7 @@
 /// (model/kernels/linear_attention_cuda.h) take torch's own operations there.
 /// Formula, order of sums and determinism: model/kernels/linear_attention.h.
 /// Errors: c10::Error for shapes and types. Threads: may run together.
-/// Source: GRF masking paper, Eq. 3, with ReLU features and no random projection.
+/// Source: grf-masking, Eq. 3, with ReLU features and no random projection.
 
 #include <torch/types.h>
 

@@ -6,7 +6,7 @@
 /// It runs with gradients on both times, the first time's record of them is dropped at once.
 /// Gradients of inputs flow on; those of parameters are added to their .grad by backward() (not by
 /// autograd::grad). Same bits as without recomputation. Threads: as `run`.
-/// Source: Chen et al. 2016, "Training deep nets with sublinear memory cost".
+/// Source: checkpointing.
 
 #include <torch/types.h>
 

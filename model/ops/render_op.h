@@ -7,7 +7,7 @@
 /// Gradients reach positions, features and field weights; neighbour indices are constants. With no
 /// gradient wanted the serving path runs (early stop, no tape).
 /// Errors: StatusException from the renderer. Threads: may run together.
-/// Source: HD-VPD (Whitney et al. 2024); formulas in render/renderer.h.
+/// Formulas: render/renderer.h. Source: hd-vpd.
 
 #include <torch/types.h>
 

@@ -4,7 +4,7 @@
 ///
 /// Weight decay is off for biases, norms and mask coefficients. State goes to a tensor file and
 /// comes back to the same bits. Threads: one at a time.
-/// Source: GRF masking paper App. C.3 (AdamW, decay 1e-3, global norm 0.01).
+/// Source: adamw; grf-masking, App. C.3 (decay 1e-3, global norm 0.01).
 
 #include <torch/optim/adamw.h>
 

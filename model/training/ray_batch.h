@@ -5,7 +5,7 @@
 /// Uniform without replacement over the supervised pixels of all views of the step; a share of the
 /// rays comes from the moving pixels alone (all of them when there are fewer). Philox stream 2, so
 /// the draw depends on (seed, draw_index, step) alone. Thread-safe.
-/// Source: HD-VPD (128 rays per step); science of the loss.
+/// Source: hd-vpd (128 rays per step).
 
 #include <cstdint>
 #include <vector>

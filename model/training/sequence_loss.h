@@ -7,7 +7,7 @@
 /// wanted, prices on how particles change (motion_prices.h). Gradients reach encoder, tokens,
 /// Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
-/// Source: HD-VPD; GRF masking paper App. C.3.
+/// Source: hd-vpd; grf-masking, App. C.3.
 
 #include <torch/types.h>
 

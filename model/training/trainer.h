@@ -12,7 +12,7 @@
 /// and validates. Errors: those of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS,
 /// DEVICE_ABSENT; DATA_LOSS PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the
 /// observer stops the run (a checkpoint was written); INTERNAL when another process of the run is
-/// gone. One call at a time. Source: GRF masking paper App. C.3; HD-VPD.
+/// gone. One call at a time. Source: grf-masking, App. C.3; hd-vpd.
 
 #include <cstdint>
 #include <functional>

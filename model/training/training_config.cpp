@@ -121,7 +121,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   return c;
 }
 
-/// Science of the CPU presets: batches of one, a reconstruction term and rays where something
+/// Settings of the CPU presets: batches of one, a reconstruction term and rays where something
 /// moves, because two cores see thousands of steps where the paper sees 100,000. Encoder and
 /// renderer first, at a twentieth of the cost of a rollout, on clouds that are as uneven as
 /// predicted ones; they keep what they have learnt, for from rollouts they learn fog. Then the

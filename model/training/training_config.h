@@ -2,7 +2,7 @@
 
 /// How a model is trained: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
 ///
-/// Defaults are the paper's where it states them (GRF masking paper App. C.3): batch 16, six
+/// Defaults are the paper's where it states them (grf-masking, App. C.3): batch 16, six
 /// rollout steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient
 /// norm 0.01. Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Value types, pure functions.
 

@@ -2,7 +2,7 @@
 
 /// Place of a cell on a Hilbert curve through 1024^3 cells: cells that follow each other touch.
 /// Pure function, host and device.
-/// Source: J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004).
+/// Source: hilbert.
 
 #include <cstdint>
 
