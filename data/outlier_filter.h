@@ -11,7 +11,7 @@
 /// outliers: both are kept whole.
 /// Determinism: equal inputs give equal indices for any thread count.
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT (built without Open3D), INTERNAL if Open3D throws.
-/// Thread-safe. Source: Open3D 0.16, outlier removal of point clouds.
+/// Thread-safe. Source: open3d.
 
 #include <cstdint>
 #include <span>

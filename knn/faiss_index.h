@@ -9,7 +9,7 @@
 /// it cannot fill are found by looking at all points. The clustering of the lists has a fixed seed:
 /// equal inputs give equal bits.
 /// Errors: also INTERNAL if FAISS throws.
-/// Source: Johnson et al., Billion-scale similarity search with GPUs (FAISS).
+/// Source: faiss.
 
 #include <memory>
 

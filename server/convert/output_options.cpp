@@ -1,7 +1,6 @@
 #include "server/convert/output_options.h"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -197,10 +196,10 @@ StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
                                    const ModelMetadata& metadata, const Limits& limits) {
   OutputOptions plain;
   const bool has_robot = actions.kind_case() != wire::ActionSequence::KIND_NOT_SET;
-  const std::span<const int> asked(output.steps().data(),
-                                   static_cast<std::size_t>(output.steps_size()));
   INTERLACER_ASSIGN_OR_RETURN(
-      plain.steps, SelectSteps(asked, has_robot, RowCount(actions), limits.max_step_count));
+      plain.steps,
+      SelectSteps({output.steps().data(), static_cast<std::size_t>(output.steps_size())}, has_robot,
+                  RowCount(actions), limits.max_step_count));
   INTERLACER_ASSIGN_OR_RETURN(plain.position_encoding,
                               ToPositionEncoding(output.position_encoding()));
   plain.include_positions = output.include_positions();

@@ -31,6 +31,13 @@ class PlaneTaskTest : public ::testing::Test {
     request_.target_cameras = {"view_1"};
   }
 
+  /// Its particles and depth are far from the plane.
+  std::unique_ptr<Predictor> GridPredictor() const {
+    const auto controls = std::make_shared<testing::FakeControls>();
+    controls->particles = testing::FakeGrid();
+    return std::make_unique<testing::FakePredictor>(metadata_, controls);
+  }
+
   TempFolder folder_;
   std::unique_ptr<EpisodeReader> episode_;
   const ModelMetadata metadata_ = testing::FakeMetadata(32, 24);
@@ -93,7 +100,7 @@ TEST_F(PlaneTaskTest, RefusesUnknownCamerasAndSteps) {
 TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
   const auto task = MakePredictionTask(*episode_, metadata_, request_);
   ASSERT_TRUE(task.ok());
-  LocalBackend backend(std::make_unique<testing::FakePredictor>(metadata_));
+  LocalBackend backend(GridPredictor());
   int steps = 0;
   const auto evaluation =
       EvaluateEpisode(*episode_, *task, &backend,
@@ -211,7 +218,7 @@ TEST_F(MovingCameraTest, IsPredictedAndEvaluatedFromItsViews) {
   EXPECT_NEAR(1e-9 * (newest[0].capture_time_ns - older[0].capture_time_ns),
               metadata_.step_duration_s, 1e-9);
 
-  LocalBackend backend(std::make_unique<testing::FakePredictor>(metadata_));
+  LocalBackend backend(GridPredictor());
   const auto evaluation = EvaluateEpisode(
       *episode_, *task, &backend,
       [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {});
