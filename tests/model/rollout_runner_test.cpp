@@ -7,6 +7,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -130,7 +131,7 @@ TEST_F(RolloutRunnerTest, ASlowWriterCountsAsEncodingOnly) {
   ASSERT_TRUE(Begin(output).ok());
   while (!runner_->is_done()) ASSERT_TRUE(runner_->RunUnit().ok());
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  const StageDurations& d = runner_->Summary().durations;
+  const StageDurations d = runner_->Summary().durations;
   EXPECT_GE(d.encode_s, 2 * kSlowS);
   EXPECT_GT(d.render_s, 0);
   EXPECT_LE(d.lift_s + d.dynamics_s + d.render_s + d.encode_s, passed.count());
