@@ -60,7 +60,7 @@ if(INTERLACER_CUDA_ENABLED AND NOT INTERLACER_CUDA_ARCHITECTURES STREQUAL interl
   file(WRITE "${PROJECT_BINARY_DIR}/refuse_packages.cmake"
     "message(FATAL_ERROR \"packages: expected CUDA architectures ${interlacer_released_architectures}, got "
     "${INTERLACER_CUDA_ARCHITECTURES}; build them in a folder of their own: cmake --preset package\")\n")
-  set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_BINARY_DIR}/refuse_packages.cmake")
+  set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_BINARY_DIR}/refuse_packages.cmake")
 endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL server tools client-dev)
