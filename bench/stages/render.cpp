@@ -169,7 +169,7 @@ GateResult Check(const RenderProblem& p, bool with_peer) {
   return gate;
 }
 
-std::shared_ptr<const RenderProblem> MakeProblem(const Options& options) {
+std::shared_ptr<const RenderProblem> MakeRenderProblem(const Options& options) {
   auto problem = std::make_shared<RenderProblem>();
   problem->config.empty_radius_m = options.support_m;
   problem->positions_m = MakeCloud(options);
@@ -186,7 +186,7 @@ std::vector<Case> MakeRenderCases(const Options& options) {
   if (options.dtype != "f32") {
     throw UsageError("--dtype: render computes in f32, got " + options.dtype);
   }
-  const auto problem = MakeProblem(options);
+  const auto problem = MakeRenderProblem(options);
 
   Case base = RenderCase("render/", options, problem->config);
   base.ours = "point_nerf";
