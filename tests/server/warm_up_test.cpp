@@ -17,7 +17,7 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kBrokenValue = std::numeric_limits<float>::quiet_NaN();
 
 WarmUpResult TwoParticles() {
   WarmUpResult result;
@@ -116,7 +116,7 @@ TEST(WarmUp, ComparesWithinTheStoredTolerance) {
 
 TEST(WarmUp, NanAndUnknownParticlesAreMismatches) {
   WarmUpResult broken = TwoParticles();
-  broken.steps[0].positions_m[0] = kNan;
+  broken.steps[0].positions_m[0] = kBrokenValue;
   EXPECT_FALSE(CheckWarmUp(Expecting({{1, 0, {1, 0, 0}}}), broken).ok());
   EXPECT_FALSE(CheckWarmUp(Expecting({{1, 2, {1, 0, 0}}}), TwoParticles()).ok());
   EXPECT_FALSE(CheckWarmUp(Expecting({{3, 0, {1, 0, 0}}}), TwoParticles()).ok());

@@ -19,8 +19,8 @@ namespace {
 /// Edges of a peer that may be others: ties, and distances expanded into three float32 terms.
 constexpr double kPeerEdgeShare = 0.01;
 
-struct Problem {
-  explicit Problem(const std::vector<float>& positions_m)
+struct KnnProblem {
+  explicit KnnProblem(const std::vector<float>& positions_m)
       : n(static_cast<std::int64_t>(positions_m.size() / 3)),
         grid(ChooseCellGrid(positions_m)),
         positions(stream, positions_m),
@@ -42,7 +42,7 @@ struct Problem {
   DeviceArray<std::int32_t> neighbors;
 };
 
-GateResult Check(const Problem& p, const std::vector<float>& positions_m, std::uint64_t seed) {
+GateResult Check(const KnnProblem& p, const std::vector<float>& positions_m, std::uint64_t seed) {
   RunReplayed(p.launch(), [&] { p.neighbors.Poison(); });
   return CheckNeighbors(positions_m, {p.n, kGraphNeighbors, p.neighbors.Read()}, seed);
 }
@@ -51,7 +51,8 @@ GateResult Check(const Problem& p, const std::vector<float>& positions_m, std::u
 
 std::vector<Case> MakeDeviceKnnCases(const Options& options) {
   const auto cloud = std::make_shared<const std::vector<float>>(MakeCloud(options));
-  const auto problem = OnFirstUse<Problem>([cloud] { return std::make_unique<Problem>(*cloud); });
+  const auto problem =
+      OnFirstUse<KnnProblem>([cloud] { return std::make_unique<KnnProblem>(*cloud); });
   Case base = KnnCase("knn/cuda/", options);
   base.ours = "grid_cuda";
   base.gate =

@@ -17,11 +17,11 @@
 namespace interlacer::bench {
 namespace {
 
-constexpr double kFloatBound = 1e-5;
+constexpr double kLinearFloatBound = 1e-5;
 
 /// Queries, keys and values [tokens, d], made from the options alone.
-struct Problem {
-  explicit Problem(const Options& options)
+struct LinearAttentionProblem {
+  explicit LinearAttentionProblem(const Options& options)
       : shape{options.tokens(), kLinearHeads, options.d / kLinearHeads},
         q(Draw(options, 0)),
         k(Draw(options, 1)),
@@ -37,7 +37,7 @@ struct Problem {
 };
 
 /// [tokens, d]
-std::vector<double> Expected(const Problem& p) {
+std::vector<double> Expected(const LinearAttentionProblem& p) {
   const std::vector<double> q(p.q.begin(), p.q.end()), k(p.k.begin(), p.k.end()),
       v(p.v.begin(), p.v.end());
   std::vector<double> out(q.size()), normalizer(static_cast<std::size_t>(p.shape.n * kLinearHeads)),
@@ -50,7 +50,7 @@ std::vector<double> Expected(const Problem& p) {
 }
 
 struct OnDevice {
-  explicit OnDevice(const Problem& host)
+  explicit OnDevice(const LinearAttentionProblem& host)
       : shape(host.shape),
         q(stream, host.q),
         k(stream, host.k),
@@ -85,7 +85,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   if (options.d % kLinearHeads != 0 || options.d / kLinearHeads > kMaxLinearCudaWidth) {
     throw UsageError("--d: expected a multiple of 4 heads of at most 64 channels in f32");
   }
-  const auto host = std::make_shared<const Problem>(options);
+  const auto host = std::make_shared<const LinearAttentionProblem>(options);
   const auto expected = OnFirstUse<std::vector<double>>(
       [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
   const auto problem = OnFirstUse<OnDevice>([host] { return std::make_unique<OnDevice>(*host); });
@@ -97,7 +97,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
     RunReplayed(p.launch(), [&] { p.out.Poison(); });
     GateResult gate;
     gate.error = RelativeL2(p.out.Read(), expected());
-    gate.error_bound = kFloatBound;
+    gate.error_bound = kLinearFloatBound;
     gate.reference = "CPU twin float64";
     return gate;
   });
@@ -111,7 +111,7 @@ std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options) {
   });
   const PeerCheck check{
       [expected](const std::vector<double>& out) { return RelativeL2(out, expected()); },
-      kFloatBound};
+      kLinearFloatBound};
   return {peers.Against(base, "torch_eager", check, 2), peers.Against(base, "torch_compile", check),
           peers.Against(base, "torch_eager_graph", check)};
 }

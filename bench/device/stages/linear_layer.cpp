@@ -21,7 +21,7 @@ namespace interlacer::bench {
 namespace {
 
 /// Of what the layer adds: operands keep 7 bits of mantissa, in four products after one another.
-constexpr double kBfloat16Bound = 1e-2;
+constexpr double kBfloat16LayerBound = 1e-2;
 /// Of a peer, which rounds sums too.
 constexpr double kBfloat16PeerBound = 3e-2;
 constexpr std::int64_t kRowsOfATask = 64;
@@ -53,8 +53,8 @@ struct Inputs {
   std::array<std::vector<float>, kParts> weights, biases;
 };
 
-struct Problem {
-  explicit Problem(const Inputs& host)
+struct LayerProblem {
+  explicit LayerProblem(const Inputs& host)
       : n(host.n),
         width(host.width),
         initial(stream, host.h),
@@ -158,7 +158,7 @@ double ErrorOf(const Inputs& host, const Values& after, const std::vector<double
   return RelativeL2(added, expected);
 }
 
-GateResult Check(const Inputs& host, const Problem& p, const std::vector<double>& expected) {
+GateResult Check(const Inputs& host, const LayerProblem& p, const std::vector<double>& expected) {
   RunReplayed(p.launch(), [&] {
     RequireCuda(cudaMemcpyAsync(p.h.get(), p.initial.get(), host.h.size() * sizeof(float),
                                 cudaMemcpyDeviceToDevice, p.stream.get()),
@@ -167,7 +167,7 @@ GateResult Check(const Inputs& host, const Problem& p, const std::vector<double>
   });
   GateResult gate;
   gate.error = ErrorOf(host, p.h.Read(), expected);
-  gate.error_bound = kBfloat16Bound;
+  gate.error_bound = kBfloat16LayerBound;
   gate.reference = "float64";
   return gate;
 }
@@ -178,7 +178,8 @@ std::vector<Case> MakeDeviceLinearLayerCases(const Options& options) {
   const auto host = std::make_shared<const Inputs>(options);
   const auto expected = OnFirstUse<std::vector<double>>(
       [host] { return std::make_unique<std::vector<double>>(Expected(*host)); });
-  const auto problem = OnFirstUse<Problem>([host] { return std::make_unique<Problem>(*host); });
+  const auto problem =
+      OnFirstUse<LayerProblem>([host] { return std::make_unique<LayerProblem>(*host); });
 
   Case base = LinearAttentionCase("linear_attention/cuda/fused_layer/", options);
   base.ours = "fused_layer_cuda";

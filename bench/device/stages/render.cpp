@@ -98,8 +98,8 @@ struct View {
   std::vector<float> origins_m, directions;
 };
 
-struct Problem {
-  Problem(const View& view, FieldPrecision precision)
+struct RenderProblem {
+  RenderProblem(const View& view, FieldPrecision precision)
       : renderer(view.config, precision),
         n(static_cast<std::int64_t>(view.positions_m.size() / 3)),
         rays(view.ray_count()),
@@ -142,7 +142,7 @@ struct Problem {
 };
 
 /// Against float64 brute force on rays spread over the picture; all numbers must be finite.
-GateResult Check(const View& view, double bound, Problem& p) {
+GateResult Check(const View& view, double bound, RenderProblem& p) {
   RunReplayed(p.launch(), [&] { p.rgb.Poison(); });
   const std::vector<float> rgb = p.rgb.Read();
   const ReferenceScene scene =
@@ -201,8 +201,8 @@ std::vector<Case> MakeDeviceRenderCases(const Options& options) {
   const bool is_bfloat16 = options.dtype == "bf16";
   const double bound = is_bfloat16 ? kBfloat16ImageBound : kImageBound;
   const auto view = std::make_shared<const View>(options);
-  const auto problem = OnFirstUse<Problem>([view, is_bfloat16] {
-    return std::make_unique<Problem>(
+  const auto problem = OnFirstUse<RenderProblem>([view, is_bfloat16] {
+    return std::make_unique<RenderProblem>(
         *view, is_bfloat16 ? FieldPrecision::kBfloat16 : FieldPrecision::kFloat32);
   });
 

@@ -15,8 +15,8 @@
 namespace interlacer::bench {
 namespace {
 
-struct Problem {
-  explicit Problem(const KnnGraph& graph)
+struct WalkListsProblem {
+  explicit WalkListsProblem(const KnnGraph& graph)
       : n(graph.n),
         out_degree(graph.out_degree),
         neighbors(stream, graph.neighbors),
@@ -46,7 +46,7 @@ std::vector<std::uint32_t> NodesOf(const WalkLists& lists) {
   return nodes;
 }
 
-GateResult Check(const Problem& p, const WalkLists& expected) {
+GateResult Check(const WalkListsProblem& p, const WalkLists& expected) {
   RunReplayed(p.launch(), [&] {
     p.offsets.Poison();
     p.entries.Poison();
@@ -65,8 +65,8 @@ GateResult Check(const Problem& p, const WalkLists& expected) {
 
 std::vector<Case> MakeDeviceWalkCases(const Options& options) {
   const auto host = std::make_shared<const WalkProblem>(MakeWalkProblem(options));
-  const auto problem =
-      OnFirstUse<Problem>([host] { return std::make_unique<Problem>(host->graph); });
+  const auto problem = OnFirstUse<WalkListsProblem>(
+      [host] { return std::make_unique<WalkListsProblem>(host->graph); });
 
   Case base = WalksCase("walks/cuda/", options, host->graph, host->lists);
   base.ours = "merged_lists_cuda";
