@@ -19,7 +19,7 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr int kRolloutSteps = 2, kParticles = 200;
+constexpr int kRolloutSteps = 2, kTrainedParticles = 200;
 /// Of the largest gradient: a bias before a norm of its channel has rounding errors alone.
 constexpr double kNoGradient = 1e-3;
 
@@ -29,7 +29,7 @@ TrainingSample MakeSample(const TrainOptions& run, const TempFolder& folder) {
   options.datasets = {{WritePaintedPlane(folder.path() + "/plane").value(), 1.0}};
   const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
   TrainingSample sample =
-      source->Draw({.rollout_steps = kRolloutSteps, .particle_count = kParticles}).value();
+      source->Draw({.rollout_steps = kRolloutSteps, .particle_count = kTrainedParticles}).value();
   sample.kinematic_point_count = options.config.model.kinematics.point_count();
   for (int time = 0; time < kRolloutSteps + 2; ++time) {
     for (int point = 0; point < sample.kinematic_point_count; ++point) {
