@@ -16,7 +16,7 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr int kWidth = 12, kHidden = 7, kTokens = 90, kNeighbors = 5;
+constexpr int kWidth = 12, kHidden = 7, kTokens = 90, kMessageNeighbors = 5;
 
 torch::Tensor OneLayer(const MessagePassing& layer, const std::string& name,
                        const torch::Tensor& x) {
@@ -47,7 +47,7 @@ torch::Tensor TokenByToken(const MessagePassing& layer, double offset_scale_m,
     const std::int64_t i = id(g.anchors, a);
     torch::Tensor sum = at::zeros({kWidth}, h.options());
     torch::Tensor total = at::zeros({}, h.options());
-    for (int n = 0; n < kNeighbors; ++n) {
+    for (int n = 0; n < kMessageNeighbors; ++n) {
       const std::int64_t j = id(g.neighbors[a], n);
       const std::vector<torch::Tensor> pair{h[i], h[j], x[j] - x[i]};
       const torch::Tensor weight =
@@ -73,7 +73,7 @@ class MessagePassingFormula : public ::testing::Test {
     config_.network.width = kWidth;
     config_.network.local.kind = LocalLayer::kMessagePassing;
     config_.network.local.message_width = kHidden;
-    config_.network.local.anchor_neighbor_count = kNeighbors;
+    config_.network.local.anchor_neighbor_count = kMessageNeighbors;
     TokenSet tokens;
     tokens.workspace = config_.data.workspace;
     tokens.positions_m = ToPositions(CubeCloud(kTokens, 3));
