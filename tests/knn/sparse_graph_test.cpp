@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "knn/brute_force.h"
+#include "knn/walk_lists.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
