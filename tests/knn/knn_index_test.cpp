@@ -189,14 +189,15 @@ TEST(BruteForce, CoincidentPointsAreEachOthersNeighbours) {
 /// Points at random have no ties.
 TEST(Faiss, FlatGivesTheGridsGraphWhereNothingTies) {
   if (!KnnBackendAvailable(KnnBackend::kFaissFlat)) GTEST_SKIP() << "built without FAISS";
-  for (const Cloud& cloud : {CubeCloud(5000, kSeed), testing::SheetCloud(5000, kSeed)}) {
+  for (const Cloud& cloud :
+       {CubeCloud(5000, kKnnIndexSeed), testing::SheetCloud(5000, kKnnIndexSeed)}) {
     const KnnGraph flat = *(*MakeKnnIndex(KnnBackend::kFaissFlat))->Graph(cloud, 3);
     EXPECT_EQ(flat.neighbors, (*MakeKnnIndex(KnnBackend::kGrid))->Graph(cloud, 3)->neighbors);
   }
 }
 
 TEST_P(KnnIndexTest, EqualGraphsForAnyThreadCount) {
-  const Cloud cloud = CubeCloud(4000, kSeed);
+  const Cloud cloud = CubeCloud(4000, kKnnIndexSeed);
   SetThreadCount(1);
   const KnnGraph one = GraphOf(cloud, 3);
   SetThreadCount(5);
