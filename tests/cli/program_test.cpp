@@ -126,9 +126,9 @@ TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
   EXPECT_THAT(RunProgram("info " + copy.string()).out, HasSubstr("grid, exact"));
 #if INTERLACER_WITH_FAISS
   const double approximate = info("faiss_ivf")["graph_index"]["warm_up_recall"];
-  EXPECT_GT(approximate, 0.9);
-  EXPECT_LT(approximate, 1);
-  EXPECT_THAT(RunProgram("info " + copy.string()).out, HasSubstr("faiss_ivf, finds 0.9"));
+  EXPECT_GT(approximate, 0.99);
+  EXPECT_LE(approximate, 1);
+  EXPECT_THAT(RunProgram("info " + copy.string()).out, HasSubstr("faiss_ivf, finds "));
 #else
   config["graph"]["index"] = "faiss_ivf";
   std::ofstream(copy / "config.json") << config;
