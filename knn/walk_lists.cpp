@@ -86,7 +86,7 @@ StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
   ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     kernels.merge_two_hops(view, begin, end, two_hops.get());
   });
-  // Chunks are written where they would lie if every row were full, then moved together.
+  // Chunks are first written where they would lie if every row were full, then compacted.
   const auto spread = std::make_unique_for_overwrite<std::uint32_t[]>(
       static_cast<std::size_t>(graph.n * kWalkRowCapacity));
   ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {

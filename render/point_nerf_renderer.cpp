@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kServingChunkRays = 64;
 /// Rays of one task, so that its buffers are reused.
 constexpr std::int64_t kServingTaskRays = 512;
-/// Samples a ray adds to a block before its transmittance is looked at again.
+/// Samples that a ray adds to a block before its transmittance is checked again.
 constexpr int kSamplesPerRound = 4;
 
 void WriteRay(const RendererConfig& config, RayState<float>& ray, std::int64_t r,

@@ -6,7 +6,7 @@
 namespace interlacer {
 namespace {
 
-/// What a chunk hands to the sums over particles and weights.
+/// Gradients of one chunk, before they are summed over particles and weights.
 struct ChunkGradients {
   PaddedFieldGradients field;
   std::vector<float> feature_rows;  ///< [m, kernels, feature_stride]

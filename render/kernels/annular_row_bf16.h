@@ -1,6 +1,7 @@
 #pragma once
 
-/// Rows of annular_sums.h in bfloat16 by a whole warp on tensor cores. Only .cu files include it.
+/// Computes rows of field inputs (annular_sums.h) in bfloat16 with a whole warp on tensor cores.
+/// Only .cu files include it.
 ///
 /// F_b is the product of the particles' features with the kernel's weights over their sum, both
 /// rounded to bfloat16; sums, weights before the rounding and the masses are float32. A product has
