@@ -1,6 +1,7 @@
 #pragma once
 
-/// What every verb shares: common options, the context it runs in, and its registration.
+/// Common parts of all verbs: shared options, the context that a verb runs in, and its
+/// registration.
 ///
 /// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand
 /// and stores what to run. Data goes to stdout, messages and progress to stderr.

@@ -37,7 +37,8 @@ __device__ PixelClass Lift(const UnprojectViewDevice& view, std::int64_t pixel, 
 
 /// Class of every pixel, and 1 for valid ones. `classes` and `places` begin at the view's first
 /// pixel.
-/// Bound: arithmetic in double, which most GPUs have little of; a pixel reads 4 bytes of depth.
+/// Bound: arithmetic in double where a GPU has few units for it, else memory, 4 bytes of depth per
+/// pixel.
 /// Block: a thread per pixel, nothing shared.
 __global__ void ClassifyKernel(UnprojectViewDevice view, std::int64_t pixel_count,
                                PixelClass* classes, std::int32_t* places) {
@@ -51,7 +52,7 @@ __global__ void ClassifyKernel(UnprojectViewDevice view, std::int64_t pixel_coun
 
 /// Lifts every pixel a second time and writes the valid ones at their places: storing the points of
 /// all pixels between the launches would take 12 bytes a pixel.
-/// Bound: arithmetic in double, as ClassifyKernel.
+/// Bound: as ClassifyKernel, and a write of 20 bytes per valid pixel.
 /// Block: a thread per pixel, nothing shared.
 __global__ void WritePointsKernel(UnprojectViewDevice view, std::int64_t pixel_count,
                                   std::int64_t first_index, const std::int32_t* places,

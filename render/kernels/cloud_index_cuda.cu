@@ -118,7 +118,7 @@ __device__ std::uint32_t CurveCell(const OccupancyBox& box, int axis, float x) {
 }
 
 /// Hilbert codes of the particles, the keys of their order.
-/// Bound: arithmetic; some hundred integer operations per code.
+/// Bound: integer arithmetic of the curve, a loop over the bits of a coordinate.
 /// Block: a thread per particle, nothing shared.
 __global__ void CodesKernel(const OccupancyBox* box, const float* positions_m, std::int64_t n,
                             std::uint32_t* codes, std::uint32_t* indices) {
