@@ -14,7 +14,7 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kMinSharedPoints = 500;
-/// About so many points of the second view are looked up; more do not change a median.
+/// About this many points of the second view are looked up; more hardly change a median.
 constexpr std::int64_t kMaxProbes = 20000;
 constexpr double kHiddenBehindM = 0.05;
 constexpr int kWindowPx = 3;
