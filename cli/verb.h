@@ -37,7 +37,7 @@ class VerbContext {
       : options_(options), command_line_(std::move(command_line)), stop_(std::move(stop)) {}
 
   const CommonOptions& options() const { return options_; }
-  /// As typed, for records of how a result was made.
+  /// The command line as typed, for records of how a result was made.
   const std::string& command_line() const { return command_line_; }
   const std::stop_token& stop() const { return stop_; }
 

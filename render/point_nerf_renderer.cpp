@@ -112,6 +112,7 @@ class FastRenderer : public PointNerfRenderer {
     const std::int32_t ray_count = static_cast<std::int32_t>(end - begin);
     MarchRays(config_, occupancy(), rays, begin, end, w.live);
     w.rays.assign(ray_count, RayState<float>());
+    // The neighbours of the sample before bound the search of the next one of the same ray.
     w.hint_slots.assign(kGatherWidth * ray_count, kNoSlot);
     w.next.assign(w.live.first.begin(), w.live.first.end() - 1);
     while (true) {

@@ -45,7 +45,7 @@ struct RendererConfig {
 /// near < far, as many bandwidths as radii; else CONFIG_INVALID.
 Status ValidateRendererConfig(const RendererConfig& config);
 
-/// The same renderer for another depth range: the spacing of samples along a ray stays that of the
+/// Configuration for another depth range: the spacing of samples along a ray stays that of the
 /// configuration, with at most 256 samples. The caller checks that near < far.
 inline RendererConfig RendererForRange(const RendererConfig& config, float near_m, float far_m) {
   constexpr int kMaxSamples = 256;

@@ -180,7 +180,7 @@ std::string ShapeAttributes(ObjectShape shape, const Vec3d& half_m) {
   return buffer;
 }
 
-/// What an object touches, and how.
+/// Contact attributes of an object: what it may touch, with which friction.
 std::string ContactAttributes(const Scene& scene, const SceneObject& object) {
   const bool has_tools =
       std::any_of(scene.objects.begin(), scene.objects.end(),

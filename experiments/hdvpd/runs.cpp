@@ -83,7 +83,8 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
       .WithMetadata("got", got);
 }
 
-/// What two runs must have begun with alike, for data lie elsewhere on another machine.
+/// Reads the hashes of data and first weights, in which two runs must agree; paths may differ
+/// between machines.
 Status ReadInputs(TrainedRun* run) {
   const std::string path = run->dir + "/inputs.json";
   std::error_code error;

@@ -32,7 +32,7 @@ struct StudySubject {
 
 enum class EpisodeGroup { kMoving, kStill };
 
-/// What the pieces of one run have in common.
+/// Facts that the pieces of one run have in common.
 struct RunFacts {
   std::string run_name;
   std::int64_t parameter_count = 0;

@@ -24,7 +24,7 @@ namespace interlacer {
 inline constexpr int kGoalCount = 8;
 inline constexpr double kGoalDistanceM = 0.15;
 
-/// What one motion does to the object: mean displacement of its particles.
+/// Outcome of one motion: the mean displacement of the object's particles.
 struct MotionOutcome {
   std::string episode;
   Vec3d predicted_m{};

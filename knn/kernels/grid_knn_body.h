@@ -154,7 +154,7 @@ std::int64_t ScanShell(Search& s, const CellGrid& grid, const CellBlock& block,
          (block.high[1] - block.low[1] + 1);
 }
 
-/// A search gives up on rings, and looks at every point, once it has met this many rows of cells.
+/// After this many rows of cells a search stops growing rings and scans every point.
 std::int64_t RowBudget(std::int64_t n) { return 64 + n / 32; }
 
 void FindNeighbors(Search& s, const CellGrid& grid) {

@@ -93,7 +93,8 @@ struct LaneNeighbors {
   float4 sq_dist_m2;
 };
 
-/// Of samples `first` and on, the last of `count` instead of those beyond.
+/// Loads the neighbours of samples from `first` on; the last of `count` samples stands in for those
+/// beyond.
 template <bool kPaired>
 __device__ inline LaneNeighbors<kPaired> LoadNeighbors(const std::uint32_t* slots,
                                                        const float* sq_dist_m2, int first,

@@ -82,7 +82,7 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
   __syncwarp();
   while (__any_sync(kWholeWarp, top > 0)) {
     const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
-    // Of the 16 topmost nodes the first within the bound; those above it are done with.
+    // Takes the first of the 16 topmost nodes within the bound and drops those above it.
     const int from_top = top - 1 - member;
     const Node mine = from_top >= 0 ? stack[from_top] : Node{INFINITY, 0};
     const unsigned worth =

@@ -187,7 +187,7 @@ INTERLACER_LANES FloatPart Log(FloatPart x) {
   return (m + p) + e * 0.693359375f;
 }
 
-// The same on pairs.
+// The operations on pairs of registers.
 
 template <typename Half>
 INTERLACER_LANES Pair<Half> Max(Pair<Half> a, Pair<Half> b) {
