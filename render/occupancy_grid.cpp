@@ -71,7 +71,7 @@ void OccupancyGrid::ChooseCells(std::span<const float> positions_m, double reach
     return count;
   };
   cell_m_ = reach_m / kCellsPerRadius;
-  // Coarser cells stay conservative: the reach is rounded up to whole cells.
+  // Coarser cells stay conservative: gaps count only the whole cells in between.
   while (cells(cell_m_) > kMaxCells) cell_m_ *= 1.25;
   inverse_cell_m_ = 1.0 / cell_m_;
   for (int axis = 0; axis < 3; ++axis) {

@@ -83,8 +83,8 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
       .WithMetadata("got", got);
 }
 
-/// Reads the hashes of data and first weights, in which two runs must agree; paths may differ
-/// between machines.
+/// Reads the data and first weights, in which two runs must agree, and checks the seed; paths are
+/// left out because they differ between machines.
 Status ReadInputs(TrainedRun* run) {
   const std::string path = run->dir + "/inputs.json";
   std::error_code error;
