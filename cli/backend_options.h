@@ -1,6 +1,6 @@
 #pragma once
 
-/// `--model DIR` or `--server ADDR`: where a verb predicts.
+/// The options `--model DIR` and `--server ADDR`, which choose where a verb predicts.
 
 #include <memory>
 #include <string>

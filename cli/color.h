@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whether messages are coloured, as `--color`, NO_COLOR and TERM have it. Pure, thread-safe.
+/// Decides by `--color`, NO_COLOR and TERM whether messages are coloured. Pure, thread-safe.
 
 #include <string>
 
@@ -12,7 +12,7 @@ struct ColorCircumstances {
   std::string term;      ///< value of TERM
 };
 
-/// `mode` is "auto", "always" or "never"; said outright it beats the environment.
+/// `mode` is "auto", "always" or "never"; "always" and "never" override the environment.
 bool IsColorWanted(const std::string& mode, const ColorCircumstances& circumstances);
 
 /// "error:" or the like, bold and red where `is_colored`.

@@ -61,7 +61,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddVersion(app, verbs);
 }
 
-/// Exceptions end here: a verb's libraries may throw, the program exits with a code.
+/// Turns exceptions, which a verb's libraries may throw, into an exit code.
 StatusOr<ExitCode> RunVerb(const VerbAction& action, const VerbContext& context) {
   try {
     return action(context);
@@ -100,7 +100,7 @@ int RunCommandLine(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::RequiredError& error) {
-    // What is missing is part of what --print-config shows.
+    // --print-config also shows which required options are missing.
     if (!common.print_config) {
       app.exit(error);
       return kExitUsage;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the program's exit code says to a script; the one mapping from Status. Pure, thread-safe.
+/// Exit codes of the program, and the one mapping from Status to them. Pure, thread-safe.
 
 #include "common/status.h"
 

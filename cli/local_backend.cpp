@@ -16,7 +16,7 @@
 namespace interlacer {
 namespace {
 
-/// To 16 bits over the box and back, as on the wire.
+/// Quantises to 16 bits over the box and back, as the wire does.
 float ThroughSixteenBits(float value, double min, double max) {
   const double q = std::clamp(std::round((value - min) / (max - min) * 65535.0), 0.0, 65535.0);
   return static_cast<float>(min + q / 65535.0 * (max - min));

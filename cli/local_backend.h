@@ -1,6 +1,7 @@
 #pragma once
 
-/// RolloutBackend over a checkpoint in this process: what a server does, without the socket.
+/// A RolloutBackend that runs a checkpoint in this process, as a server does but without the
+/// socket.
 ///
 /// Units of work, order and packing of results are the server's, so both give equal numbers.
 /// Compression of views matters on the wire only: local views are what was rendered, except that

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Refusals of what stands on the command line, in words: "expected a number above 0, got -2".
+/// Checks of command-line values with readable errors: "expected a number above 0, got -2".
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -24,7 +24,7 @@ inline CLI::Validator NumberFrom(double least, bool is_included, const std::stri
 inline CLI::Validator AboveZero() { return NumberFrom(0, false, "a number above 0"); }
 inline CLI::Validator ZeroOrMore() { return NumberFrom(0, true, "0 or more"); }
 
-/// Parses with `parse` into `target`; a refusal is a usage error in its words.
+/// Parses with `parse` into `target`; an error becomes a usage error with its message.
 template <typename T, typename Parse>
 CLI::Validator ParsedInto(T* target, Parse parse) {
   return CLI::Validator(

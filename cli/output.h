@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a verb writes: never a half-written result, never a silent overwrite.
+/// Output of verbs, never half-written and never a silent overwrite.
 ///
 /// OutputFolder collects files in `.NAME.partial` beside the target and renames it when committed;
 /// what is not committed is removed. Existing output needs `force`, which replaces a folder only if
@@ -23,7 +23,7 @@ class OutputFolder {
   OutputFolder& operator=(OutputFolder&&) = delete;
   ~OutputFolder();
 
-  /// Where to write now.
+  /// Folder to write to until Commit.
   const std::filesystem::path& partial() const { return partial_; }
   /// Path of a file inside, its parent folders made.
   StatusOr<std::string> FilePath(const std::string& relative_path) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far a long verb is: one redrawn line on a terminal, else a plain line now and then.
+/// Progress of a long verb: one redrawn line on a terminal, else a plain line now and then.
 ///
 /// Writes to the given stream only (stderr in the program), never to stdout. One Progress belongs
 /// to one thread.
@@ -33,7 +33,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// `done` of the total, with a note such as "loss 0.012". The first update is of one piece of
-  /// work: what else it counts was done by an earlier run and says nothing of this one's pace.
+  /// work: whatever else it counts was done by an earlier run and is left out of this run's pace.
   void Update(std::int64_t done, const std::string& note = "");
   /// `done` of the total, the newest of them found finished; the pace counts from here on.
   void Found(std::int64_t done);
@@ -56,7 +56,7 @@ class Progress {
   const Options options_;
   const Clock::time_point start_;
   /// The pace counts from the first on, about two minutes ago: the parts of a training run differ
-  /// twentyfold, and a mean over all of it would promise an end that never comes.
+  /// twentyfold, and a mean over all of it would predict the end badly.
   std::deque<Mark> pace_marks_;
   Clock::time_point last_drawn_;
   std::int64_t done_ = 0;

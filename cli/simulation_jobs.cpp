@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Not the folder's: the same command writes the same bytes wherever it writes them.
+/// Not the folder's name, so that the same command writes the same bytes to any folder.
 constexpr char kDatasetName[] = "kuka-bimanual";
 
 std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
@@ -29,7 +29,7 @@ std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
   return sim::EpisodeId(episode);
 }
 
-/// What repeats one episode of a longer run.
+/// The command that repeats one episode of a longer run.
 std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& job) {
   std::string command =
       Format("interlacer simulate --task %s --seed %llu --steps %d --width %d --height %d",
@@ -66,8 +66,8 @@ bool IsEpisode(const fs::path& dir) {
   return fs::exists(dir / kManifestFile, error);
 }
 
-/// The finished episode, for a run that goes on; one that does not say its command is taken as made
-/// by this one.
+/// The finished episode, for a run that resumes; one that does not name its command is taken as
+/// made by this one.
 StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std::string& command) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
   const std::string& made_by = manifest.source.command;

@@ -46,7 +46,7 @@ struct SimulationJob {
 struct MadeEpisode {
   std::string id;
   std::string manifest_sha256;
-  bool was_there = false;  ///< kept, not made
+  bool was_there = false;  ///< taken over, not made
 };
 
 /// The jobs of the shard, in order.

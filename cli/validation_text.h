@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a validation found, as JSON and as lines for people. Pure functions.
+/// Formats the report of a validation as JSON and as lines for people. Pure functions.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

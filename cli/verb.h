@@ -1,6 +1,7 @@
 #pragma once
 
-/// What every verb shares: common options, the context it runs in, and its registration.
+/// Common parts of all verbs: shared options, the context that a verb runs in, and its
+/// registration.
 ///
 /// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand
 /// and stores what to run. Data goes to stdout, messages and progress to stderr.
@@ -36,7 +37,7 @@ class VerbContext {
       : options_(options), command_line_(std::move(command_line)), stop_(std::move(stop)) {}
 
   const CommonOptions& options() const { return options_; }
-  /// As typed, for records of how a result was made.
+  /// The command line as typed, for records of how a result was made.
   const std::string& command_line() const { return command_line_; }
   const std::stop_token& stop() const { return stop_; }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How frames travel on the wire. Raw rows and float32 depth are exact and cheap on one host; PNG
-/// is exact and smaller; JPEG is small and lossy. Value type.
+/// How frames are encoded on the wire. Raw rows and float32 depth are exact and cheap on one host;
+/// PNG is exact and smaller; JPEG is small and lossy. Value type.
 
 namespace interlacer {
 

@@ -19,7 +19,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kKeepalivePeriodMs = 30'000;
-/// A server that starts is found about so soon.
+/// Longest pause between attempts to connect: a server that has started is found within about this
+/// time.
 constexpr int kMaxReconnectPauseMs = 1000;
 
 /// One call's context: deadline, waiting rule and the link from stop token to cancellation.

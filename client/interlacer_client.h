@@ -2,7 +2,7 @@
 
 /// A client of the interlacer.v1.InterlacerService: plain structs in, plain structs out.
 ///
-/// Every call has a deadline and says it in its error. Messages may be 64 MiB in both directions.
+/// Every call has a deadline, which its error names. Messages may be 64 MiB in both directions.
 /// Transient UNAVAILABLE answers are retried as client/service_config.json says, requests of any
 /// size; nothing else is. A connection that fails is tried again every second or so.
 /// Errors: the server's Status with code, reason word, field path and metadata. Without a server:

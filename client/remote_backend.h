@@ -1,7 +1,8 @@
 #pragma once
 
-/// RolloutBackend over a server. Connect asks once for the model's metadata; Predict sends one
-/// PredictRollout with the given call options. Contract, errors, threads: client/rollout_backend.h.
+/// A RolloutBackend that predicts on a server. Connect asks once for the model's metadata; Predict
+/// sends one PredictRollout with the given call options. Contract, errors, threads:
+/// client/rollout_backend.h.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Where a rollout is computed: in this process or on a server. Both give equal numbers.
+/// Interface of the places where a rollout is computed: in this process or on a server. Both give
+/// equal numbers.
 ///
 /// Predict calls `on_step` for every step asked for, in ascending order, as soon as it is computed;
 /// an error returned by the callback ends the rollout with that error. A stop request ends it with

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The one function from grpc::Status to Status: code, message, reason word and metadata of
+/// Converts a grpc::Status to a Status: code, message, reason word and metadata of
 /// google.rpc.ErrorInfo, field of google.rpc.BadRequest. Details that do not parse are ignored.
 /// Thread-safe.
 

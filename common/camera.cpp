@@ -75,6 +75,7 @@ Status ValidateDistortion(const Camera& camera) {
                     "a number that is not finite");
   }
   if (camera.distortion_model == DistortionModel::kNone) return Status::Ok();
+  // Corners have the largest radius, where a polynomial lens model turns over first.
   for (double u : {0.0, camera.width_px - 1.0}) {
     for (double v : {0.0, camera.height_px - 1.0}) {
       const auto ray = UndistortPixel(camera, u, v);
@@ -127,6 +128,7 @@ Camera ResizedCamera(const Camera& camera, int width_px, int height_px) {
   resized.height_px = height_px;
   resized.fx_px = camera.fx_px * sx;
   resized.fy_px = camera.fy_px * sy;
+  // Pixel centres are at integers, so the image spans -0.5 ... width - 0.5.
   resized.cx_px = (camera.cx_px + 0.5) * sx - 0.5;
   resized.cy_px = (camera.cy_px + 0.5) * sy - 0.5;
   return resized;
@@ -146,6 +148,7 @@ std::array<double, 2> UndistortPixel(const Camera& camera, double u_px, double v
   for (int i = 0; i < kUndistortIterations; ++i) {  // Newton
     const Distorted d = Distort(camera.distortion_coefficients, x, y);
     const double ex = d.x - target_x, ey = d.y - target_y;
+    // Solves J step = error with the inverse of the 2 x 2 Jacobian.
     const double determinant = d.dx_dx * d.dy_dy - d.dx_dy * d.dy_dx;
     const double step_x = (d.dy_dy * ex - d.dx_dy * ey) / determinant;
     const double step_y = (d.dx_dx * ey - d.dy_dx * ex) / determinant;

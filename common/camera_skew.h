@@ -1,7 +1,7 @@
 #pragma once
 
-/// Finding CAMERA_SKEW_HIGH: exposures of one observation that lie further apart than half of what
-/// is accepted. Pure function, thread-safe.
+/// Makes the finding CAMERA_SKEW_HIGH where the exposures of one observation lie further apart than
+/// half of the accepted limit. Pure function, thread-safe.
 
 #include <cstdio>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
 
-/// INTERLACER_CHECK(condition, message): a broken invariant is our bug and aborts with file and
-/// line. Never for input: bad input is a Status (common/status.h).
+/// INTERLACER_CHECK(condition, message) aborts with file and line when an invariant is broken,
+/// which is a bug of this program. Bad input is never checked with it: it becomes a Status
+/// (common/status.h).
 
 #include <string_view>
 

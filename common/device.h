@@ -1,6 +1,7 @@
 #pragma once
 
-/// Where the numbers are crunched. `cuda` is strict, `auto` may fall back and says so.
+/// The device that a user asks for: `cuda` fails without a GPU, `auto` may fall back to the CPU and
+/// reports that it did.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Seconds and nanoseconds: what passed on a steady clock, and times as the wire and episodes count
-/// them. Pure functions, thread-safe.
+/// Durations on a steady clock in seconds, and conversions to the nanoseconds of wire messages and
+/// episodes. Pure functions, thread-safe.
 
 #include <chrono>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace interlacer {
 
 inline constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-/// To the nearest; 0.5 away from 0.
+/// Rounds to the nearest integer, halves away from 0.
 inline std::int64_t ToNanoseconds(double seconds) {
   return std::llround(seconds * static_cast<double>(kNanosecondsPerSecond));
 }
@@ -25,7 +25,7 @@ inline double SecondsSince(std::chrono::steady_clock::time_point start) {
   return SecondsBetween(start, std::chrono::steady_clock::now());
 }
 
-/// Adds its life to a stage.
+/// Adds its lifetime to a stage's total.
 class StageTimer {
  public:
   explicit StageTimer(double* stage_s) : stage_s_(stage_s) {}

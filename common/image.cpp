@@ -70,6 +70,7 @@ RgbImage ResizeArea(const RgbImage& image, int width_px, int height_px) {
   if (width_px == image.width_px && height_px == image.height_px) return image;
   const std::vector<Span> columns = AreaSpans(image.width_px, width_px);
   const std::vector<Span> rows = AreaSpans(image.height_px, height_px);
+  // The weights of a destination pixel add up to this.
   const std::uint64_t area =
       static_cast<std::uint64_t>(image.width_px) * static_cast<std::uint64_t>(image.height_px);
   const std::size_t row_size = std::size_t{3} * width_px;

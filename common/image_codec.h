@@ -1,7 +1,7 @@
 #pragma once
 
-/// PNG (8-bit RGB, 16-bit grey) and JPEG (RGB) in memory and files; the only door of libpng and
-/// turbojpeg.
+/// PNG (8-bit RGB, 16-bit grey) and JPEG (RGB) in memory and files; no other part includes libpng
+/// or turbojpeg.
 ///
 /// The size in the header is compared with `limits` and with the expectation before anything is
 /// allocated or decoded. Errors: INVALID_ARGUMENT IMAGE_UNDECODABLE, OUT_OF_RANGE LIMIT_IMAGE_SIDE,

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxShownBytes = 60;
 
-/// What came, short enough for a message.
+/// The offending value, shortened for an error message.
 std::string Shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list of " + std::to_string(value.size());

@@ -1,7 +1,7 @@
 #pragma once
 
-/// JSON files and fields with errors that name the path of what is wrong; the only door of
-/// nlohmann-json.
+/// Reads JSON files and fields, with errors that name the path of the offending field; the wrapper
+/// of nlohmann-json.
 ///
 /// A JsonObject is a view: the document must outlive it. Every error carries `reason` (that of the
 /// document: SCHEMA_INVALID, CONFIG_INVALID, ...), the field path such as "cameras[1].fx_px" and

@@ -66,7 +66,7 @@ std::string UtcNow() {
   return text;
 }
 
-/// Control characters as \xNN, so that nobody can forge a second line.
+/// Writes control characters as \xNN, so that a message cannot forge a second line.
 std::string Escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {

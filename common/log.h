@@ -1,6 +1,6 @@
 #pragma once
 
-/// Log lines to stderr, as text or as JSON; the only door of spdlog.
+/// Log lines to stderr, as text or as JSON; no other part includes spdlog.
 ///
 /// One event is one line: control characters in messages and values are escaped. Before InitLogging
 /// the level is kInfo and the format text. Thread-safe.
@@ -27,7 +27,7 @@ StatusOr<LogLevel> ParseLogLevel(std::string_view text);    // debug | info | wa
 StatusOr<LogFormat> ParseLogFormat(std::string_view text);  // text | json
 
 void InitLogging(LogLevel level, LogFormat format);
-/// Whether Log would print anything; saves callers the making of fields.
+/// Whether Log would print anything; lets callers skip building the fields.
 bool IsLogged(LogLevel level);
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What of a rollout is sent: which steps, which particles, and which renderings its views need.
+/// Selects the steps and particles of a rollout that are sent, and the renderings that its views
+/// need.
 ///
 /// Pure functions, thread-safe. Errors: INVALID_ARGUMENT STEP_INVALID, OUT_OF_RANGE LIMIT_STEPS,
 /// with paths from the output options.
@@ -14,9 +15,9 @@
 
 namespace interlacer {
 
-/// `asked`, checked: ascending from 0, at most `max_step`. None asked for means all from 1, one for
-/// each action row. Row s - 1 belongs to step s, so rows bound the steps; without a robot they do
-/// not. Never empty.
+/// `asked`, checked: ascending from 0, at most `max_step`. An empty list means all steps from 1,
+/// one for each action row. Row s - 1 belongs to step s, so rows bound the steps; without a robot
+/// they do not. Never empty.
 StatusOr<std::vector<int>> SelectSteps(std::span<const int> asked, bool has_robot,
                                        std::int64_t row_count, std::int64_t max_step);
 

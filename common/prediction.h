@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a prediction is asked for and what it returns; the plain twin of the wire's OutputOptions,
+/// Options and results of a prediction: plain structs with the content of the wire's OutputOptions,
 /// PredictedStep and CallSummary. Step 0 is the reconstruction of the newest observation, step 1
 /// the first prediction. Value types.
 
@@ -36,7 +36,7 @@ struct OutputOptions {
   PositionEncoding position_encoding = PositionEncoding::kFloat32;
   bool include_colors = false;
   std::optional<Box> initial_region;  ///< only particles in this box at step 0
-  int stride = 1;                     ///< every n-th of those
+  int stride = 1;                     ///< every n-th of the selected particles
   std::vector<RenderTarget> render_targets;
 };
 

@@ -12,6 +12,7 @@ namespace interlacer {
 
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
+  // Without mmap every block comes from the heap, whose top is never trimmed.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 #endif

@@ -1,13 +1,14 @@
 #pragma once
 
-/// What the C library does with memory that the process has freed. glibc only; elsewhere, and under
-/// a sanitizer's own allocator, the functions do nothing. Thread-safe.
+/// Controls whether memory that the process has freed stays with it or returns to the kernel. For
+/// glibc only; elsewhere, and under a sanitizer's own allocator, the functions do nothing.
+/// Thread-safe.
 
 namespace interlacer {
 
-/// Freed memory stays with the process, blocks of any size come from the heap. For a program whose
-/// large blocks live briefly and come again: what goes back to the kernel returns page by page.
-/// Call ReleaseIdleMemory when nothing is left to do.
+/// Keeps freed memory in the process and serves blocks of any size from the heap. For programs that
+/// allocate large, short-lived blocks again and again: memory given back to the kernel would return
+/// one page fault at a time. Call ReleaseIdleMemory when the process is idle.
 void KeepFreedMemory();
 
 /// Gives the kernel every whole page of freed memory. Takes milliseconds for each 100 MB, in which

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Guards what --force may delete.
+/// Decides which folders --force may replace.
 ///
 /// A folder may be replaced when it is absent, empty, or was written by this program: `marker_file`
 /// in it is a JSON object whose `schema` starts with "interlacer.". Everything else is the user's.

@@ -1,9 +1,10 @@
 #pragma once
 
-/// What a prediction starts from: calibrated RGB-D observations and the robot's motion.
+/// The input of a prediction: calibrated RGB-D observations and the robot's motion.
 ///
-/// The plain twin of the wire's SceneInput, used by the model, the server, the client and the
-/// command line alike. Metres, radians, seconds; frames as in common/camera.h. Value types.
+/// Plain structs with the content of the wire's SceneInput, used by the model, the server, the
+/// client and the command line alike. Metres, radians, seconds; frames as in common/camera.h. Value
+/// types.
 
 #include <cstdint>
 #include <optional>
@@ -49,7 +50,7 @@ struct SceneInput {
   ActionSequence history_actions;
   /// Seed of the draw of particles.
   std::int64_t seed = 0;
-  /// Absent means the model's own.
+  /// Absent means the model's workspace.
   std::optional<Box> workspace;
   std::optional<double> near_m;
   std::optional<double> far_m;

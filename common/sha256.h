@@ -1,6 +1,6 @@
 #pragma once
 
-/// SHA-256 as 64 lower-case hexadecimal digits; the only door of OpenSSL's digests.
+/// SHA-256 as 64 lower-case hexadecimal digits; no other part includes OpenSSL's digests.
 ///
 /// Errors of the file form: those of common/file_io.h. Thread-safety: one Sha256 a thread.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a Status is told to a person. Pure function, thread-safe.
+/// Formats a Status for people. Pure function, thread-safe.
 
 #include <string>
 

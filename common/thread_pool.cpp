@@ -62,6 +62,7 @@ class Pool {
     wake_.notify_all();
     job.Work();
     std::unique_lock<std::mutex> lock(mutex_);
+    // Workers may still run their last chunks, and the job lives on this stack frame.
     done_.wait(lock, [this] { return busy_workers_ == 0; });
     job_ = nullptr;
     return true;
@@ -139,6 +140,7 @@ void ParallelFor(std::int64_t count, std::int64_t grain, const Body& body) {
   job.grain = grain;
   job.chunk_count = (count - 1) / grain + 1;
   job.body = &body;
+  // A nested call must not wait for the pool that runs it.
   const bool alone = job.chunk_count == 1 || inside_parallel_for || ThreadCount() == 1;
   if (!alone && GlobalPool().TryRun(job)) return;
   const bool nested = inside_parallel_for;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The threads of our kernels: one pool per process, static split of index ranges.
+/// The thread pool of the CPU kernels: one pool per process, static split of index ranges.
 ///
 /// The split depends on the range and `grain` alone, never on timing, so fixed-order reductions
 /// over chunks give equal bits for any thread count. Nested calls run inline. Thread-safe.

@@ -74,6 +74,7 @@ Transform Compose(const Transform& a_from_b, const Transform& b_from_c) {
 
 Transform Inverse(const Transform& a_from_b) {
   const Eigen::Quaterniond rotation = RotationOf(a_from_b).conjugate();
+  // p_b = R^T p_a - R^T t
   return ToTransform(rotation, -(rotation * TranslationOf(a_from_b)));
 }
 
@@ -91,6 +92,7 @@ StatusOr<Transform> FromMatrix(const Matrix4d& a_from_b, double tolerance) {
   }
   const Eigen::Map<const Eigen::Matrix<double, 4, 4, Eigen::RowMajor>> m(a_from_b.data());
   const Eigen::Matrix3d r = m.topLeftCorner<3, 3>();
+  // Distance from orthonormal: the largest entry of R R^T - I.
   const double error = (r * r.transpose() - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff();
   if (!(error <= tolerance) || r.determinant() < 0) {
     return Mismatch(

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Number tables as text: one header line of names, then rows of finite numbers, commas between.
+/// Reads and writes tables of numbers as text: one header line of names, then rows of finite
+/// numbers, commas between.
 ///
 /// Errors: INVALID_ARGUMENT SCHEMA_INVALID with the line number; NOT_FINITE. Pure, thread-safe.
 

@@ -14,7 +14,7 @@ namespace interlacer {
 /// Median depths outside this range are a wrong unit, not a scene.
 inline constexpr double kMinPlausibleMedianM = 0.05;
 inline constexpr double kMaxPlausibleMedianM = 20.0;
-/// Less measured or lifted pixels than these shares are reported.
+/// Smaller shares of measured or lifted pixels than these are reported.
 inline constexpr double kLowValidDepthRatio = 0.3;
 inline constexpr double kLowWorkspaceRatio = 0.05;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What an episode is: cameras, robot, tables of numbers, and where each file lies.
+/// Description of an episode: cameras, robot, tables of numbers, and where each file lies.
 ///
 /// An EpisodeManifest is the content of manifest.json; data/manifest.h reads and writes it,
 /// data/episode_reader.h and data/episode_writer.h the folder around it. Steps are step_duration_s
@@ -23,7 +23,7 @@ enum class EpisodeKind {
   kMovingCamera,  ///< many steps, no actions
 };
 
-/// Where the recording comes from; kept so that every result can name its data.
+/// Origin of the recording; stored so that every result can name its data.
 struct EpisodeSource {
   std::string kind;  ///< "simulate" or "import"
   std::string tool;  ///< program and version

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kHashFile[] = "files.sha256";
 constexpr std::size_t kHashDigits = 64;
-/// Poses are stored with all digits; what differs more is not a rotation.
+/// Poses are stored with all digits; a matrix that differs more is not a rotation.
 constexpr double kPoseTolerance = 1e-3;
 
 /// Lines "HASH  PATH", as sha256sum writes them.

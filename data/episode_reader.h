@@ -1,6 +1,6 @@
 #pragma once
 
-/// Frames, poses and tables of one episode on disk, read when asked for.
+/// Reads frames, poses and tables of one episode on disk.
 ///
 /// Open reads the manifest and the small tables; frames are read lazily. Before a frame is decoded
 /// its file is hashed against files.sha256 (unless told not to) and the size in its header compared
@@ -37,9 +37,9 @@ class EpisodeReader {
   int camera_count() const { return static_cast<int>(manifest_.cameras.size()); }
   std::optional<int> FindCamera(std::string_view name) const;
 
-  /// A moving camera's recording of a scene at rest, told as one fixed camera a step, named
-  /// step_000000, step_000001, ... (NAME_step_000000 where there are several cameras): a static
-  /// scene of one step and one time. Other kinds of episodes are unchanged.
+  /// A moving camera's recording of a scene at rest as a static scene with one fixed camera per
+  /// step, named step_000000, step_000001, ... (NAME_step_000000 where there are several cameras),
+  /// of one step and one time. Other kinds of episodes are unchanged.
   EpisodeReader AsStaticViews() const;
 
   /// Calibration with the pose of that step.

@@ -51,7 +51,7 @@ class EpisodeWriter {
   /// Any further file, such as "truth/object_poses.npy".
   Status WriteExtra(const std::string& relative_path, std::span<const std::uint8_t> data);
 
-  /// What Finish will write: to add notes or a box computed from the frames.
+  /// The manifest that Finish will write; callers may add notes or a box computed from the frames.
   EpisodeManifest& manifest() { return manifest_; }
 
   /// Refuses an episode with missing frames or tables, writes hashes and manifest, renames.

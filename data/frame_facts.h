@@ -1,6 +1,7 @@
 #pragma once
 
-/// What validation wants to know of one frame: can it be decoded, how much depth, where.
+/// Facts about one frame for validation: whether it can be decoded, how much depth it has, and
+/// where.
 /// Pure functions over files, thread-safe.
 
 #include <optional>

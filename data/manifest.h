@@ -1,9 +1,9 @@
 #pragma once
 
-/// manifest.json of an episode: read, checked, written.
+/// Reads, checks and writes manifest.json of an episode.
 ///
 /// The version read is 1; a higher one is refused. Every rule of the schema is checked here: names,
-/// counts, calibration, box, patterns that stay inside the folder, units said out loud.
+/// counts, calibration, box, patterns that stay inside the folder, explicit units.
 /// Errors: INVALID_ARGUMENT SCHEMA_INVALID, SCHEMA_VERSION_UNSUPPORTED, CALIBRATION_INVALID,
 /// DISTORTION_INVALID, QUATERNION_NOT_UNIT, WORKSPACE_INVALID, DEPTH_UNIT_MISSING,
 /// CAMERA_DUPLICATE; the field is a path such as "cameras[1].fx_px". Pure functions, thread-safe.

@@ -43,7 +43,7 @@ StatusOr<T> ReadWord(const JsonObject& object, std::string_view key,
   return object.Invalid(key, "one of " + known, word);
 }
 
-/// A field with a single legal value, stated so that nobody has to guess it.
+/// A field with a single legal value, which files state explicitly.
 Status ExpectWord(const JsonObject& object, std::string_view key, const std::string& expected) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string word, object.Get<std::string>(key));
   if (word != expected) return object.Invalid(key, "\"" + expected + "\"", word);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// NumPy .npy files of version 1 and 2: C order, little-endian float32, float64, int64 or uint8.
+/// Reads and writes NumPy .npy files of version 1 and 2: C order, little-endian float32, float64,
+/// int64 or uint8.
 ///
 /// Shape and byte count are compared with each other and with the size of the file before anything
 /// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH; those

@@ -41,7 +41,7 @@ StatusOr<std::vector<std::int64_t>> FindInliers(std::span<const float> positions
   } catch (const std::exception& error) {
     return Internal(std::string("Open3D: ") + error.what());
   }
-  // Open3D keeps what is strictly below its bound: nothing where all distances are equal.
+  // Open3D keeps points strictly below its bound, and so none where all distances are equal.
   if (kept.empty() && filter.kind == OutlierFilterKind::kStatistical) return all;
   return std::vector<std::int64_t>(kept.begin(), kept.end());
 }

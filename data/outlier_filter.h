@@ -1,13 +1,13 @@
 #pragma once
 
-/// Points of a cloud that stand alone, such as flying pixels of a depth camera: those that it
-/// measured between a foreground and the background behind it.
+/// Filters outliers from a point cloud, such as flying pixels: points that a depth camera measures
+/// between a foreground and the background behind it.
 ///
 ///   positions_m  [n,3] float32, metres, finite
 /// kStatistical keeps points whose mean distance to their `neighbor_count` nearest other points is
 /// below mean + std_ratio * standard deviation of that distance over the cloud. kRadius keeps
 /// points with at least `neighbor_count` other points within `radius_m`. A cloud of no more than
-/// neighbor_count points has too few to judge by, and one without any spread of distances has no
+/// neighbor_count points is too small to judge, and one without any spread of distances has no
 /// outliers: both are kept whole.
 /// Determinism: equal inputs give equal indices for any thread count.
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT (built without Open3D), INTERNAL if Open3D throws.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// An episode's frames and rows as the input of a prediction.
+/// Builds the input of a prediction from an episode's frames and rows.
 ///
 /// Observations at steps newest_step - stride and newest_step; history rows are the measured states
 /// of these steps, planned rows the actions after them. A static scene repeats its frame in time
@@ -25,7 +25,7 @@ struct SceneInputOptions {
   std::vector<std::string> episode_cameras;
   std::vector<std::string> model_cameras = {"left", "right"};
   std::int64_t seed = 0;
-  /// The model's step: what lies between the two observations of a static scene.
+  /// Duration of the model's step, between the two observations of a static scene.
   double step_duration_s = 0.5;
 };
 

@@ -14,7 +14,7 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kMinSharedPoints = 500;
-/// About so many points of the second view are looked up; more do not change a median.
+/// About this many points of the second view are looked up; more hardly change a median.
 constexpr std::int64_t kMaxProbes = 20000;
 constexpr double kHiddenBehindM = 0.05;
 constexpr int kWindowPx = 3;
@@ -135,11 +135,13 @@ CrossCameraDistance MeasureCrossCameraDistance(const RgbdView& a, const RgbdView
     const int column = static_cast<int>(u), row = static_cast<int>(v);
     const float surface_m =
         a.depth.pixels_m[static_cast<std::size_t>(row) * a.depth.width_px + column];
+    // A point behind the surface is hidden from this camera, which cannot measure it.
     if (!(surface_m > 0) || pixel.depth_m > surface_m + kHiddenBehindM) continue;
     const double nearest_m = NearestInWindow(points_a, a.depth, column, row, {p[0], p[1], p[2]});
     if (std::isfinite(nearest_m)) distances_m.push_back(nearest_m);
   }
   CrossCameraDistance result;
+  // Only every stride-th point was looked up.
   result.shared_point_count = static_cast<std::int64_t>(distances_m.size()) * stride;
   const double visible_share = static_cast<double>(result.shared_point_count) /
                                static_cast<double>(std::max<std::int64_t>(1, points_b.count()));

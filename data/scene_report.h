@@ -1,6 +1,6 @@
 #pragma once
 
-/// Facts and findings about calibrated RGB-D views: what a user should look at before trusting a
+/// Facts and findings about calibrated RGB-D views, which a user should check before trusting a
 /// prediction.
 ///
 /// Findings: CALIBRATION_SUSPECT (median cross-camera distance above 3 cm, or two views with

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a simulator knows of an episode beside its frames: poses of the objects, and which pixel
-/// shows what. The files are those of data/sim/episode_export.h.
+/// Ground truth of a simulated episode: poses of the objects, and the label of what each pixel
+/// shows. The files are those of data/sim/episode_export.h.
 ///
 /// Open reads poses and names, masks are read when asked for. Frames and units:
 /// common/geometry.h. Errors: those of data/episode_reader.h and data/npy.h; SCHEMA_INVALID,

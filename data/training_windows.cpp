@@ -45,7 +45,7 @@ std::optional<int> FindCamera(const EpisodeManifest& manifest, const std::string
   return std::nullopt;
 }
 
-/// The cameras with the model's names; a moving camera under another name stands for itself.
+/// The cameras with the model's names; a moving camera may have any name.
 StatusOr<std::vector<int>> InputCameras(const EpisodeManifest& manifest,
                                         const WindowOptions& options) {
   std::vector<int> cameras;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which frames of an episode make one sample: two input times and the times to predict.
+/// Lists the training samples of an episode: two input times and the times to predict.
 ///
 /// Manipulation and moving cameras: the newest input step s runs over the episode, the older is
 /// s - stride, targets are s, s + stride, ... s + rollout_step_count stride. Static scenes have one

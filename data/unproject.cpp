@@ -132,6 +132,7 @@ LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& r
     const std::int64_t height = view.depth.height_px;
     std::vector<LiftedPoints> chunks((height + kRowsPerChunk - 1) / kRowsPerChunk);
     ParallelFor(height, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+      // Chunks are joined in order, so that the result does not depend on the number of threads.
       chunks[begin / kRowsPerChunk] = LiftRows(view.depth, lifter, first_index, begin, end);
     });
     for (const LiftedPoints& chunk : chunks) {
@@ -163,6 +164,7 @@ std::vector<std::int64_t> DrawSubset(std::int64_t candidate_count, std::int64_t 
     }
   });
   std::vector<std::uint64_t> ordered = keys;
+  // The largest key that still wins; of equal ones the first candidates are taken.
   std::nth_element(ordered.begin(), ordered.begin() + count - 1, ordered.end());
   const std::uint64_t largest = ordered[count - 1];
   std::int64_t ties_left =

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Depth images and cameras to particles: classes of pixels, points, the seeded draw.
+/// Turns depth images into particles: pixel classes, unprojection to points, the seeded draw.
 ///
 /// A pixel is valid when its depth is finite and above 0, near <= |X_c| <= far (Euclidean length of
 /// the point in the camera frame) and the world point lies in the box; outside when it was measured
@@ -27,7 +27,7 @@
 
 namespace interlacer {
 
-/// What may become a particle.
+/// Limits of the points that may become particles.
 struct LiftRegion {
   Box workspace;
   double near_m = 0.1;
@@ -40,7 +40,7 @@ struct LiftedPoints {
   std::int64_t count() const { return static_cast<std::int64_t>(source_index.size()); }
 };
 
-/// What LiftPixel knows of a camera.
+/// The parameters of LiftPixel for a camera.
 PixelLift PixelLiftOf(const Camera& camera, const LiftRegion& region);
 
 /// Undistorted rays (x/z, y/z): without a lens model one number a column and one a row, else one of
@@ -66,7 +66,7 @@ std::vector<std::int64_t> DrawSubset(std::int64_t candidate_count, std::int64_t 
 
 LiftedPoints SelectPoints(const LiftedPoints& points, std::span<const std::int64_t> indices);
 
-/// Leaves some points out, in order.
+/// Removes points and keeps the order of the others.
 using PointFilter = std::function<StatusOr<LiftedPoints>(const LiftedPoints& points)>;
 
 /// UnprojectViews, `filter` where there is one, and DrawSubset; fewer than `min_count` points to
@@ -76,7 +76,7 @@ StatusOr<LiftedPoints> LiftObservation(std::span<const RgbdView> views, const Li
                                        std::uint64_t seed, std::uint32_t time,
                                        const PointFilter& filter = {});
 
-/// The refusal of a cloud of `got` points.
+/// The error for a cloud of `got` points.
 Status TooFewValidPoints(std::int64_t min_count, std::int64_t got);
 
 /// [n,3] colours of the source pixels; `source_index` ascending, as UnprojectViews gives it.

@@ -75,7 +75,7 @@ class Validator {
     }
   }
 
-  /// Decodes every frame, in parallel; looks at what was found one after the other.
+  /// Decodes every frame, in parallel; reports the results one after the other.
   void CheckFrames() {
     const int steps = episode_.step_count(), cameras = episode_.camera_count();
     std::vector<FrameFacts> facts(static_cast<std::size_t>(steps) * cameras);

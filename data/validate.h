@@ -1,6 +1,6 @@
 #pragma once
 
-/// Looks through a whole episode: files, hashes, calibration, units, time, actions.
+/// Validates a whole episode: files, hashes, calibration, units, time, actions.
 ///
 /// Errors (a file that cannot be used) and findings (something to look at) are collected, not
 /// stopped at the first. Findings: those of data/scene_report.h, DEPTH_IMPLAUSIBLE (median outside

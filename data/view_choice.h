@@ -1,9 +1,9 @@
 #pragma once
 
-/// Which views of a static scene are shown to a model and which one it is asked for.
+/// Chooses the input views and the held-out target view of a static scene.
 ///
-/// Of each first view the partner is the next one, in the order of recording, that looks at the
-/// same place from clearly elsewhere; where the scene has none so far apart, the farthest. The
+/// The partner of a first view is the next view, in the order of recording, that shows the same
+/// place from a clearly different pose; where no view is so far apart, the farthest one. The
 /// held-out view is the one most nearly between the two; pairs without one are taken only where no
 /// pair has one. Approximate: poses only, no occlusion.
 /// Errors: INVALID_ARGUMENT CAMERA_MISSING where no two views look at the same place.
@@ -26,9 +26,10 @@ struct ViewChoice {
 };
 
 struct ViewChoiceOptions {
-  /// Views that are asked for anyway: never an input, and the inputs look at the first of them.
+  /// Views that are requested in any case: never an input, and the inputs show the place of the
+  /// first of them.
   std::vector<int> targets;
-  /// First views looked at, spread over the recording.
+  /// Number of first views considered, spread over the recording.
   int max_first_views = 64;
   /// Wanted difference of the inputs: angle of their axes plus their baseline as seen from the
   /// middle of the depth range, radians. A quarter of a usual camera's width.

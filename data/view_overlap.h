@@ -1,8 +1,8 @@
 #pragma once
 
-/// Whether two cameras look at the same place: their axes differ by a bounded angle and their
-/// centres by a bounded part of the far limit. Cheap and approximate: occlusion is not looked at.
-/// Pure function, thread-safe.
+/// Decides whether two cameras show the same place: their axes differ by a bounded angle and their
+/// centres by a bounded part of the far limit. Cheap and approximate: occlusion is ignored. Pure
+/// function, thread-safe.
 
 #include "common/camera.h"
 

@@ -40,11 +40,11 @@ std::string SizeText(const Results& r) {
   return std::to_string(r.image_width_px) + "x" + std::to_string(r.image_height_px);
 }
 
-/// Metrics that only one of them has are no difference: versions add some.
+/// Metrics that only one of them has are no difference, because later versions add metrics.
 Status CheckDefinitions(const Results& a, const Results& b) {
   for (const auto& [metric, definition] : a.metrics.items()) {
     if (!b.metrics.contains(metric)) continue;
-    // The order of parameters says nothing.
+    // The order of parameters has no meaning.
     INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SCHEMA_INVALID, "definition of " + metric,
                                           nlohmann::json(definition).dump(),
                                           nlohmann::json(b.metrics[metric]).dump()));

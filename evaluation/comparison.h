@@ -1,6 +1,6 @@
 #pragma once
 
-/// Variants of a model, or a model and its baselines, set against each other episode by episode.
+/// Compares variants of a model, or a model and its baselines, episode by episode.
 ///
 /// The first variant is the reference; differences are variant - reference over the episodes that
 /// both have. Pure functions, thread-safe. Errors: INVALID_ARGUMENT HASH_MISMATCH, SHAPE_MISMATCH
@@ -27,7 +27,7 @@ struct Variant {
 };
 
 /// Equal definitions of metrics, steps, plans, image sizes, step durations and backgrounds;
-/// otherwise the first difference. What one of them does not say is no difference.
+/// otherwise the first difference. A setting that one of them lacks is no difference.
 Status CheckEqualSettings(const Results& a, const Results& b);
 
 /// Equal settings and data, so that numbers can be compared; otherwise the first difference.
@@ -35,7 +35,7 @@ Status CheckComparable(const Results& a, const Results& b);
 
 struct VariantScore {
   std::optional<MeanEstimate> mean;
-  /// To the reference; nothing for the reference itself.
+  /// Difference to the reference; nothing for the reference itself.
   std::optional<PairedDifference> difference;
 };
 

@@ -16,7 +16,7 @@ const RenderedView* FindView(const PredictedStep& step, const std::string& name)
   return nullptr;
 }
 
-/// What stays the same over the steps of one prediction.
+/// Evaluates the steps of one prediction; holds what is the same for all of them.
 class Evaluator {
  public:
   Evaluator(const EpisodeReader& episode, const PredictionTask& task,

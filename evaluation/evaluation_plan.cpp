@@ -28,7 +28,7 @@ std::optional<int> FindCamera(const EpisodeManifest& manifest, const std::string
   return std::nullopt;
 }
 
-/// Whether the request or the episode says already which cameras are the inputs.
+/// Whether the request or the episode already determines the input cameras.
 bool AreInputsKnown(const EpisodeManifest& manifest, const ModelMetadata& metadata,
                     const PredictionRequest& request) {
   if (!request.input_cameras.empty()) return true;

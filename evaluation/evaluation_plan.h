@@ -1,11 +1,11 @@
 #pragma once
 
-/// Which predictions of an episode are evaluated.
+/// Chooses the predictions of an episode that are evaluated.
 ///
 /// Manipulation: `window_count` start steps, spread evenly over those that leave room for the whole
 /// rollout. Static scenes, unless cameras are named: choices of two input views and one held-out
 /// view between them (data/view_choice.h), spread evenly over all such choices; their rollout keeps
-/// the default length. Recordings of a moving camera come here as views
+/// the default length. Recordings of a moving camera are passed as views
 /// (EpisodeReader::AsStaticViews).
 /// Deterministic. Pure functions. Errors: those of data/training_windows.h and data/view_choice.h;
 /// INVALID_ARGUMENT CAMERA_UNKNOWN, STEP_INVALID for an episode too short for one window.

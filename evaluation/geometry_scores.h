@@ -23,7 +23,7 @@
 
 namespace interlacer {
 
-/// What is there of one view; absent parts have no score.
+/// The available parts of one view; absent parts have no score.
 struct ScoredGeometry {
   const DepthImage* model = nullptr;
   const DepthImage* reconstruction = nullptr;

@@ -13,7 +13,7 @@ void Append(const std::vector<T>& from, std::vector<T>* to) {
   to->insert(to->end(), from.begin(), from.end());
 }
 
-/// What no single episode owns: settings of the first part, sums over all.
+/// Everything but the episodes: settings of the first part, sums over all parts.
 StatusOr<Results> MergeHeads(const std::vector<Results>& parts) {
   Results merged = parts[0];
   merged.episodes.clear();

@@ -1,11 +1,11 @@
 #pragma once
 
-/// The results of an evaluation whose shards ran apart, as if it had run in one piece.
+/// Merges the results of an evaluation's shards, as if it had run in one piece.
 ///
 /// Episodes and values have the order of `episode_ids`; durations add up. Each episode is taken
-/// from the first part that finished it, else its failure from the first that has one. Errors: what
-/// CheckResumable says of two parts; NOT_FOUND FILE_NOT_FOUND naming an episode of no part. Pure
-/// function, thread-safe.
+/// from the first part that finished it, else its failure from the first that has one. Errors:
+/// those of CheckResumable for two parts; NOT_FOUND FILE_NOT_FOUND naming an episode of no part.
+/// Pure function, thread-safe.
 
 #include <string>
 #include <vector>

@@ -22,6 +22,7 @@ double NearestPoint::DistanceM(const Vec3d& query_m) const {
   return std::sqrt(sq_dist_m2);
 }
 
+/// The tree is implicit: the middle of every range is its node, the halves are its subtrees.
 void NearestPoint::Split(std::size_t begin, std::size_t end, int axis) {
   if (end - begin <= 1) return;
   const std::size_t middle = begin + (end - begin) / 2;
@@ -46,6 +47,8 @@ void NearestPoint::Search(std::size_t begin, std::size_t end, int axis, const Ve
   const int next = (axis + 1) % 3;
   const bool is_below = offset_m < 0;
   Search(is_below ? begin : middle + 1, is_below ? middle : end, next, query_m, sq_dist_m2);
+  // The other side of the splitting plane is visited only if the plane is nearer than the best
+  // point.
   if (offset_m * offset_m >= *sq_dist_m2) return;
   Search(is_below ? middle + 1 : begin, is_below ? end : middle, next, query_m, sq_dist_m2);
 }

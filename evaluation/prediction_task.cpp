@@ -107,7 +107,7 @@ Status ChooseSteps(const EpisodeManifest& manifest, const ModelMetadata& metadat
   return Status::Ok();
 }
 
-/// As many steps as there are planned rows; asking for more by number is an error.
+/// Adds as many steps as there are planned rows; an explicit request for more is an error.
 Status AddActions(const EpisodeReader& episode, const PredictionRequest& request,
                   const SceneInputOptions& options, PredictionTask* task) {
   if (task->step_count == 0) return Status::Ok();

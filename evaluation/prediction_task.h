@@ -1,6 +1,6 @@
 #pragma once
 
-/// One prediction from an episode: what is sent, which views come back, and what is true there.
+/// Sets up one prediction from an episode: the input, the requested views and their true frames.
 ///
 /// Views are rendered at the model's image size by rectified cameras. The true frame of a view is
 /// the episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with

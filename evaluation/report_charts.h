@@ -11,12 +11,12 @@
 
 namespace interlacer {
 
-/// All steps of the rollouts, or of longer ones those that tables and strips show.
+/// Steps that tables and strips show: all steps of short rollouts, a selection of long ones.
 std::vector<int> ChosenSteps(const ReportInput& in);
 
 std::string ScoreChartsHtml(const ReportInput& in);
 std::string GeometryHtml(const ReportInput& in);
-/// Empty for one variant.
+/// Paired differences to the reference; empty for one variant.
 std::string DifferencesHtml(const ReportInput& in);
 std::string DistributionsHtml(const ReportInput& in);
 

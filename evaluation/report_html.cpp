@@ -18,7 +18,7 @@ std::string CountText(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// How a variant stands to the reference at a step, as the end of a sentence.
+/// The difference of a variant to the reference at a step, as the end of a sentence.
 std::string VerdictPart(const ReportInput& in, std::size_t variant, int step) {
   const VariantScore score = CompareVariants(in.variants, kSsim, step)[variant];
   if (!score.difference) return "";

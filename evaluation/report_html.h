@@ -1,6 +1,7 @@
 #pragma once
 
-/// The page of results: one model beside its baselines, or several models beside each other.
+/// The HTML report of an evaluation: one model beside its baselines, or several models beside each
+/// other.
 ///
 /// Verdict, curves with 95 % bands, tables, paired differences, distribution over episodes, frame
 /// strips of the best, the median and the worst episode, cost, failures, how it was computed.

@@ -84,9 +84,9 @@ struct Results {
   std::string target_background;  ///< "white_outside_workspace" or "none"
   std::int64_t seed = 0;
   std::string location;  ///< "local" or "remote"
-  /// Unknown of files that earlier versions have written.
+  /// Absent in files that earlier versions have written.
   std::optional<ResultPlan> plan;
-  /// Definitions by metric; of a file, those it was written with.
+  /// Definitions by metric; for a file, those that it was written with.
   nlohmann::ordered_json metrics = MetricDefinitions();
 
   std::vector<ResultValue> values;

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Whether an evaluation may go on in results that another run has begun.
+/// Checks whether an evaluation may resume the results of another run.
 ///
-/// The same weights and configuration, settings (CheckEqualSettings of comparison.h), seed, data
-/// set and split: else values of different kinds would be averaged. What the earlier file does not
-/// say is taken as equal. Pure function, thread-safe.
+/// Both must have the same weights and configuration, settings (CheckEqualSettings of
+/// comparison.h), seed, data set and split: else values of different kinds would be averaged. What
+/// the earlier file lacks is taken as equal. Pure function, thread-safe.
 
 #include "common/status.h"
 #include "evaluation/results.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The page of one prediction: frame strips beside the truth, scores by step, how it was made.
+/// The HTML report of one prediction: frame strips beside the truth, scores by step, how it was
+/// made.
 /// Pure function. The page follows evaluation/html.h.
 
 #include <string>

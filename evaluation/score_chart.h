@@ -1,6 +1,6 @@
 #pragma once
 
-/// Estimates as chart series, and charts as parts of a page. Pure functions, thread-safe.
+/// Turns estimates into chart series, and charts into parts of a page. Pure functions, thread-safe.
 
 #include <string>
 

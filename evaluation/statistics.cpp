@@ -28,6 +28,8 @@ std::vector<double> ResampledRuns(const RunValues& runs, RandomSequence* random)
   return means;
 }
 
+/// Percentile interval of the mean over resampled runs and episodes (pigeonhole bootstrap). Every
+/// draw has its own random sequence, so that draws do not depend on each other.
 Interval BootstrapInterval(const RunValues& runs, const BootstrapOptions& options) {
   const auto n = static_cast<std::uint32_t>(runs.front().size());
   std::vector<double> means;
@@ -50,6 +52,7 @@ constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                               2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
                               2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
 
+/// mean -+ t * s / sqrt(n) with n - 1 degrees of freedom.
 std::optional<Interval> StudentInterval(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
   const double mean = Mean(values), n = static_cast<double>(values.size());

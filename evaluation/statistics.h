@@ -6,11 +6,11 @@
 /// before. Intervals are percentile bootstrap over episodes with counter-based random numbers, so
 /// equal numbers and seed give equal intervals everywhere. Where several training runs were scored
 /// on the same episodes, runs and episodes are both resampled (a crossed design): an interval over
-/// episodes alone says nothing about the next run. Of few runs it says little: three drawn from
-/// three are the lowest alone once in 27, so that the bounds are about the extreme runs, and how
-/// many runs agree in sign and Student's interval over the runs belong beside it. Pure functions,
-/// thread-safe. Errors: INVALID_ARGUMENT SHAPE_MISMATCH when paired lists differ in length. Source:
-/// pigeonhole.
+/// episodes alone does not cover the variation between runs. With few runs such an interval is
+/// weak: three draws from three runs are the lowest run alone once in 27, so that the bounds lie
+/// near the extreme runs. The number of runs that agree in sign and Student's interval over the
+/// runs are therefore reported beside it. Pure functions, thread-safe. Errors: INVALID_ARGUMENT
+/// SHAPE_MISMATCH when paired lists differ in length. Source: pigeonhole.
 
 #include <cstdint>
 #include <optional>
@@ -41,7 +41,7 @@ struct MeanEstimate {
   double mean = 0;
   double std_dev = 0;
   int n = 0;
-  /// Absent when n is below 2: one episode says nothing about its neighbours.
+  /// Absent when n is below 2: one episode shows no variation.
   std::optional<Interval> interval;
 };
 
@@ -66,7 +66,8 @@ struct PairedDifference {
 /// `a` and `b` hold one number for each of the same episodes in the same order, at least one.
 StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<const double> b,
                                          const BootstrapOptions& options = {});
-/// The same for the same runs in the same order; wins and losses are counted on means over runs.
+/// ComparePaired over several runs, the same ones in the same order on both sides; wins and losses
+/// are counted on means over runs.
 StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues& b,
                                              const BootstrapOptions& options = {});
 

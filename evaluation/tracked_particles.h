@@ -1,6 +1,6 @@
 #pragma once
 
-/// Predicted particles against where they truly went; simulated episodes only.
+/// Scores predicted particles against their true positions; simulated episodes only.
 ///
 ///   mde_m_v1         mean distance, metres, of the particles to the true places of the points that
 ///                    they were lifted from
@@ -44,8 +44,8 @@ class TrackedParticles {
   /// Scores of the same particles at a later step of the episode.
   std::vector<ViewScore> Score(std::span<const float> particles_m, int episode_step) const;
 
-  /// How the particles of an object went, and how its true motion would have carried them; zero
-  /// particles where the view does not show it.
+  /// Displacement of the particles of an object, predicted and by its true motion; zero particles
+  /// where the view does not show it.
   ObjectMove MoveOf(int object, std::span<const float> particles_m, int episode_step) const;
 
   std::size_t count() const { return points_.size(); }

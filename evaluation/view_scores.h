@@ -2,8 +2,8 @@
 
 /// Scores of one predicted view and its baselines against the true frame.
 ///
-/// Metrics of pictures (definitions in render/image_metrics.h): ssim_wang_rgb_v1, the same
-/// `@moving` and `@workspace`, psnr_rgb8_v1; of geometry: evaluation/geometry_scores.h.
+/// Metrics of pictures (definitions in render/image_metrics.h): ssim_wang_rgb_v1, also over the
+/// masks `@moving` and `@workspace`, psnr_rgb8_v1; of geometry: evaluation/geometry_scores.h.
 /// Subjects: the model's view; `copy_last`, the newest observed frame of the same camera;
 /// `reconstruction`, the model's view at step 0; `splat`, a plain z-buffer picture of the very
 /// particles that the model predicted. A score that does not exist is null with a reason. Pure

@@ -17,9 +17,9 @@ namespace interlacer {
 
 /// Stands for the mean over the rollout steps 1, 2, ...; the reconstruction takes no part.
 inline constexpr int kAllSteps = -1;
-/// Of every interval of a study.
+/// Bootstrap of every interval of a study.
 inline constexpr BootstrapOptions kStudyBootstrap{.draw_count = 10000};
-/// Of a score in a study's text.
+/// Decimals of a score in a study's text.
 inline constexpr int kScoreDecimals = 4;
 
 using EpisodeValues = std::map<std::string, double>;
@@ -28,7 +28,7 @@ class ScoreTable {
  public:
   void Add(const Results& results);
 
-  /// By episode. For kAllSteps the mean of the means of an episode's steps.
+  /// Means by episode. For kAllSteps the mean of the means of an episode's steps.
   EpisodeValues Values(std::string_view subject, std::string_view metric, int step) const;
 
  private:

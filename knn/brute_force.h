@@ -1,6 +1,6 @@
 #pragma once
 
-/// Neighbours by looking at every pair: the oracle of the other back ends.
+/// Nearest neighbours by brute force over all pairs: the reference for the other back ends.
 ///
 /// Contract of knn/knn_index.h, in O(n^2 log k); for tests and small clouds.
 

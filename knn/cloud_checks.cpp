@@ -8,7 +8,7 @@
 namespace interlacer {
 namespace {
 
-/// Without a branch a value, so that the compiler takes many at once.
+/// Has no branch per value, so that the compiler vectorises the loop.
 bool AllFinite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000;
   std::uint32_t bad = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks that every back end makes on its input, with the same words.
+/// Input checks shared by all back ends of the neighbour search.
 ///
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH if positions_m is not [n,3], NOT_FINITE with the first
 /// bad index, ARGUMENT_INVALID if k < 1; OUT_OF_RANGE ARGUMENT_INVALID above 2^24 points (list

@@ -75,6 +75,7 @@ class FaissIndex : public KnnIndex {
     if (n <= 1) return graph;
     graph.out_degree = static_cast<int>(std::min<std::int64_t>(k, n - 1));
     graph.neighbors.resize(static_cast<std::size_t>(n * graph.out_degree));
+    // The query itself is among its candidates, and ties may be rounded differently.
     const std::int64_t fetched = std::min<std::int64_t>(n, graph.out_degree + kExtraCandidates);
     std::vector<faiss::Index::idx_t> labels(static_cast<std::size_t>(n * fetched));
     try {

@@ -86,7 +86,7 @@ CellGrid ChooseCellGrid(std::span<const float> positions_m) {
     return grid;
   }
   // Start as if the longest axis were the edge of a filled cube, then shrink the edge as if the
-  // points lay on a surface; a cloud that is neither is met by the next round.
+  // points lay on a surface; any other cloud takes a further round.
   double edge_m = longest / std::cbrt(n / kPointsPerCell);
   std::vector<char> seen;
   for (int round = 0;; ++round) {

@@ -51,7 +51,7 @@ struct WeightedWalkLists {
   std::vector<float> loads;
 };
 
-/// The same entries by end node: for node j the rows i that list it, ascending, and the position of
+/// Transpose of walk lists: for end node j the rows i that list it, ascending, and the position of
 /// the entry in the forward arrays. Serves the backward pass without atomics.
 ///   offsets [n+1], roots [nnz], entry_index [nnz]
 struct TransposedLists {

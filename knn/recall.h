@@ -1,6 +1,7 @@
 #pragma once
 
-/// Share of the true neighbours that a graph has, over all rows; 1 for graphs without edges.
+/// Recall of an approximate neighbour graph: the share of the true neighbours that it contains,
+/// over all rows; 1 for graphs without edges.
 /// Both graphs have the same n and out_degree. Pure function, thread-safe.
 
 #include "knn/knn_graph.h"

@@ -183,6 +183,8 @@ StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
     for (std::int64_t i = begin; i < end; ++i) {
       walks.clear();
       EnumerateWalks(graph, edge_weights, static_cast<std::int32_t>(i), 0, 1.0, walks);
+      // Walks to one node become neighbours in a fixed order, so that sums of loads are
+      // reproducible.
       std::stable_sort(
           walks.begin(), walks.end(),
           [](const WeightedEntry& a, const WeightedEntry& b) { return a.node < b.node; });

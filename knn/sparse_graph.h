@@ -24,7 +24,7 @@ struct SparseGraph {
   std::vector<std::int32_t> neighbors;
 };
 
-/// The same edges in the same order.
+/// Converts a neighbour graph; edges keep their order.
 StatusOr<SparseGraph> ToSparse(const KnnGraph& graph);
 /// Undirected: i - j where i -> j or j -> i. Rows ascend by index and name a node once.
 StatusOr<SparseGraph> Symmetrised(const KnnGraph& graph);

@@ -56,6 +56,7 @@ TransposedLists TransposeRows(std::int64_t n, const std::vector<std::int32_t>& o
   transposed.entry_index.resize(static_cast<std::size_t>(nnz));
   for (std::int64_t e = 0; e < nnz; ++e) ++transposed.offsets[node_of(e) + 1];
   PrefixSum(transposed.offsets);
+  // Rows are visited in order, so that the roots of every column ascend.
   std::vector<std::int32_t> next(transposed.offsets.begin(), transposed.offsets.end());
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int32_t e = offsets[i]; e < offsets[i + 1]; ++e) {
@@ -86,7 +87,7 @@ StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph) {
   ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     kernels.merge_two_hops(view, begin, end, two_hops.get());
   });
-  // Chunks are written where they would lie if every row were full, then moved together.
+  // Chunks are first written where they would lie if every row were full, then compacted.
   const auto spread = std::make_unique_for_overwrite<std::uint32_t[]>(
       static_cast<std::size_t>(graph.n * kWalkRowCapacity));
   ParallelFor(graph.n, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
@@ -119,6 +120,7 @@ std::vector<double> WalkCodeLoads(int out_degree) {
   const double edge_weight = out_degree > 0 ? 1.0 / out_degree : 1.0;
   for (std::uint32_t code = 0; code < 256; ++code) {
     for (int hops = 0; hops <= kMaxHops; ++hops) {
+      // c_t / out_degree^t: all walks of t hops have the same load.
       loads[4 * code + hops] = WalkCodeCount(code, hops) * std::pow(edge_weight, hops);
     }
   }

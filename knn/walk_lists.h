@@ -24,7 +24,7 @@ inline constexpr int kMaxHops = 3;
 /// Merges the lists of up to two hops of a root's neighbours, and those of one hop before them.
 StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph);
 
-/// By end node. O(nnz).
+/// Regroups the entries by end node, in O(nnz).
 TransposedLists Transpose(const WalkLists& lists);
 TransposedLists Transpose(const WeightedWalkLists& lists);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Annular kernels: how much a particle at distance d counts in the ring of radius rho.
+/// Annular kernels: the weight of a particle at distance d in the ring of radius rho.
 ///
 ///   w_b(d) = exp(-((d - rho_b) / beta_b)^2)      d, rho_b, beta_b in metres, w_b in (0,1]
 ///   mass_b = sum_i w_b(d_i)                       F_b = sum_i w_b(d_i) f_i / (mass_b + 1e-6)

@@ -36,7 +36,7 @@ void CompositeSample(const RaySample<Real>& sample, RayState<Real>& ray) {
   ray.transmittance *= passed;
 }
 
-/// Adds what lies behind the last sample.
+/// Adds the background behind the last sample.
 template <typename Real>
 void CompositeBackground(Real far_m, RayState<Real>& ray) {
   for (int c = 0; c < 3; ++c) ray.rgb[c] += ray.transmittance;

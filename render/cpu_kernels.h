@@ -20,12 +20,12 @@ struct RenderKernels {
   SsimRowsFn ssim_rows;
 };
 
-/// Every machine runs these.
+/// Kernels that every machine can run.
 const RenderKernels& PortableRenderKernels();
 /// Null where the machine lacks the instructions.
 const RenderKernels* Avx2RenderKernels();
 const RenderKernels* Avx512RenderKernels();
-/// The fastest of the above.
+/// The fastest kernels that this machine can run.
 const RenderKernels& BestRenderKernels();
 
 }  // namespace interlacer

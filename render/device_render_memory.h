@@ -1,7 +1,8 @@
 #pragma once
 
-/// Private to the device renderer: how it cuts the memory that callers give it. Every cut is a pure
-/// function of the configuration and sizes; a cutter without memory only measures.
+/// Private to the device renderer: the layout of its arrays in the memory that callers give it.
+/// Every layout is a pure function of the configuration and sizes; without memory only the size is
+/// computed.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace interlacer {
 
-/// Samples of all rays: where they lie and what the field says of them.
+/// Samples of all rays: their positions, the logits of the field and, on a tape, their neighbours.
 struct SampleArrays {
   MarchedSamples marched;
   float* logits;         // [m,4]
@@ -47,7 +48,7 @@ inline Tape CutTape(void* memory, const RendererConfig& config, std::int64_t ray
   return tape;
 }
 
-/// One pass on its way from neighbours to logits.
+/// Arrays of one pass, from neighbours to the hidden layers of the field.
 struct PassArrays {
   std::uint32_t* slots;  // [m,16]
   float* sq_dist_m2;     // [m,16]
@@ -71,7 +72,7 @@ inline PassArrays CutPass(WorkspaceCutter& cutter, const RendererConfig& config,
   return a;
 }
 
-/// What the way back needs beside the pass.
+/// Arrays of the backward pass beside those of PassArrays.
 struct BackwardArrays {
   float* transmittance;  // [all samples]
   float* logit_grad;     // [all samples, 4]
@@ -117,7 +118,8 @@ struct ServingScratch {
   std::size_t size_bytes;
 };
 
-/// Samples of a pass whose activations stay on the chip, in passes of float32: the same memory.
+/// Passes of bfloat16 keep activations on the chip, so that this many times more samples fit into
+/// the memory of a float32 pass.
 inline constexpr std::int64_t kBf16PassFactor = 8;
 
 inline ServingScratch CutServingScratch(void* memory, const RendererConfig& config,

@@ -35,7 +35,8 @@ Status CheckCount(const char* field, std::int64_t count, std::int64_t limit) {
       .WithField(field);
 }
 
-/// A cloud, and at most 2^31 - 1 of what a ray needs `each` of.
+/// Checks that there is a cloud and that `count` rays with `each` elements per ray are at most 2^31
+/// - 1 elements.
 Status CheckRays(const void* cloud, std::int64_t count, std::int64_t each) {
   if (cloud == nullptr) {
     return FailedPrecondition(reason::ARGUMENT_INVALID, "renderer on CUDA: no particles were set");
@@ -289,7 +290,7 @@ Status DeviceRenderer::RenderBackward(const DeviceField& field, const void* tape
                                       void* stream) const {
   INTERLACER_RETURN_IF_ERROR(CheckRays(cloud_, ray_count, config_.samples_per_ray));
   if (ray_count == 0) return Status::Ok();
-  // Only read from here on.
+  // The tape is only read from here on.
   const SampleArrays samples = CutTape(const_cast<void*>(tape_memory), config_, ray_count).samples;
   const BackwardScratch s = CutBackwardScratch(scratch, config_, ray_count, pass_samples_);
   Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,

@@ -13,7 +13,7 @@
 /// Rays are processed in passes, so that scratch does not grow with the samples that turn out to
 /// lie near particles; none are ever left out.
 ///   positions_m [n,3]   features [n,feature_width]   field weights as radiance_field.h has them
-/// Numbers are not looked at: they must be finite, directions unit, jitter in [0,1).
+/// Values are not validated: they must be finite, directions unit, jitter in [0,1).
 /// Determinism: no float atomics; equal calls give equal bits, pictures also without skipping.
 /// Threads: const methods may run together, each with its own scratch and tape.
 /// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT without CUDA; OUT_OF_RANGE ARGUMENT_INVALID beyond 2^24
@@ -43,15 +43,15 @@ struct DeviceRays {
   const float* directions = nullptr;  ///< [r,3], unit
   const float* jitter = nullptr;      ///< [r,samples] in [0,1), or null: 1/2
 };
-/// [r,3], [r], [r]
+/// Results of rays: [r,3], [r], [r].
 struct DeviceRayOutputs {
   float *rgb, *distance_m, *opacity;
 };
-/// Gradients of the above; null means zero.
+/// Gradients of DeviceRayOutputs; null means zero.
 struct DeviceRayGradients {
   const float *rgb, *distance_m, *opacity;
 };
-/// [n,3], [n,feature_width], in the caller's particle order; null: not wanted.
+/// Gradients [n,3] and [n,feature_width], in the caller's particle order; null: not wanted.
 struct DeviceParticleGradients {
   float *positions_m, *features;
 };
@@ -73,9 +73,9 @@ class DeviceRenderer {
   const RendererConfig& config() const { return config_; }
   std::size_t CloudBytes(std::int64_t particle_count) const;
   std::size_t TapeBytes(std::int64_t ray_count) const;
-  /// Of SetParticles and Render.
+  /// Scratch of SetParticles and Render.
   std::size_t ServingScratchBytes(std::int64_t particle_count, std::int64_t ray_count) const;
-  /// Of RenderForTraining and RenderBackward.
+  /// Scratch of RenderForTraining and RenderBackward.
   std::size_t TrainingScratchBytes(std::int64_t ray_count) const;
 
   /// Copies and indexes a cloud into `cloud`, which later calls read. 0 particles are an all-white

@@ -34,6 +34,7 @@ Status CheckWindowFits(const RgbImage& image) {
                   std::to_string(image.width_px) + "x" + std::to_string(image.height_px));
 }
 
+/// Gaussian weights of the window along one axis, normalised to a sum of 1.
 void FillGaussianTaps(double* taps) {
   double sum = 0;
   for (int i = 0; i < kSsimTaps; ++i) {

@@ -24,7 +24,7 @@ struct RenderKernels;  // render/cpu_kernels.h
 
 inline constexpr int kSsimWindowPx = 11;
 inline constexpr int kSsimBorderPx = kSsimWindowPx / 2;
-/// A masked score of fewer pixels than this says nothing.
+/// A masked score of fewer pixels than this is not reported.
 inline constexpr int kMinMaskedPixels = 100;
 
 /// SSIM of every window that lies inside the image, mean over channels; pixel (0,0) of the map is
@@ -43,7 +43,7 @@ struct PixelMask {
 };
 
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth);
-/// The same by the kernels of one instruction set; equal to 1e-11.
+/// ComputeSsimMap with the kernels of one instruction set; the sets agree to 1e-11.
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth,
                                  const RenderKernels& kernels);
 StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth);

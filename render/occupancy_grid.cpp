@@ -71,6 +71,7 @@ void OccupancyGrid::ChooseCells(std::span<const float> positions_m, double reach
     return count;
   };
   cell_m_ = reach_m / kCellsPerRadius;
+  // Coarser cells stay conservative: gaps count only the whole cells in between.
   while (cells(cell_m_) > kMaxCells) cell_m_ *= 1.25;
   inverse_cell_m_ = 1.0 / cell_m_;
   for (int axis = 0; axis < 3; ++axis) {
@@ -92,6 +93,7 @@ std::vector<std::uint16_t> OccupancyGrid::SquaredGaps(std::span<const float> pos
     }
     gaps[cell] = 0;
   }
+  // Squared distances separate by axis, so three passes give the distance in space.
   SpreadAlong(gaps, size_[0], 1, window);
   SpreadAlong(gaps, size_[1], size_[0], window);
   SpreadAlong(gaps, size_[2], size_[0] * size_[1], window);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bit grid over space: may this cell hold a point within `radius_m` of a particle?
+/// Bit grid over space that marks the cells which may hold a point within `radius_m` of a particle.
 ///
 /// Conservative: a clear bit proves that no particle is that near, a set bit proves nothing. Cells
 /// are radius/8 wide unless that needs more than 4 million of them. Immutable, thread-safe.

@@ -58,7 +58,7 @@ StatusOr<ParticlePreview> RenderParticlePreview(const Camera& camera,
     }
     const float depth_m = static_cast<float>(at.depth_m);
     VisitDisc(camera, at.u_px, at.v_px, radius_px, [&](std::size_t pixel) {
-      // NaN, nothing there yet, loses.
+      // NaN, where nothing is drawn yet, compares false.
       if (preview.depth.pixels_m[pixel] <= depth_m) return;
       preview.depth.pixels_m[pixel] = depth_m;
       std::copy_n(colors_rgb8.data() + i, 3, preview.color.pixels.data() + 3 * pixel);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Plain picture of a cloud: every particle a disc of its source colour, the nearest one wins.
+/// Z-buffer picture of a cloud: every particle is drawn as a disc of its source colour, the nearest
+/// one in front.
 ///
 ///   positions_m [n,3] world frame   colors_rgb8 [n,3]
 /// A disc covers the pixels whose centres lie within `disc_radius_px` of the projected particle, at

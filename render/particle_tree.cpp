@@ -30,6 +30,7 @@ class MedianSorter {
     if (end - begin <= kGatherWidth) return;
     while (end - begin <= run) run /= kGatherWidth;
     const std::int64_t run_count = (end - begin + run - 1) / run;
+    // Splitting at whole runs keeps every leaf but the last one full.
     const std::int64_t middle = begin + (run_count + 1) / 2 * run;
     const int axis = LongestAxis(begin, end);
     std::nth_element(slots_.begin() + begin, slots_.begin() + middle, slots_.begin() + end,

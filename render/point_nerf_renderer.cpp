@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kServingChunkRays = 64;
 /// Rays of one task, so that its buffers are reused.
 constexpr std::int64_t kServingTaskRays = 512;
-/// Samples a ray adds to a block before its transmittance is looked at again.
+/// Samples that a ray adds to a block before its transmittance is checked again.
 constexpr int kSamplesPerRound = 4;
 
 void WriteRay(const RendererConfig& config, RayState<float>& ray, std::int64_t r,
@@ -112,6 +112,7 @@ class FastRenderer : public PointNerfRenderer {
     const std::int32_t ray_count = static_cast<std::int32_t>(end - begin);
     MarchRays(config_, occupancy(), rays, begin, end, w.live);
     w.rays.assign(ray_count, RayState<float>());
+    // The neighbours of the sample before bound the search of the next one of the same ray.
     w.hint_slots.assign(kGatherWidth * ray_count, kNoSlot);
     w.next.assign(w.live.first.begin(), w.live.first.end() - 1);
     while (true) {

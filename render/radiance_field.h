@@ -1,6 +1,7 @@
 #pragma once
 
-/// The trainable field of the renderer: neighbourhood summary in, density and colour out.
+/// The renderer's radiance field, a trainable MLP from a summary of neighbouring particles to
+/// density and colour.
 ///
 ///   in -> hidden (ReLU) -> hidden (ReLU) -> 4; weights [out,in] row-major, as torch stores them
 ///   input  [kernels * feature_width + kernels]: normalised annular feature sums, kernel by kernel,

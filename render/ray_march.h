@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which samples along a range of rays may lie near a particle.
+/// Finds the samples along a range of rays that may lie near a particle.
 /// Order: ray by ray, near to far. Pure function, thread-safe.
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 namespace interlacer {
 namespace {
 
+/// The ray through (x, y, 1) in the camera frame, normalised; 1 / length is the cosine to the axis.
 void SetRay(const Camera& camera, std::int64_t pixel, std::int64_t row, PixelRays& rays) {
   const std::array<double, 2> xy =
       UndistortPixel(camera, static_cast<double>(pixel % camera.width_px),
@@ -53,6 +54,7 @@ std::vector<float> DrawDepthJitter(std::uint64_t seed, std::uint32_t draw, std::
   std::vector<float> jitter(static_cast<std::size_t>(ray_count) * samples_per_ray);
   for (std::int64_t r = 0; r < ray_count; ++r) {
     float* row = jitter.data() + r * samples_per_ray;
+    // One Philox block gives four numbers.
     for (int s = 0; s < samples_per_ray; s += 4) {
       const PhiloxWords words = Philox(seed, static_cast<std::uint32_t>(RandomStream::kDepthJitter),
                                        draw, static_cast<std::uint32_t>(r), s / 4);

@@ -132,7 +132,7 @@ Evaluation Evaluate(const ReferenceScene& scene, const RayBatch& rays, std::int6
   return e;
 }
 
-/// Way back from dL/dinputs to features and positions.
+/// Backward pass from dL/dinputs to features and positions.
 void NeighborhoodBackward(const ReferenceScene& scene, const Evaluation& e,
                           const std::vector<double>& input_grad, ReferenceGradients& out) {
   const RendererConfig& c = scene.config;

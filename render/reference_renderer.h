@@ -1,6 +1,6 @@
 #pragma once
 
-/// The renderer once more, as plainly as possible: brute force, one sample at a time, float64.
+/// Reference renderer, as plain as possible: brute force, one sample at a time, float64.
 ///
 /// Oracle of the fast renderer and of its gradients; the gradients here are checked against finite
 /// differences. Neighbours are chosen by the float32 `selection_positions_m`, so that values can be

@@ -6,7 +6,7 @@
 namespace interlacer {
 namespace {
 
-/// What a chunk hands to the sums over particles and weights.
+/// Gradients of one chunk, before they are summed over particles and weights.
 struct ChunkGradients {
   PaddedFieldGradients field;
   std::vector<float> feature_rows;  ///< [m, kernels, feature_stride]
@@ -45,6 +45,7 @@ std::vector<float> LogitGradients(const PointNerfTape& tape, const TapeChunk& ch
                       grads.data());
     for (int s = 0; s < count; ++s) {
       const std::int64_t row = kFieldOutputStride * static_cast<std::int64_t>(first + s);
+      // Slopes of softplus and of the sigmoid.
       logit_grad[row] = grads[s].sigma * Sigmoid(chunk.block.field.outputs[row]);
       for (int c = 0; c < 3; ++c) {
         const float color = samples[s].rgb[c];
@@ -74,6 +75,7 @@ struct SlotEntries {
         }
       }
     };
+    // Counting sort by slot: sizes, then begins, then entries in the order of chunks.
     visit([&](std::uint32_t slot, const Entry&) { ++first[slot + 1]; });
     for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
     entries.resize(first.back());
@@ -88,6 +90,7 @@ void AddParticleGradients(const PointNerfTape& tape, const AnnularParameters& pa
   const SlotEntries slots(tape);
   const ParticleTree& tree = tape.cloud->tree;
   const int kernels = parameters.kernel_count, stride = parameters.feature_stride;
+  // A thread owns whole particles, whose entries have a fixed order: no atomics, equal bits.
   ParallelFor(tree.particle_count(), 1024, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> feature_sum(stride);
     for (std::int64_t slot = begin; slot < end; ++slot) {

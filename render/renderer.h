@@ -2,7 +2,7 @@
 
 /// Point-based NeRF: particles and rays in, colour, depth and opacity out, with a backward form.
 ///
-/// Knows raw arrays only; the trainable MLP reaches it as weights. All arrays row-major float32.
+/// Works on raw arrays; the trainable MLP is passed as weights. All arrays row-major float32.
 ///   positions_m [n,3]   features [n,feature_width]   rays: origin [3], unit direction [3], world
 /// Math per sample: 16 nearest particles, annular kernel sums with masses (annular_kernels.h), MLP
 /// (radiance_field.h); per ray: front-to-back compositing on white (composite.h).
@@ -45,8 +45,8 @@ struct RendererConfig {
 /// near < far, as many bandwidths as radii; else CONFIG_INVALID.
 Status ValidateRendererConfig(const RendererConfig& config);
 
-/// The same renderer for another depth range: the spacing of samples along a ray stays that of the
-/// configuration, with at most 256 samples. near < far is the caller's to check.
+/// Configuration for another depth range: the spacing of samples along a ray stays that of the
+/// configuration, with at most 256 samples. The caller checks that near < far.
 inline RendererConfig RendererForRange(const RendererConfig& config, float near_m, float far_m) {
   constexpr int kMaxSamples = 256;
   RendererConfig result = config;
@@ -108,7 +108,7 @@ class PointNerfRenderer {
 
 /// Fast CPU renderer (box tree, skipping, blocked MLP). The config must be valid.
 std::unique_ptr<PointNerfRenderer> MakePointNerfRenderer(const RendererConfig& config);
-/// Slow obvious twin: brute-force neighbours, one sample at a time, float64 inside.
+/// Slow reference renderer: brute-force neighbours, one sample at a time, float64 inside.
 std::unique_ptr<PointNerfRenderer> MakeReferenceRenderer(const RendererConfig& config);
 
 }  // namespace interlacer

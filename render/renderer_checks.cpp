@@ -40,7 +40,7 @@ Status CheckFinite(const std::string& field, std::span<const float> values) {
   return Status::Ok();
 }
 
-/// The same six arrays for weights and for their gradients.
+/// Checks the six arrays of weights or of their gradients.
 template <typename Arrays>
 Status CheckFieldSizes(const RendererConfig& config, const std::string& name, const Arrays& a) {
   const std::size_t in = FieldInputWidth(config), hidden = config.hidden_width;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A block of samples on its way from points to density and colour.
+/// Evaluates blocks of ray samples, from points to density and colour.
 ///
 /// Row order is kept: ray by ray, near to far. After Gather only samples with a particle within the
 /// empty radius remain. Sampler is immutable; each thread uses its own SampleBlock.

@@ -32,7 +32,7 @@ struct CompareArguments {
   bool force = false;
 };
 
-/// Short and distinct: the folder's name, with a number where two are equal.
+/// A short and distinct name: the folder's, with a number where two are equal.
 std::string NameOf(const std::string& path, const std::vector<Variant>& others) {
   std::error_code error;
   const fs::path normal = fs::absolute(path).lexically_normal();

@@ -33,7 +33,7 @@ nlohmann::ordered_json SummaryJson(const Results& results) {
   return json;
 }
 
-/// Nothing to lose there: new, or what an earlier run of this verb left.
+/// The output folder must be new or have been written by an earlier run of this verb.
 Status CheckOutput(const EvaluateOptions& options) {
   if (!options.resume) {
     INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
@@ -57,7 +57,8 @@ ExitCode Conclude(const Results& results, const VerbContext& context) {
   return results.failures.empty() ? kExitDone : kExitBadInput;
 }
 
-/// The episode's id, or what a failure is known by; still the recordings that the parts scored.
+/// The id of an episode, or the name under which its failure is listed; its recording must be the
+/// one that the parts scored.
 StatusOr<std::string> IdAmongParts(const std::string& dir, const std::vector<Results>& parts) {
   const StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
   if (!recording.ok()) return fs::path(dir).lexically_normal().filename().string();

@@ -106,7 +106,7 @@ EvaluationRun::EvaluationRun(const EvaluateOptions& options, RolloutBackend* bac
 Status EvaluationRun::Run(const std::vector<std::string>& episode_dirs) {
   std::unique_ptr<Progress> progress =
       context_.MakeProgress("evaluate", static_cast<std::int64_t>(episode_dirs.size()));
-  // At once, so that a run which is killed leaves a folder that --force may replace.
+  // Saves at once, so that a run which is killed leaves a folder that --force may replace.
   INTERLACER_RETURN_IF_ERROR(Save());
   std::int64_t done = 0;
   for (const std::string& dir : episode_dirs) {
@@ -140,7 +140,7 @@ Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
   return RunEpisode(episode, run, backend_, &results_, context_.stop());
 }
 
-/// Of the last attempt; an earlier failure is forgotten.
+/// Records the outcome of the last attempt; an earlier failure is removed.
 void EvaluationRun::RecordOutcome(const std::string& dir, const Status& status) {
   const std::string id = fs::path(dir).lexically_normal().filename().string();
   std::erase_if(results_.failures, [&](const ResultFailure& f) { return f.episode == id; });

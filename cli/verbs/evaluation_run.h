@@ -45,7 +45,7 @@ Status WriteScores(const std::filesystem::path& folder, const Results& results);
 Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& recording,
                           const std::string& dir);
 
-/// Null where it was not evaluated.
+/// The entry of an episode; null where it was not evaluated.
 const ResultEpisode* FindEpisode(const Results& results, const std::string& id);
 
 class EvaluationRun {

@@ -83,7 +83,7 @@ StatusOr<StudySetup> SetupOf(const HdvpdArguments& arguments) {
   return setup;
 }
 
-/// Only what this verb writes: the folder may hold more.
+/// Removes only files that this verb writes: the folder may hold others.
 void RemoveEarlier(const std::string& output) {
   std::error_code error;
   for (const char* name : {"evaluations", "frames"}) fs::remove_all(fs::path(output) / name, error);
@@ -93,14 +93,14 @@ void RemoveEarlier(const std::string& output) {
   }
 }
 
-/// Where a study stands when a shard ends.
+/// State of a study when a shard ends.
 struct ShardOutcome {
   std::vector<PieceFailure> failures;  ///< of this shard
   std::size_t missing = 0;             ///< pieces that other shards are still to make
 };
 
-/// Evaluates what is missing of this shard, whatever fails of it. Other shards may have made their
-/// pieces when it ends.
+/// Evaluates the missing pieces of this shard; a piece that fails does not stop the others. Other
+/// shards may have made their pieces when it ends.
 StatusOr<ShardOutcome> EvaluateShard(const StudySetup& setup, const std::vector<Piece>& pieces,
                                      const Shard& shard, const VerbContext& context) {
   std::vector<const Piece*> mine, theirs;

@@ -37,8 +37,7 @@ struct PlannerArguments {
   bool force = false;
 };
 
-/// Fills the scenes of `study`. One whose object is hidden in some motion is skipped; the others
-/// say what there is to say.
+/// Fills the scenes of `study`. A scene whose object is hidden in some motion is skipped.
 Status RankScenes(const PlannerArguments& arguments, const std::vector<PlannedScene>& scenes,
                   RolloutBackend* backend, const VerbContext& context, PlannerStudy* study) {
   std::int64_t total = 0, done = 0;

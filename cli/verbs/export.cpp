@@ -19,7 +19,7 @@ struct ExportArguments {
 };
 
 StatusOr<ExitCode> RunExport(const ExportArguments& arguments, const VerbContext& context) {
-  // Never over a checkpoint that is there: training could not go on from what replaced it.
+  // Never replaces an existing checkpoint: training could not resume from the export.
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
                               OutputFolder::Create(arguments.output, kWeightsFile,
                                                    /*force=*/false));

@@ -93,7 +93,8 @@ StatusOr<double> RecallOnScene(const std::string& episode_dir, KnnBackend index,
   return Recall(graphs[0], graphs[1]);
 }
 
-/// How the checkpoint's graph is searched, and what an index other than the exact grid misses.
+/// The index that searches the checkpoint's graph, and the recall of an index other than the exact
+/// grid.
 Status DescribeGraph(const fs::path& checkpoint, Predictor* predictor, nlohmann::ordered_json* json,
                      TextRows* rows) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string text,

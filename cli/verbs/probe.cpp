@@ -24,7 +24,7 @@ struct ProbeOptions {
   double try_deadline_s = 2;
 };
 
-/// Asks until the service is ready or the time is over; the last answer.
+/// Asks until the service is ready or the time is over; returns the last answer.
 StatusOr<bool> AskUntilReady(Client* client, const ProbeOptions& options,
                              const VerbContext& context) {
   using Clock = std::chrono::steady_clock;

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr char kAllTasks[] = "all";
 
-/// Episodes on several threads; what is finished stays when one fails or the user stops.
+/// Makes episodes on several threads; finished ones stay when one fails or the user stops.
 class Factory {
  public:
   Factory(const SimulateArguments& arguments, const VerbContext& context)

@@ -86,7 +86,7 @@ class ProgressObserver : public TrainObserver {
   std::unique_ptr<Progress> progress_;
 };
 
-/// Of the ranks that leave the talking to rank 0.
+/// Observer of the ranks other than 0, which print nothing.
 class SilentObserver : public TrainObserver {
  public:
   explicit SilentObserver(const VerbContext& context) : context_(context) {}

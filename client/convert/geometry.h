@@ -1,7 +1,7 @@
 #pragma once
 
-/// Geometry, cameras and times to the wire and back. Pure functions, thread-safe; values are copied
-/// as they are: the server is the judge of what it accepts.
+/// Converts geometry, cameras and times to wire messages and back. Pure functions, thread-safe;
+/// values are copied unchecked, because the server validates them.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Plain requests to the wire. Frames are packed as `packing` says; matrices and raw images become
-/// little-endian blocks. Pure functions, thread-safe.
+/// Converts plain request structs to wire messages. Frames are packed as `packing` says; matrices
+/// and raw images become little-endian blocks. Pure functions, thread-safe.
 /// Errors, with the path of the field as the server would name it: INVALID_ARGUMENT
 /// IMAGE_DATA_LENGTH (pixels and size disagree), ARGUMENT_INVALID (packing), ACTION_SHAPE;
 /// OUT_OF_RANGE ARGUMENT_INVALID (a depth that 16 bits cannot hold in the packing's unit).

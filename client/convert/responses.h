@@ -1,7 +1,7 @@
 #pragma once
 
-/// Answers of the service to plain structs. Sizes are checked before anything is allocated, so a
-/// broken answer is an error and never a wrong picture. Pure functions, thread-safe.
+/// Converts the service's answers to plain structs. Sizes are checked before anything is allocated,
+/// so a broken answer is an error and never a wrong picture. Pure functions, thread-safe.
 /// Errors: INTERNAL INTERNAL_ERROR naming the field of the answer that is malformed.
 
 #include "client/interlacer_client.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-/// bfloat16 numbers on the host: the bits of float32's upper half, to nearest even. NaN gives
-/// 0x7FFF, as on CUDA devices. Pure functions.
+/// Conversions between float32 and bfloat16 on the host: the upper 16 bits of float32, rounded to
+/// nearest even. NaN gives 0x7FFF, as on CUDA devices. Pure functions.
 
 #include <bit>
 #include <cmath>

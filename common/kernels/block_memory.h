@@ -1,7 +1,7 @@
 #pragma once
 
-/// Shared memory whose size is known at launch, and copies into it that run while the block goes
-/// on. Only .cu files include it; where CUDA is emulated, its twin of the same path replaces it.
+/// Shared memory whose size is known at launch, and asynchronous copies into it. Only .cu files
+/// include it; where CUDA is emulated, its twin of the same path replaces it.
 
 #include <cuda_runtime.h>
 
@@ -14,8 +14,8 @@ __device__ inline T* LaunchedShared() {
   return reinterpret_cast<T*>(launched_shared);
 }
 
-/// Begins to copy 16 bytes; both places are on boundaries of 16 bytes. The bytes are there for this
-/// thread after AwaitCopies, for the block after a barrier behind it.
+/// Begins to copy 16 bytes; both places are on boundaries of 16 bytes. This thread may read the
+/// bytes after AwaitCopies, the other threads of the block after a barrier that follows it.
 __device__ inline void BeginCopy16(void* shared, const void* global) {
   const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n" ::"r"(place), "l"(global) : "memory");

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the processor and the operating system offer, asked once: which of the compiled kernel
-/// bodies may run. Thread-safe.
+/// Instruction sets that the processor and the operating system support, queried once: which of the
+/// compiled kernel bodies may run. Thread-safe.
 ///
 /// For files that choose among bodies. Never included by a body itself: the linker keeps one copy
 /// of this function, which must not be the one compiled for AVX-512.

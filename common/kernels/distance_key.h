@@ -1,6 +1,7 @@
 #pragma once
 
-/// A neighbour in one number. Only .cu files include it.
+/// Packs the squared distance and index of a neighbour into one sortable integer. Only .cu files
+/// include it.
 
 #include <cuda_runtime.h>
 

@@ -19,13 +19,14 @@
 
 namespace interlacer {
 
-/// The code of a call. Its failure is reported here and nowhere else: the runtime forgets it.
+/// Returns the code of a call and clears the error that the runtime remembers, so that a failure is
+/// reported only once.
 inline int TakeError(cudaError_t error) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   return static_cast<int>(error);
 }
 
-/// What a block can have without asking.
+/// Shared memory that a block may use without raising the limit of its kernel.
 inline constexpr std::int64_t kPlainSharedBytes = 48 * 1024;
 
 /// Lanes of a warp, and the mask that names all of them.
@@ -66,8 +67,9 @@ struct BlockShape {
 };
 
 /// Lets blocks of the kernel have `shared_bytes` besides what the kernel declares, or refuses with
-/// cudaErrorInvalidValue. The limit becomes what the device has whatever is asked for, so that no
-/// launch takes from another. Decided before any call can fail: tools count failed calls.
+/// cudaErrorInvalidValue. The limit is always raised to all that the device has, so that no launch
+/// lowers the limit of another. The size is checked before the call that would fail on it, because
+/// tools count failed calls.
 template <typename... Parameters>
 int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
   int block_bytes = 0;
@@ -78,7 +80,8 @@ int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
   const std::int64_t most = block_bytes - static_cast<std::int64_t>(attributes.sharedSizeBytes);
   if (shared_bytes > most) return static_cast<int>(cudaErrorInvalidValue);
   if (shared_bytes > kPlainSharedBytes) {
-    // Blocks of this size count on standing beside others on a multiprocessor.
+    // Prefers shared memory to L1 cache, so that several blocks of this size fit on a
+    // multiprocessor.
     INTERLACER_CUDA_RETURN_IF_ERROR(cudaFuncSetAttribute(
         kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   }
@@ -86,8 +89,9 @@ int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
                                         static_cast<int>(most)));
 }
 
-/// Blocks of the kernel that the current device holds at once; 0 is an error. Blocks that visit
-/// tiles in turns need be no more: the rest would begin when the first have done their share.
+/// Blocks of the kernel that the current device holds at once; 0 is an error. A kernel whose blocks
+/// take tiles in turns needs no more blocks than these: further ones would start only after the
+/// first have finished.
 template <typename... Parameters>
 int ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape, std::int64_t* blocks) {
   int device = 0, multiprocessors = 0, each = 0;
@@ -103,9 +107,9 @@ int ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape, std::
   return static_cast<int>(*blocks > 0 ? cudaSuccess : cudaErrorInvalidConfiguration);
 }
 
-/// Puts `blocks` blocks on the stream. No blocks are no launch; more than a grid can have are
-/// refused with cudaErrorInvalidConfiguration, more shared memory than the device has with
-/// cudaErrorInvalidValue. Says nothing of errors of other calls.
+/// Launches `blocks` blocks on the stream. Zero blocks are not launched; more than a grid can have
+/// are refused with cudaErrorInvalidConfiguration, more shared memory than the device has with
+/// cudaErrorInvalidValue. Errors of earlier calls are not returned.
 template <typename... Parameters, typename... Arguments>
 int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const BlockShape& shape,
                  cudaStream_t stream, const Arguments&... arguments) {
@@ -122,7 +126,7 @@ int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const Block
   return TakeError(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 
-/// The same with `threads` threads a block.
+/// Launches blocks of `threads` threads without shared memory sized at launch.
 template <typename... Parameters, typename... Arguments>
 int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, int threads,
                  cudaStream_t stream, const Arguments&... arguments) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a CPU kernel spreads a range of indices over threads without knowing the thread pool.
+/// Lets a CPU kernel split a range of indices over threads without depending on the thread pool.
 ///
 /// The caller passes interlacer::ParallelFor (common/thread_pool.h), or SerialFor where no pool is
 /// linked. Either one cuts [0, count) into chunks [m * grain, (m + 1) * grain), so a kernel may

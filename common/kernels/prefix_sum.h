@@ -2,9 +2,9 @@
 
 /// Inclusive prefix sums of int32 on the device, in place. Only .cu files include it.
 ///
-/// Two launches: sums within tiles, then every tile adds up the totals of the tiles before it. A
-/// third one in between adds the totals up where they are many. Integers, so the order of additions
-/// does not show. Allocates nothing.
+/// The first launch sums within tiles, the last adds to each tile the totals of the tiles before
+/// it. Where there are many tiles, a launch in between turns their totals into prefix sums. Sums of
+/// integers do not depend on the order of additions. Allocates nothing.
 
 #include <cstdint>
 
@@ -13,9 +13,9 @@
 namespace interlacer {
 
 inline constexpr int kScanThreads = 256;
-inline constexpr int kScanItems = 8;  // a thread
+inline constexpr int kScanItems = 8;  // per thread
 inline constexpr int kScanTile = kScanThreads * kScanItems;
-/// Totals that each block adds up for itself: four a thread.
+/// Up to this many totals each block adds up by itself: four per thread.
 inline constexpr std::int64_t kScanFewTiles = 4 * kScanThreads;
 
 /// Number of int32 that LaunchPrefixSum needs as scratch memory.
@@ -23,7 +23,8 @@ inline std::int64_t PrefixSumScratchCount(std::int64_t count) {
   return (count + kScanTile - 1) / kScanTile;
 }
 
-/// Inclusive sums of the values that the threads of a block hold; `shared` has a place a warp.
+/// Inclusive sums of the values that the threads of a block hold; `shared` has one element per
+/// warp.
 template <int kThreads>
 __device__ std::int32_t BlockInclusiveSum(std::int32_t value, std::int32_t* shared) {
   static_assert(kThreads % kWarpLanes == 0);
@@ -42,7 +43,7 @@ __device__ std::int32_t BlockInclusiveSum(std::int32_t value, std::int32_t* shar
   return value;
 }
 
-/// Their sum, for all threads.
+/// The sum of the values that the threads of a block hold, returned to all of them.
 template <int kThreads>
 __device__ std::int32_t BlockSum(std::int32_t value, std::int32_t* shared) {
   static_assert(kThreads % kWarpLanes == 0);
@@ -59,7 +60,10 @@ __device__ std::int32_t BlockSum(std::int32_t value, std::int32_t* shared) {
   return sum;
 }
 
-/// Inclusive sums within each tile of kScanTile values, in place; the tiles' totals beside.
+/// Inclusive sums within each tile of kScanTile values, in place, and the total of each tile.
+/// Bound: memory; every value is read and written once.
+/// Block: a tile per block; more values per thread mean fewer totals for the next launch.
+/// Layout: a thread holds kScanItems consecutive values, so that its own sum needs no exchange.
 template <int kThreads>
 __global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::int32_t* tile_sums) {
   __shared__ std::int32_t shared[kThreads / kWarpLanes];
@@ -80,7 +84,9 @@ __global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::i
   if (threadIdx.x == kThreads - 1) tile_sums[blockIdx.x] = through;
 }
 
-/// Turns the tiles' totals into the sums of all tiles before; one block.
+/// Turns the tiles' totals into the sums of all tiles before them.
+/// Bound: latency of the barriers; the totals are few.
+/// Block: a single one, which carries the running sum from one stretch of totals to the next.
 template <int kThreads>
 __global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
   __shared__ std::int32_t shared[kThreads / kWarpLanes];
@@ -99,8 +105,11 @@ __global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
   }
 }
 
-/// A block a tile, the first tile left out. `tile_sums` holds the tiles' totals, or with kSummed
-/// the sums of all tiles before.
+/// Adds to the values of a tile the totals of all tiles before it. `tile_sums` holds the tiles'
+/// totals, or with kSummed the sums of all tiles before.
+/// Bound: memory; every value is read and written once.
+/// Block: a tile per block, without the first tile, which is complete already.
+/// Layout: neighbouring threads read neighbouring values.
 template <int kThreads, bool kSummed>
 __global__ void AddTotalsKernel(std::int32_t* values, std::int64_t count,
                                 const std::int32_t* tile_sums) {

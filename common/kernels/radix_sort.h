@@ -2,10 +2,11 @@
 
 /// Stable sort of (key, value) pairs by unsigned keys on the device. Only .cu files include it.
 ///
-/// Eight bits of the key a round, least first: counts by tile and digit, their sums, pairs moved.
-/// Two launches a round while tiles are few, for every tile then adds the counts up for itself;
-/// else their prefix sums stand in between. Equal keys keep their order, so the result is a
-/// function of the input. Allocates nothing.
+/// Each round sorts by eight bits of the key, the lowest first: keys are counted by tile and digit,
+/// the counts are summed, and the pairs are moved. A round has two launches while tiles are few,
+/// because each tile then sums the counts by itself; otherwise prefix sums of the counts run in
+/// between. Equal keys keep their order, so the result is a function of the input. Allocates
+/// nothing.
 
 #include <cstdint>
 
@@ -16,11 +17,11 @@ namespace interlacer {
 
 inline constexpr int kRadixBits = 8;
 inline constexpr int kRadixDigits = 1 << kRadixBits;
-inline constexpr int kRadixThreads = kRadixDigits;  // one a digit where digits are counted
+inline constexpr int kRadixThreads = kRadixDigits;  // one per digit where digits are counted
 inline constexpr int kRadixWarps = kRadixThreads / kWarpLanes;
-inline constexpr int kRadixItems = 8;  // a thread
+inline constexpr int kRadixItems = 8;  // per thread
 inline constexpr int kRadixTile = kRadixThreads * kRadixItems;
-/// Tiles whose counts every tile reads.
+/// Up to this many tiles every tile reads the counts of all others.
 inline constexpr std::int64_t kRadixFewTiles = 64;
 
 /// Two arrays each for keys and values, all of `count` items, and int32 scratch memory.
@@ -32,7 +33,7 @@ struct RadixSortBuffers {
 
 inline std::int64_t RadixTiles(std::int64_t count) { return (count + kRadixTile - 1) / kRadixTile; }
 
-/// Begins of every digit and tile, one more, and what their prefix sums need.
+/// Counts of every digit and tile, one element more, and the scratch memory of their prefix sums.
 inline std::int64_t RadixSortScratchCount(std::int64_t count) {
   const std::int64_t begins = kRadixDigits * RadixTiles(count) + 1;
   return begins + PrefixSumScratchCount(begins);
@@ -41,15 +42,18 @@ inline std::int64_t RadixSortScratchCount(std::int64_t count) {
 /// Sorts by the lowest `key_bits` bits; returns which of the two arrays hold the result.
 inline int RadixSortResult(int key_bits) { return (key_bits + kRadixBits - 1) / kRadixBits % 2; }
 
-/// The place of an item in its tile: warp by warp, 32 at a time.
+/// Index of an item of this thread: a warp has consecutive items, 32 at a time, in the order of the
+/// tile.
 __device__ inline std::int64_t RadixPlace(int item) {
   const std::int64_t warp = threadIdx.x / kWarpLanes;
   return static_cast<std::int64_t>(blockIdx.x) * kRadixTile +
          (warp * kRadixItems + item) * kWarpLanes + threadIdx.x % kWarpLanes;
 }
 
-/// counts[tile * kRadixDigits + digit] becomes the number of such keys; kMany: counts[1 + digit *
-/// tiles + tile], and counts[0] 0, so that prefix sums turn them into begins.
+/// counts[tile * kRadixDigits + digit] becomes the number of such keys; with kMany counts[1 + digit
+/// * tiles + tile], and counts[0] = 0, so that prefix sums turn the counts into begins.
+/// Bound: memory; a key is read once and counted by an atomic addition in shared memory.
+/// Block: a tile per block, a thread per digit when the counts are written.
 template <int kThreads, bool kMany>
 __global__ void RadixCountKernel(const std::uint32_t* keys, std::int64_t count, int shift,
                                  std::int32_t* counts) {
@@ -81,7 +85,11 @@ __device__ inline std::int32_t RadixBegin(const std::int32_t* counts) {
   return BlockInclusiveSum<kRadixThreads>(all, shared) - all + before;
 }
 
-/// `sums` are what RadixCountKernel left, prefix sums of it where kMany.
+/// Moves the pairs of a tile. `sums` are the counts of RadixCountKernel, with kMany their prefix
+/// sums.
+/// Bound: memory; pairs are read in order and written to as many stretches as there are digits.
+/// Block: a tile per block, a thread per digit for the begins. Lanes with equal digits are ranked
+/// by a match within the warp, so that equal keys keep their order without atomics.
 template <int kThreads, bool kMany>
 __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* values,
                                 std::int64_t count, int shift, const std::int32_t* sums,
@@ -130,7 +138,7 @@ __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* 
   }
 }
 
-/// One round: from the arrays of number `from` to the others.
+/// One round of the sort, from the arrays with index `from` to the other ones.
 template <bool kMany>
 int LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int shift, int from,
                      cudaStream_t stream) {
@@ -149,7 +157,7 @@ int LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int sh
 }
 
 /// Sorts keys[0] and values[0] by the lowest `key_bits` bits of the keys, at most 2^31 - 1 pairs;
-/// the result is in the arrays of number RadixSortResult(key_bits).
+/// the result is in the arrays with index RadixSortResult(key_bits).
 inline int LaunchRadixSort(const RadixSortBuffers& buffers, std::int64_t count, int key_bits,
                            cudaStream_t stream) {
   const std::int64_t tiles = RadixTiles(count);

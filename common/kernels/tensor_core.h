@@ -33,7 +33,7 @@ __device__ inline std::uint32_t RoundPair(float low, float high) {
   return pair;
 }
 
-/// The same with 0 for what is less.
+/// RoundPair with negative numbers replaced by 0, as ReLU does.
 __device__ inline std::uint32_t RoundPositivePair(float low, float high) {
   std::uint32_t pair;
   asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));

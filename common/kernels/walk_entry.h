@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a packed entry of walk lists keeps its node, and above it the code of its path counts
+/// Bits of a packed walk-list entry: the node in the low bits, above it the code of its path counts
 /// (PackWalkEntry of knn/knn_graph.h). Constants alone, for files of any instruction set.
 
 #include <cstdint>

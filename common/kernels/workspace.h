@@ -1,6 +1,7 @@
 #pragma once
 
-/// Cuts one block of memory into arrays; made with a null base it only measures. Does not allocate.
+/// Cuts one block of memory into arrays; with a null base it only computes the size. Does not
+/// allocate.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ class WorkspaceCutter {
     return reinterpret_cast<T*>(at);
   }
 
-  /// Of all arrays so far.
+  /// Size of all arrays taken so far.
   std::size_t size_bytes() const { return size_bytes_; }
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Which depth image belongs to which colour image, from the names of the files.
+/// Pairs depth images with colour images by the names of their files.
 ///
 /// Names are compared in natural order (2 before 10). Of the runs of digits in the names the one
 /// that tells the frames of each folder apart and is shared by most of them is the frame's number;
-/// images of equal numbers are a pair and what has no partner is named, never paired with a
+/// images of equal numbers are a pair; images without a partner are listed, never paired with a
 /// neighbour. Names without a common number (time stamps of two cameras) are paired in order, which
 /// needs equal counts.
 /// Errors: FILE_NOT_FOUND; INVALID_ARGUMENT NO_DEPTH (no image in a folder), SCHEMA_INVALID.

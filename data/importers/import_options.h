@@ -1,8 +1,8 @@
 #pragma once
 
-/// What every importer takes and gives back.
+/// Options and results of all importers.
 ///
-/// What a source lacks (intrinsics, where its format has none) is a required option and never
+/// Data that a source lacks (intrinsics, where its format has none) are required options and never
 /// guessed. Near and far, and the workspace box, are options; without them they are computed from
 /// the measured points and the manifest's notes say how. Value types.
 

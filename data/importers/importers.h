@@ -1,6 +1,6 @@
 #pragma once
 
-/// Foreign RGB-D recordings to episodes: one entry for all formats.
+/// Imports RGB-D recordings of other formats as episodes; the one entry for all formats.
 ///
 ///   tum      TUM RGB-D: rgb.txt, depth.txt, groundtruth.txt       -> moving_camera
 ///   redwood  Redwood and Open3D: color|image, depth, trajectory   -> static_views

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Intrinsics as sources give them: numbers, a camera's name, or Open3D's JSON with its
+/// Parses intrinsics as sources give them: numbers, a camera's name, or Open3D's JSON with its
 /// column-major matrix.
 ///
 /// Named cameras are the colour cameras in the documentation of the TUM RGB-D benchmark: tum-fr1,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Text files of numbers: blank- or comma-separated, `#` starts a comment line.
+/// Parses text files of numbers: blank- or comma-separated, `#` starts a comment line.
 /// Errors: INVALID_ARGUMENT SCHEMA_INVALID or NOT_FINITE with the field given. Thread-safe.
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which pose of a trajectory belongs to which pair of images.
+/// Assigns the poses of a trajectory to pairs of images.
 ///
 /// The keys of a trajectory count frames, mostly from 0, while names may count from 1, leave
 /// numbers out or carry time stamps. Of three readings the one that gives most poses an image is
@@ -25,7 +25,7 @@ struct PosedPair {
 struct PosedPairs {
   std::vector<PosedPair> frames;  ///< by key
   std::string rule;               ///< how keys were read, for the notes
-  /// Numbers have gaps and keys were taken as positions: worth a look.
+  /// Numbers have gaps and keys were taken as positions: users should check the result.
   bool is_by_position = false;
 };
 

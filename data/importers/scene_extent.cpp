@@ -28,6 +28,7 @@ double Percentile(std::vector<double>* values, double share) {
 void SceneExtent::Add(const Camera& camera, const DepthImage& depth, std::int64_t max_samples) {
   const double pixels = static_cast<double>(depth.width_px) * depth.height_px;
   const int stride =
+      // A stride in both directions takes 1 / stride^2 of the pixels.
       std::max(kPixelStride,
                static_cast<int>(std::ceil(std::sqrt(pixels / static_cast<double>(max_samples)))));
   for (int v = 0; v < depth.height_px; v += stride) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Depth range and workspace box of a recording, from its points.
+/// Computes depth range and workspace box of a recording from its points.
 ///
 /// Add takes every 8th pixel in both directions, fewer where that would be more than `max_samples`.
 /// Far is the 99th percentile of the measured
@@ -32,8 +32,8 @@ class SceneExtent {
     Box workspace;
     std::vector<std::string> notes;  ///< how they were found
   };
-  /// What is given is kept, the rest computed. Errors: INVALID_ARGUMENT NO_DEPTH (no measured pixel
-  /// in range), DEPTH_RANGE_INVALID, WORKSPACE_INVALID.
+  /// Given values are kept, the others computed. Errors: INVALID_ARGUMENT NO_DEPTH (no measured
+  /// pixel in range), DEPTH_RANGE_INVALID, WORKSPACE_INVALID.
   StatusOr<Result> Finish(std::optional<double> near_m, std::optional<double> far_m,
                           const std::optional<Box>& workspace) const;
 

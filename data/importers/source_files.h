@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where the files of a recording are. Thread-safe.
+/// Finds the files of a recording. Thread-safe.
 
 #include <initializer_list>
 #include <string>
@@ -15,7 +15,7 @@ namespace interlacer {
 std::string SourcePath(const std::string& source_dir, const std::string& name);
 
 /// The first of `names` that is in `source_dir` (folders or files). Errors: NOT_FOUND
-/// FILE_NOT_FOUND with the names and `option`, which would say another.
+/// FILE_NOT_FOUND with the names and `option`, by which another name can be given.
 StatusOr<std::string> FirstOf(const std::string& source_dir,
                               std::initializer_list<const char*> names, const std::string& what,
                               const std::string& option);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kTumDepthUnitM = 1.0 / 5000;
 constexpr double kMaxDepthOffsetS = 0.020;
 constexpr double kMaxPoseGapS = 0.050;
-/// What is farther from norm 1 is not a rounded quaternion.
+/// A quaternion farther from norm 1 than this is not a rounded one.
 constexpr double kMaxNormError = 0.01;
 
 std::vector<TextLine> DataLines(std::string_view text) {
@@ -149,8 +149,8 @@ std::vector<TumMatch> MatchTumFrames(const std::vector<TumImage>& color,
 
 namespace {
 
-/// A list without the images that are not there, which copies of a sequence often leave out; they
-/// become a finding.
+/// Reads a list without its missing images, which copies of a sequence often leave out; they become
+/// a finding.
 StatusOr<std::vector<TumImage>> ReadList(const std::string& folder, const std::string& name,
                                          ImportedRecording* recording) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(folder + name));

@@ -22,7 +22,7 @@ namespace {
 
 /// Points kept for range and box, of all frames together.
 constexpr std::int64_t kMaxExtentSamples = 1'000'000;
-/// Holds until the real box is known.
+/// Stands in until the real box is known.
 constexpr Box kUnknownBox = {{-1, -1, -1}, {1, 1, 1}};
 
 Status KeepEveryNth(ImportedRecording* recording, int stride) {
@@ -40,7 +40,8 @@ Status KeepEveryNth(ImportedRecording* recording, int stride) {
       .WithField("source");
 }
 
-/// Cropped images may have the principal point outside; one farther away is a slip of the pen.
+/// Cropped images may have the principal point outside; one farther away is a mistake in the
+/// numbers.
 Status CheckPrincipalPoint(const Camera& camera) {
   const auto is_near = [](double c_px, int side_px) {
     return c_px >= -side_px && c_px <= 2 * side_px;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The common end of all importers: frames in, a validated episode out.
+/// The last stage of all importers: writes frames as an episode and validates it.
 ///
 /// Frames are read and written one by one, in parallel; no more than one a thread is in memory.
 /// Near, far and box come from data/importers/scene_extent.h.

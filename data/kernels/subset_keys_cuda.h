@@ -11,11 +11,11 @@
 
 namespace interlacer {
 
-/// As DrawSubset of data/unproject.h draws.
+/// Keys of DrawSubset (data/unproject.h).
 int LaunchSubsetKeys(std::uint64_t seed, std::uint32_t time, std::int64_t n,
                      std::int64_t* keys_device, void* stream);
 
-/// As message passing draws its anchors (model/graph/anchors.h).
+/// Keys by which message passing draws its anchors (model/graph/anchors.h).
 int LaunchAnchorKeys(std::uint64_t seed, std::int64_t n, std::int64_t* keys_device, void* stream);
 
 }  // namespace interlacer

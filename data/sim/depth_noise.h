@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a depth camera gets wrong, added to simulated depth.
+/// Adds the errors of a real depth camera to simulated depth.
 ///
 /// Each pixel gets normal noise whose standard deviation grows with the square of depth, as for
 /// structured light and stereo; pixels at a depth step may lose their measurement (become 0).

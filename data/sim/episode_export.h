@@ -1,6 +1,6 @@
 #pragma once
 
-/// Simulated episodes as episode folders.
+/// Writes simulated episodes as episode folders.
 ///
 /// Besides frames, actions and states the folder gets truth/: object_poses.npy float64
 /// [steps,objects,7] (x y z, quaternion x y z w), contacts.npy uint8 [steps,arms,objects],

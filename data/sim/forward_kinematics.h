@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where the bodies of the two arms are for given joint angles.
+/// Forward kinematics of the two arms: positions of their bodies for given joint angles.
 ///
 ///   state  [16] radians and metres, columns of data/sim/robot.h
 ///   points [20,3] metres, world frame, per arm seven link frames, gripper base, two finger tips

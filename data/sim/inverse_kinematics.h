@@ -1,6 +1,7 @@
 #pragma once
 
-/// Joint angles that bring the gripper of one arm to a pose, pointing straight down.
+/// Inverse kinematics: joint angles that bring the gripper of one arm to a pose, pointing straight
+/// down.
 ///
 /// Damped least squares on position and orientation; the spare degree of freedom is pulled towards
 /// a comfortable posture with the elbow up. Metres and radians, world frame.

@@ -180,7 +180,7 @@ std::string ShapeAttributes(ObjectShape shape, const Vec3d& half_m) {
   return buffer;
 }
 
-/// What an object touches, and how.
+/// Contact attributes of an object: what it may touch, with which friction.
 std::string ContactAttributes(const Scene& scene, const SceneObject& object) {
   const bool has_tools =
       std::any_of(scene.objects.begin(), scene.objects.end(),
@@ -204,9 +204,8 @@ std::string ContactAttributes(const Scene& scene, const SceneObject& object) {
   return buffer;
 }
 
-/// A box inside a cylinder. MuJoCo's contact of a cylinder with a plane goes out for some steps
-/// when the axis is upright to the last bit, and the cylinder falls through; that of a box does
-/// not.
+/// A box inside a cylinder. MuJoCo's contact of a cylinder with a plane vanishes for some steps
+/// when the axis is exactly upright, and the cylinder falls through; that of a box does not.
 void WriteFoot(const Vec3d& half_m, Text& out) {
   const double half_side_m = kFootHalfOfRadius * half_m[0];
   out.Line("<geom %s group=\"3\" mass=\"0\" contype=\"%d\" conaffinity=\"0\" %s/>",

@@ -61,7 +61,7 @@ SceneObject MakeCan(double radius_m, double half_height_m, const Rgb& color, dou
     ObjectPart rim;
     rim.shape = ObjectShape::kCylinder;
     rim.half_size_m = {kRimShare * radius_m, kRimShare * radius_m, kRimHalfHeightM};
-    // Its face stands half a millimetre out, so that the two do not fight for the picture.
+    // Its face stands out by half a millimetre to avoid z-fighting.
     rim.object_from_part.translation_m = {0, 0, end * (half_height_m - kRimHalfHeightM + 5e-4)};
     rim.color = kTin;
     rim.solid = false;

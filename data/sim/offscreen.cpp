@@ -18,8 +18,8 @@ constexpr int kStencilBits = 8;
 constexpr double kDepthUnitM = 1e-4;
 constexpr double kMaxDepthM = 6.5;
 
-/// One OSMesa context a thread, kept for its life: what it compiles for one episode serves the
-/// next ones of the thread, which saves each a tenth of a second.
+/// One OSMesa context per thread for the lifetime of the thread: later episodes reuse what it
+/// compiled for the first, which saves each a tenth of a second.
 class ThreadContext {
  public:
   ThreadContext()

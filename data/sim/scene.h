@@ -1,6 +1,6 @@
 #pragma once
 
-/// What stands in the simulated room, drawn from a seed.
+/// The content of the simulated room, drawn from a seed.
 ///
 /// DrawRoom draws what does not depend on the task; the task then adds its objects and the arms'
 /// first pose; AddDistractors comes last.
@@ -49,7 +49,7 @@ struct SceneObject {
   double mass_kg = 0.2;
   Transform world_from_object;    ///< of a tool: where it works, kept free of distractors
   std::vector<ObjectPart> parts;  ///< beside the main shape
-  double rolling_friction_m = 0;  ///< 0: rolls for ever
+  double rolling_friction_m = 0;  ///< 0: rolls without end
   std::optional<int> holder_arm;  ///< the arm whose gripper has the tool, for good
   Transform gripper_from_object;  ///< of a tool
 };
@@ -59,7 +59,7 @@ struct SceneCamera {
   Camera camera;
 };
 
-/// One far lamp that casts shadows; the rest of the light comes from everywhere.
+/// One distant light that casts shadows; the rest of the light is ambient.
 struct SceneLight {
   Vec3d direction{};  ///< in which its light travels
   Rgb diffuse{};

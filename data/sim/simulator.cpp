@@ -59,7 +59,7 @@ Status CheckOptions(const SimulateOptions& options) {
   return Status::Ok();
 }
 
-/// What physics left behind, to be rendered.
+/// The recorded result of the physics, to be rendered.
 struct Motion {
   std::vector<WorldSnapshot> snapshots;
   std::vector<RobotState> commanded;
@@ -166,7 +166,7 @@ bool WellTracked(const Motion& motion) {
   return true;
 }
 
-/// Twins of a scene see it with noise of their own.
+/// Moving and still twins of a scene have different depth noise.
 std::uint64_t NoiseSeed(const SimulateOptions& options) {
   std::uint32_t kind = static_cast<std::uint32_t>(options.split);
   if (options.still) kind += kSplitCount;
@@ -222,7 +222,7 @@ StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const D
 std::filesystem::path DefaultAssetFolder() {
   const char* const cache = std::getenv("INTERLACER_CACHE");
   if (cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "robosuite_assets";
-  // An installation carries them beside its programs.
+  // An installation has the assets beside its programs.
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path installed =

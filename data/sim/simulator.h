@@ -8,9 +8,10 @@
 /// into each other, the object of the task leaves the table or hardly moves) is thrown away and the
 /// next one of the same seed is taken. An episode of fewer than 24 steps is the beginning of one of
 /// 24, and is judged by that. The still flavour shows the same scene with arms that hold
-/// their first pose. With a motion seed, the scene is the same for all such seeds: they are what a
-/// planner could do there. Units: metres, radians, seconds; frame `table_center` of
-/// data/sim/robot.h; depth is z along the optical axis in units of 0.1 mm, 0 where nothing was hit.
+/// their first pose. With a motion seed, the scene is the same for all such seeds: their motions
+/// are the candidates of a planner in that scene. Units: metres, radians, seconds; frame
+/// `table_center` of data/sim/robot.h; depth is z along the optical axis in units of 0.1 mm, 0
+/// where nothing was hit.
 /// Determinism: equal options give equal bytes on one machine; draws come from stream
 /// kDataGeneration. Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND
 /// (robot meshes, textures), INTERNAL (no off-screen context, no clean draw), UNIMPLEMENTED

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Scripted manipulations: what stands on the table and where the arms go next.
+/// Scripted manipulation tasks: the objects on the table and the next goals of the arms.
 ///
 /// A task is asked once for its objects and then, step by step, for the next goal of both tools,
 /// knowing where the objects are now. It never sees MuJoCo. Metres, radians, frame of
@@ -33,7 +33,7 @@ class Task {
   /// Right after Prepare: takes the draws of the motion from another sequence. False for a task
   /// whose motion follows from its scene.
   virtual bool Redraw(RandomSequence /*random*/) { return false; }
-  /// Where the tools should be one step later. `world_from_object` has all objects of the scene.
+  /// Goals of the tools one step later. `world_from_object` has all objects of the scene.
   virtual ToolPair Next(const std::vector<Transform>& world_from_object) = 0;
   /// Whether an episode with these object poses, one entry a step, shows the task.
   virtual bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const = 0;

@@ -17,7 +17,7 @@ class ToolPath {
   /// Appends a straight leg to `goal` in equal steps of at most `speed_m` and of at most 0.7 rad
   /// (kMaxYawPerStepRad) of turn.
   void MoveTo(const ToolTarget& goal, double speed_m);
-  /// Forgets the steps that are still to come; the path then goes on from `at`.
+  /// Discards the steps that are still to come; the path then goes on from `at`.
   void Restart(const ToolTarget& at);
 
   bool Done() const { return steps_.empty(); }

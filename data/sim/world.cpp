@@ -134,7 +134,8 @@ void World::NoteContacts() {
     if (arm < 0) continue;
     const int object = ObjectOfBody(other);
     if (object >= 0) arm_touches_object_[arm * object_bodies_.size() + object] = 1;
-    // What is neither a free object nor of this arm: the other arm, its tool, the table.
+    // A contact with something that is neither a free object nor of this arm: the other arm, its
+    // tool, the table.
     if (object < 0 || SideOfBody(other) >= 0) arm_collided_ = true;
   }
 }

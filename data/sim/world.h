@@ -22,7 +22,7 @@ struct mjData_;
 
 namespace interlacer::sim {
 
-/// Everything that changes; what a picture needs.
+/// Everything of a world that changes and that a picture needs.
 struct WorldSnapshot {
   std::vector<double> generalized_positions;
 };
@@ -48,7 +48,7 @@ class World {
   /// since Create.
   bool ArmCollided() const { return arm_collided_; }
 
-  /// How deep the two that overlap most are in each other now, 0 if none do.
+  /// Depth of the deepest overlap of two bodies now, 0 without an overlap.
   double DeepestContactM() const;
 
   WorldSnapshot Snapshot() const;

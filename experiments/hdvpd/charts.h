@@ -2,7 +2,7 @@
 
 /// The charts of a comparison: scores by rollout step, paired differences, published curves,
 /// losses. Step 0 is the first predicted frame. Each is empty where nothing was scored. Pure apart
-/// from the study's memory of estimates.
+/// from the study's cache of estimates.
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 namespace interlacer {
 
 std::string MetricChart(const Study& study, std::string_view metric, EpisodeGroup group);
-/// A row of them.
+/// One chart for each metric, in a row.
 std::string MetricCharts(const Study& study, std::span<const std::string_view> metrics,
                          EpisodeGroup group);
 /// Paired differences of the first variant to the others, the published ones beside them.

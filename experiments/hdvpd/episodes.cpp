@@ -31,8 +31,9 @@ bool IsStill(const NumberTable& actions) {
   return true;
 }
 
-/// At most `limit` (0: all), in order: moving and still ones each spread over theirs, so that of a
-/// data set with a still twin beside each episode an even number has twins too.
+/// Selects at most `limit` candidates (0: all), in order: moving and still ones are each spread
+/// over their own list, so that of a data set with a still twin beside each episode an even number
+/// keeps its twins.
 std::vector<Candidate> Spread(std::vector<Candidate> all, std::int64_t limit) {
   const auto count = static_cast<std::size_t>(limit);
   if (limit <= 0 || count >= all.size()) return all;

@@ -1,7 +1,8 @@
 #pragma once
 
-/// The episodes of a comparison of variants. Errors: those of data sets; INVALID_ARGUMENT for one
-/// that is no manipulation; NOT_FOUND FILE_NOT_FOUND for an empty split. Threads: free functions.
+/// Lists the episodes of a comparison of variants. Errors: those of data sets; INVALID_ARGUMENT for
+/// one that is no manipulation; NOT_FOUND FILE_NOT_FOUND for an empty split. Threads: free
+/// functions.
 
 #include <cstdint>
 #include <string>
@@ -26,12 +27,12 @@ struct StudyEpisodes {
 };
 
 /// Episodes of the split in the order of the data set, at most `limit` (0: all), moving and still
-/// ones each spread over it. Of those that cannot be opened none is known to be still. The first
-/// one's error where none can.
+/// ones each spread over it. Episodes that cannot be opened count as moving; where none can be
+/// opened, the error of the first one is returned.
 StatusOr<StudyEpisodes> ListStudyEpisodes(const std::string& dataset, const std::string& split,
                                           std::int64_t limit);
 
-/// Those in which the arms move; they belong to the argument.
+/// The episodes in which the arms move, as pointers into the argument.
 std::vector<const StudyEpisode*> MovingEpisodes(const std::vector<StudyEpisode>& episodes);
 
 }  // namespace interlacer

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Its pictures and geometry are those of one encoder; what moves is judged against no past frame.
+/// Metrics of the oracle: its pictures and geometry come from one encoder, and nothing is compared
+/// with an earlier frame.
 constexpr std::array kOracleMetrics{kSsim, kSsimWorkspace, kPsnr, kDepthAbs, kChamferHalf};
 
 Status MakeFolder(const fs::path& folder) {
@@ -30,7 +31,7 @@ Status MakeFolder(const fs::path& folder) {
   return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
 }
 
-/// Where nothing moves one rollout says what a later one would.
+/// Where nothing moves, one rollout is as good as several.
 PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
   PlanOptions plan = setup.plan;
   if (episode.is_still) plan.window_count = 1;
@@ -111,7 +112,7 @@ Status TakeActions(const std::string& source_dir, const ModelMetadata& metadata,
   return Status::Ok();
 }
 
-/// What scores and failures of a piece say alike.
+/// The part of the results that scores and failures of a piece have in common.
 Results HeadOf(const StudySetup& setup, const Piece& piece, nlohmann::ordered_json model) {
   Results results;
   results.tool_version = kVersion;
@@ -132,7 +133,7 @@ Status WritePiece(const StudySetup& setup, const Piece& piece, const Results& re
   return WriteResults(path, results);
 }
 
-/// What was written for the same weights and settings, scores or a failure.
+/// The stored scores or failure of a piece, if they belong to the same weights and settings.
 std::optional<Results> ReadPiece(const StudySetup& setup, const Piece& piece) {
   const std::string path = PiecePath(setup, piece);
   std::error_code error;
@@ -215,7 +216,7 @@ nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
       {"seed", setup.plan.seed},
       {"target_background", setup.target_background},
       {"frames", piece.writes_frames}};
-  // Earlier versions took shares of what the model could draw.
+  // Earlier versions took a share of the particles that the model could draw.
   if (ParticleDivisor(piece.condition) > 1) key["share_of"] = "scene";
   return key;
 }
@@ -264,7 +265,7 @@ Status StudyEvaluator::LoadFor(const Piece& piece, const EpisodeReader& episode,
                                const std::stop_token& stop) {
   const int divisor = ParticleDivisor(piece.condition);
   if (divisor == 1) return Load(piece.run->checkpoint_dir());
-  // Runs of a study differ in no setting that this depends on.
+  // All runs of a study have the settings that this depends on in common.
   if (!particle_counts_.contains(piece.episode->id)) {
     INTERLACER_RETURN_IF_ERROR(Load(piece.run->checkpoint_dir()));
     INTERLACER_ASSIGN_OR_RETURN(particle_counts_[piece.episode->id],
@@ -321,7 +322,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
   } else {
     EpisodeRunOptions run;
     run.plan = PlanOf(setup_, *piece.episode);
-    // Pictures of earlier scores would pass for those of these.
+    // Pictures of earlier scores would be taken for those of the new ones.
     const std::string frames = FramesDirOf(setup_, *piece.run);
     std::error_code error;
     if (piece.condition == Condition::kRecorded) {

@@ -4,12 +4,12 @@
 ///
 /// A piece is one run on one episode under one condition; its scores are written to
 /// OUTPUT/evaluations/<run>/<condition>/<episode>.json in the form of results.h as soon as it is
-/// done. What is there and belongs to the same weights, configuration, episode and settings is not
-/// computed again: an interrupted evaluation goes on where it stopped, and shards on several
-/// machines that share or later merge the folder make the same scores (and so the same hdvpd.json
-/// and tables; pieces also say how long they took). A piece that fails leaves its error in place of
-/// scores, for the other shards to see; it is evaluated again by the next run. Errors: those of
-/// evaluation and of data sets; CANCELLED. One call at a time.
+/// done. Existing scores of the same weights, configuration, episode and settings are reused: an
+/// interrupted evaluation resumes where it stopped, and shards on several machines that share or
+/// later merge the folder make the same scores (and so the same hdvpd.json and tables; pieces also
+/// say how long they took). A piece that fails leaves its error in place of scores, for the other
+/// shards to see; it is evaluated again by the next run. Errors: those of evaluation and of data
+/// sets; CANCELLED. One call at a time.
 
 #include <array>
 #include <cstdint>
@@ -80,15 +80,16 @@ std::vector<Piece> ListPieces(const StudySetup& setup, const std::vector<Trained
 
 /// Where the scores of a piece lie.
 std::string PiecePath(const StudySetup& setup, const Piece& piece);
-/// What must be equal for earlier scores to hold; kept as "study" beside the model's metadata.
+/// The settings under which earlier scores stay valid; stored as "study" beside the model's
+/// metadata.
 nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece);
 std::string FramesDirOf(const StudySetup& setup, const TrainedRun& run);
 
-/// Results of a piece that are there, whole, and still hold; nothing otherwise.
+/// Stored results of a piece if they are complete and still valid; nothing otherwise.
 std::optional<Results> FindPiece(const StudySetup& setup, const Piece& piece);
 
 PieceFailure FailureOf(const Piece& piece, const Status& why);
-/// In place of scores.
+/// Stores the failure of a piece in place of its scores.
 Status WriteFailure(const StudySetup& setup, const Piece& piece, const Status& why);
 /// The error that the latest attempt left; nothing where it left scores, or there was none.
 std::optional<PieceFailure> FindFailure(const StudySetup& setup, const Piece& piece);
@@ -97,8 +98,8 @@ class StudyEvaluator {
  public:
   explicit StudyEvaluator(const StudySetup& setup) : setup_(setup) {}
 
-  /// Computes and writes one piece. Models are loaded when the checkpoint changes; one that could
-  /// not be is not tried again for the pieces that follow.
+  /// Computes and writes one piece. Models are loaded when the checkpoint changes; one that failed
+  /// to load is not tried again for the pieces that follow.
   Status Evaluate(const Piece& piece, const std::stop_token& stop);
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What of a comparison of variants could not be evaluated, and why. Pure functions, thread-safe.
+/// The pieces of a comparison of variants that could not be evaluated, with the reasons. Pure
+/// functions, thread-safe.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace interlacer {
 
-/// What to do about it.
+/// Advice to the user.
 inline constexpr char kRerunHint[] = "once it is mended the same command evaluates what is missing";
 
 struct PieceFailure {
@@ -22,11 +23,11 @@ struct PieceFailure {
   std::string message;  ///< names the field or file
 };
 
-/// Of an episode under a run and a condition, both of which may be empty.
+/// The failure of an episode under a run and a condition, both of which may be empty.
 PieceFailure MakeFailure(std::string run, std::string_view condition, std::string episode,
                          const Status& why);
 
-/// The same error of the same run.
+/// Whether two failures are the same error of the same run.
 bool AreAlike(const PieceFailure& a, const PieceFailure& b);
 
 /// Whether the next piece would fail in the same way: a stop, no device, no place to write.
@@ -34,7 +35,7 @@ bool EndsStudy(const Status& status);
 
 /// A line for each run and error; a few episodes are named, of more the first and the last.
 std::vector<std::string> FailureLines(const std::vector<PieceFailure>& failures);
-/// Every one of them.
+/// All failures.
 nlohmann::ordered_json FailuresToJson(const std::vector<PieceFailure>& failures);
 
 }  // namespace interlacer

@@ -76,7 +76,8 @@ class PageBuilder {
            (interval.Contains(0) ? ", which includes 0" : "");
   }
 
-  /// What a reader has to know before the figures; of runs by the preset `small` and their kin.
+  /// Limits of the study that a reader has to know before the figures; for runs by the preset
+  /// `small` and similar ones.
   std::string Limits() const {
     return SectionHtml(
         "What this comparison cannot show",
@@ -92,7 +93,7 @@ class PageBuilder {
             "objects are 15 cm off at the last step with GRF and with message passing alike."));
   }
 
-  /// Of the variant with the fewest runs.
+  /// Seeds of the variant with the fewest runs.
   std::size_t SeedCount() const {
     std::map<std::string, std::size_t> counts;
     for (const TrainedRun& run : study_.runs()) ++counts[run.variant];

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The page of a comparison of variants: verdict, curves beside the published ones, relations,
-/// frames, geometry, tasks, training, how it was computed. Reads the pictures that the evaluation
-/// kept; a missing one leaves its place empty. The page follows evaluation/html.h.
+/// The HTML report of a comparison of variants: verdict, curves beside the published ones,
+/// relations, frames, geometry, tasks, training, how it was computed. Reads the pictures that the
+/// evaluation kept; a missing one leaves its place empty. The page follows evaluation/html.h.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The numbers that the HD-VPD comparison is set against. Values.
+/// The published numbers that the HD-VPD comparison is compared with. Values.
 /// Source: grf-masking, Fig. 5 (read from the vector figure, N = 32768, 100k steps, four of five
 /// seeds) and App. C.3 (training steps per second, batch 16).
 

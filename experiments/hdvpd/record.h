@@ -1,7 +1,7 @@
 #pragma once
 
-/// A comparison of variants as files: hdvpd.json with every number, a CSV for plotting, a Markdown
-/// table for model cards. Equal pieces give equal bytes. Pure functions of the study.
+/// Writes a comparison of variants to files: hdvpd.json with every number, a CSV for plotting, a
+/// Markdown table for model cards. Equal pieces give equal bytes. Pure functions of the study.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -46,7 +46,7 @@ class Checker {
   bool Has(std::string_view variant) const {
     return std::find(variants_.begin(), variants_.end(), variant) != variants_.end();
   }
-  /// The variants that look for nothing near a particle: both where both were trained.
+  /// The variants without local attention: both where both were trained.
   std::vector<std::string_view> Maskless() const {
     if (!Has(kNoLocalVariant)) return {kUnmaskedVariant};
     if (!Has(kUnmaskedVariant)) return {kNoLocalVariant};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the published comparison says of the variants, checked on ours, number by number.
+/// Checks which relations between the variants of the published comparison hold for ours.
 ///
 /// A relation is reproduced, not reproduced, or not testable here because its runs or episodes are
 /// not there or because it is about another size of model. Step k of a figure is rollout step

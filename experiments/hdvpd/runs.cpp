@@ -35,7 +35,7 @@ Status ReadLog(TrainedRun* run) {
   if (!file) return NotFound(reason::FILE_NOT_FOUND, "no training log").WithField(path);
   std::vector<double> seconds;
   for (std::string line; std::getline(file, line);) {
-    // The last line of a run that goes on may be half written.
+    // The last line of a run that is still training may be half written.
     const StatusOr<nlohmann::json> document = ParseJson(line, path);
     if (!document.ok()) continue;
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject record, JsonObject::Make(*document, path));
@@ -60,9 +60,10 @@ Status ReadLog(TrainedRun* run) {
   return Status::Ok();
 }
 
-/// Half a schedule is another schedule: its scores would pass for those of the variant. The weights
-/// tell, for the log of a run that was killed may be ahead of them. Torn ones have no scores: each
-/// evaluation says why, and the other runs go on.
+/// Refuses a run that has not finished its schedule, whose scores would be taken for those of the
+/// variant. The weights decide, because the log of a run that was killed may be ahead of them. A
+/// run with damaged weights is let through: its evaluations fail with the reason, and the other
+/// runs go on.
 Status CheckFinished(const std::string& weights, TrainedRun* run) {
   const StatusOr<TensorMetadata> metadata = ReadTensorMetadata(weights);
   if (!metadata.ok()) return Status::Ok();
@@ -82,7 +83,8 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
       .WithMetadata("got", got);
 }
 
-/// What two runs must have begun with alike, for data lie elsewhere on another machine.
+/// Reads the data and first weights, in which two runs must agree, and checks the seed; paths are
+/// left out because they differ between machines.
 Status ReadInputs(TrainedRun* run) {
   const std::string path = run->dir + "/inputs.json";
   std::error_code error;

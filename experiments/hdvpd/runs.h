@@ -37,7 +37,7 @@ struct TrainedRun {
   nlohmann::json config;                               ///< of the checkpoint
   nlohmann::json inputs;                               ///< data and first weights; null if unknown
   nlohmann::json training = nlohmann::json::object();  ///< of the run
-  std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are torn
+  std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are damaged
   double steps_per_s = 0;
   std::vector<LoggedLoss> validations;
   bool has_diverged = false;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr int kThumbnailWidthPx = 160;
 
-/// A rollout whose pictures were kept: the first start and camera by name.
+/// A rollout whose pictures were saved: the first start and camera by name.
 struct KeptRollout {
   int start_step = 0;
   std::string camera;

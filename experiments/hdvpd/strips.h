@@ -1,7 +1,8 @@
 #pragma once
 
-/// Frames of a comparison: the truth, each variant's prediction and how far it is off, step by
-/// step. Pure apart from reading the pictures that the evaluation kept and the embedder's budget.
+/// Frame strips of a comparison: the truth, each variant's prediction and how far it is off, step
+/// by step. Pure apart from reading the pictures that the evaluation kept and the embedder's
+/// budget.
 
 #include <string>
 

@@ -25,7 +25,7 @@ std::string KeyOf(std::string_view metric, int step, EpisodeGroup group, std::st
 
 using SeedValues = std::map<std::int64_t, EpisodeValues>;
 
-/// The values of each subject on the episodes that every run of all of them has.
+/// The values of each subject on the episodes that every run of every subject has.
 std::vector<RunValues> CommonEpisodes(std::initializer_list<const SeedValues*> subjects) {
   std::vector<EpisodeValues> tables;
   for (const SeedValues* subject : subjects) {

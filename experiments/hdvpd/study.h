@@ -7,7 +7,7 @@
 /// one run over episodes alone. Runs that diverged take no part. Differences are paired over seeds
 /// and episodes. Where pieces failed, every figure is over the same episodes all the same: a run
 /// that failed on all of them takes no part, nor does an episode on which another one failed; an
-/// ablation lacks the episodes that failed under it. Not thread-safe: estimates are remembered.
+/// ablation lacks the episodes that failed under it. Not thread-safe: estimates are cached.
 
 #include <map>
 #include <optional>
@@ -32,7 +32,7 @@ struct StudySubject {
 
 enum class EpisodeGroup { kMoving, kStill };
 
-/// What the pieces of one run have in common.
+/// Facts that the pieces of one run have in common.
 struct RunFacts {
   std::string run_name;
   std::int64_t parameter_count = 0;
@@ -49,7 +49,7 @@ class Study {
                               const StudyEpisodes& episodes);
 
   const StudySetup& setup() const { return *setup_; }
-  /// Those that take part, and diverged ones.
+  /// The runs that take part, and diverged ones.
   const std::vector<TrainedRun>& runs() const { return runs_; }
   const std::vector<StudyEpisode>& episodes() const { return episodes_; }
   const std::vector<PieceFailure>& failures() const { return failures_; }

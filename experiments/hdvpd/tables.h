@@ -1,7 +1,7 @@
 #pragma once
 
 /// The sections of a comparison that are tables: tasks, ablations, runs, all numbers. Each is empty
-/// where nothing was scored. Pure apart from the study's memory of estimates.
+/// where nothing was scored. Pure apart from the study's cache of estimates.
 
 #include <string>
 

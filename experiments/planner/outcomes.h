@@ -1,6 +1,6 @@
 #pragma once
 
-/// The candidate motions of simulated scenes, and what a model says of each.
+/// The candidate motions of simulated scenes, and a model's prediction of each.
 ///
 /// Episodes of one task and one seed that begin with the same two rows of commands are one scene
 /// (`interlacer simulate --motions N`); then their arms move differently. The object is the first
@@ -27,7 +27,7 @@ struct PlannedScene {
   std::vector<std::string> episode_dirs;  ///< two or more
 };
 
-/// In the order of the data set.
+/// Scenes in the order of the data set.
 StatusOr<std::vector<PlannedScene>> ListPlannedScenes(const std::string& dataset,
                                                       const std::string& split);
 

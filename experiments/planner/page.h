@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the planner experiment leaves behind: a page, tables and JSON. Pure functions, thread-safe.
+/// The output of the planner experiment: a page, tables and JSON. Pure functions, thread-safe.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

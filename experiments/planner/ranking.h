@@ -1,7 +1,7 @@
 #pragma once
 
-/// Would a planner that believes the model choose well? Candidate motions of one scene, ranked by
-/// what the model says of them and by what happened.
+/// Scores how well a planner would choose with the model: the candidate motions of one scene are
+/// ranked by their predicted and by their true outcome.
 ///
 ///   travel   how far the object goes; ranks of predicted against true distances
 ///   goal     how far the object ends from a goal on the table: kGoalCount goals around its first
@@ -24,7 +24,7 @@ namespace interlacer {
 inline constexpr int kGoalCount = 8;
 inline constexpr double kGoalDistanceM = 0.15;
 
-/// What one motion does to the object: mean displacement of its particles.
+/// Outcome of one motion: the mean displacement of the object's particles.
 struct MotionOutcome {
   std::string episode;
   Vec3d predicted_m{};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The uniform grid of cells that the exact neighbour search walks, on CPU and CUDA alike.
+/// The uniform grid of cells that the exact neighbour search uses, on CPU and CUDA alike.
 ///
 /// Lengths in metres; cells are numbered x fastest, so the cells of one row are contiguous. The
 /// box need not hold every point: a point outside lives in the nearest border cell, and the outer

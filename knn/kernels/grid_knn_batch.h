@@ -2,8 +2,8 @@
 /// of one row of cells at once, a query a lane. No include guard on purpose.
 ///
 /// A candidate is one 64-bit key a lane: the bits of the squared distance above the index. A
-/// squared distance is never negative, so keys order as the contract asks, and minima and maxima
-/// keep the best few without a branch.
+/// squared distance is never negative, so keys order by (squared distance, index), and minima and
+/// maxima keep the best few without a branch.
 
 constexpr int kLanes = 8;
 /// Queries of one batch lie in at most this many neighbouring cells of a row.
@@ -128,7 +128,7 @@ struct Batch {
     }
   }
 
-  /// A bit for every lane that nothing outside the searched block can change.
+  /// Bit mask of the lanes whose result no point outside the searched block can change.
   unsigned DoneLanes(const CellGrid& grid, const CellBlock& block) const {
     std::uint64_t worst[kLanes];
     Store(best[kDegree - 1], worst);
@@ -144,7 +144,8 @@ struct Batch {
   }
 };
 
-/// What one batch takes from sorted place `begin` on: cells of one row, and how many places.
+/// The queries of one batch, from sorted place `begin` on: their cells, all of one row, and their
+/// number.
 struct BatchExtent {
   CellBlock cells;
   int count;
@@ -201,8 +202,12 @@ unsigned SearchAround(const CellGrid& grid, const CellBlock& own, Batch<kDegree>
   return batch.DoneLanes(grid, block);
 }
 
-/// The neighbours of the points at sorted places [begin, end); a query that its batch leaves
-/// undone is searched alone.
+/// The neighbours of the points at sorted places [begin, end); a query that its batch leaves undone
+/// is searched alone.
+/// Bound: arithmetic; every point of the batch's cells and of those next to them is compared with
+/// all its queries.
+/// Layout: points are sorted by cell, so that the candidates of a row of cells are one range; a
+/// candidate is broadcast to all lanes and inserted without branches.
 template <int kDegree>
 void FindNeighborsInBatches(const CellGrid& grid, const CellSortedCloud& cloud, std::int64_t begin,
                             std::int64_t end, float* best_sq_dist, std::int32_t* best_index,

@@ -46,8 +46,8 @@ struct Search {
 
 #if defined(__AVX512F__)
 
-/// Looks at the sorted places [begin, end), 16 at a time; a candidate that beats the worst kept
-/// one, by distance or on a tie by index, is inserted.
+/// Compares the query with the sorted places [begin, end), 16 at a time; a candidate that beats the
+/// worst kept one, by distance or on a tie by index, is inserted.
 void Scan(Search& s, std::int64_t begin, std::int64_t end) {
   const __m512 qx = _mm512_set1_ps(s.query_m[0]);
   const __m512 qy = _mm512_set1_ps(s.query_m[1]);
@@ -112,7 +112,7 @@ void Scan(Search& s, std::int64_t begin, std::int64_t end) {
 
 #else
 
-/// Looks at the sorted places [begin, end) one by one.
+/// Compares the query with the sorted places [begin, end) one by one.
 void Scan(Search& s, std::int64_t begin, std::int64_t end) {
   for (std::int64_t p = begin; p < end; ++p) {
     if (s.cloud.index[p] == s.self) continue;
@@ -154,7 +154,7 @@ std::int64_t ScanShell(Search& s, const CellGrid& grid, const CellBlock& block,
          (block.high[1] - block.low[1] + 1);
 }
 
-/// A search gives up on rings, and looks at every point, once it has met this many rows of cells.
+/// After this many rows of cells a search stops growing rings and scans every point.
 std::int64_t RowBudget(std::int64_t n) { return 64 + n / 32; }
 
 void FindNeighbors(Search& s, const CellGrid& grid) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpLanes;
 /// A thread searches two rings away from the border; then a warp the cells within four and eight,
-/// and then a block every point. So one lonely point holds up nobody for long.
+/// and then a block every point. So an isolated point cannot stall the search.
 constexpr std::int64_t kThreadRows = 9;
 constexpr std::int32_t kFirstWarpRing = 4;
 constexpr std::int32_t kLastWarpRing = 8;
@@ -23,7 +23,7 @@ constexpr std::int64_t kBlockBlocks = 4 * 132;
 
 struct Workspace {
   SortedPoint* points;          // [n]
-  std::int32_t* cell_of_point;  // [n]; once points are filled in, what warps left over
+  std::int32_t* cell_of_point;  // [n]; reused for the queries that warps left over
   std::int32_t* leftovers;      // [n] sorted places whose search threads left over
   std::int32_t* cell_begin;     // [cells + 1]; ends while points are filled in from the back
   std::int32_t* tile_sums;      // [tiles]
@@ -45,7 +45,7 @@ Workspace Carve(void* base, const CellGrid& grid, std::int64_t n) {
   return w;
 }
 
-/// Bound: memory; a point is read once and answered by one atomic addition to its cell's count.
+/// Bound: memory; a point is read once, followed by one atomic addition to its cell's count.
 /// Block: a thread a point, nothing shared, so the size only has to fill whole warps.
 /// Layout: cell_of_point follows the members' order, counts the order of cells.
 __global__ void CountKernel(CellGrid grid, const float* positions, PointRanges members,
@@ -157,7 +157,7 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
   best.WriteTo(query.index, neighbors);
 }
 
-/// What threads left over, a warp a query, from the start and with wider rings.
+/// Searches that threads left over: a warp a query, from the start and with wider rings.
 /// Bound: reads of the cells around a query; the lanes' lists are merged by shuffles.
 /// Block: a fixed number of warps takes turns, since only the device knows how many queries came.
 /// Layout: a lane a row of cells along x, which is one range of points.
@@ -181,7 +181,7 @@ __global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint
   }
 }
 
-/// What warps left over, a block a query, against every point.
+/// Searches that warps left over: a block a query, against every point.
 /// Bound: one reading of all points for each query.
 /// Block: a fixed number of blocks takes turns; four warps each bring a list to shared memory.
 /// Layout: threads read neighbouring points, 16 bytes each.
@@ -279,7 +279,7 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const Poi
 int CudaDeviceCount() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    (void)cudaGetLastError();  // no driver is an answer, not an error to report later
+    (void)cudaGetLastError();  // without a driver: 0 devices, and no error for later calls
     return 0;
   }
   return count;

@@ -2,11 +2,11 @@
 
 /// Kernels of the exact neighbour search on a grid of cells, CUDA form.
 ///
-/// Same contract and same bits as knn/kernels/grid_knn.h, and for coordinates that are not finite:
-/// a point with fewer neighbours, because distances to NaN do not count, is its own in the places
-/// left, so that every index lies in the cloud. Pointers named *_device live on the current device;
-/// a stream is an opaque cudaStream_t. Functions that return int return a cudaError_t, 0 being
-/// success. No kernel allocates; nothing runs on the default stream.
+/// Same contract and same bits as knn/kernels/grid_knn.h. Coordinates need not be finite: distances
+/// to NaN do not count, and a point with too few neighbours for that reason fills its row with its
+/// own index, so that every index lies in the cloud. Pointers named *_device live on the current
+/// device; a stream is an opaque cudaStream_t. Functions that return int return a cudaError_t, 0
+/// being success. No kernel allocates; nothing runs on the default stream.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,12 +41,13 @@ std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n);
 int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
                   int out_degree, void* workspace_device, std::int32_t* neighbors_device,
                   void* stream);
-/// The same among `members`: only their rows are written, indices are those of the whole cloud.
+/// Searches among `members` alone: only their rows are written, indices are those of the whole
+/// cloud.
 int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const PointRanges& members,
                   int out_degree, void* workspace_device, std::int32_t* neighbors_device,
                   void* stream);
 
-/// Devices that answer; 0 without a driver.
+/// Number of usable CUDA devices; 0 without a driver.
 int CudaDeviceCount();
 
 const char* CudaErrorText(int error);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The place of a cell on the Morton curve: the arithmetic that the CPU and CUDA forms of
-/// knn/spatial_order.h share. In double, rounded operation by operation, so that both give equal
-/// codes. Lengths in metres. Pure functions.
+/// Morton code of a point: the arithmetic that the CPU and CUDA forms of knn/spatial_order.h share.
+/// In double, rounded operation by operation, so that both give equal codes. Lengths in metres.
+/// Pure functions.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace interlacer {
 
-inline constexpr int kMortonCellBits = 10;  // an axis, so that a code has room in 32 bits
+inline constexpr int kMortonCellBits = 10;  // per axis, so that a code fits into 32 bits
 inline constexpr int kMortonCodeBits = 3 * kMortonCellBits;
 
 /// Where cells begin and how long their edges are.

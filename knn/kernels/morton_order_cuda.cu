@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpLanes;
-/// Blocks of a cloud that look for its corners: two for a lane of the warps that join their finds.
+/// Blocks that reduce the bounds of a cloud: two per lane of the warps that combine their results.
 constexpr int kCornerBlocks = 2 * kWarpLanes;
-/// Of a cloud's corners: the lowest coordinates, and the highest ones negated, so that all of them
-/// are least ones.
+/// Bounds of a cloud: the lowest coordinates, and the highest ones negated, so that all six are
+/// minima.
 constexpr int kBounds = 6;
 static_assert(kBounds <= kWarps);
-/// The cloud that a key belongs to, above its code.
+/// The bit above the code names the cloud that a key belongs to.
 constexpr int kKeyBits = kMortonCodeBits + 1;
 
 struct Clouds {
@@ -26,7 +26,7 @@ struct Clouds {
   int feature_width;
 };
 
-/// By value, number by number: an array of clouds would be copied to local memory.
+/// Selects by value: indexing an array of clouds would copy it to local memory.
 __device__ MortonCloud Pick(const Clouds& clouds, bool second) {
   return second ? clouds.second : clouds.first;
 }
@@ -58,7 +58,11 @@ __device__ float LeastOfWarp(float value) {
   return value;
 }
 
-/// kCornerBlocks blocks a cloud, each the bounds of its share of the points.
+/// Bounds of both clouds, kCornerBlocks partial results each.
+/// Bound: memory; every position is read once.
+/// Block: a fixed number of blocks strides over the points, so that one warp can combine their
+/// results.
+/// Layout: bounds [cloud, bound, block], so that this warp reads neighbouring numbers.
 __global__ void CornersKernel(Clouds clouds, float* bounds) {
   __shared__ float least[kBounds][kWarps];
   const int which = static_cast<int>(blockIdx.x) / kCornerBlocks;
@@ -88,7 +92,11 @@ __global__ void CornersKernel(Clouds clouds, float* bounds) {
   bounds[(which * kBounds + threadIdx.x) * kCornerBlocks + block] = of_block;
 }
 
-/// A thread a point; the first `first_blocks` blocks have those of the first cloud.
+/// Sort keys of all points: cloud, then Morton code. The first `first_blocks` blocks have the
+/// points of the first cloud.
+/// Bound: memory; a position is read, a key and an index are written.
+/// Block: a thread per point; the first kBounds warps combine the partial bounds, anew in every
+/// block, which saves a launch.
 __global__ void KeysKernel(Clouds clouds, unsigned first_blocks, const float* bounds,
                            double cell_edge_m, std::uint32_t* keys, std::uint32_t* values) {
   __shared__ float joined[kBounds];
@@ -112,7 +120,10 @@ __global__ void KeysKernel(Clouds clouds, unsigned first_blocks, const float* bo
   values[at] = static_cast<std::uint32_t>(i);
 }
 
-/// A thread a number of a row, `row` of them a place: the first one writes the place too.
+/// Writes the order and permutes the rows of positions and features, `row` numbers per place.
+/// Bound: memory; reads are scattered by row, writes follow the order.
+/// Block: a thread per number, so that the threads of a row read neighbouring memory; the first
+/// thread of a row also writes the order and its inverse.
 __global__ void PlacesKernel(Clouds clouds, std::int64_t numbers, int row,
                              const std::uint32_t* values) {
   const std::int64_t x = GlobalThread();

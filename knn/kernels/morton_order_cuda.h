@@ -13,13 +13,13 @@
 
 namespace interlacer {
 
-/// A cloud and what is wanted of its order.
+/// A cloud and the outputs of its order.
 struct MortonCloud {
   const float* positions_m = nullptr;  ///< [n,3]
   std::int64_t n = 0;
   std::int64_t* point_at = nullptr;  ///< [n]: the point at each place
   std::int64_t* place_of = nullptr;  ///< [n]: the place of each point
-  /// Rows that come into the order; all null where none shall.
+  /// Optional rows to permute; either all or none are null.
   const float* features = nullptr;       ///< [n,feature_width]
   float* ordered_positions_m = nullptr;  ///< [n,3]
   float* ordered_features = nullptr;     ///< [n,feature_width]

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The nearest points that a thread has met, and what threads of a warp met together. Only .cu
-/// files include it.
+/// Lists of nearest candidates in registers: one list per thread, and its merge over the lanes of a
+/// warp. Only .cu files include it.
 
 #include <climits>
 #include <cmath>
@@ -18,7 +18,7 @@ struct __align__(16) SortedPoint {
   std::int32_t index;
 };
 
-/// More neighbours than this share one kernel.
+/// Each number of neighbours up to this one has a kernel of its own; larger numbers share one.
 inline constexpr int kMostExactNeighbors = 4;
 
 /// The best candidates so far, in registers. kCapacity are wanted, or fewer above
@@ -51,7 +51,8 @@ struct Best {
     if (kCapacity <= kMostExactNeighbors) worst = keys[kCapacity - 1];
   }
 
-  /// The query itself where no candidate came: distances to NaN never do.
+  /// Writes the row of the query. The query itself stands in for missing candidates; points at a
+  /// distance of NaN are never candidates.
   __device__ void WriteTo(std::int32_t query, std::int32_t* neighbors) const {
     std::int32_t* const row = neighbors + static_cast<std::int64_t>(query) * count;
 #pragma unroll
@@ -61,7 +62,8 @@ struct Best {
     }
   }
 
-  /// A key after all others stands for the query: no branch keeps the next points from loading.
+  /// Inserts a point. The query itself gets a key after all others instead of a branch, so that
+  /// loads of the next points are not delayed.
   __device__ void Look(const SortedPoint& query, const SortedPoint& other) {
     const float dx = __fsub_rn(other.x, query.x);
     const float dy = __fsub_rn(other.y, query.y);

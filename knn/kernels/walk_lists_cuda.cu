@@ -56,12 +56,19 @@ TransposeWorkspace CarveTranspose(void* base, std::int64_t n) {
   return w;
 }
 
+/// Lists of up to two hops of every node.
+/// Bound: latency of dependent reads; a merge step needs the word before it.
+/// Block: a thread per node, nothing shared, so the size only has to fill whole warps.
+/// Layout: two_hops has a fixed stride, so that lists are written without knowing their sizes.
 __global__ void TwoHopKernel(WalkGraphView graph, std::int64_t n, std::uint32_t* two_hops) {
   const std::int64_t i = GlobalThread();
   if (i < n) MergeTwoHopList(graph, i, two_hops + i * kTwoHopStride);
 }
 
 /// Sizes of rows at offsets[i + 1], where the prefix sum turns them into ends.
+/// Bound: latency of dependent reads; three lists of neighbours are merged and nothing but the size
+/// is written.
+/// Block: a thread per root, as in TwoHopKernel.
 __global__ void RowSizeKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
                               std::int32_t* offsets) {
   const std::int64_t i = GlobalThread();
@@ -70,6 +77,10 @@ __global__ void RowSizeKernel(WalkGraphView graph, const std::uint32_t* two_hops
   offsets[i + 1] = MergeThreeHopRow(graph, two_hops, i, [](int, std::uint32_t, std::uint32_t) {});
 }
 
+/// Merges every row a second time, now that its place is known, so that no rows of fixed stride
+/// have to be stored and moved together.
+/// Bound: latency of dependent reads, and scattered writes of rows.
+/// Block: a thread per root, as in TwoHopKernel.
 __global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
                                  const std::int32_t* offsets, std::uint32_t* entries) {
   const std::int64_t i = GlobalThread();
@@ -81,6 +92,9 @@ __global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_h
   });
 }
 
+/// Number of entries of every end node.
+/// Bound: atomic additions in global memory, one per entry.
+/// Block: a thread per root, nothing shared.
 __global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
                                  const std::uint32_t* entries, std::int32_t* sizes) {
   const std::int64_t i = GlobalThread();
@@ -91,6 +105,8 @@ __global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
 }
 
 /// Fills every column from its end, in any order; `ends` become beginnings.
+/// Bound: an atomic subtraction and a scattered write of 8 bytes per entry.
+/// Block: a thread per root, nothing shared.
 __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
                              const std::uint32_t* entries, std::int32_t* ends,
                              ColumnEntry* arrivals) {
@@ -102,7 +118,10 @@ __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
   }
 }
 
-/// A warp a column: an entry's place is the number of entries before it. Entries ascend with roots.
+/// Sorts every column: an entry's place is the number of entries before it. Entries ascend with
+/// roots.
+/// Bound: reads of the column from cache, as many as the square of its length.
+/// Block: a warp per column, a lane per entry; all lanes read the same entry at a time.
 __global__ void SortColumnsKernel(std::int64_t n, const ColumnEntry* arrivals,
                                   TransposedWalksDevice transposed, std::int32_t* long_columns,
                                   std::int32_t* long_column_count) {
@@ -140,7 +159,10 @@ __device__ std::int32_t FindNode(const std::uint32_t* entries, std::int32_t begi
   return -1;
 }
 
-/// A block a long column: looks for its node in every row, in order.
+/// Rebuilds columns longer than kShortColumn: looks for the node in every row, in order.
+/// Bound: a binary search per row for each such column; reads of all rows.
+/// Block: a fixed number of blocks takes turns, since only the device knows how many columns are
+/// long; a thread per row, and block-wide sums keep the order of rows.
 __global__ void LongColumnsKernel(std::int64_t n, const std::int32_t* offsets,
                                   const std::uint32_t* entries, const std::int32_t* long_columns,
                                   const std::int32_t* long_column_count,

@@ -15,7 +15,7 @@ INTERLACER_HOST_DEVICE inline std::uint32_t WalkWord(std::int64_t node, int hops
   return static_cast<std::uint32_t>(node) << 8 | kOne[hops];
 }
 
-/// The head of a list goes if it is at most `last`; its code, or 0.
+/// Removes the head of a list if it is at most `last` and returns its code, else 0.
 INTERLACER_HOST_DEVICE inline std::uint32_t TakeHead(const std::uint32_t*& list,
                                                      std::uint32_t last) {
   const std::uint32_t word = *list;
@@ -24,7 +24,7 @@ INTERLACER_HOST_DEVICE inline std::uint32_t TakeHead(const std::uint32_t*& list,
   return word & 0xFF;
 }
 
-/// The same for a list of one word.
+/// TakeHead for a list of one word.
 INTERLACER_HOST_DEVICE inline std::uint32_t TakeOnly(std::uint32_t& only, std::uint32_t last) {
   const std::uint32_t word = only;
   if (word > last) return 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Rows of merged walk lists, one hop after another.
+/// Kernels that build the rows of merged walk lists hop by hop.
 ///
 /// The walks of up to t + 1 hops from a node are the node itself and the walks of up to t hops from
 /// each of its out-neighbours, so a list is a merge of shorter ones. The word of an end node is

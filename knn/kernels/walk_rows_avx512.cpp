@@ -1,5 +1,6 @@
-/// Every list lies in one vector or more and is sorted by exchanges of lanes. Intrinsics come in
-/// their masked forms, which leave no lane of a result undefined.
+/// Every list lies in one vector or more and is sorted by exchanges of lanes (bitonic merges),
+/// so lane permutations bound it; a list is loaded and stored once. Intrinsics come in their masked
+/// forms, which leave no lane of a result undefined.
 
 #include <immintrin.h>
 
@@ -105,7 +106,7 @@ __m512i MergeRuns(__m512i words) {
   return _mm512_mask_compress_epi32(Padding(), FirstOfRuns(NoNodes(), nodes), merged);
 }
 
-/// The same list with one more word.
+/// Inserts a word into a sorted vector; the largest word drops out.
 __m512i Inserted(__m512i words, std::uint32_t word) {
   const __m512i all = _mm512_set1_epi32(static_cast<int>(word));
   const unsigned before = _mm512_cmplt_epu32_mask(words, all);  // ones, then zeros

@@ -17,12 +17,12 @@ static_assert(kMaxEntriesOfAThread <= 32, "a bit for each");
 
 struct TileShared {
   std::uint32_t nodes[1 << kMaxSlotBits];
-  /// Of each node: first its first entry, then its place among the tile's rows.
+  /// For each node the index of its first entry, later its place among the tile's rows.
   std::int32_t places[1 << kMaxSlotBits];
 };
 
-/// A hash table with linear probing; which slot a node gets depends on timing, what it holds in the
-/// end does not.
+/// A hash table with linear probing; the slot of a node depends on timing, the final content of
+/// that slot does not.
 struct NodeTable {
   std::uint32_t* nodes;
   int bits;
@@ -48,7 +48,11 @@ struct NodeTable {
   }
 };
 
-/// A block a tile.
+/// Distinct end nodes of a tile of roots, in the order of their first entry.
+/// Bound: latency of atomics and probes in shared memory; entries are read from global memory once
+/// for each of the passes.
+/// Block: a tile per block, because the hash table lies in its shared memory; the table is as small
+/// as the entries allow, so that clearing it is cheap.
 __global__ void __launch_bounds__(kThreads)
     WalkTilesKernel(std::int64_t n, const std::int32_t* offsets, const std::uint32_t* entries,
                     WalkTilesDevice tiles) {

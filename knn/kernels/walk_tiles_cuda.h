@@ -1,7 +1,7 @@
 #pragma once
 
-/// The distinct end nodes of every tile of consecutive roots of walk lists, CUDA only: a block that
-/// attends for a tile of neighbours in space brings each of these rows into shared memory once.
+/// The distinct end nodes of every tile of consecutive roots of walk lists, on CUDA. The attention
+/// kernel of a tile loads the row of each such node into shared memory once.
 ///
 /// Tile t holds the roots kWalkTileRoots * t and on; its rows and places stand where its entries
 /// stand, from offsets[kWalkTileRoots * t] on, so that shapes are fixed and nothing is counted

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One row of annular_sums.h by a whole warp. Only .cu files include it.
+/// Computes one row of field inputs (annular_sums.h) with a whole warp. Only .cu files include it.
 
 #include <cstdint>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Rows of annular_sums.h in bfloat16 by a whole warp on tensor cores. Only .cu files include it.
+/// Computes rows of field inputs (annular_sums.h) in bfloat16 with a whole warp on tensor cores.
+/// Only .cu files include it.
 ///
 /// F_b is the product of the particles' features with the kernel's weights over their sum, both
 /// rounded to bfloat16; sums, weights before the rounding and the masses are float32. A product has
@@ -92,7 +93,8 @@ struct LaneNeighbors {
   float4 sq_dist_m2;
 };
 
-/// Of samples `first` and on, the last of `count` instead of those beyond.
+/// Loads the neighbours of samples from `first` on; the last of `count` samples stands in for those
+/// beyond.
 template <bool kPaired>
 __device__ inline LaneNeighbors<kPaired> LoadNeighbors(const std::uint32_t* slots,
                                                        const float* sq_dist_m2, int first,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kernel: field inputs of sample points from their nearest particles, and the way back.
+/// Kernel: field inputs of sample points from their nearest particles, and the backward pass.
 ///
 /// Row of inputs [input_stride]: F_b [feature_width] kernel by kernel, log(mass_b + 1e-6)/10 of
 /// every kernel, zeros up to the stride (a multiple of 16). Formulas: render/annular_kernels.h.

@@ -1,5 +1,6 @@
-/// Body of annular_sums.h; the including file sets INTERLACER_KERNEL_NAMESPACE. No include guard
-/// on purpose.
+/// Body of annular_sums.h; the including file sets INTERLACER_KERNEL_NAMESPACE. No include guard on
+/// purpose. Bound: exponentials of the weights, and loads of feature rows from cache. Layout: 16
+/// neighbours are the lanes of the weights, then 16 channels the lanes of the sums.
 
 #include "render/kernels/annular_sums.h"
 #include "render/kernels/simd16.h"

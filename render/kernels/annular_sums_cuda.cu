@@ -8,7 +8,11 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpLanes;
 
-/// A warp a sample.
+/// Field inputs of samples.
+/// Bound: gathers of feature rows from cache; samples along a ray share most of their neighbours.
+/// Block: a warp per sample, a few warps per block, since only the warp shares memory.
+/// Layout: a lane per neighbour for the weights, then a lane per channel, so that a row is read at
+/// once.
 __global__ void AnnularSumsKernel(const __grid_constant__ AnnularParameters p,
                                   const float* features, const std::uint32_t* slots,
                                   const float* sq_dist_m2, std::int64_t m, float* inputs,
@@ -29,7 +33,10 @@ __global__ void AnnularSumsKernel(const __grid_constant__ AnnularParameters p,
   }
 }
 
-/// A warp a sample, half a warp a kernel, a lane a neighbour.
+/// Backward pass of AnnularSumsKernel.
+/// Bound: gathers of feature rows, and writes of a gradient row per kernel and sample.
+/// Block: a warp per sample; half a warp per kernel and a lane per neighbour, because there are 16.
+/// Layout: the gradient row of a kernel lies in shared memory, where all neighbours read it.
 __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParameters p,
                                           const float* features, const std::uint32_t* slots,
                                           const float* sq_dist_m2, const float* inputs,

@@ -10,7 +10,7 @@ namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-/// Blocks that share all cells of a grid whose size only the device knows.
+/// Fixed number of blocks that share the cells of a grid whose size only the device knows.
 constexpr std::int64_t kCellBlocks = 1056;
 constexpr int kCellsPerRadius = 8;
 /// Covers the rounding of float32 squared distances and of cell numbers.
@@ -42,7 +42,7 @@ Workspace Carve(void* base, std::int64_t n) {
   return w;
 }
 
-/// An integer that sorts as the number does, and back.
+/// Maps a float to an integer of the same order, and back.
 __device__ std::uint32_t LowFirst(float x) {
   const std::uint32_t bits = __float_as_uint(x);
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
@@ -51,7 +51,10 @@ __device__ float FromLowFirst(std::uint32_t order) {
   return __uint_as_float((order >> 31) != 0 ? order & 0x7FFFFFFFu : ~order);
 }
 
-/// Finite particles only. The minimum of integers does not depend on the order of the atomics.
+/// Bounds of the finite particles. The minimum of integers does not depend on the order of the
+/// atomics.
+/// Bound: memory; a position is read once, and a warp issues six atomics.
+/// Block: a thread per particle, reduced within the warp, so the size only has to fill whole warps.
 __global__ void BoundsKernel(const float* positions_m, std::int64_t n, std::uint32_t* bounds) {
   const std::int64_t i = GlobalThread();
   const float* p = positions_m + 3 * i;
@@ -77,7 +80,8 @@ __device__ double CellsAlong(double length_m, double cell_m) {
   return floor(length_m / cell_m) + 1;
 }
 
-/// One thread: the box over the bounds, a whole cell of margin beyond the reach on every side.
+/// The box over the bounds, with a whole cell of margin beyond the reach on every side. A single
+/// thread: latency bounds it, and the host need not wait for the size.
 __global__ void BoxKernel(const std::uint32_t* bounds, double reach_m, OccupancyBox* box) {
   OccupancyBox b = {};
   b.cell_m = 1;
@@ -113,6 +117,9 @@ __device__ std::uint32_t CurveCell(const OccupancyBox& box, int axis, float x) {
   return static_cast<std::uint32_t>(!(cell > 0) ? 0 : cell > kLast ? kLast : cell);
 }
 
+/// Hilbert codes of the particles, the keys of their order.
+/// Bound: integer arithmetic of the curve, a loop over the bits of a coordinate.
+/// Block: a thread per particle, nothing shared.
 __global__ void CodesKernel(const OccupancyBox* box, const float* positions_m, std::int64_t n,
                             std::uint32_t* codes, std::uint32_t* indices) {
   const std::int64_t i = GlobalThread();
@@ -123,7 +130,10 @@ __global__ void CodesKernel(const OccupancyBox* box, const float* positions_m, s
   indices[i] = static_cast<std::uint32_t>(i);
 }
 
-/// Particles into their slots; the last leaf is filled up.
+/// Copies particles to their slots and pads the last leaf.
+/// Bound: memory; reads are scattered, and close in memory as far as the caller's order is.
+/// Block: a thread per slot, nothing shared.
+/// Layout: a leaf is [3][16], so that the 16 lanes of a search read an axis at once.
 __global__ void LeavesKernel(const std::uint32_t* order, const float* positions_m, std::int64_t n,
                              std::int64_t slots, CloudIndex index) {
   const std::int64_t slot = GlobalThread();
@@ -138,6 +148,8 @@ __global__ void LeavesKernel(const std::uint32_t* order, const float* positions_
   }
 }
 
+/// Feature rows in slot order.
+/// Bound: memory; a thread per number, so that the threads of a row read neighbouring memory.
 __global__ void FeaturesKernel(const std::uint32_t* order, const float* features, std::int64_t n,
                                int width, float* sorted) {
   const std::int64_t i = GlobalThread();
@@ -145,8 +157,11 @@ __global__ void FeaturesKernel(const std::uint32_t* order, const float* features
   sorted[i] = features[static_cast<std::int64_t>(order[i / width]) * width + i % width];
 }
 
-/// Boxes of one level, a thread a child and axis: low and high of 16 particles (`highs_apart` 0) or
-/// of 16 boxes, which are padded with +infinity.
+/// Boxes of one level: low and high of 16 particles (`highs_apart` 0) or of 16 boxes, which are
+/// padded with +infinity.
+/// Bound: memory; a child is read once.
+/// Block: a thread per child and axis, nothing shared.
+/// Layout: a group of 16 boxes is [6][16], so that the 16 lanes of a search read a side at once.
 __global__ void BoxesKernel(const float* below, int floats_each, int highs_apart,
                             std::int64_t child_count, std::int64_t lanes, float* boxes) {
   const std::int64_t t = GlobalThread();
@@ -168,8 +183,10 @@ __global__ void BoxesKernel(const float* below, int floats_each, int highs_apart
   box[48 + 16 * axis] = high;
 }
 
-/// Every writer of a cell writes the same number; volatile, because writers at the same time are a
-/// race otherwise.
+/// Marks the cells of particles. Every writer of a cell writes the same number; volatile, because
+/// concurrent writes would be a data race otherwise.
+/// Bound: scattered writes of 2 bytes, one per particle.
+/// Block: a thread per particle, nothing shared.
 __global__ void MarkParticlesKernel(const OccupancyBox* box, const float* positions_m,
                                     std::int64_t n, std::uint16_t* gaps) {
   const std::int64_t i = GlobalThread();
@@ -180,6 +197,9 @@ __global__ void MarkParticlesKernel(const OccupancyBox* box, const float* positi
 
 /// Least squared number of whole cells to an occupied cell along one axis more:
 /// next[i] = min over |s| <= window of gaps[i + s] + max(|s| - 1, 0)^2, s in cells along the axis.
+/// Bound: reads of the window from cache, about 20 numbers per cell and axis.
+/// Block: a fixed number of blocks strides over the cells, whose number only the device knows.
+/// Layout: neighbouring threads have neighbours along x, so that all three axes read whole lines.
 __global__ void SpreadKernel(const OccupancyBox* box, int axis, double reach_m,
                              const std::uint16_t* gaps, std::uint16_t* next,
                              std::uint8_t* occupied) {

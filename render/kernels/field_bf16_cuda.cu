@@ -54,6 +54,8 @@ __device__ std::uint32_t PackedPair(const float* matrix, int rows, int columns, 
                    row < rows && column + 1 < columns ? at[1] : 0);
 }
 
+/// Rounds and lays out the weights, once per change of the weights.
+/// Bound: memory; a thread per word of the packed field, nothing shared.
 __global__ void PackKernel(FieldWeightPointers w, int input_width, int hidden_width,
                            std::uint32_t* packed) {
   const Layout l = LayOut(input_width, hidden_width);
@@ -141,7 +143,12 @@ INTERLACER_HOST_DEVICE int BlockWords(const Layout& l, int warps) {
   return l.words + warps * kRows * l.input_stride;
 }
 
-/// A warp a tile of 16 samples. kPaired as in annular_row_bf16.h.
+/// Inputs and logits of tiles of 16 samples in one pass. kPaired as in annular_row_bf16.h.
+/// Bound: gathers of neighbours and their features; weights and activations never leave the chip.
+/// Block: as many warps as share one copy of the weights in shared memory, two blocks a
+/// multiprocessor; a warp has its own tile and waits for no other.
+/// Layout: weights [out][in] with padded rows, a tile [16][input_stride] per warp, both in pairs of
+/// bfloat16 numbers.
 template <int kHidden, bool kPaired>
 __global__ void __launch_bounds__(kWarpLanes* kMostWarps, kBlocksEach)
     FieldKernel(const __grid_constant__ AnnularParameters p, const float* features,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// CUDA forms of the kernels between the samples of rays and a picture, and the way back: nearest
+/// CUDA kernels from the samples of rays to a picture, and their backward passes: nearest
 /// particles, field inputs, dense layers, compositing. Same arrays as the CPU forms, pointers on
 /// the current device.
 ///
@@ -43,7 +43,7 @@ int LaunchAnnularSumsBackward(const AnnularParameters& parameters, const float* 
                               float* entry_weights_device, float* entry_slopes_device, void* stream,
                               const PassRange& pass = {});
 
-/// What samples hand to their neighbours.
+/// Gradients of samples to pass on to their neighbours.
 struct ParticleGradientInputs {
   std::int64_t m = 0;
   int kernel_count = 0;
@@ -83,7 +83,7 @@ int LaunchTranspose(const float* matrix_device, int rows, int columns, float* tr
 int LaunchEmptyRule(const float* sq_dist_device, std::int64_t m, float empty_radius_m,
                     float* logits_device, void* stream, const PassRange& pass = {});
 
-/// The widest field of LaunchFieldBf16.
+/// Widest field that LaunchFieldBf16 supports.
 inline constexpr int kMaxBf16InputWidth = 128;
 inline constexpr int kMaxBf16HiddenWidth = 128;
 

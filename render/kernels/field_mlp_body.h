@@ -8,7 +8,8 @@ namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
 namespace {
 
 // Register tile, rows x columns of 16 lanes: its sums, a row of weights and a value must fit into
-// 32 AVX-512 or 16 narrower registers.
+// 32 AVX-512 or 16 narrower registers. Multiply-adds bound the products: a loaded weight serves
+// kTileRows of them, a loaded value kTileColumns.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 6;
 constexpr int kTileColumns = 4;

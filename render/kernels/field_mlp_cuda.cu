@@ -9,7 +9,7 @@ constexpr int kSide = 4;    // of a thread's tile
 constexpr int kTile = 64;   // rows and columns of a block's tile
 constexpr int kDepth = 16;  // of the operands that are staged at once
 constexpr int kThreads = kTile / kSide * (kTile / kSide);
-/// Slabs of rows whose weight gradients are summed apart.
+/// Number of slabs of rows whose weight gradients are summed separately.
 constexpr int kSlabs = 64;
 
 /// sums[a][b] += rows[k][row + a] * columns[k][column + b] over the staged operands.
@@ -30,6 +30,11 @@ __device__ void MultiplyStaged(const float (*rows)[kTile + kSide],
   }
 }
 
+/// y = x w + bias in float32.
+/// Bound: arithmetic outside of tensor cores; a staged number is used 64 times.
+/// Block: 256 threads for a 64 x 64 tile of y, 4 x 4 sums each, so that two float4 loads from
+/// shared memory feed 16 multiply-adds.
+/// Layout: kDepth columns of x (transposed) and rows of w are staged; rows are padded by 4 floats.
 __global__ void DenseForwardKernel(DenseLayer layer, std::int64_t column_tiles, PassRange pass) {
   __shared__ __align__(16) float x_tile[kDepth][kTile + kSide];  // transposed
   __shared__ __align__(16) float w_tile[kDepth][kTile + kSide];
@@ -79,7 +84,10 @@ __global__ void DenseForwardKernel(DenseLayer layer, std::int64_t column_tiles, 
   }
 }
 
-/// Sums of one slab: partials [slab][y_width * x_stride weights, then y_width biases].
+/// Weight gradients of one slab: partials [slab][y_width * x_stride weights, then y_width biases].
+/// Bound: arithmetic, as DenseForwardKernel; memory where the layers are narrow.
+/// Block: a 64 x 64 tile of the gradient and one slab, because the tiles alone are too few to fill
+/// a GPU; the order of sums is fixed.
 __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_tiles,
                                      float* partials, PassRange pass) {
   __shared__ __align__(16) float y_tile[kDepth][kTile + kSide];
@@ -131,6 +139,8 @@ __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_t
   }
 }
 
+/// Adds the slabs in order to the gradients.
+/// Bound: memory; a thread per gradient, neighbouring threads read neighbouring numbers.
 __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
   const std::int64_t i = GlobalThread();
   const std::int64_t weights = static_cast<std::int64_t>(g.y_width) * g.x_stride;
@@ -142,6 +152,7 @@ __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
   *target += sum;
 }
 
+/// Transposes a small matrix of weights: latency bounds it, so reads may be strided.
 __global__ void TransposeKernel(const float* matrix, int rows, int columns, float* transposed) {
   const int i = static_cast<int>(GlobalThread());
   if (i < rows * columns) transposed[i] = matrix[i % rows * columns + i / rows];

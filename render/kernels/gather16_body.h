@@ -1,5 +1,7 @@
 /// Body of gather16.h; the including file sets INTERLACER_KERNEL_NAMESPACE and is built with
 /// -ffp-contract=off, so that every instruction set rounds alike. No include guard on purpose.
+/// Bound: latency of dependent loads down the tree and of mispredicted branches. Layout: 16 boxes
+/// or particles are the lanes of one load per axis.
 
 #include "render/kernels/gather16.h"
 #include "render/kernels/simd16.h"

@@ -18,7 +18,7 @@ constexpr int kKindShift = 28;
 constexpr std::uint32_t kPlaceMask = (1u << kKindShift) - 1;
 constexpr float kHugeSqDist = 3.4e38F;
 
-/// What is still to be visited: kind 0 is a leaf, kind l + 1 a group of level l.
+/// A node still to be visited: kind 0 is a leaf, kind l + 1 a group of level l.
 struct Node {
   float sq_dist;
   std::uint32_t kind_and_place;
@@ -82,7 +82,7 @@ __device__ std::uint64_t Search(const ParticleTreeView& tree, int last, bool ask
   __syncwarp();
   while (__any_sync(kWholeWarp, top > 0)) {
     const float bound = KeySqDist(__shfl_sync(kWholeWarp, key, half_begin + last));
-    // Of the 16 topmost nodes the first within the bound; those above it are done with.
+    // Takes the first of the 16 topmost nodes within the bound and drops those above it.
     const int from_top = top - 1 - member;
     const Node mine = from_top >= 0 ? stack[from_top] : Node{INFINITY, 0};
     const unsigned worth =
@@ -138,6 +138,12 @@ __device__ int RunLength(std::int64_t share) {
   return static_cast<int>((share + runs - 1) / runs);
 }
 
+/// Nearest particles of samples by a depth-first search of the tree.
+/// Bound: latency of dependent loads (node, then box or leaf) and of shuffles.
+/// Block: half a warp per search, because groups and leaves have 16 members; as many blocks as the
+/// device holds at once, each taking runs of consecutive points, whose results bound the next
+/// search.
+/// Layout: stacks in shared memory; boxes and leaves are read 16 lanes at a time.
 __global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tree, int last,
                                     const float* points, std::int64_t m, std::uint32_t* slots,
                                     float* sq_dist_m2, PassRange pass) {

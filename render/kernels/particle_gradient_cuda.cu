@@ -30,7 +30,9 @@ Workspace Carve(void* base, std::int64_t m) {
   return w;
 }
 
-/// Key: the slot, or one past the last where there is no neighbour. Value: sample * 16 + lane.
+/// Entries to sort. Key: the slot, or one past the last where there is no neighbour. Value: sample
+/// * 16 + lane.
+/// Bound: memory; a thread per entry, nothing shared.
 __global__ void EntriesKernel(const std::uint32_t* slots, std::int64_t m, std::uint32_t past_last,
                               std::uint32_t* keys, std::uint32_t* values, PassRange pass) {
   const std::int64_t i = GlobalThread();
@@ -40,7 +42,7 @@ __global__ void EntriesKernel(const std::uint32_t* slots, std::int64_t m, std::u
   values[i] = static_cast<std::uint32_t>(i);
 }
 
-/// The first of `count` ascending keys that is not below `key`; asked by a whole warp.
+/// The first of `count` ascending keys that is not below `key`; called by a whole warp.
 __device__ std::int64_t LowerBound(const std::uint32_t* keys, std::int64_t count,
                                    std::uint32_t key) {
   const std::int64_t lane = threadIdx.x % kWarpLanes;
@@ -57,7 +59,11 @@ __device__ std::int64_t LowerBound(const std::uint32_t* keys, std::int64_t count
   return low;
 }
 
-/// A warp a particle; its two halves take entries in turns, a lane a channel or an axis.
+/// Sums the entries of every particle in a fixed order, without atomics.
+/// Bound: gathers of gradient rows, one per entry and kernel.
+/// Block: a warp per particle; its two halves take entries in turns, with a lane per channel or
+/// axis, so that a row is read at once.
+/// Layout: entries are sorted by slot, so that those of a particle are one range.
 __global__ void ParticleGradientKernel(const __grid_constant__ ParticleTreeView tree,
                                        ParticleGradientInputs in, const std::uint32_t* keys,
                                        const std::uint32_t* entries, std::int64_t entry_count,

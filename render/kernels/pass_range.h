@@ -1,7 +1,7 @@
 #pragma once
 
-/// Samples of one pass: at most `m`, as many as there really are known to the host or only to the
-/// device. Kernels visit the real ones.
+/// The samples that one pass of kernels visits: at most `m`; the exact number may be known to the
+/// device alone. Kernels visit only existing samples.
 
 #include <cstdint>
 
@@ -22,8 +22,8 @@ INTERLACER_HOST_DEVICE inline std::int64_t CountInPass(const PassRange& pass, st
   return left < 0 ? 0 : left < m ? left : m;
 }
 
-/// Blocks that visit the tiles of a pass in turns: enough to fill a large GPU, few enough that a
-/// pass without samples costs little.
+/// Upper bound of blocks, which take the tiles of a pass in turns: enough to fill a large GPU, few
+/// enough that a pass without samples costs little.
 inline constexpr std::int64_t kMaxPassBlocks = 4224;
 
 inline std::int64_t PassBlocks(std::int64_t tiles) {

@@ -42,8 +42,10 @@ __device__ Sample SampleAt(const MarchInputs& in, std::int64_t ray, int sample) 
            origin[2] + t_m * direction[2]}};
 }
 
-/// A warp a ray, a lane a sample: which samples are live, a bit each in live[ray], and their number
-/// at first[ray + 1], where the prefix sum turns it into an end.
+/// Marks the live samples of a ray, a bit each in live[ray], and writes their number to first[ray +
+/// 1], where the prefix sum turns it into an end.
+/// Bound: scattered reads of the occupancy grid, a byte per sample.
+/// Block: a warp per ray and a lane per sample, so that a ballot yields a word of bits.
 __global__ void MarkSamplesKernel(MarchInputs in, std::uint32_t* live, std::int32_t* first) {
   const std::int64_t ray = GlobalWarp();
   if (ray >= in.ray_count) return;
@@ -61,6 +63,9 @@ __global__ void MarkSamplesKernel(MarchInputs in, std::uint32_t* live, std::int3
   if (ray == 0) first[0] = 0;
 }
 
+/// Writes the live samples of a ray at their places.
+/// Bound: memory; 20 bytes are written per live sample.
+/// Block: a warp per ray and a lane per sample; the bits below a lane give its place.
 __global__ void WriteSamplesKernel(MarchInputs in, const std::uint32_t* live,
                                    MarchedSamples samples) {
   const std::int64_t ray = GlobalWarp();

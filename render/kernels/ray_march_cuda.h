@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which samples along rays may lie near a particle, CUDA form of render/ray_march.h.
+/// Finds the samples along rays that may lie near a particle; CUDA form of render/ray_march.h.
 ///
 /// Pointers are on the current device; a stream is an opaque cudaStream_t. Functions return a
 /// cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream.

@@ -92,7 +92,7 @@ INTERLACER_LANES F16 Load16(const float* source) {
 INTERLACER_LANES void Store16(float* target, F16 v) { Store(target, v); }
 INTERLACER_LANES F16 Zero16() { return F16{}; }
 
-// The operations that need more than an operator, on one register.
+// Operations on one register that need intrinsics.
 
 INTERLACER_LANES FloatPart Max(FloatPart a, FloatPart b) {
 #if defined(__AVX512F__)
@@ -187,7 +187,7 @@ INTERLACER_LANES FloatPart Log(FloatPart x) {
   return (m + p) + e * 0.693359375f;
 }
 
-// The same on pairs.
+// The operations on pairs of registers.
 
 template <typename Half>
 INTERLACER_LANES Pair<Half> Max(Pair<Half> a, Pair<Half> b) {

@@ -27,7 +27,7 @@ inline constexpr std::int64_t SsimScratchCount(int width_px) {
 }
 
 /// Writes map rows [row_begin,row_end), each of width_px - 10 values, to `map`, which begins at
-/// row_begin; map row y looks at image rows y to y + 10.
+/// row_begin; map row y depends on image rows y to y + 10.
 using SsimRowsFn = void (*)(const SsimInputs& inputs, int row_begin, int row_end, double* scratch,
                             double* map);
 

@@ -1,5 +1,6 @@
 /// Body of ssim_rows.h; the including file sets INTERLACER_KERNEL_NAMESPACE. No include guard on
-/// purpose. Channels stay interleaved, so every inner loop runs over neighbours in memory.
+/// purpose. Channels stay interleaved, so every inner loop runs over neighbours in memory. Bound:
+/// multiply-adds of the two filters in double; the ring of rows stays in cache.
 
 #include "render/kernels/ssim_rows.h"
 
@@ -35,7 +36,7 @@ void FilterAlong(const double* __restrict in, const double* taps, int stride, in
   }
 }
 
-/// The same over rows that lie apart.
+/// FilterAlong over separate rows.
 void FilterAcross(const double* const* rows, const double* taps, int count,
                   double* __restrict out) {
   for (int i = 0; i < count; ++i) {
