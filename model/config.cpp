@@ -164,12 +164,12 @@ InterlacerConfig CompactConfig() {
   return config;
 }
 
-/// The same layers on smaller images.
+/// The layers of `paper` on smaller images.
 InterlacerConfig SmallConfig() {
   InterlacerConfig config = CompactConfig();
   config.name = "small";
   for (CameraSpec& camera : config.data.cameras) camera.width_px = camera.height_px = 64;
-  // Every pixel: a quarter of them costs 0.12 of SSIM before anything has moved.
+  // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
   SeeTheRobotThroughTheGraph(&config);
@@ -207,7 +207,8 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
         std::max(1, static_cast<int>(std::lround((attention - 3 * d) / (9 * d + 10))));
   }
   if (*kind == LocalLayer::kNone) {
-    // Beside the attention go its feed-forward layer, (2 d + 1) d f + d, and two norms, 4 d.
+    // The feed-forward layer after attention, (2 d + 1) d f + d, and two norms, 4 d, are compared
+    // too.
     int& f = config.network.ffn_factor;
     f = 2 * f + static_cast<int>(std::lround((attention + 5 * d) / ((2 * d + 1) * d)));
   }

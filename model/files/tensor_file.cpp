@@ -42,7 +42,7 @@ const StoredType* FindType(const std::string& word) {
   return nullptr;
 }
 
-/// Where a tensor lies in the data section.
+/// Position of a tensor in the data section.
 struct Extent {
   std::string name;
   const StoredType* type = nullptr;

@@ -42,7 +42,7 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
-/// Exact walks over equal edges, few at each token.
+/// Whether the lists can be packed: exact walks over edges of equal weight, with few at each token.
 bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
   return config.network.local.kind == LocalLayer::kGrfExact &&
          config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&

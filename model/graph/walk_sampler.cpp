@@ -55,7 +55,7 @@ struct Visit {
   double load;
 };
 
-/// The walkers of one start node at a time; holds the memory of all.
+/// Simulates the walkers of one start node at a time; owns the memory of all of them.
 class Ensemble {
  public:
   Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)

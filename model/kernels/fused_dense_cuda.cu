@@ -37,8 +37,7 @@ __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const s
 
 /// h += out(mixed), if `out` is present, then the feed-forward layers, if present.
 /// Bound: reads of weights from shared memory, each of which serves all row tiles of a warp.
-/// Block: 8 warps share one double-buffered stream of weights; registers limit it to one a
-/// multiprocessor.
+/// Block: 8 warps share double-buffered weights; one block a multiprocessor, for registers.
 /// Layout: rows stay in registers in the order of tensor-core sums from load to store.
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, 1)
@@ -137,8 +136,7 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
 }
 /// q = query(LN h) and packed rows of phi(key(LN h)) and value(LN h).
 /// Bound: reads of weights from shared memory, as AddLayersKernel.
-/// Block: sums of 32 outputs at a time leave registers for two blocks a multiprocessor up to width
-/// 128.
+/// Block: sums of 32 outputs at a time let two blocks share a multiprocessor up to width 128.
 /// Layout: normalised rows wait in shared memory as left sides; keys and values leave interleaved.
 
 template <int kWidth>
