@@ -129,11 +129,12 @@ Status CheckBuild(const InterlacerConfig& config) {
   return Status();
 }
 
-/// The robot's motion reaches the particles through the graph. Twelve points a ring, for fewer are
-/// seldom among three neighbours; one graph a time, for over both a moved particle's neighbours are
-/// its own copies. Beside it a mean 80 cm wide: that an arm moves, so that layers without
-/// neighbours learn as well, but not which of its limbs: at 20 cm no local layer was better than
-/// another, at 50 cm message passing no better than no mask.
+/// Lets the particles learn of the robot's motion through the graph. Rings have twelve points,
+/// because with fewer they are seldom among three neighbours; each time has a graph of its own,
+/// because across times the neighbours of a moved particle are its own copies. The kinematic
+/// context is 80 cm wide: it tells that an arm moves, so that models without a local layer learn as
+/// well, but not which of its limbs: at 20 cm no local layer was better than another, at 50 cm
+/// message passing no better than no mask.
 void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
   config->tokens.kinematic_context = true;
   config->tokens.kinematic_context_bandwidths_m = {.8f};

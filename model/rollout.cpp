@@ -32,8 +32,8 @@ torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& action
       .reshape({history.row_count + actions.row_count, history.point_count, 3});
 }
 
-/// Zero times a finite number is zero, times any other NaN, which stays in a sum. A device needs
-/// five launches for it, and waits once.
+/// A sum of the values times zero is zero if all are finite, else NaN. On a device it takes five
+/// launches and waits once.
 bool AreFinite(const CloudTensors& cloud) {
   return ((cloud.positions_m * 0).sum() + (cloud.features * 0).sum()).item<float>() == 0;
 }

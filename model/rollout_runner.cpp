@@ -11,7 +11,7 @@
 namespace interlacer {
 namespace {
 
-/// Rows of one unit of rendering: small enough that a stop is noticed soon.
+/// Rows of one unit of rendering: few enough that a stop takes effect soon.
 constexpr int kTileRows = 16;
 
 Status CheckFinite(const std::vector<float>& values, const std::string& what, int step) {
@@ -40,7 +40,7 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
     const StageTimer timer(&durations_->lift_s);
     INTERLACER_ASSIGN_OR_RETURN(rollout_, predictor_->Begin(std::move(scene), actions_));
   }
-  // Particles are read only where there is a region.
+  // Particles are read only if there is a region.
   const float* positions_m = nullptr;
   if (output_.initial_region) {
     INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());

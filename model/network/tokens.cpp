@@ -45,7 +45,7 @@ torch::Tensor BendAngles(const torch::Tensor& points) {
   return angles;
 }
 
-/// Distance of the two finger tips over its largest value, at gripper and fingers.
+/// Distance of the two finger tips relative to its largest value, at gripper and fingers.
 torch::Tensor GripperOpenings(const torch::Tensor& points, double span_m) {
   const std::int64_t bodies = points.size(2);
   torch::Tensor openings = at::zeros({points.size(0), points.size(1), bodies, 1}, points.options());
@@ -67,7 +67,7 @@ torch::Tensor Displacements(const torch::Tensor& points_m) {
 
 torch::Tensor Normalize(const torch::Tensor& positions_m, const Box& workspace) {
   const Vec3d center = BoxCenter(workspace);
-  // Filled where the positions are: a copy from the host would wait for the device.
+  // Filled on the device of the positions: a copy from the host would wait.
   const auto options = positions_m.options().requires_grad(false);
   const torch::Tensor offset =
       at::stack({at::scalar_tensor(center[0], options), at::scalar_tensor(center[1], options),
@@ -159,7 +159,7 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
   const double scale = config_.tokens.displacement_scale;
   const torch::Tensor of_bodies =
       KinematicAttributes(input.kinematic_points_m, config_.kinematics, scale);
-  // The displacement, which comes last, is the point's own.
+  // The displacement, the last attribute, is the point's own.
   const torch::Tensor attributes =
       at::cat({limbs_->OfBodies(of_bodies.narrow(2, 0, of_bodies.size(2) - 3)),
                scale * Displacements(points_m)},

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kBucketValues = std::int64_t{4} << 20;
 
-/// Calls `exchange` on float32 buckets that hold `tensors` one after the other, and copies back.
+/// Copies `tensors` into contiguous float32 buckets, calls `exchange` on each, and copies back.
 template <typename Exchange>
 void InBuckets(std::vector<torch::Tensor> tensors, const Exchange& exchange) {
   const torch::NoGradGuard no_grad;
@@ -33,7 +33,7 @@ void InBuckets(std::vector<torch::Tensor> tensors, const Exchange& exchange) {
   }
 }
 
-/// [count] numbers of all ranks together, by `exchange`.
+/// Combines `count` numbers of all ranks by `exchange`.
 template <typename Exchange>
 std::vector<double> Exchanged(const RankGroup& group, const std::vector<double>& values,
                               const Exchange& exchange) {
@@ -51,7 +51,7 @@ std::vector<double> OfFirst(RankGroup* group, const std::vector<double>& values)
   return Exchanged(*group, values, [&](torch::Tensor* tensor) { group->Broadcast(tensor); });
 }
 
-/// Rank 0 may hold no state for a parameter that never had a gradient: then nobody does.
+/// Rank 0 may hold no state for a parameter that never had a gradient: then no rank does.
 void BroadcastOptimizer(RankGroup* group, const WorldModel& model, ModelOptimizer* optimizer) {
   NamedTensors mine = optimizer->State(), common;
   std::vector<double> steps;
