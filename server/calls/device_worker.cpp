@@ -62,7 +62,7 @@ void DeviceWorker::Wake(const DeviceJob* job) {
     Entry* entry = Find(job);
     if (entry == nullptr || entry->is_ready) return;
     entry->is_ready = true;
-    // The worker looks again by itself after the unit that it runs.
+    // The worker checks the entry after the unit that it runs.
     if (entry->is_running) return;
   }
   changed_.notify_one();

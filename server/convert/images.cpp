@@ -110,8 +110,8 @@ std::string CompressionText(wire::ImageCompression compression) {
                                                      : std::to_string(compression);
 }
 
-/// Calls visit(row bytes' offset, values before the row, values) so that raw rows without their
-/// padding are covered; rows that lie together come at once.
+/// Calls visit(offset of row bytes, number of values before the row, number of values) for raw rows
+/// without their padding; contiguous rows are merged into one call.
 template <typename Visit>
 void ForRows(const wire::Image& image, int channels, const Visit& visit) {
   const std::size_t row_values = std::size_t(image.width_px()) * channels;
@@ -135,7 +135,7 @@ void DecodeRawColor(const wire::Image& image, const PixelPayload& payload, RgbIm
   });
 }
 
-/// Whether the median is plausible.
+/// Decodes raw depth; returns whether the median is plausible.
 bool DecodeRawDepth(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
   const bool is_float = image.encoding() == wire::PIXEL_ENCODING_DEPTH_F32;
   RawDepthDecoder decoder = is_float

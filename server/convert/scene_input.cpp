@@ -21,7 +21,7 @@ std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";
 }
 
-/// Earliest and latest exposure of an observation.
+/// Earliest and latest exposure time of an observation.
 struct TimeSpan {
   std::int64_t first_ns = INT64_MAX;
   std::int64_t last_ns = INT64_MIN;
@@ -105,7 +105,7 @@ Status CheckView(const wire::RgbdView& view, const PixelPayloads& payloads, cons
   return Status::Ok();
 }
 
-/// Every camera of the model once; nothing else. `view_indices` gets the view of each.
+/// Requires every camera of the model exactly once. Sets `view_indices` to the view of each camera.
 Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata& metadata,
                       std::vector<int>* view_indices) {
   constexpr int kNone = -1;

@@ -64,7 +64,7 @@ StreamSink::Action StreamSink::NextAction() {
     write_start_ = std::chrono::steady_clock::now();
     action.write = &messages_.front();
   }
-  // With the last message goes the status.
+  // The status is sent together with the last message.
   if (messages_.size() <= 1) action.finish = std::exchange(final_status_, std::nullopt);
   return action;
 }
