@@ -9,8 +9,7 @@ constexpr int kReduceColumns = 32;  // numbers of the state that one block adds 
 constexpr int kReduceSlices = 32;   // threads that divide the sum of one number
 constexpr int kStateThreads = 256;
 constexpr int kStateWarps = kStateThreads / kWarpLanes;
-constexpr std::int64_t kStateRows =
-    kStateWarps * kWarpRows;  // rows that a block processes in one turn
+constexpr std::int64_t kStateRows = kStateWarps * kWarpRows;  // of a block in one turn
 /// Warps that work on one head, and rows that a warp processes at once.
 constexpr int kHeadWarps = kStateWarps / kFusedHeads;
 constexpr int kRowsAtOnce = 2 * kWarpRows;
