@@ -47,6 +47,7 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
     positions_m = initial->positions_m.data();
   }
   selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
+  // Step 0 without views is complete already.
   return FinishIfComplete();
 }
 
@@ -107,6 +108,7 @@ Status RolloutRunner::AddViews() {
     ++view_index_;
   }
   const std::span<const RenderTarget> targets = all.subspan(begin, view_index_ - begin);
+  // Only values that are sent are checked.
   for (const RenderTarget& target : targets) {
     INTERLACER_RETURN_IF_ERROR(CheckFinite(
         target.encoding == ViewEncoding::kRgb8 ? view_color_.pixels : view_depth_.pixels_m,

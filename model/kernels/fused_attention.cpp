@@ -37,6 +37,7 @@ std::vector<float> LinearState(std::int64_t n, const FusedProjections& layers, i
       }
     });
   });
+  // Partial states are added in the order of tasks: equal bits for any thread count.
   std::vector<float> state(static_cast<std::size_t>(count));
   for (std::int64_t task = 0; task < tasks; ++task) {
     for (std::int64_t x = 0; x < count; ++x) state[x] += partial[task * count + x];

@@ -114,6 +114,7 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
   for (const float bandwidth_m : bandwidths_m) {
     const torch::Tensor weights = at::exp(sq_dist_m2 / (-2.0 * bandwidth_m * bandwidth_m));
     const torch::Tensor mass = weights.sum(1, true);
+    // Far from the robot `mass` vanishes and the softening takes the mean displacement to zero.
     parts.push_back(displacement_scale * at::matmul(weights, displacements_m) /
                     (mass + kContextSoftening));
     parts.push_back(kContextLogScale * at::log(mass + kContextMassFloor));
@@ -146,6 +147,7 @@ torch::Tensor TokenEncoder::VisualInput(const StepInput& input, int time) const 
       cloud.features, Place(positions, input.workspace),
       TimeOneHot(positions.size(0), time, kVisualTimes, positions.options().requires_grad(false))};
   if (config_.tokens.kinematic_context) {
+    // Motion to the next time: known for both times, because the robot's points at t are an input.
     const torch::Tensor points = input.kinematic_points_m.select(0, time);
     parts.push_back(KinematicContext(
         positions, points, input.kinematic_points_m.select(0, time + 1) - points,
@@ -209,6 +211,7 @@ TokenSet TokenEncoder::forward(const StepInput& input) {
   }
   const torch::Tensor points_m = limbs_->forward(input.kinematic_points_m);
   TokenSet tokens = CountTokens(input, points_m);
+  // Both times share one product of the dense layer.
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
   if (tokens.kinematic_count > 0) {

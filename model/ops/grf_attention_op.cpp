@@ -172,6 +172,7 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
                                double normalizer_epsilon) {
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(),
                         weights = weights_in.contiguous();
+    // Packed rows give a result of their own type, all other forms one of the weights' type.
     const torch::Tensor out =
         at::empty(v.sizes(), ArePacked(q, v) ? v.options() : weights.options());
     const torch::Tensor normalizer = at::empty({q.size(0)}, weights.options());

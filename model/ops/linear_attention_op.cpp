@@ -68,6 +68,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(head_count));
     const torch::Tensor out = at::empty_like(q);
     const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
+    // S and z of every head; the backward pass needs both.
     const torch::Tensor state =
         at::empty({shape.heads, shape.head_width + 1, shape.head_width}, q.options());
     const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());

@@ -63,6 +63,7 @@ Status CheckRawRows(const wire::Image& image, const PixelPayload& payload) {
   }
   const std::int64_t row_bytes =
       image.row_stride_bytes() == 0 ? packed_row_bytes : image.row_stride_bytes();
+  // The stride comes from the request, so the product may overflow.
   const auto expected_bytes = CheckedProduct({row_bytes, image.height_px()});
   const auto got_bytes = static_cast<std::int64_t>(payload.size_bytes());
   if (!expected_bytes || *expected_bytes != got_bytes) {
@@ -240,6 +241,8 @@ Status DecodeColorImage(const wire::Image& image, const PixelPayload& payload, R
 
 Status DecodeDepthImage(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
   if (image.compression() == wire::IMAGE_COMPRESSION_NONE) {
+    // The fast check has no value to report; a failure is confirmed, and described, by the slow
+    // one.
     return DecodeRawDepth(image, payload, depth) ? Status::Ok() : CheckMedian(*depth);
   }
   std::vector<std::uint8_t> joined;
