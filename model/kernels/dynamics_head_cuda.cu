@@ -89,6 +89,7 @@ __global__ void __launch_bounds__(kThreads)
   float y[kRows][kItems], scaled[kRows][kItems];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
+    // Rows beyond n repeat the last one; they take part in exchanges but write nothing.
     const std::int64_t row = first + r < n ? first + r : n - 1;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) y[r][i] = h[row * kWidth + lane + kWarpLanes * i];

@@ -98,6 +98,7 @@ __global__ void __launch_bounds__(kStateThreads)
   for (std::int64_t first = 0; first < kLinearFusedTokens; first += kStateRows) {
     const std::int64_t begin = blockIdx.x * kLinearFusedTokens + first;
     if (begin >= n) break;
+    // The rows of the last turn may still be read.
     __syncthreads();
     NormRows<kWidth>({begin + warp * kWarpRows, n}, h, layers.norm,
                      PartOfTile<kWidth, SharedRight>(shared, warp));
@@ -116,6 +117,7 @@ __global__ void __launch_bounds__(kStateThreads)
         for (int j = 0; j < kTokenTiles; ++j) {
 #pragma unroll
           for (int x = 0; x < 4; ++x) {
+            // Tokens beyond n must not contribute epsilon to the sums.
             const bool present = token + 8 * j + x % 2 < n;
             sums[j][x] = present ? ReluFeature(sums[j][x], epsilon) : 0;
           }
@@ -125,6 +127,7 @@ __global__ void __launch_bounds__(kStateThreads)
           RoundTiles(sums[2 * step], sums[2 * step + 1], keys[block][step]);
 #pragma unroll
           for (int x = 0; x < 4; ++x) {
+            // Sums the rounded features, so that denominators match the products.
             mass[block][x % 2] += LowHalf(keys[block][step][x]) + HighHalf(keys[block][step][x]);
           }
         }
@@ -272,6 +275,7 @@ __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
   for (int r = 0; r < kRowTiles; ++r) {
     LoadTiles<kWidth>(ThisWarpRows<kRowTiles>(range.begin, range.end, r), h, x[r]);
     NormTiles<kWidth>(x[r], layers.norm, left.Tile(r));
+    // The bias of the output layer joins the residual sum before the products are added.
     AddBias(layers.out_bias, x[r]);
   }
   PairStream<kWidth, kPiece> stream(reinterpret_cast<const uint4*>(layers.packed_query_out),

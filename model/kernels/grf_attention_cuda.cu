@@ -119,6 +119,7 @@ __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> 
       const std::int64_t e = first + lane.which;
       const auto [present, k, v] = LoadPair<kItems, kAligned>(shape, pairs, in, e, end, lane);
       const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
+      // Groups without a pair take part in the exchanges with weight zero.
       const float load = present ? Weight(pairs, e) * s : 0;
       sum += load;
       AddScaledRow(load, v, out_row);
@@ -128,6 +129,7 @@ __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> 
     const float scale = sum == 0 ? 0 : 1 / sum;
     RowPart<kItems> scaled = ZeroRow<kItems>();
     AddScaledRow(scale, out_row, scaled);
+    // All groups hold the sums now; the first one stores them.
     if (lane.which != 0) continue;
     StoreRow<kItems, kAligned>(scaled, dv, lane, out + i * dv);
     if (lane.member == 0) normalizer[i] = sum;
@@ -160,6 +162,7 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
     const float normalizer = saved.normalizer[i];
     const float inverse = normalizer == 0 ? 0 : 1 / normalizer;
     const auto out = LoadRow<kItems, kAligned>(saved.out + i * dv, dv, lane);
+    // b_i, and t_e below, as in grf_attention_body.h.
     const float b = -inverse * SumOverGroup(DotPart(g, out), group);
     RowPart<kItems> grad = ZeroRow<kItems>();
     const std::int64_t end = pairs.offsets[i + 1];
@@ -208,6 +211,7 @@ __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs tran
       AddScaledRow(scalars.key_load[e], PhiRow(q, epsilon), dk_row);
       AddScaledRow(scalars.value_load[e], g, dv_row);
     }
+    // Groups leave the loop after different numbers of pairs; the sums below need the whole warp.
     __syncwarp();
     SumRowOverGroups(group, dk_row);
     SumRowOverGroups(group, dv_row);

@@ -119,6 +119,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
   for (std::int64_t first = tile_begin; first < tile_end; first += S::kTokens) {
     const int tokens =
         static_cast<int>(tile_end - first < S::kTokens ? tile_end - first : S::kTokens);
+    // Columns beyond the width are zero, so that squares of 4 x 4 need no bounds.
     for (int x = me; x < tokens * row_stride; x += kSumThreads) {
       const std::int64_t token = first + x / row_stride;
       const int c = x % row_stride;
@@ -143,6 +144,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
       columns[x] = value;
     }
     __syncthreads();
+    // The last threads may belong to no whole group.
     if (group < groups) {
       for (int token = group; token < tokens; token += groups) {
         const float4 r = *reinterpret_cast<const float4*>(rows + token * row_stride + first_row);
@@ -171,6 +173,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
     const int a = x < width * width ? x / width : x - width * width;
     const int b = x < width * width ? x % width : width;
     const int thread = a / kSide * column_tiles + b / kSide;
+    // Groups are added in order, which fixes the bits.
     float total = 0;
     for (int g = 0; g < groups; ++g) {
       total += sums[(a % kSide * kSide + b % kSide) * kSumThreads + g * tiles + thread];
@@ -380,6 +383,7 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape& shape,
   if (!Fits(shape)) return static_cast<int>(cudaErrorInvalidValue);
   if (shape.n == 0) return 0;
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+  // Scratch memory: the state's gradient, the tiles' partial sums, the slopes b_i.
   float* const grad_state = scratch;
   float* const tile_states = grad_state + StateCount(shape);
   float* const slopes = tile_states + TileCount(shape) * StateCount(shape);

@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
     const std::int64_t node = rows[x / Form::kVectors];
     BeginCopy16(staged + x, a.packed + node * Form::kVectors + x % Form::kVectors);
   }
+  // Loaded while the copies are under way.
   LoadTable(a.pairs.table, table);
   AwaitCopies();
   __syncthreads();
@@ -96,6 +97,7 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
                            a.out, a.normalizer);
     }
   };
+  // Rows beyond the shared memory are read from global memory; the test is once a tile, not a pair.
   const StagedRows<Form> in_tile = {staged};
   if (tiles.row_counts[tile] == count) {
     attend(in_tile);
