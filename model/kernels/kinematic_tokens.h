@@ -9,7 +9,6 @@
 ///   bend angle / pi, gripper opening, displacement_scale (next x - x), 0 at t
 /// Points in the order of model/network/limbs.h: arm, segment, ring, point of the ring, or the
 /// bodies where there are no rings. A limb along `first_normal` or without length has finite
-/// bodies where there are no rings. A limb along `first_normal` or without length has finite
 /// points. NaN stays with the segments and angles of its body. Errors: none; the caller checks
 /// sizes. Determinism: points do not mix; equal bits for any thread count. Threads: as
 /// grf_attention.h.
