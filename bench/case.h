@@ -1,10 +1,10 @@
 #pragma once
 
-/// One thing that is measured: our implementation of a stage against one peer, on the same inputs.
+/// One measurement: our implementation of a stage against one peer, on the same inputs.
 ///
-/// A case owns its inputs through its functions; they are made on first use where they are large.
-/// Exceptions leave its functions: the runner turns them into a failed gate or a skipped peer.
-/// Threads: one at a time.
+/// A case owns its inputs through its functions; large inputs are created on first use. Its
+/// functions may throw: the runner turns exceptions into a failed gate or a skipped peer. Threads:
+/// one at a time.
 
 #include <chrono>
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace interlacer::bench {
 
-/// Runs a side once; returns the wall time in ms of the part that counts.
+/// Runs one side once; returns the wall time in ms of the measured part.
 using Work = std::function<double()>;
 
-/// How far our result is from a reference on inputs of this run.
+/// Error of our result against a reference, on the inputs of this run.
 struct GateResult {
   double error = std::numeric_limits<double>::quiet_NaN();
   std::string error_kind = "rel_l2";
@@ -29,11 +29,11 @@ struct GateResult {
   std::string reference = "float64";
   std::optional<double> recall;
 
-  /// NaN never passes.
+  /// Whether the result is within its bounds; NaN never is.
   bool correct() const { return error <= error_bound && (!recall || *recall == 1.0); }
 };
 
-/// The least time a machine of the measured ceilings would need.
+/// A lower bound of the time, from the roofline: `amount` units at the measured ceiling's rate.
 struct Floor {
   enum class Kind { kMemoryBytes, kDenseFlops };
   Kind kind = Kind::kMemoryBytes;
@@ -46,25 +46,25 @@ struct Case {
   std::string ours;
   std::string peer;
   std::string dtype = "f32";
-  std::string cloud;  ///< empty where there is none
+  std::string cloud;  ///< empty for stages without a cloud
   std::int64_t n = 0;
   std::int64_t tokens = 0;
   int d = 0;
   nlohmann::ordered_json params = nlohmann::ordered_json::object();
-  std::optional<double> goal;      ///< least ratio of medians
-  std::optional<double> goal_p99;  ///< least ratio of the 99th percentiles
+  std::optional<double> goal;      ///< smallest acceptable ratio of medians
+  std::optional<double> goal_p99;  ///< smallest acceptable ratio of the 99th percentiles
   std::optional<Floor> floor;
   std::string peer_version;
 
   std::function<GateResult()> gate;
   Work run_ours;
   Work run_peer;        ///< empty when the peer is missing
-  std::string skipped;  ///< why it is missing
-  /// Of neighbour searches: share of the exact neighbours in what the last `run_peer` found.
+  std::string skipped;  ///< why the peer is missing
+  /// For neighbour searches: the fraction of exact neighbours that the last `run_peer` found.
   std::function<double()> peer_recall;
 };
 
-/// One comparison of `base`: the peer's name, which also ends the name of the case.
+/// Copies `base` for a comparison with `peer`, whose name is appended to the name of the case.
 inline Case Against(const Case& base, const std::string& peer) {
   Case item = base;
   item.peer = peer;
@@ -86,7 +86,7 @@ Work Timed(Function function) {
   return [function = std::move(function)]() mutable { return TimeMs(function); };
 }
 
-/// A value that is made when it is first asked for: cases can be named without a device.
+/// A value that is created on first use, so that cases can be named without a device.
 template <typename T, typename Make>
 std::function<T&()> OnFirstUse(Make make) {
   return [held = std::make_shared<std::unique_ptr<T>>(), make = std::move(make)]() -> T& {
@@ -95,7 +95,7 @@ std::function<T&()> OnFirstUse(Make make) {
   };
 }
 
-/// The same gate for several cases on the same inputs: computed once.
+/// Computes a gate once for several cases with the same inputs.
 template <typename Function>
 std::function<GateResult()> Once(Function gate) {
   auto known = std::make_shared<std::optional<GateResult>>();

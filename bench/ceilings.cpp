@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kTries = 7;
-/// 256 MiB: more than the last cache of most machines.
+/// 256 MiB: more than the last-level cache of most machines.
 constexpr std::size_t kCacheFloats = std::size_t{64} << 20;
 
 double BestSeconds(const std::function<void()>& run) {
@@ -46,7 +46,7 @@ double MeasureCopy(int threads) {
   return 2.0 * static_cast<double>(share * threads * sizeof(float)) / seconds;
 }
 
-/// Reads `bytes` of each thread's own again and again.
+/// Measures repeated reads of `bytes` of memory, separate for each thread.
 double MeasureRead(int threads, std::size_t bytes) {
   const int passes = static_cast<int>((std::size_t{256} << 20) / bytes);
   std::vector<std::vector<float>> data(threads, std::vector<float>(bytes / sizeof(float), 1.0f));

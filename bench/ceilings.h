@@ -1,6 +1,6 @@
 #pragma once
 
-/// What this machine can do at best: the denominators of floors, and the answer to --ceilings.
+/// Roofline ceilings of the CPU: peak memory and arithmetic rates, for floors and for --ceilings.
 ///
 /// Every figure is the best of several runs on all threads of the pool (common/thread_pool.h) and
 /// is measured once per process, on random data. Threads: one at a time.
@@ -11,15 +11,15 @@
 
 namespace interlacer::bench {
 
-/// Bytes read plus bytes written by a copy that does not fit any cache.
+/// Rate of bytes read plus bytes written by a copy that does not fit any cache.
 double CopyBytesPerSecond();
-/// Best rate of a matrix product of the library that the dense layers use; "f32" or "bf16".
+/// Best rate of a matrix product in the library of the dense layers; "f32" or "bf16".
 double DenseFlopsPerSecond(const std::string& dtype);
 
-/// Fills every core's caches with other data.
+/// Evicts all data from every core's caches.
 void FlushCaches();
 
-/// One object a ceiling: name, value, unit, threads.
+/// One object per ceiling: name, value, unit, threads.
 std::vector<nlohmann::ordered_json> MeasureCeilings();
 
 }  // namespace interlacer::bench

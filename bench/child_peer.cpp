@@ -30,7 +30,7 @@ struct Pipe {
 }  // namespace
 
 ChildPeer::ChildPeer(const std::string& script, int threads) : script_(script) {
-  std::signal(SIGPIPE, SIG_IGN);  // a dead child is an error of the next line
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a dead child fails with an error instead
   const Pipe to, from;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -58,7 +58,7 @@ ChildPeer::ChildPeer(const std::string& script, int threads) : script_(script) {
 }
 
 ChildPeer::~ChildPeer() {
-  to_child_.reset();  // the child ends with its input
+  to_child_.reset();  // the child exits at the end of its input
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// A peer in a Python process of its own, kept alive: arrays in, a run on demand, arrays out.
+/// A peer that runs in a Python process, which is kept alive between runs.
 ///
-/// The child times itself, so the pipe costs it nothing. Lines go both ways over its standard
-/// input and output, arrays as raw little-endian bytes behind their line (bench/peers/peer.py).
-/// The interpreter is BENCH_PYTHON, by default Debian's /usr/bin/python3.
-/// Errors: PeerError when the script cannot run here or the child fails. Threads: one at a time.
+/// The child measures its own time, without the pipe's. Lines are exchanged over its standard input
+/// and output, each array as raw little-endian bytes after its line (bench/peers/peer.py). The
+/// interpreter is BENCH_PYTHON, by default Debian's /usr/bin/python3. Errors: PeerError when the
+/// script cannot run here or the child fails. Threads: one at a time.
 
 #include <cstdint>
 #include <cstdio>
@@ -23,13 +23,13 @@ struct PeerError : std::runtime_error {
 
 class ChildPeer {
  public:
-  /// Starts bench/peers/SCRIPT and waits until it says that its modules are there.
+  /// Starts bench/peers/SCRIPT and waits until it reports that its modules are loaded.
   ChildPeer(const std::string& script, int threads);
   ~ChildPeer();
   ChildPeer(const ChildPeer&) = delete;
   ChildPeer& operator=(const ChildPeer&) = delete;
 
-  /// Such as "numpy 1.24.2".
+  /// Name and version of the library, such as "numpy 1.24.2".
   const std::string& version() const { return version_; }
   void Load(const std::string& name, std::span<const float> values,
             const std::vector<std::int64_t>& shape);
@@ -38,7 +38,7 @@ class ChildPeer {
   void Load(const std::string& name, std::span<const std::uint8_t> values,
             const std::vector<std::int64_t>& shape);
   double RunMs();
-  /// A result of the last run, as float64.
+  /// A result of the last run, converted to float64.
   std::vector<double> Fetch(const std::string& name);
 
  private:

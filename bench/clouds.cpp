@@ -31,7 +31,7 @@ std::vector<Ball> ThingsOnTheTable(int time) {
           {{0.35, 0.30, 0.04}, 0.04}};
 }
 
-/// Distance along a unit direction to the nearest surface; infinite beside the table.
+/// Distance along a unit direction to the nearest surface; infinite for rays that miss the table.
 double CastRay(const Point& origin_m, const Point& direction, const std::vector<Ball>& balls) {
   double nearest_m = -origin_m[2] / direction[2];
   for (int axis = 0; axis < 2; ++axis) {
@@ -60,10 +60,10 @@ Point Cross(const Point& a, const Point& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-/// Points of `n` pixels of two cameras, chosen without replacement.
+/// Adds the points of `n` pixels of two cameras, chosen without replacement.
 void AddTableView(std::int64_t n, int time, RandomSequence& random, std::vector<float>& cloud) {
   const std::vector<Ball> balls = ThingsOnTheTable(time);
-  // Twice the pixels needed: some see nothing.
+  // Twice the required number of pixels, because some see nothing.
   const auto height = static_cast<std::int64_t>(
       std::max(240.0, std::ceil(std::sqrt(2.0 * static_cast<double>(n) * 3 / 4))));
   const std::int64_t width = height * 4 / 3;

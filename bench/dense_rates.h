@@ -1,7 +1,7 @@
 #pragma once
 
-/// Rates of the matrix products that the model's dense layers are made of, through LibTorch.
-/// Empty in a build without LibTorch. Threads: one at a time.
+/// Measured rates of the matrix products in the model's dense layers, through LibTorch. Empty in a
+/// build without LibTorch. Threads: one at a time.
 
 #include <string>
 #include <vector>

@@ -1,8 +1,7 @@
 #pragma once
 
-/// Distances between a result and its reference, in double. NaN anywhere gives NaN, which no gate
-/// passes; so do different lengths. Spans or vectors of numbers. Pure
-/// functions.
+/// Error measures between a result and its reference, in double. NaN anywhere, or different
+/// lengths, give NaN, which passes no gate. Inputs are spans or vectors of numbers. Pure functions.
 
 #include <cmath>
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace interlacer::bench {
 
-/// What a buffer holds before a checked run.
+/// Contents of a buffer before a checked run.
 inline constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
 /// |got - reference| / |reference|; the absolute norm when the reference is zero.
@@ -42,7 +41,7 @@ double MaxAbs(const A& got, const B& reference) {
   return worst;
 }
 
-/// The absolute difference that a share `q` in [0,1] of the entries does not exceed.
+/// The quantile `q` in [0,1] of the absolute differences.
 template <typename A, typename B>
 double AbsQuantile(const A& got, const B& reference, double q) {
   if (std::isnan(MaxAbs(got, reference))) return std::numeric_limits<double>::quiet_NaN();
@@ -55,7 +54,7 @@ double AbsQuantile(const A& got, const B& reference, double q) {
   return Quantile(std::move(differences), q);
 }
 
-/// Share of the entries that differ.
+/// Fraction of entries that differ.
 template <typename A, typename B>
 double ShareOfDifferent(const A& got, const B& reference) {
   if (got.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The CPU: every stage of the product. Thread-safety: one at a time.
+/// The platform of the CPU, with every stage of the product. Thread-safety: one at a time.
 
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace interlacer::bench {
 
 Platform HostPlatform();
 
-// One file each in bench/stages.
+// Each is defined in a file of bench/stages.
 std::vector<Case> MakeKnnCases(const Options& options);
 std::vector<Case> MakeWalkCases(const Options& options);
 std::vector<Case> MakeGrfAttentionCases(const Options& options);

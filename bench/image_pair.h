@@ -1,6 +1,6 @@
 #pragma once
 
-/// Two pictures to compare, and the slow score that every fast one is checked against. Pure
+/// Two images to compare, and the slow reference score against which fast ones are checked. Pure
 /// functions.
 
 #include "bench/options.h"
@@ -12,10 +12,10 @@ struct ImagePair {
   RgbImage image, truth;
 };
 
-/// A smooth picture and the same with noise: scores between 0 and 1, not at either end.
+/// A smooth image and a noisy copy; scores are strictly between 0 and 1.
 ImagePair MakeImages(const Options& options);
 
-/// ssim_wang_rgb_v1 by its definition, window by window in double.
+/// ssim_wang_rgb_v1 by definition, window by window in double.
 double ReferenceSsim(const ImagePair& pair);
 
 }  // namespace interlacer::bench

@@ -15,7 +15,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// Value of the first line "key : value" of a file of /proc; empty when absent.
+/// Value of the first line "key : value" of a file of /proc; empty if absent.
 std::string ProcValue(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,24 +1,24 @@
 #pragma once
 
-/// What is printed with every result: machine, versions, revision, time. Reads /proc and asks git.
-/// Threads: may run together.
+/// The origin of a result: machine, versions, revision, time. Reads /proc and asks git. Threads:
+/// may run together.
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace interlacer::bench {
 
-/// Model, cores, memory and the instruction sets that matter.
+/// Processor model, cores, memory and the relevant instruction sets.
 nlohmann::ordered_json DescribeMachine();
-/// Compiler and the libraries that both sides use.
+/// Versions of the compiler and of the libraries on both sides.
 nlohmann::ordered_json DescribeVersions();
-/// The source tree with the peers' scripts: that of the build, or BENCH_SOURCE_DIR for a program
-/// that was built elsewhere.
+/// Source tree with the peers' scripts: that of the build, or BENCH_SOURCE_DIR for a program that
+/// was built elsewhere.
 std::string SourceDir();
-/// Of the source tree this program was built from, "+changes" when it had any, or what
-/// BENCH_REVISION in the environment says, for a tree without its history; else "unknown".
+/// Revision of the source tree of this program, with "+changes" if it was modified; else
+/// BENCH_REVISION from the environment, for a tree without history; else "unknown".
 std::string GitRevision();
-/// ISO 8601 with seconds.
+/// Current time in ISO 8601 with seconds.
 std::string TimeUtc();
 
 }  // namespace interlacer::bench

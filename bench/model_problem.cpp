@@ -25,7 +25,7 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   InterlacerConfig config = PresetConfig("paper").value();
   config.data.particle_count = options.n;
   config.data.min_particle_count = std::min<std::int64_t>(options.n, 1024);
-  // The robot as its 20 bodies: 60 tokens beside the particles, all in one graph.
+  // The robot is represented by its 20 bodies: 60 tokens besides the particles, all in one graph.
   config.tokens = TokenConfig();
   config.graph = GraphConfig();
   config.network.width = options.d;
@@ -85,7 +85,7 @@ StepInput CastInput(const StepInput& input, const at::TensorOptions& to) {
 
 namespace {
 
-/// The tokens of a step in the order in which the model works on them.
+/// The tokens of a step in the model's own order.
 torch::Tensor TokenOrder(const StepInput& input) {
   const torch::Tensor older = SpatialOrder(input.older.positions_m).particle_at;
   const torch::Tensor newer = SpatialOrder(input.newer.positions_m).particle_at;
@@ -102,7 +102,7 @@ WalkIndices WalksOfStep(const StepInput& input, const at::TensorOptions& to) {
   const torch::Tensor positions_m = at::cat(
       {host.older.positions_m, host.newer.positions_m, host.kinematic_points_m.reshape({-1, 3})},
       0);
-  // Equal distances are told apart by index: only the model's own order gives the model's graph.
+  // Ties of distance are broken by index, so only the model's own order gives the model's graph.
   const torch::Tensor order = TokenOrder(host);
   const torch::Tensor ordered_m = positions_m.index_select(0, order).contiguous();
   const std::span<const float> values(ordered_m.const_data_ptr<float>(),
@@ -121,11 +121,11 @@ WalkIndices WalksOfStep(const StepInput& input, const at::TensorOptions& to) {
 
 double DenseFlops(const InterlacerConfig& config, double tokens) {
   const double d = config.network.width;
-  // A block: two attentions with query, key, value and out, two feed-forward layers.
+  // A block has two attentions with query, key, value and out, and two feed-forward layers.
   const double a_token =
       config.network.block_count * (8 * d * d + 2 * 2.0 * config.network.ffn_factor * d * d);
-  // In the last block only the newer half of the tokens is read: no local query, out and
-  // feed-forward for the others.
+  // The last block reads only the newer half of the tokens: no local query, out and feed-forward
+  // for the others.
   const double unread = tokens / 2 * (2 * d * d + 2 * config.network.ffn_factor * d * d);
   return 2 * (tokens * a_token - unread);
 }

@@ -10,10 +10,10 @@
 namespace interlacer::bench {
 namespace {
 
-/// Rows compared with every other point; all of them when there are fewer.
+/// Largest number of rows that are compared with all other points.
 constexpr std::int64_t kCheckedRows = 2048;
 
-/// Indices of the nearest other points of `row`: smaller squared distance, then smaller index.
+/// Brute-force nearest other points of `row`: smaller squared distance, then smaller index.
 std::vector<std::int32_t> NearestByLookingAtAll(const std::vector<float>& positions_m,
                                                 std::int64_t row, std::size_t k) {
   const auto n = static_cast<std::int64_t>(positions_m.size() / 3);

@@ -10,8 +10,8 @@
 
 namespace interlacer::bench {
 
-/// Rows of the graph, drawn by `seed`, against all pairs: smaller squared distance, then smaller
-/// index. Counts wrong edges; recall ignores their order.
+/// Checks rows drawn by `seed` against brute force: smaller squared distance, then smaller index.
+/// The error counts wrong edges; recall ignores their order.
 GateResult CheckNeighbors(const std::vector<float>& positions_m, const KnnGraph& graph,
                           std::uint64_t seed);
 

@@ -8,12 +8,12 @@
 namespace interlacer::bench {
 namespace {
 
-/// Those of any platform.
+/// Stages of all platforms.
 constexpr const char* kStages[] = {"knn",   "walks",      "grf_attention", "linear_attention",
                                    "step",  "render",     "ssim",          "rpc",
                                    "serve", "train_step", "update"};
 
-/// Sizes that a stage is quoted at.
+/// Sets the default sizes of a stage.
 void FillDefaults(Options* options, bool dtype_given) {
   const bool train = options->stage == "train_step" || options->stage == "update";
   if (options->n == 0) options->n = train ? 2048 : 32768;

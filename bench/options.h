@@ -1,6 +1,7 @@
 #pragma once
 
-/// The command line of interlacer_bench. Errors: those of CLI11, which main turns into exit code 2.
+/// The command line of interlacer_bench. Errors: those of CLI11, which main converts to exit code
+/// 2.
 
 #include <cstdint>
 #include <optional>
@@ -9,13 +10,13 @@
 
 namespace interlacer::bench {
 
-/// How the program ends.
+/// Exit codes of the program.
 enum ExitCode { kPassed = 0, kFailed = 1, kUsage = 2, kAbsent = 3 };
 
 struct Options {
   std::string stage;
-  std::string peer;    ///< empty: all
-  std::int64_t n = 0;  ///< particles of one time
+  std::string peer;    ///< empty: all peers
+  std::int64_t n = 0;  ///< number of particles of one time
   int timesteps = 1;
   std::string cloud = "sheet";
   std::string device = "cpu";
@@ -23,24 +24,24 @@ struct Options {
   std::string inputs = "warm";
   int d = 128;
   int threads = 0;
-  int rounds = 7;  ///< 0: gates alone
+  int rounds = 7;  ///< 0: run gates only
   std::uint64_t seed = 0;
   float support_m = 0.175f;
   int image_width_px = 0;
   int image_height_px = 0;
-  int rollout_steps = 2;  ///< of a training sequence
-  int batch = 1;          ///< sequences of a training update
+  int rollout_steps = 2;  ///< number of steps of a training sequence
+  int batch = 1;          ///< number of sequences of a training update
   bool backward = false;
   bool list = false;
   bool ceilings = false;
   bool require_peer = false;
-  std::optional<double> gate;  ///< share of every goal that must be reached
+  std::optional<double> gate;  ///< fraction of every goal that must be reached
   std::string json = "-";
 
   std::int64_t tokens() const { return n * timesteps; }
 };
 
-/// Sets `exit_code` and returns nothing when the program should stop: usage error or --help.
+/// Returns nothing and sets `exit_code` when the program should stop: usage error or --help.
 std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit_code);
 
 }  // namespace interlacer::bench

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Where cases run: the stages that have a form there, and what the place can do at best.
+/// A device on which cases run: its stages and its roofline ceilings.
 ///
-/// A program holds one platform a device. Threads: one at a time.
+/// A program has one platform per device. Threads: one at a time.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -22,8 +22,8 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One case for every peer of the stage, missing ones too. Options that a stage does not take throw
-/// UsageError.
+/// Makes one case for every peer of a stage, missing ones included. Options that a stage does not
+/// support throw UsageError.
 struct Stage {
   const char* name;
   std::vector<Case> (*make_cases)(const Options& options);
@@ -32,22 +32,22 @@ struct Stage {
 struct Platform {
   std::string device;  ///< value of --device
   std::vector<Stage> stages;
-  /// Why nothing can run here; empty where it can.
+  /// Why nothing can run here; empty if it can.
   std::string absent;
-  /// Before anything else: threads.
+  /// Called before anything else, to set thread counts.
   std::function<void(const Options& options)> prepare = [](const Options&) {};
 
-  /// Units of a floor's kind in a second, and what a floor of memory is called.
+  /// Rate of a floor's kind in units per second, and the name of a memory floor.
   std::function<double(Floor::Kind kind, const std::string& dtype)> rate;
   std::string memory = "dram";
   std::function<void()> flush_caches = [] {};
-  /// One object a ceiling: case, value, unit, threads.
+  /// One object per ceiling: case, value, unit, threads.
   std::function<std::vector<nlohmann::ordered_json>()> measure_ceilings;
-  /// Added to the machine's description.
+  /// Additions to the machine's description.
   nlohmann::ordered_json machine = nlohmann::ordered_json::object();
 };
 
-/// Cases of options.stage; StageAbsent when it has no form here.
+/// Cases of options.stage; throws StageAbsent when the platform does not have the stage.
 std::vector<Case> MakeCases(const Platform& platform, const Options& options);
 
 }  // namespace interlacer::bench

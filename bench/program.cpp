@@ -11,7 +11,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// Only what the names of cases depend on; inputs stay small.
+/// Particles when cases are only listed, so that their inputs stay small.
 constexpr std::int64_t kListParticles = 64;
 
 ExitCode List(const Platform& platform, const Options& wanted) {
@@ -57,7 +57,7 @@ ExitCode RunStage(const Platform& platform, const Options& options, std::ostream
     PrintRow(outcome, std::cerr);
     if (!outcome.correct || !outcome.goal_held) result = kFailed;
     if (outcome.skipped && options.require_peer && result == kPassed) result = kAbsent;
-    item = {};  // its memory is the next one's
+    item = {};  // frees its memory for the next case
   }
   return platform.absent.empty() ? result : kAbsent;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The whole of interlacer_bench, given the platforms that a build can measure.
+/// The program interlacer_bench, given the platforms that a build can measure.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace interlacer::bench {
 
 /// Exit code: 0 all gates passed, 1 a gate failed or a goal was missed, 2 usage, 3 device or
-/// required peer absent. Platforms are made once the command line is understood.
+/// required peer absent. Platforms are created after the command line was parsed.
 int RunProgram(int argc, const char* const* argv, std::vector<Platform> (*make_platforms)());
 
 }  // namespace interlacer::bench

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The real server, as the stages that measure calls start it.
+/// Starts the real server for stages that measure calls.
 
 #include <memory>
 
@@ -8,8 +8,9 @@
 
 namespace interlacer::bench {
 
-/// A server of one model on a free port of the loopback interface, once it serves. From then on the
-/// process logs errors alone. Throws std::runtime_error when it cannot start, load or warm up.
+/// Returns a server of one model on a free port of the loopback interface, once it serves. From
+/// then on the process logs errors only. Throws std::runtime_error when it cannot start, load or
+/// warm up.
 std::unique_ptr<InterlacerServer> StartQuietServer(ModelSource model);
 
 }  // namespace interlacer::bench

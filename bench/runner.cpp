@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// NaN and infinity have no JSON.
+/// NaN and infinity have no form in JSON.
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 template <typename T>
@@ -23,7 +23,7 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// `work` as the option `inputs` wants it. Work times itself, so the flush costs it nothing.
+/// `work` with inputs as the option `inputs` says. Work measures its own time, without the flush.
 Work WithInputs(const Platform& platform, const Work& work, const Options& options) {
   if (!work || options.inputs == "warm") return work;
   return [work, flush = platform.flush_caches] {
@@ -63,7 +63,7 @@ void WriteTimes(const Platform& platform, const Case& item, const PairTiming& ti
   }
 }
 
-/// Whether `share` of the case's goals was reached; a case without a ratio has missed nothing.
+/// Whether the case reached the fraction `share` of its goals; a case without a ratio misses none.
 bool ReachesGoals(const Case& item, const Json& json, double share) {
   const auto reached = [&](const std::optional<double>& goal, double ratio) {
     return !goal || ratio >= share * *goal;
@@ -127,7 +127,7 @@ void CheckAndTime(const Platform& platform, const Case& item, const Options& opt
     PairTiming timing;
     try {
       timing = TimeInTurn(ours, peer, options.rounds);
-    } catch (const std::exception& error) {  // ours ran in the gate
+    } catch (const std::exception& error) {  // the peer's: ours ran in the gate
       skipped = error.what();
       timing = TimeInTurn(ours, nullptr, options.rounds);
     }

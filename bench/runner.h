@@ -1,6 +1,6 @@
 #pragma once
 
-/// Checks and times one case and writes it down. Threads: one at a time.
+/// Checks one case, measures it and writes the result. Threads: one at a time.
 
 #include <iosfwd>
 #include <nlohmann/json.hpp>
@@ -15,17 +15,17 @@ struct Outcome {
   nlohmann::ordered_json json;  ///< schema interlacer.bench/1
   bool correct = false;
   bool skipped = false;   ///< the peer is missing
-  bool goal_held = true;  ///< or no goal was asked for
+  bool goal_held = true;  ///< also true without a goal
 };
 
-/// The gate first; without it nothing is timed and the ratio is null. Where the platform is absent
-/// nothing is run, and the case is skipped with its reason.
+/// Runs the gate first; if it fails, nothing is measured and the ratio is null. On an absent
+/// platform nothing runs, and the case is skipped with its reason.
 Outcome RunCase(const Platform& platform, const Case& item, const Options& options);
 
-/// Where and when: versions, machine, git revision, time.
+/// Adds the origin: versions, machine, git revision, time.
 void AddOrigin(const Platform& platform, nlohmann::ordered_json* json);
 
-/// One line of the table for people.
+/// Prints one line of the human-readable table.
 void PrintRow(const Outcome& outcome, std::ostream& out);
 
 }  // namespace interlacer::bench

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the cases of a stage have in common wherever they run: stage, name, sizes, parameters and
-/// floor. Names begin with `prefix`: the stage, then the device or the form. Pure functions.
+/// Common parts of a stage's cases on all platforms: stage, name, sizes, parameters and floor.
+/// Names begin with `prefix`: the stage, then the device or the form. Pure functions.
 
 #include <string>
 
@@ -12,9 +12,9 @@
 
 namespace interlacer::bench {
 
-/// Edges of a token in all graphs.
+/// Number of out-edges of a token in all graphs.
 inline constexpr int kGraphNeighbors = 3;
-/// Heads of linear attention.
+/// Number of heads of linear attention.
 inline constexpr int kLinearHeads = 4;
 
 Case KnnCase(const std::string& prefix, const Options& options);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// One thread count for both sides: our pool, LibTorch and the OpenMP runtime that FAISS shares
-/// with it. Call once, before anything else.
+/// Sets one thread count for both sides: our pool, LibTorch, and the OpenMP runtime that FAISS
+/// shares with LibTorch. Call once, before anything else.
 
 namespace interlacer::bench {
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxRepeats = 100'000;
 
-/// What a call takes: a figure that is the mean of many runs is less.
+/// Duration of a call; a result that is the mean of many runs is shorter.
 double CallMs(const Work& work) {
   const auto begun = std::chrono::steady_clock::now();
   const double figure_ms = work();
@@ -20,7 +20,7 @@ double CallMs(const Work& work) {
 
 int Repeats(const Work& work, double min_round_s) {
   double once_ms = work();
-  if (once_ms < 1e3 * min_round_s) once_ms = CallMs(work);  // the first one was cold
+  if (once_ms < 1e3 * min_round_s) once_ms = CallMs(work);  // the first call was cold
   once_ms = std::max(once_ms, 1e-4);
   return static_cast<int>(
       std::clamp(std::ceil(1e3 * min_round_s / once_ms), 1.0, static_cast<double>(kMaxRepeats)));

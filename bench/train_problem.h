@@ -1,7 +1,7 @@
 #pragma once
 
-/// Loss and gradients of one training sequence after the encoder: predicted steps, 128 rays of
-/// each; by our model, and by its eager twin with walks and nearest particles given to it. Equal
+/// Loss and gradients of one training sequence after the encoder, with 128 rays for each predicted
+/// step: by our model, and by its eager peer, which is given walks and nearest particles. Equal
 /// options give equal problems. Errors: c10::Error. Threads: LibTorch's.
 
 #include <torch/types.h>
@@ -18,7 +18,7 @@ namespace interlacer::bench {
 
 inline constexpr std::int64_t kTrainRays = 128;
 
-/// Constants of the sequence; the clouds' features come from the encoder and take gradients.
+/// Constants of the sequence; the clouds' features come from the encoder and get gradients.
 struct Sequence {
   StepInput first;
   torch::Tensor kinematic_points_m;  ///< [2 + steps,p,3]
@@ -28,30 +28,31 @@ struct Sequence {
 };
 
 Sequence MakeSequence(const Options& options, const InterlacerConfig& config);
-/// The same in another type or elsewhere, its features leaves of their own.
+/// Converts a sequence to another type or device; its features become leaves of autograd.
 Sequence CastSequence(const Sequence& sequence, const at::TensorOptions& to);
 
 struct LossAndGradients {
   double loss = 0;
-  /// By parameter name, and the two inputs' as "older" and "newer".
+  /// Gradients by parameter name; those of the two inputs are "older" and "newer".
   std::map<std::string, torch::Tensor> gradients;
 
   /// All gradients as one vector in float64 on the host.
   torch::Tensor Flat() const;
 };
 
-/// Mean over the steps of the mean squared error of colours. `clouds` gets the predicted ones.
+/// Mean over the steps of the mean squared error of colours. `clouds` receives the predicted
+/// clouds.
 LossAndGradients OurGradients(WorldModel* model, const Sequence& sequence,
                               std::vector<CloudTensors>* clouds = nullptr);
 
-/// What the eager twin is given: the walks and nearest particles that our own run had.
+/// Inputs of the eager peer: the walks and nearest particles of our own run.
 struct Given {
   std::vector<WalkIndices> walks;
-  std::vector<torch::Tensor> neighbors;  ///< [r,s,16] a step
+  std::vector<torch::Tensor> neighbors;  ///< [r,s,16] for each step
   EagerRays rays;
 };
 
-/// For a twin whose tensors are `to`.
+/// Inputs for a peer whose tensors are `to`.
 Given MakeGiven(const RendererConfig& config, const Sequence& sequence,
                 const std::vector<CloudTensors>& clouds, const at::TensorOptions& to);
 

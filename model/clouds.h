@@ -1,8 +1,7 @@
 #pragma once
 
-/// The values that pass between the parts of the model: clouds, the input of a step, its tokens,
-/// rendered rays. Tensors are float32; positions in metres, world frame. Values; threads: as
-/// tensors.
+/// Values that pass between the parts of the model: clouds, the input of a step, its tokens,
+/// rendered rays. Tensors are float32; positions in metres, world frame. Threads: as tensors.
 
 #include <torch/types.h>
 
@@ -13,32 +12,33 @@
 
 namespace interlacer {
 
-/// A cloud with gradients: positions_m [n,3], features [n,feature_width], float32.
+/// A particle cloud, possibly with gradients: positions_m [n,3], features [n,feature_width],
+/// float32.
 struct CloudTensors {
   torch::Tensor positions_m;
   torch::Tensor features;
 };
 
-/// [n,3] on the device from coordinates in host memory, which are copied.
+/// Copies coordinates in host memory to [n,3] on the device.
 inline torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device device) {
   return at::from_blob(const_cast<float*>(values.data()),
                        {static_cast<std::int64_t>(values.size() / 3), 3}, at::kFloat)
       .to(device, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
 }
 
-/// Times of the robot that a step sees.
+/// Number of times at which a step sees the robot.
 inline constexpr int kKinematicTimes = 3;
 
-/// What one dynamics step starts from. `kinematic_points_m` is [3,p,3]: the robot's points at
-/// t-2, t-1 and t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`,
-/// the scene's own box (a recording may replace the configuration's).
+/// Input of one dynamics step. `kinematic_points_m` is [3,p,3]: the robot's points at t-2, t-1 and
+/// t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`, the scene's
+/// own box (a recording may replace the configuration's).
 struct StepInput {
   CloudTensors older;  ///< t-2
   CloudTensors newer;  ///< t-1
   torch::Tensor kinematic_points_m;
   Box workspace;
-  /// Draws sampled walks and message-passing anchors. Training takes another at every step, so that
-  /// no token is always an anchor; serving stays with 0, so that equal requests have equal answers.
+  /// Draws sampled walks and message-passing anchors. Training changes it at every step, so that no
+  /// token is always an anchor; serving always uses 0, so that equal requests have equal answers.
   std::uint64_t graph_seed = 0;
 };
 
@@ -54,8 +54,8 @@ struct TokenSet {
   torch::Tensor positions_m;
   std::int64_t older_count = 0;      ///< visual, t-2
   std::int64_t newer_count = 0;      ///< visual, t-1
-  std::int64_t kinematic_count = 0;  ///< of one time
-  Box workspace;                     ///< holds most of them
+  std::int64_t kinematic_count = 0;  ///< at one time
+  Box workspace;                     ///< contains most of them
 };
 
 }  // namespace interlacer

@@ -129,11 +129,12 @@ Status CheckBuild(const InterlacerConfig& config) {
   return Status();
 }
 
-/// The robot's motion reaches the particles through the graph. Twelve points a ring, for fewer are
-/// seldom among three neighbours; one graph a time, for over both a moved particle's neighbours are
-/// its own copies. Beside it a mean 80 cm wide: that an arm moves, so that layers without
-/// neighbours learn as well, but not which of its limbs: at 20 cm no local layer was better than
-/// another, at 50 cm message passing no better than no mask.
+/// Lets the particles learn of the robot's motion through the graph. Rings have twelve points,
+/// because with fewer they are seldom among three neighbours; each time has a graph of its own,
+/// because across times the neighbours of a moved particle are its own copies. The kinematic
+/// context is 80 cm wide: it tells that an arm moves, so that models without a local layer learn as
+/// well, but not which of its limbs: at 20 cm no local layer was better than another, at 50 cm
+/// message passing no better than no mask.
 void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
   config->tokens.kinematic_context = true;
   config->tokens.kinematic_context_bandwidths_m = {.8f};
@@ -164,12 +165,12 @@ InterlacerConfig CompactConfig() {
   return config;
 }
 
-/// The same layers on smaller images.
+/// The layers of `paper` on smaller images.
 InterlacerConfig SmallConfig() {
   InterlacerConfig config = CompactConfig();
   config.name = "small";
   for (CameraSpec& camera : config.data.cameras) camera.width_px = camera.height_px = 64;
-  // Every pixel: a quarter of them costs 0.12 of SSIM before anything has moved.
+  // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
   SeeTheRobotThroughTheGraph(&config);
@@ -207,7 +208,8 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
         std::max(1, static_cast<int>(std::lround((attention - 3 * d) / (9 * d + 10))));
   }
   if (*kind == LocalLayer::kNone) {
-    // Beside the attention go its feed-forward layer, (2 d + 1) d f + d, and two norms, 4 d.
+    // The feed-forward layer after attention, (2 d + 1) d f + d, and two norms, 4 d, are compared
+    // too.
     int& f = config.network.ffn_factor;
     f = 2 * f + static_cast<int>(std::lround((attention + 5 * d) / ((2 * d + 1) * d)));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Every number the world model depends on, with its default, its limits and its JSON form.
+/// Configuration of the world model: every number it depends on, with default, limits and JSON
+/// form.
 ///
 /// One InterlacerConfig describes a model completely: data layout, network, renderer. It is stored
 /// beside the weights as config.json. Lengths in metres, times in seconds, sizes in pixels; the
@@ -30,7 +31,7 @@ namespace interlacer {
 
 class JsonObject;
 
-/// What the clouds are made of.
+/// Sizes of clouds and images.
 struct DataConfig {
   std::vector<CameraSpec> cameras{{"left", 320, 240}, {"right", 320, 240}};
   double step_duration_s = 0.5;
@@ -43,8 +44,8 @@ struct DataConfig {
 
 /// How pixels become particles.
 struct LiftingConfig {
-  /// Drops valid pixels whose points stand alone before particles are drawn: flying pixels between
-  /// foreground and background, as real depth cameras measure them. On the host for any device.
+  /// Drops isolated points before particles are drawn: flying pixels between foreground and
+  /// background, as real depth cameras measure them. Runs on the host for any device.
   std::optional<OutlierFilter> outlier_filter;
   bool operator==(const LiftingConfig&) const = default;
 };
@@ -65,26 +66,25 @@ struct EncoderConfig {
   std::vector<int> widths{32, 64, 128, 256};  ///< U-Net, finest level first
   int norm_group_count = 8;
   int feature_width = 16;
-  /// A pixel's own colour reaches its feature vector past the U-Net, by a linear map. A deviation
-  /// from the papers: without it two axes of colour were learnt instead of three in thousands of
-  /// updates, greens and purples came out grey.
+  /// Adds a linear map of a pixel's own colour to its feature vector, past the U-Net. A deviation
+  /// from the papers: without it thousands of updates learnt only two of three axes of colour, and
+  /// greens and purples came out grey.
   bool color_skip = false;
   bool operator==(const EncoderConfig&) const = default;
 };
 
 struct TokenConfig {
   int fourier_octaves = 8;
-  /// Visual tokens see the kinematic particles' motion around them. A deviation from the papers, in
-  /// `small` and `paper` 80 cm wide: narrow ones, as in `compact`, leave local layers
-  /// nothing to add.
+  /// Gives visual tokens the mean motion of the kinematic particles around them. A deviation from
+  /// the papers; in `small` and `paper` 80 cm wide, because narrow windows, as in `compact`, leave
+  /// local layers nothing to add.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
-  /// Factor of the robot's displacements, metres a step, where tokens read them. One that brings
-  /// common displacements near 1 is learnt from sooner.
+  /// Factor on the robot's displacements, metres a step, in tokens. Values that bring common
+  /// displacements near 1 are learnt sooner.
   float displacement_scale = 4;
   /// Kinematic tokens on the robot's surface (model/network/limbs.h): rings on a segment between
-  /// two bodies, points of a ring, and how far from the segment. No rings leave the bodies'
-  /// origins.
+  /// two bodies, points of a ring, and radius. Without rings the bodies' origins are the points.
   int limb_rings = 0;
   int limb_ring_points = 12;
   float limb_radius_m = .075f;
@@ -95,19 +95,20 @@ enum class GraphScope { kAll, kPerTime };
 
 struct GraphConfig {
   int neighbor_count = 3;
-  /// Of the walks' graph and of message passing's anchors: all tokens, or those of each time alone.
+  /// Scope of the walks' graph and of message passing's anchors: all tokens, or each time
+  /// separately.
   GraphScope scope = GraphScope::kAll;
   EdgeWeight edge_weight = EdgeWeight::kUniform;
   /// Makes the neighbour graph undirected: an edge where either token names the other.
   bool symmetrise = false;
-  /// Finds neighbours, of message passing's anchors too: kGrid, or on the CPU kFaissFlat (all
+  /// Search for neighbours, also of message passing's anchors: kGrid, or on the CPU kFaissFlat (all
   /// pairs) or kFaissIvf (approximate, as in the GRF masking paper).
   KnnBackend index = KnnBackend::kGrid;
   bool operator==(const GraphConfig&) const = default;
 };
 
-/// kUnmasked: the same layer as kGrfExact with every pair of tokens and all weights one. kNone: no
-/// local layer and no feed-forward after it.
+/// kUnmasked: the layer of kGrfExact with every pair of tokens and all weights one. kNone: no local
+/// layer and no feed-forward layers after it.
 enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone };
 enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone };
 
@@ -127,7 +128,7 @@ struct LocalLayerConfig {
   int walk_count = 27;
   double halt_probability = 0;
   // message_passing
-  int anchor_stride = 4;  ///< one anchor for so many tokens
+  int anchor_stride = 4;  ///< number of tokens for each anchor
   int anchor_neighbor_count = 16;
   int message_width = 128;
   float offset_scale_m = 0.05f;
@@ -140,7 +141,7 @@ struct NetworkConfig {
   int ffn_factor = 4;
   float feature_epsilon = 1e-3f;      ///< added to ReLU features, both layers
   float normalizer_epsilon = 1e-12f;  ///< added to normalisers, both layers
-  float max_displacement_m = 0.25f;   ///< of a particle in a step
+  float max_displacement_m = 0.25f;   ///< limit for a particle in a step
   GlobalLayerConfig global;
   LocalLayerConfig local;
   bool operator==(const NetworkConfig&) const = default;
@@ -162,27 +163,27 @@ struct InterlacerConfig {
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 
-/// The configuration of attention with another local layer, to compare layers at equal size:
+/// The configuration with another local layer in place of attention, for comparisons at equal size:
 /// messages get the width at which the layer has as many parameters as attention; with `none` the
-/// feed-forward layers that are left get what the local layer and its own would have had.
-/// CONFIG_INVALID for an unknown name (LocalLayerName).
+/// remaining feed-forward layers get the parameters of the local layer and its own. CONFIG_INVALID
+/// for an unknown name (LocalLayerName).
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
-/// Of one time, in a scene with a robot.
+/// Number of kinematic tokens of one time in a scene with a robot.
 int KinematicTokenCount(const InterlacerConfig& config);
 
-/// Limits, divisibility and agreement of the parts, and what this build has.
+/// Checks limits, divisibility, agreement of the parts, and that this build supports them.
 Status ValidateConfig(const InterlacerConfig& config);
 
-/// Every key that says something, in a fixed order; ConfigFromJson(ConfigToJson(c)) is c to the
+/// Writes every key with a value, in a fixed order; ConfigFromJson(ConfigToJson(c)) equals c to the
 /// bit.
 nlohmann::ordered_json ConfigToJson(const InterlacerConfig& config);
-/// Unset keys take their value from the preset named by key "base", without it from
-/// InterlacerConfig(), whose values never change: stored configurations were written before the
+/// Missing keys take their value from the preset named by key "base", or without it from
+/// InterlacerConfig(), whose values never change, because stored configurations may predate the
 /// newest keys. Refuses unknown keys and wrong types, validates. Errors name keys from
 /// `object.path()`.
 StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object);
-/// As ConfigFromJson for a text.
+/// ConfigFromJson for a text.
 StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text);
 
 /// Layer kinds in one word, such as "grf_exact+linear_relu".

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The torch-free door of the world model: frames in, particles and rendered views out.
+/// Predicts the motion of a scene: frames in, particles and rendered views out. Free of LibTorch.
 ///
 /// A Predictor is a loaded checkpoint on one device. Lift makes a Scene (two particle clouds and
 /// the kinematic history), Begin a Rollout over it; each Rollout::Step is one dynamics step, so
-/// callers can stop between steps; model/rollout_runner.h takes it unit by unit. Torch exceptions
-/// become Status here. Determinism: equal inputs
-/// and seed give equal bytes on one build and device. Threads: one call at a time per Predictor and
-/// its scenes and rollouts (the device worker's rule); metadata() may be read from anywhere.
+/// callers can stop between steps; model/rollout_runner.h splits it into units of work. Torch
+/// exceptions become Status here. Determinism: equal inputs and seed give equal bytes on one build
+/// and device. Threads: one call at a time per Predictor and its scenes and rollouts (the device
+/// worker's rule); metadata() may be read from any thread.
 /// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, ACTION_*; DATA_LOSS PREDICTION_NOT_FINITE;
 /// FAILED_PRECONDITION CHECKPOINT_INVALID; UNIMPLEMENTED FEATURE_NOT_BUILT.
 
@@ -30,7 +30,7 @@ struct PredictorOptions {
   DeviceRequest device = DeviceRequest::kAuto;
 };
 
-/// A lifted scene; immutable, may be shared by rollouts.
+/// A lifted scene; immutable, rollouts may share it.
 class Scene {
  public:
   virtual ~Scene() = default;
@@ -40,23 +40,24 @@ class Scene {
 class Rollout {
  public:
   virtual ~Rollout() = default;
-  /// Steps done: 0 after Begin (the reconstruction).
+  /// Number of steps done: 0 after Begin (the reconstruction).
   virtual int step() const = 0;
-  /// Computes the next step; needs an action row for it unless the scene has no robot. Anything
-  /// predicted that is not finite is DATA_LOSS PREDICTION_NOT_FINITE with metadata `step`. After an
-  /// error the rollout is where it was.
+  /// Computes the next step; needs an action row for it unless the scene has no robot. A predicted
+  /// value that is not finite is DATA_LOSS PREDICTION_NOT_FINITE with metadata `step`. After an
+  /// error the rollout is unchanged.
   virtual Status Step() = 0;
-  /// Particles of the scene, as many in every step.
+  /// Number of particles of the scene, equal in every step.
   virtual std::int64_t particle_count() const = 0;
-  /// Positions, and colours of the source pixels, of the current step. The pointer stays for the
-  /// life of the rollout; reading a later step overwrites what it points to. A device copies
-  /// positions to the host when a step is read first, and never otherwise.
+  /// Positions of the current step, and colours of the source pixels. The pointer is valid for the
+  /// lifetime of the rollout; reading a later step overwrites its target. A device copies positions
+  /// to the host only when a step is first read.
   virtual StatusOr<const Particles*> ReadParticles() const = 0;
   /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
-  /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where empty.
+  /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where the ray is
+  /// empty.
   virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
                             DepthImage* depth) const = 0;
-  /// Newest calibration of a scene camera, rectified; NOT_FOUND otherwise (CAMERA_UNKNOWN).
+  /// Newest calibration of a scene camera, rectified; NOT_FOUND CAMERA_UNKNOWN for other names.
   virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
 };
 

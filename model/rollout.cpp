@@ -32,8 +32,8 @@ torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& action
       .reshape({history.row_count + actions.row_count, history.point_count, 3});
 }
 
-/// Zero times a finite number is zero, times any other NaN, which stays in a sum. A device needs
-/// five launches for it, and waits once.
+/// A sum of the values times zero is zero if all are finite, else NaN. On a device it takes five
+/// launches and waits once.
 bool AreFinite(const CloudTensors& cloud) {
   return ((cloud.positions_m * 0).sum() + (cloud.features * 0).sum()).item<float>() == 0;
 }
@@ -72,6 +72,7 @@ Status ModelRollout::Step() {
 
 Status ModelRollout::Advance() {
   const at::NoGradGuard no_grad;
+  // A scene without a robot has an empty window in every step.
   torch::Tensor window = at::empty({kKinematicTimes, 0, 3}, kinematic_points_m_.options());
   if (scene_->history.point_count > 0) {
     if (step_ + kKinematicTimes > kinematic_points_m_.size(0)) {
@@ -79,6 +80,8 @@ Status ModelRollout::Advance() {
                       "a row for step " + std::to_string(step_ + 1),
                       std::to_string(kinematic_points_m_.size(0) - scene_->history.row_count));
     }
+    // Rows step_ to step_ + 2 are t-2, t-1 and t: the history has two rows before those of the
+    // actions.
     window = kinematic_points_m_.narrow(0, step_, kKinematicTimes);
   }
   CloudTensors next = step_graph_->Step({older_, newer_, window, scene_->workspace});
@@ -87,6 +90,7 @@ Status ModelRollout::Advance() {
                     "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
         .WithMetadata("step", std::to_string(step_ + 1));
   }
+  // Only after all checks: an error leaves the rollout unchanged.
   older_ = std::move(newer_);
   newer_ = std::move(next);
   ++step_;
@@ -145,6 +149,7 @@ Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end
   *depth = {camera.width_px, rows, std::vector<float>(pixels.size())};
   std::vector<float> opacity(pixels.size());
   INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {color->pixels, depth->pixels_m, opacity}));
+  // The renderer measures along the ray, depth along the optical axis.
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     depth->pixels_m[i] *= rays.depth_per_distance[i];
   }

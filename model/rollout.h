@@ -1,6 +1,6 @@
 #pragma once
 
-/// The recursion of predicted clouds over one scene: (t-2, t-1) <- (t-1, prediction).
+/// Rolls out a scene by recursion on predicted clouds: (t-2, t-1) <- (t-1, prediction).
 ///
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
 /// action). Implements Rollout of model/predictor.h; same errors and threads.
@@ -21,8 +21,8 @@ namespace interlacer {
 
 class ModelRollout : public Rollout {
  public:
-  /// `actions` continues the scene's history: row s-1 belongs to step s.
-  /// `step_graph` is of the model and shared by its rollouts.
+  /// `actions` continues the scene's history: row s-1 belongs to step s. `step_graph` belongs to
+  /// the model and is shared by its rollouts.
   ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<StepGraph> step_graph,
                std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions);
 
@@ -37,7 +37,7 @@ class ModelRollout : public Rollout {
  private:
   Status Advance();
   Status PrepareRenderer() const;
-  /// Results in the pixels' memory; distances along the rays.
+  /// Writes results into the memory of the pixels; distances are along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
   void RenderRaysOnDevice(const PixelRays& rays, const RayOutputs& out) const;
 
@@ -48,10 +48,10 @@ class ModelRollout : public Rollout {
   torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
   int step_ = 0;
   mutable Particles particles_;
-  mutable int particles_step_ = -1;  ///< that `particles_` is of
+  mutable int particles_step_ = -1;  ///< step of `particles_`
   mutable std::unique_ptr<PointNerfRenderer> renderer_;
-  mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< instead, on a device
-  mutable int renderer_step_ = -1;                     ///< whose particles the renderer holds
+  mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< used instead on a device
+  mutable int renderer_step_ = -1;                     ///< step whose particles the renderer holds
 };
 
 }  // namespace interlacer

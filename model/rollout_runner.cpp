@@ -11,7 +11,7 @@
 namespace interlacer {
 namespace {
 
-/// Rows of one unit of rendering: small enough that a stop is noticed soon.
+/// Rows of one unit of rendering: few enough that a stop takes effect soon.
 constexpr int kTileRows = 16;
 
 Status CheckFinite(const std::vector<float>& values, const std::string& what, int step) {
@@ -40,13 +40,14 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
     const StageTimer timer(&durations_->lift_s);
     INTERLACER_ASSIGN_OR_RETURN(rollout_, predictor_->Begin(std::move(scene), actions_));
   }
-  // Particles are read only where there is a region.
+  // Particles are read only if there is a region.
   const float* positions_m = nullptr;
   if (output_.initial_region) {
     INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
     positions_m = initial->positions_m.data();
   }
   selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
+  // Step 0 without views is complete already.
   return FinishIfComplete();
 }
 
@@ -107,6 +108,7 @@ Status RolloutRunner::AddViews() {
     ++view_index_;
   }
   const std::span<const RenderTarget> targets = all.subspan(begin, view_index_ - begin);
+  // Only values that are sent are checked.
   for (const RenderTarget& target : targets) {
     INTERLACER_RETURN_IF_ERROR(CheckFinite(
         target.encoding == ViewEncoding::kRgb8 ? view_color_.pixels : view_depth_.pixels_m,

@@ -1,15 +1,15 @@
 #pragma once
 
-/// A rollout, one unit of work at a time, for whoever passes its results on: the server's calls and
-/// the local backend, which so agree by construction.
+/// Runs a rollout one unit of work at a time and passes on its results. The server's calls and the
+/// local backend both use it and so agree by construction.
 ///
 /// Units after the lift: one dynamics step, or one tile of rows of a view of a step that is sent;
-/// between two units the owner may turn to other work or stop for good. Targets in a row that show
-/// the same view share one rendering. Every second counts in one stage of `durations`: Begin in
-/// lift_s, steps in dynamics_s, tiles in render_s, reading, checking and adding of results in
-/// encode_s, FinishStep in none. Free of LibTorch. Threads: those of model/predictor.h.
+/// between two units the owner may turn to other work or stop for good. Consecutive targets that
+/// show the same view share one rendering. Time is counted in exactly one stage of `durations`:
+/// Begin in lift_s, steps in dynamics_s, tiles in render_s, reading, checking and adding of results
+/// in encode_s, FinishStep in none. Free of LibTorch. Threads: those of model/predictor.h.
 /// Errors: those of Predictor::Begin, Rollout and the writer; DATA_LOSS PREDICTION_NOT_FINITE with
-/// metadata `step` when a position, colour or depth is not finite, which is not handed on then.
+/// metadata `step` when a position, colour or depth is not finite, which is then not passed on.
 
 #include <cstdint>
 #include <memory>
@@ -22,42 +22,42 @@
 
 namespace interlacer {
 
-/// Where the results of a rollout go, step by step.
+/// Receives the results of a rollout, step by step.
 class RolloutWriter {
  public:
   virtual ~RolloutWriter() = default;
   /// A dynamics step has been computed.
   virtual void NoteStep(double /*seconds*/) {}
-  /// One rendering of the present step: colour in [0,1] and depth in metres, of which each target
-  /// takes what it asks for.
+  /// One rendering of the current step: colour in [0,1] and depth in metres, for each of the
+  /// targets to take what it requests.
   virtual Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
                           const DepthImage& depth) = 0;
-  /// When positions or colours were asked for. The receiver needs the indices `selected` where a
-  /// region chose them, once.
+  /// Called when positions or colours were requested. Where a region selected the indices
+  /// `selected`, the receiver must be sent them once.
   virtual Status AddParticles(const Particles& particles,
                               const std::vector<std::uint32_t>& selected, bool needs_indices) = 0;
-  /// All of the step has been added.
+  /// All results of the step have been added.
   virtual Status FinishStep(int step, std::int64_t predict_time_ns) = 0;
 };
 
 class RolloutRunner {
  public:
-  /// `output.steps` as SelectSteps gives them. What is pointed to must outlive the runner.
+  /// `output.steps` as SelectSteps returns them. All pointers must outlive the runner.
   RolloutRunner(Predictor* predictor, ActionSequence actions, OutputOptions output,
                 StageDurations* durations, RolloutWriter* writer);
 
-  /// Part of the unit that lifted the scene; step 0 is at `newest_capture_time_ns`.
+  /// Must run in the unit that lifted the scene; step 0 is at `newest_capture_time_ns`.
   Status Begin(std::shared_ptr<const Scene> scene, std::int64_t newest_capture_time_ns);
-  /// One unit; not after an error, nor when the rollout is done.
+  /// Runs one unit; must not be called after an error or when the rollout is done.
   Status RunUnit();
-  /// All steps are finished.
+  /// True once all steps are finished.
   bool is_done() const { return is_done_; }
-  /// Frees what the rollout holds on the device; nothing may follow.
+  /// Frees the rollout's device memory; no other call may follow.
   void Free() { rollout_.reset(); }
 
   const OutputOptions& output() const { return output_; }
   int last_step() const { return output_.steps.back(); }
-  /// So far, without the report of the scene.
+  /// Summary so far, without the scene's report.
   RolloutSummary Summary() const;
 
  private:
@@ -80,7 +80,7 @@ class RolloutRunner {
   std::vector<std::uint32_t> selected_;
   bool is_done_ = false;
 
-  /// The view being rendered: which, from where, and the rows so far.
+  /// The view being rendered: index, camera, and the rows so far.
   std::size_t view_index_ = 0;
   int next_row_ = 0;
   Camera view_camera_;

@@ -16,7 +16,7 @@
 namespace interlacer {
 namespace {
 
-/// Each holds the memory of a step.
+/// Each recording holds the memory of a step.
 constexpr std::size_t kMaxRecordings = 4;
 
 CloudTensors Cloned(const CloudTensors& cloud) {

@@ -1,12 +1,12 @@
 #pragma once
 
-/// A model's inference step as one launch of a CUDA graph, recorded for the shapes that come back.
+/// Runs a model's inference step as one launch of a CUDA graph, recorded for shapes that recur.
 ///
-/// Step is WorldModel::Step without gradients: equal bits; weights must stay as they are. Clouds of
-/// a shape seen for the second time, in the same workspace and with the same graph seed, are
-/// recorded; the first time, on a CPU, for graphs that a device leaves to the host
-/// (CheckDeviceGraph; logged), and after a recording failed (logged) the step runs as it is. Errors
-/// and threads: as WorldModel.
+/// Step gives the same bits as WorldModel::Step without gradients; weights must not change. Clouds
+/// of a shape seen for the second time, in the same workspace and with the same graph seed, are
+/// recorded. The step runs without a recording the first time, on a CPU, for graphs that are built
+/// on the host (CheckDeviceGraph; logged), and after a recording failed (logged). Errors and
+/// threads: as WorldModel.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ class StepGraph {
   explicit StepGraph(std::shared_ptr<WorldModel> model);
 
   CloudTensors Step(const StepInput& input);
-  /// Steps that were replayed so far.
+  /// Number of steps replayed so far.
   std::int64_t replay_count() const { return replay_count_; }
 
  private:
@@ -35,7 +35,7 @@ class StepGraph {
   };
   struct Recording {
     Shape shape;
-    std::unique_ptr<RecordedWork> work;  ///< null until the shape comes back; outlives its tensors
+    std::unique_ptr<RecordedWork> work;  ///< null until the shape recurs; outlives its tensors
     StepInput input;
     CloudTensors result;
   };

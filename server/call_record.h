@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is remembered of one call for its log line and the metrics. Value type.
+/// The data of one call for its log line and the metrics. Value type.
 
 #include <chrono>
 #include <cstdint>
@@ -24,18 +24,20 @@ struct CallRecord {
   std::int64_t request_bytes = 0;
   std::int64_t response_bytes = 0;
   StageDurations durations;
-  /// Where a cancelled call was: "queue", "running" or "slow_reader".
+  /// Where a call was cancelled: "queue", "running" or "slow_reader".
   std::string cancelled_where;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// At most 64 of A-Z a-z 0-9 . _ -, else INVALID_ARGUMENT REQUEST_ID_INVALID. Empty is fine.
+/// Accepts up to 64 characters of A-Z a-z 0-9 . _ -, also none; else INVALID_ARGUMENT
+/// REQUEST_ID_INVALID.
 Status CheckRequestId(std::string_view request_id);
 
-/// What may be logged of a metadata value: the value when it is an identifier as above, else "".
+/// The part of a metadata value that may be logged: the value if it is an identifier as above, else
+/// "".
 std::string LoggableId(std::string_view value);
 
-/// One log line of a finished call.
+/// Writes the log line of a finished call.
 void LogCall(const CallRecord& record, const Status& status);
 
 }  // namespace interlacer

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Limits in force and their defaults; each has a flag and, where a client can meet it, a field of
-/// the wire message Limits and an error reason. Value type.
+/// Limits of the server and their defaults; each has a flag and, where it concerns clients, a field
+/// of the wire message Limits and an error reason. Value type.
 
 #include <cstdint>
 
@@ -23,9 +23,10 @@ struct Limits {
   double scene_ttl_s = 30;
   double max_scene_ttl_s = 300;
   double max_camera_skew_s = 0.05;
-  /// Long enough for a rendered rollout of a dozen steps on two CPU cores.
+  /// Enough for a rendered rollout of a dozen steps on two CPU cores.
   double max_call_duration_s = 600;
-  /// For one message, whatever its size: a client must read size / timeout bytes a second.
+  /// Time limit for one message, whatever its size: a client must read size / timeout bytes a
+  /// second.
   double slow_reader_timeout_s = 10;
   int max_streams_per_connection = 16;
   std::int64_t memory_quota_bytes = 4LL << 30;

@@ -1,4 +1,4 @@
-/// interlacer-server: options, signals, exit codes. Everything else is InterlacerServer.
+/// Entry point of interlacer-server: options, signals, exit codes. The rest is in InterlacerServer.
 
 #include <signal.h>
 #include <time.h>
@@ -42,7 +42,7 @@ std::vector<ModelSource> Sources(const ServerOptions& options) {
   return sources;
 }
 
-/// Blocked in every thread, so that only the loop below sees them.
+/// Blocks the stop signals in every thread, so that only the loop below receives them.
 sigset_t BlockStopSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -53,7 +53,7 @@ sigset_t BlockStopSignals() {
   return signals;
 }
 
-/// The first signal drains, the second cancels what is left.
+/// The first signal starts draining, the second cancels the remaining calls.
 ServerExit RunUntilStopped(const sigset_t& signals, InterlacerServer* server) {
   const timespec poll_interval{0, kPollNanoseconds};
   bool is_draining = false;
@@ -79,7 +79,7 @@ int Serve(const ServerOptions& options) {
   }
   const ServerExit exit = RunUntilStopped(signals, server->get());
   Log(LogLevel::kInfo, "stopped", {{"exit", std::to_string(static_cast<int>(exit))}});
-  // A unit of work that hangs on a lost device would keep the destructor waiting.
+  // The destructor would wait for a unit of work that hangs on a lost device.
   if (exit == ServerExit::kInternal) std::_Exit(static_cast<int>(exit));
   return static_cast<int>(exit);
 }

@@ -80,7 +80,7 @@ struct Metrics::Families {
   prometheus::Family<prometheus::Histogram>& cross_camera_distance = Histogram(
       "interlacer_cross_camera_distance_meters", "median distance between what two cameras see");
 
-  // Series that every call touches: found once, because looking one up costs more than counting.
+  // Series that every call updates are looked up once, because a lookup costs more than counting.
   prometheus::Histogram& queue_seconds = StageSeconds("queue");
   prometheus::Histogram& decode_seconds = StageSeconds("decode");
   prometheus::Histogram& lift_seconds = StageSeconds("lift");
@@ -113,7 +113,7 @@ struct Metrics::Families {
         {{"method", method}, {"code", std::string(StatusCodeName(code))}, {"reason", reason}});
   }
 
-  /// Under the lock.
+  /// Requires the lock.
   MethodSeries& OfMethod(const std::string& method) {
     const auto it = methods.find(method);
     if (it != methods.end()) return it->second;
@@ -125,7 +125,7 @@ struct Metrics::Families {
         .first->second;
   }
 
-  /// Under the lock.
+  /// Requires the lock.
   prometheus::Histogram& CallSeconds(MethodSeries* series, const CallRecord& record) {
     prometheus::Histogram*& seconds = series->seconds_by_priority[record.priority];
     if (seconds == nullptr) {
@@ -135,7 +135,7 @@ struct Metrics::Families {
     return *seconds;
   }
 
-  /// Under the lock.
+  /// Requires the lock.
   ModelSeries& OfModel(const std::string& model) {
     const auto it = models.find(model);
     if (it != models.end()) return it->second;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Counters and histograms of the server in Prometheus form; the only door of prometheus-cpp.
+/// Counters and histograms of the server in Prometheus form; the only user of prometheus-cpp.
 ///
 /// No label carries a request id, a peer or a scene. Thread-safe. Errors of Expose:
 /// INVALID_ARGUMENT CONFIG_INVALID when the address cannot be bound.
@@ -24,9 +24,9 @@ class Metrics {
                     const std::string& device);
   void SetState(ServerState state);
   void SetQueue(int queue_length, int active_calls);
-  /// Request counter, durations by stage, sizes, cancellations.
+  /// Updates request counter, durations by stage, sizes and cancellations.
   void CountCall(const CallRecord& record, const Status& status);
-  /// A call that was counted as a success and whose client did not read it to the end.
+  /// Counts a call that was counted as a success but whose client did not read it to the end.
   void CountLostAnswer();
   void CountStep(const std::string& model_name, double seconds);
   void CountPixels(const std::string& model_name, std::int64_t pixels);
@@ -34,7 +34,7 @@ class Metrics {
 
   /// Serves `http://address/metrics`; port 0 takes a free one.
   Status Expose(const std::string& address);
-  /// All metrics as text, as a scrape returns them.
+  /// All metrics as text, as returned to a scrape.
   std::string Text() const;
 
  private:

@@ -18,7 +18,7 @@ const std::vector<std::string> kCommandOnly = {"help", "version", "config", "pri
 
 const std::map<std::string, double> kSecondUnits = {{"ms", 1e-3}, {"s", 1}, {"min", 60}};
 
-/// The flags as they are typed, before they become ServerOptions.
+/// Values of the flags as typed, before they become ServerOptions.
 struct Flags {
   ServerOptions options;
   std::vector<std::string> models;
@@ -30,7 +30,7 @@ struct Flags {
   bool check_config = false;
 };
 
-/// Numbers above 0, or from 0; infinity and NaN are neither.
+/// Accepts numbers above (or from) `least`, but not infinity or NaN.
 CLI::Validator AtLeast(double least, bool is_included, const std::string& text) {
   return CLI::Validator(
       [=](const std::string& value) {
@@ -129,14 +129,14 @@ Status Invalid(const std::string& option, const std::string& message) {
   return InvalidArgument(reason::CONFIG_INVALID, option + ": " + message).WithField(option);
 }
 
-/// Kubernetes describes every service of a namespace to the pods by variables of these forms; those
-/// of a service "interlacer-server" begin as ours do.
+/// Kubernetes describes every service of a namespace to its pods by variables of these forms; those
+/// of a service named "interlacer-server" have our prefix.
 bool IsOfAService(const std::string& variable) {
   return variable.ends_with("_PORT") || variable.find("_PORT_") != std::string::npos ||
          variable.find("_SERVICE_") != std::string::npos;
 }
 
-/// Every option that is set by a variable and not by a flag, as arguments.
+/// Arguments for every option that is set by a variable and not by a flag.
 StatusOr<std::vector<std::string>> EnvironmentArguments(
     const CLI::App& app, const std::vector<std::string>& arguments,
     const std::map<std::string, std::string>& environment) {
@@ -159,7 +159,8 @@ StatusOr<std::vector<std::string>> EnvironmentArguments(
   return extra;
 }
 
-/// CLI11 reads "--name=" as a name whose value is the next argument: an empty one goes between.
+/// CLI11 reads "--name=" as a name whose value is the next argument, so an empty argument is
+/// inserted.
 std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments) {
   std::vector<std::string> all;
   for (const std::string& argument : arguments) {
@@ -195,7 +196,7 @@ Status FillOptions(const Flags& flags, ServerOptions* options) {
   return Status::Ok();
 }
 
-/// One line an option: name = value  # source
+/// The configuration with one line per option: name = value  # source
 std::string ConfigText(const CLI::App& app, const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment) {
   std::string text;
@@ -237,7 +238,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
                               EnvironmentArguments(app, arguments, environment));
   extra.insert(extra.begin(), arguments.begin(), arguments.end());
   std::vector<std::string> all = WithEmptyValues(extra);
-  std::reverse(all.begin(), all.end());  // CLI11 takes its vector from the back
+  std::reverse(all.begin(), all.end());  // CLI11 consumes its vector from the back
   ParsedServerOptions parsed;
   try {
     app.parse(all);

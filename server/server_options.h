@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything that can be set about a server. Filled by server/options.h; value type.
+/// All settings of a server. Filled by server/options.h; value type.
 
 #include <string>
 #include <utility>
@@ -20,16 +20,16 @@ struct ServerOptions {
   std::string metrics_address = "127.0.0.1:9464";
   /// Allows an address that is not loopback without TLS.
   bool insecure = false;
-  /// kAuto: on for loopback addresses.
+  /// kAuto enables reflection for loopback addresses only.
   ReflectionMode reflection = ReflectionMode::kAuto;
-  /// Name and checkpoint folder; the first is the default model.
+  /// Names and checkpoint folders; the first is the default model.
   std::vector<std::pair<std::string, std::string>> models;
-  /// Serves with the models that can be loaded.
+  /// Starts serving even when some models cannot be loaded.
   bool allow_failed_models = false;
-  /// Stores what the warm-up scene of every model gives now, and stops.
+  /// Stores the present results of every model's warm-up scene, and stops.
   bool record_warm_up = false;
   DeviceRequest device = DeviceRequest::kAuto;
-  /// Threads of the kernels; 0 means all.
+  /// Number of threads of the kernels; 0 means all cores.
   int threads = 0;
   int decode_threads = 2;
   LogLevel log_level = LogLevel::kInfo;
@@ -37,7 +37,8 @@ struct ServerOptions {
   Limits limits;
 };
 
-/// Whether an address of gRPC's form reaches this machine only: 127.x, localhost, [::1], unix:.
+/// Whether an address in gRPC's form is reachable from this machine only: 127.x, localhost, [::1],
+/// unix:.
 bool IsLoopback(const std::string& address);
 
 }  // namespace interlacer

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The state of the server, and whether a new prediction may enter. Thread-safe.
+/// State machine of the server, which decides whether new predictions are accepted. Thread-safe.
 ///
 ///   kStarting -> kWarmingUp -> kServing -> kDraining;  kDeviceLost is final and beats the others.
 
@@ -18,12 +18,12 @@ const char* ServerStateName(ServerState state);
 
 class ServerStateMachine {
  public:
-  /// `on_change` runs under the lock of the machine, so that observers see the states in order.
+  /// `on_change` runs under the machine's lock, so that observers see the states in order.
   explicit ServerStateMachine(std::function<void(ServerState)> on_change)
       : on_change_(std::move(on_change)) {}
 
   ServerState state() const;
-  /// Moves forward only; false, and nothing happens, when `next` is not after the present state.
+  /// Moves forward only: returns false and does nothing when `next` is not after the present state.
   bool Advance(ServerState next);
   /// OK while serving; else UNAVAILABLE MODEL_LOADING or DRAINING, INTERNAL DEVICE_LOST.
   Status CheckAccepting() const;

@@ -16,7 +16,7 @@ constexpr int kFigures = 15;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kCopyBytes = 512 * kMiB;
 constexpr std::int64_t kFlushBytes = 256 * kMiB;
-/// Fits the L2 of an A100 and of everything newer.
+/// Fits into the L2 of an A100 and of all newer devices.
 constexpr std::int64_t kL2Bytes = 16 * kMiB;
 constexpr int kL2Passes = 16;
 

@@ -44,7 +44,7 @@ Platform DevicePlatform() {
   };
   platform.absent = DeviceAbsence();
   platform.prepare = [](const Options& options) { SetThreadCount(options.threads); };
-  // Only memory has a floor here: no stage of ours alone is bound by arithmetic.
+  // Only memory has a floor here: none of our stages alone is bound by arithmetic.
   platform.rate = [](Floor::Kind, const std::string&) { return DeviceCopyBytesPerSecond(); };
   platform.memory = "hbm";
   platform.flush_caches = &FlushDeviceCaches;

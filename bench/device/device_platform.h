@@ -1,8 +1,9 @@
 #pragma once
 
-/// A CUDA device: the stages that our kernels make up without LibTorch, captured in CUDA graphs.
+/// The platform of a CUDA device: stages that consist of our kernels alone, without LibTorch,
+/// captured in CUDA graphs.
 ///
-/// Where the build or the machine has none, cases can still be named but not run. Thread-safety:
+/// Without CUDA in the build or the machine cases can still be named, but not run. Thread-safety:
 /// one at a time.
 
 #include <vector>
@@ -13,15 +14,15 @@ namespace interlacer::bench {
 
 Platform DevicePlatform();
 
-/// Why nothing can run on a CUDA device here; empty where it can.
+/// Why nothing can run on a CUDA device here; empty if it can.
 std::string DeviceAbsence();
 
-// One file each in bench/device/stages.
+// Each is defined in a file of bench/device/stages.
 std::vector<Case> MakeDeviceKnnCases(const Options& options);
 std::vector<Case> MakeDeviceWalkCases(const Options& options);
 std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options);
 std::vector<Case> MakeDeviceLinearAttentionCases(const Options& options);
-/// `linear_attention` in bfloat16.
+/// The cases of `linear_attention` in bfloat16.
 std::vector<Case> MakeDeviceLinearLayerCases(const Options& options);
 std::vector<Case> MakeDeviceRenderCases(const Options& options);
 

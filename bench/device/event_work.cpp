@@ -55,7 +55,7 @@ Work EventWork(std::function<cudaStream_t()> stream, std::function<void()> body,
           repeats = options.inputs == "rotated" ? 1 : 0]() mutable {
     const cudaStream_t on = stream();
     if (repeats == 0) {
-      watch().MeanMs(on, body, 2);  // cold; what records itself does so in its second run
+      watch().MeanMs(on, body, 2);  // cold; work that records itself does so in its second run
       repeats = RepeatsFor(watch().MeanMs(on, body, 1));
     }
     return watch().MeanMs(on, body, repeats);

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Times work between two events of the stream that it is put on.
+/// Measures the time of work between two events of its stream.
 ///
-/// A figure is the mean of as many runs in a row as take a millisecond, so that the clock's steps
-/// are not seen; with rotated inputs it is a single one, since the caches are flushed before each.
-/// Errors: std::runtime_error. Threads: one at a time.
+/// The result is the mean of as many consecutive runs as take a millisecond, to be above the
+/// clock's resolution; with rotated inputs it is a single run, because the caches are flushed
+/// before each. Errors: std::runtime_error. Threads: one at a time.
 
 #include <cuda_runtime.h>
 
@@ -15,8 +15,8 @@
 
 namespace interlacer::bench {
 
-/// `body` puts its work on what `stream` gives. Nothing of the device is touched before the first
-/// run.
+/// `body` issues its work on the stream that `stream` returns. The device is not touched before the
+/// first run.
 Work EventWork(std::function<cudaStream_t()> stream, std::function<void()> body,
                const Options& options);
 

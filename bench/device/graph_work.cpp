@@ -11,7 +11,7 @@ namespace {
 class CapturedWork {
  public:
   explicit CapturedWork(const Launch& launch) {
-    RunOnce(stream_, launch);  // kernels are loaded and limits raised before the capture
+    RunOnce(stream_, launch);  // loads kernels and raises limits before the capture
     cudaGraph_t graph = nullptr;
     RequireCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
                 "begin capture");

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Inputs of GRF attention, on the host and on the device, with the answer in float64. Made from
-/// the options alone.
+/// Inputs of GRF attention on the host and on the device, with the expected results in float64.
+/// Depends on the options alone.
 
 #include <cstdint>
 #include <vector>
@@ -17,12 +17,12 @@ struct GrfProblem {
 
   std::int64_t n() const { return walks.graph.n; }
   GrfShape shape() const { return {n(), width, width}; }
-  /// out, normalizer; with `bf16` on inputs rounded to bfloat16.
+  /// Expected out and normalizer; with `bf16` computed from inputs rounded to bfloat16.
   struct Answer {
     std::vector<double> out, normalizer;
   };
   Answer Forward(bool bf16) const;
-  /// Gradients of q, k, v and of the table, one after the other.
+  /// Gradients of q, k, v and of the table, concatenated.
   std::vector<double> Backward() const;
 
   int width;

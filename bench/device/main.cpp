@@ -1,4 +1,4 @@
-/// interlacer_bench of the kernels-only build: the stages that CUDA kernels alone make up.
+/// interlacer_bench of the kernels-only build: the stages that consist of CUDA kernels alone.
 
 #include "bench/device/device_platform.h"
 #include "bench/program.h"

@@ -10,7 +10,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// Without the stack that LibTorch appends.
+/// The text without the stack trace that LibTorch appends.
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -23,7 +23,7 @@ PythonPeers::PythonPeers(const std::string& script, const Options& options,
   try {
     child_ = std::make_shared<ChildPeer>(script, options.threads);
     load(child_.get());
-  } catch (const std::exception& error) {  // LibTorch's too, of what is handed over
+  } catch (const std::exception& error) {  // also LibTorch's, about the transferred data
     child_.reset();
     missing_ = FirstLine(error.what());
   }

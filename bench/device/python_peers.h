@@ -1,10 +1,10 @@
 #pragma once
 
-/// One Python process that plays all peers of a stage on the same device, so that its libraries are
-/// loaded once. Without a device no process is started.
+/// All Python peers of a stage on one device in a single process, so that libraries are loaded
+/// once. Without a device no process is started.
 ///
-/// The child takes the peer's name as the array "peer", times itself with device events and gives
-/// its answer as the result "out". Threads: one at a time.
+/// The child receives the peer's name as the array "peer", measures its time with device events and
+/// returns the result "out". Threads: one at a time.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace interlacer::bench {
 
-/// How far a peer's answer is from the reference, and how far it may be.
+/// Error of a peer's result against the reference, and its bound.
 struct PeerCheck {
   std::function<double(const std::vector<double>& out)> error;
   double bound = 0;
@@ -25,12 +25,13 @@ struct PeerCheck {
 
 class PythonPeers {
  public:
-  /// `load` hands the inputs over, once; what it throws is the reason why the peers are skipped.
+  /// `load` transfers the inputs, once; an exception from it is the reason for which peers are
+  /// skipped.
   PythonPeers(const std::string& script, const Options& options,
               const std::function<void(ChildPeer* child)>& load);
 
-  /// `base` against `peer`, which is skipped with a reason when it cannot run or computes something
-  /// else.
+  /// Compares `base` with `peer`, which is skipped with a reason when it cannot run or computes
+  /// something else.
   Case Against(const Case& base, const std::string& peer, const PeerCheck& check,
                std::optional<double> goal = {}) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A cloud in spatial order with its neighbour graph and walk lists, made on the CPU. Pure function
-/// of the options.
+/// A cloud in spatial order with its neighbour graph and walk lists, computed on the CPU. Pure
+/// function of the options.
 
 #include <vector>
 

@@ -6,6 +6,9 @@ namespace {
 
 constexpr int kThreads = 256;
 
+/// Bound: memory, which it measures; each 16 bytes are read and written once.
+/// Block: nothing is shared; blocks stride over the array.
+/// Layout: neighbouring threads copy neighbouring 16 bytes.
 __global__ void CopyKernel(const float4* from, float4* to, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t i = GlobalThread(); i < count; i += stride) {
@@ -13,21 +16,25 @@ __global__ void CopyKernel(const float4* from, float4* to, std::int64_t count) {
   }
 }
 
+/// Bound: the L2, which it measures, if the array fits there; the sum costs little beside a load.
+/// Block: nothing is shared; blocks stride over the array, another part in each pass.
+/// Layout: neighbouring threads read neighbouring 16 bytes.
 __global__ void ReadKernel(const float4* from, std::int64_t count, int passes, float* sums) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   float sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
-    // Shifted by a block each pass: no multiprocessor finds its lines in its own cache.
+    // Shifted by a block in each pass, so that no multiprocessor finds the lines in its own cache.
     const std::int64_t first = (blockIdx.x + pass) % gridDim.x;
     for (std::int64_t i = first * kThreads + threadIdx.x; i < count; i += stride) {
       const float4 value = from[i];
       sum += value.x + value.y + value.z + value.w;
     }
   }
-  // Never true for numbers in [0,1): the compiler cannot leave the reads out.
+  // Never true for numbers in [0,1), but it prevents the compiler from removing the reads.
   if (sum < 0) sums[blockIdx.x] = sum;
 }
 
+/// Bound: the cost of a launch, which it measures.
 __global__ void EmptyKernel() {}
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// The kernel gives tiles to processes that ask.
+/// Requests AMX tiles, which the operating system grants on request only.
 bool MayUseTiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return __builtin_cpu_supports("amx-bf16") &&

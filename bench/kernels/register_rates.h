@@ -1,6 +1,6 @@
 #pragma once
 
-/// Loops that keep the arithmetic units of one core busy from registers, and one that reads memory.
+/// Loops that saturate the arithmetic units of one core from registers, and one that reads memory.
 /// Threads: may run together.
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace interlacer::bench {
 
 struct RegisterRate {
   std::string name;
-  /// Runs so many iterations; returns the floating-point operations done.
+  /// Runs `iterations` iterations; returns the number of floating-point operations.
   double (*run)(std::int64_t iterations);
 };
 
-/// Those that this processor has.
+/// The loops that this processor supports.
 std::vector<RegisterRate> RegisterRates();
 
-/// Sum of `count` floats, `passes` times; the return value keeps the reads alive.
+/// Sums `count` floats `passes` times; returning the sum prevents the removal of the reads.
 float ReadAgainAndAgain(const float* data, std::size_t count, int passes);
 
-// One file an instruction set.
+// One file per instruction set.
 double RunFmaAvx2(std::int64_t iterations);
 double RunFmaAvx512(std::int64_t iterations);
 double RunBf16DotAvx512(std::int64_t iterations);

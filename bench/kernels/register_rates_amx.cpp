@@ -5,7 +5,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// Eight tiles of 16 rows of 64 bytes.
+/// Configuration of eight tiles of 16 rows of 64 bytes.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;

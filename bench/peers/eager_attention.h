@@ -1,7 +1,7 @@
 #pragma once
 
-/// The attention layers written with LibTorch's own operations, as one would write them first:
-/// gather, multiply, sum. Differentiable by autograd, any floating type, any device.
+/// The attention layers in LibTorch's own operations, written in the straightforward way: gather,
+/// multiply, sum. Differentiable by autograd, any floating type, any device.
 ///
 /// phi(x) = max(x, 0) + epsilon. Threads: LibTorch's. Errors: c10::Error.
 
@@ -9,13 +9,13 @@
 
 namespace interlacer::bench {
 
-/// Walks one by one: `ends` [T,p] int64 (p = 40 walks of up to three hops), `weights` [p].
+/// Separate walks: `ends` [T,p] int64 (p = 40 walks of up to three hops), `weights` [p].
 struct WalkPrefixes {
   at::Tensor ends;
   at::Tensor weights;
 };
 
-/// Walks merged by end node: a pair a row, `roots` and `ends` [m] int64, `weights` [m].
+/// Walks merged by end node, a row per pair: `roots` and `ends` [m] int64, `weights` [m].
 struct WalkPairs {
   at::Tensor roots;
   at::Tensor ends;
@@ -33,7 +33,7 @@ at::Tensor EagerGrfAttention(const at::Tensor& q, const at::Tensor& k, const at:
 at::Tensor EagerGrfAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                              const WalkPairs& walks, const AttentionEpsilons& epsilons);
 
-/// q, k, v [T, heads * head_width] -> same
+/// q, k, v [T, heads * head_width] -> same shape
 at::Tensor EagerLinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 int heads, const AttentionEpsilons& epsilons);
 

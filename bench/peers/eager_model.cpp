@@ -56,7 +56,7 @@ torch::Tensor EagerModel::FeedForward(const std::string& name, const torch::Tens
 
 torch::Tensor EagerModel::Place(const torch::Tensor& positions_m, const Box& workspace) const {
   const Vec3d center_m = BoxCenter(workspace);
-  // Filled where the positions are: a copy from the host would wait for a device.
+  // Filled on the device of the positions: a copy from the host would wait.
   const auto options = positions_m.options().requires_grad(false);
   const torch::Tensor center =
       at::stack({at::scalar_tensor(center_m[0], options), at::scalar_tensor(center_m[1], options),

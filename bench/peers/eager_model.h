@@ -1,12 +1,12 @@
 #pragma once
 
-/// The world model's dynamics step written with LibTorch's own operations, as one would write it
-/// first: no fused layer, no shared gather. It copies the weights of a WorldModel by name and takes
-/// the walks of the tokens from outside, so it pays for no neighbour search.
+/// The world model's dynamics step in LibTorch's own operations, written in the straightforward
+/// way: no fused layer, no shared gather. It copies the weights of a WorldModel by name and is
+/// given the walks of the tokens, so its time includes no neighbour search.
 ///
-/// Dense layers compute in `dense_type`, the rest in `type`; a float64 twin is the reference of the
-/// gates. Token order is that of the inputs: older cloud, newer cloud, kinematic points.
-/// Threads: LibTorch's.
+/// Dense layers compute in `dense_type`, the rest in `type`; a float64 copy is the reference of the
+/// gates. Token order is that of the inputs: older cloud, newer cloud, kinematic points. Threads:
+/// LibTorch's.
 
 #include <torch/types.h>
 
@@ -24,13 +24,13 @@ enum class WalkForm { kPrefixes, kMerged };
 
 class EagerModel {
  public:
-  /// `trainable` weights are leaves of autograd.
+  /// With `trainable` the weights are leaves of autograd.
   EagerModel(const WorldModel& model, at::ScalarType type, at::ScalarType dense_type,
              bool trainable);
 
   CloudTensors Step(const StepInput& input, const WalkIndices& walks, WalkForm form) const;
   EagerField field() const;
-  /// By the names of WorldModel's parameters, without the encoder's.
+  /// Weights by the parameter names of WorldModel, without the encoder's.
   const std::map<std::string, torch::Tensor>& weights() const { return weights_; }
 
  private:

@@ -1,11 +1,12 @@
 #pragma once
 
-/// The walks of a neighbour graph as the index tensors that eager attention gathers with.
+/// The walks of a neighbour graph as index tensors for the gathers of eager attention.
 ///
-///   prefix_ends [T,p] int64, prefix_loads [p,4]      p = 1 + k + k^2 + k^3 walks one by one
-///   pair_roots, pair_ends [m] int64, pair_loads [m,4]   merged by end node
-/// A walk's weight is its loads times |f|, f_0..f_3 the learned coefficients of a layer: a walk of
-/// t hops has load k^-t at t, a pair the sum over its walks. Threads: pure functions.
+///   prefix_ends [T,p] int64, prefix_loads [p,4]      p = 1 + k + k^2 + k^3 separate walks
+///   pair_roots, pair_ends [m] int64, pair_loads [m,4]   walks merged by end node
+/// The weight of a walk is the product of its loads and |f|, f_0..f_3 the learned coefficients of a
+/// layer: a walk of t hops has load k^-t at t, a pair the sum over its walks. Threads: pure
+/// functions.
 
 #include "bench/peers/eager_attention.h"
 #include "knn/knn_graph.h"
@@ -20,7 +21,7 @@ struct WalkIndices {
   WalkPairs Pairs(const at::Tensor& coefficients) const;
 };
 
-/// Loads are of the type `to`, everything is on its device.
+/// Loads have the type of `to`; all tensors are on its device.
 WalkIndices MakeWalkIndices(const KnnGraph& graph, const WalkLists& lists,
                             const at::TensorOptions& to);
 

@@ -17,7 +17,7 @@ grpc::ByteBuffer Serialized(const google::protobuf::Message& message) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-/// A response of about so many bytes: one finding with a long message.
+/// A response of about `bytes` bytes: one finding with a long message.
 grpc::ByteBuffer ReplyOfSize(std::size_t bytes) {
   wire::ValidateSceneResponse response;
   response.mutable_report()->add_findings()->set_message(std::string(bytes, 'x'));
@@ -47,7 +47,7 @@ void SendAtOnce(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/// One message and the status at once, the least that a server stream can do.
+/// Sends one message together with the status, the least work of a server stream.
 class OneMessage final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit OneMessage(grpc::ByteBuffer message) : message_(std::move(message)) {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// What a server costs that does nothing: gRPC's callback API over raw bytes, and a bare socket.
-/// Each listens on a free loopback port and ends with its object. Threads: their own.
+/// Servers that only echo, to measure the cost of transport: gRPC's callback API over raw bytes,
+/// and a bare socket. Each listens on a free loopback port and stops with its object. Threads:
+/// their own.
 
 #include <grpcpp/grpcpp.h>
 
@@ -14,8 +15,8 @@
 
 namespace interlacer::bench {
 
-/// GetModelMetadata answers with the bytes of its request, ValidateScene with about as many bytes
-/// as `reply` has, and PredictRollout streams `reply` as its only message, with the status.
+/// GetModelMetadata returns the bytes of its request, ValidateScene about as many bytes as `reply`
+/// has, and PredictRollout streams `reply` as its only message, together with the status.
 class EchoServer {
  public:
   explicit EchoServer(const ::interlacer::v1::PredictRolloutResponse& reply = {});
@@ -29,7 +30,7 @@ class EchoServer {
   int port_ = 0;
 };
 
-/// One connection: reads `request_bytes`, writes `reply_bytes`, again and again. Exchange throws
+/// One connection that repeatedly reads `request_bytes` and writes `reply_bytes`. Exchange throws
 /// PeerError when a socket fails.
 class TcpPingPong {
  public:

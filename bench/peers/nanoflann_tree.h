@@ -1,6 +1,6 @@
 #pragma once
 
-/// A nanoflann tree over points [n,3]; only where the library's header is installed.
+/// A nanoflann tree over points [n,3]; include only where the library's header is installed.
 
 #include <cstddef>
 #include <nanoflann.hpp>
@@ -25,7 +25,7 @@ using NanoflannTree =
     nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, PointsView>, PointsView,
                                         3, std::uint32_t>;
 
-/// The fastest leaf size of those tried on our clouds (5, 10, 16, 32).
+/// The fastest of the leaf sizes tried on our clouds (5, 10, 16, 32).
 inline nanoflann::KDTreeSingleIndexAdaptorParams NanoflannParams() {
   return nanoflann::KDTreeSingleIndexAdaptorParams(10);
 }

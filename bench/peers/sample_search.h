@@ -1,7 +1,7 @@
 #pragma once
 
-/// The nearest particles of the samples of rays by nanoflann, the tree built once a cloud.
-/// Threads: the pool's inside; one call at a time.
+/// Finds the nearest particles of samples on rays with nanoflann, with one tree per cloud. Threads:
+/// the pool's inside; one call at a time.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,5 +1,5 @@
-/// Walk-masked local attention, forward or --backward, against eager LibTorch: once with the 40
-/// walks of every token gathered one by one, once with our merged lists.
+/// Walk-masked local attention, forward or --backward, against eager LibTorch, which either gathers
+/// the 40 walks of every token one by one, or uses our merged lists.
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -24,9 +24,9 @@
 namespace interlacer::bench {
 namespace {
 
-/// Rows whose dense reference is computed: each is a whole row of the mask.
+/// Number of rows with a dense reference, which needs a whole row of the mask each.
 constexpr std::int64_t kCheckedRows = 256;
-/// Tokens of the gradient check, whose reference keeps every gathered row in float64.
+/// Number of tokens in the gradient check, whose reference keeps every gathered row in float64.
 constexpr std::int64_t kCheckedGradientTokens = 8192;
 constexpr double kFloatBound = 1e-5;
 constexpr GrfEpsilons kEpsilons;
@@ -67,7 +67,7 @@ std::vector<torch::Tensor> Gradients(const torch::Tensor& out, const std::vector
   return torch::autograd::grad({out}, of, {grad_out}, keep_graph);
 }
 
-/// Row of the mask M = sum_t |f_t| W^t, W = adjacency / k, by powers of the graph alone.
+/// Row of the mask M = sum_t |f_t| W^t, W = adjacency / k, computed by powers of the graph alone.
 std::vector<double> MaskRow(const Problem& p, std::int64_t root) {
   const KnnGraph& graph = p.graph;
   std::vector<double> row(graph.n), walk(graph.n);
@@ -87,7 +87,8 @@ std::vector<double> MaskRow(const Problem& p, std::int64_t root) {
   return row;
 }
 
-/// The peers compute the same thing; their gathered copies allow it at small sizes only.
+/// Checks that the peers compute the same result; their gathered copies allow it at small sizes
+/// only.
 void RequirePeersAgree(const Problem& p, const torch::Tensor& out) {
   for (const torch::Tensor& peer :
        {EagerGrfAttention(p.q, p.k, p.v, p.walks.Prefixes(p.coefficients), kEagerEpsilons),
@@ -122,7 +123,7 @@ GateResult CheckForward(const Problem& p) {
   return gate;
 }
 
-/// The worst of the four gradients against float64 autograd on the merged pairs.
+/// Largest error of the four gradients against float64 autograd on the merged pairs.
 GateResult CheckBackward(Options options) {
   options.n = std::min(options.n, kCheckedGradientTokens / options.timesteps);
   const auto p = MakeProblem(options);
@@ -150,7 +151,7 @@ GateResult CheckBackward(Options options) {
   return gate;
 }
 
-/// Forward: one call. Backward: one backward pass through a graph that is kept.
+/// Forward: one call. Backward: one backward pass through a retained graph.
 Work MakeWork(std::shared_ptr<Problem> p, bool backward,
               std::function<torch::Tensor(const Problem&)> forward) {
   if (!backward) {

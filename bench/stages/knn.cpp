@@ -1,5 +1,5 @@
-/// Neighbour graphs, k = 3, index build included: our grid against other libraries' searches, and
-/// what these miss of the exact graph.
+/// Neighbour graphs, k = 3, index build included: our grid against other libraries' searches, with
+/// the recall of these.
 
 #include <memory>
 #include <utility>

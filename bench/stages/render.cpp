@@ -27,12 +27,13 @@ namespace {
 
 constexpr double kImageBound = 1e-3;
 constexpr double kSkippingBound = 1e-4;
-/// Rays of the brute-force reference, which looks at every particle for every sample.
+/// Number of brute-force reference rays, each sample of which compares all particles.
 constexpr std::int64_t kReferenceRays = 48;
-/// Rays of the eager peer at once: about what stays in the caches.
+/// Number of rays that the eager peer renders at once: about what stays in the caches.
 constexpr std::int64_t kEagerRays = 128;
 constexpr double kNarrowSupportM = 0.05;
-/// Colours of the peer beyond the bound: nanoflann breaks ties of the sixteenth particle otherwise.
+/// Quantile of colour errors that must be within the bound: nanoflann breaks ties for the sixteenth
+/// particle differently.
 constexpr double kPeerQuantile = 0.999;
 
 struct RenderProblem {
@@ -57,7 +58,7 @@ struct Picture {
   std::vector<float> rgb, distance_m, opacity;
 };
 
-/// Layers of unit gain; surfaces are dense enough to hide what is behind them.
+/// Layers of unit gain, with a density that makes surfaces opaque.
 EagerField MakeField(const RendererConfig& config, std::uint64_t seed) {
   const std::int64_t in = FieldInputWidth(config), hidden = config.hidden_width;
   const auto layer = [&](std::int64_t rows, std::int64_t columns, std::uint32_t draw) {
@@ -119,7 +120,7 @@ std::vector<float> RenderEagerly(const RenderProblem& p) {
   return {data, data + rgb.numel()};
 }
 
-/// Every `stride`-th ray.
+/// Selects evenly spaced rays.
 PixelRays Thin(const PixelRays& rays, std::int64_t count) {
   PixelRays thin;
   const std::int64_t stride = std::max<std::int64_t>(1, rays.count() / count);
@@ -132,8 +133,9 @@ PixelRays Thin(const PixelRays& rays, std::int64_t count) {
   return thin;
 }
 
-/// Against brute force in float64, with and without skipping, and against the peer: the first that
-/// breaks its bound, else the largest; skipping's bound is scaled to the image's.
+/// Checks against brute force in float64, with and without skipping, and against the peer. Returns
+/// the first error that exceeds its bound, else the largest, with skipping's bound scaled to the
+/// image's.
 GateResult Check(const RenderProblem& p, bool with_peer) {
   const PixelRays few = Thin(p.rays, kReferenceRays);
   const Picture checked = Render(p, p.config, few.batch());

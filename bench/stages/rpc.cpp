@@ -1,6 +1,6 @@
-/// The server's share of a call: the real server with a null model, against bare gRPC servers that
-/// take the same request bytes and give as many back, by a unary call or, as ours, by a stream, and
-/// against a bare socket.
+/// Overhead of the server in a call: the real server with a null model, against bare gRPC servers
+/// with the same request and response sizes, by a unary call or by a stream like ours, and against
+/// a bare socket.
 
 #include <cstring>
 #include <functional>
@@ -24,11 +24,11 @@ namespace wire = ::interlacer::v1;
 constexpr int kClients = 8;
 constexpr int kCallsAClient = 16;
 constexpr int kParticles = 4;
-/// So long that a request that names the model has 64 bytes.
+/// Its length makes a request that names the model 64 bytes long.
 const std::string kModelName(62, 'm');
 
-/// Ratios of the goals: null model at most 1.25 (64 B) and 1.15 (frames) of the echo, 3.5 of the
-/// socket, twice the echo's 99th percentile, 0.9 of its throughput with eight clients.
+/// Goals as ratios of times: null model at most 1.25 (64 B) and 1.15 (frames) times the echo, 3.5
+/// times the socket, twice the echo's 99th percentile, 0.9 of its throughput with eight clients.
 constexpr double kSmallGoal = 1 / 1.25, kFrameGoal = 1 / 1.15, kSocketGoal = 1 / 3.5;
 constexpr double kP99Goal = 0.5, kThroughputGoal = 0.9;
 
@@ -45,8 +45,8 @@ void RequireOk(const grpc::Status& status) {
   if (!status.ok()) throw PeerError("call failed: " + status.error_message());
 }
 
-/// A server of frames of one size from two cameras, without a robot and with a model that computes
-/// nothing: every scene lifts to the same few particles, which stay where they are.
+/// A server for frames of one size from two cameras, without a robot and with a null model: every
+/// scene lifts to the same few particles, which do not move.
 struct NullServer {
   NullServer(int width_px, int height_px, std::uint64_t seed) {
     particles.count = kParticles;
@@ -118,7 +118,7 @@ void FillView(const std::string& camera, std::int64_t half_seconds, int width_px
   calibration->mutable_world_from_camera()->mutable_rotation()->set_w(1);
 }
 
-/// Two cameras at two times, one step asked for.
+/// A request with two cameras at two times and one step.
 wire::PredictRolloutRequest MakePrediction(int width_px, int height_px, std::uint64_t seed) {
   wire::PredictRolloutRequest request;
   request.set_model_name(kModelName);
@@ -158,7 +158,7 @@ void Validate(wire::InterlacerService::Stub* stub, const wire::ValidateSceneRequ
   RequireOk(stub->ValidateScene(&context, request, &response));
 }
 
-/// Bytes of the answer that are not what was sent.
+/// Gate on the number of response bytes that differ from the expected ones.
 GateResult ByteGate(double wrong_bytes) {
   GateResult gate;
   gate.error = wrong_bytes;
@@ -167,7 +167,7 @@ GateResult ByteGate(double wrong_bytes) {
   return gate;
 }
 
-/// Several clients at once, each with a connection of its own; the time until all are done.
+/// Several clients at once, each with its own connection; measures the time until all are done.
 Work ByManyClients(int port, std::function<void(wire::InterlacerService::Stub*)> call) {
   auto stubs = std::make_shared<std::vector<std::unique_ptr<wire::InterlacerService::Stub>>>();
   for (int i = 0; i < kClients; ++i) stubs->push_back(Connect(port));
@@ -192,7 +192,7 @@ Case MakeCase(const std::string& name, const std::string& ours, const std::strin
   return item;
 }
 
-/// 64 bytes in: no model is touched.
+/// Requests of 64 bytes, which do not reach the model.
 void AddMetadataCases(const std::shared_ptr<NullServer>& ours,
                       const std::shared_ptr<EchoServer>& echo, std::vector<Case>* cases) {
   const std::shared_ptr<wire::InterlacerService::Stub> echo_stub = Connect(echo->port());
@@ -219,7 +219,7 @@ void AddMetadataCases(const std::shared_ptr<NullServer>& ours,
   cases->push_back(std::move(many));
 }
 
-/// A whole prediction of the null model: parse, check, decode, queue, step, answer.
+/// A whole prediction of the null model: parse, check, decode, queue, step, respond.
 void AddPredictionCases(const std::string& name, int width_px, int height_px,
                         const Options& options, double goal, bool with_socket,
                         std::vector<Case>* cases) {

@@ -26,7 +26,8 @@ T Require(StatusOr<T> result) {
   return *std::move(result);
 }
 
-/// One checkpoint of random weights on both sides of the socket, and what both are asked for.
+/// A checkpoint with random weights that is used directly and behind the server, and the request
+/// for both.
 class ServedModel {
  public:
   ServedModel(const Options& options, DeviceRequest device) {
@@ -70,9 +71,9 @@ class ServedModel {
   OutputOptions output_;
 };
 
-/// A picture of one colour would hide every error, so it passes no gate.
+/// Compares the two images; an image of one colour would hide every error, so it fails the gate.
 GateResult SamePicture(ServedModel* model) {
-  // A device computes the first step launch by launch and records it for those that follow.
+  // A device runs the first step launch by launch and records it for later ones.
   model->Served();
   model->InProcess();
   const RgbImage served = model->Served(), expected = model->InProcess();
@@ -84,7 +85,7 @@ GateResult SamePicture(ServedModel* model) {
   return gate;
 }
 
-/// Frames of the `paper` configuration: two cameras at two times.
+/// Cases with frames of the `paper` configuration: two cameras at two times.
 std::vector<Case> MakeServeCases(const Options& options) {
   const bool is_cuda = options.device == "cuda";
   const auto model = OnFirstUse<ServedModel>([options, is_cuda] {

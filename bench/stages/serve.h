@@ -1,13 +1,13 @@
 #pragma once
 
-/// A prediction as a robot's controller sees it: frames in, one step, its picture out, through the
-/// real server over loopback, beside the same work in this process without a server.
+/// A prediction from the client's point of view: frames in, one step, its rendered view out,
+/// through the real server over loopback, against the same work in this process without a server.
 
 #include "bench/platform.h"
 
 namespace interlacer::bench {
 
-/// Adds `serve` to the stages of a device.
+/// Adds the stage `serve` to a device's platform.
 Platform WithServeStage(Platform platform);
 
 }  // namespace interlacer::bench

@@ -17,19 +17,19 @@
 namespace interlacer::bench {
 namespace {
 
-/// Particles of the gate's own step, whose reference runs in float64 on the host.
+/// Number of particles in the gate's own step, whose reference runs in float64 on the host.
 constexpr std::int64_t kCheckedParticles = 4096;
-/// A shape is seen, recorded, replayed.
+/// A shape is first seen, then recorded, then replayed.
 constexpr int kCheckedSteps = 3;
 
-/// Peers of ours on the device, ratio of medians.
+/// Goal against eager peers on the device, as a ratio of medians.
 constexpr double kDeviceEagerGoal = 5;
 constexpr double kHostEagerGoal = 10;
 
-/// Of operands that are rounded to bfloat16, and of sums in float32.
+/// Error bound for operands rounded to bfloat16, and for sums in float32.
 double BoundOf(const Options& options) { return options.dtype == "bf16" ? 1e-2 : 1e-4; }
 
-/// What the place's step changes, as it is served.
+/// Change that the step makes, computed as it is served.
 torch::Tensor ServedChange(const Options& options, const ModelPlace& place, LocalLayer local) {
   StepProblem problem(options, place, local);
   torch::Tensor change;
@@ -59,7 +59,7 @@ GateResult CheckStep(Options options, const ModelPlace& place) {
   return gate;
 }
 
-/// Another local layer of ours, which has no eager twin, against itself on the host.
+/// Checks another local layer of ours, which has no eager peer, against itself on the host.
 GateResult CheckRival(Options options, const ModelPlace& place, LocalLayer local) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kCheckedParticles);
@@ -78,7 +78,7 @@ GateResult CheckRival(Options options, const ModelPlace& place, LocalLayer local
   return gate;
 }
 
-/// The eager twin on the place's device with what it is given.
+/// The eager peer on the same device, with its inputs.
 struct StepTwin {
   StepTwin(const StepProblem& problem, const Options& options)
       : model(*problem.model, at::kFloat, options.dtype == "bf16" ? at::kBFloat16 : at::kFloat,
@@ -155,7 +155,7 @@ StepStage MakeStepStage(const Options& options, const ModelPlace& place) {
       const at::NoGradGuard no_grad;
       twin().model.Step(problem().input, twin().walks, form);
     })] {
-      twin();  // what it is given costs it nothing
+      twin();  // its inputs are prepared outside the measured time
       return work();
     };
     stage.cases.push_back(std::move(item));

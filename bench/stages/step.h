@@ -1,7 +1,7 @@
 #pragma once
 
-/// One dynamics step of the whole model, neighbour search included: the problem, our way of solving
-/// it and the peers that LibTorch offers on the same device.
+/// One dynamics step of the whole model, neighbour search included: the problem, our implementation
+/// and LibTorch's peers on the same device.
 
 #include <functional>
 #include <memory>
@@ -21,16 +21,16 @@ struct StepProblem {
   StepGraph steps;
 };
 
-/// What a step changes, so that what it copies does not hide errors. [n, 3 + features]
+/// Change that a step makes, so that copied values do not hide errors. [n, 3 + features]
 torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result);
 
 struct StepStage {
-  Case base;  ///< ours, as it is served, without a peer
+  Case base;  ///< our implementation as served, without a peer
   std::function<StepProblem&()> problem;
   std::vector<Case> cases;
 };
 
-/// Cases can be named where the place cannot compute.
+/// Cases can be named even where the device cannot compute.
 StepStage MakeStepStage(const Options& options, const ModelPlace& place);
 
 }  // namespace interlacer::bench

@@ -11,22 +11,22 @@
 namespace interlacer::bench {
 namespace {
 
-/// Particles of the gate's own sequence, whose reference runs in float64 on the host.
+/// Number of particles in the gate's own sequence, whose reference runs in float64 on the host.
 constexpr std::int64_t kCheckedTrainParticles = 2048;
 
-/// Gradients in float32 stray from float64 by 1e-5 on most inputs and by thousandths on some, and
-/// the eager twin in float32 strays on the same ones (a ReLU that rounds across zero would do it).
-/// So ours may stray a few times as far as the twin. The loss has to agree to a thousandth of that.
+/// float32 gradients deviate from float64 by 1e-5 on most inputs and by thousandths on some, as do
+/// those of the eager peer in float32 (a ReLU that rounds across zero would explain it). So ours
+/// may deviate a few times as far as the peer's. The loss must agree to a thousandth of that.
 constexpr double kGradientBound = 1e-3;
 constexpr double kTwinMargin = 10;
 constexpr double kLossWeight = 1000;
-/// Between two runs in float32, both of which may stray.
+/// Error bound between two float32 runs, both of which may deviate.
 constexpr double kRivalBound = 3e-2;
 
 constexpr double kDeviceGradientGoal = 3;
 constexpr double kHostGradientGoal = 5;
 
-/// The loss, and all gradients as one vector, against the twin in float64 on the host.
+/// Checks the loss, and all gradients as one vector, against the eager peer in float64 on the host.
 GateResult CheckGradients(Options options, const ModelPlace& place) {
   options.n = std::min(options.n, kCheckedTrainParticles);
   const TrainProblem ours(options, place, LocalLayer::kGrfExact);
@@ -52,7 +52,7 @@ GateResult CheckGradients(Options options, const ModelPlace& place) {
   return gate;
 }
 
-/// Message passing of ours, which has no eager twin, against itself on the host.
+/// Checks our message passing, which has no eager peer, against itself on the host.
 GateResult CheckRivalGradients(Options options, const ModelPlace& place) {
   options.n = std::min(options.n, kCheckedTrainParticles);
   const TrainProblem rival(options, place, LocalLayer::kMessagePassing);
@@ -138,7 +138,7 @@ TrainStage MakeTrainStage(const Options& options, const ModelPlace& place) {
       EagerGradients(twin().model, problem().model->config().renderer, problem().sequence,
                      twin().given, form);
     })] {
-      twin();  // what it is given costs it nothing
+      twin();  // its inputs are prepared outside the measured time
       return work();
     };
     stage.cases.push_back(std::move(item));

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Loss and gradients of a training sequence: the problem, our way of solving it and the peers that
-/// LibTorch offers on the same device.
+/// Loss and gradients of a training sequence: the problem, our implementation and LibTorch's peers
+/// on the same device.
 
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace interlacer::bench {
 struct TrainProblem {
   TrainProblem(const Options& options, const ModelPlace& place, LocalLayer local);
 
-  /// For an eager twin on the place's device.
+  /// Inputs for an eager peer on the same device.
   Given MakeGiven() const;
 
   std::shared_ptr<WorldModel> model;
@@ -23,12 +23,12 @@ struct TrainProblem {
 };
 
 struct TrainStage {
-  Case base;  ///< ours, without a peer
+  Case base;  ///< our implementation, without a peer
   std::function<TrainProblem&()> problem;
   std::vector<Case> cases;
 };
 
-/// Cases can be named where the place cannot compute.
+/// Cases can be named even where the device cannot compute.
 TrainStage MakeTrainStage(const Options& options, const ModelPlace& place);
 
 }  // namespace interlacer::bench

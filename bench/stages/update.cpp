@@ -22,8 +22,8 @@ constexpr std::int64_t kCheckedUpdateParticles = 2048;
 constexpr int kCheckedBatch = 2;
 constexpr double kLearningRate = 1e-4;
 
-/// Two runs in float32, both of which stray from float64 on some inputs; and rows that are rounded
-/// to bfloat16 in every layer of one of them.
+/// Error bounds between two float32 runs, both of which deviate from float64 on some inputs; and
+/// for rows that one of them rounds to bfloat16 in every layer.
 constexpr double kUpdateFloatBound = 3e-2, kUpdateBfloat16Bound = 1e-1;
 
 TrainingConfig PaperTraining() { return PresetRunConfig("paper").value().training; }
@@ -48,7 +48,7 @@ Camera CameraAt(const Options& options, const Vec3d& eye_m) {
   return camera;
 }
 
-/// A scene of two times with a moving robot, frames of noise; `which` of the batch.
+/// A scene of two times with a moving robot and noise as frames; `which` is its index in the batch.
 TrainingSample MakeSample(Options options, const InterlacerConfig& config, int which) {
   options.seed += static_cast<std::uint64_t>(which);
   options.timesteps = 2;
@@ -105,9 +105,9 @@ class UpdateProblem {
     optimizer_.Step(kLearningRate);
   }
 
-  /// Of the mean loss, as one vector on the host.
+  /// Gradients of the mean loss, as one vector on the host.
   torch::Tensor Gradients() { return GradientsOf(0, samples_.size()); }
-  /// The same, each sequence for itself.
+  /// Gradients with a backward pass for each sequence.
   torch::Tensor GradientsOneByOne() {
     torch::Tensor sum = GradientsOf(0, 1);
     for (std::size_t i = 1; i < samples_.size(); ++i) sum += GradientsOf(i, 1);
@@ -129,7 +129,7 @@ class UpdateProblem {
     return at::cat(all, 0);
   }
 
-  /// As one step of model/training/trainer.h does.
+  /// Accumulates gradients as one step of model/training/trainer.h does.
   void Accumulate(std::size_t first, std::size_t count) {
     SequenceLossOptions options;
     options.ray_count = training_.rays_per_step;
@@ -148,11 +148,12 @@ class UpdateProblem {
   std::vector<TrainingSample> samples_;
 };
 
-/// A small batch against its sequences one by one, in float32 on the host, nothing computed again.
+/// Checks a small batch against its single sequences, in float32 on the host, without gradient
+/// checkpointing.
 GateResult CheckUpdate(Options options, const ModelPlace& place, LocalLayer local) {
   options.n = std::min(options.n, kCheckedUpdateParticles);
   options.batch = std::min(options.batch, kCheckedBatch);
-  // Of one predicted step: rounding grows from step to step where frames are noise.
+  // One predicted step: with frames of noise rounding errors grow from step to step.
   options.rollout_steps = 1;
   const torch::Tensor got = UpdateProblem(options, place.device, local).Gradients();
   GateResult gate;

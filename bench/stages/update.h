@@ -1,8 +1,8 @@
 #pragma once
 
-/// A whole training update as `interlacer train` makes it: a batch of sequences encoded, lifted,
-/// rolled out and rendered, their gradients, one step of AdamW, with the settings of `paper`.
-/// Reading episodes is left out: a second thread does it meanwhile.
+/// A whole training update as in `interlacer train`: a batch of sequences encoded, lifted, rolled
+/// out and rendered, their gradients, one step of AdamW, with the settings of `paper`. Reading
+/// episodes is excluded, because a second thread does it in parallel.
 
 #include <vector>
 
@@ -12,7 +12,8 @@
 
 namespace interlacer::bench {
 
-/// Beside the updates of our other local layers. Cases can be named where the place cannot compute.
+/// The peers are updates of our other local layers. Cases can be named even where the device cannot
+/// compute.
 std::vector<Case> MakeUpdateStage(const Options& options, const ModelPlace& place);
 
 }  // namespace interlacer::bench

@@ -14,10 +14,10 @@
 namespace interlacer::bench {
 namespace {
 
-/// Roots whose walks are followed one by one.
+/// Number of roots whose walks are followed one by one.
 constexpr std::int64_t kCheckedRoots = 4096;
 
-/// Differences between a row of the lists and the walks of `root`, followed one by one.
+/// Counts differences between a row of the lists and the walks of `root`, followed one by one.
 std::int64_t CountWrongEntries(const KnnGraph& graph, const WalkLists& lists, std::int32_t root) {
   std::vector<std::vector<std::int32_t>> ends{{root}};
   for (int hop = 1; hop <= kMaxHops; ++hop) {
@@ -32,7 +32,7 @@ std::int64_t CountWrongEntries(const KnnGraph& graph, const WalkLists& lists, st
   std::int64_t previous = -1;
   for (std::int32_t e = lists.offsets[root]; e < lists.offsets[root + 1]; ++e) {
     const auto node = static_cast<std::int32_t>(WalkEntryNode(lists.entries[e]));
-    if (node <= previous) ++wrong;  // ascending, each once
+    if (node <= previous) ++wrong;  // must be ascending without duplicates
     previous = node;
     for (int hop = 0; hop <= kMaxHops; ++hop) {
       const auto expected = std::count(ends[hop].begin(), ends[hop].end(), node);
@@ -59,7 +59,7 @@ GateResult CheckLists(const KnnGraph& graph) {
   return gate;
 }
 
-/// The peer's merged lists against ours; a different answer is no peer.
+/// Requires that the peer's merged lists equal ours.
 void RequireEqual(const WalkLists& lists, ChildPeer* child) {
   child->RunMs();
   const std::vector<double> nodes = child->Fetch("nodes"), counts = child->Fetch("counts");

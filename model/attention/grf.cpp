@@ -19,7 +19,7 @@ torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) {
   if (!mask.packed() || !OnDevice(mask.loads()) || at::GradMode::is_enabled()) {
     return WeightsOfLoads(mask);
   }
-  // The loads of packed masks are the same tensor in every step.
+  // The loads of packed masks are the same tensor in every step, so their pair weights are cached.
   return pair_weights_.Of({hop_coefficients_, mask.loads()}, [&] { return WeightsOfLoads(mask); });
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Local attention under a mask of walks on the token graph, with learned hop coefficients.
+/// Local attention masked by walks on the token graph, with learned hop coefficients.
 ///
 ///   w_ij  = sum_t F_t loads_t(i,j)      F_t = |f_t| (or another MaskPositivity)
 ///   out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
-/// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules.
-/// The division by n that Alg. 2 prints is left out unless `paper_literal_division` asks for it.
+/// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules. The
+/// division by n in Alg. 2 is left out unless `paper_literal_division` asks for it.
 /// Source: grf-masking, Alg. 2 and Sec. 3.2.
 
 #include "model/attention/projected.h"
@@ -20,8 +20,8 @@ class GrfMaskedAttention : public ProjectedAttention {
   GrfMaskedAttention(const NetworkConfig& config, Precision precision);
 
  private:
-  /// Weight of every pair (or path-count code) under the current coefficients; on a device those of
-  /// codes are kept between steps without gradients.
+  /// Weight of every pair (or path-count code) under the current coefficients; on a device without
+  /// gradients the weights of codes are cached between steps.
   torch::Tensor PairWeights(const WalkMask& mask);
   torch::Tensor WeightsOfLoads(const WalkMask& mask) const;
 

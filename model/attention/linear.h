@@ -1,7 +1,7 @@
 #pragma once
 
-/// ReLU linear attention over all tokens with heads of width d / H; see
-/// model/ops/linear_attention_op.h. Threads: as torch modules. Source: grf-masking, Eq. 3.
+/// ReLU linear attention over all tokens, with heads of width d / H (formula:
+/// model/ops/linear_attention_op.h). Threads: as torch modules. Source: grf-masking, Eq. 3.
 
 #include "model/attention/projected.h"
 #include "model/config.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One interface for everything that lets tokens look at each other.
+/// Interface of the attention mechanisms, through which tokens exchange information.
 ///
 ///   Forward   h [T,d] normalised tokens, graph of the step  ->  update [T,d] for the residual
 ///   AddTo     h [T,d] -> the given rows of h + Forward(norm(h)), and then of the feed-forward
@@ -16,7 +16,7 @@
 
 namespace interlacer {
 
-/// y -> y + layers(norm(y))
+/// Feed-forward layers with norm and residual sum: y -> y + layers(norm(y)).
 struct NormedFeedForward {
   LayerNorm& norm;
   FeedForward& layers;

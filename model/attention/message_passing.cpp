@@ -18,14 +18,14 @@ MessagePassing::MessagePassing(const NetworkConfig& config, Precision precision)
   score_ = register_parameter("score", at::zeros({hidden}));
 }
 
-/// What the layers share is computed once: a pair's first layer is a sum of what its two tokens and
-/// their offset give, and the mean of messages by their shares is the last layer of the mean of
-/// what goes into it.
+/// Common factors are computed once: the first layer of a pair is a sum of terms of its two tokens
+/// and of their offset, and the weighted mean of messages is the last layer applied to the weighted
+/// mean of its inputs.
 torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& graph) {
   const AnchorGraph& g = *graph.anchors;
   const std::int64_t d = h.size(1), anchors = g.neighbors.size(0), k = g.neighbors.size(1);
   const at::ScalarType type = h.scalar_type();
-  // One use of the positions a layer: their gradient has the same bits however blocks are joined.
+  // The layer uses the positions once: their gradient has the same bits however blocks are joined.
   const torch::Tensor x = graph.positions_m / offset_scale_m_;
   const torch::Tensor anchor_h = h.index_select(0, g.anchors);
   const torch::Tensor anchor_x = x.index_select(0, g.anchors);

@@ -22,9 +22,10 @@ ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_widt
 }
 
 torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
-  // The device kernels read rows of bfloat16; their gradients, and the host's, are of float32.
+  // Without gradients the device kernels read bfloat16 rows; with gradients, and on the host,
+  // float32.
   const bool as_projected = OnDevice(h) && !at::GradMode::is_enabled();
-  // All three layers have one precision: rows are rounded once.
+  // All three layers have the same precision, so rows are rounded once.
   const torch::Tensor rows = as_projected ? query_->Rounded(h) : h;
   const auto project = [&](Dense& layer) {
     torch::Tensor x = layer.forward(rows);

@@ -2,8 +2,8 @@
 
 /// Attention between dense projections: out(Mix(query(h), key(h), value(h))).
 ///
-/// Subclasses say how queries, keys and values of all tokens mix. Parameters: query, key, value,
-/// out, each with weight and bias. Threads: as torch modules.
+/// Subclasses define how queries, keys and values of all tokens are mixed. Parameters: query, key,
+/// value, out, each with weight and bias. Threads: as torch modules.
 
 #include <cstdint>
 #include <memory>
@@ -26,11 +26,12 @@ class ProjectedAttention : public AttentionMechanism {
   virtual torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                             const TokenGraph& graph) = 0;
 
-  /// Adds to the rows of h in place, norm, projections and mixing in one; false where there is no
-  /// such form. Called only where CanFuse holds for all four projections.
+  /// Adds the update to the rows of h in place, with norm, projections and mixing fused; false
+  /// where there is no fused form. Call only where CanFuse holds for all four projections.
   virtual bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
                         const RowRange& rows);
-  /// The same on a device, with the feed-forward layers; where CanFuseOnDevice holds for all.
+  /// As AddFused on a device, including the feed-forward layers; call only where CanFuseOnDevice
+  /// holds.
   virtual bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
                                 const TokenGraph& graph, const RowRange& rows,
                                 const DeviceFeedForward& next);

@@ -14,16 +14,17 @@ namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
-/// A call whose failure does not matter, or is reported by an exception: the runtime forgets it.
+/// Discards the error of a call that does not matter or is reported by an exception, so that the
+/// runtime does not return it later.
 void Forget(cudaError_t error) {
   if (error != cudaSuccess) (void)cudaGetLastError();
 }
 
-/// Recordings take turns on one stream of the device that nothing else uses: no other work gets
-/// into them, and libraries keep one workspace for all.
+/// Recordings take turns on one stream that nothing else uses: no other work is captured, and
+/// libraries keep a single workspace for all recordings.
 std::mutex recording_mutex;
 
-/// Kept until the program ends.
+/// Stream of the recordings of a device; it lives until the program ends.
 c10::cuda::CUDAStream SideStream(c10::DeviceIndex device) {
   static std::map<c10::DeviceIndex, c10::cuda::CUDAStream> streams;
   const auto found = streams.find(device);
@@ -34,7 +35,7 @@ c10::cuda::CUDAStream SideStream(c10::DeviceIndex device) {
   return streams.emplace(device, c10::cuda::getStreamFromExternal(stream, device)).first->second;
 }
 
-/// A pool of the allocator that nobody else has.
+/// A memory pool of the allocator for one recording alone.
 c10::MempoolId_t NewPool() {
   static std::atomic<c10::CaptureId_t> last{0};
   return {0, ++last};
@@ -60,7 +61,8 @@ class CudaGraph : public RecordedWork {
       if (graph != nullptr) Forget(cudaGraphDestroy(graph));
       allocator::endAllocateToPool(device_, pool_);
       allocator::releasePool(device_, pool_);
-      // Launches of `work` leave errors too, which nothing else would clear.
+      // A failed capture also leaves errors of the launches of `work`, which nothing else would
+      // clear.
       (void)cudaGetLastError();
       throw;
     }
@@ -79,7 +81,7 @@ class CudaGraph : public RecordedWork {
   }
 
  private:
-  /// Other threads may go on using the device while this one records.
+  /// Other threads may use the device while this one records.
   static void Capture(const c10::cuda::CUDAStream& side, const std::function<void()>& work,
                       cudaGraph_t* graph) {
     C10_CUDA_CHECK(cudaStreamBeginCapture(side, cudaStreamCaptureModeThreadLocal));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where an operation on a tensor runs, and what its CUDA kernels need to be started.
+/// Whether an operation on a tensor runs on a CUDA device, and how its kernels are launched.
 ///
 /// Operations on tensors of a CUDA device go to the kernels of */kernels/*_cuda.h: pointers of the
 /// tensors, torch's current stream, scratch memory from torch's allocator in the order of the
@@ -22,11 +22,11 @@ void* StreamOf(const torch::Tensor& tensor);
 /// Throws if a launcher returned an error.
 void CheckLaunch(int error, const char* kernel);
 
-/// Uninitialised memory beside `like`; it may be let go once its kernels are launched.
+/// Uninitialised memory on the device of `like`; may be released once its kernels are launched.
 torch::Tensor DeviceScratch(std::size_t size_bytes, const torch::Tensor& like);
 
-/// For tests, with the kernels of tests/device/emulation linked: tensors in host memory count as on
-/// a device with this stream, until null is given. Not thread-safe.
+/// For tests that link the kernels of tests/device/emulation: tensors in host memory count as
+/// device tensors with this stream until null is passed. Not thread-safe.
 void SetEmulatedStream(void* stream);
 
 }  // namespace interlacer

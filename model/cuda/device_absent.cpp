@@ -1,5 +1,5 @@
-/// What launchers_absent.cpp is for the kernels, for the rest of the CUDA runtime. A file of its
-/// own: where tests bring emulated kernels, the linker takes this one and leaves the other.
+/// Stubs of the CUDA runtime's functions in a build without CUDA, as launchers_absent.cpp is for
+/// the kernels. In a file of its own, so that tests can link it beside emulated kernels.
 
 #include "model/cuda/recorded_work.h"
 #include "model/kernels/device_query_cuda.h"

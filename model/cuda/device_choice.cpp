@@ -17,12 +17,12 @@ namespace interlacer {
 namespace {
 
 constexpr char kTorchCudaLibrary[] = "libtorch_cuda.so";
-/// The kernels use bfloat16 on tensor cores.
+/// The kernels multiply bfloat16 on tensor cores, which needs this compute capability.
 constexpr int kLeastComputeCapabilityMajor = 8;
 
-/// Registers LibTorch's CUDA operations; empty, or what is missing.
+/// Loads LibTorch's CUDA operations; returns an empty string, or what is missing.
 std::string OpenTorchCuda() {
-  // Stays open: its operations are registered for good.
+  // Never closed: its operations stay registered.
   if (dlopen(kTorchCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* const error = dlerror();
     return error != nullptr ? error : std::string(kTorchCudaLibrary) + " cannot be opened";
@@ -38,7 +38,7 @@ std::string OpenTorchCuda() {
   return {};
 }
 
-/// Empty, or why the device cannot be used.
+/// Returns an empty string, or why the device cannot be used.
 std::string WhyNot(int index) {
   const int count = CudaDeviceCount();
   if (count == 0) return "no CUDA device answers to this build";
@@ -111,7 +111,7 @@ void ComputeFloat32AsIs() {
 
 void ConvolveReproducibly() {
   at::globalContext().setDeterministicCuDNN(true);
-  // The fastest of several measured algorithms is not the same one every time.
+  // Benchmarking would not always choose the same algorithm.
   at::globalContext().setBenchmarkCuDNN(false);
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Turns a wish for a device into one that tensors can live on.
+/// Chooses the device for a requested one: the CPU, or a CUDA device that is present and usable.
 ///
-/// LibTorch's CUDA part is a library of its own, some GB with what it needs; it is opened when a
-/// CUDA device is asked for and answers, so that one program serves machines with and without.
-/// A choice of CUDA has torch compute float32 in float32, not in TF32, in the whole process.
-/// Errors: FAILED_PRECONDITION DEVICE_ABSENT for kCuda, saying what is missing; kAuto takes the CPU
-/// instead and says why. Threads: safe; a first choice of CUDA must come before other threads use
-/// torch.
+/// LibTorch's CUDA part is a library of its own, some GB with its dependencies; it is opened only
+/// when a CUDA device is requested and present, so that one program serves machines with and
+/// without a GPU. Choosing CUDA makes torch compute float32 in float32, not in TF32, in the whole
+/// process. Errors: FAILED_PRECONDITION DEVICE_ABSENT for kCuda, saying what is missing; kAuto
+/// takes the CPU instead and says why. Threads: safe; the first choice of CUDA must come before
+/// other threads use torch.
 
 #include <c10/core/Device.h>
 
@@ -23,33 +23,33 @@ namespace interlacer {
 struct DeviceChoice {
   c10::Device device{c10::kCPU};
   std::string name = "cpu";     ///< or "cuda:0 NAME"
-  bool is_fallback = false;     ///< kAuto, and no CUDA device could be used
-  std::string fallback_reason;  ///< why not
+  bool is_fallback = false;     ///< kAuto found no usable CUDA device
+  std::string fallback_reason;  ///< empty without a fallback
 
   DeviceKind kind() const { return device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu; }
 };
 
-/// `index`: which of several CUDA devices. A fallback is logged.
+/// `index` selects one of several CUDA devices. A fallback is logged.
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
 
-/// UNIMPLEMENTED FEATURE_NOT_BUILT at `field` of a configuration: what a device's kernels take, and
-/// what came. `advice` ends the message.
+/// UNIMPLEMENTED FEATURE_NOT_BUILT at `field` of a configuration: what the device's kernels support
+/// and what the configuration asks for. `advice` ends the message.
 Status NotOnDevice(std::string field, std::string expected, std::string got,
                    std::string_view advice = "");
 
-/// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field where a device of this kind has no kernels for
-/// the model: graph attention wider than kMaxGrfCudaWidth, 256 channels, or another index than the
-/// exact grid. A device chosen by kAuto refuses too. Other layers of models that the fused kernels
-/// do not take, such as wider ones, run one by one through torch.
+/// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field for which a device of this kind has no kernels:
+/// graph attention wider than kMaxGrfCudaWidth (256 channels), or an index other than the exact
+/// grid. A device chosen by kAuto refuses too. Other layers that the fused kernels do not support,
+/// such as wider ones, run one by one through torch.
 Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device);
 
-/// Empty, or that the kernels need a newer device than one of this compute capability.
+/// Returns an empty string, or that the kernels need a newer device than this compute capability.
 std::string WhyTooOld(int index, int major, int minor);
 
-/// Forbids torch to round float32 products to TF32 in convolutions and matrix products.
+/// Disables TF32 in torch's convolutions and matrix products.
 void ComputeFloat32AsIs();
 
-/// Has cuDNN take only algorithms that give equal bits for equal inputs, in the whole process.
+/// Restricts cuDNN to deterministic algorithms in the whole process.
 void ConvolveReproducibly();
 
 }  // namespace interlacer

@@ -1,5 +1,5 @@
-/// Stands for the CUDA kernels in a build without them: no tensor is on a device there, so nobody
-/// comes here; whoever does is refused as by a device that is not there.
+/// Stubs of the CUDA kernels' launchers in a build without CUDA. No tensor is on a device there, so
+/// none is called in practice; each returns the error of an absent device.
 
 #include "data/kernels/subset_keys_cuda.h"
 #include "data/kernels/unproject_cuda.h"

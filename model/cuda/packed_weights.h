@@ -1,10 +1,11 @@
 #pragma once
 
-/// What a device's kernels take of weights, such as the weights of layers in their order, kept
+/// Caches of tensors derived from weights, such as weights packed for the device's kernels, kept
 /// between steps.
 ///
-/// It is made again when a weight was replaced or changed in place by an operation of torch; work
-/// recorded before then (model/cuda/recorded_work.h) is no longer valid. Threads: as torch modules.
+/// A cached tensor is computed again when a weight was replaced or changed in place by an operation
+/// of torch; recorded work (model/cuda/recorded_work.h) that used the old one is then invalid.
+/// Threads: as torch modules.
 
 #include <torch/types.h>
 
@@ -14,17 +15,17 @@
 
 namespace interlacer {
 
-/// A tensor that depends on weights alone.
+/// A cached tensor that depends on weights alone.
 class KeptTensor {
  public:
-  /// What `make` gave for these weights; valid while this lives and no weight changes.
+  /// Result of `make` for these weights; valid while this object lives and no weight changes.
   const torch::Tensor& Of(const std::vector<torch::Tensor>& weights,
                           const std::function<torch::Tensor()>& make);
 
  private:
   bool IsOf(const std::vector<torch::Tensor>& weights) const;
 
-  /// Shares the weights' memory, so that no other weight can come to stand there.
+  /// Holds the weights' memory, so that its address cannot be reused by other weights.
   std::vector<torch::Tensor> weights_;
   std::vector<std::int64_t> versions_;
   torch::Tensor kept_;
@@ -32,10 +33,10 @@ class KeptTensor {
 
 class PackedWeights {
  public:
-  /// Launches what writes the packed numbers.
+  /// Launches the kernel that writes the packed weights.
   using Pack = std::function<void(std::uint16_t* packed, void* stream)>;
 
-  /// `count` numbers beside the first weight.
+  /// Returns `count` packed numbers on the device of the first weight.
   const std::uint16_t* Of(const std::vector<torch::Tensor>& weights, std::int64_t count,
                           const Pack& pack);
 

@@ -1,14 +1,14 @@
 #pragma once
 
-/// Work of a CUDA device, recorded once as a CUDA graph and done again by a single launch.
+/// A sequence of CUDA launches recorded once as a CUDA graph and replayed by a single launch.
 ///
-/// The work must put the same operations on the current stream whenever it runs: fixed shapes, and
-/// nothing that waits for the device or copies from or to the host. A replay reads and writes the
-/// tensors of the recorded run; those that the run made live in memory of their own until the
-/// recording ends. With the device emulated (model/cuda/device.h) a replay runs the work again.
-/// Errors: c10::Error where the work cannot be recorded; it has then run and left no recording.
-/// Threads: one at a time for a device's work; recordings wait for each other. The CUDA graph is of
-/// c10's parts alone, for libtorch_cuda is not linked.
+/// The work must issue the same operations on the current stream whenever it runs: fixed shapes, no
+/// waiting for the device, no copies between host and device. A replay reads and writes the tensors
+/// of the recorded run; tensors made during the run live in a pool of the recording until it is
+/// destroyed. With the device emulated (model/cuda/device.h) a replay runs the work again. Errors:
+/// c10::Error where the work cannot be recorded; it has then run and left no recording. Threads:
+/// one at a time for a device's work; recordings wait for each other. Only c10 is used for CUDA
+/// graphs, because libtorch_cuda is not linked.
 
 #include <torch/types.h>
 
@@ -20,12 +20,12 @@ namespace interlacer {
 class RecordedWork {
  public:
   virtual ~RecordedWork() = default;
-  /// On the current stream.
+  /// Replays the recording on the current stream.
   virtual void Replay() = 0;
 };
 
-/// Runs `work` on a stream that only recordings use, so that libraries and caches have what they
-/// keep, and records it. Waits for the device.
+/// Runs `work` once on a stream reserved for recordings, which warms up libraries and caches, and
+/// then records it. Waits for the device.
 std::unique_ptr<RecordedWork> RecordWork(torch::Device device, std::function<void()> work);
 
 /// The part of RecordWork that needs the CUDA runtime.

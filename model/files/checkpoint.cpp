@@ -22,8 +22,8 @@ std::string PathIn(const std::string& dir, const char* file) {
   return (std::filesystem::path(dir) / file).string();
 }
 
-/// Copies stored values into the model; both sides must have the same names, shapes and types, but
-/// that what is stored may be float16.
+/// Copies stored values into the model. Names, shapes and types must agree, except that stored
+/// values may be float16.
 Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
   const at::NoGradGuard no_grad;
   std::size_t used = 0;
@@ -80,15 +80,15 @@ Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
 
 namespace {
 
-/// What is wrong inside a file: the file's path before the field, and CHECKPOINT_INVALID, because
-/// to whoever loads a checkpoint its configuration is data and no option.
+/// Adds the file's path to the field of an error inside it. The reason becomes CHECKPOINT_INVALID:
+/// for a caller that loads a checkpoint its configuration is data, not an option.
 Status InFile(const std::string& path, const Status& status) {
   if (status.reason() != reason::CHECKPOINT_INVALID && status.reason() != reason::CONFIG_INVALID) {
     return status;
   }
   Status located = FailedPrecondition(reason::CHECKPOINT_INVALID, status.message());
   for (const auto& [key, value] : status.metadata()) {
-    static_cast<void>(std::move(located).WithMetadata(key, value));  // in place
+    static_cast<void>(std::move(located).WithMetadata(key, value));  // modifies `located`
   }
   located.WithField(status.field());
   return std::move(located).WithFieldPrefix(path + ":");

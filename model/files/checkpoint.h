@@ -1,6 +1,6 @@
 #pragma once
 
-/// A checkpoint directory: config.json and weights.safetensors.
+/// Reads and writes a checkpoint directory: config.json and weights.safetensors.
 ///
 /// Weights are float32 or, exported, float16, little-endian, by stable parameter name. Loading
 /// checks every name, shape and type against the configuration before a value is used; unknown and
@@ -27,8 +27,8 @@ struct Checkpoint {
 
 enum class StoredWeights { kFloat32, kFloat16 };
 
-/// Writes config.json and weights.safetensors into `dir`, which is made if absent.
-/// CHECKPOINT_INVALID for weights that float16 does not reach.
+/// Writes config.json and weights.safetensors into `dir`, which is created if absent.
+/// CHECKPOINT_INVALID for weights outside the range of float16.
 Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
                       const TensorMetadata& metadata,
                       StoredWeights stored = StoredWeights::kFloat32);

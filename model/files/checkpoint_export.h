@@ -1,9 +1,11 @@
 #pragma once
 
-/// A checkpoint for those who predict with it: torch-free door of `interlacer export`.
+/// Exports a checkpoint for prediction, with weights in float16; the torch-free interface of
+/// `interlacer export`.
 ///
-/// The same configuration and metadata, weights in float16: half the bytes, values to 11 bits,
-/// which is more than bfloat16 layers keep of them. Training cannot be resumed from it, but may
+/// The configuration and metadata are copied. float16 halves the size and keeps 11 bits of each
+/// value, more than bfloat16 layers use. Training cannot be resumed from an exported checkpoint,
+/// but can start from it. Errors and threads: as model/files/checkpoint.h.
 /// begin with it. Errors: those of model/files/checkpoint.h. Threads: as model/files/checkpoint.h.
 
 #include <string>
@@ -12,7 +14,7 @@
 
 namespace interlacer {
 
-/// Metadata of the exported weights: the hash of those they came from.
+/// Metadata key of exported weights: the hash of the weights they came from.
 inline constexpr char kExportedFromKey[] = "exported_from_sha256";
 
 struct CheckpointHashes {

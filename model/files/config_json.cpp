@@ -63,7 +63,7 @@ std::vector<double> Shortest(const std::vector<float>& values) {
   return result;
 }
 
-/// Reads optional fields one after the other and keeps the first error.
+/// Reads optional fields one after the other and remembers the first error.
 class Reader {
  public:
   explicit Reader(const JsonObject& object) : object_(object) {}
@@ -225,7 +225,7 @@ ordered_json ToJson(const EncoderConfig& c) {
   ordered_json json = {{"widths", c.widths},
                        {"norm_group_count", c.norm_group_count},
                        {"feature_width", c.feature_width}};
-  // Absent where there is none, as in configurations from before there was one.
+  // Omitted if there is none, as in configurations older than the field.
   if (c.color_skip) json["color_skip"] = true;
   return json;
 }
@@ -245,7 +245,7 @@ ordered_json ToJson(const TokenConfig& c) {
       {"kinematic_context", c.kinematic_context},
       {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
       {"displacement_scale", Shortest(c.displacement_scale)}};
-  // Absent where there are none, so that runs begun before there were any go on.
+  // Omitted if there are none, so that older runs can be resumed.
   if (c.limb_rings > 0) {
     json["limb_rings"] = c.limb_rings;
     json["limb_ring_points"] = c.limb_ring_points;
@@ -272,7 +272,7 @@ ordered_json ToJson(const GraphConfig& c) {
                        {"scope", WordOf(kGraphScopes, c.scope)},
                        {"edge_weight", WordOf(kEdgeWeights, c.edge_weight)},
                        {"symmetrise", c.symmetrise}};
-  // Absent for the grid, as in configurations from before there was a choice.
+  // Omitted for the grid, as in configurations older than the field.
   if (c.index != KnnBackend::kGrid) json["index"] = WordOf(kGraphIndexes, c.index);
   return json;
 }
@@ -382,7 +382,7 @@ Status ReadRenderer(const JsonObject& object, RendererConfig* out) {
 
 ordered_json ConfigToJson(const InterlacerConfig& config) {
   ordered_json json = {{"name", config.name}, {"data", ToJson(config.data)}};
-  // Absent without a filter, as in configurations from before there was one.
+  // Omitted without a filter, as in configurations older than the field.
   if (config.lifting.outlier_filter) {
     json["lifting"] = {{"outlier_filter", ToJson(*config.lifting.outlier_filter)}};
   }

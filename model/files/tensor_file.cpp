@@ -42,7 +42,7 @@ const StoredType* FindType(const std::string& word) {
   return nullptr;
 }
 
-/// Where a tensor lies in the data section.
+/// Position of a tensor in the data section.
 struct Extent {
   std::string name;
   const StoredType* type = nullptr;
@@ -72,6 +72,7 @@ StatusOr<Extent> ParseExtent(const std::string& name, const JsonObject& entry) {
   }
   extent.begin = offsets[0];
   extent.end = offsets[1];
+  // Checked products: sizes come from the file and may overflow or be negative.
   std::optional<std::int64_t> bytes = extent.type->size_bytes;
   for (const std::int64_t size : extent.shape) {
     bytes = bytes ? CheckedProduct({*bytes, size}) : std::nullopt;

@@ -16,10 +16,10 @@
 namespace interlacer {
 namespace {
 
-/// Rows of the distance matrix held at once when every token looks for its closest anchor.
+/// Rows of the distance matrix computed at once in the search for every token's closest anchor.
 constexpr std::int64_t kClosestAnchorRows = 1024;
 
-/// So far apart, in metres, are tokens of different times where a graph is one for each.
+/// Distance in metres between tokens of different times where each time has a graph of its own.
 constexpr double kApartM = 1e3;
 
 /// `count` of `token_count` tokens without replacement: those with the smallest Philox keys.
@@ -38,7 +38,7 @@ std::vector<std::int64_t> DrawAnchors(std::int64_t token_count, std::int64_t cou
   return anchors;
 }
 
-/// The same anchors and all other tokens, both ascending, without the host.
+/// Anchors and all other tokens, both ascending, found on the device.
 std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const torch::Tensor& positions_m,
                                                              std::int64_t anchor_count,
                                                              std::uint64_t seed) {
@@ -54,8 +54,8 @@ std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const torch::Tensor
   return {ascending(0, anchor_count), ascending(anchor_count, token_count)};
 }
 
-/// Position in `anchors_m` of the closest anchor of every row, smaller position on ties, by all
-/// distances. [n,axes]
+/// For every row the position in `anchors_m` of the closest anchor, the smaller position on ties;
+/// compares all distances. [n,axes]
 torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tensor& anchors_m) {
   std::vector<torch::Tensor> parts;
   for (std::int64_t begin = 0; begin < positions_m.size(0); begin += kClosestAnchorRows) {
@@ -72,8 +72,8 @@ torch::Tensor ClosestAnchors(const torch::Tensor& positions_m, const torch::Tens
   return parts.empty() ? at::empty({0}, positions_m.options().dtype(at::kLong)) : at::cat(parts, 0);
 }
 
-/// The same on the host out of the tokens' nearest ones, which mostly hold an anchor; by all
-/// distances for the rest.
+/// Closest anchors on the host: taken from each token's nearest tokens, which usually include an
+/// anchor; by all distances for the remaining tokens.
 torch::Tensor ClosestAnchorsOnHost(const torch::Tensor& positions_m, const AnchorGraph& graph,
                                    const torch::Tensor& nearest) {
   const std::int64_t others = graph.others.size(0), k = nearest.size(1);
@@ -99,7 +99,7 @@ torch::Tensor ClosestAnchorsOnHost(const torch::Tensor& positions_m, const Ancho
                      positions_m.index_select(0, graph.anchors)));
 }
 
-/// [T,k] int32
+/// The k nearest tokens of every token. [T,k] int32
 torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& graph) {
   const torch::Tensor& positions_m = tokens.positions_m;
   if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
@@ -113,7 +113,7 @@ torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& gr
       .to(positions_m.device());
 }
 
-/// Anchors and all other tokens, ascending.
+/// Splits the tokens into anchors and all others, both ascending.
 std::pair<torch::Tensor, torch::Tensor> DivideTokens(const torch::Tensor& positions_m,
                                                      std::int64_t anchor_count,
                                                      std::uint64_t seed) {

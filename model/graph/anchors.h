@@ -1,12 +1,12 @@
 #pragma once
 
-/// The structure of message passing: some tokens are anchors, which gather from their nearest
-/// tokens, and the others follow their closest anchor.
+/// The graph of message passing: some tokens are anchors, which gather from their nearest tokens;
+/// all other tokens follow their closest anchor.
 ///
-/// Anchors' neighbours come from the configured index (graph.index). So does the closest anchor of
-/// most others, the first among their neighbours; where there is none it is found by all distances.
-/// A constant of the backward pass. Errors: as model/graph/token_neighbors.h. Threads:
-/// pure functions. Source: hd-vpd (neighbour-attender).
+/// The neighbours of anchors come from the configured index (graph.index). The closest anchor of
+/// most other tokens is the first anchor among their neighbours; for the rest all distances are
+/// compared. The graph is a constant of the backward pass. Errors: as
+/// model/graph/token_neighbors.h. Threads: pure functions. Source: hd-vpd (neighbour-attender).
 
 #include <torch/types.h>
 
@@ -18,13 +18,13 @@
 
 namespace interlacer {
 
-/// Message passing: a quarter of the tokens are anchors.
+/// Index tensors of message passing; a quarter of the tokens are anchors.
 struct AnchorGraph {
   torch::Tensor anchors;    ///< [a] int64 tokens, ascending
   torch::Tensor neighbors;  ///< [a,k] int64 nearest other tokens of each anchor
-  torch::Tensor others;     ///< [T-a] int64 tokens that are no anchors, ascending
+  torch::Tensor others;     ///< [T-a] int64 all other tokens, ascending
   /// [T-a] int64 position in `anchors` of their closest anchor. With a graph for each time nearest
-  /// and closest are of one time; tokens of a time that drew no anchor take any other time's.
+  /// and closest tokens belong to one time; a time without anchors uses those of any other time.
   torch::Tensor closest;
 };
 

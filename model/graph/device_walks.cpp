@@ -35,7 +35,7 @@ std::int64_t CellsAt(const Box& box, double edge_m, CellGrid* grid) {
   return static_cast<std::int64_t>(std::min(count, 1e18));
 }
 
-/// A function of box and size alone: the same for every step of a rollout.
+/// A grid that depends on box and size alone, so that it is the same for every step of a rollout.
 CellGrid GridOver(const Box& box, std::int64_t n) {
   CellGrid grid;
   double volume_m3 = 1;
@@ -60,10 +60,10 @@ std::int32_t* MutableInts(const torch::Tensor& tensor) {
   return tensor.mutable_data_ptr<std::int32_t>();
 }
 
-/// WalkCodeLoads beside `like`, copied once for each device: a copy waits.
+/// WalkCodeLoads on the device of `like`, cached for each device, because a copy waits.
 torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
   static std::mutex mutex;
-  // Never destroyed: at exit the device may be gone before it.
+  // Never destroyed: at exit the device may already be gone.
   static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
   const std::lock_guard lock(mutex);
   torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
@@ -75,7 +75,7 @@ torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
   return loads;
 }
 
-/// By end node, for entries that are plain nodes.
+/// Adds the lists by end node, for entries that are plain nodes.
 void AddTransposed(DeviceWalks* walks) {
   const std::int64_t n = walks->offsets.size(0) - 1, room = walks->entries.size(0);
   const auto ints = walks->offsets.options();
@@ -91,7 +91,8 @@ void AddTransposed(DeviceWalks* walks) {
   walks->transposed_offsets = at::searchsorted(sorted, at::arange(n + 1, ints), /*out_int32=*/true);
 }
 
-/// Edges by node of origin. Arrays have room for more; those edges lead from and to anywhere.
+/// Edges sorted by start node. Arrays are longer than the number of edges; the rest of their
+/// entries is arbitrary but within range.
 struct Edges {
   torch::Tensor offsets;   ///< [n+1] int32
   torch::Tensor from, to;  ///< [capacity] int64
@@ -104,7 +105,7 @@ Edges DirectedEdges(const torch::Tensor& neighbors) {
           neighbors.flatten().to(at::kLong)};
 }
 
-/// i - j where i -> j or j -> i, once, in ascending order.
+/// Every undirected edge i - j with i -> j or j -> i once, in ascending order.
 Edges UndirectedEdges(const Edges& directed) {
   const std::int64_t n = directed.offsets.size(0) - 1, room = 2 * directed.from.size(0);
   const torch::Tensor pairs =
@@ -115,7 +116,7 @@ Edges UndirectedEdges(const Edges& directed) {
     is_first.narrow(0, 1, room - 1)
         .copy_(sorted.narrow(0, 1, room - 1) != sorted.narrow(0, 0, room - 1));
   }
-  // Repetitions go to one place behind all others.
+  // Duplicates are moved to one slot behind all others.
   const torch::Tensor place =
       at::where(is_first == 1, is_first.cumsum(0) - 1, at::full({}, room, sorted.options()));
   const torch::Tensor once =
@@ -125,7 +126,7 @@ Edges UndirectedEdges(const Edges& directed) {
   return {sizes.cumsum(0).to(at::kInt), at::floor_divide(once, n), at::remainder(once, n)};
 }
 
-/// exp(-|x_i - x_j|^2 / (2 s^2)), s = median edge length.
+/// Weights exp(-|x_i - x_j|^2 / (2 s^2)), where s is the median edge length.
 torch::Tensor ExpDistanceWeights(const Edges& edges, const torch::Tensor& positions_m) {
   const torch::Tensor sq_m2 =
       (positions_m.index_select(0, edges.from) - positions_m.index_select(0, edges.to))
@@ -142,7 +143,7 @@ torch::Tensor ExpDistanceWeights(const Edges& edges, const torch::Tensor& positi
   return at::where(scale_m == 0, at::ones_like(weights), weights);
 }
 
-/// [capacity] float64, rounded to float32 as on the host.
+/// Weights of edges, [capacity] float64, rounded to float32 as on the host.
 torch::Tensor WeightsOf(const Edges& edges, EdgeWeight kind, const torch::Tensor& positions_m) {
   const std::int64_t n = edges.offsets.size(0) - 1;
   const torch::Tensor out_degree =
@@ -168,19 +169,19 @@ torch::Tensor WeightsOf(const Edges& edges, EdgeWeight kind, const torch::Tensor
   return weights.to(at::kFloat).to(at::kDouble);
 }
 
-/// Entries of a row at most: the nodes within three hops, or what the walkers can visit.
+/// Largest number of entries of a row: the nodes within three hops, or what the walkers can visit.
 std::int64_t SampledRowSize(const InterlacerConfig& config, std::int64_t degree) {
   const std::int64_t visits = MaxSampledRowSize(config.network.local.walk_count);
   const std::int64_t reach = 1 + degree + degree * degree + degree * degree * degree;
   return config.graph.symmetrise ? visits : std::min(visits, reach);
 }
 
-/// Walks of three hops from one token.
+/// Number of walks of three hops from one token.
 std::int64_t WalkCount(std::int64_t degree) {
   return std::max<std::int64_t>(1, degree * degree * degree);
 }
 
-/// Of packed entries.
+/// Adds the tiles of packed entries.
 void AddTiles(DeviceWalks* walks) {
   const std::int64_t n = walks->offsets.size(0) - 1;
   walks->tile_row_counts = at::empty({WalkTileCount(n)}, walks->offsets.options());
@@ -259,7 +260,7 @@ std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& co
                                                       const torch::Tensor& neighbors,
                                                       const torch::Tensor& positions_m,
                                                       bool with_transpose) {
-  // Walkers that spread over all that share their past take every walk once.
+  // Walkers that spread over all walkers with the same past take every walk exactly once.
   InterlacerConfig every_walk = config;
   LocalLayerConfig& local = every_walk.network.local;
   local.sampler = WalkSampler::kRepellingPerPrefix;

@@ -42,7 +42,7 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
-/// Exact walks over equal edges, few at each token.
+/// Whether the lists can be packed: exact walks over edges of equal weight, with few at each token.
 bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
   return config.network.local.kind == LocalLayer::kGrfExact &&
          config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
@@ -54,6 +54,7 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
   const LocalLayerConfig& local = config.network.local;
   const int k = config.graph.neighbor_count;
   const KnnGraph graph = GraphOnHost(tokens, k, config.graph);
+  // Lists by end node serve the backward pass alone.
   const bool with_transpose = at::GradMode::is_enabled();
   const bool exact = local.kind == LocalLayer::kGrfExact;
   if (CanPack(config, graph.out_degree)) {
@@ -72,6 +73,7 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
                                                   const TokenSet& tokens, std::uint64_t seed) {
   const bool with_transpose = at::GradMode::is_enabled();
   const int k = config.graph.neighbor_count;
+  // Graphs without a device form are built on the host and copied.
   if (!CheckDeviceGraph(config).ok()) {
     TokenSet on_host = tokens;
     on_host.positions_m = tokens.positions_m.to(at::kCPU);
@@ -118,6 +120,7 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
 
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed) {
+  // The graph is a constant of the backward pass; positions_m themselves keep their gradient.
   TokenSet constant = tokens;
   constant.positions_m = tokens.positions_m.detach();
   TokenGraph graph;

@@ -25,14 +25,14 @@ struct TokenGraph {
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
 };
 
-/// What the configured local layer needs. `seed` draws walks and anchors.
+/// Builds what the configured local layer needs. `seed` draws walks and anchors.
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed);
 
-/// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where a device leaves the configuration's graph
-/// to the host and waits for it, so that a step cannot be recorded: exact walks over symmetrised
-/// edges, whose rows have no bound, over many weighted edges, or more walks or neighbours of an
-/// anchor than a kernel holds.
+/// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where the configuration's graph is built on the
+/// host even for a device, which makes the step wait and prevents its recording: exact walks over
+/// symmetrised edges, whose rows have no bound, or over many weighted edges, or more walks or
+/// neighbours of an anchor than a kernel supports.
 Status CheckDeviceGraph(const InterlacerConfig& config);
 
 }  // namespace interlacer

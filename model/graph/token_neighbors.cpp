@@ -49,7 +49,7 @@ KnnGraph PerTimeGraph(const TokenSet& tokens, int k, KnnBackend index) {
   return joined;
 }
 
-/// The same on a device. [T,k]
+/// One graph per time on a device, joined. [T,k]
 torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
   const torch::Tensor joined =
       at::empty({tokens.positions_m.size(0), k}, tokens.positions_m.options().dtype(at::kInt));

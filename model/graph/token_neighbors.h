@@ -1,10 +1,12 @@
 #pragma once
 
-/// Nearest other tokens, of all times or of each time apart, on the host by the configured index
-/// and on a device by the exact grid: a row a token, by (squared distance in float32, index).
+/// Nearest other tokens of each token, among all times or within its own time: on the host by the
+/// configured index, on a device by the exact grid. A row's order is (squared distance in float32,
+/// index).
 ///
-/// Constants of the backward pass. Errors: StatusException from the neighbour search, and
-/// INVALID_ARGUMENT naming graph.scope where a time has too few tokens. Threads: pure functions.
+/// The result is a constant of the backward pass. Errors: StatusException from the neighbour
+/// search, and INVALID_ARGUMENT naming graph.scope where a time has too few tokens. Threads: pure
+/// functions.
 
 #include <torch/types.h>
 
@@ -23,9 +25,9 @@ std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens);
 KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k,
                        KnnBackend index = KnnBackend::kGrid);
 
-/// Scope and index of `graph`; `k` is its own, or that of anchors.
+/// The graph on the host with the scope and index of `graph`; `k` is its own, or that of anchors.
 KnnGraph GraphOnHost(const TokenSet& tokens, int k, const GraphConfig& graph);
-/// [T,k] int32
+/// The graph on a device. [T,k] int32
 torch::Tensor GraphOnDevice(const TokenSet& tokens, int k, GraphScope scope);
 
 }  // namespace interlacer

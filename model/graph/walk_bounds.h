@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the theory promises about walk estimates: how sure, how sparse, how many walks.
+/// Bounds from theory on walk estimates: error probability, sparsity, number of walks.
 ///
 /// Pure functions, thread-safe. Source: grf-masking, Thm 3.1 and Lemma 3.2.
 
@@ -15,7 +15,7 @@ double LoadNorm(std::span<const double> coefficients, double largest_step_load);
 /// walk_count independent walks a node and load norm c; does not depend on the graph's size.
 double ErrorProbabilityBound(double error, int walk_count, double c);
 
-/// Fewest walks whose ErrorProbabilityBound is at most `probability`.
+/// Smallest number of walks whose ErrorProbabilityBound is at most `probability`.
 int WalksForBound(double error, double probability, double c);
 
 /// With at least 1 - `probability`, none of walk_count walks visits more nodes than this; a row

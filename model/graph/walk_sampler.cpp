@@ -55,7 +55,7 @@ struct Visit {
   double load;
 };
 
-/// The walkers of one start node at a time; holds the memory of all.
+/// Simulates the walkers of one start node at a time; owns the memory of all of them.
 class Ensemble {
  public:
   Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
@@ -88,6 +88,7 @@ struct Chunk {
 
 /// Sums the visits of one root by node and appends them to the chunk; returns the row's length.
 std::int32_t AppendRow(std::vector<Visit>& visits, int max_hops, double scale, Chunk& chunk) {
+  // Stable, so that the loads of a node are summed in the order of its visits.
   std::stable_sort(visits.begin(), visits.end(),
                    [](const Visit& a, const Visit& b) { return a.node < b.node; });
   std::int32_t length = 0;
@@ -109,6 +110,8 @@ WalkLoads CollectRows(std::int64_t n, int max_hops, double scale, const MakeWalk
   result.n = n;
   result.max_hops = max_hops;
   result.offsets.assign(static_cast<std::size_t>(n + 1), 0);
+  // Rows of a chunk are contiguous and chunks are joined in order: equal results for any thread
+  // count.
   std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
   ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     auto walk = make_walker();
@@ -169,6 +172,7 @@ StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops) {
   }
   return CollectRows(graph.n, max_hops, 1.0, [&] {
     return [&](std::int32_t root, std::vector<Visit>& visits) {
+      // A map keeps the row sorted by node, which fixes the order of sums.
       std::map<std::int32_t, double> row = {{root, 1.0}};
       for (int hops = 0; hops <= max_hops; ++hops) {
         for (const auto& [node, load] : row) visits.push_back({node, hops, load});

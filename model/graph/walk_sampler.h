@@ -7,8 +7,9 @@
 /// product of W d / (1 - halt_probability). Row i of the result holds, for every node j that a
 /// prefix of t hops ended at, (1 / walk_count) sum of loads: an unbiased estimate of (W^t)_ij.
 ///
-/// All samplers are unbiased, for each walker's own law is the same; kRepellingPerPrefix has no
-/// variance once enumeration fits into walk_count. Walks of different start nodes are independent.
+/// All samplers are unbiased, because each walker alone has the same distribution;
+/// kRepellingPerPrefix has no variance once enumeration fits into walk_count. Walks of different
+/// start nodes are independent.
 /// Determinism: a function of the graph and the options, equal for any thread count.
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with kAntithetic,
 /// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
@@ -26,7 +27,7 @@
 
 namespace interlacer {
 
-/// Out-edges of node i are [offsets[i], offsets[i + 1]); weights belong to edges.
+/// Weighted edges in CSR form: out-edges of node i are [offsets[i], offsets[i + 1]).
 struct WeightedGraph {
   std::int64_t n = 0;
   std::vector<std::int32_t> offsets;
@@ -34,11 +35,11 @@ struct WeightedGraph {
   std::vector<double> weights;
 };
 
-/// edge_weights as EdgeWeights gives them.
+/// `edge_weights` in the form that EdgeWeights returns.
 StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
                                         std::span<const float> edge_weights);
 
-/// Rows ordered by node: nodes [nnz], loads [nnz, max_hops + 1].
+/// Walk loads in CSR form, rows sorted by node: nodes [nnz], loads [nnz, max_hops + 1].
 struct WalkLoads {
   std::int64_t n = 0;
   int max_hops = 0;
@@ -49,10 +50,10 @@ struct WalkLoads {
 
 StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options);
 
-/// All walks instead of some: loads[e, t] = (W^t)_ij. Rows hold every node within max_hops hops.
+/// Enumerates all walks: loads[e, t] = (W^t)_ij. Rows hold every node within max_hops hops.
 StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops);
 
-/// In the form the attention kernels take; INVALID_ARGUMENT if max_hops is not 3.
+/// Converts to the form of the attention kernels; INVALID_ARGUMENT if max_hops is not 3.
 StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads);
 
 }  // namespace interlacer

@@ -10,7 +10,10 @@ constexpr int kTileOutputs = 8;
 constexpr int kStepInputs = 32;
 constexpr int kLeftSide = 16;
 
-/// A thread the 16 bytes of a lane.
+/// Each thread writes the 16 bytes of one lane.
+/// Bound: memory, 32 bytes read and 16 written; it runs only when a weight has changed.
+/// Block: nothing is shared, so the size only has to fill whole warps.
+/// Layout: writes are contiguous; a warp reads pairs of 8 outputs by 32 inputs.
 __global__ void PackKernel(DenseWeight dense, DenseLayout layout, std::int64_t count,
                            uint4* packed) {
   const std::int64_t x = GlobalThread();
@@ -31,7 +34,9 @@ __global__ void PackKernel(DenseWeight dense, DenseLayout layout, std::int64_t c
             RoundPair(from[24], from[25])};
 }
 
-/// The same for weights on the left side.
+/// Packs weights for the left side of a product.
+/// Bound, block: as PackKernel.
+/// Layout: writes are contiguous; a warp reads pairs of 16 outputs by 16 inputs.
 __global__ void PackTransposedKernel(DenseWeight dense, std::int64_t count, uint4* packed) {
   const std::int64_t x = GlobalThread();
   if (x >= count) return;
@@ -52,7 +57,7 @@ bool Fits(const DenseWeight& dense) {
          dense.out_width % kStepInputs == 0;
 }
 
-/// Vectors of a block of 32 inputs and so many outputs.
+/// Number of 16-byte vectors in a block of 32 inputs and `outputs` outputs.
 int StepVectors(int outputs) { return outputs / kTileOutputs * kWarpLanes; }
 
 DenseLayout ByOutputs(int in_width, int outputs) {

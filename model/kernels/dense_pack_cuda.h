@@ -1,27 +1,28 @@
 #pragma once
 
-/// Weights of dense layers in bfloat16, in the order in which tensor cores take them; CUDA only.
+/// Packs the weights of dense layers as bfloat16 in the order in which tensor cores read them; CUDA
+/// only.
 ///
 /// A weight [out,in] in float32 is cut into blocks of 8 outputs by 32 inputs; of each block lane
 /// 4 g + t holds, in 16 bytes, output g at inputs 2t, 2t + 8, 2t + 16, 2t + 24 and their right
-/// neighbours. Blocks of one 32 inputs and all outputs that are computed together stand together.
-/// Widths are multiples of 32. Streams and errors as model/kernels/packed_grf_cuda.h.
+/// neighbours. Blocks of the same 32 inputs whose outputs are computed together are contiguous.
+/// Widths are multiples of 32. Streams and errors: see model/kernels/packed_grf_cuda.h.
 
 #include <cstdint>
 
 namespace interlacer {
 
-/// Outputs, or hidden inputs, that pass through shared memory in one piece.
+/// Outputs, or hidden inputs, that one piece in shared memory holds.
 inline constexpr int kDensePiece = 32;
 
-/// Where the blocks of a weight stand in a packed array; counts of 16 bytes where not said.
+/// Where the blocks of a weight lie in a packed array, in units of 16 bytes unless said otherwise.
 struct DenseLayout {
-  int piece_vectors = 0;   ///< from piece to piece
-  int offset = 0;          ///< of this weight in a piece
-  int tiles_of_piece = 0;  ///< groups of 8 outputs of a piece, all weights together
-  int steps_of_piece = 0;  ///< groups of 32 inputs of a piece
-  int first_tile = 0;      ///< of this weight among the tiles that the pieces hold
-  int tile_stride = 1;     ///< from one of this weight's tiles to its next
+  int piece_vectors = 0;   ///< distance between pieces
+  int offset = 0;          ///< of this weight within a piece
+  int tiles_of_piece = 0;  ///< groups of 8 outputs in a piece, all weights together
+  int steps_of_piece = 0;  ///< groups of 32 inputs in a piece
+  int first_tile = 0;      ///< of this weight among all tiles of the pieces
+  int tile_stride = 1;     ///< distance between consecutive tiles of this weight
 };
 
 struct DenseWeight {
@@ -33,22 +34,23 @@ struct DenseWeight {
 int LaunchPackDense(const DenseWeight& dense, const DenseLayout& layout, std::uint16_t* packed,
                     void* stream);
 
-/// Two layers of which the second takes what the first gives, [hidden,width] and [width,hidden]: a
-/// piece holds `piece` outputs of the first and as many inputs of the second.
+/// Packs two consecutive layers, [hidden,width] and [width,hidden], together: each piece holds
+/// `piece` outputs of the first and the same number of inputs of the second.
 /// packed [2 * width * hidden]
 int LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int piece,
                         std::uint16_t* packed, void* stream);
 
-/// A layer of which products are computed transposed, weights on their left side: of 16 outputs by
-/// 16 inputs lane 4 g + t holds, in 16 bytes, outputs g and g + 8 at inputs 2t and 2t + 8, input by
-/// input, and their right neighbours. Outputs of the same inputs stand together; packed [in * out].
+/// Packs a layer whose products are computed transposed, with the weights on the left side: of 16
+/// outputs by 16 inputs lane 4 g + t holds, in 16 bytes, outputs g and g + 8 at inputs 2t and 2t +
+/// 8, input by input, and their right neighbours. Outputs of the same inputs are contiguous; packed
+/// [in * out].
 int LaunchPackTransposedDense(const DenseWeight& dense, std::uint16_t* packed, void* stream);
 
-/// A layer in pieces of kDensePiece inputs with all its outputs; packed [in * out].
+/// Packs a layer in pieces of kDensePiece inputs with all its outputs; packed [in * out].
 int LaunchPackDenseByInputs(const DenseWeight& dense, std::uint16_t* packed, void* stream);
 
-/// Queries, keys and values [width,width] in pieces of kDensePiece outputs: queries first, then
-/// keys and values in turn, 8 outputs each; packed [3 * width * width].
+/// Packs queries, keys and values [width,width] in pieces of kDensePiece outputs: queries first,
+/// then keys and values alternating in groups of 8 outputs; packed [3 * width * width].
 int LaunchPackProjections(const DenseWeight& query, const DenseWeight& key,
                           const DenseWeight& value, std::uint16_t* packed, void* stream);
 

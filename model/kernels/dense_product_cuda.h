@@ -1,7 +1,7 @@
 #pragma once
 
-/// Products of the rows of a warp (model/kernels/dense_tile_cuda.h) with weights that all warps of
-/// a block use at the same time, and the way of the weights there. Only .cu files include it.
+/// Multiplies the rows of a warp (model/kernels/dense_tile_cuda.h) by weights that all warps of a
+/// block share, and double-buffers these weights in shared memory. Only .cu files include it.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@ namespace interlacer {
 
 /// sums += left * weights: kInputs columns of the left side by kTiles tiles of results, for
 /// kRowTiles tiles of rows. left(r, step) fills in 16 columns; weights are packed by 32 inputs and
-/// tile (model/kernels/dense_pack_cuda.h). With more rows there is more to do while weights arrive:
-/// then kAtOnce times 32 inputs are under way, as many as there are registers for.
+/// tile (model/kernels/dense_pack_cuda.h). kAtOnce times 32 inputs are loaded ahead, as many as
+/// registers allow; with more rows there is more arithmetic to hide each load.
 template <int kInputs, int kAtOnce = 4, int kRowTiles, int kTiles, typename Left>
 __device__ inline void MultiplyTiles(const Left& left, const uint4* weights,
                                      float (&sums)[kRowTiles][kTiles][4]) {
@@ -38,21 +38,21 @@ __device__ inline void MultiplyTiles(const Left& left, const uint4* weights,
   }
 }
 
-/// Weights on their way through shared memory: while the block uses one piece, the next arrives.
-/// Every thread of the block makes the same calls.
+/// Double buffering of weights in shared memory: while the block uses one piece, the next one is
+/// copied. Every thread of the block must make the same calls.
 template <int kPieceVectors, int kThreads>
 class WeightStream {
  public:
   static constexpr int kSharedVectors = 2 * kPieceVectors;
 
-  /// `shared` may have been in use until now.
+  /// `shared` may have been in use before; the constructor synchronises the block.
   __device__ WeightStream(const uint4* weights, int pieces, uint4* shared)
       : weights_(weights), pieces_(pieces), shared_(shared) {
     __syncthreads();
     Begin(0);
   }
 
-  /// The next piece; the one before is given up.
+  /// Waits for the next piece and returns it; the previous one becomes invalid.
   __device__ const uint4* Next() {
     AwaitCopies();
     __syncthreads();

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Dense layers of one or two times 16 rows by one warp on tensor cores: what the fused CUDA
-/// kernels are made of. Only .cu files include it.
+/// Building blocks of the fused CUDA kernels: dense layers of one or two tiles of 16 rows, computed
+/// by one warp on tensor cores. Only .cu files include it.
 ///
-/// A warp owns its rows from the norm to the residual sum: two tiles of them where registers allow,
-/// since weights are read from shared memory once for both, and that is what limits these kernels.
-/// Rows in float32 stand in registers as common/kernels/tensor_core.h lays out sums: tile j of a
-/// lane holds columns 8 j + 2 t and + 1 of rows g (numbers 0, 1) and g + 8 (numbers 2, 3). Rounded
-/// to bfloat16 they are the left side of a product as they stand.
+/// A warp keeps its rows from the norm to the residual sum: two tiles where registers allow,
+/// because reads of weights from shared memory limit these kernels and one read then serves both
+/// tiles. Rows in float32 lie in registers in the order of common/kernels/tensor_core.h: tile j of
+/// a lane holds columns 8 j + 2 t and + 1 of rows g (numbers 0, 1) and g + 8 (numbers 2, 3).
+/// Rounded to bfloat16 they are the left side of a product without any further exchange.
 
 #include <cstdint>
 
@@ -20,18 +20,18 @@ namespace interlacer {
 
 inline constexpr int kWarpRows = 16;
 
-/// Blocks that keep their rows in registers: as many tiles of a warp as fit there.
+/// Shape of a block that keeps its rows in registers, with as many row tiles a warp as fit there.
 template <int kWidth>
 struct DenseBlock {
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / kWarpLanes;
   static constexpr int kRowTiles = kWidth <= 128 ? 2 : 1;
   static constexpr std::int64_t kRows = kWarpRows * kRowTiles * kWarps;
-  /// 16 bytes of shared memory for the rounded rows.
+  /// Shared memory for the rounded rows, in units of 16 bytes.
   static constexpr int kLeftVectors = kWarps * kRowTiles * (kWidth / 16) * kWarpLanes;
 };
 
-/// Where a lane stands in a tile.
+/// Position of a lane in a tile.
 struct TileLane {
   int g;  ///< row, or column of a right side
   int t;  ///< pair of columns
@@ -41,14 +41,14 @@ __device__ inline TileLane ThisTileLane() {
   return {lane / 4, lane % 4};
 }
 
-/// A tile of rows: from `first`, of which those below `end` exist.
+/// A tile of 16 rows that starts at `first`; rows from `end` on do not exist.
 struct WarpRows {
   std::int64_t first;
   std::int64_t end;
 
   __device__ std::int64_t Row(int g, int half) const { return first + g + 8 * half; }
 };
-/// The rows of this warp, of which it has kRowTiles tiles.
+/// The kRowTiles tiles of rows of this warp.
 template <int kRowTiles>
 __device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end, int tile = 0) {
   return {begin + (GlobalWarp() * kRowTiles + tile) * kWarpRows, end};
@@ -57,7 +57,7 @@ __device__ inline WarpRows ThisWarpRows(std::int64_t begin, std::int64_t end, in
 template <int kWidth>
 using RowTiles = float[kWidth / 8][4];
 
-/// Rows of x [.,kWidth]; those that do not exist are zero.
+/// Loads rows of x [.,kWidth]; rows that do not exist become zero.
 template <int kWidth>
 __device__ inline void LoadTiles(const WarpRows& rows, const float* x, RowTiles<kWidth>& to) {
   const TileLane lane = ThisTileLane();
@@ -91,7 +91,7 @@ __device__ inline void StoreTiles(const WarpRows& rows, const RowTiles<kWidth>& 
   }
 }
 
-/// Adds bias[column] to kTiles tiles of which the first begins at column 0 of `bias`.
+/// Adds bias[column] to kTiles tiles, the first of which starts at column 0 of `bias`.
 template <int kTiles>
 __device__ inline void AddBias(const float* bias, float (&tiles)[kTiles][4]) {
   const TileLane lane = ThisTileLane();
@@ -106,13 +106,13 @@ __device__ inline void AddBias(const float* bias, float (&tiles)[kTiles][4]) {
   }
 }
 
-/// Sum over the four lanes of a row, for all of them.
+/// Sum over the four lanes of a row; every lane gets it.
 __device__ inline float SumOverRow(float value) {
   value += __shfl_xor_sync(kWholeWarp, value, 1);
   return value + __shfl_xor_sync(kWholeWarp, value, 2);
 }
 
-/// Two neighbouring tiles, rounded: the left side of a product over their 16 columns.
+/// Rounds two neighbouring tiles to the left side of a product over their 16 columns.
 __device__ inline void RoundTiles(const float (&low)[4], const float (&high)[4],
                                   std::uint32_t (&left)[4]) {
   left[0] = RoundPair(low[0], low[1]);
@@ -121,7 +121,7 @@ __device__ inline void RoundTiles(const float (&low)[4], const float (&high)[4],
   left[3] = RoundPair(high[2], high[3]);
 }
 
-/// Rounded rows in shared memory, where each lane reads what it wrote: 16 columns a step.
+/// Rounded rows in shared memory, 16 columns a step; each lane reads only what it wrote itself.
 struct SharedLeft {
   uint4* lane_rows;
 
@@ -138,8 +138,8 @@ struct SharedLeft {
   }
 };
 
-/// The same rows as the right side of transposed products: rows 0 to 7 and 8 to 15 each in words
-/// that follow each other.
+/// Rounded rows as the right side of transposed products: rows 0 to 7 and rows 8 to 15 each occupy
+/// consecutive words.
 struct SharedRight {
   uint4* lane_rows;
 
@@ -149,13 +149,13 @@ struct SharedRight {
   __device__ uint4 Get(int step) const { return lane_rows[step * kWarpLanes]; }
 };
 
-/// Part of a block's shared memory for a tile of rows of kWidth columns.
+/// The part of a block's shared memory that holds one tile of rows of kWidth columns.
 template <int kWidth, typename Side = SharedLeft>
 __device__ inline Side PartOfTile(uint4* shared, int tile) {
   return {shared + tile * SharedLeft::Vectors(kWidth) + static_cast<int>(threadIdx.x) % kWarpLanes};
 }
 
-/// The tiles of this warp as the left side of a product.
+/// The row tiles of this warp as the left side of a product.
 template <int kWidth, int kRowTiles>
 struct WarpLeft {
   SharedLeft first;
@@ -170,8 +170,8 @@ struct WarpLeft {
   }
 };
 
-/// LN of two neighbouring tiles of columns from `column` on, rounded: the two rows of a lane have
-/// these means and inverse deviations.
+/// Layer norm of two neighbouring tiles of columns from `column` on, rounded; `mean` and `inverse`
+/// are those of the lane's two rows.
 template <typename Side>
 __device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
                                  const float (&mean)[2], const float (&inverse)[2],
@@ -186,7 +186,8 @@ __device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
     const float2 bias = *reinterpret_cast<const float2*>(norm.bias + column);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      // As one product and sum, so that no differences are kept from the variance.
+      // One fused multiply-add with the mean folded in: the differences of the variance need no
+      // registers.
       const float a = inverse[half] * scale.x;
       const float b = inverse[half] * scale.y;
       normed[tile][2 * half] = x[2 * half] * a + (bias.x - mean[half] * a);
@@ -198,7 +199,7 @@ __device__ inline void PutNormed(const float (&low)[4], const float (&high)[4],
   to.Put(step, rounded);
 }
 
-/// LN of rows in registers, rounded.
+/// Layer norm of rows in registers, rounded.
 template <int kWidth>
 __device__ inline void NormTiles(const RowTiles<kWidth>& x, const RowNorm& norm,
                                  const SharedLeft& left) {
@@ -226,8 +227,8 @@ __device__ inline void NormTiles(const RowTiles<kWidth>& x, const RowNorm& norm,
   }
 }
 
-/// LN of rows in memory, rounded: reads them three times, of which two find them in the cache, and
-/// needs few registers.
+/// Layer norm of rows in memory, rounded. Reads the rows three times, twice from the cache, to save
+/// registers.
 template <int kWidth, typename Side>
 __device__ inline void NormRows(const WarpRows& rows, const float* x, const RowNorm& norm,
                                 const Side& to) {
@@ -236,7 +237,7 @@ __device__ inline void NormRows(const WarpRows& rows, const float* x, const RowN
   const float* from[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    // Rows that do not exist repeat the last one; nobody uses them.
+    // Rows that do not exist repeat the last one; their results are not used.
     const std::int64_t row = rows.Row(lane.g, half);
     from[half] = x + (row < rows.end ? row : rows.end - 1) * kWidth + 2 * lane.t;
     float sum = 0, squares = 0;

@@ -6,14 +6,14 @@ namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kRows = 4;  // of a warp, so that a weight is loaded once for all of them
+constexpr int kRows = 4;  // rows a warp: a weight is loaded once for all of them
 constexpr int kAxes = 3;
 
-/// Channel lane + 32 item of each row.
+/// Channel lane + 32 item of each row of a warp.
 template <int kItems>
 using RowChannels = float[kRows][kItems];
 
-/// Mean 0 and variance 1; the learned scale and bias come later.
+/// Subtracts the mean and divides by the standard deviation; the learned scale and bias come later.
 template <int kItems>
 __device__ void Normalize(float epsilon, RowChannels<kItems>& rows) {
   constexpr float kWidth = kWarpLanes * kItems;
@@ -47,7 +47,7 @@ __device__ void ScaleAndShift(const RowNorm& norm, const RowChannels<kItems>& fr
   }
 }
 
-/// weight . row for the four rows; the result is that of row lane / 8.
+/// Dot product of `weight` with each of the four rows; a lane returns the result of row lane / 8.
 template <int kItems>
 __device__ float DotRows(const float* weight, const RowChannels<kItems>& rows) {
   static_assert(kRows == 4);
@@ -59,7 +59,8 @@ __device__ float DotRows(const float* weight, const RowChannels<kItems>& rows) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) sums[r] += w * rows[r][i];
   }
-  // Half of the lanes hand half of the rows over, twice; then the lanes of a row add up.
+  // Two exchanges leave each lane with a single row: each time half of the lanes give away half of
+  // their rows. The eight lanes of a row then add up their sums.
   const bool upper = (lane & 16) != 0;
   float pair[2];
 #pragma unroll
@@ -73,7 +74,7 @@ __device__ float DotRows(const float* weight, const RowChannels<kItems>& rows) {
   return SumOverGroup(sum, kWarpLanes / kRows);
 }
 
-/// A warp kRows rows.
+/// Each warp computes kRows rows.
 /// Bound: reads of h, once a row; weights are read once for four rows and stay in the cache.
 /// Block: 4 warps that share nothing, so the size only has to fill whole warps.
 /// Layout: channel lane + 32 item of each row, so that lanes read neighbouring numbers.
@@ -88,13 +89,14 @@ __global__ void __launch_bounds__(kThreads)
   float y[kRows][kItems], scaled[kRows][kItems];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
+    // Rows beyond n repeat the last one; they take part in exchanges but write nothing.
     const std::int64_t row = first + r < n ? first + r : n - 1;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) y[r][i] = h[row * kWidth + lane + kWarpLanes * i];
   }
   Normalize<kItems>(layers.last_norm.epsilon, y);
   ScaleAndShift<kItems>(layers.last_norm, y, y);
-  // Both heads' norms have the same mean and variance.
+  // Both heads normalise the same rows, so mean and variance are computed once.
   Normalize<kItems>(layers.position_norm.epsilon, y);
 
   // One lane of each row writes.

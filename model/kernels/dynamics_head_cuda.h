@@ -1,15 +1,16 @@
 #pragma once
 
-/// From the last rows of the network to the next cloud in one launch, CUDA only.
+/// Output heads of the dynamics network in one launch, from the last rows to the next cloud; CUDA
+/// only.
 ///
 ///   h [n,width] float32; y = LN_last(h)
 ///   next position = position + max_displacement tanh(W_p LN_p(y) + b_p)          [n,3], metres
 ///   next feature  = feature + W_f LN_f(y) + b_f                                  [n,feature_width]
 /// Row r belongs to particle particle_at[r], or r where that is null; clouds are indexed by
-/// particle, and the next one may take the memory of this one. All in float32; width is 64, 128
-/// or 256. NaN stays with its particle. Determinism: rows do not mix, every sum has a fixed
-/// order. Streams and errors as model/kernels/packed_grf_cuda.h. Source: grf-masking,
-/// App. C.3 (0.25 m, scaled tanh).
+/// particle, and the next cloud may overwrite this one. All in float32; width is 64, 128 or 256.
+/// NaN stays with its particle. Determinism: rows do not mix, every sum has a fixed order. Streams
+/// and errors: see model/kernels/packed_grf_cuda.h. Source: grf-masking, App. C.3 (0.25 m, scaled
+/// tanh).
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The feed-forward layers on the rows of a warp, for kernels that have more to do with them. Only
-/// .cu files include it.
+/// The feed-forward layers applied to the rows that a warp holds in registers, as a part of larger
+/// kernels. Only .cu files include it.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace interlacer {
 
-/// Pieces of two layers of which the second takes what the first gives.
+/// Streams two consecutive layers, packed together by LaunchPackDensePair.
 template <int kWidth, int kPiece = kDensePiece>
 using PairStream = WeightStream<2 * kWidth * kPiece / 8, DenseBlock<kWidth>::kThreads>;
 

@@ -9,7 +9,8 @@
 namespace interlacer {
 namespace {
 
-/// phi(K)^T V and phi(K)^T 1 of all rows over n, head after head as linear_attention_rows.h says.
+/// Computes phi(K)^T V and phi(K)^T 1 over all rows, divided by n; layout of the heads as in
+/// linear_attention_rows.h.
 std::vector<float> LinearState(std::int64_t n, const FusedProjections& layers, int heads,
                                const LinearAttentionEpsilons& epsilons, const float* h,
                                ParallelForFunction parallel_for) {
@@ -36,6 +37,7 @@ std::vector<float> LinearState(std::int64_t n, const FusedProjections& layers, i
       }
     });
   });
+  // Partial states are added in the order of tasks: equal bits for any thread count.
   std::vector<float> state(static_cast<std::size_t>(count));
   for (std::int64_t task = 0; task < tasks; ++task) {
     for (std::int64_t x = 0; x < count; ++x) state[x] += partial[task * count + x];
@@ -45,7 +47,7 @@ std::vector<float> LinearState(std::int64_t n, const FusedProjections& layers, i
   return state;
 }
 
-/// W_out S^T, [width,width]: what maps phi(q) / den to the update.
+/// Folds the state into the output layer: W_out S^T [width,width] maps phi(q) / den to the update.
 std::vector<float> FoldState(const std::vector<float>& state, const float* out_weight, int width,
                              int head_width) {
   std::vector<float> folded(static_cast<std::size_t>(width) * width);
@@ -64,7 +66,7 @@ std::vector<float> FoldState(const std::vector<float>& state, const float* out_w
   return folded;
 }
 
-/// The z of every head, one after the other.
+/// The denominators' vectors z of all heads, concatenated.
 std::vector<float> DenominatorRow(const std::vector<float>& state, int heads, int head_width) {
   std::vector<float> z;
   for (int head = 0; head < heads; ++head) {

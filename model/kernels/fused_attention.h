@@ -7,10 +7,10 @@
 /// model/kernels/grf_attention.h, over all n rows. Queries never reach memory; neither do keys and
 /// values of the linear form, and its state is folded into the output layer:
 ///   out(S^T phi(q) / den) = (W_out S^T) (phi(q) / den) + b.
-/// Rounding: as model/kernels/fused_dense.h; besides, phi(q) / den, phi(k) and v in bfloat16,
-/// states, scores, denominators and sums in float32. Determinism: sums have an order that depends
-/// on n alone, so equal bits for any thread count.
-/// Errors: none; sizes are the caller's promise (CanFuseDense). Threads: as grf_attention.h.
+/// Rounding: as model/kernels/fused_dense.h; phi(q) / den, phi(k) and v are also rounded to
+/// bfloat16; states, scores, denominators and sums are float32. Determinism: the order of sums
+/// depends on n alone, so equal bits for any thread count. Errors: none; the caller checks sizes
+/// (CanFuseDense). Threads: as grf_attention.h.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ struct FusedProjections {
   const float* out_bias = nullptr;
 };
 
-/// Rows whose h changes; the others are read only.
+/// Rows whose h changes; all other rows are only read.
 struct FusedRows {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -38,8 +38,8 @@ void AddLinearAttention(std::int64_t n, const FusedProjections& projections, int
                         const LinearAttentionEpsilons& epsilons, FusedRows rows, float* h,
                         ParallelForFunction parallel_for);
 
-/// Rows of at most kMaxFusedPairs pairs. `keys_values` is scratch of
-/// n * (key width + value width) numbers.
+/// Rows may have at most kMaxFusedPairs pairs. `keys_values` is scratch memory of n * (key width +
+/// value width) numbers.
 inline constexpr int kMaxFusedPairs = 40;
 void AddGrfAttention(std::int64_t n, const FusedProjections& projections,
                      const GrfPackedPairs<float>& pairs, const GrfEpsilons& epsilons,

@@ -10,7 +10,7 @@ namespace interlacer::avx512bf16 {
 namespace {
 
 constexpr int kPairsAtOnce = 4;
-constexpr int kPairLanes = 2 * kLanes;  // bfloat16 numbers of a register
+constexpr int kPairLanes = 2 * kLanes;  // bfloat16 numbers in a register
 
 inline __m512 Phi(__m512 x, __m512 epsilon) {
   return _mm512_add_ps(_mm512_max_ps(x, _mm512_setzero_ps()), epsilon);
@@ -25,7 +25,7 @@ inline __m512 LoadBfloat16(const std::uint16_t* from) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
 
-/// The sums over the lanes of four vectors, in the four lanes of the result.
+/// Adds up the lanes of each of four vectors; lane p of the result is the sum of vector p.
 inline __m128 SumLanes(const __m512 (&sums)[kPairsAtOnce]) {
   __m256 half[kPairsAtOnce];
   for (int p = 0; p < kPairsAtOnce; ++p) {
@@ -36,8 +36,8 @@ inline __m128 SumLanes(const __m512 (&sums)[kPairsAtOnce]) {
   return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
 }
 
-/// What a row attends to: where phi(k) | v of each pair stands, and its weight. Filled up with
-/// pairs of weight zero to a multiple of kPairsAtOnce.
+/// The pairs of one row: addresses of phi(k) | v and weights, padded with pairs of weight zero to a
+/// multiple of kPairsAtOnce.
 struct RowPairs {
   int count = 0;
   const std::uint16_t* rows[kMaxFusedPairs];
@@ -59,7 +59,7 @@ inline void FindPairs(const GrfBfloat16& grf, std::int64_t i, RowPairs& found) {
   found.count = count;
 }
 
-/// weights *= phi(q) . phi(k); the result is their sum.
+/// Multiplies each weight by phi(q) . phi(k) and returns their sum.
 inline float Score(const std::uint16_t* phi_q, int key_width, RowPairs& pairs) {
   __m128 total = _mm_setzero_ps();
   for (int first = 0; first < pairs.count; first += kPairsAtOnce) {
@@ -79,7 +79,8 @@ inline float Score(const std::uint16_t* phi_q, int key_width, RowPairs& pairs) {
   return _mm_cvtss_f32(_mm_add_ss(total, _mm_movehdup_ps(total)));
 }
 
-/// out[0, 64) = bfloat16(scale * sum over pairs of weight * v), v from column `at` of a row on.
+/// Writes 64 columns: out = bfloat16(scale * sum over pairs of weight * v), where v starts at
+/// column `at`.
 inline void SumValues(const RowPairs& pairs, int at, float scale, std::uint16_t* out) {
   __m512 sums[kVectors];
   for (int c = 0; c < kVectors; ++c) sums[c] = _mm512_setzero_ps();
@@ -135,6 +136,8 @@ void DensePhiRows(int rows, const std::uint16_t* a, const PackedDense& dense, fl
   });
 }
 
+/// Bound: gathers of the rows of phi(k) | v; a spatial order of the tokens keeps most of them in
+/// the cache. A token's keys and values lie side by side, so one address serves both passes.
 void GrfRows(const GrfBfloat16& grf, std::int64_t first, int rows, const std::uint16_t* phi_q,
              std::uint16_t* out) {
   RowPairs pairs;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Loops of model/kernels/fused_attention.h over one chunk of rows; rules as
-/// model/kernels/fused_dense_rows.h.
+/// Loops of model/kernels/fused_attention.h over one chunk of rows; see
+/// model/kernels/fused_dense_rows.h for sizes and padding.
 
 #include <cstdint>
 
@@ -10,11 +10,13 @@
 
 namespace interlacer::avx512bf16 {
 
-/// to = bfloat16(phi(q) / den), den = normalizer + phi(q) . z head by head; z [heads,head_width].
+/// Normalises queries: to = bfloat16(phi(q) / den), den = normalizer + phi(q) . z for each head; z
+/// [heads,head_width].
 void LinearQueryRows(int rows, int heads, int head_width, const float* q, const float* z,
                      const LinearAttentionEpsilons& epsilons, std::uint16_t* to);
 
-/// to[r * stride + c] = bfloat16(a W^T + b), or of phi of it.
+/// Writes a dense layer's results at a row stride: to[r * stride + c] = bfloat16(a W^T + b), or phi
+/// of it.
 void DenseToBfloat16Rows(int rows, const std::uint16_t* a, const PackedDense& dense,
                          std::int64_t stride, std::uint16_t* to);
 void DensePhiRows(int rows, const std::uint16_t* a, const PackedDense& dense, float epsilon,
@@ -28,8 +30,8 @@ struct GrfBfloat16 {
   float normalizer = 0;
 };
 
-/// out [kFusedChunkRows,value_width] of the rows from `first` on; phi_q [rows,key_width]. Rows from
-/// `rows` on become zero.
+/// Masked attention for `rows` rows starting at `first`: out [kFusedChunkRows,value_width], phi_q
+/// [rows,key_width]. Rows of `out` from `rows` on become zero.
 void GrfRows(const GrfBfloat16& grf, std::int64_t first, int rows, const std::uint16_t* phi_q,
              std::uint16_t* out);
 

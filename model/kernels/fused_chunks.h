@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the fused kernels walk over rows: tasks of fixed size, in them chunks that stay in the L2
+/// Splits rows for the fused kernels: tasks of fixed size, divided into chunks that stay in the L2
 /// cache together with everything computed from them.
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline constexpr std::int64_t FusedTaskCount(std::int64_t n) {
   return (n + kFusedRowsOfATask - 1) / kFusedRowsOfATask;
 }
 
-/// body(first row, rows) on chunks of at most kFusedChunkRows rows of [begin, end).
+/// Calls body(first row, rows) on chunks of at most kFusedChunkRows rows of [begin, end).
 template <typename Body>
 void ForEachFusedChunk(std::int64_t begin, std::int64_t end, const Body& body) {
   for (std::int64_t row = begin; row < end; row += kFusedChunkRows) {

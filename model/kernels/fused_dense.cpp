@@ -7,7 +7,7 @@
 namespace interlacer {
 namespace {
 
-/// Runs body(first row, rows, scratch) on all chunks of rows.
+/// Runs body(first row, rows, scratch) on all chunks of rows, in parallel.
 template <typename Body>
 void ForEachChunk(std::int64_t n, std::int64_t scratch_count, ParallelForFunction parallel_for,
                   const Body& body) {

@@ -7,7 +7,7 @@
 ///   h [n,width] float32 row-major      weight [out,in], bias [out] float32      LN as LayerNorm
 /// Rounding: inputs of a product and its weights to bfloat16 (nearest even), sums in float32, GELU
 /// within 1e-4 of x Phi(x). Determinism: rows do not mix, so equal bits for any thread count.
-/// Errors: none; sizes are the caller's promise (CanFuseDense). Threads: as grf_attention.h.
+/// Errors: none; the caller checks sizes (CanFuseDense). Threads: as grf_attention.h.
 
 #include <cstdint>
 #include <span>
@@ -17,13 +17,14 @@
 
 namespace interlacer {
 
-/// Widths of fused layers are multiples of this.
+/// Widths of fused layers must be multiples of this.
 inline constexpr int kFusedLanes = 16;
 
-/// The processor multiplies bfloat16 (AVX-512 BF16) and both widths suit the kernel's blocks.
+/// Whether the processor multiplies bfloat16 (AVX-512 BF16) and both widths suit the kernel's
+/// blocks.
 bool CanFuseDense(int in_width, int out_width);
 
-/// A layer's weights in the kernel's order. `bias` stays the caller's memory.
+/// The weights of a layer, packed in the kernel's order. `bias` points to the caller's memory.
 struct PackedDense {
   int in_width = 0;
   int out_width = 0;
@@ -38,13 +39,13 @@ struct RowNorm {
   float epsilon = 1e-5F;
 };
 
-/// A layer and where its result [n,out_width] goes.
+/// A layer and the destination of its result [n,out_width].
 struct DenseOutput {
   const PackedDense* dense = nullptr;
   float* out = nullptr;
 };
 
-/// out = dense(LN(h)) for every output; all read the same normalised rows.
+/// out = dense(LN(h)) for every output; all layers read the same normalised rows.
 void NormDense(std::int64_t n, const float* h, const RowNorm& norm,
                std::span<const DenseOutput> outputs, ParallelForFunction parallel_for);
 

@@ -8,7 +8,7 @@
 namespace interlacer::avx512bf16 {
 namespace {
 
-/// As in gelu.h.
+/// The polynomial of gelu.h on 16 lanes.
 inline __m512 Gelu(__m512 x) {
   const __m512 zero = _mm512_setzero_ps(), one = _mm512_set1_ps(1);
   const __m512 y = _mm512_mul_ps(x, _mm512_set1_ps(1 / kGeluRange));

@@ -5,13 +5,13 @@
 namespace interlacer {
 namespace {
 
-/// Pieces of one layer.
+/// Streams the pieces of a single layer.
 template <int kWidth, int kThreads>
 using SingleStream = WeightStream<kWidth * kDensePiece / 8, kThreads>;
 
 constexpr std::int64_t Bytes(int vectors) { return std::int64_t{vectors} * sizeof(uint4); }
 
-/// 32 columns of `mixed` from `column` on, as the left side of a product.
+/// Loads 32 columns of `mixed` from `column` on as the left side of a product.
 template <int kWidth, int kRowTiles>
 __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const std::uint16_t* mixed,
                                                 int column) {
@@ -35,7 +35,10 @@ __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const s
   return left;
 }
 
-/// h += out(mixed), unless there is no such layer, then the feed-forward layers, unless absent.
+/// h += out(mixed), if `out` is present, then the feed-forward layers, if present.
+/// Bound: reads of weights from shared memory, each of which serves all row tiles of a warp.
+/// Block: 8 warps share double-buffered weights; one block a multiprocessor, for registers.
+/// Layout: rows stay in registers in the order of tensor-core sums from load to store.
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, 1)
     AddLayersKernel(FusedRange range, OutputLayer out, const std::uint16_t* mixed,
@@ -69,7 +72,8 @@ __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, 1)
   }
 }
 
-/// Words x of lanes t of a quad become words t of lanes x.
+/// Transposes 4 x 4 words within each group of four lanes: word x of lane t becomes word t of lane
+/// x.
 __device__ inline void TransposeInQuad(std::uint32_t (&words)[4]) {
   const int t = ThisTileLane().t;
 #pragma unroll
@@ -86,7 +90,7 @@ __device__ inline void TransposeInQuad(std::uint32_t (&words)[4]) {
   }
 }
 
-/// 32 columns of q from `column` on; a quad writes 64 bytes of a row.
+/// Stores 32 columns of q from `column` on; four lanes write 64 bytes of a row.
 template <int kWidth>
 __device__ inline void StoreQueries(const WarpRows& rows, int column, const float (&sums)[4][4],
                                     std::uint32_t* q) {
@@ -104,8 +108,8 @@ __device__ inline void StoreQueries(const WarpRows& rows, int column, const floa
   }
 }
 
-/// Eight columns of keys and the same of values from `column` on, with their biases: four channels
-/// of the key are followed by the same four of the value. Lanes t = 0, 2 write row g, others g + 8.
+/// Adds biases and stores eight columns of keys and of values from `column` on: four channels of
+/// the key, then the same four of the value. Lanes t = 0, 2 write row g, the others row g + 8.
 template <int kWidth>
 __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
                                           const GrfProjections& layers, float epsilon,
@@ -130,6 +134,10 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
       is_odd ? uint4{other_key, key[1], other_value, value[1]}
              : uint4{key[0], other_key, value[0], other_value};
 }
+/// q = query(LN h) and packed rows of phi(key(LN h)) and value(LN h).
+/// Bound: reads of weights from shared memory, as AddLayersKernel.
+/// Block: sums of 32 outputs at a time let two blocks share a multiprocessor up to width 128.
+/// Layout: normalised rows wait in shared memory as left sides; keys and values leave interleaved.
 
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, kWidth <= 128 ? 2 : 1)
@@ -178,7 +186,7 @@ __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, kWidth <= 128 ? 
   }
 }
 
-/// Calls function.template operator()<kWidth>().
+/// Calls function.template operator()<kWidth>() with the width as a constant.
 template <typename Function>
 int ByWidth(int width, const Function& function) {
   switch (width) {

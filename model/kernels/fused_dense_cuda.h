@@ -1,15 +1,15 @@
 #pragma once
 
-/// Dense layers of a block in few launches, CUDA only: the layers of model/kernels/fused_dense.h on
-/// tensor cores, with what stands before and after the local attention.
+/// Dense layers around local attention, fused into few launches on tensor cores: the CUDA form of
+/// model/kernels/fused_dense.h.
 ///
 ///   h [n,width] float32, updated in place; width is 64, 128 or 256
 /// Rounding: inputs of a product and its weights to bfloat16 (nearest even), sums and residuals in
 /// float32, GELU within 1e-4 of x Phi(x). NaN stays in its row. Weights come packed
 /// (model/kernels/dense_pack_cuda.h); biases and norms in float32; arrays stand on boundaries of 16
 /// bytes. Determinism: rows do not mix and every sum has a fixed order: equal calls give equal
-/// bits. Streams and errors as model/kernels/packed_grf_cuda.h; besides, cudaErrorInvalidValue
-/// where a block cannot have the shared memory that a width needs.
+/// bits. Streams and errors: see model/kernels/packed_grf_cuda.h; also cudaErrorInvalidValue where
+/// a block cannot have the shared memory that a width needs.
 
 #include <cstdint>
 
@@ -18,20 +18,20 @@
 
 namespace interlacer {
 
-/// Shared memory of a block at most, for each column of h: 48, 96 or 192 KB.
+/// Largest shared memory of a block, for each column of h: 48, 96 or 192 KB in total.
 inline constexpr int kFusedSharedBytesOfAColumn = 768;
 
-/// There are kernels for the width, and the current device has the memory for their blocks.
+/// Whether there are kernels for the width and the current device has the memory for their blocks.
 bool FitsFusedCuda(int width);
 
-/// Rows of h that are wanted; others are left alone.
+/// The rows of h to update; other rows stay as they are.
 struct FusedRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// h += second(GELU(first(LN h))); packed as LaunchPackDensePair does with kDensePiece. Without
-/// `packed` the layer is absent.
+/// h += second(GELU(first(LN h))); packed by LaunchPackDensePair with pieces of kDensePiece. The
+/// layers are absent when `packed` is null.
 struct FeedForwardLayers {
   RowNorm norm;
   const std::uint16_t* packed = nullptr;
@@ -43,7 +43,7 @@ struct FeedForwardLayers {
 int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
                          float* h, void* stream);
 
-/// Packed as LaunchPackProjections does; biases [width].
+/// Query, key and value layers, packed by LaunchPackProjections; biases [width].
 struct GrfProjections {
   RowNorm norm;
   const std::uint16_t* packed = nullptr;
@@ -52,19 +52,19 @@ struct GrfProjections {
   const float* value_bias = nullptr;
 };
 
-/// From h to what model/kernels/packed_grf_cuda.h takes: q [n,width] = query(LN h), for the rows of
-/// `queries` at least, and packed rows [n,2 width] of phi(key(LN h)) and value(LN h).
+/// Computes the inputs of model/kernels/packed_grf_cuda.h from h: q [n,width] = query(LN h), at
+/// least for the rows of `queries`, and packed rows [n,2 width] of phi(key(LN h)) and value(LN h).
 int LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
                          const GrfProjections& layers, const GrfEpsilons& epsilons, const float* h,
                          std::uint16_t* q, std::uint16_t* packed_rows, void* stream);
 
-/// Packed as LaunchPackDenseByInputs does.
+/// The output layer of attention, packed by LaunchPackDenseByInputs.
 struct OutputLayer {
   const std::uint16_t* packed = nullptr;
   const float* bias = nullptr;
 };
 
-/// h += out(mixed), mixed [n,width] bfloat16, and then the feed-forward layers.
+/// h += out(mixed), mixed [n,width] bfloat16, then the feed-forward layers.
 int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
                    const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
                    void* stream);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Loops of model/kernels/fused_dense.h over one chunk of at most kFusedChunkRows rows. `scratch`
-/// needs FusedScratchCount of the widths that pass through it.
+/// must hold FusedScratchCount of the largest widths in use.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace interlacer {
 
-inline constexpr int kFusedTileRows = 6;       ///< rows whose sums fit the registers
-inline constexpr int kFusedPanelColumns = 64;  ///< columns beside them
+inline constexpr int kFusedTileRows = 6;       ///< rows of a tile whose sums fit the registers
+inline constexpr int kFusedPanelColumns = 64;  ///< columns of such a tile
 inline constexpr int kFusedChunkRows = 16 * kFusedTileRows;
 
 inline constexpr std::int64_t FusedScratchCount(int width) {
@@ -19,7 +19,7 @@ inline constexpr std::int64_t FusedScratchCount(int width) {
 
 namespace avx512bf16 {
 
-/// to [kFusedChunkRows,width]; rows from `rows` on become zero.
+/// Normalises and rounds rows to [kFusedChunkRows,width]; rows from `rows` on become zero.
 void NormRows(int rows, int width, const float* h, const RowNorm& norm, std::uint16_t* to);
 void RoundRows(int rows, int width, const float* x, std::uint16_t* to);
 

@@ -5,23 +5,23 @@
 namespace interlacer {
 namespace {
 
-constexpr int kReduceColumns = 32;  // numbers of the state that a block adds up
-constexpr int kReduceSlices = 32;   // threads that share one of them
+constexpr int kReduceColumns = 32;  // numbers of the state that one block adds up
+constexpr int kReduceSlices = 32;   // threads that divide the sum of one number
 constexpr int kStateThreads = 256;
 constexpr int kStateWarps = kStateThreads / kWarpLanes;
-constexpr std::int64_t kStateRows = kStateWarps * kWarpRows;  // of a turn of a block
-/// Warps that work for one head, and rows that one of them takes at once.
+constexpr std::int64_t kStateRows = kStateWarps * kWarpRows;  // of a block in one turn
+/// Warps that work on one head, and rows that a warp processes at once.
 constexpr int kHeadWarps = kStateWarps / kFusedHeads;
 constexpr int kRowsAtOnce = 2 * kWarpRows;
 constexpr int kTokenTiles = kRowsAtOnce / 8;
 
-/// Sizes for a head width.
+/// Array sizes for a head width.
 template <int kHead>
 struct HeadSizes {
   static constexpr int kWidth = kFusedHeads * kHead;
-  static constexpr int kBlocks = kHead / 16;  ///< of 16 channels
+  static constexpr int kBlocks = kHead / 16;  ///< groups of 16 channels
   static constexpr int kState = kHead * (kHead + 1);
-  /// 16-bit numbers of the state of a head, as right sides of products.
+  /// 16-bit numbers in the state of a head, packed as right sides of products.
   static constexpr int kPackedState = kHead * kHead;
 };
 
@@ -29,7 +29,7 @@ std::int64_t PartialCount(std::int64_t n) {
   return kHeadWarps * ((n + kLinearFusedTokens - 1) / kLinearFusedTokens);
 }
 
-/// Numbers of all partial states: [PartialCount, heads, head * (head + 1)].
+/// Size of all partial states: [PartialCount, heads, head * (head + 1)].
 std::int64_t PartialStates(std::int64_t n, int width) {
   return PartialCount(n) * width * (width / kFusedHeads + 1);
 }
@@ -45,11 +45,12 @@ LinearScratch CutScratch(float* scratch, std::int64_t n, int width) {
   return {scratch, after, reinterpret_cast<std::uint16_t*>(after + width)};
 }
 
-/// 16 channels by the tokens of a tile; sums of W x with the bias of the channels' rows.
+/// Tensor-core sums of 16 channels by all tokens at once; a row is a channel.
 using ChannelTiles = float[kTokenTiles][4];
 
-/// sums = channels [first, first + 16) of a layer for kRowsAtOnce rows: the product is transposed,
-/// so that channels are its rows and tokens its columns. `right` holds the rows of two tiles.
+/// sums = W x + b for channels [first, first + 16) of a layer and kRowsAtOnce rows. The product is
+/// transposed, with channels as rows and tokens as columns, so that its results can be operands of
+/// the next product. `right` holds the rows of two tiles.
 template <int kWidth>
 __device__ void ProjectTransposed(const uint4* weights, int first, const float* bias,
                                   const SharedRight (&right)[2], ChannelTiles& sums) {
@@ -73,8 +74,12 @@ __device__ void ProjectTransposed(const uint4* weights, int first, const float* 
   }
 }
 
-/// A block kLinearFusedTokens rows: adds up phi(k) [v | 1]^T head by head. The block's warps
-/// normalise rows together; then each takes the rows of half of them for one head.
+/// Each block sums phi(k) [v | 1]^T of every head over kLinearFusedTokens rows. Its warps normalise
+/// rows together; then each processes half of these rows for one head.
+/// Bound: tensor-core products, whose packed weights come from the cache once for 32 rows of a
+/// warp.
+/// Block: 8 warps, two for each of the four heads, whose states fit their registers.
+/// Layout: normalised rows are right sides in shared memory; partial states [block, half, head].
 template <int kHead>
 __global__ void __launch_bounds__(kStateThreads)
     LinearStateKernel(std::int64_t n, LinearLayers layers, float epsilon, const float* h,
@@ -93,6 +98,7 @@ __global__ void __launch_bounds__(kStateThreads)
   for (std::int64_t first = 0; first < kLinearFusedTokens; first += kStateRows) {
     const std::int64_t begin = blockIdx.x * kLinearFusedTokens + first;
     if (begin >= n) break;
+    // The rows of the last turn may still be read.
     __syncthreads();
     NormRows<kWidth>({begin + warp * kWarpRows, n}, h, layers.norm,
                      PartOfTile<kWidth, SharedRight>(shared, warp));
@@ -111,6 +117,7 @@ __global__ void __launch_bounds__(kStateThreads)
         for (int j = 0; j < kTokenTiles; ++j) {
 #pragma unroll
           for (int x = 0; x < 4; ++x) {
+            // Tokens beyond n must not contribute epsilon to the sums.
             const bool present = token + 8 * j + x % 2 < n;
             sums[j][x] = present ? ReluFeature(sums[j][x], epsilon) : 0;
           }
@@ -120,6 +127,7 @@ __global__ void __launch_bounds__(kStateThreads)
           RoundTiles(sums[2 * step], sums[2 * step + 1], keys[block][step]);
 #pragma unroll
           for (int x = 0; x < 4; ++x) {
+            // Sums the rounded features, so that denominators match the products.
             mass[block][x % 2] += LowHalf(keys[block][step][x]) + HighHalf(keys[block][step][x]);
           }
         }
@@ -159,7 +167,10 @@ __global__ void __launch_bounds__(kStateThreads)
   }
 }
 
-/// Adds the partial states up in a fixed order, kReduceSlices partial sums first, and divides by n.
+/// Adds the partial states in a fixed order, kReduceSlices partial sums first, and divides by n.
+/// Bound: reads of the partial states, each once.
+/// Block: 32 numbers wide, so that a warp reads 128 bytes in a row; 32 slices shorten each sum.
+/// Layout: the state leaves as bfloat16 in the order in which tensor cores read right sides.
 template <int kHead>
 __global__ void __launch_bounds__(kReduceColumns* kReduceSlices)
     AddStatesKernel(std::int64_t partials, const float* partial, float scale,
@@ -186,7 +197,7 @@ __global__ void __launch_bounds__(kReduceColumns* kReduceSlices)
     denominator_weights[head * kHead + at - kHead * kHead] = sum;
     return;
   }
-  // Where the lane that takes row a and column b of the state on the right side looks for it.
+  // Packed index of row a and column b of the state, a right side of a product.
   const int a = at / kHead;
   const int b = at % kHead;
   const int lane = b % 8 * 4 + a % 8 / 2;
@@ -196,7 +207,7 @@ __global__ void __launch_bounds__(kReduceColumns* kReduceSlices)
       static_cast<std::uint16_t>(RoundPair(sum, 0) & 0xFFFFu);
 }
 
-/// Queries of one head become mixed rows, both kHead columns: (phi(q) / den) S.
+/// Mixes the queries of one head, (phi(q) / den) S; input and output have kHead columns.
 template <int kHead>
 __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t* packed_state,
                         float epsilon, float delta, std::uint32_t (*mixed)[4]) {
@@ -242,7 +253,10 @@ __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t
   }
 }
 
-/// A warp its tiles of rows: queries, mixture, output layer, feed-forward layers.
+/// Each warp computes queries, mixing, output layer and feed-forward layers for its row tiles.
+/// Bound: reads of weights from shared memory, each of which serves all row tiles of a warp.
+/// Block: 8 warps share double-buffered weights; one block a multiprocessor, for registers.
+/// Layout: rows, queries and mixed rows stay in registers; normalised rows in shared memory.
 template <int kHead>
 __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
     LinearApplyKernel(FusedRange range, LinearLayers layers, float epsilon, float delta,
@@ -261,6 +275,7 @@ __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
   for (int r = 0; r < kRowTiles; ++r) {
     LoadTiles<kWidth>(ThisWarpRows<kRowTiles>(range.begin, range.end, r), h, x[r]);
     NormTiles<kWidth>(x[r], layers.norm, left.Tile(r));
+    // The bias of the output layer joins the residual sum before the products are added.
     AddBias(layers.out_bias, x[r]);
   }
   PairStream<kWidth, kPiece> stream(reinterpret_cast<const uint4*>(layers.packed_query_out),
@@ -297,7 +312,7 @@ __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
   }
 }
 
-/// Calls function.template operator()<kHead>() with the head width.
+/// Calls function.template operator()<kHead>() with the head width as a constant.
 template <typename Function>
 int ByHead(int width, const Function& function) {
   switch (width / kFusedHeads) {

@@ -1,16 +1,17 @@
 #pragma once
 
-/// Linear attention between its projections, fused with norm and residual sum, CUDA only: the layer
-/// of AddLinearAttention (model/kernels/fused_attention.h) on tensor cores in three launches.
+/// A linear attention layer with norm, projections and residual sum in three launches on tensor
+/// cores, CUDA only: the CUDA form of AddLinearAttention (model/kernels/fused_attention.h).
 ///
 ///   h_i += out(Mix(query(LN h), key(LN h), value(LN h))_i)   for the rows i of a range,
 /// Mix being the ReLU linear attention of model/kernels/linear_attention.h over all n rows of
 /// h [n,width] float32, and then the feed-forward layers. Neither queries, keys nor values reach
 /// memory. width = 4 heads * 16, 32 or 64.
-/// Rounding: as model/kernels/fused_dense_cuda.h; besides, phi(k) and v, phi(q) / den, the state
-/// and the mixed rows to bfloat16, denominators and sums in float32. NaN in any row reaches all
-/// rows. Determinism: the state is added up over kLinearFusedTokens rows at a time, then in their
-/// order: equal calls give equal bits. Streams and errors as model/kernels/packed_grf_cuda.h.
+/// Rounding: as model/kernels/fused_dense_cuda.h; phi(k), v, phi(q) / den, the state and the mixed
+/// rows are also rounded to bfloat16; denominators and sums are float32. NaN in any row reaches all
+/// rows. Determinism: the state is summed over kLinearFusedTokens rows at a time, then in the order
+/// of these blocks: equal calls give equal bits. Streams and errors: see
+/// model/kernels/packed_grf_cuda.h.
 
 #include <cstdint>
 
@@ -25,16 +26,16 @@ inline constexpr std::int64_t kLinearFusedTokens = 256;
 
 bool FitsFusedLinear(int width, int heads);
 
-/// Hidden inputs of a piece of query and out: a head, and at least kDensePiece.
+/// Hidden inputs in a piece of the query and output layers: one head, but at least kDensePiece.
 INTERLACER_HOST_DEVICE inline constexpr int LinearPiece(int width) {
   return width / kFusedHeads > 32 ? width / kFusedHeads : 32;
 }
 
 struct LinearLayers {
   RowNorm norm;
-  /// LaunchPackDensePair of query and out with LinearPiece(width).
+  /// Query and output layer, packed by LaunchPackDensePair with LinearPiece(width).
   const std::uint16_t* packed_query_out = nullptr;
-  /// LaunchPackTransposedDense of each.
+  /// Key and value layer, each packed by LaunchPackTransposedDense.
   const std::uint16_t* packed_key = nullptr;
   const std::uint16_t* packed_value = nullptr;
   const float* query_bias = nullptr;
@@ -43,7 +44,7 @@ struct LinearLayers {
   const float* out_bias = nullptr;
 };
 
-/// Number of float that the launch needs as scratch memory, on a boundary of 16 bytes.
+/// Number of floats of scratch memory that the launch needs, aligned to 16 bytes.
 std::int64_t FusedLinearScratchCount(std::int64_t n, int width);
 
 int LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,

@@ -1,21 +1,22 @@
 #pragma once
 
-/// GELU in its erf form by a polynomial, off by at most 8e-5: what the fused forms on a CPU and on
-/// a GPU share.
+/// GELU in its erf form by a polynomial with an error of at most 8e-5, shared by the fused CPU and
+/// GPU kernels.
 
 #include "common/kernels/host_device.h"
 
 namespace interlacer {
 
-/// Phi(x) - 1/2 over x in powers of (x / kGeluRange)^2, minimax on |x| <= kGeluRange. Beyond it the
-/// power stays 1, and the product with x leaves [-1/2, 1/2] at once and is cut there.
+/// Coefficients of (Phi(x) - 1/2) / x in powers of (x / kGeluRange)^2, minimax on |x| <=
+/// kGeluRange. Beyond this range the power is held at 1, and the product with x leaves [-1/2, 1/2]
+/// at once and is clamped.
 inline constexpr float kGeluRange = 4.16F;
 inline constexpr int kGeluTerms = 8;
 inline constexpr float kGeluHalfErf[kGeluTerms] = {0.39854687F, -1.1363533F, 2.8072729F,
                                                    -5.0286837F, 6.2412162F,  -5.0282941F,
                                                    2.3414674F,  -0.47498691F};
 
-/// The nearest number of [0, 1]; NaN gives 0. Costs a GPU nothing.
+/// Clamps x to [0, 1]; NaN gives 0. A free modifier of the instruction on a GPU.
 INTERLACER_HOST_DEVICE inline float Saturated(float x) {
 #if defined(__CUDA_ARCH__)
   return __saturatef(x);

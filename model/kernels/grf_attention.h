@@ -6,18 +6,18 @@
 ///   S_i    = sum_e w_e s_e + normalizer_epsilon
 ///   out_i  = sum_e w_e s_e v_j / S_i             a row without pairs gives 0
 ///
-/// Arrays are row-major: q, k [n,qk_width]; v, out [n,v_width]; normalizer [n] holds S. Rows that
-/// follow each other visit each other's data: nodes in a spatial order (knn/spatial_order.h) save
-/// most of the memory traffic.
-/// Pairs come in rows (offsets [n+1]); the weight w_e is either looked up in a table by the 8-bit
-/// path-count code of a packed entry (knn/knn_graph.h) or given per pair. The map from learned
-/// coefficients to weights, and the gradient through it, is the caller's.
+/// Arrays are row-major: q, k [n,qk_width]; v, out [n,v_width]; normalizer [n] holds S.
+/// Neighbouring rows gather overlapping rows of k and v: nodes in a spatial order
+/// (knn/spatial_order.h) save most of the memory traffic.
+/// Pairs are in CSR form (offsets [n+1]); the weight w_e is either looked up in a table by the
+/// 8-bit path-count code of a packed entry (knn/knn_graph.h) or given per pair. The caller maps
+/// learned coefficients to weights and passes the gradient on through this map.
 ///
 /// Determinism: every sum has a fixed order that depends on the inputs alone, so equal calls give
 /// equal bits for any thread count; nothing is accumulated with atomics. T is float or double.
-/// Errors: none; sizes and indices are the caller's promise. Threads: functions may run together on
-/// different outputs; inside they spread rows with the `parallel_for` they are given.
-/// Normalised by S_i alone, without the further division by the number of walks that Alg. 2 prints.
+/// Errors: none; the caller checks sizes and indices. Threads: functions may run together on
+/// different outputs; each spreads its rows with the `parallel_for` that it is given.
+/// S_i is the only normaliser: the further division by the number of walks in Alg. 2 is left out.
 /// Source: grf-masking, Alg. 2 in its asymmetric form.
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct GrfEpsilons {
   double normalizer = 1e-12;
 };
 
-/// Entries as PackWalkEntry makes them; table [256] is the weight of each path-count code.
+/// Pairs packed by PackWalkEntry; table [256] is the weight of each path-count code.
 template <typename T>
 struct GrfPackedPairs {
   const std::int32_t* offsets = nullptr;
@@ -46,7 +46,7 @@ struct GrfPackedPairs {
   const T* table = nullptr;
 };
 
-/// nodes [nnz], weights [nnz].
+/// Pairs with weights of their own: nodes [nnz], weights [nnz].
 template <typename T>
 struct GrfWeightedPairs {
   const std::int32_t* offsets = nullptr;
@@ -54,7 +54,7 @@ struct GrfWeightedPairs {
   const T* weights = nullptr;
 };
 
-/// The same pairs by end node (knn/knn_graph.h, TransposedLists).
+/// The same pairs sorted by end node (knn/knn_graph.h, TransposedLists).
 struct GrfTransposedPairs {
   const std::int32_t* offsets = nullptr;
   const std::int32_t* roots = nullptr;
@@ -68,7 +68,8 @@ struct GrfInputs {
   const T* v = nullptr;
 };
 
-/// What the backward pass needs from the forward pass, and the gradient that comes in [n,v_width].
+/// Results of the forward pass that the backward pass needs, and the gradient of its output
+/// [n,v_width].
 template <typename T>
 struct GrfSaved {
   const T* out = nullptr;
@@ -76,7 +77,8 @@ struct GrfSaved {
   const T* grad_out = nullptr;
 };
 
-/// Every array is overwritten. `weights` is [256] for packed pairs and [nnz] for weighted pairs.
+/// Gradients; every array is overwritten. `weights` is [256] for packed pairs, [nnz] for weighted
+/// pairs.
 template <typename T>
 struct GrfGradients {
   T* q = nullptr;
@@ -94,7 +96,7 @@ void GrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<T>& pairs
                          const GrfInputs<T>& inputs, const GrfEpsilons& epsilons, T* out,
                          T* normalizer, ParallelForFunction parallel_for);
 
-/// Number of T the backward pass needs as scratch memory.
+/// Number of T that the backward pass needs as scratch memory.
 std::int64_t GrfBackwardScratchCount(std::int64_t n, std::int64_t nnz);
 
 template <typename T>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kFloatLanes = 16;
 
-/// Four sums over the lanes, each in the order of SumLanes: halves added to halves.
+/// Adds up the lanes of each of four vectors in the order of SumLanes: halves added to halves.
 inline __m128 SumLanesOfFour(const __m512 (&lanes)[kGroupPairs]) {
   __m128 quarter[kGroupPairs];
   for (int p = 0; p < kGroupPairs; ++p) {
@@ -28,7 +28,8 @@ inline __m128 SumLanesOfFour(const __m512 (&lanes)[kGroupPairs]) {
 template <typename T>
 void AttendGroup(const GrfGroup<T>& group, const T* phi_q, int dq, int dv, T epsilon, T* sum, T* o);
 
-/// The four scores side by side; the same sums in the same order as the general form.
+/// Computes the four scores of a group side by side, with the sums and the order of the general
+/// form.
 inline void AttendGroup(const GrfGroup<float>& group, const float* phi_q, int dq, int dv,
                         float epsilon, float* sum, float* o) {
   if (dq % kFloatLanes != 0 || dv % kFloatLanes != 0) {
@@ -63,7 +64,7 @@ inline void AttendGroup(const GrfGroup<float>& group, const float* phi_q, int dq
   }
 }
 
-/// Past the caches: a row is not read again here, and its memory need not be fetched first.
+/// Streaming stores: the row is not read again here, and its memory need not be fetched first.
 inline void WriteScaled(float scale, const float* x, int width, float* y) {
   const __m512 scales = _mm512_set1_ps(scale);
   constexpr std::uintptr_t kCacheLine = 64;
@@ -76,7 +77,7 @@ inline void WriteScaled(float scale, const float* x, int width, float* y) {
   for (int c = 0; c < width; ++c) y[c] = scale * x[c];
 }
 
-/// Stores past the caches are not ordered with what tells other threads that they are done.
+/// Streaming stores need a fence before other threads are told that the rows are complete.
 inline void FinishWrites(const float*) { _mm_sfence(); }
 
 }  // namespace

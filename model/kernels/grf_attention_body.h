@@ -3,6 +3,9 @@
 /// namespace and nothing here calls inline functions of the standard library, so that no code of
 /// one instruction set is linked into another. AttendGroup, WriteScaled and FinishWrites may have
 /// overloads for float, declared before this file.
+///
+/// Bound: gathers of the rows of k and v, which a spatial order keeps in the cache. Pairs are
+/// processed in groups, so that several loads are under way at once; rows are contiguous in memory.
 
 #include "model/kernels/grf_attention_group.h"
 #include "model/kernels/grf_attention_rows.h"
@@ -36,7 +39,7 @@ inline T Dot(const T* a, const T* b, int width) {
   return SumLanes(lane);
 }
 
-/// a . phi(b).
+/// Dot product a . phi(b).
 template <typename T>
 inline T DotPhi(const T* a, const T* b, int width, T epsilon) {
   T lane[kLanes] = {};
@@ -71,7 +74,7 @@ inline void Zero(int width, T* y) {
   for (int c = 0; c < width; ++c) y[c] = T(0);
 }
 
-/// Passes the gradient of phi(x) on to x: phi'(x) is 1 for x > 0 and 0 elsewhere.
+/// Maps the gradient of phi(x) to that of x: phi'(x) is 1 for x > 0 and 0 elsewhere.
 template <typename T>
 inline void MaskByRelu(const T* __restrict x, int width, T* __restrict grad) {
   for (int c = 0; c < width; ++c) grad[c] = x[c] > T(0) ? grad[c] : T(0);
@@ -93,7 +96,7 @@ template <typename T>
 inline T Weight(const GrfWeightedPairs<T>& pairs, std::int64_t e) {
   return pairs.weights[e];
 }
-/// sum += w s and o += w s v for the pairs of a group, in their order.
+/// sum += w s and o += w s v for the pairs of a group, in order.
 template <typename T>
 inline void AttendGroup(const GrfGroup<T>& group, const T* phi_q, int dq, int dv, T epsilon, T* sum,
                         T* o) {
@@ -146,7 +149,8 @@ void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T
   FinishWrites(out);
 }
 
-/// With a_i = g_i / S_i, b_i = -(g_i . out_i) / S_i and t_e = a_i . v_j + b_i:
+/// Backward pass of a row. With a_i = g_i / S_i, b_i = -(g_i . out_i) / S_i and t_e = a_i . v_j +
+/// b_i:
 ///   d phi(q_i) = sum_e w_e t_e phi(k_j),   d w_e = s_e t_e,
 ///   value_load_e = w_e s_e / S_i,          key_load_e = w_e t_e.
 template <typename T, typename Pairs>
@@ -179,7 +183,8 @@ void GrfBackwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<
   }
 }
 
-/// By end node j: dv_j = sum_i value_load g_i,   d phi(k_j) = sum_i key_load phi(q_i).
+/// Backward pass of an end node j: dv_j = sum_i value_load g_i,   d phi(k_j) = sum_i key_load
+/// phi(q_i).
 template <typename T>
 void GrfBackwardColumns(const GrfShape& shape, const GrfTransposedPairs& transposed,
                         const GrfInputs<T>& in, const T* grad_out, const GrfEpsilons& epsilons,

@@ -13,7 +13,7 @@ constexpr std::int64_t kRowsPerChunk = 256;
 
 std::int64_t ChunkCount(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
-/// The row loops for this processor.
+/// Selects the row loops for this processor's instruction set.
 template <typename T, typename Pairs>
 struct RowLoops {
   decltype(&cpu::GrfForwardRows<T, Pairs>) forward_rows;
@@ -44,7 +44,8 @@ void Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& inpu
   });
 }
 
-/// weight_grads(begin) is where a chunk of rows that starts at `begin` puts its weight gradients.
+/// Runs the row loops in parallel; weight_grads(begin) gives the destination of the weight
+/// gradients of the chunk of rows that starts at `begin`.
 template <typename T, typename Pairs, typename WeightGrads>
 void Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
               const GrfInputs<T>& inputs, const GrfSaved<T>& saved, const GrfEpsilons& epsilons,
@@ -92,7 +93,8 @@ void GrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<T>& pairs,
                           ParallelForFunction parallel_for) {
   for (int code = 0; code < kWalkCodes; ++code) gradients.weights[code] = T(0);
   if (shape.n == 0) return;
-  // One table of sums per chunk of rows, added in chunk order: no atomics, one order of addition.
+  // Each chunk of rows has a table of sums; tables are added in chunk order: no atomics, one fixed
+  // order.
   T* tables = scratch + 2 * static_cast<std::int64_t>(pairs.offsets[shape.n]);
   const std::int64_t table_values = ChunkCount(shape.n) * kWalkCodes;
   for (std::int64_t x = 0; x < table_values; ++x) tables[x] = T(0);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpLanes;
-/// Rows or columns of a block, so that neighbours find each other's rows in the same cache.
+/// Rows or columns of a block, so that neighbours in space share a cache.
 constexpr std::int64_t kBlockRows = 4 * kWarps;
 
 __device__ std::int64_t Node(const GrfPackedPairs<float>& pairs, std::int64_t e) {
@@ -24,7 +24,7 @@ __device__ float Weight(const GrfWeightedPairs<float>& pairs, std::int64_t e) {
   return pairs.weights[e];
 }
 
-/// The rows or columns that this warp works on: while Next(), row().
+/// Iterates over the rows or columns of this warp: call row() while Next() returns true.
 class RowsOfWarp {
  public:
   __device__ explicit RowsOfWarp(const GrfShape& shape)
@@ -56,7 +56,7 @@ __device__ RowPart<kItems> PhiRow(RowPart<kItems> x, float epsilon) {
   return x;
 }
 
-/// Channels that the row does not have become 0, so that a dot product passes them over.
+/// Sets channels beyond the row's width to 0, so that they do not contribute to dot products.
 template <int kItems>
 __device__ RowPart<kItems> CutAt(int width, const GroupLane& lane, RowPart<kItems> part) {
 #pragma unroll
@@ -69,7 +69,7 @@ __device__ RowPart<kItems> CutAt(int width, const GroupLane& lane, RowPart<kItem
   return part;
 }
 
-/// Passes the gradient of phi(x) on to x.
+/// Maps the gradient of phi(x) to that of x.
 template <int kItems>
 __device__ void MaskByRelu(const RowPart<kItems>& x, RowPart<kItems>& grad) {
 #pragma unroll
@@ -81,7 +81,7 @@ __device__ void MaskByRelu(const RowPart<kItems>& x, RowPart<kItems>& grad) {
   }
 }
 
-/// Key and value of a pair; zeros where a group has none.
+/// Key and value of a pair; zeros where a group of lanes has no pair.
 template <int kItems>
 struct GroupPair {
   bool present;
@@ -98,9 +98,9 @@ __device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
           LoadRow<kItems, kAligned>(in.v + j * dv, present ? dv : 0, lane)};
 }
 
-/// A warp a query at a time; each group of lanes takes every groups-th pair.
-/// Bound: reads of the pairs' rows; each number that comes serves one multiply and add.
-/// Block: 32 rows, which in a spatial order list one another, on 8 warps that share a cache.
+/// Each warp handles one query at a time; each group of lanes takes every groups-th pair.
+/// Bound: gathers of the pairs' rows; each loaded number serves one multiply-add.
+/// Block: 32 rows, which are neighbours in a spatial order, on 8 warps that share a cache.
 /// Layout: a group of lanes holds a row, 4 channels a lane and item; sums stay in registers.
 template <int kItems, bool kAligned, typename Pairs, typename Stored>
 __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
@@ -119,6 +119,7 @@ __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> 
       const std::int64_t e = first + lane.which;
       const auto [present, k, v] = LoadPair<kItems, kAligned>(shape, pairs, in, e, end, lane);
       const float s = SumOverGroup(DotPart(phi_q, PhiRow(k, epsilon)), group);
+      // Groups without a pair take part in the exchanges with weight zero.
       const float load = present ? Weight(pairs, e) * s : 0;
       sum += load;
       AddScaledRow(load, v, out_row);
@@ -128,23 +129,24 @@ __global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> 
     const float scale = sum == 0 ? 0 : 1 / sum;
     RowPart<kItems> scaled = ZeroRow<kItems>();
     AddScaledRow(scale, out_row, scaled);
+    // All groups hold the sums now; the first one stores them.
     if (lane.which != 0) continue;
     StoreRow<kItems, kAligned>(scaled, dv, lane, out + i * dv);
     if (lane.member == 0) normalizer[i] = sum;
   }
 }
 
-/// Numbers of a pair that the row pass leaves: w s / S, w t, and s t, the gradient of w.
+/// Results of a pair that the row pass leaves: w s / S, w t, and s t, the gradient of w.
 struct PairScalars {
   float* value_load;
   float* key_load;
   float* weight_grad;
 };
 
-/// A warp a query at a time, as the forward pass; formulas in grf_attention_body.h.
-/// Bound: reads of the pairs' rows, as there; each number serves two multiplies and adds.
-/// Block: 32 rows on 8 warps, as there.
-/// Layout: as there; three numbers a pair are left for the other passes, in the pairs' order.
+/// Each warp handles one query at a time, as in the forward pass; formulas in grf_attention_body.h.
+/// Bound: gathers of the pairs' rows; each loaded number serves two multiply-adds.
+/// Block: 32 neighbouring rows on 8 warps that share a cache, as in the forward pass.
+/// Layout: as in the forward pass; three numbers a pair are written in the order of the pairs.
 template <int kItems, bool kAligned, typename Pairs>
 __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in,
                                       GrfSaved<float> saved, float epsilon, int group,
@@ -160,6 +162,7 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
     const float normalizer = saved.normalizer[i];
     const float inverse = normalizer == 0 ? 0 : 1 / normalizer;
     const auto out = LoadRow<kItems, kAligned>(saved.out + i * dv, dv, lane);
+    // b_i, and t_e below, as in grf_attention_body.h.
     const float b = -inverse * SumOverGroup(DotPart(g, out), group);
     RowPart<kItems> grad = ZeroRow<kItems>();
     const std::int64_t end = pairs.offsets[i + 1];
@@ -183,10 +186,10 @@ __global__ void GrfBackwardRowsKernel(GrfShape shape, Pairs pairs, GrfInputs<flo
   }
 }
 
-/// A warp an end node at a time.
-/// Bound: reads of the rows of q and of the gradient at the queries that list the node.
-/// Block: 32 end nodes on 8 warps, as the rows' pass.
-/// Layout: pairs by end node; a group of lanes holds a row, 4 channels a lane and item.
+/// Each warp handles one end node at a time.
+/// Bound: gathers of the rows of q and of the gradient for all queries that list the node.
+/// Block: 32 neighbouring end nodes on 8 warps that share a cache.
+/// Layout: pairs sorted by end node; a group of lanes holds a row, 4 channels a lane and item.
 template <int kItems, bool kAligned>
 __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs transposed,
                                          GrfInputs<float> in, const float* grad_out, float epsilon,
@@ -208,6 +211,7 @@ __global__ void GrfBackwardColumnsKernel(GrfShape shape, GrfTransposedPairs tran
       AddScaledRow(scalars.key_load[e], PhiRow(q, epsilon), dk_row);
       AddScaledRow(scalars.value_load[e], g, dv_row);
     }
+    // Groups leave the loop after different numbers of pairs; the sums below need the whole warp.
     __syncwarp();
     SumRowOverGroups(group, dk_row);
     SumRowOverGroups(group, dv_row);
@@ -227,7 +231,7 @@ int WiderWidth(const GrfShape& shape) {
   return shape.qk_width > shape.v_width ? shape.qk_width : shape.v_width;
 }
 
-/// Calls function.template operator()<kItems, kAligned>() for these rows.
+/// Calls function.template operator()<kItems, kAligned>() with the constants for these rows.
 template <typename Function>
 int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
   aligned =

@@ -1,7 +1,6 @@
 #pragma once
 
-/// A few pairs of one row, found before any of them is used, so that their memory is asked for
-/// together.
+/// A group of pairs of one row, collected before their rows are read, so that the loads overlap.
 
 namespace interlacer {
 

@@ -3,8 +3,8 @@
 /// Row loops of GRF attention, one set per instruction set; model/kernels/grf_attention_cpu.cpp
 /// spreads them over threads. Contract and formulas: model/kernels/grf_attention.h.
 ///
-/// The sets give equal bits: sums run over sixteen lanes whatever the register width, and products
-/// and sums are rounded apart (-ffp-contract=off). Visits [begin, end) of the visiting order.
+/// All sets give equal bits: sums run over sixteen lanes whatever the register width, and products
+/// and sums are rounded separately (-ffp-contract=off). Each call handles the rows [begin, end).
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Gradients of the walk weights: the pairs' gradients summed by path-count code, in a fixed order.
+/// Gradients of the walk weights by path-count code: sums of the pairs' gradients in a fixed order.
 /// Only .cu files include it.
 
 #include <cstdint>
@@ -12,14 +12,17 @@ namespace interlacer {
 
 inline constexpr int kCodeThreads = kWalkCodes;
 inline constexpr int kCodeWarps = kCodeThreads / kWarpLanes;
-/// Rows whose weight gradients one block adds up, and one warp of it.
+/// Rows whose weight gradients one block sums, and one of its warps.
 inline constexpr std::int64_t kRowsPerChunk = 256;
 inline constexpr std::int64_t kRowsPerWarp = kRowsPerChunk / kCodeWarps;
 
 inline std::int64_t CodeChunks(std::int64_t n) { return (n + kRowsPerChunk - 1) / kRowsPerChunk; }
 
-/// Sums of the pairs' gradients by path-count code, a block a chunk of rows: each warp adds its
-/// pairs in order, 32 at a time, the first lane of a code for all lanes of that code.
+/// Each block sums the pairs' gradients of a chunk of rows by path-count code: each warp adds its
+/// pairs in order, 32 at a time, and the first lane with a code adds for all lanes with that code.
+/// Bound: latency of each warp's chain of matches and updates of its table.
+/// Block: one thread for each of 256 codes, which adds up the tables of 8 warps with 32 rows each.
+/// Layout: pairs in row order; a table of 256 sums for each warp in shared memory.
 inline __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pairs,
                                       const float* pair_grads, float* chunk_sums) {
   __shared__ float tables[kCodeWarps][kWalkCodes];
@@ -54,7 +57,9 @@ inline __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pair
   chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kWalkCodes + threadIdx.x] = sum;
 }
 
-/// One block, a thread a code.
+/// Adds up the chunks' sums; one block with one thread for each code.
+/// Bound: latency of reads, one chunk after the other; neighbouring threads read neighbouring
+/// codes.
 inline __global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_sums,
                                         float* totals) {
   double sum = 0;
@@ -64,7 +69,8 @@ inline __global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_
   totals[threadIdx.x] = static_cast<float>(sum);
 }
 
-/// totals [kWalkCodes] from pair_grads [pairs]; chunk_sums [CodeChunks(n), kWalkCodes].
+/// Writes totals [kWalkCodes] from pair_grads [pairs]; chunk_sums [CodeChunks(n), kWalkCodes] is
+/// scratch.
 inline int LaunchCodeSums(std::int64_t n, const GrfPackedPairs<float>& pairs,
                           const float* pair_grads, float* chunk_sums, float* totals,
                           cudaStream_t stream) {

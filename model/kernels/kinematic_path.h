@@ -1,7 +1,7 @@
 #pragma once
 
-/// One point of the robot through the three times: the arithmetic that the CPU and CUDA forms of
-/// model/kernels/kinematic_tokens.h share. Only they include it. Pure functions.
+/// The position, bend and attributes of one robot point at three times: arithmetic shared by the
+/// CPU and CUDA forms of model/kernels/kinematic_tokens.h, which alone include it. Pure functions.
 
 #include <cmath>
 #include <cstdint>
@@ -39,7 +39,7 @@ INTERLACER_HOST_DEVICE inline KinematicVector Unit(KinematicVector a, float shor
   return {a.x / length, a.y / length, a.z / length};
 }
 
-/// sin and cos of pi x. The CPU rounds the angle, as the tensor form does.
+/// sin and cos of pi x. The CPU form rounds the angle first, as the tensor form does.
 INTERLACER_HOST_DEVICE inline float SinOfHalfTurns(float x) {
 #if defined(__CUDA_ARCH__)
   return sinpif(x);
@@ -55,12 +55,13 @@ INTERLACER_HOST_DEVICE inline float CosOfHalfTurns(float x) {
 #endif
 }
 
-/// `body` of `arm` is where the point's segment begins, or the point itself.
+/// A point's course over the three times; `body` of `arm` is where its segment begins, or the point
+/// itself.
 struct KinematicPath {
   int arm, body;
   KinematicVector point_m[kRobotTimes];
-  float bend[kRobotTimes];     ///< over pi
-  float opening[kRobotTimes];  ///< of the gripper, in [0,1]; 0 elsewhere
+  float bend[kRobotTimes];     ///< in units of pi
+  float opening[kRobotTimes];  ///< of the gripper, in [0,1]; 0 for other bodies
 };
 
 INTERLACER_HOST_DEVICE inline KinematicVector BodyAt(const KinematicTokens& tokens, int time,
@@ -70,8 +71,8 @@ INTERLACER_HOST_DEVICE inline KinematicVector BodyAt(const KinematicTokens& toke
   return {at[0], at[1], at[2]};
 }
 
-/// Between the segments that come to a body of the chain and leave it; 0 at the chain's ends, which
-/// are the first body and the gripper, and at the fingers.
+/// Angle between the segments before and after a body of the chain; 0 at both ends of the chain
+/// (the first body and the gripper) and at the fingers.
 INTERLACER_HOST_DEVICE inline float BendOf(const KinematicTokens& tokens, int time, int arm,
                                            int body) {
   const int gripper = tokens.bodies_per_arm - 3;
@@ -92,8 +93,8 @@ INTERLACER_HOST_DEVICE inline float OpeningOf(const KinematicTokens& tokens, int
   return share > 1 ? 1 : share;
 }
 
-/// Where a point of the ring lies: `normal` is where the rings of the time before began, and
-/// becomes where this time's do.
+/// Position of a point of a ring. `normal` is the direction in which the ring of the previous time
+/// started; it is updated to that of this time.
 INTERLACER_HOST_DEVICE inline KinematicVector RingPoint(const LimbRings& rings, int ring, int point,
                                                         KinematicVector from, KinematicVector to,
                                                         KinematicVector& normal) {
@@ -105,7 +106,7 @@ INTERLACER_HOST_DEVICE inline KinematicVector RingPoint(const LimbRings& rings, 
   return (from + rings.shares[ring] * along) + spoke;
 }
 
-/// Of point `index` of KinematicPointCount.
+/// The path of point `index` of KinematicPointCount.
 INTERLACER_HOST_DEVICE inline KinematicPath KinematicPathOf(const KinematicTokens& tokens,
                                                             int index) {
   const LimbRings& rings = tokens.rings;
@@ -134,7 +135,7 @@ INTERLACER_HOST_DEVICE inline KinematicPath KinematicPathOf(const KinematicToken
   return path;
 }
 
-/// Number `column` of the point's row at `time`.
+/// Column `column` of the point's row at `time`.
 INTERLACER_HOST_DEVICE inline float KinematicColumn(const KinematicTokens& tokens,
                                                     const KinematicPath& path, int time,
                                                     int column) {

@@ -7,7 +7,10 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A warp a point: every lane follows its path, then neighbouring lanes write neighbouring columns.
+/// Each warp handles one point: every lane computes its path, then lanes write different columns.
+/// Bound: latency of the path, which all lanes of a warp compute alike; there are few points.
+/// Block: 4 warps that share nothing; few warps a block spread few points over the device.
+/// Layout: neighbouring lanes write neighbouring columns of a row.
 __global__ void __launch_bounds__(kThreads)
     KinematicTokensKernel(const __grid_constant__ KinematicTokens tokens, std::int64_t points,
                           int width, KinematicTokenOutputs out) {

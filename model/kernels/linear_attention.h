@@ -14,7 +14,7 @@
 ///
 /// Determinism: the state is summed in tiles of kLinearAttentionTile tokens that are added in index
 /// order, so equal calls give equal bits for any thread count. T is float or double; sums are in T.
-/// Errors: none; sizes are the caller's promise. Threads: as model/kernels/grf_attention.h.
+/// Errors: none; the caller checks sizes. Threads: as model/kernels/grf_attention.h.
 /// Source: grf-masking, Eq. 3 (unmasked linear attention) with ReLU features.
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct LinearAttentionOutputs {
   T* state = nullptr;
 };
 
-/// Forward results and the gradient that comes in, [n, heads * head_width].
+/// Results of the forward pass and the gradient of its output, [n, heads * head_width].
 template <typename T>
 struct LinearAttentionSaved {
   const T* out = nullptr;
@@ -60,7 +60,7 @@ struct LinearAttentionSaved {
   const T* grad_out = nullptr;
 };
 
-/// Every array is overwritten; shapes as the inputs.
+/// Gradients; every array is overwritten. Shapes as the inputs.
 template <typename T>
 struct LinearAttentionGradients {
   T* q = nullptr;

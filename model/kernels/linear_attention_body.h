@@ -3,6 +3,9 @@
 ///
 /// Every inner loop is a sum of scaled rows, never a sum over lanes, so results do not depend on
 /// the register width. The usual head widths are compile-time constants: kWidth, or 0 for any.
+///
+/// Bound: arithmetic, two multiply-adds for each token and number of the state, which stays in the
+/// first cache; tokens are read once, in order.
 
 #include "model/kernels/linear_attention_rows.h"
 
@@ -26,7 +29,7 @@ inline void SumOfRows(const T* __restrict coefficients, const T* __restrict matr
   for (int r = 0; r < width; ++r) AddScaled(coefficients[r], matrix + r * width, width, y);
 }
 
-/// S^T of a state.
+/// Transposes the S of a state.
 template <typename T>
 inline void Transpose(const T* state, int width, T* transposed) {
   for (int a = 0; a < width; ++a) {
@@ -70,7 +73,7 @@ void ApplyState(const LinearRange& range, const T* q, const T* __restrict state,
   }
 }
 
-/// With a_i = g_i / den_i and b_i = -(g_i . out_i) / den_i:
+/// Backward pass of a query. With a_i = g_i / den_i and b_i = -(g_i . out_i) / den_i:
 ///   d phi(q_i) = S a_i + b_i z,   dS += phi(q_i) a_i^T,   dz += b_i phi(q_i).
 template <int kWidth, typename T>
 void QueryBackward(const LinearRange& range, const T* q, const T* out, const T* normalizer,
@@ -103,7 +106,7 @@ void QueryBackward(const LinearRange& range, const T* q, const T* out, const T* 
   }
 }
 
-/// d phi(k_j) = m_j (dS v_j + dz),   dv_j = m_j dS^T phi(k_j).
+/// Backward pass of a key: d phi(k_j) = m_j (dS v_j + dz),   dv_j = m_j dS^T phi(k_j).
 template <int kWidth, typename T>
 void KeyBackward(const LinearRange& range, const T* k, const T* v, const T* key_mask,
                  const T* __restrict grad_state, T epsilon, T* __restrict scratch,
@@ -132,7 +135,7 @@ void KeyBackward(const LinearRange& range, const T* k, const T* v, const T* key_
 
 }  // namespace
 
-/// Calls function<kWidth>(...) with the range's width as a constant where it is a usual one.
+/// Calls function<kWidth>(...) with the width of the range as a constant where it is a usual one.
 #define INTERLACER_BY_WIDTH(function, ...) \
   switch (range.width) {                   \
     case 16:                               \

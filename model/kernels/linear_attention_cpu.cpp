@@ -17,8 +17,8 @@ std::int64_t StateCount(const LinearAttentionShape& shape) {
   return static_cast<std::int64_t>(shape.heads) * shape.head_width * (shape.head_width + 1);
 }
 
-/// Runs body(begin, end, tile_state) on every tile, then writes the tile states'
-/// sum times 1/n, added in tile order, to `state`.
+/// Runs body(begin, end, tile_state) on every tile, then writes 1/n times the sum of the tile
+/// states, added in tile order, to `state`.
 template <typename T, typename Body>
 void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
               ParallelForFunction parallel_for, const Body& body) {
@@ -37,7 +37,7 @@ void SumTiles(const LinearAttentionShape& shape, T* tile_states, T* state,
   }
 }
 
-/// The row loops for this processor.
+/// Selects the row loops for this processor's instruction set.
 template <typename T>
 struct RowLoops {
   decltype(&cpu::LinearAddState<T>) add_state;
@@ -60,7 +60,7 @@ RowLoops<T> ChooseRowLoops() {
 }
 
 /// Runs body(h, at, range, scratch) for every head of the tokens [begin, end); `at` is the offset
-/// of the head's first number in a [n, heads * head_width] array.
+/// of the head's first number in an [n, heads * head_width] array.
 template <typename T, typename Body>
 void ForEachHead(const LinearAttentionShape& shape, std::int64_t begin, std::int64_t end,
                  const Body& body) {

@@ -9,7 +9,7 @@ namespace {
 // by one number), and (row) x (state). Operands are staged in shared memory; a thread holds a 4 x 4
 // tile of the result.
 
-constexpr int kSide = 4;  // of a thread's tile
+constexpr int kSide = 4;  // side of the square of results that a thread holds
 constexpr int kSumThreads = 288;
 constexpr int kProductThreads = 128;
 constexpr int kVectorThreads = 256;
@@ -22,11 +22,11 @@ INTERLACER_HOST_DEVICE constexpr int UpToSide(int count) {
 template <int kWidth>
 struct Sizes {
   static constexpr int kExtended = UpToSide(kWidth + 1);
-  static constexpr int kTokens = 2048 / kWidth;         ///< staged at once
+  static constexpr int kTokens = 2048 / kWidth;         ///< tokens staged at once
   static constexpr int kTokenStride = kTokens + kSide;  ///< fewer bank conflicts than kTokens
 };
 
-/// What a kernel reads; one struct for all, so that one staging code serves them.
+/// Inputs of the kernels; one struct for all, so that all share the code that stages them.
 struct Operands {
   LinearAttentionShape shape;
   const float* q = nullptr;
@@ -48,12 +48,12 @@ __device__ float MaskOf(const Operands& o, std::int64_t token) {
   return o.key_mask == nullptr ? 1 : o.key_mask[token];
 }
 
-/// Offset of a head's first number in a [n, heads * head_width] array.
+/// Offset of a head's first number in an [n, heads * head_width] array.
 __device__ std::int64_t At(const Operands& o, std::int64_t token, int head) {
   return (token * o.shape.heads + head) * o.shape.head_width;
 }
 
-/// Channel c < width of the vectors that are multiplied; masked keys are 0 whatever they hold.
+/// Channel c < width of the key vector; masked keys are 0 whatever they hold.
 __device__ float MaskedPhiKey(const Operands& o, std::int64_t token, int head, int c) {
   const float mask = MaskOf(o, token);
   return mask == 0 ? 0 : mask * Phi(o.k[At(o, token, head) + c], o.epsilon);
@@ -61,7 +61,7 @@ __device__ float MaskedPhiKey(const Operands& o, std::int64_t token, int head, i
 __device__ float PhiQuery(const Operands& o, std::int64_t token, int head, int c) {
   return Phi(o.q[At(o, token, head) + c], o.epsilon);
 }
-/// [v | 1], and [a | b] with a = g / den; c <= width.
+/// The extended vectors [v | 1], and [a | b] with a = g / den; c <= width.
 __device__ float ExtendedValue(const Operands& o, std::int64_t token, int head, int c) {
   return c == o.shape.head_width ? 1 : o.v[At(o, token, head) + c];
 }
@@ -71,7 +71,10 @@ __device__ float ExtendedGrad(const Operands& o, std::int64_t token, int head, i
   return Inverse(o.normalizer[place]) * o.grad_out[At(o, token, head) + c];
 }
 
-/// b_i of every token and head.
+/// Computes b_i of every token and head.
+/// Bound: reads of two rows, with two operations a number.
+/// Block: nothing is shared, so the size only has to fill whole warps.
+/// Layout: one thread for each token and head, which reads the head's neighbouring numbers.
 __global__ void SlopesKernel(LinearAttentionSaved<float> saved, std::int64_t places, int width,
                              float* slopes) {
   const std::int64_t place = GlobalThread();
@@ -86,9 +89,12 @@ __global__ void SlopesKernel(LinearAttentionSaved<float> saved, std::int64_t pla
 
 enum class SumKind { kState, kStateGrad };
 
-/// A block a tile of tokens and head: sums row[a] * column[b] over the tile's tokens into
-/// tile_states [tiles, heads, width + 1, width], the last row being that of b = width. Threads form
-/// groups; each group takes every groups-th token, the groups are added in order.
+/// Each block sums row[a] * column[b] of one head over a tile of tokens into tile_states [tiles,
+/// heads, width + 1, width], whose last row is that of b = width. Groups of threads take every
+/// groups-th token; the groups are added in order.
+/// Bound: reads of shared memory, 32 bytes for 16 multiply-adds.
+/// Block: 288 threads hold the 16 x 17 squares of a 64-wide head, or four groups for 32 channels.
+/// Layout: staged tokens are rows of whole squares, so that loads take 16 bytes.
 template <int kWidth, SumKind kKind>
 __global__ void SumStateKernel(Operands o, float* tile_states) {
   using S = Sizes<kWidth>;
@@ -113,6 +119,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
   for (std::int64_t first = tile_begin; first < tile_end; first += S::kTokens) {
     const int tokens =
         static_cast<int>(tile_end - first < S::kTokens ? tile_end - first : S::kTokens);
+    // Columns beyond the width are zero, so that squares of 4 x 4 need no bounds.
     for (int x = me; x < tokens * row_stride; x += kSumThreads) {
       const std::int64_t token = first + x / row_stride;
       const int c = x % row_stride;
@@ -137,6 +144,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
       columns[x] = value;
     }
     __syncthreads();
+    // The last threads may belong to no whole group.
     if (group < groups) {
       for (int token = group; token < tokens; token += groups) {
         const float4 r = *reinterpret_cast<const float4*>(rows + token * row_stride + first_row);
@@ -165,6 +173,7 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
     const int a = x < width * width ? x / width : x - width * width;
     const int b = x < width * width ? x % width : width;
     const int thread = a / kSide * column_tiles + b / kSide;
+    // Groups are added in order, which fixes the bits.
     float total = 0;
     for (int g = 0; g < groups; ++g) {
       total += sums[(a % kSide * kSide + b % kSide) * kSumThreads + g * tiles + thread];
@@ -174,6 +183,9 @@ __global__ void SumStateKernel(Operands o, float* tile_states) {
 }
 
 /// state [count] = scale * sum of tile_states [tiles, count], in order.
+/// Bound: reads of the tile states, each once; unrolled, so that several are under way.
+/// Block: nothing is shared, so the size only has to fill whole warps.
+/// Layout: neighbouring threads read neighbouring numbers.
 __global__ void AddTilesKernel(const float* tile_states, std::int64_t tiles, std::int64_t count,
                                float scale, float* state) {
   const std::int64_t x = GlobalThread();
@@ -186,7 +198,7 @@ __global__ void AddTilesKernel(const float* tile_states, std::int64_t tiles, std
 
 enum class ProductKind { kOutput, kQueryGrad, kKeyGrad, kValueGrad };
 
-/// Number p of the vector that a token brings: phi(q), [a | b], [v | 1] or m phi(k).
+/// Number p of a token's vector: phi(q), [a | b], [v | 1] or m phi(k), by kind.
 template <ProductKind kKind>
 __device__ float VectorValue(const Operands& o, std::int64_t token, int head, int p) {
   switch (kKind) {
@@ -202,8 +214,12 @@ __device__ float VectorValue(const Operands& o, std::int64_t token, int head, in
   return MaskedPhiKey(o, token, head, p);
 }
 
-/// A block a range of tokens and head: result[r] = sum over p of vector[p] * matrix[p][r], where
-/// the matrix is [S | z] or its transpose. `denominators` is for kOutput alone.
+/// Each block multiplies the vectors of a range of tokens by one head's matrix [S | z] or its
+/// transpose: result[r] = sum over p of vector[p] * matrix[p][r]. `denominators` is for kOutput
+/// only.
+/// Bound: reads of shared memory, 32 bytes for 16 multiply-adds.
+/// Block: 128 threads, as many as squares of 4 x 4 in the results of 2048 / width tokens.
+/// Layout: vectors and products are staged by channel, with padding against bank conflicts.
 template <int kWidth, ProductKind kKind>
 __global__ void ProductKernel(Operands o, float delta, float* result, float* denominators) {
   using S = Sizes<kWidth>;
@@ -216,7 +232,7 @@ __global__ void ProductKernel(Operands o, float delta, float* result, float* den
   const std::int64_t first = blockIdx.x / o.shape.heads * std::int64_t{S::kTokens};
   const int tokens =
       static_cast<int>(o.shape.n - first < S::kTokens ? o.shape.n - first : S::kTokens);
-  const int length = kTransposed ? width + 1 : width;  // of a vector
+  const int length = kTransposed ? width + 1 : width;  // length of a vector
   const int results = kKind == ProductKind::kOutput ? width + 1 : width;
   const int stride = UpToSide(results);
   const int me = static_cast<int>(threadIdx.x);
@@ -294,7 +310,7 @@ bool Fits(const LinearAttentionShape& shape) {
          shape.head_width <= kMaxLinearCudaWidth;
 }
 
-/// Writes 1/n times the sum over all tokens to `state`.
+/// Writes 1/n times the sum over all tokens to `state`, in two launches.
 template <int kWidth, SumKind kKind>
 int SumState(const Operands& o, float* tile_states, float* state, cudaStream_t stream) {
   const std::int64_t tiles = TileCount(o.shape);
@@ -314,7 +330,7 @@ int Multiply(const Operands& o, float delta, float* result, float* denominators,
                       o, delta, result, denominators);
 }
 
-/// Calls function.template operator()<kWidth>() with the least width that holds a head.
+/// Calls function.template operator()<kWidth>() with the smallest constant that holds a head.
 template <typename Function>
 int ByWidth(int head_width, const Function& function) {
   if (head_width <= 16) return function.template operator()<16>();
@@ -367,6 +383,7 @@ int LaunchLinearAttentionBackward(const LinearAttentionShape& shape,
   if (!Fits(shape)) return static_cast<int>(cudaErrorInvalidValue);
   if (shape.n == 0) return 0;
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+  // Scratch memory: the state's gradient, the tiles' partial sums, the slopes b_i.
   float* const grad_state = scratch;
   float* const tile_states = grad_state + StateCount(shape);
   float* const slopes = tile_states + TileCount(shape) * StateCount(shape);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// CUDA form of model/kernels/linear_attention.h: same formulas and arrays in float32, pointers on
-/// the current device.
+/// CUDA form of model/kernels/linear_attention.h: the same formulas and arrays in float32, pointers
+/// on the current device.
 ///
 /// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; heads wider
 /// than kMaxLinearCudaWidth are refused with cudaErrorInvalidValue. Nothing allocates, waits, or
@@ -17,7 +17,7 @@ namespace interlacer {
 inline constexpr int kMaxLinearCudaWidth = 64;
 inline constexpr std::int64_t kLinearCudaTile = 512;
 
-/// Number of float that either pass needs as scratch memory.
+/// Number of floats of scratch memory that either pass needs.
 std::int64_t LinearCudaScratchCount(const LinearAttentionShape& shape);
 
 int LaunchLinearAttentionForward(const LinearAttentionShape& shape,

@@ -19,7 +19,7 @@ inline constexpr std::int64_t LinearRowScratchCount(int width) {
 struct LinearRange {
   std::int64_t tokens = 0;
   int row_stride = 0;
-  int heads = 0;  ///< distance of a token's denominators
+  int heads = 0;  ///< distance between denominators of neighbouring tokens
   int width = 0;
 };
 

@@ -8,16 +8,16 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpLanes;
-/// Queries of a block of the plain form, so that the table of weights is worth its load.
+/// Queries of a block of the plain form; enough to amortise loading the table of weights.
 constexpr std::int64_t kPlainQueries = 4 * kWarps;
-constexpr int kTiledBlocks = 2;  // of a multiprocessor
-/// Shared memory of a block besides the rows: the table, and what the system keeps.
+constexpr int kTiledBlocks = 2;  // blocks that share a multiprocessor
+/// Shared memory of a block besides the rows: the table, and what the CUDA runtime reserves.
 constexpr int kOtherSharedBytes = 2048;
 
-/// A thread four channels.
-/// Bound: memory; 16 bytes come and 16 go, with next to no arithmetic.
+/// Each thread packs four channels.
+/// Bound: memory; 16 bytes read and 16 written, with next to no arithmetic.
 /// Block: nothing is shared, so the size only has to fill whole warps.
-/// Layout: neighbouring threads read 8 bytes of k and of v each and write 16 side by side.
+/// Layout: neighbouring threads read 8 bytes of k and of v each and write 16 contiguous bytes.
 __global__ void PackRowsKernel(std::int64_t groups, const std::uint16_t* k, const std::uint16_t* v,
                                float epsilon, uint4* packed) {
   const std::int64_t x = GlobalThread();
@@ -30,7 +30,7 @@ __global__ void PackRowsKernel(std::int64_t groups, const std::uint16_t* k, cons
                     RoundPair(value[0], value[1]), RoundPair(value[2], value[3])};
 }
 
-/// What both forms read and write.
+/// Inputs and outputs of both forms.
 struct Attention {
   PackedGrfShape shape;
   GrfPackedPairs<float> pairs;
@@ -48,10 +48,10 @@ __device__ void LoadTable(const float* table, float* shared) {
   }
 }
 
-/// A warp a query, kPlainQueries of them a block.
-/// Bound: gathers of packed rows; each number that comes serves one multiply and add.
-/// Block: 8 warps, 4 queries each, over which the loading of the table of weights is spread.
-/// Layout: 8 or 16 lanes share a row, 16 bytes a load hold four channels of key and of value.
+/// Each warp attends for one query at a time; a block handles kPlainQueries of them.
+/// Bound: gathers of packed rows; each loaded number serves one multiply-add.
+/// Block: 8 warps with 4 queries each amortise loading the table of weights.
+/// Layout: 8 or 16 lanes share a row; each 16-byte load holds four channels of key and value.
 template <typename Form>
 __global__ void __launch_bounds__(kThreads) PlainKernel(Attention a) {
   __shared__ float table[kWalkCodes];
@@ -67,11 +67,11 @@ __global__ void __launch_bounds__(kThreads) PlainKernel(Attention a) {
   }
 }
 
-/// A block a tile of queries: its rows come into shared memory, then each warp attends for every
-/// kWarps-th query.
+/// Each block handles one tile of queries: it copies the tile's rows into shared memory, then each
+/// warp attends for every kWarps-th query.
 /// Bound: the copy of the tile's distinct rows, then reads of shared memory, one row a pair.
 /// Block: two share a multiprocessor, so that one can copy while the other attends.
-/// Layout: staged rows keep the packed order of memory; lanes share a row as in the plain form.
+/// Layout: staged rows keep their packed order; lanes share a row as in the plain form.
 template <typename Form>
 __global__ void __launch_bounds__(kThreads, kTiledBlocks)
     TiledKernel(Attention a, GrfTiles tiles, int staged_rows) {
@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
     const std::int64_t node = rows[x / Form::kVectors];
     BeginCopy16(staged + x, a.packed + node * Form::kVectors + x % Form::kVectors);
   }
+  // Loaded while the copies are under way.
   LoadTable(a.pairs.table, table);
   AwaitCopies();
   __syncthreads();
@@ -96,6 +97,7 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
                            a.out, a.normalizer);
     }
   };
+  // Rows beyond the shared memory are read from global memory; the test is once a tile, not a pair.
   const StagedRows<Form> in_tile = {staged};
   if (tiles.row_counts[tile] == count) {
     attend(in_tile);
@@ -104,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, kTiledBlocks)
   }
 }
 
-/// Calls function.template operator()<Form>() with the form of this width.
+/// Calls function.template operator()<Form>() with the form for this width.
 template <typename Function>
 int ByWidth(int width, const Function& function) {
   switch (width) {

@@ -7,12 +7,11 @@
 ///   q       [n,width]   bfloat16
 ///   packed  [n,2 width] bfloat16, phi(k) and v by groups of four channels: k0-3, v0-3, k4-7, ...
 ///   out     [n,width]   bfloat16; normalizer [n] float32, or null
-/// width is 32, 64, 128 or 256 for keys and values alike; arrays stand on boundaries of 16
-/// bytes. Rounding: phi(k) and v when they are packed, and a bfloat16 result; weights, scores and
-/// sums in float32. NaN in a key or value reaches every query that lists its token, and nobody
-/// else. Two forms: the plain one gathers rows from memory; the tiled one brings the distinct rows
-/// of 128 queries into shared memory first, and reads those that do not fit from memory. Equal
-/// bits.
+/// width is 32, 64, 128 or 256 for keys and values alike; arrays are aligned to 16 bytes. Rounding:
+/// phi(k) and v when they are packed, and the result to bfloat16; weights, scores and sums are
+/// float32. NaN in a key or value reaches exactly the queries that list its token. There are two
+/// forms with equal bits: the plain form gathers rows from memory; the tiled form first copies the
+/// distinct rows of 128 queries into shared memory, and reads those that do not fit from memory.
 ///
 /// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; other
 /// widths are refused with cudaErrorInvalidValue. Nothing allocates, waits, or runs on the default
@@ -29,7 +28,7 @@ bool FitsPackedGrf(int width);
 struct PackedGrfShape {
   std::int64_t n = 0;
   int width = 0;
-  /// Queries wanted; results of others are not written.
+  /// Range of queries to compute; results of other queries are not written.
   std::int64_t query_begin = 0;
   std::int64_t query_end = 0;
 };
@@ -44,7 +43,7 @@ struct PackedGrfOutputs {
   float* normalizer = nullptr;
 };
 
-/// Tiles as knn/kernels/walk_tiles_cuda.h writes them.
+/// Tiles in the layout that knn/kernels/walk_tiles_cuda.h writes.
 struct GrfTiles {
   const std::int32_t* row_counts = nullptr;
   const std::int32_t* rows = nullptr;
@@ -52,20 +51,20 @@ struct GrfTiles {
 };
 inline constexpr std::int64_t kGrfTileQueries = 128;
 
-/// Writes packed rows of k and v [n,width], bfloat16.
+/// Packs k and v [n,width], bfloat16.
 int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
                       const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
 
-/// The plain form.
+/// Runs the plain form.
 int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                     const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
                     const PackedGrfOutputs& outputs, void* stream);
 
-/// Writes how many rows of a tile fit into shared memory such that two tiles share a multiprocessor
-/// of the current device.
+/// Writes how many rows of a tile fit into shared memory when two tiles share a multiprocessor of
+/// the current device.
 int GrfStagedRows(int width, int* staged_rows);
 
-/// The tiled form, with `staged_rows` rows of a tile in shared memory.
+/// Runs the tiled form with `staged_rows` rows of each tile in shared memory.
 int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                    const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
                    const GrfEpsilons& epsilons, const PackedGrfOutputs& outputs, void* stream);

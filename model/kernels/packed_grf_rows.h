@@ -1,6 +1,7 @@
 #pragma once
 
-/// What a warp does for one query of model/kernels/packed_grf_cuda.h. Only .cu files include it.
+/// Attention of one warp for one query of model/kernels/packed_grf_cuda.h. Only .cu files include
+/// it.
 ///
 /// A row is shared by kGroup lanes, so that a warp gathers kGroups rows at once: lane `member` of a
 /// group holds channels 4 (member + kGroup * item) to + 3 of key and value, one load each.
@@ -14,7 +15,7 @@
 
 namespace interlacer {
 
-/// phi(x), in which NaN stays.
+/// phi(x); NaN stays NaN.
 __device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }
 
 __device__ inline float LowHalf(std::uint32_t pair) { return __uint_as_float(pair << 16); }
@@ -28,7 +29,7 @@ struct PackedGrf {
   static constexpr int kVectors = kItems * kGroup;  ///< loads of 16 bytes a row
   static constexpr int kWidth = kChannelsOfALane * kVectors;
 
-  /// A lane's part of a packed row.
+  /// The part of a packed row that one lane holds.
   struct Part {
     uint4 item[kItems];
   };
@@ -62,8 +63,9 @@ struct PackedGrf {
     }
   }
 
-  /// Adds the groups' rows up; a lane ends with the sums of items kept_first to + kKept - 1. Where
-  /// several groups end with the same items, `writes` is true for the first of them.
+  /// Adds up the rows of all groups; a lane ends with the sums of items kept_first to kept_first +
+  /// kKept - 1. Where several groups end with the same items, `writes` is true for the first of
+  /// them.
   struct Fold {
     int kept_first = 0;
     bool writes = true;
@@ -108,14 +110,16 @@ __device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale
       uint2{RoundPair(scale * x[0], scale * x[1]), RoundPair(scale * x[2], scale * x[3])};
 }
 
-/// Pairs of one query, 32 at a time: each lane knows one, and tells the group that attends to it.
+/// Pairs of one query, 32 at a time: each lane loads one and passes it to the group that handles
+/// it.
 struct QueryPairs {
   const std::uint32_t* entries;
   const std::uint16_t* places;  ///< null in the plain form
   const float* table;           ///< in shared memory
 };
 
-/// Where packed rows are: Number says what a lane tells the others of a pair's row, At finds it.
+/// Access to packed rows in memory: Number is what a lane tells the others of a pair's row, At
+/// loads it.
 template <typename Form>
 struct RowsInMemory {
   const uint4* packed;
@@ -127,7 +131,7 @@ struct RowsInMemory {
     return packed + static_cast<std::int64_t>(number) * Form::kVectors;
   }
 };
-/// All rows of a tile in shared memory.
+/// Access to the rows of a tile that are all in shared memory.
 template <typename Form>
 struct StagedRows {
   const uint4* staged;
@@ -135,7 +139,8 @@ struct StagedRows {
   __device__ std::int32_t Number(std::uint32_t, int place) const { return place; }
   __device__ const uint4* At(std::int32_t number) const { return staged + number * Form::kVectors; }
 };
-/// The first `count` of a tile there; numbers of others are below zero.
+/// Access to a tile of which only the first `count` rows are in shared memory; numbers of others
+/// are negative.
 template <typename Form>
 struct PartlyStagedRows {
   StagedRows<Form> staged;
@@ -150,7 +155,7 @@ struct PartlyStagedRows {
   }
 };
 
-/// Attends for query i.
+/// Computes attention for query i.
 template <typename Form, typename Rows>
 __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::int32_t end,
                                       const QueryPairs& pairs, const std::uint16_t* q,
@@ -175,20 +180,21 @@ __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::i
     const int my_place = me < count && pairs.places != nullptr ? pairs.places[first + me] : 0;
     const std::int32_t my_number = rows.Number(word & kWalkNodeMask, my_place);
     const auto load = [&](int round) {
-      // Groups without a pair of their own take the last one's row with weight zero: no branch.
+      // Groups without a pair of their own repeat the last one with weight zero, which saves a
+      // branch.
       const int pair = round * Form::kGroups + lane.which;
       const int from = pair < count ? pair : count - 1;
       return Form::Load(rows.At(__shfl_sync(kWholeWarp, my_number, from)), lane.member);
     };
     const int rounds = (count + Form::kGroups - 1) / Form::kGroups;
     auto next = load(0);
-#pragma unroll 2  // so that the next row need not move to where this one was
+#pragma unroll 2  // so that rows need not be moved between registers
     for (int round = 0; round < rounds; ++round) {
       const auto part = next;
-      next = load(round + 1);  // after the last round the last row again: no branch either
+      next = load(round + 1);  // after the last round the last row again, which saves a branch
       const int pair = round * Form::kGroups + lane.which;
       const float score = SumOverGroup(Form::DotKey(phi_q, part), Form::kGroup);
-      // Rounded apart from the sum, so that all forms give equal bits.
+      // Multiplied without fusing into the sum, so that all forms give equal bits.
       const float weight = __fmul_rn(__shfl_sync(kWholeWarp, my_weight, pair), score);
       sum += weight;
       Form::AddValue(weight, part, sums);

@@ -1,5 +1,7 @@
-/// Body of token_features_rows.h; rules as grf_attention_body.h. Sixteen tokens at a time, column
-/// by column, then written row by row.
+/// Body of token_features_rows.h; rules as grf_attention_body.h. Sixteen tokens at a time are
+/// computed column by column in vector registers, then written row by row.
+///
+/// Bound: arithmetic, one exponential for each token, robot point and bandwidth.
 
 #include <cmath>
 #include <cstring>
@@ -13,7 +15,7 @@ constexpr float kRoundToEven = 12582912.0F;  // 1.5 * 2^23: adding it leaves no 
 
 using Lanes = float[kTokenLanes];
 
-/// sin and cos of pi x, by Taylor series on |r| <= 1/2.
+/// sin and cos of pi x scale, by Taylor series on the remainder |r| <= 1/2.
 inline void SinCosPi(const float* x, float scale, float* sine, float* cosine) {
   constexpr float kSine[] = {3.1415927410F,  -5.1677127800F, 2.5501640399F,
                              -0.5992645293F, 0.0821458866F,  -0.0073704309F};
@@ -35,7 +37,7 @@ inline void SinCosPi(const float* x, float scale, float* sine, float* cosine) {
   }
 }
 
-/// exp(-x) for x >= 0; beyond 2^-126 it is 2^-126.
+/// exp(-x) for x >= 0, at least 2^-126, as a power of two times a polynomial.
 inline void ExpMinus(const float* x, float* result) {
   constexpr float kLog2E = 1.4426950409F;
   constexpr float kPowers[] = {1.0F,          0.6931471806F, 0.2402265070F, 0.0555041087F,

@@ -5,11 +5,11 @@ namespace interlacer {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kColumns = 32;  // of a tile
+constexpr int kColumns = 32;  // columns of a tile
 constexpr int kStride = kColumns + 1;
 
-/// Takes the numbers of a row one by one, for all rows of a block at once, and writes them in
-/// tiles: neighbouring threads write neighbouring columns.
+/// Collects the numbers of each thread's row in a tile and writes it column block by column block,
+/// so that neighbouring threads write neighbouring columns.
 class RowWriter {
  public:
   __device__ RowWriter(float* tile, float* block_rows, int rows, int width)
@@ -20,7 +20,7 @@ class RowWriter {
     if (++filled_ == kColumns) Flush();
   }
 
-  /// Every thread of the block comes here together.
+  /// Must be called by every thread of the block together.
   __device__ void Flush() {
     __syncthreads();
     for (int x = static_cast<int>(threadIdx.x); x < rows_ * kColumns; x += kThreads) {
@@ -64,12 +64,16 @@ __device__ void PutRobotColumns(const RobotContext& robot, const float (&x)[3], 
   }
 }
 
-/// A thread a token.
+/// Each thread computes one token.
+/// Bound: with a robot one exponential for each of its points and bandwidths, else writes of rows.
+/// Block: 128 threads, whose tile of 32 columns takes 17 KB of shared memory.
+/// Layout: rows of the tile have 33 numbers, so that threads filling a column meet no bank
+/// conflict.
 __global__ void TokenFeaturesKernel(TokenFeatures tokens, int width, float* out) {
   __shared__ float tile[kThreads * kStride];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads;
   const int rows = static_cast<int>(tokens.n - first < kThreads ? tokens.n - first : kThreads);
-  // Threads beyond the last token repeat it and write nothing.
+  // Threads beyond the last token repeat it and write nothing; all must take part in Flush.
   const int mine = static_cast<int>(threadIdx.x) < rows ? static_cast<int>(threadIdx.x) : rows - 1;
   const std::int64_t token = first + mine;
   RowWriter row(tile, out + first * width, rows, width);

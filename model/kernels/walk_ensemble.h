@@ -1,7 +1,7 @@
 #pragma once
 
-/// The walkers of one start node: the arithmetic that the CPU and CUDA forms of the walk samplers
-/// share (contract: model/graph/walk_sampler.h). Products are rounded apart (-ffp-contract=off,
+/// All walkers of one start node: arithmetic shared by the CPU and CUDA walk samplers (contract:
+/// model/graph/walk_sampler.h). Products are rounded separately from sums (-ffp-contract=off,
 /// -fmad=false), so both give equal bits. Memory is the caller's. Not shared between threads.
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace interlacer {
 
-/// Out-edges of node i are [offsets[i], offsets[i + 1]); weights belong to edges.
+/// Weighted edges in CSR form: out-edges of node i are [offsets[i], offsets[i + 1]).
 struct WalkEdges {
   const std::int32_t* offsets = nullptr;
   const std::int32_t* neighbors = nullptr;
@@ -21,14 +21,15 @@ struct WalkEdges {
 
 struct Walker {
   std::int32_t node;
-  /// Number of its past: equal for walkers that took the same edges. Kept per prefix only.
+  /// Identifier of its past, equal for walkers that took the same edges. Used by
+  /// kRepellingPerPrefix only.
   std::int32_t prefix;
   std::int32_t chosen_edge;
   bool alive;
   double load;
 };
 
-/// Walkers are ordered by what they share, then by number.
+/// Sort key of a walker: the past or node that a group shares, then the walker's index.
 struct WalkGroupMember {
   std::int32_t shared;
   std::int32_t walker;
@@ -37,7 +38,7 @@ INTERLACER_HOST_DEVICE inline bool operator<(const WalkGroupMember& a, const Wal
   return a.shared < b.shared || (a.shared == b.shared && a.walker < b.walker);
 }
 
-/// Arrays of walk_count each.
+/// Scratch arrays of walk_count elements each.
 struct WalkScratch {
   Walker* walkers = nullptr;
   double* draws = nullptr;
@@ -114,7 +115,7 @@ class WalkEnsemble {
     }
   }
 
-  /// Orders the live walkers; returns their number.
+  /// Groups the live walkers by sorting; returns their number.
   INTERLACER_HOST_DEVICE int GroupWalkers() {
     const bool by_prefix = options_.sampler == WalkSampler::kRepellingPerPrefix;
     int alive = 0;
@@ -126,8 +127,8 @@ class WalkEnsemble {
     return alive;
   }
 
-  /// Walkers on one node of degree d. More than d: blocks of d, each a random rotation of the
-  /// neighbours. Otherwise evenly spaced quantiles with one random shift.
+  /// Spreads the walkers on one node of degree d. More than d walkers: blocks of d, each a random
+  /// rotation of the neighbours. Otherwise: evenly spaced quantiles with one common random shift.
   INTERLACER_HOST_DEVICE void Spread(int begin, int end, std::int32_t& next_prefix,
                                      RandomSequence& random) {
     const std::int32_t node = scratch_.walkers[scratch_.order[begin].walker].node;

@@ -6,8 +6,8 @@
 namespace interlacer {
 namespace {
 
-/// A thread a root, with its walkers in shared memory: as local memory they would be set aside for
-/// every thread that the device can hold.
+/// Roots of a block, one a thread. Their walkers are in shared memory: local memory would be
+/// reserved for every thread that the device can hold.
 constexpr int kRoots = 16;
 constexpr int kPowers = kCudaWalkHops + 1;
 constexpr int kMaxVisits = kMaxCudaWalks * kPowers;
@@ -41,7 +41,7 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkSamplerOptions& optio
   WalkEnsemble<InsertionSort> ensemble(edges, options, {memory.walkers, memory.draws, memory.order},
                                        InsertionSort());
   ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
-    // Kept in order of nodes.
+    // Insertion keeps the visits sorted by node.
     int place = visits++;
     for (; place > 0 && memory.visit_nodes[place - 1] > node; --place) {
       memory.visit_nodes[place] = memory.visit_nodes[place - 1];
@@ -66,10 +66,10 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkSamplerOptions& optio
   return size;
 }
 
-/// Sizes of rows at offsets[i + 1], where the prefix sum turns them into ends.
-/// Bound: the walk's own chain of draws, sorts and edges, one thread a root, in shared memory.
-/// Block: 16 roots, whose walkers and visits fit the shared memory that needs no asking (48 KB).
-/// Layout: each root's memory lies in one piece; rows are walked twice rather than kept.
+/// Writes the size of row i to offsets[i + 1], which a prefix sum turns into the end of the row.
+/// Bound: latency of each root's chain of draws, sorts and edges, one thread a root.
+/// Block: 16 roots, whose walkers and visits fit the 48 KB of shared memory of a plain launch.
+/// Layout: each root's memory is contiguous; rows are walked twice rather than stored.
 __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
                                   std::int32_t* offsets) {
   __shared__ RootMemory memory[kRoots];
@@ -80,7 +80,8 @@ __global__ void SampledSizeKernel(WalkEdges edges, std::int64_t n, WalkSamplerOp
                              [](int, std::int32_t, const double(&)[kPowers]) {});
 }
 
-/// Bound, block, layout: as the sizes'; walks once more and writes rows where they begin.
+/// Repeats the walks and writes the rows at their offsets.
+/// Bound, block, layout: as SampledSizeKernel.
 __global__ void SampledEntriesKernel(WalkEdges edges, std::int64_t n, WalkSamplerOptions options,
                                      double scale, SampledWalksDevice walks) {
   __shared__ RootMemory memory[kRoots];

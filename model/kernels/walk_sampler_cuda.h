@@ -1,7 +1,7 @@
 #pragma once
 
-/// CUDA form of the walk samplers (model/graph/walk_sampler.h): rows as WeightedWalkLists
-/// (knn/knn_graph.h) holds them, equal to those of the CPU form bit by bit.
+/// CUDA form of the walk samplers (model/graph/walk_sampler.h); its rows have the form of
+/// WeightedWalkLists (knn/knn_graph.h) and equal those of the CPU form bit by bit.
 ///
 /// Pointers named *_device live on the current device, as do those of WalkEdges; a stream is an
 /// opaque cudaStream_t. Returns a cudaError_t, 0 being success. Nothing allocates, waits, or runs
@@ -17,7 +17,7 @@ namespace interlacer {
 inline constexpr int kMaxCudaWalks = 32;
 inline constexpr int kCudaWalkHops = 3;
 
-/// Entries of a row at most: the root, and every hop of every walk.
+/// Largest number of entries of a row: the root, and every hop of every walk.
 inline std::int64_t MaxSampledRowSize(int walk_count) {
   return 1 + std::int64_t{kCudaWalkHops} * walk_count;
 }
@@ -30,7 +30,7 @@ struct SampledWalksDevice {
 
 std::size_t SampleWalksWorkspaceBytes(std::int64_t n);
 
-/// The options must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the one offset.
+/// The options must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the single offset.
 int LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n,
                       const WalkSamplerOptions& options, void* workspace_device,
                       const SampledWalksDevice& walks, void* stream);

@@ -1,15 +1,15 @@
 #pragma once
 
-/// How random walks over a token graph are drawn (model/graph/walk_sampler.h has the estimate).
+/// Options for drawing random walks over a token graph (the estimate: model/graph/walk_sampler.h).
 
 #include <cstdint>
 
 namespace interlacer {
 
-/// How walkers of one start node depend on each other; each walker's own law is the same.
+/// How walkers of one start node depend on each other; each walker alone has the same distribution.
 enum class WalkSampler {
-  kRepelling,           ///< walkers that share a node spread over its neighbours
-  kRepellingPerPrefix,  ///< walkers that share their whole past spread
+  kRepelling,           ///< walkers on the same node spread over its neighbours
+  kRepellingPerPrefix,  ///< walkers with the same whole past spread
   kAntithetic,          ///< walkers k and k + n/2 halt on draws u and u + 1/2 mod 1; n even
   kIid,                 ///< independent
 };

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Rows of floats spread over the lanes of a warp. Only .cu files include it.
+/// Helpers for rows of floats that are spread over the lanes of a warp. Only .cu files include it.
 ///
-/// A group of 1, 2, 4, ... or 32 lanes holds a row, four neighbouring channels a lane and item; the
-/// 32 / group groups of a warp hold different rows, so that short rows keep all lanes busy. Sums
-/// run in a fixed order.
+/// A group of 1, 2, 4, ... or 32 lanes holds a row, each lane four neighbouring channels of every
+/// item; the 32 / group groups of a warp hold different rows, so that short rows keep all lanes
+/// busy. Sums run in a fixed order.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace interlacer {
 inline constexpr int kChannelsOfALane = 4;
 inline constexpr int kChannelsOfAWarp = kChannelsOfALane * kWarpLanes;
 
-/// Lanes that share a row of `width` channels.
+/// Number of lanes that share a row of `width` channels.
 inline int GroupLanes(int width) {
   int group = 1;
   while (group < kWarpLanes && group * kChannelsOfALane < width) group *= 2;
@@ -26,19 +26,19 @@ inline bool IsAligned16(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
 }
 
-/// Where a lane stands.
+/// Position of a lane among the groups of its warp.
 struct GroupLane {
-  int group;   ///< lanes of a group
-  int groups;  ///< groups of a warp
+  int group;   ///< lanes in a group
+  int groups;  ///< groups in a warp
   int which;   ///< the lane's group
-  int member;  ///< its place in the group
+  int member;  ///< the lane's index in the group
 };
 __device__ inline GroupLane ThisGroupLane(int group) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   return {group, kWarpLanes / group, lane / group, lane % group};
 }
 
-/// What a lane holds of a row: channels 4 (member + group * item) to + 3.
+/// The part of a row that one lane holds: channels 4 (member + group * item) to + 3.
 template <int kItems>
 struct RowPart {
   float value[kItems][kChannelsOfALane];
@@ -57,13 +57,13 @@ __device__ inline RowPart<kItems> ZeroRow() {
   return part;
 }
 
-/// A stored number: float, or the bits of a bfloat16.
+/// Converts a stored number: a float, or the bits of a bfloat16.
 __device__ inline float ToFloat(float x) { return x; }
 __device__ inline float ToFloat(std::uint16_t bits) {
   return __uint_as_float(static_cast<unsigned>(bits) << 16);
 }
 
-/// Four neighbours in one load, of 16 or 8 bytes.
+/// Loads four neighbouring numbers at once, 16 or 8 bytes.
 __device__ inline void LoadFour(const float* from, float* to) {
   const float4 four = *reinterpret_cast<const float4*>(from);
   to[0] = four.x;
@@ -79,8 +79,8 @@ __device__ inline void LoadFour(const std::uint16_t* from, float* to) {
   to[3] = ToFloat(four.w);
 }
 
-/// Channels from `width` on are 0. kAligned: rows begin on four numbers and width is a multiple of
-/// four.
+/// Loads a row; channels from `width` on are 0. kAligned: rows are aligned to four numbers and
+/// width is a multiple of four.
 template <int kItems, bool kAligned, typename Stored>
 __device__ inline RowPart<kItems> LoadRow(const Stored* row, int width, const GroupLane& lane) {
   RowPart<kItems> part = ZeroRow<kItems>();
@@ -144,7 +144,7 @@ __device__ inline void AddScaledRow(float scale, const RowPart<kItems>& x, RowPa
   }
 }
 
-/// Sum over the lanes of each group, for all of them.
+/// Sum over the lanes of each group; every lane gets it.
 __device__ inline float SumOverGroup(float value, int group) {
   for (int step = group / 2; step > 0; step /= 2) {
     value += __shfl_xor_sync(kWholeWarp, value, step);
@@ -152,7 +152,7 @@ __device__ inline float SumOverGroup(float value, int group) {
   return value;
 }
 
-/// Sum over the groups, member by member.
+/// Sum over the groups of lanes with the same index in their group.
 __device__ inline float SumOverGroups(float value, int group) {
   for (int step = kWarpLanes / 2; step >= group; step /= 2) {
     value += __shfl_xor_sync(kWholeWarp, value, step);

@@ -37,7 +37,7 @@ FeedForwardLayers Packed(const DeviceFeedForward& layers) {
           BiasOf(layers.first), BiasOf(layers.second), layers.first.out_width()};
 }
 
-/// Query and output layer, keys, values: 2, 1 and 1 times width * width numbers.
+/// Packs query and output layer, keys and values: 2, 1 and 1 times width * width numbers.
 LinearLayers PackedLinear(const DeviceAttention& attention) {
   const AttentionLayers& a = attention.layers;
   const std::int64_t square = a.query.weight.numel();
@@ -58,7 +58,7 @@ struct PackedGrfLayers {
   OutputLayer out;
 };
 
-/// Projections, output layer: 3 and 1 times width * width numbers.
+/// Packs projections and output layer: 3 and 1 times width * width numbers.
 PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
   const AttentionLayers& a = attention.layers;
   const std::int64_t square = a.query.weight.numel();
@@ -73,7 +73,7 @@ PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
           {packed + 3 * square, BiasOf(a.out)}};
 }
 
-/// Mixed rows, of which only those of the shape's queries are written.
+/// Computes mixed rows; only rows of the shape's queries are written.
 void Attend(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs, const GrfTiles& tiles,
             const PackedGrfInputs& inputs, const GrfEpsilons& epsilons, std::uint16_t* mixed,
             void* stream) {

@@ -23,11 +23,11 @@ class FeedForward : public torch::nn::Module {
   /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
   torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
 
-  /// Its two layers, for callers that share their work between rows.
+  /// Its two layers, for callers that compute parts of them once for several rows.
   Dense& in() { return *in_; }
   Dense& out() { return *out_; }
 
-  /// For kernels that do these layers' work too (model/layers/device_layers.h).
+  /// For kernels that include these layers (model/layers/device_layers.h).
   bool CanFuseOnDevice(const torch::Tensor& x) const;
   DeviceFeedForward OnDevice(const LayerNorm& norm);
 

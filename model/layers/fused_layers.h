@@ -1,8 +1,8 @@
 #pragma once
 
-/// Layers of inference that run together in bfloat16 (model/kernels/fused_dense.h), on torch
-/// tensors. Values are those of the layers one by one, up to the rounding of bfloat16 results that
-/// the fused form keeps in float32. No gradients. Threads: as torch modules.
+/// Fused bfloat16 layers for inference on the CPU (model/kernels/fused_dense.h), on torch tensors.
+/// Values equal those of the single layers up to the rounding of bfloat16 results that the fused
+/// form keeps in float32. No gradients. Threads: as torch modules.
 
 #include <torch/types.h>
 
@@ -16,14 +16,14 @@
 
 namespace interlacer {
 
-/// For kernels; the layer must be in float32.
+/// Parameters of a norm for kernels; the layer must be in float32.
 RowNorm RowNormOf(const LayerNorm& norm);
 
-/// Gradients are off, h is a float32 matrix in memory order in host memory, the layers compute in
-/// bfloat16 and this processor's kernels take their widths.
+/// Whether the fused kernels apply: gradients are off, h is a contiguous float32 matrix in host
+/// memory, the layers compute in bfloat16 and this processor's kernels support their widths.
 bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers);
 
-/// layer(norm(h)) of every layer.
+/// Computes layer(norm(h)) for every layer.
 std::vector<torch::Tensor> NormThenDense(const torch::Tensor& h, const LayerNorm& norm,
                                          std::initializer_list<const Dense*> layers);
 struct AttentionLayers {
@@ -35,10 +35,10 @@ struct AttentionLayers {
 };
 
 /// Rows of h += out(Mix(query(norm(h)), key(norm(h)), value(norm(h)))), in place, with the mixing
-/// of model/ops/{linear,grf}_attention_op.h; false where the kernels do not take the head width.
+/// of model/ops/{linear,grf}_attention_op.h; false where the kernels do not support the head width.
 bool AddLinearAttentionTo(torch::Tensor& h, const AttentionLayers& layers, int head_count,
                           const LinearAttentionEpsilons& epsilons, const RowRange& rows);
-/// `pair_weights` [256] of the mask's path-count codes; false for masks that are not packed.
+/// `pair_weights` [256] by path-count code; false for masks that are not packed.
 bool AddGrfAttentionTo(torch::Tensor& h, const AttentionLayers& layers, const WalkMask& mask,
                        const torch::Tensor& pair_weights, const GrfEpsilons& epsilons,
                        const RowRange& rows);

@@ -26,15 +26,14 @@ struct RowRange {
   }
 };
 
-/// [..,in] -> [..,out]
+/// A dense layer: [..,in] -> [..,out].
 class Dense : public torch::nn::Module {
  public:
   Dense(std::int64_t in_width, std::int64_t out_width, Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
-  /// The share of the output that columns [begin, begin + the width of x) of the weight give,
-  /// without bias.
+  /// Partial product with columns [begin, begin + the width of x) of the weight, without bias.
   torch::Tensor Share(const torch::Tensor& x, std::int64_t begin);
-  /// x in the type in which the layer computes, for several layers of one precision.
+  /// Converts x to the type in which the layer computes, for several layers of one precision.
   torch::Tensor Rounded(const torch::Tensor& x) const;
 
   Precision precision() const { return precision_; }
@@ -46,7 +45,7 @@ class Dense : public torch::nn::Module {
 
  private:
   Precision precision_;
-  KeptTensor rounded_weight_, rounded_bias_;  ///< on a device without gradients
+  KeptTensor rounded_weight_, rounded_bias_;  ///< cached on a device without gradients
 };
 
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.

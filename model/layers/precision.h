@@ -1,18 +1,18 @@
 #pragma once
 
-/// The arithmetic of dense layers and convolutions, and its choice for this machine. Pure
-/// functions, thread-safe.
+/// Arithmetic of dense layers and convolutions (float32 or bfloat16), and how it is chosen for a
+/// machine. Pure functions, thread-safe.
 
 #include "common/device.h"
 
 namespace interlacer {
 
-/// What a caller asks for. It covers dense layers and convolutions, and the radiance field where a
-/// CUDA device serves pictures; everything else is float32. kAuto takes bfloat16 where the
-/// processor multiplies it natively, and on every CUDA device.
+/// The caller's request. It covers dense layers and convolutions, and the radiance field where a
+/// CUDA device renders without gradients; everything else is float32. kAuto takes bfloat16 where
+/// the processor multiplies it natively, and on every CUDA device.
 enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
 
-/// What a layer does: kNative computes in the type of its parameters.
+/// Arithmetic of a layer: kNative computes in the type of its parameters.
 enum class Precision { kNative, kBfloat16 };
 
 /// kAuto becomes kBfloat16 on CUDA and where the processor has AVX-512 BF16 or AMX BF16, else

@@ -14,7 +14,7 @@
 namespace interlacer {
 namespace {
 
-/// Copies values of any plain type to the device, as bytes.
+/// Copies values of any trivial type to the device, as bytes.
 template <typename T>
 torch::Tensor Upload(const std::vector<T>& values, torch::Device device) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
@@ -27,7 +27,7 @@ const T* PointerTo(const torch::Tensor& bytes) {
   return reinterpret_cast<const T*>(bytes.const_data_ptr<std::uint8_t>());
 }
 
-/// Valid pixels in order; arrays have room for every pixel.
+/// Valid pixels in order; arrays have the length of all pixels.
 struct Candidates {
   torch::Tensor positions_m;   ///< [pixels,3]
   torch::Tensor source_index;  ///< [pixels] int64
@@ -36,7 +36,7 @@ struct Candidates {
 
 Candidates Unproject(std::span<const RgbdView> views, const LiftRegion& region,
                      torch::Device device) {
-  std::vector<torch::Tensor> uploads;  // kept until the kernels are launched
+  std::vector<torch::Tensor> uploads;  // must live until the kernels are launched
   std::vector<UnprojectViewDevice> on_device;
   std::int64_t pixels = 0;
   for (const RgbdView& view : views) {
@@ -64,7 +64,7 @@ Candidates Unproject(std::span<const RgbdView> views, const LiftRegion& region,
   return found;
 }
 
-/// Ascending places of the candidates drawn.
+/// Ascending indices of the candidates drawn.
 torch::Tensor Drawn(const Candidates& candidates, const ParticleDraw& draw) {
   const torch::Tensor keys = at::empty({candidates.count}, candidates.source_index.options());
   CheckLaunch(LaunchSubsetKeys(draw.seed, draw.time, candidates.count,

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Frames to a particle cloud with features on a CUDA device: LiftObservation (data/unproject.h)
-/// and LiftCloud (model/lifting/lifting.h) there, equal particles in equal order.
+/// Lifts camera frames to a particle cloud with features on a CUDA device. Particles and their
+/// order equal those of LiftObservation (data/unproject.h) and LiftCloud (model/lifting/lifting.h).
 ///
-/// Frames travel to the device once; only the number of valid pixels, and colours, come back.
-/// Errors: those of LiftObservation; StatusException DEVICE_LOST. Threads: as WorldModel.
+/// Frames are copied to the device once; only the number of valid pixels, and colours, are copied
+/// back. Errors: those of LiftObservation; StatusException DEVICE_LOST. Threads: as WorldModel.
 
 #include <cstdint>
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace interlacer {
 
-/// Which pixels become particles.
+/// Chooses the pixels that become particles.
 struct ParticleDraw {
   std::int64_t count = 0;
   std::int64_t min_count = 0;
@@ -26,11 +26,11 @@ struct ParticleDraw {
 
 struct LiftedCloud {
   CloudTensors cloud;
-  std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of the source pixels, where wanted
+  std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of the source pixels, if requested
   std::int64_t dropped_outlier_count = 0;
 };
 
-/// `views` of one size, images that fit their cameras.
+/// `views` must have one size and images that fit their cameras.
 StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRegion& region,
                                    const ParticleDraw& draw, bool with_colors, WorldModel* model);
 

@@ -10,7 +10,7 @@ namespace interlacer {
 namespace {
 
 constexpr char kBimanualKuka[] = "kuka_iiwa_bimanual";
-/// Measured joints may pass their limits by a little.
+/// Measured joints may exceed their limits slightly.
 constexpr double kRangeSlack = 0.02;
 constexpr double kMaxCoordinateM = 100;
 

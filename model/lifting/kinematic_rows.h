@@ -1,7 +1,7 @@
 #pragma once
 
-/// Robot states as kinematic points, whatever the caller sent: joints through forward kinematics,
-/// or the points themselves; equal motions give equal bytes.
+/// Converts robot states to kinematic points: joints by forward kinematics, points as they are.
+/// Equal motions give equal bytes.
 ///
 ///   points_m [rows,p,3] float32, world frame, order of ModelMetadata::kinematic_point_names
 /// Errors: INVALID_ARGUMENT ACTION_SHAPE, ACTION_KIND, ACTION_NOT_FINITE, ACTION_OUT_OF_RANGE with
@@ -23,7 +23,7 @@ struct KinematicRows {
   std::vector<float> points_m;
 };
 
-/// Fills action columns and point names of the robot that the model was made for.
+/// Fills in the action columns and point names of the robot that the model was made for.
 void DescribeRobot(const std::string& robot_model_name, int point_count, ModelMetadata* metadata);
 
 StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,

@@ -16,7 +16,7 @@
 namespace interlacer {
 namespace {
 
-/// Draws on the host; the cloud lies where the model does.
+/// Draws on the host; the cloud is on the model's device.
 StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegion& region,
                                  const ParticleDraw& draw, bool with_colors, WorldModel* model) {
   LiftedCloud lifted;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A scene on the model's side of the door: two clouds with features, the robot's history, cameras.
+/// A scene in the form of the model: two clouds with features, the robot's history, and cameras.
 /// Immutable after LiftScene. Threads: as Predictor.
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class LiftedScene : public Scene {
   ActionKind action_kind = ActionKind::kNone;
   KinematicRows history;  ///< two rows, or none
   std::vector<std::string> camera_names;
-  std::vector<Camera> cameras;  ///< newest, rectified to the model's image size
+  std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
   Box workspace;
-  RendererConfig renderer;  ///< for the scene's depth range
+  RendererConfig renderer;  ///< with the scene's depth range
   SceneReport report_;
 };
 
-/// Checks, resamples, unprojects, draws and encodes. Throws what torch throws.
+/// Checks, resamples, unprojects, draws and encodes. Throws torch's exceptions.
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
                                                        WorldModel* model);

@@ -44,7 +44,7 @@ Status CheckImageSizes(const RgbdView& view) {
   return Status();
 }
 
-/// Metres sent as millimetres, or the reverse, show in the median.
+/// A median far from plausible depths reveals metres sent as millimetres, or the reverse.
 Status CheckDepthScale(const DepthImage& depth) {
   std::vector<float> measured;
   for (const float depth_m : depth.pixels_m) {
@@ -129,7 +129,7 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
                           input.far_m.value_or(metadata.far_m)};
   INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxWorkspaceSideM));
   if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxRangeM)) {
-    // The one that the caller chose: near when far is the model's own.
+    // Names the value that the caller chose: near if far is the model's own.
     const bool is_near_wrong = !(region.near_m > 0) || !input.far_m.has_value();
     return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_wrong ? "near_m" : "far_m",
                     "0 < near < far <= 100 m",

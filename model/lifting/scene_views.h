@@ -1,6 +1,6 @@
 #pragma once
 
-/// Checks a scene against the model's contract and brings its views to the model's images.
+/// Checks a scene against the model's contract and resamples its views to the model's image size.
 ///
 /// Result: for each of the two observations the views in the order of the model's cameras, at the
 /// model's image size. Errors: INVALID_ARGUMENT HISTORY_LENGTH, HISTORY_SPACING, CAMERA_UNKNOWN,

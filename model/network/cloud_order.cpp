@@ -37,7 +37,7 @@ CloudTensors Gather(const CloudTensors& cloud, const torch::Tensor& particle_at)
           cloud.features.index_select(0, particle_at)};
 }
 
-/// A cloud for the kernels, where no position is checked.
+/// A cloud on a device and its order; positions are not checked there.
 class CloudOnDevice {
  public:
   explicit CloudOnDevice(const torch::Tensor& positions_m)
@@ -51,7 +51,7 @@ class CloudOnDevice {
     view_.place_of = order_.place_of.mutable_data_ptr<std::int64_t>();
   }
 
-  /// The launch brings its rows, in memory order and float32, into the order as well.
+  /// Permutes the cloud's rows too, in the same launch; they must be contiguous float32.
   void BringRows(const CloudTensors& cloud) {
     ordered_ = {at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
     view_.features = cloud.features.const_data_ptr<float>();
@@ -79,7 +79,7 @@ void LaunchOrder(const CloudOnDevice& first, const MortonCloud& second, int feat
               "Morton order");
 }
 
-/// Whether a kernel may copy the cloud's rows: no gradient passes through it.
+/// Whether a kernel may copy the cloud's rows: no gradient passes through them.
 bool ArePlainRows(const CloudTensors& cloud) {
   const auto plain = [](const torch::Tensor& t) {
     return t.scalar_type() == at::kFloat && t.is_contiguous();

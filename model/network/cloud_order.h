@@ -1,9 +1,9 @@
 #pragma once
 
-/// Particles in an order in which neighbours in space are neighbours in memory, so that layers that
-/// gather neighbours find most of them in the cache. Differentiable in the cloud; the order itself
-/// is a constant. Errors: StatusException NOT_FINITE, in host memory; on a device positions are not
-/// checked, for that would wait. Threads: pure functions.
+/// Sorts particles so that neighbours in space are neighbours in memory; layers that gather
+/// neighbours then find most of them in the cache. Differentiable in the cloud; the order itself is
+/// a constant. Errors: StatusException NOT_FINITE in host memory; on a device positions are not
+/// checked, because a check would wait. Threads: pure functions.
 
 #include <torch/types.h>
 
@@ -12,14 +12,14 @@
 namespace interlacer {
 
 struct CloudOrder {
-  torch::Tensor particle_at;  ///< [n] int64: the particle at each place
-  torch::Tensor place_of;     ///< [n] int64: the place of each particle
+  torch::Tensor particle_at;  ///< [n] int64: the particle at each position in the order
+  torch::Tensor place_of;     ///< [n] int64: the position of each particle in the order
 };
 
 /// Morton order (knn/spatial_order.h); particles of one cell keep their order.
 CloudOrder SpatialOrder(const torch::Tensor& positions_m);
 
-/// Two clouds, each in its SpatialOrder, and the order of the newer one.
+/// Two clouds, each sorted by its SpatialOrder, and the order of the newer one.
 struct OrderedClouds {
   CloudTensors older;
   CloudTensors newer;

@@ -23,7 +23,7 @@ bool IsPlainCloud(const CloudTensors& cloud, int feature_width) {
   return IsPlainOf(cloud.positions_m, {n, 3}) && IsPlainOf(cloud.features, {n, feature_width});
 }
 
-/// Where the network's coordinates begin, and their unit, in both kinds of tokens.
+/// Sets the origin and unit of the network's coordinates in both kinds of tokens.
 template <typename Tokens>
 void SetPlaces(const Box& workspace, const TokenConfig& config, Tokens* tokens) {
   const Vec3d center = BoxCenter(workspace);
@@ -32,7 +32,7 @@ void SetPlaces(const Box& workspace, const TokenConfig& config, Tokens* tokens) 
   tokens->octaves = config.fourier_octaves;
 }
 
-/// All but the robot's places.
+/// The robot's context without its positions.
 RobotContext ContextOf(const TokenConfig& config, const torch::Tensor& bandwidths_m) {
   RobotContext context;
   if (!config.kinematic_context) return context;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The rows that the token layers read, written in one pass each (model/kernels/token_features.h,
-/// kinematic_tokens.h), on torch tensors. Values are those of TokenEncoder's tensor form. No
-/// gradients. On a device nothing waits. Errors: StatusException DEVICE_LOST. Threads: as torch
+/// Input rows of the token layers, each kind written in one pass (model/kernels/token_features.h,
+/// kinematic_tokens.h), on torch tensors. Values equal those of TokenEncoder's tensor operations.
+/// No gradients. Nothing waits for a device. Errors: StatusException DEVICE_LOST. Threads: as torch
 /// modules.
 
 #include <torch/types.h>
@@ -13,28 +13,30 @@
 
 namespace interlacer {
 
-/// Times of the particles that a step sees.
+/// Number of times at which a step sees the particles.
 inline constexpr int kVisualTimes = 2;
 
-/// Of the kinematic context. Far from the robot the mean displacement fades to zero instead of
-/// following the nearest point.
+/// Softening of the kinematic context: far from the robot the mean displacement fades to zero
+/// instead of following the nearest point.
 inline constexpr double kContextSoftening = 0.1;
 inline constexpr double kContextMassFloor = 1e-6;
 inline constexpr double kContextLogScale = 0.1;
 
-/// Gradients are off, and the step is float32 in memory order, with the robot of `config` or none.
+/// Whether the fused form applies: gradients are off, and the step is contiguous float32 with the
+/// robot of `config` or none.
 bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config);
 
-/// [older + newer,width]; `bandwidths_m` of the kinematic context, where the clouds are.
+/// Rows of the particles [older + newer,width]; `bandwidths_m` of the kinematic context are on the
+/// clouds' device.
 torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
                               const torch::Tensor& bandwidths_m);
 
 struct RobotRows {
-  torch::Tensor points_m;  ///< [3,q,3], LimbSurface::forward
+  torch::Tensor points_m;  ///< [3,q,3], as LimbSurface::forward returns them
   torch::Tensor rows;      ///< [3 q,width]
 };
 
-/// For a scene with a robot.
+/// Rows of the robot; the scene must have one.
 RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
                          const LimbSurface& limbs);
 

@@ -1,12 +1,12 @@
 #pragma once
 
-/// From the newer cloud's tokens to the cloud one step later.
+/// Output heads: from the newer cloud's tokens to the cloud one step later.
 ///
 ///   h [n,d]  ->  displacement [n,3] in +-max_displacement_m, feature change [n,feature_width]
-/// Each: the network's last norm, layer norm, dense; the displacement is max tanh(.). The dense
-/// layers start at zero, so an untrained step changes nothing. All in float32; on a device without
-/// gradients in one launch (model/kernels/dynamics_head_cuda.h) where that takes the width.
-/// Threads: as torch modules.
+/// Each head: the network's last norm, layer norm, dense; the displacement is max tanh(.). The
+/// dense layers start at zero, so that an untrained step changes nothing. All in float32; on a
+/// device without gradients a single launch (model/kernels/dynamics_head_cuda.h) for the widths
+/// that it supports. Threads: as torch modules.
 /// Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
 
 #include <torch/nn/module.h>

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The Interlacer: global and local attention in turn, over all tokens of a step.
+/// The Interlacer: layers of global and local attention that alternate over all tokens of a step.
 ///
 ///   h <- h + Global(LN h);  h <- h + FFN(LN h);  h <- h + Local(LN h);  h <- h + FFN'(LN h)
-/// and one more LN after the last block, which is left to what follows (model/network/head.h).
-/// Without a local layer its feed-forward is absent too.
-///   h [T,d] -> the given rows of the result; what only other rows would need is left out. Without
-///   gradients the memory of h is used up. With `recompute` only the blocks' inputs are kept for
-///   the backward pass.
+/// and a final LN after the last block, which is left to the heads (model/network/head.h). Without
+/// a local layer there is no feed-forward layer after it either.
+///   h [T,d] -> the requested rows of the result; work that only other rows need is skipped.
+///   Without gradients h is overwritten. With `recompute` only the blocks' inputs are kept for the
+///   backward pass (gradient checkpointing).
 /// Threads: as torch modules. Source: grf-masking, App. C.3 (alternation).
 
 #include <torch/nn/module.h>
@@ -25,7 +25,7 @@ class InterlacerBlock : public torch::nn::Module {
  public:
   InterlacerBlock(const NetworkConfig& config, Precision precision);
   torch::Tensor forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
-  /// The same without gradients, with fused layers, in the memory of h.
+  /// Inference form of the blocks: no gradients, fused layers, overwrites h.
   torch::Tensor Infer(torch::Tensor h, const TokenGraph& graph, const RowRange& rows);
 
  private:

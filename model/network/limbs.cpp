@@ -12,8 +12,8 @@ namespace {
 
 /// Shorter segments have no direction.
 constexpr double kShortestM = 1e-6;
-/// Where rings begin at the first time: along no axis of the world, so that no limb is likely to
-/// lie along it.
+/// Direction in which rings of the first time start: along no axis of the world, so that limbs are
+/// unlikely to be parallel to it.
 constexpr double kFirstNormal[3] = {0.36, 0.48, 0.80};
 
 torch::Tensor Unit(const torch::Tensor& v) {
@@ -57,7 +57,7 @@ torch::Tensor LimbSurface::forward(const torch::Tensor& bodies_m) const {
   const torch::Tensor along =
       ByArm(bodies_m).narrow(2, 1, bodies_per_arm_ - 1).flatten(1, 2) - from;
   const torch::Tensor axis = Unit(along);
-  // Filled where the bodies are: a copy from the host would wait for the device.
+  // Filled on the device of the bodies: a copy from the host would wait.
   torch::Tensor normal = at::empty({along.size(1), 3}, bodies_m.options().requires_grad(false));
   for (int c = 0; c < 3; ++c) normal.select(1, c).fill_(kFirstNormal[c]);
   std::vector<torch::Tensor> of_times;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Owns the weights of the renderer's field (render/radiance_field.h) as torch parameters.
-/// Evaluation is the renderer's. Threads: as torch modules.
+/// The weights of the renderer's field (render/radiance_field.h) as torch parameters; the renderer
+/// evaluates the field. Threads: as torch modules.
 
 #include <torch/nn/module.h>
 

@@ -45,7 +45,7 @@ torch::Tensor BendAngles(const torch::Tensor& points) {
   return angles;
 }
 
-/// Distance of the two finger tips over its largest value, at gripper and fingers.
+/// Distance of the two finger tips relative to its largest value, at gripper and fingers.
 torch::Tensor GripperOpenings(const torch::Tensor& points, double span_m) {
   const std::int64_t bodies = points.size(2);
   torch::Tensor openings = at::zeros({points.size(0), points.size(1), bodies, 1}, points.options());
@@ -67,7 +67,7 @@ torch::Tensor Displacements(const torch::Tensor& points_m) {
 
 torch::Tensor Normalize(const torch::Tensor& positions_m, const Box& workspace) {
   const Vec3d center = BoxCenter(workspace);
-  // Filled where the positions are: a copy from the host would wait for the device.
+  // Filled on the device of the positions: a copy from the host would wait.
   const auto options = positions_m.options().requires_grad(false);
   const torch::Tensor offset =
       at::stack({at::scalar_tensor(center[0], options), at::scalar_tensor(center[1], options),
@@ -114,6 +114,7 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
   for (const float bandwidth_m : bandwidths_m) {
     const torch::Tensor weights = at::exp(sq_dist_m2 / (-2.0 * bandwidth_m * bandwidth_m));
     const torch::Tensor mass = weights.sum(1, true);
+    // Far from the robot `mass` vanishes and the softening takes the mean displacement to zero.
     parts.push_back(displacement_scale * at::matmul(weights, displacements_m) /
                     (mass + kContextSoftening));
     parts.push_back(kContextLogScale * at::log(mass + kContextMassFloor));
@@ -146,6 +147,7 @@ torch::Tensor TokenEncoder::VisualInput(const StepInput& input, int time) const 
       cloud.features, Place(positions, input.workspace),
       TimeOneHot(positions.size(0), time, kVisualTimes, positions.options().requires_grad(false))};
   if (config_.tokens.kinematic_context) {
+    // Motion to the next time: known for both times, because the robot's points at t are an input.
     const torch::Tensor points = input.kinematic_points_m.select(0, time);
     parts.push_back(KinematicContext(
         positions, points, input.kinematic_points_m.select(0, time + 1) - points,
@@ -159,7 +161,7 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
   const double scale = config_.tokens.displacement_scale;
   const torch::Tensor of_bodies =
       KinematicAttributes(input.kinematic_points_m, config_.kinematics, scale);
-  // The displacement, which comes last, is the point's own.
+  // The displacement, the last attribute, is the point's own.
   const torch::Tensor attributes =
       at::cat({limbs_->OfBodies(of_bodies.narrow(2, 0, of_bodies.size(2) - 3)),
                scale * Displacements(points_m)},
@@ -209,6 +211,7 @@ TokenSet TokenEncoder::forward(const StepInput& input) {
   }
   const torch::Tensor points_m = limbs_->forward(input.kinematic_points_m);
   TokenSet tokens = CountTokens(input, points_m);
+  // Both times share one product of the dense layer.
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
   if (tokens.kinematic_count > 0) {

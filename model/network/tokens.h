@@ -1,6 +1,6 @@
 #pragma once
 
-/// Particles to tokens: what the Interlacer sees of a step's input.
+/// Turns particles and robot points into tokens, the input of the Interlacer.
 ///
 /// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t; the kinematic ones are the
 /// points of model/network/limbs.h.
@@ -22,18 +22,19 @@
 
 namespace interlacer {
 
-/// [n,6 octaves]: for every octave sin of x, y, z, then cos.
+/// Positional encoding [n,6 octaves]: for every octave sin of x, y, z, then cos.
 torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
 
-/// [3,p,attribute_width] from points [3,p,3]: arm and body one-hot, bend angle / pi of the chain at
-/// the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time x
-/// displacement_scale (zero at t). All from points, so that joints and points give equal tokens.
+/// Attributes [3,p,attribute_width] of points [3,p,3]: arm and body one-hot, bend angle / pi of the
+/// chain at the body, gripper opening in [0,1] (fingers and gripper), displacement to the next time
+/// x displacement_scale (zero at t). All follow from points, so that joints and points give equal
+/// tokens.
 torch::Tensor KinematicAttributes(const torch::Tensor& points_m, const KinematicConfig& config,
                                   double displacement_scale);
 
-/// [n,4 * bandwidths]: for every bandwidth s sum(w u) / (sum(w) + 0.1) x displacement_scale, the
-/// mean displacement u of the kinematic points around a position, zero far from all of them, and
-/// log(sum(w) + 1e-6) / 10; w = exp(-|x - y|^2 / (2 s^2)).
+/// Kinematic context [n,4 * bandwidths]: for every bandwidth s sum(w u) / (sum(w) + 0.1) x
+/// displacement_scale, the mean displacement u of the kinematic points around a position, zero far
+/// from all of them, and log(sum(w) + 1e-6) / 10; w = exp(-|x - y|^2 / (2 s^2)).
 ///   positions_m [n,3]   points_m [p,3] at the same time   displacements_m [p,3] to the next time
 torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Tensor& points_m,
                                const torch::Tensor& displacements_m,
@@ -48,16 +49,16 @@ class TokenEncoder : public torch::nn::Module {
   torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
-  /// `points_m` [3,q,3]: the kinematic tokens' places.
+  /// Positions and counts of the tokens; `points_m` [3,q,3] are the positions of kinematic tokens.
   TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
-  /// Without gradients the layers' inputs are written in one pass each
+  /// Form without gradients: the layers' inputs are written in one pass for each kind of token
   /// (model/network/fused_tokens.h).
   TokenSet Fused(const StepInput& input) const;
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;
   std::shared_ptr<LimbSurface> limbs_;
-  torch::Tensor bandwidths_m_;  ///< of the kinematic context, where the model is
+  torch::Tensor bandwidths_m_;  ///< of the kinematic context, on the model's device
 };
 
 }  // namespace interlacer

@@ -9,7 +9,7 @@
 namespace interlacer {
 namespace {
 
-/// Width after edge replication: the next multiple of `step`.
+/// Pixels of edge replication that extend `size` to the next multiple of `step`.
 std::int64_t PaddingTo(std::int64_t size, std::int64_t step) { return (step - size % step) % step; }
 
 }  // namespace
@@ -52,7 +52,7 @@ Unet::Unet(const EncoderConfig& config, Precision precision) {
   last_ = register_module(
       "last", std::make_shared<Convolution>(widths.front(), config.feature_width, 1, 1, precision));
   if (config.color_skip) {
-    // In full precision: three products a feature cost nothing and carry the colours.
+    // Computed in full precision: three products a feature cost little and carry the colours.
     color_ = register_module(
         "color", std::make_shared<Convolution>(3, config.feature_width, 1, 1, Precision::kNative));
   }

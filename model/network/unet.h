@@ -1,6 +1,6 @@
 #pragma once
 
-/// Per-pixel features of colour images.
+/// U-Net that computes per-pixel features of colour images.
 ///
 ///   [b,3,h,w] colour in [0,1]  ->  [b,feature_width,h,w], any h and w >= 1
 /// Level l has width w_l: two 3x3 convolutions, each with group norm and SiLU. Down: 3x3 stride 2.

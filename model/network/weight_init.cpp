@@ -18,14 +18,15 @@ bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends
 
 bool IsHead(std::string_view name) { return name.starts_with("head."); }
 
-/// By name (FNV-1a), so that layers that two configurations share begin with equal weights.
+/// Random stream of a parameter by its name (FNV-1a), so that layers which two configurations share
+/// start with equal weights.
 std::uint32_t DrawOf(std::string_view parameter_name) {
   std::uint32_t hash = 2166136261u;
   for (const char c : parameter_name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return hash;
 }
 
-/// Truncated normal of the given deviation; draws outside are repeated.
+/// Fills with a truncated normal of the given deviation; draws outside are repeated.
 void FillTruncatedNormal(torch::Tensor parameter, double deviation, std::uint64_t seed,
                          std::uint32_t draw) {
   RandomSequence random(seed, RandomStream::kWeightInit, draw);

@@ -8,11 +8,12 @@
 /// Positions in metres, world frame. All three are differentiable in inputs and parameters; indices
 /// (neighbours, walks, anchors, gather lists) are constants of the backward pass. With the heads at
 /// zero, their initial value, Step returns the newer cloud unchanged.
-/// Determinism: equal inputs give equal bits on one device and thread count; gradients on a CUDA
-/// device excepted: torch sums some in no fixed order. Errors: c10::Error for shapes, a kernel's
-/// Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions in host
-/// memory; a device does not look, and nothing finite comes of such. Threads: one call at a time
-/// per model. Source: hd-vpd; grf-masking, Sec. 4.3 and App. C.3.
+/// Determinism: equal inputs give equal bits on one device and thread count, except gradients on a
+/// CUDA device, some of which torch sums in no fixed order. Errors: c10::Error for shapes, a
+/// kernel's Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions
+/// in host memory; on a device positions are not checked, and such steps give results that are not
+/// finite. Threads: one call at a time per model. Source: hd-vpd; grf-masking, Sec. 4.3 and App.
+/// C.3.
 
 #include <torch/nn/module.h>
 
@@ -35,9 +36,9 @@ class RadianceField;
 
 struct WorldModelOptions {
   DenseDtype dense_dtype = DenseDtype::kAuto;
-  /// Training keeps only the inputs of Interlacer blocks and computes the rest again.
+  /// Gradient checkpointing: training keeps only the inputs of Interlacer blocks.
   bool recompute_blocks = false;
-  /// Where the model is going to compute; it is made in host memory and moved by to().
+  /// Device on which the model will compute; it is created in host memory and moved by to().
   DeviceKind device = DeviceKind::kCpu;
 };
 
@@ -60,11 +61,11 @@ class WorldModel : public torch::nn::Module {
   /// not trained.
   FieldWeights field_weights() const;
   const RadianceField& radiance_field() const { return *radiance_field_; }
-  /// Of the radiance field on a device, for pictures that nobody differentiates.
+  /// Precision of the radiance field on a device, for rendering without gradients.
   FieldPrecision serving_precision() const;
   const InterlacerConfig& config() const { return config_; }
   std::int64_t parameter_count() const;
-  /// Where the parameters are, and inputs belong.
+  /// Device of the parameters; inputs must be on it too.
   torch::Device device() const;
 
  private:
@@ -77,8 +78,9 @@ class WorldModel : public torch::nn::Module {
   std::shared_ptr<RadianceField> radiance_field_;
 };
 
-/// Truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream 7, biases 0, norms 1,
-/// heads 0, mask coefficients exp(-0.01 hops). Depends on seed and configuration alone.
+/// Draws initial weights: truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream
+/// 7, biases 0, norms 1, heads 0, mask coefficients exp(-0.01 hops). Depends on seed and
+/// configuration alone.
 void InitializeWeights(WorldModel* model, std::uint64_t seed);
 
 /// False for biases, norms and mask coefficients.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A cloud on a CUDA device, indexed for rendering, with the memory that this takes
-/// (render/device_renderer.h), in torch's tensors.
+/// A cloud on a CUDA device, indexed for rendering, with the renderer's memory
+/// (render/device_renderer.h) in torch tensors.
 ///
 /// Errors: StatusException of the renderer. Threads: const methods may run together; RenderTaped
 /// and Backward one at a time. Determinism: as the renderer.
@@ -22,15 +22,15 @@ struct RayTensors {
 
 class DeviceCloud {
  public:
-  /// float32, contiguous: positions_m [n,3], features [n,F]. `serving_precision` is Render's.
+  /// float32, contiguous: positions_m [n,3], features [n,F]. `serving_precision` applies to Render.
   DeviceCloud(const RendererConfig& config, const CloudTensors& cloud,
               FieldPrecision serving_precision = FieldPrecision::kFloat32);
 
   RenderedRays Render(const FieldTensors& field, const RayTensors& rays) const;
-  /// As Render without early stop, keeping what Backward needs.
+  /// Renders without early stop and keeps the tape for Backward.
   RenderedRays RenderTaped(const FieldTensors& field, const RayTensors& rays);
-  /// Gradients of positions, features and the field's six tensors, from those of RenderTaped's
-  /// results.
+  /// Gradients of positions, features and the field's six tensors from the gradients of
+  /// RenderTaped's results.
   std::vector<torch::Tensor> Backward(const FieldTensors& field, const RenderedRays& grad) const;
 
  private:

@@ -58,7 +58,8 @@ void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Te
   });
 }
 
-/// Rows that hold key and value together, read from shared memory where the mask has tiles.
+/// Launches attention on packed rows of keys and values, from shared memory where the mask has
+/// tiles.
 int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
                         const torch::Tensor& v, const torch::Tensor& weights,
                         const GrfEpsilons& epsilons, const torch::Tensor& out,
@@ -86,7 +87,7 @@ int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torc
                         epsilons, outputs, stream);
 }
 
-/// Rows of bfloat16 numbers that are packed for the kernels, and whose results are such rows too.
+/// Whether the rows are bfloat16 numbers that the kernels pack, with results of that type too.
 bool ArePacked(const torch::Tensor& q, const torch::Tensor& v) {
   return q.scalar_type() == at::kBFloat16 && q.size(1) == v.size(1) &&
          FitsPackedGrf(static_cast<int>(v.size(1)));
@@ -171,6 +172,7 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
                                double normalizer_epsilon) {
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(),
                         weights = weights_in.contiguous();
+    // Packed rows give a result of their own type, all other forms one of the weights' type.
     const torch::Tensor out =
         at::empty(v.sizes(), ArePacked(q, v) ? v.options() : weights.options());
     const torch::Tensor normalizer = at::empty({q.size(0)}, weights.options());
@@ -197,7 +199,7 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
                         grad_v = at::empty_like(v);
     const GrfEpsilons epsilons{context->saved_data["feature_epsilon"].toDouble(),
                                context->saved_data["normalizer_epsilon"].toDouble()};
-    // On a device the rows behind the last pair are written by nobody.
+    // On a device no kernel writes the rows behind the last pair, so they must be zeroed.
     const torch::Tensor grad_weights =
         OnDevice(q) ? at::zeros_like(weights) : at::empty_like(weights);
     if (OnDevice(q)) {

@@ -28,7 +28,7 @@ LinearAttentionInputs<T> InputsIn(const torch::Tensor& q, const torch::Tensor& k
   return {q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(), nullptr};
 }
 
-/// Of what forward saved: q, k, v, result, normalizer, state.
+/// Tensors saved by forward: q, k, v, result, normalizer, state.
 template <typename T>
 LinearAttentionSaved<T> SavedIn(const variable_list& saved, const torch::Tensor& grad_out) {
   return {saved[3].const_data_ptr<T>(), saved[4].const_data_ptr<T>(), saved[5].const_data_ptr<T>(),
@@ -41,7 +41,7 @@ LinearAttentionGradients<T> GradientsIn(const torch::Tensor& q, const torch::Ten
   return {q.mutable_data_ptr<T>(), k.mutable_data_ptr<T>(), v.mutable_data_ptr<T>()};
 }
 
-/// The formula in torch's own operations, for heads that the CUDA kernels do not take.
+/// The formula in torch's own operations, for heads that the CUDA kernels do not support.
 torch::Tensor FromTorchOperations(const torch::Tensor& q, const torch::Tensor& k,
                                   const torch::Tensor& v, int head_count,
                                   const LinearAttentionEpsilons& epsilons) {
@@ -68,6 +68,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(head_count));
     const torch::Tensor out = at::empty_like(q);
     const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
+    // S and z of every head; the backward pass needs both.
     const torch::Tensor state =
         at::empty({shape.heads, shape.head_width + 1, shape.head_width}, q.options());
     const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());

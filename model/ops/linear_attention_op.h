@@ -4,7 +4,7 @@
 ///
 ///   q, k, v  [T, heads * head_width], one type, float32 or float64   ->   same shape
 /// On a device the type is float32; heads wider than kMaxLinearCudaWidth
-/// (model/kernels/linear_attention_cuda.h) take torch's own operations there.
+/// (model/kernels/linear_attention_cuda.h) are computed by torch's own operations.
 /// Formula, order of sums and determinism: model/kernels/linear_attention.h.
 /// Errors: c10::Error for shapes and types. Threads: may run together.
 /// Source: grf-masking, Eq. 3, with ReLU features and no random projection.

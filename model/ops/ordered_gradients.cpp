@@ -13,7 +13,8 @@ bool NeedsOrder(const torch::Tensor& x) {
   return at::GradMode::is_enabled() && x.requires_grad() && OnDevice(x);
 }
 
-/// Pixel i becomes 3/4 of itself and 1/4 of the one before or after it; at the border, of itself.
+/// Doubles an axis: each output is 3/4 of a pixel and 1/4 of its neighbour before or after it; the
+/// border pixel is its own neighbour.
 torch::Tensor DoubleAxis(const torch::Tensor& x, std::int64_t axis) {
   const std::int64_t n = x.size(axis);
   const torch::Tensor before = at::cat({x.narrow(axis, 0, 1), x.narrow(axis, 0, n - 1)}, axis);
@@ -25,7 +26,7 @@ torch::Tensor DoubleAxis(const torch::Tensor& x, std::int64_t axis) {
 }  // namespace
 
 torch::Tensor SelectRows(const torch::Tensor& x, const torch::Tensor& index) {
-  // The gradient of an index is put back after a sort, that of a selection by atomics.
+  // The gradient of index() is accumulated after a sort, that of index_select() by atomics.
   return NeedsOrder(x) ? x.index({index}) : x.index_select(0, index);
 }
 

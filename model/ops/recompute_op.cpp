@@ -14,7 +14,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// The inputs cut off from what made them, with gradients for those that want them.
+/// Copies of the inputs detached from their history, with gradients where the inputs need them.
 variable_list Leaves(const variable_list& inputs) {
   variable_list leaves;
   for (const torch::Tensor& input : inputs) {
@@ -29,7 +29,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
                                const std::shared_ptr<const TensorFunction>& run) {
     context->save_for_backward(inputs.vec());
     SaveObject(context, "run", run);
-    // As in backward: layers may have another form for inference, whose values differ.
+    // With gradients as in backward: layers may use another form for inference, with other values.
     const at::AutoGradMode with_grad(true);
     return (*run)(Leaves(inputs.vec())).detach();
   }
@@ -43,7 +43,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
     }
     variable_list result;
     for (const torch::Tensor& input : inputs) result.push_back(input.grad());
-    result.emplace_back();  // the function itself
+    result.emplace_back();  // no gradient for the function itself
     return result;
   }
 };
@@ -51,7 +51,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
 }  // namespace
 
 torch::Tensor Recompute(TensorFunction run, const std::vector<torch::Tensor>& inputs) {
-  // Only a TensorList is searched for inputs; a std::vector would count as a constant.
+  // Only a TensorList is searched for inputs; a std::vector would be treated as a constant.
   return RecomputeFunction::apply(at::TensorList(inputs),
                                   std::make_shared<const TensorFunction>(std::move(run)));
 }

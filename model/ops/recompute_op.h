@@ -1,9 +1,9 @@
 #pragma once
 
-/// Trades time for memory: forgets what a function computed and computes it again for its gradient.
+/// Gradient checkpointing: discards intermediate results and computes them again for the gradient.
 ///
 /// `run` maps the inputs to one tensor and may use parameters; it must be a pure function of them.
-/// It runs with gradients on both times, the first time's record of them is dropped at once.
+/// It runs with gradients enabled both times; the first time's graph is discarded at once.
 /// Gradients of inputs flow on; those of parameters are added to their .grad by backward() (not by
 /// autograd::grad). Same bits as without recomputation. Threads: as `run`.
 /// Source: checkpointing.

@@ -26,11 +26,11 @@ std::span<float> MutableView(const torch::Tensor& tensor) {
   return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// Renderer and tape of one forward pass.
+/// The renderer and tape of one forward pass.
 struct RenderRecord {
   std::unique_ptr<PointNerfRenderer> renderer;
   std::shared_ptr<const RenderTape> tape;
-  std::unique_ptr<DeviceCloud> device;  ///< instead, on a device
+  std::unique_ptr<DeviceCloud> device;  ///< used instead on a device
 };
 
 RenderedRays RenderOnHost(const FieldTensors& field, const CloudTensors& cloud,

@@ -4,8 +4,8 @@
 ///
 ///   positions_m [n,3], features [n,F], field weights, float32; rays [r,3] constants
 ///   -> rgb [r,3], distance [r] in metres along the ray, opacity [r]
-/// Gradients reach positions, features and field weights; neighbour indices are constants. With no
-/// gradient wanted the serving path runs (early stop, no tape).
+/// Gradients reach positions, features and field weights; neighbour indices are constants. Without
+/// gradients the serving path runs (early stop, no tape).
 /// Errors: StatusException from the renderer. Threads: may run together.
 /// Formulas: render/renderer.h. Source: hd-vpd.
 
@@ -18,7 +18,7 @@
 
 namespace interlacer {
 
-/// w1, b1, w2, b2, w3, b3 of render/radiance_field.h.
+/// w1, b1, w2, b2, w3, b3 as in render/radiance_field.h.
 using FieldTensors = std::array<torch::Tensor, 6>;
 
 FieldWeights ViewOf(const FieldTensors& field);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keeps a plain shared object from the forward to the backward pass of an autograd function.
+/// Passes a plain shared object from the forward to the backward pass of an autograd function.
 /// Threads: as the object held.
 
 #include <torch/csrc/autograd/custom_function.h>

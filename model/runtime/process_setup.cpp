@@ -15,8 +15,8 @@ namespace {
 
 /// Re-executes the process with one more environment variable. Returns if it cannot.
 void ReExecuteWith(const char* variable, char** argv) {
-  if (getauxval(AT_BASE) == 0) return;  // started through the loader, which has eaten its options
-  // Not the link itself: the process would be named "exe".
+  if (getauxval(AT_BASE) == 0) return;  // the loader was run by hand and took its options
+  // The link's target, not the link: otherwise the process would be named "exe".
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
   if (length <= 0) return;

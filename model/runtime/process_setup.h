@@ -1,7 +1,7 @@
 #pragma once
 
-/// Settings of the whole process that a program with the model in it measured to be worth having.
-/// Free of torch. A program that links the model and does not call this keeps what it had.
+/// Process-wide settings for programs that run the model, each worth its measured gain. Free of
+/// torch. A program that links the model and does not call this keeps its own settings.
 
 namespace interlacer {
 

@@ -29,8 +29,8 @@ void* ObtainBlock(std::size_t size_bytes) {
   return posix_memalign(&block, kAlignmentBytes, size_bytes) == 0 ? block : nullptr;
 }
 #else
-/// The C library's block begins where the word before the tensor says. malloc aligns to 16 bytes,
-/// so there is always room for it.
+/// The word before the tensor points to the C library's block. malloc aligns to 16 bytes, so there
+/// is always room for it.
 void FreeBlock(void* tensor) {
   if (tensor == nullptr) return;
   void* block;
@@ -77,7 +77,7 @@ std::size_t TensorBlockBytes(std::size_t size_bytes) {
 }
 
 c10::Allocator* TensorMemory() {
-  // Never destroyed: tensors of static objects are freed after it would be.
+  // Never destroyed: tensors of static objects may be freed later.
   static auto* const memory = new Blocks;
   return memory;
 }

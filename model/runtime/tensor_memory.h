@@ -1,12 +1,12 @@
 #pragma once
 
-/// Memory of torch's tensors on the host.
+/// Allocator for torch's tensors on the host that avoids heap fragmentation.
 ///
-/// torch asks the C library for aligned blocks. glibc 2.36 looks for a block that is larger by the
-/// alignment, gives the surplus back and so cannot use the freed block for the next tensor of the
-/// same size: the heap falls to pieces that every later search walks along. Here a block is asked
-/// for with its surplus and keeps it. Blocks of one power of two share eight sizes, for clouds
-/// differ by a few particles from frame to frame.
+/// torch requests aligned blocks from the C library. glibc 2.36 looks for a block that is larger by
+/// the alignment, gives the surplus back, and so cannot reuse the freed block for the next tensor
+/// of the same size: the heap breaks into pieces that every later search traverses. This allocator
+/// requests blocks with their surplus and keeps it. Sizes are rounded up to eight per power of two,
+/// because clouds differ by a few particles from frame to frame.
 ///
 /// Errors: std::bad_alloc. Thread-safe.
 
@@ -16,14 +16,15 @@
 
 namespace interlacer {
 
-/// Bytes held in place of `size_bytes`: at most an eighth or 63 more, whichever is larger. The
-/// surplus for the alignment comes on top.
+/// Bytes allocated for `size_bytes`: at most an eighth or 63 more, whichever is larger, without the
+/// surplus for the alignment.
 std::size_t TensorBlockBytes(std::size_t size_bytes);
 
 /// The allocator; lives as long as the program. Blocks are aligned to 64 bytes.
 c10::Allocator* TensorMemory();
 
-/// torch's tensors on the host come from here from now on. For a program's main (process_setup.h).
+/// Makes this the allocator of torch's host tensors. To be called by a program's main
+/// (process_setup.h).
 void UseTensorMemory();
 
 }  // namespace interlacer

@@ -12,7 +12,7 @@
 namespace interlacer {
 namespace {
 
-/// How the message of torch's own allocator begins, after the place in its source.
+/// Start of the message of torch's own allocator, after the source location.
 constexpr std::string_view kHostAllocatorFailed = "DefaultCPUAllocator: ";
 
 Status InternalFirstLine(const std::string& text) { return Internal("torch: " + FirstLine(text)); }

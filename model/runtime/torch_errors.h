@@ -1,10 +1,10 @@
 #pragma once
 
-/// The door through which torch's exceptions leave as Status.
+/// Converts torch's exceptions to Status.
 ///
-/// StatusException gives its Status back; lack of memory is RESOURCE_EXHAUSTED HOST_MEMORY or
-/// DEVICE_OUT_OF_MEMORY; what the CUDA runtime reports is INTERNAL DEVICE_LOST; all else is
-/// INTERNAL with the first line of its text. Threads: as the function called.
+/// A StatusException returns its Status; lack of memory is RESOURCE_EXHAUSTED HOST_MEMORY or
+/// DEVICE_OUT_OF_MEMORY; errors of the CUDA runtime are INTERNAL DEVICE_LOST; all others are
+/// INTERNAL with the first line of their text. Threads: as the function called.
 
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace interlacer {
 
-/// `what` ran, in the words of an error.
+/// `what` names the operation for error messages.
 Status CatchTorchErrors(const std::function<Status()>& run, std::string_view what = "model step");
 
 /// The first line of an exception's text; the rest is a stack trace.

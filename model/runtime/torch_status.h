@@ -1,7 +1,7 @@
 #pragma once
 
-/// Carries a Status through torch code, where errors are exceptions, to the door that turns it
-/// back. Thread-safety: value types.
+/// Carries a Status as an exception through torch code, where errors are exceptions, until
+/// CatchTorchErrors converts it back. Thread-safety: value types.
 
 #include <exception>
 #include <string>

@@ -32,7 +32,7 @@ struct WindowRef {
   TrainingWindow window;
 };
 
-/// The episodes of one split of one data set, with its windows by rollout length.
+/// The episodes of one split of a data set, with their windows by rollout length.
 struct SplitData {
   std::vector<Recording> recordings;
   std::map<int, std::vector<WindowRef>> windows;
@@ -109,7 +109,7 @@ Status DatasetSource::AddEpisodes(const std::string& path, const char* split_nam
 Status DatasetSource::Add(const TrainingDataset& dataset) {
   WeightedSet set{dataset.weight, dataset.path, {}};
   INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "train", &set.splits[Split::kTrain]));
-  // A lone episode has no splits: it is trained on and validates nothing.
+  // A data set of one episode has no splits: all of it trains and nothing validates.
   SplitData& validation = set.splits[Split::kValidation];
   if (std::filesystem::exists(dataset.path + "/" + kDatasetFile)) {
     INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "val", &validation));
@@ -228,7 +228,7 @@ Status DatasetSource::AddKinematics(const Recording& recording, const TrainingWi
   const EpisodeReader& reader = recording.reader;
   if (reader.actions().row_count == 0) return Status::Ok();
   const bool is_joints = reader.manifest().actions->kind == ActionKind::kJointPositions;
-  // Measured where it lies in the past, commanded from the first predicted time on.
+  // Measured values for the past, commanded values from the first predicted time on.
   const auto append = [&](const NumberTable& table, int step) -> Status {
     const double* row = table.values.data() + step * table.column_count;
     std::vector<double> points(row, row + table.column_count);

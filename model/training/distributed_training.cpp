@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kBucketValues = std::int64_t{4} << 20;
 
-/// Calls `exchange` on float32 buckets that hold `tensors` one after the other, and copies back.
+/// Copies `tensors` into contiguous float32 buckets, calls `exchange` on each, and copies back.
 template <typename Exchange>
 void InBuckets(std::vector<torch::Tensor> tensors, const Exchange& exchange) {
   const torch::NoGradGuard no_grad;
@@ -17,6 +17,7 @@ void InBuckets(std::vector<torch::Tensor> tensors, const Exchange& exchange) {
     std::vector<torch::Tensor> flat;
     std::int64_t count = 0;
     std::size_t end = begin;
+    // A tensor larger than a bucket gets a bucket of its own.
     for (; end < tensors.size() && (end == begin || count + tensors[end].numel() <= kBucketValues);
          ++end) {
       flat.push_back(tensors[end].reshape({-1}));
@@ -33,7 +34,7 @@ void InBuckets(std::vector<torch::Tensor> tensors, const Exchange& exchange) {
   }
 }
 
-/// [count] numbers of all ranks together, by `exchange`.
+/// Combines `count` numbers of all ranks by `exchange`.
 template <typename Exchange>
 std::vector<double> Exchanged(const RankGroup& group, const std::vector<double>& values,
                               const Exchange& exchange) {
@@ -51,7 +52,7 @@ std::vector<double> OfFirst(RankGroup* group, const std::vector<double>& values)
   return Exchanged(*group, values, [&](torch::Tensor* tensor) { group->Broadcast(tensor); });
 }
 
-/// Rank 0 may hold no state for a parameter that never had a gradient: then nobody does.
+/// Rank 0 may hold no state for a parameter that never had a gradient: then no rank does.
 void BroadcastOptimizer(RankGroup* group, const WorldModel& model, ModelOptimizer* optimizer) {
   NamedTensors mine = optimizer->State(), common;
   std::vector<double> steps;
@@ -59,6 +60,7 @@ void BroadcastOptimizer(RankGroup* group, const WorldModel& model, ModelOptimize
     const auto step = mine.find(item.key() + ".step");
     steps.push_back(step == mine.end() ? 0.0 : step->second.item<double>());
   }
+  // Rank 0's steps decide on all ranks which moments follow, so that all send equal buckets.
   steps = OfFirst(group, steps);
   std::vector<torch::Tensor> moments;
   std::size_t index = 0;
@@ -95,6 +97,7 @@ void SumGradients(RankGroup* group, WorldModel* model) {
   for (const torch::Tensor& parameter : parameters) {
     has_gradient.push_back(parameter.grad().defined() ? 1.0 : 0.0);
   }
+  // A parameter without a gradient here may have one on another rank.
   has_gradient = SumOf(group, has_gradient);
   std::vector<torch::Tensor> gradients;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -132,6 +135,7 @@ std::string WeightsDigest(const WorldModel& model) {
 void CheckEqualWeights(RankGroup* group, const WorldModel& model) {
   if (group->alone()) return;
   const std::string mine = WeightsDigest(model);
+  // Digests travel as numbers, because ranks exchange tensors only.
   const std::vector<double> letters(mine.begin(), mine.end());
   const bool differs = OfFirst(group, letters) != letters;
   if (AnyRank(group, differs)) {

@@ -1,10 +1,10 @@
 #pragma once
 
-/// What data-parallel training exchanges: weights and optimizer state once, gradients every step.
+/// Communication of data-parallel training: weights and optimiser state once, gradients every step.
 ///
 /// Tensors travel in buckets of up to 4 Mi values, in the order of the model's parameters, so equal
 /// runs sum in equal order. Nothing is done in a world of one. A parameter without gradient counts
-/// as zero; it stays without where it is so on every rank, as it would be in one process.
+/// as zero; if it has none on every rank it stays without, as in a single process.
 /// Errors: those of RankGroup; StatusException INTERNAL when weights differ between ranks.
 /// Threads: one at a time, all ranks in the same order.
 
@@ -17,7 +17,7 @@
 
 namespace interlacer {
 
-/// Rank 0's weights, optimizer state and count of steps for all.
+/// Copies rank 0's weights, optimiser state and number of steps to all ranks.
 void BroadcastTrainingState(RankGroup* group, WorldModel* model, ModelOptimizer* optimizer,
                             std::int64_t* steps_done);
 

@@ -1,11 +1,13 @@
 #pragma once
 
-/// Prices on how particles change in a predicted step (ours; the paper's loss has none).
+/// Regularisation terms on the change of particles in a predicted step (ours; the paper's loss has
+/// none).
 ///
-/// A picture hardly tells which of many motions of its particles is right: a wall of one colour
-/// may slide along itself, a surface may be torn where neighbours part and hidden again by features
-/// that turn it into fog. Small prices prefer the plain motion among those that look alike.
-/// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
+/// An image hardly determines which of many motions of its particles is right: a wall of one colour
+/// may slide along itself; a surface may be torn where neighbours part, and hidden again by
+/// features that turn it into fog. Small weights of these terms prefer the simplest motion among
+/// those with equal images. Errors: StatusException (model/runtime/torch_status.h). Threads: as
+/// WorldModel.
 
 #include <torch/types.h>
 
@@ -19,17 +21,17 @@ torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to)
 /// Mean length of the particles' feature changes, smooth at zero.
 torch::Tensor MeanFeatureChange(const CloudTensors& from, const CloudTensors& to);
 
-/// How far the distances between neighbours are from those of the observed cloud, [n,3] float32.
+/// Change of the distances between neighbours since the observed cloud, [n,3] float32.
 class Stretch {
  public:
-  /// Neighbours of every particle: those of `observed` stay neighbours for the whole rollout.
+  /// Neighbours of every particle; neighbours in `observed` stay neighbours for the whole rollout.
   static constexpr int kNeighborCount = 6;
 
   explicit Stretch(const torch::Tensor& observed_m);
 
   /// Mean over pairs of |distance - observed distance| in metres, at most kMostM each: neighbours
-  /// that really part, a hand and the table under it, cost no more however far they go. Zero for
-  /// fewer than two particles.
+  /// that really part, such as a hand and the table under it, cost no more however far they go.
+  /// Zero for fewer than two particles.
   torch::Tensor Mean(const torch::Tensor& positions_m) const;
 
   static constexpr double kMostM = 0.02;

@@ -2,9 +2,9 @@
 
 /// AdamW over a world model's parameters, with gradient clipping and exact resume.
 ///
-/// Weight decay is off for biases, norms and mask coefficients. State goes to a tensor file and
-/// comes back to the same bits. Threads: one at a time.
-/// Source: adamw; grf-masking, App. C.3 (decay 1e-3, global norm 0.01).
+/// Weight decay is off for biases, norms and mask coefficients. The state can be saved to a tensor
+/// file and restored to the same bits. Threads: one at a time. Source: adamw; grf-masking, App. C.3
+/// (decay 1e-3, global norm 0.01).
 
 #include <torch/optim/adamw.h>
 

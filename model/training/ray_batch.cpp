@@ -56,7 +56,7 @@ StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, co
   const std::size_t moving_count =
       std::min(static_cast<std::size_t>(draw.ray_count * draw.moving_share), moving.size());
   ShuffleFront(&moving, moving_count, &random);
-  // As many spare pixels are drawn as may turn out to be taken already.
+  // Draws as many spare pixels as may turn out to be taken already.
   const std::size_t shuffled = std::min(supervised.size(), ray_count);
   ShuffleFront(&supervised, shuffled, &random);
 

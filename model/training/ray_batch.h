@@ -25,11 +25,11 @@ struct RayDraw {
   int ray_count = 128;
   double moving_share = 0;
   std::uint64_t seed = 0;
-  std::uint32_t draw_index = 0;  ///< which sequence
-  std::uint32_t step = 0;        ///< which predicted step
+  std::uint32_t draw_index = 0;  ///< index of the sequence
+  std::uint32_t step = 0;        ///< index of the predicted step
 };
 
-/// Fewer rays than asked when fewer pixels are supervised.
+/// Gives fewer rays than requested when fewer pixels are supervised.
 StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw);
 
 }  // namespace interlacer

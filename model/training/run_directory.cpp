@@ -22,7 +22,7 @@ Status Unwritable(const std::string& path, const std::error_code& error) {
   return FailedPrecondition(reason::FILE_UNWRITABLE, path + ": " + error.message()).WithField(path);
 }
 
-/// Names the first key that differs, for a configuration is long.
+/// An error that names the first key that differs, because a configuration is long.
 Status OtherConfig(const std::string& path, const std::string& stored, const std::string& now) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json then, ParseJson(stored, path));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json got, ParseJson(now, path));
@@ -36,7 +36,7 @@ Status OtherConfig(const std::string& path, const std::string& stored, const std
                   text(then) + ", which the run began with", text(got));
 }
 
-/// Predicted steps of the longest rollout that the first `steps_done` steps trained on.
+/// Number of predicted steps in the longest rollout that the first `steps_done` steps trained on.
 int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
   int longest = 0;
   for (const auto& entry : config.rollout_steps) {
@@ -45,7 +45,8 @@ int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
   return longest;
 }
 
-/// Copies every parameter but those to keep; one that `from` lacks in this shape is an error.
+/// Copies every parameter except those for which `is_kept`; one that `from` lacks in this shape is
+/// an error.
 template <typename IsKept>
 Status CopyEqual(const WorldModel& from, WorldModel* to, const IsKept& is_kept) {
   torch::NoGradGuard no_grad;
@@ -95,7 +96,7 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
                                 "another folder")
           .WithField(paths.dir);
     }
-    // What a killed run left half renamed would be taken for the new one's.
+    // Half-renamed files of a killed run would otherwise be taken for those of the new run.
     for (const char* suffix : {"", kOldSuffix, kPartialSuffix}) {
       fs::remove_all(paths.checkpoint() + suffix, error);
       if (error) return Unwritable(paths.checkpoint() + suffix, error);
@@ -136,7 +137,7 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
                                     ModelOptimizer* optimizer, WeightAverage* average) {
   std::error_code error;
-  // A run killed between the two renames of SaveRunState left only the old checkpoint.
+  // A run killed between the two renames of SaveRunState leaves only the old checkpoint.
   const std::string old = paths.checkpoint() + kOldSuffix;
   if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
     fs::rename(old, paths.checkpoint(), error);

@@ -1,11 +1,11 @@
 #pragma once
 
-/// What a training run began with beside its configuration: seed, data, first weights, kept as
-/// inputs.json beside run.json, so that a run is resumed with the same ones or not at all.
+/// The inputs of a training run besides its configuration: seed, data, first weights. They are
+/// stored as inputs.json beside run.json, and a run is resumed only with the same inputs.
 ///
-/// Data are known by the manifests of their episodes, not by where they lie. Errors: those of data
-/// sets, files and common/json.h; FAILED_PRECONDITION CONFIG_INVALID naming the input that differs.
-/// Pure functions over files.
+/// Data sets are identified by the manifests of their episodes, not by their paths. Errors: those
+/// of data sets, files and common/json.h; FAILED_PRECONDITION CONFIG_INVALID naming the input that
+/// differs. Pure functions over files.
 
 #include <string>
 
@@ -16,9 +16,9 @@ namespace interlacer {
 
 Status WriteRunInputs(const TrainOptions& options, const std::string& path);
 
-/// Passes when there is no file at `path`: runs of earlier versions have none. First weights and
-/// whether their heads are reset need not be named again for a run that has saved its own
-/// (`has_state`); where they are named they must be the same.
+/// Accepts a missing file at `path`: runs of earlier versions have none. The first weights and
+/// whether their heads are reset need not be given again for a run with a saved state
+/// (`has_state`); if given, they must be the same.
 Status CheckRunInputs(const TrainOptions& options, const std::string& path, bool has_state);
 
 }  // namespace interlacer

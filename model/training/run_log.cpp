@@ -12,7 +12,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// Lines of an earlier run up to `last_step`; an unreadable tail (a cut line) is dropped.
+/// Lines of an earlier run up to `last_step`; an unreadable tail (an incomplete line) is dropped.
 std::string KeptLines(const std::string& path, std::int64_t last_step) {
   std::ifstream old(path);
   std::string kept, line;

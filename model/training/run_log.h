@@ -1,6 +1,6 @@
 #pragma once
 
-/// The log of a training run: one JSON object a line, appended as it happens.
+/// The log of a training run: one JSON object per line, appended after every step.
 ///
 /// Opening at step s drops the lines of later steps, so a resumed run continues its own log.
 /// Errors: FAILED_PRECONDITION FILE_UNWRITABLE. One writer at a time.
@@ -14,7 +14,7 @@
 namespace interlacer {
 
 struct TrainingRecord {
-  std::int64_t step = 0;  ///< steps done
+  std::int64_t step = 0;  ///< number of steps done
   double loss = 0;
   double reconstruction_loss = 0;  ///< of step 0
   double prediction_loss = 0;      ///< mean over predicted steps

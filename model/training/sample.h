@@ -14,7 +14,7 @@
 
 namespace interlacer {
 
-/// A recorded frame, white where it shows nothing of the workspace.
+/// A recorded frame, white where it does not show the workspace.
 struct TargetView {
   Camera camera;
   RgbImage color;
@@ -24,7 +24,7 @@ struct TargetView {
   std::vector<std::uint8_t> is_moving;
 };
 
-/// Chosen pixels of the images of one time. `source_index` as in model/lifting/lifting.h.
+/// The chosen pixels of the images of one time. `source_index` as in model/lifting/lifting.h.
 struct LiftedTime {
   std::vector<RgbImage> images;
   std::vector<float> positions_m;          ///< [n,3]

@@ -1,13 +1,12 @@
 #pragma once
 
-/// Where training sequences come from.
+/// Interface for the source of training sequences.
 ///
 /// A training draw depends on (seed, index) alone: data sets by weight, then a window of the split
-/// uniformly (Philox stream 8), so a resumed run sees the sequences it would have seen. A
-/// validation draw depends on its index alone, so that losses of runs with different seeds compare.
-/// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
-/// window of the asked length. Threads: Draw may run in any thread, one call a split at a
-/// time.
+/// uniformly (Philox stream 8), so that a resumed run sees the same sequences. A validation draw
+/// depends on its index alone, so that losses of runs with different seeds are comparable. Errors:
+/// those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no window of
+/// the requested length. Threads: Draw may run in any thread, one call per split at a time.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ namespace interlacer {
 
 enum class Split { kTrain, kValidation };
 
-/// Of all validation: sequences, particles and rays.
+/// Seed of all validation draws: sequences, particles and rays.
 inline constexpr std::uint64_t kValidationSeed = 0;
 
 struct SampleRequest {
@@ -36,7 +35,7 @@ class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual StatusOr<TrainingSample> Draw(const SampleRequest& request) = 0;
-  /// False when no data set has a window of that split.
+  /// False when no data set has a window in that split.
   virtual bool Has(Split split) const = 0;
 };
 

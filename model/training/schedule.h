@@ -2,8 +2,8 @@
 
 /// Piecewise-constant values over training steps: learning rate, rollout length, particle count.
 ///
-/// The entry with the largest `from_step` not above the step holds. Entries ascend and the first
-/// starts at 0. Value types.
+/// The value at a step is that of the entry with the largest `from_step` not above it. Entries
+/// ascend and the first starts at 0. Value types.
 
 #include <cstdint>
 #include <vector>

@@ -19,7 +19,7 @@ CloudTensors Lift(WorldModel* model, const LiftedTime& time) {
                    torch::tensor(time.source_index, torch::kInt64).to(model->device()));
 }
 
-/// [3,p,3] of the times s-1, s, s+1 before predicted step s+1.
+/// Robot points [3,p,3] at the times s-1, s, s+1, the input of predicted step s+1.
 torch::Tensor KinematicWindow(const torch::Tensor& kinematic_points_m, std::int64_t step) {
   return kinematic_points_m.slice(0, step, step + 3);
 }
@@ -51,7 +51,7 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
   return (rendered.rgb - RowsOf3(rays.target_rgb, model->device())).square().mean();
 }
 
-/// The same deviation for all particles of a sequence.
+/// Adds noise to the positions, with one standard deviation for all particles of a sequence.
 CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& options) {
   if (options.reconstruction_jitter_m <= 0) return cloud;
   RandomSequence random(options.seed, RandomStream::kPositionJitter, options.draw_index);
@@ -62,7 +62,7 @@ CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& op
   return {cloud.positions_m + noise.to(cloud.positions_m.device()), cloud.features};
 }
 
-/// What a predicted step costs beside its picture.
+/// Regularisation terms of a predicted step.
 torch::Tensor PriceOf(const CloudTensors& from, const CloudTensors& to, const Stretch* stretch,
                       const MotionPrices& prices) {
   torch::Tensor sum = torch::zeros({}, to.positions_m.options());
@@ -78,7 +78,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
                                  const SequenceLossOptions& options) {
   const auto step_count = static_cast<std::int64_t>(sample.target_steps.size()) - 1;
   CloudTensors newer = Lift(model, sample.newer);
-  CloudTensors older;  // only a dynamics step needs it
+  CloudTensors older;  // used by dynamics steps only
   if (step_count > 0) older = Lift(model, sample.older);
   const torch::Tensor kinematic = torch::tensor(sample.kinematic_points_m, torch::kFloat32)
                                       .reshape({step_count + 2, sample.kinematic_point_count, 3})

@@ -3,9 +3,9 @@
 /// The video loss of one sequence: encode, lift, roll out, render rays, compare colours.
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
-/// predicted steps (all weigh the same) and the reconstruction (its own weight); beside it, where
-/// wanted, prices on how particles change (motion_prices.h). Gradients reach encoder, tokens,
-/// Interlacer, heads and radiance field through positions and features.
+/// predicted steps (all with the same weight) and the reconstruction (with its own weight), plus
+/// optional regularisation terms on the change of particles (motion_prices.h). Gradients reach
+/// encoder, tokens, Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
 /// Source: hd-vpd; grf-masking, App. C.3.
 
@@ -16,11 +16,11 @@
 
 namespace interlacer {
 
-/// Weights of motion_prices.h in each predicted step.
+/// Weights of the regularisation terms (motion_prices.h) in each predicted step.
 struct MotionPrices {
-  double displacement = 0;    ///< of a metre
-  double stretch = 0;         ///< of a metre
-  double feature_change = 0;  ///< of a unit of length
+  double displacement = 0;    ///< per metre
+  double stretch = 0;         ///< per metre
+  double feature_change = 0;  ///< per unit of length
 };
 
 struct SequenceLossOptions {
@@ -29,7 +29,7 @@ struct SequenceLossOptions {
   double reconstruction_weight = 0;
   MotionPrices prices;
   bool jitter_depth = true;
-  /// Largest deviation of the noise in the positions of the reconstructed view.
+  /// Largest standard deviation of the noise in the positions of the reconstructed view.
   double reconstruction_jitter_m = 0;
   std::uint64_t seed = 0;
   std::uint32_t draw_index = 0;

@@ -20,7 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The last layers of the heads, not their norms: step 0 of training, where nothing moves.
+/// Zeroes the last layers of the heads, but not their norms, so that nothing moves at step 0 of
+/// training.
 void ZeroHeads(WorldModel* model) {
   const torch::NoGradGuard no_grad;
   for (auto& item : model->named_parameters()) {
@@ -35,7 +36,7 @@ bool IsAppearance(const std::string& parameter) {
   return parameter.starts_with("unet.") || parameter.starts_with("radiance_field.");
 }
 
-/// Parameters that do not learn get no gradient, which the optimizer passes over.
+/// Freezes or frees encoder and radiance field; the optimizer skips parameters without a gradient.
 void LetAppearanceLearn(WorldModel* model, bool learns) {
   for (auto& item : model->named_parameters()) {
     if (IsAppearance(item.key())) item.value().requires_grad_(learns);
@@ -49,7 +50,7 @@ SampleRequest RequestAt(const RunConfig& config, std::int64_t step, int sequence
           particles > 0 ? particles : config.model.data.particle_count};
 }
 
-/// One sequence ahead of the one in work, decoded by a second thread.
+/// Decodes the next sequence in a second thread while the current one is trained on.
 class Prefetcher {
  public:
   explicit Prefetcher(SampleSource* source) : source_(source) {}
@@ -124,7 +125,8 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
   return Status::Ok();
 }
 
-/// What needs no other process. Only rank 0 touches the run's folder; the rest get its state.
+/// Sets up what needs no other process. Only rank 0 touches the run's folder; the others get its
+/// state.
 Status TrainingRun::StartAlone(std::int64_t* steps_done) {
   *steps_done = 0;
   if (ranks_->is_first()) INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
@@ -159,8 +161,8 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   return result;
 }
 
-/// What appearance keeps is its average: a single step's weights are noisy. Rank 0's, since the
-/// averages of the others begin anew when a run is resumed.
+/// Appearance is frozen at its average, because the weights of a single step are noisy. Rank 0's
+/// average counts, since those of the others start anew when a run is resumed.
 void TrainingRun::PrepareAppearance(std::int64_t step) {
   const std::int64_t step_count = config_.training.appearance_step_count;
   if (step_count == 0) return;
@@ -230,8 +232,9 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   return log->Write(record);
 }
 
-/// Both with the averaged weights, where there are any. In this order: a run that is killed between
-/// the two goes on before the validation, not after one that was never written.
+/// Validates and saves with the averaged weights, if there are any. Saving comes first: a run that
+/// is killed between the two then resumes before the validation, not after one whose result is
+/// lost.
 Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, bool saves,
                                     RunLog* log) {
   if (!saves && !validates) return Status::Ok();
@@ -248,7 +251,7 @@ Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, boo
 StatusOr<TrainSummary> TrainingRun::Run() {
   std::int64_t steps_done = 0;
   INTERLACER_RETURN_IF_ERROR(Start(&steps_done));
-  std::optional<RunLog> log;  // rank 0's alone
+  std::optional<RunLog> log;  // on rank 0 only
   if (ranks_->is_first()) {
     INTERLACER_ASSIGN_OR_RETURN(log, RunLog::Open(paths_.log(), steps_done));
   }
@@ -269,7 +272,7 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     if (saves) CheckEqualWeights(ranks_.get(), model_);
     if (log) INTERLACER_RETURN_IF_ERROR(ValidateAndSave(record.step, validates, saves, &*log));
   }
-  AnyRank(ranks_.get(), false);  // the ranks meet at rank 0, so it must not leave before the rest
+  AnyRank(ranks_.get(), false);  // rank 0 serves the rendezvous, so it must leave last
   if (!go_on) {
     return Cancelled("stopped after step " + std::to_string(summary.steps_done) +
                      "; the run can be resumed");

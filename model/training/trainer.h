@@ -1,6 +1,7 @@
 #pragma once
 
-/// Trains a world model end to end from the video loss; torch-free door of `interlacer train`.
+/// Trains a world model end to end from the video loss; the torch-free interface of `interlacer
+/// train`.
 ///
 /// Writes into `output_dir`: run.json (the configuration), inputs.json (seed, data, first weights),
 /// metrics.jsonl, and checkpoint/ (config, weights, optimizer state) under a temporary name,
@@ -27,31 +28,31 @@ namespace interlacer {
 
 struct TrainingDataset {
   std::string path;     ///< folder with dataset.json, or an episode
-  double weight = 1.0;  ///< share of the sequences drawn from it
+  double weight = 1.0;  ///< fraction of the sequences drawn from it
 };
 
 struct TrainOptions {
   RunConfig config;
   std::vector<TrainingDataset> datasets;
   std::string output_dir;
-  /// Weights to start from (a checkpoint of the same configuration but for the local layers); empty
-  /// starts at random.
+  /// Initial weights (a checkpoint of the same configuration except for the local layers); empty
+  /// for random initial weights.
   std::string initial_checkpoint;
-  /// Zero the dynamics heads of the initial weights: the encoder was trained on, what the heads
-  /// knew of its features is stale, and zero heads predict that nothing moves.
+  /// Zeroes the dynamics heads of the initial weights. After further training of the encoder the
+  /// heads' knowledge of its features is stale, and zero heads predict that nothing moves.
   bool reset_heads = false;
   std::uint64_t seed = 0;
   bool resume = false;
   bool overwrite = false;
   bool validate = true;
-  /// Of several processes on a machine each takes the device of its local rank.
+  /// With several processes on a machine, each uses the device of its local rank.
   DeviceRequest device = DeviceRequest::kCpu;
 };
 
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  /// After every step; false stops the run after a checkpoint.
+  /// Called after every step; returning false stops the run after a checkpoint.
   virtual bool OnStep(const TrainingRecord& record, std::int64_t step_count) = 0;
   virtual void OnValidation(const ValidationRecord& record) = 0;
 };

@@ -49,7 +49,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
                   {"checkpoint_every", c.checkpoint_every},
                   {"validation_every", c.validation_every},
                   {"validation_sample_count", c.validation_sample_count}};
-  // Absent where it is off, so that runs begun before it existed keep their run.json.
+  // Omitted where it is off, so that runs older than the field keep their run.json.
   if (c.average_decay > 0) out["average_decay"] = c.average_decay;
   if (c.appearance_step_count > 0) out["appearance_step_count"] = c.appearance_step_count;
   const TrainingConfig paper;
@@ -121,12 +121,13 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   return c;
 }
 
-/// Settings of the CPU presets: batches of one, a reconstruction term and rays where something
+/// Settings of the CPU presets: batches of one, a reconstruction term, and rays where something
 /// moves, because two cores see thousands of steps where the paper sees 100,000. Encoder and
-/// renderer first, at a twentieth of the cost of a rollout, on clouds that are as uneven as
-/// predicted ones; they keep what they have learnt, for from rollouts they learn fog. Then the
-/// motion of one step; long rollouts at the end teach what stands still to stay there, which
-/// shorter ones do not. The last steps of the first and the last part are small, and weights are
+/// renderer are trained first, at a twentieth of the cost of a rollout, on clouds that are as
+/// uneven as predicted ones; then they are frozen, because from rollouts they learn fog. The motion
+/// of one step follows; long rollouts at the end teach particles at rest to stay, which shorter
+/// ones do not. The last steps of the first and the last part are small and weights are averaged,
+/// because the gradient of one sequence is noisy.
 /// averaged: one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
@@ -149,7 +150,7 @@ TrainingConfig SmallTraining() {
   return c;
 }
 
-/// Encoder and renderer first, then the dynamics on top of a picture that is already sharp.
+/// Encoder and renderer first, then the dynamics with a renderer that is already sharp.
 TrainingConfig CompactTraining() {
   TrainingConfig c;
   c.step_count = 4000;
@@ -249,7 +250,7 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                        "rollout_steps.value",
                                        "1..64, or 0 beside a reconstruction weight", entry.value));
   }
-  // Nothing learns from a reconstruction whose encoder and radiance field are kept.
+  // A reconstruction trains nothing once encoder and radiance field are frozen.
   const std::int64_t kept_from = c.appearance_step_count;
   for (std::size_t i = 0; kept_from > 0 && i < c.rollout_steps.size(); ++i) {
     const std::int64_t end =

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a model is trained: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
+/// Settings of training: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
 ///
 /// Defaults are the paper's where it states them (grf-masking, App. C.3): batch 16, six
 /// rollout steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient
@@ -19,42 +19,43 @@ namespace interlacer {
 struct TrainingConfig {
   std::int64_t step_count = 100000;
   int batch_size = 16;  ///< sequences whose gradients are averaged in one step
-  /// Predicted steps of a sequence; 0 trains the reconstruction alone (encoder and renderer).
+  /// Number of predicted steps of a sequence; 0 trains the reconstruction alone (encoder and
+  /// renderer).
   Schedule<int> rollout_steps{{0, 6}};
-  /// Particles per time; 0 means the model's own count.
+  /// Number of particles per time; 0 means the model's own count.
   Schedule<std::int64_t> particle_count{{0, 0}};
   int rays_per_step = 128;
-  /// Share of rays drawn where the target differs from the newest input frame.
+  /// Fraction of rays drawn where the target differs from the newest input frame.
   double moving_ray_share = 0.0;
-  /// Weight of the reconstructed view (step 0) beside each predicted step of weight 1.
+  /// Weight of the reconstructed view (step 0); each predicted step has weight 1.
   double reconstruction_weight = 0.0;
-  /// Price of a metre of mean particle displacement in each predicted step, beside the squared
-  /// colour error. Pictures hardly tell where particles of one colour go; a small price keeps those
-  /// still that nothing moves. Before the model has found out that arms move at all, the price
-  /// keeps it from trying. Ours; 0 is the paper's loss.
+  /// Regularisation weight on mean particle displacement, per metre, in each predicted step, beside
+  /// the squared colour error. Images hardly determine where particles of one colour go; a small
+  /// weight keeps particles still that nothing moves. Before the model has learnt that arms move at
+  /// all, the term keeps it from moving anything. Ours; 0 is the paper's loss.
   Schedule<double> displacement_weight{{0, 0.0}};
-  /// Price of a metre by which the distance of neighbours differs from the observed one, and of a
-  /// unit of feature change (motion_prices.h). Ours; 0 is the paper's loss.
+  /// Regularisation weights, per metre by which the distance of neighbours differs from the
+  /// observed one and per unit of feature change (motion_prices.h). Ours; 0 is the paper's loss.
   Schedule<double> stretch_weight{{0, 0.0}};
   Schedule<double> feature_change_weight{{0, 0.0}};
-  /// Encoder and radiance field learn in the first so many steps and then keep their average (their
-  /// last weights where average_decay is 0); 0: they learn in all. Otherwise a rollout that cannot
-  /// know better learns to render fog, and what is certain is rendered through the same fog. Ours;
-  /// 0 is the paper's training.
+  /// Number of first steps in which encoder and radiance field learn; then they are frozen at their
+  /// average (at their last weights where average_decay is 0). 0: they always learn. Without
+  /// freezing, rollouts with an uncertain outcome teach them to render fog, and certain outcomes
+  /// are rendered through the same fog. Ours; 0 is the paper's training.
   std::int64_t appearance_step_count = 0;
-  /// Particles of the reconstructed view are moved by normal noise whose deviation is drawn for
-  /// every sequence between 0 and so many metres: the radiance field learns to show surfaces whose
-  /// particles a prediction has pulled apart. Otherwise they get holes, and features learn to hide
-  /// them in fog. Ours; 0 is the paper's training.
+  /// Noise on the particles of the reconstructed view: normal, with a standard deviation drawn for
+  /// every sequence between 0 and this many metres. It teaches the radiance field to show surfaces
+  /// whose particles a prediction has pulled apart. Without it such surfaces get holes, and
+  /// features learn to hide them in fog. Ours; 0 is the paper's training.
   Schedule<double> reconstruction_jitter_m{{0, 0.0}};
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;
-  /// Decay a step of the moving average of weights that checkpoints and validation use
-  /// (weight_average.h); 0 uses the weights of the last step.
+  /// Decay per step of the EMA of weights that checkpoints and validation use (weight_average.h); 0
+  /// uses the weights of the last step.
   double average_decay = 0.0;
-  /// Keep only the inputs of Interlacer blocks for the backward pass: same bits, less memory, a
-  /// forward pass more.
+  /// Gradient checkpointing: keeps only the inputs of Interlacer blocks for the backward pass. Same
+  /// bits, less memory, one more forward pass.
   bool recompute_blocks = false;
   std::int64_t checkpoint_every = 500;
   std::int64_t validation_every = 500;
@@ -62,8 +63,9 @@ struct TrainingConfig {
   bool operator==(const TrainingConfig&) const = default;
 };
 
-/// A run: {"preset": name, "model": object, "training": object}; each key optional, the preset
-/// first, then the model configuration as a whole, then single training settings over the preset's.
+/// Configuration of a run: {"preset": name, "model": object, "training": object}; each key is
+/// optional. The preset comes first, then the model configuration as a whole, then single training
+/// settings that replace the preset's.
 struct RunConfig {
   InterlacerConfig model;
   TrainingConfig training;

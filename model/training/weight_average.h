@@ -1,10 +1,10 @@
 #pragma once
 
-/// The moving average of a model's weights over the steps of training.
+/// Exponential moving average (EMA) of a model's weights over the steps of training.
 ///
 /// a <- a + (1 - d) (w - a) after every step, with d = min(decay, (n - 1) / (n + 9)) at step n,
-/// so that the first weights are soon forgotten. Steps of one sequence are noisy; their average is
-/// what a smaller learning rate would have come to. Ours. Threads: one at a time.
+/// so that the first weights are soon forgotten. Steps on one sequence are noisy; averaging has an
+/// effect like a smaller learning rate. Ours. Threads: one at a time.
 
 #include <cstdint>
 #include <functional>
@@ -21,14 +21,14 @@ class WeightAverage {
   /// Starts at the weights of `model`, which must outlive this.
   WeightAverage(WorldModel* model, double decay);
 
-  /// After step number `steps_done`.
+  /// Must be called after step number `steps_done`.
   void Update(std::int64_t steps_done);
-  /// Exchanges the model's weights and the average. Between two swaps the model is the average and
-  /// State() the weights in training.
+  /// Exchanges the model's weights and the average. Between two swaps the model holds the average
+  /// and State() the weights in training.
   void Swap();
-  /// Makes the averages of the parameters for which `settles(name)` holds the model's weights.
+  /// Sets the model's weights to the average for the parameters for which `settles(name)`.
   void Settle(const std::function<bool(const std::string&)>& settles);
-  /// By parameter name; the tensors are shared with this.
+  /// The average by parameter name; the tensors share memory with this object.
   NamedTensors State() const;
   /// FAILED_PRECONDITION CHECKPOINT_INVALID when a tensor is missing or has another shape.
   Status LoadState(const NamedTensors& tensors);

@@ -52,7 +52,7 @@ StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, const ServedMode
   return scene;
 }
 
-/// The last two gates: the time left and the memory left.
+/// Checks the remaining time, then reserves memory.
 Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedScene* scene) {
   scene->deadline = call.deadline;
   const double left_s = SecondsBetween(Clock::now(), call.deadline);
@@ -65,8 +65,8 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("expected", std::to_string(needed_s))
         .WithMetadata("got", std::to_string(left_s));
   }
-  // The library keeps the request's bytes until the call ends; a compressed payload that came in
-  // pieces is joined for its decoder.
+  // Twice the request: gRPC keeps its bytes until the call ends, and a compressed payload that
+  // arrived in pieces is joined for its decoder.
   INTERLACER_ASSIGN_OR_RETURN(scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
                                                                    scene->checked.decoded_bytes));
   return Status::Ok();
@@ -89,7 +89,7 @@ StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
                                      const ModelMetadata& metadata) {
   auto actions = ToActionSequence(sequence, metadata);
   if (!actions.ok()) return actions.status().WithFieldPrefix("actions");
-  // A robot whose steps nobody asks for needs no plan.
+  // A robot needs no plan if no steps are requested.
   const bool needs_rows = history.kind == ActionKind::kNone || output.steps.back() > 0;
   if (needs_rows && actions->kind != history.kind) {
     return Mismatch(reason::ACTION_KIND, "actions",

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The gate of prediction calls, after the state of the server (handlers). Order: request id and
-/// model - counts against limits - calibration, history and action checks - cost against deadline -
-/// host memory. The place in the queue comes last, in SceneCall::Start. Nothing is decoded or
-/// allocated for pixels here.
+/// Admission of prediction calls, after the check of the server's state (handlers). Order: request
+/// id and model - counts against limits - calibration, history and action checks - cost against
+/// deadline - host memory. The queue slot comes last, in SceneCall::Start. No pixels are decoded
+/// and no memory for them is allocated here.
 ///
 /// Errors: those of convert/*.h with field paths from the request; UNAVAILABLE MODEL_LOADING;
 /// NOT_FOUND MODEL_NOT_FOUND; DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED HOST_MEMORY.
@@ -26,8 +26,8 @@ struct AdmittedRollout {
   OutputOptions output;
 };
 
-/// Both fill what the log line needs into `call->record` and move the frames out of `request`,
-/// whose pixels are `payloads`.
+/// Both functions fill `call->record` for the log line and move the frames out of `request`; their
+/// pixels are in `payloads`.
 StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
                                         wire::ValidateSceneRequest* request, PixelPayloads payloads,
                                         IncomingCall* call);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The calls that the library is not done with: how many, and a way to reset those whose client
-/// does not read. Thread-safe; a sink may leave while others are reset.
+/// Registry of the calls that gRPC still holds: their number, and a way to reset those whose client
+/// does not read. Thread-safe; a sink may be removed while others are reset.
 
 #include <mutex>
 #include <set>
@@ -12,7 +12,7 @@ namespace interlacer {
 
 class CallRegistry {
  public:
-  /// Present from construction to destruction.
+  /// Registers a call from construction to destruction.
   class Entry {
    public:
     Entry(CallRegistry* registry, ResponseSink* sink);
@@ -26,11 +26,11 @@ class CallRegistry {
   };
 
   int count() const;
-  /// Resets every call with a message that has been waiting for this long.
+  /// Resets every call with a message that has been waiting for `timeout_s`.
   void AbortStalled(double timeout_s);
 
  private:
-  /// Recursive: resetting a call may finish it, and so remove its entry, on this thread.
+  /// Recursive: resetting a call may finish it and remove its entry on this thread.
   mutable std::recursive_mutex mutex_;
   std::set<ResponseSink*> sinks_;
 };

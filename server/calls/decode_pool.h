@@ -1,8 +1,8 @@
 #pragma once
 
-/// A few threads that decode the images of calls while these wait for the device.
-/// Higher priorities run first, then in the order of Post; what is still queued at destruction runs
-/// before it returns. Thread-safe.
+/// Threads that decode the images of calls while these wait for the device. Higher priorities run
+/// first, then in the order of Post; tasks still queued at destruction run before it returns.
+/// Thread-safe.
 
 #include <condition_variable>
 #include <functional>
@@ -27,7 +27,7 @@ class DecodePool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// By priority; equal ones in order of arrival.
+  /// Sorted by priority; equal priorities in order of arrival.
   std::multimap<int, std::function<void()>, std::greater<>> tasks_;
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;

@@ -31,6 +31,7 @@ Status DeviceWorker::CheckRoom(int priority) const {
 }
 
 Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
+  // Before the lock, which CostAheadS takes itself.
   const double cost_ahead_s = CostAheadS(job->priority());
   {
     std::lock_guard lock(mutex_);
@@ -45,6 +46,7 @@ Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
 
 Status DeviceWorker::CheckRoomFor(double cost_ahead_s) const {
   if (is_stopping_) return Unavailable(reason::DRAINING, "the server is stopping");
+  // All jobs count, also active ones that wait for their client.
   const int limit = max_queue_ + max_active_;
   if (static_cast<int>(entries_.size()) >= limit) {
     const double delay_s = std::clamp(cost_ahead_s, kMinRetryDelayS, kMaxRetryDelayS);
@@ -62,7 +64,7 @@ void DeviceWorker::Wake(const DeviceJob* job) {
     Entry* entry = Find(job);
     if (entry == nullptr || entry->is_ready) return;
     entry->is_ready = true;
-    // The worker looks again by itself after the unit that it runs.
+    // The worker checks the entry after the unit that it runs.
     if (entry->is_running) return;
   }
   changed_.notify_one();
@@ -75,18 +77,21 @@ void DeviceWorker::Cancel(const DeviceJob* job, Status status) {
     Entry* entry = Find(job);
     if (entry == nullptr) return;
     if (entry->is_running) {
+      // RunOne ends a running job with this status, so that End does not overlap with its unit.
       entry->stop_status = std::move(status);
       return;
     }
     removed = Remove(job);
     changed_.notify_one();
   }
+  // Outside of the lock, because End runs code of the job that may call the worker.
   removed->End(std::move(status));
 }
 
 void DeviceWorker::CancelAll(Status status) {
   std::vector<std::shared_ptr<DeviceJob>> jobs;
   {
+    // A copy of the list, because Cancel removes entries.
     std::lock_guard lock(mutex_);
     for (const auto& entry : entries_) jobs.push_back(entry->job);
   }
@@ -133,12 +138,14 @@ void DeviceWorker::Stop() {
 void DeviceWorker::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
+    // Jobs that are over end before another one gets its turn.
     std::vector<Ending> endings;
     CollectOver(Clock::now(), &endings);
     if (!endings.empty()) {
       lock.unlock();
       for (Ending& ending : endings) ending.job->End(std::move(ending.status));
       lock.lock();
+      // The list may have changed while the lock was released.
       continue;
     }
     if (Entry* entry = PickNext()) {
@@ -165,10 +172,12 @@ void DeviceWorker::CollectOver(Clock::time_point now, std::vector<Ending>* endin
 }
 
 DeviceWorker::Entry* DeviceWorker::PickNext() {
+  // Active jobs keep their turn; a new one starts only while fewer than max_active take turns.
   const bool has_room = TurnCount() < max_active_;
   Entry* best = nullptr;
   for (const auto& entry : entries_) {
     if (!entry->is_ready || !(entry->is_active || has_room)) continue;
+    // `>` keeps the earlier of two entries with equal priority.
     if (best == nullptr || entry->job->priority() > best->job->priority()) best = entry.get();
   }
   return best;
@@ -177,6 +186,7 @@ DeviceWorker::Entry* DeviceWorker::PickNext() {
 void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
   entry->is_active = true;
   entry->is_running = true;
+  // A Wake during the unit sets it again.
   entry->is_ready = false;
   unit_start_ = Clock::now();
   const std::shared_ptr<DeviceJob> job = entry->job;
@@ -185,6 +195,7 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
   lock->lock();
   unit_start_.reset();
   entry->is_running = false;
+  // A completed job ends with OK even if it was cancelled during its last unit.
   const bool is_done = progress.ok() && *progress == DeviceJob::Progress::kDone;
   if (progress.ok() && !is_done && entry->stop_status.ok()) {
     if (*progress == DeviceJob::Progress::kReady) entry->is_ready = true;
@@ -199,6 +210,7 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
 }
 
 Clock::time_point DeviceWorker::NextCheck() const {
+  // Bounds the wait; changed_ wakes the worker for anything else.
   Clock::time_point next = Clock::now() + std::chrono::hours(1);
   for (const auto& entry : entries_) next = std::min(next, entry->job->NextCheck());
   if (entries_.empty() && idle_limit_) next = std::min(next, *idle_limit_);

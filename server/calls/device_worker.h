@@ -1,15 +1,16 @@
 #pragma once
 
-/// One thread for one device: a bounded set of calls that take turns, one unit of work at a time.
+/// Schedules calls on the thread of a device: a bounded set of calls takes turns, one unit of work
+/// each.
 ///
-/// Between two units the worker picks again: highest priority first, then first come. A call begins
-/// when fewer than `max_active` take turns; up to `max_queue` more wait. A call whose client does
-/// not read (kWaiting) takes no turn and keeps its device state, so that up to `max_queue` +
-/// `max_active` calls may hold some. A call that is cancelled, past its deadline or otherwise over
-/// is ended before its next unit, and at once when it is not running. Every submitted job gets
-/// exactly one End. Once the last job is gone and none came for a while, the worker does what is
-/// put off until then, one time. Thread-safe; the jobs' RunUnit and End never overlap. Errors of
-/// Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
+/// Between two units the worker chooses again: highest priority first, then first come. A call
+/// starts when fewer than `max_active` take turns; up to `max_queue` more wait. A call whose client
+/// does not read (kWaiting) takes no turns and keeps its device state, so that up to `max_queue` +
+/// `max_active` calls may hold some. A call that is cancelled, past its deadline or otherwise ended
+/// is removed before its next unit, or at once if it is not running. Every submitted job gets
+/// exactly one End. Once the last job has ended and none followed for a while, `when_idle` runs
+/// once. Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
+/// QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>
@@ -27,27 +28,27 @@ namespace interlacer {
 
 using Clock = std::chrono::steady_clock;
 
-/// A call as the worker sees it.
+/// Interface of a call to the worker.
 class DeviceJob {
  public:
   enum class Progress {
     kReady,    ///< has another unit to run
-    kWaiting,  ///< runs on after DeviceWorker::Wake
-    kDone,     ///< finished well
+    kWaiting,  ///< continues after DeviceWorker::Wake
+    kDone,     ///< completed successfully
   };
 
   virtual ~DeviceJob() = default;
-  /// Larger goes first.
+  /// Jobs with a higher priority run first.
   virtual int priority() const = 0;
-  /// Seconds of device time that are still to come, by estimate. Any thread.
+  /// Estimate of the remaining device time in seconds. Any thread.
   virtual double RemainingCostS() const = 0;
-  /// Not OK when the job must not run any further, such as after its deadline. Any thread.
+  /// An error if the job must not continue, such as after its deadline. Any thread.
   virtual Status CheckAlive(Clock::time_point now) const = 0;
-  /// When CheckAlive is worth asking again. Any thread.
+  /// Time at which CheckAlive should be called again. Any thread.
   virtual Clock::time_point NextCheck() const = 0;
-  /// One unit; on the worker's thread. An error ends the job.
+  /// Runs one unit on the worker's thread. An error ends the job.
   virtual StatusOr<Progress> RunUnit() = 0;
-  /// The last call to the job: frees device state and answers the caller.
+  /// The last call to the job: frees device state and sends the status.
   virtual void End(Status status) = 0;
 };
 
@@ -60,25 +61,26 @@ class DeviceWorker {
   DeviceWorker(const DeviceWorker&) = delete;
   DeviceWorker& operator=(const DeviceWorker&) = delete;
 
-  /// Whether Submit would refuse a job now, and why.
+  /// Returns the error with which Submit would refuse a job now, or OK.
   Status CheckRoom(int priority) const;
-  /// A job that is not ready waits until its first Wake.
+  /// Adds a job. A job that is not ready waits until its first Wake.
   Status Submit(std::shared_ptr<DeviceJob> job, bool is_ready = false);
-  /// The job has something to do. Unknown jobs are ignored.
+  /// Marks the job as ready. Unknown jobs are ignored.
   void Wake(const DeviceJob* job);
   /// Ends the job before its next unit, at once when it is not running. Unknown jobs are ignored.
   void Cancel(const DeviceJob* job, Status status);
   void CancelAll(Status status);
-  /// Estimated device time ahead of a new job of this priority, without jobs that are over.
+  /// Estimated device time before a new job of this priority starts; jobs that have ended do not
+  /// count.
   double CostAheadS(int priority) const;
 
-  /// Calls that wait, and calls that hold device state.
+  /// Number of waiting calls, and number of calls with device state.
   int queue_length() const;
   int active_count() const;
-  /// Start of the unit that runs now.
+  /// Start time of the unit that is running.
   std::optional<Clock::time_point> unit_start() const;
 
-  /// Cancels what is left and joins the thread.
+  /// Cancels the remaining jobs and joins the thread.
   void Stop();
 
  private:
@@ -94,7 +96,7 @@ class DeviceWorker {
     Status status;
   };
 
-  /// Under the lock.
+  /// Requires the lock.
   Status CheckRoomFor(double cost_ahead_s) const;
   void Run();
   void CollectOver(Clock::time_point now, std::vector<Ending>* endings);
@@ -104,7 +106,7 @@ class DeviceWorker {
   Entry* Find(const DeviceJob* job);
   std::shared_ptr<DeviceJob> Remove(const DeviceJob* job);
   int ActiveCount() const;
-  /// Active calls with a unit to run.
+  /// Number of active calls with a unit to run.
   int TurnCount() const;
 
   const int max_queue_;
@@ -113,10 +115,10 @@ class DeviceWorker {
   const Clock::duration idle_delay_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  /// In order of arrival; entries are stable in memory.
+  /// Entries in order of arrival; their addresses are stable.
   std::vector<std::unique_ptr<Entry>> entries_;
   std::optional<Clock::time_point> unit_start_;
-  /// When when_idle is due unless a job comes; set whenever a job goes.
+  /// Time at which when_idle runs unless a job arrives; set whenever a job ends.
   std::optional<Clock::time_point> idle_limit_;
   bool is_stopping_ = false;
   std::thread thread_;

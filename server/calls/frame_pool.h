@@ -1,9 +1,8 @@
 #pragma once
 
-/// Memory of decoded frames, used again from call to call: fresh memory would be cleared by the
-/// system page by page, which costs more than decoding into it. Keeps a few scenes of moderate
-/// size, the last one given is taken first. What a scene holds when it is taken means nothing.
-/// Thread-safe.
+/// Recycles the memory of decoded frames between calls, because the system clears fresh memory page
+/// by page, which costs more than decoding into it. Keeps a few scenes of moderate size; the last
+/// one returned is taken first. The contents of a taken scene are unspecified. Thread-safe.
 
 #include <cstdint>
 #include <mutex>
@@ -16,7 +15,7 @@ namespace interlacer {
 
 class FramePool {
  public:
-  /// Keeps at most this many scenes of at most so many bytes each.
+  /// Keeps at most `max_scenes` scenes of at most `max_scene_bytes` each.
   FramePool(int max_scenes, std::int64_t max_scene_bytes)
       : max_scenes_(max_scenes), max_scene_bytes_(max_scene_bytes) {}
 

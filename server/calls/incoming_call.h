@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the library hands over with a call, and the bytes of messages both ways.
+/// The data that gRPC delivers with a call, and parsing and serialisation of messages.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -17,7 +17,7 @@ namespace interlacer {
 
 struct IncomingCall {
   CallRecord record;
-  /// Far in the future when the client set none.
+  /// A time in the far future when the client set none.
   Clock::time_point deadline;
   /// Valid until the handler returns.
   const grpc::ByteBuffer* request = nullptr;
@@ -27,7 +27,7 @@ struct IncomingCall {
 IncomingCall ReadContext(const grpc::CallbackServerContext& context, std::string method,
                          const grpc::ByteBuffer& request);
 
-/// A message without pixels. Errors: those of ParseWithoutPixels.
+/// Parses a message without pixels. Errors: those of ParseWithoutPixels.
 template <typename Message>
 Status ParseRequest(const grpc::ByteBuffer& bytes, Message* message) {
   if (bytes.Length() > kMaxParsedBytes) return ParsedBytesExceeded();

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Host memory of requests in flight, decoded frames included: reserved before it is used, given
-/// back when the reservation dies. Thread-safe. Errors: RESOURCE_EXHAUSTED HOST_MEMORY.
+/// Limits the host memory of requests in flight, decoded frames included: memory is reserved before
+/// it is used and released when the reservation is destroyed. Thread-safe. Errors:
+/// RESOURCE_EXHAUSTED HOST_MEMORY.
 
 #include <atomic>
 #include <cstdint>

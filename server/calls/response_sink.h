@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a call sends its messages and, once, its status.
+/// Receives a call's response messages and, once, its status.
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -13,13 +13,13 @@
 
 namespace interlacer {
 
-/// What a sink tells the call; any thread, never while the sink holds a lock.
+/// Events of a sink for its call; called on any thread, never while the sink holds a lock.
 class SinkListener {
  public:
   virtual ~SinkListener() = default;
-  /// The client went away or its deadline passed.
+  /// The client disconnected or its deadline passed.
   virtual void OnClientGone() = 0;
-  /// A message left; there is room for another one.
+  /// A message was sent; there is room for another one.
   virtual void OnMessageSent() = 0;
   /// The sink is about to be reset because the client does not read.
   virtual void OnReset() = 0;
@@ -29,20 +29,20 @@ class SinkListener {
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
-  /// Kept until the library is done with the call.
+  /// The listener is kept until gRPC has finished with the call.
   virtual void SetListener(std::shared_ptr<SinkListener> listener) = 0;
   /// Whether another message may be buffered now.
   virtual bool HasRoom() const = 0;
   virtual void Send(grpc::ByteBuffer message) = 0;
-  /// The status leaves after all messages.
+  /// Sends the status after all messages.
   virtual void Finish(const Status& status) = 0;
-  /// The last message and the status OK, together.
+  /// Sends the last message together with the status OK.
   virtual void FinishWith(grpc::ByteBuffer message) = 0;
-  /// Resets the stream below a client that does not read; what has not left is lost.
+  /// Resets the stream of a client that does not read; unsent messages are lost.
   virtual void Abort() = 0;
-  /// Bytes of all messages sent so far.
+  /// Number of bytes of all messages sent so far.
   virtual std::int64_t sent_bytes() const = 0;
-  /// Since when a message has been waiting for the reader.
+  /// Time since which a message has been waiting for the reader.
   virtual std::optional<std::chrono::steady_clock::time_point> stalled_since() const = 0;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// PredictRollout after admission: lift, then step by step; a step's message leaves before the next
-/// step is computed.
+/// Runs PredictRollout after admission: lift, then step by step. The message of a step is sent
+/// before the next step is computed.
 ///
-/// Units of work after the lift, and errors: model/rollout_runner.h. Steps that were sent before an
-/// error stay valid. Threads: server/calls/scene_call.h.
+/// Units of work after the lift, and errors: model/rollout_runner.h. Steps sent before an error
+/// stay valid. Threads: server/calls/scene_call.h.
 
 #include <span>
 #include <string>

@@ -12,8 +12,8 @@
 namespace interlacer {
 namespace {
 
-/// Raw frames up to this size are decoded on the library's thread: that takes less than waking a
-/// thread of the pool, and far less than a health check may wait.
+/// Raw frames up to this size are decoded on gRPC's thread: it takes less time than waking a thread
+/// of the pool, and far less than the delay that a health check tolerates.
 constexpr std::int64_t kMaxDecodedAtOnceBytes = 4 << 20;
 
 Clock::duration Seconds(double seconds) {
@@ -38,7 +38,7 @@ void SceneCall::Start() {
     is_decode_claimed_ = true;
     status = Decode();
   }
-  // From here on the worker may run the call, or the library cancel it, on another thread.
+  // From here on another thread may run or cancel the call.
   if (status.ok()) status = server_.worker.Submit(shared_from_this(), is_decoded_at_once);
   if (!status.ok()) {
     End(std::move(status));
@@ -147,7 +147,7 @@ Status SceneCall::Lift() {
 SceneReport SceneCall::MakeReport() const {
   SceneReport report = scene_->report();
   const CheckedScene& checked = admitted_.checked;
-  // The predictor knows neither the limit in force nor when depth was captured.
+  // The predictor does not know the configured limit, nor when depth was captured.
   report.camera_skew_s = checked.camera_skew_s;
   std::erase_if(report.findings,
                 [](const Finding& finding) { return finding.reason == kCameraSkewHigh; });
@@ -169,8 +169,8 @@ void SceneCall::End(Status status) {
   scene_.reset();
   const bool is_never_decoded = !is_decode_claimed_.exchange(true);
   if (is_never_decoded) FreeRequest();
-  // The library forgets a call some time after its status has left, on a thread of its own; calls
-  // that come meanwhile must not pay for that. A failed call may still be in the decoder.
+  // gRPC releases a call some time after its status was sent, on a thread of its own; calls that
+  // arrive meanwhile must not be charged for it. A failed call may still be in the decoder.
   if (status.ok() || is_never_decoded) admitted_.memory = {};
   record_.response_bytes = sink_->sent_bytes();
   if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());

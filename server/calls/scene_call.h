@@ -1,9 +1,10 @@
 #pragma once
 
-/// A call that starts from frames: decoded, lifted on the device, then whatever the method does
-/// with the scene. Base of ValidateCall and RolloutCall.
+/// Common part of calls with frames: decodes them, lifts them on the device, then runs the units of
+/// the method. Base of ValidateCall and RolloutCall.
 ///
-/// Life: Start (queue slot and decoding; a few raw frames at once, others by the pool) - RunUnit on
+/// Lifetime: Start (queue slot and decoding; small raw frames at once, others in the pool) -
+/// RunUnit on the worker's thread - End, exactly once. Only RunUnit and End use the sink.
 /// the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
 
 #include <atomic>
@@ -24,17 +25,17 @@
 
 namespace interlacer {
 
-/// What admission found; see server/calls/admission.h.
+/// The result of admission (server/calls/admission.h).
 struct AdmittedScene {
   const ServedModel* model = nullptr;
   wire::SceneInput scene_input;
   PixelPayloads payloads;
-  /// Path of scene_input in the request.
+  /// Field path of scene_input in the request.
   std::string field;
   CheckedScene checked;
   Clock::time_point deadline;
   int priority = 0;
-  /// Estimated device time of the whole call.
+  /// Estimated device time of the whole call in seconds.
   double cost_s = 0;
   MemoryBudget::Reservation memory;
 };
@@ -46,7 +47,7 @@ class SceneCall : public DeviceJob,
   SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
             ResponseSink* sink);
 
-  /// Takes a place in the queue and starts to decode; without a place the call ends at once.
+  /// Takes a queue slot and starts decoding; without a slot the call ends at once.
   void Start();
 
   int priority() const override { return admitted_.priority; }
@@ -58,15 +59,15 @@ class SceneCall : public DeviceJob,
 
   void OnClientGone() override;
   void OnMessageSent() override;
-  /// An answer that was counted and is lost after all.
+  /// The counted response is lost after all.
   void OnReset() override;
 
  protected:
   /// Runs once, in the unit that lifted the scene.
   virtual Status OnLifted() = 0;
-  /// One unit after the lift.
+  /// Runs one unit after the lift.
   virtual Status RunLifted() = 0;
-  /// Frees what the call holds on the device.
+  /// Frees the call's device memory.
   virtual void FreeDeviceState() = 0;
 
   const ServerContext& server() const { return server_; }
@@ -74,19 +75,19 @@ class SceneCall : public DeviceJob,
   Predictor* predictor() const { return admitted_.model->predictor.get(); }
   CallRecord& record() { return record_; }
   void Send(grpc::ByteBuffer message) { sink_->Send(std::move(message)); }
-  /// Ends the call with the unit that runs; message and status leave together.
+  /// Ends the call with the current unit; message and status are sent together.
   void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
-  /// The predictor's report, with field paths from the root of the request; after the lift.
+  /// The predictor's report, with field paths from the root of the request; valid after the lift.
   const SceneReport& report() const { return report_; }
 
  private:
   bool IsDecodedAtOnce() const;
-  /// Into decoded_; field paths from the root of the request.
+  /// Decodes into decoded_; errors have field paths from the root of the request.
   Status Decode();
-  /// Not at all when the call has ended meanwhile.
+  /// Does nothing when the call has ended meanwhile.
   void DecodeInPool();
-  /// Lets go of the frames as they came.
+  /// Releases the undecoded frames.
   void FreeRequest();
   Status Lift();
   SceneReport MakeReport() const;
@@ -98,10 +99,10 @@ class SceneCall : public DeviceJob,
   ResponseSink* const sink_;
   const Clock::time_point call_limit_;
 
-  /// Set by whoever comes first: the decoder, which then reads the request, or the end of the call,
+  /// Set by the first of two: the decoder, which then reads the request, or the end of the call,
   /// which then frees it.
   std::atomic<bool> is_decode_claimed_{false};
-  /// Written by the decoder before the job is ready.
+  /// Written by the decoder before the job becomes ready.
   SceneInput decoded_;
   double decode_s_ = 0;
   Clock::time_point decoded_time_;
@@ -111,7 +112,7 @@ class SceneCall : public DeviceJob,
   std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};
-  /// From the end of the call on, when that was a success; record_ does not change any more.
+  /// True from the end of a successful call on; record_ does not change any more.
   std::atomic<bool> is_answered_{false};
   std::optional<Clock::time_point> blocked_since_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the handlers share: references to the parts of one running server. Thread-safe as its
+/// References to the parts of one running server, shared by the handlers. As thread-safe as these
 /// parts.
 
 #include <functional>
@@ -23,7 +23,7 @@ namespace interlacer {
 
 struct ServerContext {
   const Limits& limits;
-  /// Random for each process.
+  /// Random identifier of the process.
   const std::string instance_id;
   ServerStateMachine& state;
   ModelRegistry& models;
@@ -34,10 +34,11 @@ struct ServerContext {
   Metrics& metrics;
   CallRegistry& calls;
 
-  /// Metrics of a finished call, before its status leaves; a lost device changes the state of the
-  /// server. The log line (LogCall) follows when the status is on its way: nobody waits for it.
+  /// Updates the metrics for a finished call before its status is sent; a lost device changes the
+  /// state of the server. The log line (LogCall) follows after the status, so that no client waits
+  /// for it.
   void Count(const CallRecord& record, const Status& status) const;
-  /// The whole end of a call that was never started: counted, answered, logged.
+  /// Ends a call that was never started: counts it, sends its status, logs it.
   void Refuse(const CallRecord& record, const Status& status, ResponseSink* sink) const;
 };
 

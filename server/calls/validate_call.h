@@ -1,6 +1,6 @@
 #pragma once
 
-/// ValidateScene after admission: decode, lift, report. Threads: server/calls/scene_call.h.
+/// Runs ValidateScene after admission: decode, lift, report. Threads: server/calls/scene_call.h.
 
 #include "server/calls/scene_call.h"
 

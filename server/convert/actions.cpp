@@ -9,7 +9,7 @@
 namespace interlacer {
 namespace {
 
-/// Slack for limits that were rounded to float32 on the wire.
+/// Tolerance for limits that were rounded to float32 on the wire.
 constexpr double kFloatRounding = 1e-6;
 
 std::int64_t ExpectedColumns(ActionKind kind, const ModelMetadata& metadata) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Robot states of a request, checked against what the model accepts.
+/// Converts the robot states of a request, checked against the model's contract.
 ///
 /// Errors: INVALID_ARGUMENT ACTION_KIND, ACTION_SHAPE, ACTION_NOT_FINITE, ACTION_OUT_OF_RANGE with
 /// paths relative to the sequence, such as `joint_positions.values_f32le`. Thread-safe.
@@ -12,12 +12,12 @@
 
 namespace interlacer {
 
-/// A sequence without a kind becomes ActionKind::kNone: a scene without a robot. Shape, values and
-/// ranges are checked.
+/// A sequence without a kind becomes ActionKind::kNone: a scene without a robot. Checks shape,
+/// values and ranges.
 StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
                                           const ModelMetadata& metadata);
 
-/// Largest change from row to row, over the history's last row and the plan; only for joints.
+/// Checks the change from row to row, over the history's last row and the plan; joints only.
 Status CheckStepChanges(const ActionSequence& history, const ActionSequence& actions,
                         const ModelMetadata& metadata);
 

@@ -11,7 +11,7 @@ namespace interlacer {
 namespace {
 
 constexpr double kMaxBoxSideM = 1000.0;
-/// Leaves room for the times of predicted steps.
+/// Leaves a margin for the times of predicted steps.
 constexpr std::int64_t kMaxSeconds = INT64_MAX / kNanosecondsPerSecond - 1'000'000;
 
 Status CheckFinite(std::initializer_list<std::pair<const char*, double>> fields) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Calibrations, boxes and times of a request.
+/// Converts calibrations, boxes and times of a request.
 ///
 /// Every field that is a number must be finite. Errors: INVALID_ARGUMENT CALIBRATION_INVALID,
 /// DISTORTION_INVALID, QUATERNION_NOT_UNIT, WORKSPACE_INVALID, TIMESTAMP_INVALID, with field paths
@@ -17,7 +17,7 @@ namespace interlacer {
 
 StatusOr<Camera> ToCamera(const wire::CameraCalibration& calibration);
 StatusOr<Box> ToBox(const wire::Box& box);
-/// Nanoseconds since 1970; what lies outside of int64 is refused.
+/// Nanoseconds since 1970; times outside of int64 are refused.
 StatusOr<std::int64_t> ToNanoseconds(const google::protobuf::Timestamp& time);
 
 }  // namespace interlacer

@@ -13,9 +13,9 @@ namespace interlacer {
 namespace {
 
 constexpr char kDomain[] = "interlacer";
-/// Values come partly from requests; longer ones are cut before they are put into an answer.
+/// Values may come from requests; longer ones are truncated before they are sent.
 constexpr std::size_t kMaxValueBytes = 200;
-/// The message stands in the details and in a header of its own.
+/// The message is sent twice: in the details and in a header of its own.
 constexpr std::size_t kMaxMessageBytes = 512;
 
 /// At most `max_bytes` of printable ASCII: strings of a proto message must be valid UTF-8.

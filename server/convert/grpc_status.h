@@ -1,9 +1,9 @@
 #pragma once
 
-/// Status -> grpc::Status with google.rpc details: ErrorInfo (domain "interlacer", reason,
+/// Converts Status to grpc::Status with google.rpc details: ErrorInfo (domain "interlacer", reason,
 /// metadata), BadRequest for an error with a field path, RetryInfo for metadata "retry_delay_s".
 ///
-/// The details stay below 2 KiB: whole metadata entries and then the field description are left out
+/// The details stay below 2 KiB: whole metadata entries and then the field description are omitted
 /// when they do not fit. Thread-safe.
 
 #include <grpcpp/support/status.h>

@@ -63,6 +63,7 @@ Status CheckRawRows(const wire::Image& image, const PixelPayload& payload) {
   }
   const std::int64_t row_bytes =
       image.row_stride_bytes() == 0 ? packed_row_bytes : image.row_stride_bytes();
+  // The stride comes from the request, so the product may overflow.
   const auto expected_bytes = CheckedProduct({row_bytes, image.height_px()});
   const auto got_bytes = static_cast<std::int64_t>(payload.size_bytes());
   if (!expected_bytes || *expected_bytes != got_bytes) {
@@ -110,8 +111,8 @@ std::string CompressionText(wire::ImageCompression compression) {
                                                      : std::to_string(compression);
 }
 
-/// Calls visit(row bytes' offset, values before the row, values) so that raw rows without their
-/// padding are covered; rows that lie together come at once.
+/// Calls visit(offset of row bytes, number of values before the row, number of values) for raw rows
+/// without their padding; contiguous rows are merged into one call.
 template <typename Visit>
 void ForRows(const wire::Image& image, int channels, const Visit& visit) {
   const std::size_t row_values = std::size_t(image.width_px()) * channels;
@@ -135,7 +136,7 @@ void DecodeRawColor(const wire::Image& image, const PixelPayload& payload, RgbIm
   });
 }
 
-/// Whether the median is plausible.
+/// Decodes raw depth; returns whether the median is plausible.
 bool DecodeRawDepth(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
   const bool is_float = image.encoding() == wire::PIXEL_ENCODING_DEPTH_F32;
   RawDepthDecoder decoder = is_float
@@ -240,6 +241,8 @@ Status DecodeColorImage(const wire::Image& image, const PixelPayload& payload, R
 
 Status DecodeDepthImage(const wire::Image& image, const PixelPayload& payload, DepthImage* depth) {
   if (image.compression() == wire::IMAGE_COMPRESSION_NONE) {
+    // The fast check has no value to report; a failure is confirmed, and described, by the slow
+    // one.
     return DecodeRawDepth(image, payload, depth) ? Status::Ok() : CheckMedian(*depth);
   }
   std::vector<std::uint8_t> joined;

@@ -1,7 +1,6 @@
 #pragma once
 
-/// What a server says of itself, to wire messages: the contract of a model and the limits in force.
-/// Thread-safe.
+/// Converts a model's contract and the limits in force to wire messages. Thread-safe.
 
 #include "common/model_metadata.h"
 #include "server/convert/wire.h"

@@ -15,7 +15,7 @@ namespace interlacer {
 namespace {
 
 constexpr std::size_t kMaxTargetNameLength = 64;
-/// Room for names, times and the summary in an estimate of a message.
+/// Allowance for names, times and the summary in the estimated size of a message.
 constexpr std::int64_t kMessageOverheadBytes = 4096;
 constexpr int kDefaultJpegQuality = 90;
 
@@ -61,7 +61,7 @@ Status ReadSelection(const wire::ParticleSelection& selection, OutputOptions* pl
       const Status& status = box.status();
       Status refused = InvalidArgument(reason::SELECTION_INVALID, status.message());
       for (const auto& [key, value] : status.metadata()) {
-        static_cast<void>(std::move(refused).WithMetadata(key, value));  // in place
+        static_cast<void>(std::move(refused).WithMetadata(key, value));  // modifies `refused`
       }
       return std::move(refused).WithField("initial_region");
     }
@@ -190,7 +190,7 @@ std::int64_t ViewPixels(const RenderTarget& target, const ModelMetadata& metadat
   return std::int64_t{camera->width_px} * camera->height_px;
 }
 
-/// Field paths relative to `output`; the action rows are within the limit.
+/// Field paths are relative to `output`; the number of action rows has been checked.
 StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
                                    const wire::ActionSequence& actions,
                                    const ModelMetadata& metadata, const Limits& limits) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a call sends back, checked against the limits before any work starts.
+/// Reads which outputs a call requests, checked against the limits before any work starts.
 ///
 /// Errors: INVALID_ARGUMENT STEP_INVALID, SELECTION_INVALID, RENDER_TARGET_INVALID, CAMERA_UNKNOWN,
 /// DISTORTION_INVALID and those of calibration.h; OUT_OF_RANGE LIMIT_STEPS, LIMIT_RENDER_TARGETS,
@@ -17,8 +17,8 @@
 namespace interlacer {
 
 /// The action rows bound the steps: row s - 1 belongs to step s; without a robot (`actions` has no
-/// kind) any step up to the limit may be asked for. The steps of the result are never empty: all
-/// from 1 when none were named.
+/// kind) any step up to the limit may be requested. The resulting list of steps is never empty:
+/// without named steps it holds all from 1.
 StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
                                         const wire::ActionSequence& actions,
                                         const ModelMetadata& metadata, const Limits& limits);
@@ -26,7 +26,7 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
 /// Pixels of all views of one step; a view from a scene camera has the size of the model's images.
 std::int64_t RenderedPixels(const OutputOptions& output, const ModelMetadata& metadata);
 
-/// Refuses a step message that could exceed the limit.
+/// Refuses step messages that could exceed the limit.
 Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
                           const Limits& limits);
 

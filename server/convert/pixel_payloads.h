@@ -1,10 +1,10 @@
 #pragma once
 
-/// The pixel payloads of a request, left where the library received them.
+/// Gives access to the pixel payloads of a request without copying them out of gRPC's buffers.
 ///
 /// A request is parsed without its payloads: the `data` field of every image of the parsed message
-/// holds a token instead, and PixelPayloads::Of finds the bytes behind it. So pixels are read once,
-/// by the decoder, out of the pieces in which they arrived. Thread-safe to read.
+/// holds a token instead, and PixelPayloads::Of finds the bytes behind it. Pixels are thus read
+/// only once, by the decoder, from the pieces in which they arrived. Thread-safe to read.
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
@@ -32,11 +32,11 @@ class PixelPayload {
   std::size_t size_bytes() const { return size_bytes_; }
   /// Copies [offset, offset + size) of the payload.
   void CopyTo(std::size_t offset, std::size_t size_bytes, std::uint8_t* out) const;
-  /// The whole payload in one piece; copied into `copy` only where it is not one already.
+  /// The whole payload in one piece; copied into `copy` only if it has several pieces.
   Piece Joined(std::vector<std::uint8_t>* copy) const;
 
-  /// Hands `count` elements from byte `offset` on over in order, as visit(bytes, element_count)
-  /// with as many at once as lie together.
+  /// Passes `count` elements from byte `offset` on in order, as visit(bytes, element_count) with as
+  /// many elements at once as are contiguous.
   template <int kElementBytes, typename Visit>
   void ForRuns(std::size_t offset, std::size_t count, const Visit& visit) const;
 
@@ -53,35 +53,35 @@ class PixelPayloads {
   PixelPayloads(const PixelPayloads&) = delete;
   PixelPayloads& operator=(const PixelPayloads&) = delete;
 
-  /// Takes the payloads out of a message that was parsed with them.
+  /// Moves the payloads out of a message that was parsed with them.
   explicit PixelPayloads(wire::SceneInput* input);
 
-  /// The bytes behind the token of an image; empty when it has none.
+  /// The payload behind the token of an image; empty when it has none.
   const PixelPayload& Of(const wire::Image& image) const;
   std::size_t count() const { return payloads_.size(); }
 
  private:
   friend class RequestSplitter;
 
-  /// Keeps a payload and returns its token.
+  /// Stores a payload and returns its token.
   std::string Keep(PixelPayload payload);
 
   std::vector<PixelPayload> payloads_;
-  /// Owners of the bytes: either the pieces of the library or strings of the message.
+  /// Owners of the bytes: either gRPC's slices or strings of the message.
   std::vector<grpc::Slice> slices_;
   std::deque<std::string> strings_;
 };
 
-/// What a request may hold beside its pixels. Two bytes can become a message of seventy, so nothing
-/// larger is parsed.
+/// Limit of a request's size without its pixels. Two bytes can become a message of seventy, so
+/// nothing larger is parsed.
 inline constexpr std::size_t kMaxParsedBytes = std::size_t{1} << 20;
 
-/// RESOURCE_EXHAUSTED HOST_MEMORY.
+/// The error RESOURCE_EXHAUSTED HOST_MEMORY.
 Status ParsedBytesExceeded();
 
-/// Parses a request of either method that carries frames. Errors: INTERNAL INTERNAL_ERROR when the
-/// bytes are no such message, or more than kMaxParsedBytes of them and not in the shortest
-/// encoding; RESOURCE_EXHAUSTED HOST_MEMORY.
+/// Parses a request with frames, of either method. Errors: INTERNAL INTERNAL_ERROR when the bytes
+/// are not such a message, or exceed kMaxParsedBytes and are not in the shortest encoding;
+/// RESOURCE_EXHAUSTED HOST_MEMORY.
 Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
                           PixelPayloads* payloads);
 Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
@@ -90,7 +90,7 @@ Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequ
 template <int kElementBytes, typename Visit>
 void PixelPayload::ForRuns(std::size_t offset, std::size_t count, const Visit& visit) const {
   std::uint8_t element[kElementBytes];
-  std::size_t filled = 0;  // bytes of an element that began in the piece before
+  std::size_t filled = 0;  // bytes of an element that began in the previous piece
   std::size_t left_bytes = count * kElementBytes;
   for (Piece piece : pieces_) {
     if (left_bytes == 0) return;

@@ -23,7 +23,8 @@ const Kernels& BestKernels() {
   return kernels;
 }
 
-/// The first of 1 to `end` that holds, or `end` when none does; `holds` turns from false to true.
+/// The first value from 1 to `end` for which `holds`, or `end` when there is none; `holds` changes
+/// from false to true once.
 template <typename Predicate>
 std::uint32_t FirstThat(std::uint32_t end, const Predicate& holds) {
   std::uint32_t begin = 1;
@@ -38,7 +39,7 @@ std::uint32_t FirstThat(std::uint32_t end, const Predicate& holds) {
   return begin;
 }
 
-/// The range of samples whose metres, by `meters`, are plausible; `meters` grows with the sample.
+/// The range of samples whose depth by `meters`, which increases with the sample, is plausible.
 template <typename Meters>
 RawDepthRange RangeOf(std::uint32_t sample_end, const PlausibleDepth& plausible,
                       const Meters& meters) {

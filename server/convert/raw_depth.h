@@ -1,10 +1,10 @@
 #pragma once
 
-/// Raw depth samples of a request to metres, and whether their median can be right, in one pass.
+/// Converts raw depth samples to metres and checks whether their median is plausible, in one pass.
 ///
 ///   uint16   metres = sample x unit, rounded once from float64; 0 is no measurement
 ///   float32  metres as they come; NaN, infinite and non-positive ones are no measurement
-/// What is no measurement becomes NaN, what no float32 can hold infinite. Equal samples give equal
+/// Missing measurements become NaN, values outside of float32 infinite. Equal samples give equal
 /// bits on every processor. Thread-safe: a value.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace interlacer {
 
-/// Medians outside are a wrong unit, not a scene; both ends belong to the range.
+/// A median outside this range means a wrong unit; both ends are included.
 struct PlausibleDepth {
   double min_m = 0;
   double max_m = 0;
@@ -26,7 +26,7 @@ class RawDepthDecoder {
 
   /// Decodes `count` samples at any address and counts them.
   void Decode(const std::uint8_t* samples, std::int64_t count, float* depth_m);
-  /// Of all samples so far; of an even number the upper median. True without a measurement.
+  /// Median of all samples so far; of an even number the upper one. True without a measurement.
   bool IsMedianPlausible() const;
 
  private:

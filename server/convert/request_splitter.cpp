@@ -1,6 +1,6 @@
-/// Parsing around the pixels: the serialized request is walked down to the images, their payloads
-/// are set aside, and what is left, a few hundred bytes with tokens, goes through the generated
-/// parser. That one decides about everything else, also about fields given twice.
+/// Parses a request around its pixels: walks the serialized bytes down to the images, sets their
+/// payloads aside, and passes the rest, a few hundred bytes with tokens, to the generated parser,
+/// which decides everything else, such as fields given twice.
 
 #include <grpcpp/impl/codegen/proto_utils.h>
 
@@ -20,11 +20,11 @@ namespace {
 enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 constexpr int kWireTypeBits = 3;
 
-/// The numbers of the fields that lead to payloads, outermost first; the last is the payload.
+/// Numbers of the fields that lead to payloads, outermost first; the last is the payload.
 using Level = std::array<std::uint32_t, 2>;
 using Path = std::span<const Level>;
 
-/// A request that names more of them repeats fields; the generated parser keeps the last ones only.
+/// Requests with more payloads repeat fields, of which the generated parser keeps only the last.
 constexpr std::size_t kMaxPayloads = 1024;
 
 constexpr Level One(int field) { return {std::uint32_t(field), std::uint32_t(field)}; }
@@ -50,15 +50,15 @@ void AppendVarint(std::uint64_t value, std::string* out) {
   out->push_back(static_cast<char>(value));
 }
 
-/// Reads the pieces of a request from front to back.
+/// Reads the pieces of a request in order.
 class Reader {
  public:
   explicit Reader(std::span<const grpc::Slice> slices) : slices_(slices) { SkipEmpty(); }
 
   std::size_t position() const { return position_; }
 
-  /// Nothing for numbers that are cut, too large or longer than they need be: parsers differ in
-  /// what they make of those.
+  /// Returns nothing for numbers that are truncated, too large or not in the shortest encoding,
+  /// because parsers differ on these.
   std::optional<std::uint64_t> Varint() {
     constexpr int kLastShift = 63;
     std::uint64_t value = 0;
@@ -75,7 +75,7 @@ class Reader {
     return std::nullopt;
   }
 
-  /// Hands over the next `size` bytes, piece by piece; false when there are fewer.
+  /// Passes the next `size` bytes on, piece by piece; false when there are fewer.
   template <typename Visit>
   bool Take(std::size_t size, const Visit& visit) {
     while (size > 0) {
@@ -108,8 +108,8 @@ class Reader {
 
 }  // namespace
 
-/// Everything stops at the first byte that is not understood (groups are not), and where the rest
-/// grows too large.
+/// Stops at the first byte that it does not understand (groups are not supported), or where the
+/// rest becomes too large.
 class RequestSplitter {
  public:
   RequestSplitter(const grpc::ByteBuffer& bytes, PixelPayloads* payloads) : payloads_(*payloads) {
@@ -117,14 +117,14 @@ class RequestSplitter {
     for (const grpc::Slice& slice : payloads_.slices_) size_bytes_ += slice.size();
   }
 
-  /// The request with tokens in the place of the payloads at the end of `path`; once.
+  /// Returns the request with tokens in place of the payloads at the end of `path`; call once.
   std::optional<std::string> Split(Path path) {
     std::string rest;
     Reader reader(payloads_.slices_);
     if (!is_whole_ || !SplitMessage(path, size_bytes_, &reader, &rest)) return std::nullopt;
     return rest;
   }
-  /// Why Split gave nothing: more than kMaxParsedBytes beside the payloads.
+  /// Why Split failed: more than kMaxParsedBytes besides the payloads.
   bool is_too_large() const { return is_too_large_; }
 
  private:
@@ -195,7 +195,7 @@ class RequestSplitter {
 
 namespace {
 
-/// The generated parser on all bytes; for requests that the splitter does not understand.
+/// Parses all bytes with the generated parser; for requests that the splitter does not understand.
 template <typename Request>
 bool ParseWhole(const grpc::ByteBuffer& bytes, Request* request) {
   grpc::ByteBuffer copy(bytes);

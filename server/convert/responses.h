@@ -1,8 +1,8 @@
 #pragma once
 
-/// Plain results to wire messages. Positions and pixels are packed as the request asked.
+/// Converts results to wire messages, with positions and pixels packed as requested.
 ///
-/// Numbers are finite (model/rollout_runner.h checks them). Thread-safe.
+/// All numbers are finite (model/rollout_runner.h checks them). Thread-safe.
 
 #include <cstdint>
 #include <string>

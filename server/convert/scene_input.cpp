@@ -21,7 +21,7 @@ std::string SizeText(int width_px, int height_px) {
   return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";
 }
 
-/// Earliest and latest exposure of an observation.
+/// Earliest and latest exposure time of an observation.
 struct TimeSpan {
   std::int64_t first_ns = INT64_MAX;
   std::int64_t last_ns = INT64_MIN;
@@ -31,6 +31,7 @@ struct TimeSpan {
     last_ns = std::max(last_ns, time_ns);
   }
   double length_s() const {
+    // In double, so that extreme times of a request cannot overflow.
     return (static_cast<double>(last_ns) - static_cast<double>(first_ns)) / kNanosecondsPerSecond;
   }
 };
@@ -105,7 +106,7 @@ Status CheckView(const wire::RgbdView& view, const PixelPayloads& payloads, cons
   return Status::Ok();
 }
 
-/// Every camera of the model once; nothing else. `view_indices` gets the view of each.
+/// Requires every camera of the model exactly once. Sets `view_indices` to the view of each camera.
 Status CheckCameraSet(const wire::Observation& observation, const ModelMetadata& metadata,
                       std::vector<int>* view_indices) {
   constexpr int kNone = -1;
@@ -152,6 +153,7 @@ Status CheckObservation(const wire::Observation& observation, const PixelPayload
 
 Status CheckSpacing(const std::vector<TimeSpan>& spans, const ModelMetadata& metadata) {
   for (std::size_t i = 1; i < spans.size(); ++i) {
+    // In double, so that extreme times of a request cannot overflow.
     const double spacing_s =
         (static_cast<double>(spans[i].last_ns) - static_cast<double>(spans[i - 1].last_ns)) /
         kNanosecondsPerSecond;
@@ -294,6 +296,7 @@ Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payl
 
 std::string FieldInRequest(const CheckedScene& scene, const std::string& field) {
   unsigned observation = 0, camera = 0;
+  // %n is reached only if the whole prefix matched; else `length` stays 0.
   int length = 0;
   std::sscanf(field.c_str(), "observations[%u].views[%u]%n", &observation, &camera, &length);
   if (length == 0 || observation >= scene.view_indices.size() ||

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Shorthand for the generated messages; only inside server/.
+/// Short names for the generated messages; only used inside server/.
 
 #include "interlacer/v1/interlacer_service.pb.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// GetModelMetadata: the contract of one model. Errors: those of ModelRegistry::Find.
+/// Handles GetModelMetadata: the contract of one model. Errors: those of ModelRegistry::Find.
 
 #include "common/status.h"
 #include "server/calls/server_context.h"

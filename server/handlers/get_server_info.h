@@ -1,6 +1,6 @@
 #pragma once
 
-/// GetServerInfo: version, device, state, models and limits. Answers while models load.
+/// Handles GetServerInfo: version, device, state, models and limits; works while models load.
 
 #include "server/calls/server_context.h"
 #include "server/convert/wire.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-/// PredictRollout: admission. The call that it gives, once started, answers with one message a step
-/// through the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
+/// Handles the admission of PredictRollout. The returned call, once started, sends one message per
+/// step to the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
 
 #include <memory>
 

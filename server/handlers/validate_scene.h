@@ -1,7 +1,7 @@
 #pragma once
 
-/// ValidateScene: admission. The call that it gives, once started, decodes and lifts, and answers
-/// through the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
+/// Handles the admission of ValidateScene. The returned call, once started, decodes and lifts, and
+/// sends its report to the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
 
 #include <memory>
 

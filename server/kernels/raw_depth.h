@@ -1,25 +1,26 @@
 #pragma once
 
-/// Kernels: raw depth samples to metres, and what their median needs, in one pass over the bytes.
+/// Kernels that convert raw depth samples to metres and count those around the plausible median, in
+/// one pass over the bytes.
 ///
 ///   samples   [count] little-endian uint16 or float32, at any address
 ///   depth_m   [count] float32; NaN where a sample is no measurement
-/// Samples are compared as unsigned integers: for positive floats that is their order too. Every
-/// instruction set gives the same bits. Raw pointers, allocates nothing, thread-safe.
+/// Samples are compared as unsigned integers, which preserves the order of positive floats. All
+/// instruction sets give equal bits. Raw pointers, allocates nothing, thread-safe.
 
 #include <cstdint>
 
 namespace interlacer {
 
-/// Sample values, as integers: 1 to `last_measured` is a measurement, `first_plausible` to
-/// `last_plausible` of those are plausible medians.
+/// Sample values, as integers: 1 to `last_measured` are measurements; `first_plausible` to
+/// `last_plausible` of them are plausible medians.
 struct RawDepthRange {
   std::uint32_t first_plausible = 1;
   std::uint32_t last_plausible = 0;
   std::uint32_t last_measured = 0;
 };
 
-/// Counts of samples; added to.
+/// Counts of samples; calls add to them.
 struct RawDepthTally {
   std::int64_t measured = 0;
   std::int64_t too_near = 0;

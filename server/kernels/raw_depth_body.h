@@ -1,6 +1,8 @@
 /// Body of raw_depth.h; the including file sets INTERLACER_KERNEL_NAMESPACE. No include guard on
-/// purpose. Selections are integer arithmetic, so that the loops become vector code without
-/// leave to reorder floating-point operations.
+/// purpose.
+///
+/// Bound: memory; a pass reads each sample and writes each depth once. Selections are integer
+/// arithmetic, so that the loops are vectorised without reordering floating-point operations.
 
 #include <algorithm>
 #include <bit>
@@ -35,7 +37,7 @@ void TallyBlock(const Sample* samples, int count, const RawDepthRange& range,
   tally->too_far += too_far;
 }
 
-/// Calls convert(samples, n, depth_m) and tallies, block by block.
+/// Calls convert(samples, n, depth_m) and counts, block by block.
 template <typename Sample, typename Convert>
 void ForBlocks(const std::uint8_t* bytes, std::int64_t count, const RawDepthRange& range,
                float* depth_m, RawDepthTally* tally, const Convert& convert) {

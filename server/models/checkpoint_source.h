@@ -1,7 +1,7 @@
 #pragma once
 
-/// A checkpoint as a model of the server: model/predictor.h does the work, server/models/warm_up.h
-/// the first run. Errors: those of Predictor::Load and WarmUp. Needs the model's library.
+/// Makes a checkpoint a model of the server, through model/predictor.h and the first run of
+/// server/models/warm_up.h. Errors: those of Predictor::Load and WarmUp. Needs the model's library.
 
 #include <string>
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// The models of this process, in order; the first is the default.
+/// Loads and holds the models of this process, in order; the first is the default.
 ///
-/// LoadAll and WarmUpAll run on the loading thread; Find and Statuses may be called from anywhere
-/// at any time. A model that is READY stays as it is until the registry dies; from then on the
-/// device worker alone uses its predictor, but for metadata(), device_name() and
-/// is_device_fallback(). So load, warm-up, Lift and all that follows are on one thread at a time.
+/// LoadAll and WarmUpAll run on the loading thread; Find and Statuses may be called from any thread
+/// at any time. A model that is READY does not change until the registry is destroyed; from then on
+/// only the device worker uses its predictor, except for metadata(), device_name() and
+/// is_device_fallback(). So load, warm-up, Lift and all later calls are on one thread at a time.
 /// Errors of Find: NOT_FOUND MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING, FAILED_PRECONDITION
 /// MODEL_LOAD_FAILED.
 
@@ -32,13 +32,14 @@ struct ModelLoadStatus {
 
 struct ServedModel {
   std::unique_ptr<Predictor> predictor;
-  /// The predictor's, with the costs measured at warm-up.
+  /// The predictor's metadata with the costs measured at warm-up.
   ModelMetadata metadata;
 };
 
 using PredictorFactory = std::function<StatusOr<std::unique_ptr<Predictor>>()>;
-/// The first run of a model: fills the costs of its metadata. Stops early with CANCELLED when asked
-/// to. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED when results are not what they should be.
+/// The first run of a model, which fills in the costs of its metadata. Returns CANCELLED when
+/// stopped. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED when results differ from the expected
+/// ones.
 using WarmUpFunction = std::function<Status(std::stop_token, ServedModel*)>;
 
 struct ModelSource {
@@ -51,9 +52,9 @@ class ModelRegistry {
  public:
   explicit ModelRegistry(std::vector<ModelSource> sources);
 
-  /// Loads every model; the first failure is returned and the rest still tried.
+  /// Loads every model, even after a failure; returns the first failure.
   Status LoadAll(std::stop_token stop);
-  /// Warms up every loaded model and makes it READY; the first failure is returned.
+  /// Warms up every loaded model and makes it READY; returns the first failure.
   Status WarmUpAll(std::stop_token stop);
 
   /// A READY model by name; an empty name means the default.

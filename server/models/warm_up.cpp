@@ -21,7 +21,7 @@ constexpr int kStepCount = 2;
 constexpr int kSampleCount = 64;
 constexpr double kToleranceM = 0.02;
 constexpr int kMaxOutlierCount = 3;
-/// Rows of the view that are rendered to learn its cost.
+/// Number of rendered rows from which the cost of a view is estimated.
 constexpr int kTimedRows = 24;
 
 std::string EpisodeDir(const std::string& checkpoint_dir) {
@@ -32,7 +32,7 @@ std::string ExpectedPath(const std::string& checkpoint_dir) {
   return checkpoint_dir + "/warmup/expected.json";
 }
 
-/// One camera above the middle of the workspace, looking straight down on a chequered plane.
+/// A camera above the middle of the workspace that looks straight down on a chequered plane.
 RgbdView PlaneView(const ModelMetadata& metadata, const CameraSpec& spec, std::int64_t time_ns) {
   const Vec3d center = BoxCenter(metadata.workspace);
   const double distance_m = 0.5 * (metadata.near_m + metadata.far_m);
@@ -42,7 +42,8 @@ RgbdView PlaneView(const ModelMetadata& metadata, const CameraSpec& spec, std::i
   view.capture_time_ns = time_ns;
   view.camera.width_px = spec.width_px;
   view.camera.height_px = spec.height_px;
-  // The view is one shortest half side of the workspace wide, so that every pixel lies inside.
+  // The view is as wide as the shortest half side of the workspace, so that every pixel lies
+  // inside.
   double half_side_m = 0.5 * (metadata.workspace.max_m[0] - metadata.workspace.min_m[0]);
   half_side_m =
       std::min(half_side_m, 0.5 * (metadata.workspace.max_m[1] - metadata.workspace.min_m[1]));
@@ -61,8 +62,8 @@ RgbdView PlaneView(const ModelMetadata& metadata, const CameraSpec& spec, std::i
   return view;
 }
 
-/// The robot in the middle of its ranges, or its points in the middle of the workspace: a step then
-/// holds the tokens of a robot and costs what a request's costs.
+/// The robot in the middle of its ranges, or its points in the middle of the workspace, so that a
+/// step has the tokens and the cost of a request with a robot.
 ActionSequence RobotAtRest(const ModelMetadata& metadata, int row_count) {
   std::vector<float> row;
   ActionSequence robot;
@@ -148,7 +149,7 @@ Status CheckStop(std::stop_token stop) {
   return stop.stop_requested() ? Cancelled("warm-up was stopped") : Status::Ok();
 }
 
-/// Seconds of a 320x240 view, from a few rows in the middle of the first camera's.
+/// Seconds of a 320x240 view, estimated from a few rows in the middle of the first camera's view.
 StatusOr<double> TimeView(const Rollout& rollout, const Camera& camera) {
   const int row_begin = std::max(0, (camera.height_px - kTimedRows) / 2);
   const int row_end = std::min(camera.height_px, row_begin + kTimedRows);
@@ -193,7 +194,7 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
     INTERLACER_RETURN_IF_ERROR(CheckStop(stop));
     start = std::chrono::steady_clock::now();
     INTERLACER_RETURN_IF_ERROR(rollout->Step());
-    // The last step counts: the first one also pays for buffers.
+    // Only the last step is timed: the first one also allocates buffers.
     result.step_cost_s = SecondsSince(start);
     INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout->ReadParticles());
     result.steps.push_back(*particles);
@@ -214,7 +215,7 @@ Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result) {
       return Mismatched("expected.json names a particle or step that does not exist");
     }
     const float* p = result.steps[sample.step - 1].positions_m.data() + 3 * sample.particle;
-    // A NaN stays a NaN in a sum, which a maximum would drop.
+    // A sum preserves NaN, which a maximum would drop.
     double sq_error_m2 = 0;
     for (int axis = 0; axis < 3; ++axis) {
       const double difference_m = double{p[axis]} - sample.position_m[axis];

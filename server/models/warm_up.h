@@ -1,14 +1,14 @@
 #pragma once
 
-/// The first run of a model: lift, two steps and a part of a view of a known scene, timed, and
-/// compared with values stored in the checkpoint.
+/// The first run of a model: lifts a known scene, runs two steps and renders part of a view,
+/// measures the time, and compares the result with values stored in the checkpoint.
 ///
 ///   warmup/episode/       an episode of four or more steps (data/episode.h)
 ///   warmup/expected.json  {"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m",
 ///                          "max_outlier_count", "samples": [{"step", "particle", "position_m"}]}
 ///
-/// A checkpoint without warmup/ is warmed up on a made-up plane with the robot at rest: the costs
-/// are measured, nothing is compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch;
+/// A checkpoint without warmup/ is warmed up on a synthetic plane with the robot at rest: costs are
+/// measured, nothing is compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch;
 /// CANCELLED when stopped; those of the readers and the predictor. One thread.
 
 #include <stop_token>
@@ -32,10 +32,10 @@ struct WarmUpSample {
 struct WarmUpScene {
   SceneInput input;
   ActionSequence actions;
-  /// Empty when nothing is stored.
+  /// Empty when no values are stored.
   std::vector<WarmUpSample> expected;
   double tolerance_m = 0;
-  /// Samples that may lie outside: neighbours that tie differ between processors.
+  /// Number of samples that may exceed the tolerance: ties between neighbours differ by processor.
   int max_outlier_count = 0;
 };
 
@@ -53,10 +53,10 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
                                  Predictor* predictor);
 Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result);
 
-/// All of it: the WarmUpFunction of a checkpoint.
+/// The complete warm-up: the WarmUpFunction of a checkpoint.
 Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedModel* model);
 
-/// Runs the scene of warmup/episode and stores what comes out as warmup/expected.json.
+/// Runs the scene of warmup/episode and stores the result as warmup/expected.json.
 Status RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor);
 
 }  // namespace interlacer

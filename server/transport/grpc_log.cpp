@@ -10,7 +10,7 @@ namespace {
 LogLevel LevelOf(gpr_log_severity severity) {
   switch (severity) {
     case GPR_LOG_SEVERITY_ERROR:
-      return LogLevel::kWarning;  // what stops the server is told by the server
+      return LogLevel::kWarning;  // the server itself reports what stops it
     case GPR_LOG_SEVERITY_INFO:
       return LogLevel::kInfo;
     case GPR_LOG_SEVERITY_DEBUG:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The gRPC library's own lines, told through common/log in the chosen form. Call once, at start.
+/// Redirects the gRPC library's log lines to common/log. Call once, at start.
 
 namespace interlacer {
 

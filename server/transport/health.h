@@ -1,7 +1,7 @@
 #pragma once
 
-/// Maps the state of the server to grpc.health.v1: "" and the service name are SERVING only while
-/// predictions are accepted; "live" is SERVING until the device fails. Thread-safe.
+/// Reports the state of the server by grpc.health.v1: "" and the service name are SERVING only
+/// while predictions are accepted; "live" is SERVING until the device fails. Thread-safe.
 
 #include <grpcpp/health_check_service_interface.h>
 
@@ -16,7 +16,7 @@ inline constexpr char kHealthLiveName[] = "live";
 
 class Health {
  public:
-  /// From now on `service`, which must outlive the last SetState, follows the state.
+  /// From now on `service`, which must outlive the last SetState, reflects the state.
   void Attach(grpc::HealthCheckServiceInterface* service, ServerState state);
   void SetState(ServerState state);
 

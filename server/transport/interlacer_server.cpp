@@ -18,17 +18,17 @@
 namespace interlacer {
 namespace {
 
-/// Clients may ping this often, also without calls in flight.
+/// Shortest interval of a client's pings, also without calls in flight.
 constexpr int kMinPingIntervalMs = 10'000;
-/// Time for the answers of calls that a lost device ended.
+/// Time limit for the responses of calls that a lost device ended.
 constexpr std::chrono::seconds kDeviceLostGrace(1);
-/// Time for answers that are on their way when the server stops; open health watches use it up.
+/// Time limit for responses in flight when the server stops; open health watches use all of it.
 constexpr std::chrono::milliseconds kFarewell(200);
-/// Time for the status of calls that were cancelled at the end of a drain.
+/// Time limit for the status of calls that were cancelled at the end of a drain.
 constexpr double kLastWordsS = 1;
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
 
-/// 128 random bits in hex.
+/// 128 random bits as hexadecimal text.
 std::string NewInstanceId() {
   std::random_device random;
   std::string id;
@@ -45,7 +45,7 @@ bool HasReflection(const ServerOptions& options) {
          (options.reflection == ReflectionMode::kAuto && IsLoopback(options.address));
 }
 
-/// The reflection library adds itself to every server of the process; this takes it out again.
+/// The reflection library adds itself to every server of the process; this option removes it again.
 class WithoutReflection final : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
@@ -54,14 +54,14 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
-/// Frames that a call leaves for the next one: two cameras of 640x480 at two times fit.
+/// Memory of frames that is kept for later calls: two cameras of 640x480 at two times fit.
 constexpr std::int64_t kMaxKeptSceneBytes = std::int64_t{16} << 20;
 
-/// Memory of a burst goes back to the system when no call came for so long: a planner that asks
+/// Memory of a burst is returned to the system after this time without calls; a planner that asks
 /// again and again finds it in place.
 constexpr std::chrono::seconds kIdleDelay(2);
 
-/// What a message holds beside its counted data.
+/// Allowance for the size of a message beyond its counted data.
 constexpr std::int64_t kEnvelopeBytes = std::int64_t{1} << 20;
 
 int MessageLimit(std::int64_t bytes) {
@@ -70,8 +70,7 @@ int MessageLimit(std::int64_t bytes) {
 
 void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(MessageLimit(limits.max_request_bytes));
-  // Answers are measured before work (CheckResponseBytes); the library's limit stays out of the
-  // way.
+  // CheckResponseBytes limits responses before work starts, so the library's own limit is set high.
   builder->SetMaxSendMessageSize(
       MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -84,7 +83,8 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   builder->SetResourceQuota(quota);
 }
 
-/// What a supervisor may try again, such as a lack of memory, is no fault of the model.
+/// Failures that may pass when a supervisor tries again, such as a lack of memory, are not the
+/// model's.
 ServerExit ExitOfLoad(const Status& status) {
   if (status.reason() == reason::DEVICE_ABSENT) return ServerExit::kDeviceAbsent;
   const bool may_pass =

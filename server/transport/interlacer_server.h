@@ -1,11 +1,11 @@
 #pragma once
 
-/// The server as an object: listens, loads, warms up, serves, drains.
+/// The server as an object: it listens, loads and warms up models, serves, and drains.
 ///
-/// Start listens at once and answers GetServerInfo and health while the models load on a thread of
-/// their own. Poll is called now and then by the program; it moves draining on and says when and
-/// with which exit code to stop. The destructor waits for the unit of work that runs.
-/// Threads: all methods from one thread; the rest is inside.
+/// Start listens at once and answers GetServerInfo and health while the models load on a separate
+/// thread. The program calls Poll regularly; it advances draining and returns when and with which
+/// exit code to stop. The destructor waits for the running unit of work. Threads: call all methods
+/// from one thread; the server synchronises its own threads.
 
 #include <grpcpp/grpcpp.h>
 
@@ -24,7 +24,7 @@
 
 namespace interlacer {
 
-/// Exit codes of the program. Only after kInternal does a new start help: a lost device, a lack of
+/// Exit codes of the program. A restart helps only after kInternal: a lost device, a lack of
 /// memory, a unit of work that hangs.
 enum class ServerExit : int {
   kDone = 0,
@@ -43,17 +43,17 @@ class InterlacerServer {
   InterlacerServer(const InterlacerServer&) = delete;
   InterlacerServer& operator=(const InterlacerServer&) = delete;
 
-  /// The port that was taken; 0 for unix sockets.
+  /// The port in use; 0 for unix sockets.
   int port() const { return port_; }
   ServerState state() const { return state_.state(); }
   const Metrics& metrics() const { return metrics_; }
   const DeviceWorker& worker() const { return worker_; }
 
-  /// Turns readiness off and refuses new calls; those in flight go on until the drain timeout.
+  /// Ends readiness and refuses new calls; calls in flight continue until the drain timeout.
   void Drain();
   /// Ends the calls in flight.
   void CancelCalls();
-  /// Set once the server should stop: drained, failed to load, or lost its device.
+  /// Set once the server should stop: drained, failed to load, or device lost.
   std::optional<ServerExit> Poll();
 
  private:
@@ -70,10 +70,10 @@ class InterlacerServer {
   ModelRegistry models_;
   MemoryBudget memory_;
   CallRegistry calls_;
-  /// Only references: outlives the worker and the decoders, whose last tasks use it.
+  /// Holds references only. Outlives the worker and the decoders, whose last tasks use it.
   const ServerContext context_;
   DeviceWorker worker_;
-  /// Outlives the decoders, which take frames until their last task is done.
+  /// Outlives the decoders, which take frames until their last task has run.
   FramePool frames_;
   DecodePool decoders_;
   InterlacerService service_;

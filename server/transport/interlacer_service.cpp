@@ -23,9 +23,9 @@ StreamSink* NewStreamSink(const ServerContext& server, grpc::CallbackServerConte
                         server.limits.max_buffered_bytes, &server.calls);
 }
 
-/// Parses, asks `handler` (request -> StatusOr<response>) and answers, all on this thread. Nobody
-/// can wait for such a call or cancel it, so the library's own reactor does: it needs no thread of
-/// its own for the end of the call.
+/// Parses the request, calls `handler` (request -> StatusOr<response>) and responds, all on this
+/// thread. Such a call neither waits nor can be cancelled, so the library's own reactor suffices;
+/// it needs no thread of its own for the end of the call.
 template <typename Request, typename Handler>
 grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
                                     grpc::CallbackServerContext* context, IncomingCall call,
@@ -45,7 +45,7 @@ grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
   return reactor;
 }
 
-/// Starts the call that `handler` admits; the rest happens on the device worker.
+/// Starts the call that `handler` admits; the device worker runs the rest.
 template <typename Sink, typename Handler>
 Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, Handler handler) {
   StatusOr<std::shared_ptr<SceneCall>> admitted = handler(server, &call, sink);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// interlacer.v1.InterlacerService on gRPC's callback API: every method takes and gives raw bytes,
-/// makes a sink and hands over to its handler. Handlers never block and never touch the device.
+/// interlacer.v1.InterlacerService on gRPC's callback API: every method exchanges raw bytes,
+/// creates a sink and calls its handler. Handlers never block and never touch the device.
 
 #include <grpcpp/grpcpp.h>
 

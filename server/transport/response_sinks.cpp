@@ -41,6 +41,7 @@ void StreamSink::SetListener(std::shared_ptr<SinkListener> listener) {
 
 bool StreamSink::HasRoom() const {
   std::lock_guard lock(mutex_);
+  // An empty buffer takes a message of any size, else one above max_bytes_ could never be sent.
   return messages_.empty() ||
          (static_cast<int>(messages_.size()) < max_messages_ && buffered_bytes_ < max_bytes_);
 }
@@ -64,7 +65,7 @@ StreamSink::Action StreamSink::NextAction() {
     write_start_ = std::chrono::steady_clock::now();
     action.write = &messages_.front();
   }
-  // With the last message goes the status.
+  // The status is sent together with the last message.
   if (messages_.size() <= 1) action.finish = std::exchange(final_status_, std::nullopt);
   return action;
 }
@@ -85,6 +86,7 @@ void StreamSink::Send(grpc::ByteBuffer message) {
     std::lock_guard lock(mutex_);
     if (is_broken_) return;
     Buffer(std::move(message));
+    // A write is outstanding; OnWriteDone continues with this message.
     if (messages_.size() > 1) return;
     action = NextAction();
   }
@@ -101,11 +103,13 @@ void StreamSink::OnWriteDone(bool ok) {
     if (!ok) {
       is_broken_ = true;
       messages_.clear();
+      // Unsent messages are dropped, but a status that waits behind them must still be sent.
       buffered_bytes_ = 0;
     }
     action = NextAction();
     if (!action.finish) listener = listener_;
   }
+  // With a status the sink may be deleted during Do, so the listener is called only without one.
   Do(std::move(action));
   if (listener != nullptr) listener->OnMessageSent();
 }
@@ -115,6 +119,7 @@ void StreamSink::Finish(const Status& status) {
   {
     std::lock_guard lock(mutex_);
     final_status_ = ToGrpcStatus(status);
+    // The status is sent with, or after, the last buffered message.
     if (!messages_.empty()) return;
     action = NextAction();
   }

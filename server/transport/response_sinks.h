@@ -1,9 +1,9 @@
 #pragma once
 
-/// ResponseSink over gRPC reactors: one for unary methods, one for server streams.
+/// Implements ResponseSink by gRPC reactors: one for unary methods, one for server streams.
 ///
 /// The stream buffers a few messages (at least one) and keeps one write outstanding. A sink owns
-/// itself: it is deleted when the library is done with the call, which is after Finish. The
+/// itself: it is deleted when the library has finished with the call, which is after Finish. The
 /// listener is kept until then.
 
 #include <grpcpp/grpcpp.h>
@@ -70,13 +70,13 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
  private:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
-  /// What to ask of the library next.
+  /// The next operation to start on the reactor.
   struct Action {
     const grpc::ByteBuffer* write = nullptr;
     std::optional<grpc::Status> finish;
   };
 
-  /// Both under the lock.
+  /// Both require the lock.
   void Buffer(grpc::ByteBuffer message);
   Action NextAction();
   void Do(Action action);
@@ -98,7 +98,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   std::int64_t buffered_bytes_ = 0;
   bool is_broken_ = false;
   std::chrono::steady_clock::time_point write_start_;
-  /// Set by Finish until it is with the library.
+  /// Set by Finish until the status is passed to the library.
   std::optional<grpc::Status> final_status_;
 };
 

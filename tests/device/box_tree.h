@@ -1,7 +1,7 @@
 #pragma once
 
-/// A 16-wide tree of boxes over a cloud in the order given, as ParticleTreeView has it. Leaves need
-/// not be compact: only speed depends on it.
+/// A 16-wide tree of bounding boxes over a cloud in a given order, in the form of ParticleTreeView.
+/// Leaves need not be compact: they affect only the speed.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct BoxTree {
         leaf_xyz[48 * (slot / 16) + 16 * axis + slot % 16] = positions_m[3 * order[slot] + axis];
       }
     }
-    // Boxes by [child][axis] -> {low, high}; a leaf's first.
+    // Boxes by [child][axis] -> {low, high}; those of the leaves come first.
     std::vector<float> low(3 * children, kInfinity), high(3 * children, -kInfinity);
     for (std::int64_t slot = 0; slot < n; ++slot) {
       for (int axis = 0; axis < 3; ++axis) {

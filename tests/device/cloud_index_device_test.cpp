@@ -103,7 +103,7 @@ TEST(CloudIndexDeviceTest, EveryBoxIsThatOfItsParticles) {
     SCOPED_TRACE(cloud.name);
     const CloudOnDevice device = Indexed(cloud.positions_m);
     const auto order = device.Read(device.index.original_index, device.n);
-    std::int64_t particles_each = 16;  // below one box of this level
+    std::int64_t particles_each = 16;  // number in one box of this level
     for (int level = 0; level < device.index.tree.level_count; ++level, particles_each *= 16) {
       const std::int64_t boxes = (device.n + particles_each - 1) / particles_each;
       const std::int64_t groups = (boxes + 15) / 16;
@@ -163,7 +163,7 @@ TEST(CloudIndexDeviceTest, AClearCellHasNoParticleNear) {
             ASSERT_GT(distance_m, radius_m);
             ++clear;
           }
-          // A particle's place within its own cell is not known.
+          // The position of a particle within its own cell is not known.
           needlessly_occupied += occupied[place] != 0 && distance_m > radius_m + 1.8 * box.cell_m;
         }
       }
@@ -195,7 +195,7 @@ TEST(CloudIndexDeviceTest, PointsNearAParticleLieInOccupiedCells) {
             static_cast<float>(x + 0.999999 * kRadiusM * offset[axis] / std::sqrt(length));
         sq_dist += (point_m[axis] - x) * (point_m[axis] - x);
       }
-      if (!(sq_dist <= kRadiusM * kRadiusM)) continue;  // the coordinates' own rounding
+      if (!(sq_dist <= kRadiusM * kRadiusM)) continue;  // beyond the radius by rounding
       const std::int64_t cell = OccupancyCell(box, point_m);
       ASSERT_GE(cell, 0);
       ASSERT_EQ(occupied[cell], 1);

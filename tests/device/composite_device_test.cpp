@@ -50,7 +50,7 @@ RaySample<double> SampleOf(const Rays& rays, std::int32_t s) {
   return sample;
 }
 
-/// Arrays of some rays on the device.
+/// Arrays of the rays on the device.
 struct RaysOnDevice {
   CheckedStream stream;
   DeviceArray<std::int32_t> first;
@@ -147,7 +147,7 @@ TEST(EmptyRuleDeviceTest, TakesTheDensityOfFarSamples) {
   for (std::int64_t s = 0; s < kSamples; ++s) {
     const bool far = s % 3 == 0;
     sq_dist_m2[kGatherWidth * s] = s % 6 == 0 ? kInfinity : far ? 0.2501F : 0.25F;
-    if (far && s < 200) logits[4 * s] = -kInfinity;  // a pass of 200 samples
+    if (far && s < 200) logits[4 * s] = -kInfinity;  // exceeds a pass of 200 samples
   }
   const DeviceArray<float> sq_dist(stream, sq_dist_m2);
   const DeviceArray<std::int32_t> total(stream, std::vector<std::int32_t>{207});

@@ -1,12 +1,14 @@
 #pragma once
 
-/// Arrays in device memory for programs that check or measure kernels: made from host memory, read
-/// back into vectors. Every call waits. Tests skip where there is no device, or with
-/// INTERLACER_REQUIRE_DEVICE switched on in the environment fail.
+/// Arrays in device memory for programs that check or measure kernels: created from host memory and
+/// read back into vectors. Every call waits. Without a device tests are skipped, or fail if
+/// INTERLACER_REQUIRE_DEVICE is switched on in the environment.
 ///
-/// New arrays hold bytes 0xFF, NaN or -1, so that what nothing wrote shows; a program that expects
-/// unwritten items poisons them itself. With INTERLACER_TEST_NO_POISON switched on in the
-/// environment memory stays as allocated, for tools that look for reads of memory that nothing
+/// New arrays are poisoned with bytes 0xFF, NaN or -1, so that unwritten items are noticed; a
+/// program that expects unwritten items poisons them itself. With INTERLACER_TEST_NO_POISON
+/// switched on in the environment memory stays as allocated, for tools that detect reads of
+/// uninitialised memory. Errors: std::runtime_error naming the call. Threads: one owner, one
+/// thread.
 /// wrote. Errors: std::runtime_error naming the call. Threads: one owner, one thread.
 
 #include <cuda_runtime.h>
@@ -22,13 +24,13 @@
 
 namespace interlacer {
 
-/// Switches of the environment are off where absent, empty or 0.
+/// Whether a switch in the environment is on; absent, empty and 0 mean off.
 inline bool IsSwitchedOn(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr && *value != 0 && std::string_view(value) != "0";
 }
 
-/// Why no device answers; empty if one does.
+/// Why no device is available; empty if one is.
 inline std::string MissingDevice() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
@@ -38,7 +40,7 @@ inline std::string MissingDevice() {
          (error == cudaSuccess ? "the runtime counts none" : cudaGetErrorString(error));
 }
 
-/// For calls of the runtime and for our launches alike.
+/// Throws on errors of the CUDA runtime's calls and of our launches.
 inline void RequireCuda(int error, const char* what) {
   if (error == 0) return;
   throw std::runtime_error(std::string(what) + ": " +
@@ -56,7 +58,7 @@ class CheckedStream {
   DeviceStream stream_;
 };
 
-/// `count` items from the device, after everything that was put on the stream.
+/// Reads `count` items from the device after all work on the stream.
 template <typename T>
 std::vector<T> ReadArray(cudaStream_t stream, const T* from, std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
@@ -69,7 +71,7 @@ std::vector<T> ReadArray(cudaStream_t stream, const T* from, std::int64_t count)
   return values;
 }
 
-/// `count` items of T. The stream must outlive it.
+/// An array of `count` items of T. The stream must outlive it.
 template <typename T>
 class DeviceArray {
  public:
@@ -79,7 +81,7 @@ class DeviceArray {
     RequireCuda(buffer_.Allocate(size_bytes()), "cudaMalloc");
     if (!IsSwitchedOn("INTERLACER_TEST_NO_POISON")) Poison();
   }
-  /// Vectors, spans and arrays of T.
+  /// From vectors, spans and arrays of T.
   template <typename Values>
   DeviceArray(const CheckedStream& stream, const Values& values) requires requires {
     values.data();
@@ -98,7 +100,7 @@ class DeviceArray {
     Wait("cudaMemset");
   }
 
-  /// The first `count` items.
+  /// Reads the first `count` items.
   std::vector<T> Read(std::int64_t count) const { return ReadArray(stream_, get(), count); }
   std::vector<T> Read() const { return Read(count_); }
 
@@ -113,7 +115,7 @@ class DeviceArray {
 
 }  // namespace interlacer
 
-/// First line of a device test.
+/// Must be the first line of a device test.
 #define INTERLACER_SKIP_WITHOUT_DEVICE()                                                   \
   do {                                                                                     \
     const std::string missing_device = ::interlacer::MissingDevice();                      \

@@ -41,7 +41,7 @@ TEST(DeviceRendererTest, GradientsAreTheSameBitsEveryTime) {
   scene.RenderForTraining();
   const RenderGradients first = scene.Backward(loss, ZeroGradients(config, cloud));
   EXPECT_TRUE(scene.Backward(loss, ZeroGradients(config, cloud)) == first);
-  scene.Render();  // of other memory than the tape
+  scene.Render();  // with other memory than the tape
   EXPECT_TRUE(scene.Backward(loss, ZeroGradients(config, cloud)) == first);
   SceneOnDevice again(config, cloud, field, rays);
   again.RenderForTraining();
@@ -80,7 +80,7 @@ TEST(DeviceRendererTest, GradientsAreAddedAndOnlyThoseWanted) {
   EXPECT_EQ(field_only.features, start.features);
   EXPECT_EQ(field_only.field.w1, added.field.w1);
 
-  // A gradient left out is zero.
+  // A missing gradient counts as zero.
   Picture color_only = loss;
   color_only.distance_m.clear();
   color_only.opacity.clear();

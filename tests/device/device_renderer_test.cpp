@@ -11,7 +11,7 @@
 namespace interlacer::testing {
 namespace {
 
-/// By the float64 twin.
+/// The picture by the float64 reference.
 Picture ReferencePicture(const RendererConfig& config, const Cloud& cloud, const RandomField& field,
                          const Rays& rays, double stop_transmittance) {
   const ReferenceScene scene =
@@ -119,7 +119,7 @@ TEST(DeviceRendererTest, SkippingAndPassesChangeNoBit) {
       SceneOnDevice skipping(config, cloud, field, rays, kOnePass, precision);
       const Picture served = skipping.Render(), trained = skipping.RenderForTraining();
       EXPECT_EQ(skipping.Render(), served);
-      // 2 samples a pass, for one cloud: 200 passes a picture.
+      // For one cloud 2 samples a pass, which gives 200 passes a picture.
       std::vector<std::int64_t> pass_sizes{37};
       if (&cloud == &clouds.front()) pass_sizes.push_back(2);
       for (const std::int64_t pass_samples : pass_sizes) {

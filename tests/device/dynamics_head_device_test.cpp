@@ -55,7 +55,7 @@ struct Cloud {
   std::vector<T> positions_m, features;
 };
 
-/// Changes of the cloud in float64, by particle.
+/// Changes of the cloud computed in float64, by particle.
 Cloud<double> ChangeOnHost(const Problem& p) {
   const auto normed = [&](const std::vector<double>& x, const Norm& norm) {
     return NormReference({x.begin(), x.end()}, p.width, norm.scale, norm.bias);

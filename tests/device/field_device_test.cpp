@@ -40,7 +40,8 @@ std::vector<float> PaddedFeatures(const AnnularParameters& p) {
   return features;
 }
 
-/// Sample s has s % 17 neighbours; the nearest of sample 5 is in its very place.
+/// Neighbourhoods in which sample s has s % 17 neighbours; the nearest of sample 5 coincides with
+/// it.
 struct Neighborhoods {
   std::vector<std::uint32_t> slots;
   std::vector<float> sq_dist_m2;
@@ -180,7 +181,7 @@ TEST(DenseWeightGradientDeviceTest, AddsWhatTheCpuAdds) {
   }
 }
 
-/// A field in float32: inputs to logits, padded strides.
+/// The field in float32: inputs to logits, with padded strides.
 std::vector<float> Logits(const std::vector<float>& inputs, std::int64_t m, int in, int hidden,
                           const std::vector<std::vector<float>>& weights) {
   std::vector<float> x = inputs;

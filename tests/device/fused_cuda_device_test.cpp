@@ -12,7 +12,7 @@
 namespace interlacer::testing {
 namespace {
 
-/// Linear attention over all rows, rounded where the kernels round.
+/// Linear attention over all rows, with the rounding of the kernels.
 std::vector<double> LinearUpdate(const Layers& l, const std::vector<float>& h) {
   const std::vector<double> normed = Rounded(NormReference(h, l.width, l.scale, l.bias));
   const std::vector<double> q = DenseReference(normed, RoundedLayer(l.query));

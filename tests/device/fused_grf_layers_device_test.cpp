@@ -60,7 +60,7 @@ TEST(FusedGrfLayers, ProjectsTheQueriesThatAreWanted) {
   const auto project = [&](const FusedRange& queries) {
     const DeviceArray<std::uint16_t> q(d.stream, kRows * kWidth),
         rows(d.stream, 2 * kRows * kWidth);
-    q.Poison();  // what is not wanted stays unwritten
+    q.Poison();  // rows outside the range must stay unwritten
     EXPECT_EQ(LaunchGrfProjections(kRows, kWidth, queries, d.projections(), kGrfEpsilons, h.get(),
                                    q.get(), rows.get(), d.stream.get()),
               0);

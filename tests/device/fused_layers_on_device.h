@@ -1,6 +1,6 @@
 #pragma once
 
-/// Layers of a block, on the host and packed on the device, for the tests of the fused kernels; and
+/// Layers of a block for the tests of the fused kernels, on the host and packed on the device, with
 /// their updates in float64, rounded where the kernels round.
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace interlacer::testing {
 inline constexpr std::uint64_t kFusedSeed = 36;
 inline constexpr LinearAttentionEpsilons kLinearEpsilons;
 
-/// float64 rounded to bfloat16, as operands of products are.
+/// Rounds float64 to bfloat16, as the kernels round operands of products.
 inline std::vector<double> Rounded(std::vector<double> values) {
   for (double& x : values) x = RoundedToBfloat16(static_cast<float>(x));
   return values;
@@ -34,7 +34,7 @@ inline Layer RoundedLayer(Layer layer) {
 
 inline double PhiOf(double x) { return (x > 0 ? x : 0) + kLinearEpsilons.feature; }
 
-/// Layers of a block.
+/// The layers of a block on the host.
 struct Layers {
   int width, hidden;
   std::vector<float> scale, bias, ffn_scale, ffn_bias;
@@ -132,7 +132,7 @@ inline std::vector<double> FeedForwardUpdate(const Layers& l, const std::vector<
   return DenseReference(Rounded(hidden), RoundedLayer(l.second));
 }
 
-/// The update of the rows of a range, against an expected one; the other rows must not change.
+/// Compares the update of the rows of a range with the expected one; other rows must not change.
 inline void ExpectAdded(const std::vector<float>& before, const std::vector<float>& after,
                         int width, const FusedRange& rows, const std::vector<double>& update,
                         double tolerance) {

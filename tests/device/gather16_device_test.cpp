@@ -20,7 +20,7 @@ constexpr std::uint64_t kSeed = 37;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Neighbors {
-  std::vector<std::uint32_t> index;  // kNoSlot where there is none
+  std::vector<std::uint32_t> index;  // kNoSlot for missing neighbours
   std::vector<float> sq_dist_m2;
 };
 
@@ -44,7 +44,7 @@ Neighbors BruteForce(const Cloud& cloud, const std::vector<float>& points, int k
   return result;
 }
 
-/// The tree's slots are turned back into particles.
+/// Searches on the device; slots of the tree are converted back to particles.
 Neighbors OnDevice(const BoxTree& tree, const std::vector<float>& points, int k) {
   const CheckedStream stream;
   const std::int64_t m = static_cast<std::int64_t>(points.size()) / 3;
@@ -79,7 +79,7 @@ std::vector<std::uint32_t> InOrder(const Cloud& cloud) {
   return order;
 }
 
-/// Along x, so that most leaves are never opened.
+/// Particles sorted along x, so that most leaves are never visited.
 std::vector<std::uint32_t> AlongX(const Cloud& cloud) {
   std::vector<std::uint32_t> order = InOrder(cloud);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -145,7 +145,7 @@ TEST(GatherNearestDeviceTest, SearchesTheTreeThatTheDeviceBuilt) {
   }
 }
 
-/// Points in rows, as samples of rays: a search begins with what the one before it found.
+/// Points in rows like samples of rays: a search starts with the result of the previous one.
 TEST(GatherNearestDeviceTest, PointsInRowsEqualBruteForceToTheBit) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   std::vector<float> points;

@@ -58,7 +58,7 @@ struct Result {
   std::vector<T> out, normalizer, grad_q, grad_k, grad_v, grad_weights;
 };
 
-/// The plain CPU form in float64.
+/// The generic CPU form in float64.
 template <typename MakePairs>
 Result<double> OnHost(const Problem& p, std::int64_t weight_count, const MakePairs& pairs) {
   const std::vector<double> q = Widened(p.q), k = Widened(p.k), v = Widened(p.v),
@@ -91,7 +91,7 @@ Result<double> WeightedOnHost(const Problem& p) {
                 GrfWeightedPairs<double>{p.lists.offsets.data(), p.nodes.data(), weights.data()});
 }
 
-/// Everything that both kinds of pairs need on the device.
+/// Inputs and outputs on the device for both kinds of pairs.
 struct DeviceProblem {
   explicit DeviceProblem(const Problem& p)
       : offsets(stream, p.lists.offsets),
@@ -186,7 +186,7 @@ TEST_P(GrfAttentionDeviceTest, ValuesAndGradientsFollowDouble) {
   ExpectClose(WeightedOnDevice(p), WeightedOnHost(p));
 }
 
-/// Cuts the numbers to bfloat16; returns their bits.
+/// Truncates the numbers to bfloat16; returns their bits.
 std::vector<std::uint16_t> CutToBf16(std::vector<float>& values) {
   std::vector<std::uint16_t> cut;
   for (float& value : values) {
@@ -218,7 +218,7 @@ TEST_P(GrfAttentionDeviceTest, Bf16RowsFollowDouble) {
 
 TEST(GrfAttentionDevice, ManyRowsAndLongColumns) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  // Several chunks of rows in the weights' gradients, and three end nodes that everybody lists.
+  // Several chunks of rows for the weights' gradients, and three end nodes that all rows list.
   for (const WalkTestGraph& graph : {RandomGraph(2500, 3, kSeed), HubGraph(1200)}) {
     const Problem p(graph, 8, 4);
     ExpectClose(PackedOnDevice(p), PackedOnHost(p));

@@ -24,7 +24,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::int64_t PointCount(const Cloud& cloud) { return static_cast<std::int64_t>(cloud.size()) / 3; }
 
-/// The cube around what is finite of the cloud, cut into `side` cells an axis.
+/// The bounding cube of the finite points, divided into `side` cells per axis.
 CellGrid GridAround(const Cloud& cloud, int side) {
   float low = kInfinity, high = -kInfinity;
   for (const float x : cloud) {
@@ -42,7 +42,7 @@ CellGrid GridAround(const Cloud& cloud, int side) {
   return grid;
 }
 
-/// About two points a cell.
+/// A number of cells per axis that gives about two points per cell.
 int UsualSide(const Cloud& cloud) {
   return std::max(1, static_cast<int>(std::cbrt(static_cast<double>(PointCount(cloud)) / 2)));
 }
@@ -52,7 +52,7 @@ std::vector<std::int32_t> OnDevice(const Cloud& cloud, int side, int out_degree)
 }
 
 /// Neighbours by (squared distance, index) with the arithmetic of the kernels' contract; the point
-/// itself where too few have a distance.
+/// itself where too few others have a finite distance.
 std::vector<std::int32_t> BruteForce(const Cloud& cloud, int out_degree) {
   const float* p = cloud.data();
   std::vector<std::int32_t> neighbors;
@@ -66,7 +66,7 @@ std::vector<std::int32_t> BruteForce(const Cloud& cloud, int out_degree) {
       const float sq_dist = std::fma(dz, dz, std::fma(dy, dy, dx * dx));
       if (j != i && !std::isnan(sq_dist)) order.emplace_back(sq_dist, j);
     }
-    // Those that stand in for nobody come last, whatever their index.
+    // The point itself, as a placeholder, comes last whatever its index.
     const auto last = [i](const auto& entry) { return entry.second == i; };
     std::partial_sort(
         order.begin(), order.begin() + out_degree, order.end(), [&](const auto& a, const auto& b) {
@@ -101,8 +101,8 @@ TEST(GridKnnDeviceTest, EqualsBruteForce) {
   }
 }
 
-/// Neighbours more than two rings of small cells away are left to warps, more than eight to blocks
-/// that compare the point with all others.
+/// Warps search for neighbours more than two rings of small cells away; beyond eight rings blocks
+/// compare the point with all others.
 TEST(GridKnnDeviceTest, SearchesThatGiveUpOnRingsEqualBruteForce) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const NamedCloud clouds[] = {{"lattice, every point", LatticeCloud(7)},
@@ -128,7 +128,7 @@ TEST(GridKnnDeviceTest, APointWithoutAPlaceIsItsOwnNeighbor) {
   }
 }
 
-/// Rows 20 to 69 and 150 to 179 of a cloud, as if the others were not there; their rows stay.
+/// Members are rows 20 to 69 and 150 to 179 of a cloud; others neither count nor change.
 TEST(GridKnnDeviceTest, MembersSeeMembersAlone) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   constexpr PointRanges kMembers{20, 50, 150, 30};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The CUDA neighbour search from host memory to host memory, for tests.
+/// Runs the CUDA neighbour search on arrays in host memory, for tests.
 
 #include <cstdint>
 #include <vector>

@@ -46,7 +46,7 @@ TEST_P(KinematicTokensDeviceTest, FollowsTheCpu) {
   }
 }
 
-/// Coincident bodies, and limbs along the normal at which rings begin.
+/// Coincident bodies, and limbs parallel to the direction in which rings start.
 TEST_P(KinematicTokensDeviceTest, LimbsWithoutADirectionAreFinite) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   KinematicTokensProblem problem(GetParam());
@@ -63,7 +63,8 @@ TEST_P(KinematicTokensDeviceTest, LimbsWithoutADirectionAreFinite) {
   EXPECT_TRUE(AllFinite(along.rows));
 }
 
-/// Of the one arm's ten bodies the sixth: a link, so neither the fingers nor the first link see it.
+/// The sixth of the arm's ten bodies is a link, so it affects neither the fingers nor the first
+/// link.
 TEST(KinematicTokensDevice, NanStaysWithItsBody) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   KinematicTokensProblem problem({"", 1, 10, 2, 5});

@@ -52,7 +52,7 @@ struct Result {
   std::vector<T> out, normalizer, state, grad_q, grad_k, grad_v;
 };
 
-/// The plain CPU form in float64.
+/// The generic CPU form in float64.
 Result<double> OnHost(const Problem<float>& in_float) {
   const Problem<double> p = Widened(in_float);
   Result<double> r;

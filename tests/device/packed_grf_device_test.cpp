@@ -43,8 +43,8 @@ struct Result {
 
 double Phi(float x) { return static_cast<double>(x > 0 ? x : 0) + kEpsilons.feature; }
 
-/// The plain CPU form in float64, on the numbers that the kernels hold after their rounding or, if
-/// not `rounded`, on the numbers as drawn.
+/// The generic CPU form in float64, on the numbers as the kernels round them or, if not `rounded`,
+/// as drawn.
 Result<double> OnHost(const Problem& p, bool rounded) {
   std::vector<double> phi_q, phi_k, v;
   for (const float x : p.q) phi_q.push_back(Phi(rounded ? RoundedToBfloat16(x) : x));
@@ -97,7 +97,7 @@ struct DeviceProblem {
 
 constexpr int kPlain = -1;
 
-/// The plain form, or the tiled one with so many rows in shared memory.
+/// The plain form, or the tiled form with `staged_rows` rows in shared memory.
 Result<float> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::int64_t end) {
   const DeviceProblem d(p);
   const DeviceArray<std::uint16_t> out(d.stream, p.n * p.width);
@@ -124,7 +124,8 @@ void ExpectEqual(const Result<float>& a, const Result<float>& b) {
   EXPECT_EQ(a.normalizer, b.normalizer);
 }
 
-/// The expected numbers as float32 computes them, rounded to bfloat16 once, at the end.
+/// Compares with the expected numbers, computed in float32 and rounded to bfloat16 once, at the
+/// end.
 void ExpectRounded(const std::vector<float>& got, const std::vector<double>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   double squares = 0;
@@ -157,7 +158,7 @@ TEST_P(PackedGrfDeviceTest, IsAsCloseToTheFloatFormAsBf16Allows) {
 
 TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  // 60 roots among themselves all fit; of 200, a tile lists more than 100 rows.
+  // All rows of 60 roots fit; with 200 roots, a tile lists more than 100 rows.
   for (const auto& [n, staged_rows] : {std::pair{60, 60}, {200, 100}, {130, 0}}) {
     const Problem p(RandomGraph(n, 3, kSeed), GetParam());
     ExpectEqual(OnDevice(p, staged_rows), OnDevice(p, kPlain));
@@ -211,7 +212,7 @@ TEST(PackedGrfDevice, NanReachesTheQueriesThatListIt) {
   const WalkTestGraph graph = RandomGraph(300, 3, kSeed);
   for (const bool in_key : {true, false}) {
     Problem p(graph, 128);
-    // Node 0 stands in for pairs that are not there, so its NaN shows whether they count.
+    // Node 0 is the placeholder for missing pairs, so its NaN shows whether they count.
     (in_key ? p.k : p.v)[5] = NAN;
     for (const int staged_rows : {kPlain, 100}) {
       const Result<float> got = OnDevice(p, staged_rows);

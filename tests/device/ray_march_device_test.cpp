@@ -12,7 +12,7 @@ namespace interlacer::testing {
 namespace {
 
 constexpr std::uint64_t kSeed = 39;
-constexpr int kSamples = 40;  // more than a warp has lanes
+constexpr int kSamples = 40;  // exceeds the lanes of a warp
 constexpr float kNearM = 0.1F;
 constexpr float kFarM = 2.5F;
 
@@ -48,7 +48,7 @@ struct Samples {
   std::vector<float> points_m, t_m, delta_m;
 };
 
-/// `live` says which points count.
+/// `live` selects the points that count.
 template <typename Live>
 Samples OnHost(const Rays& rays, bool jitter, const Live& live) {
   Samples samples;

@@ -23,7 +23,7 @@ inline RendererConfig SmallRendererConfig() {
   return config;
 }
 
-/// Half of the rays of MakeRandomRays, one away from everything, one from far behind.
+/// Half of the rays of MakeRandomRays; one misses everything, one starts far behind.
 inline Rays SomeRays(const RendererConfig& config, int count = 10) {
   Rays rays = MakeRandomRays(count, config.samples_per_ray, kRendererSeed);
   for (int axis = 0; axis < 3; ++axis) rays.directions[axis] = axis == 2 ? 1.F : 0.F;
@@ -91,7 +91,8 @@ class SceneOnDevice {
                                        training_scratch_.get(), stream_.get()));
     return ReadPicture();
   }
-  /// Adds to `start`; `grads` are the three gradients of the outputs, empty for null.
+  /// Adds gradients to `start`; `grads` holds the three gradients of the outputs, empty ones are
+  /// null.
   RenderGradients Backward(const Picture& grads, const RenderGradients& start,
                            bool want_positions = true, bool want_features = true) {
     const DeviceArray<float> rgb(stream_, grads.rgb), distance(stream_, grads.distance_m),
@@ -129,7 +130,7 @@ class SceneOnDevice {
   DeviceArray<char> cloud_, tape_, serving_scratch_, training_scratch_;
 };
 
-/// Every particle twice, the copies with other features.
+/// Every particle twice, the copies with different features.
 inline Cloud Doubled(const Cloud& cloud) {
   Cloud doubled = cloud;
   doubled.positions_m.insert(doubled.positions_m.end(), cloud.positions_m.begin(),
@@ -148,7 +149,7 @@ inline std::vector<Cloud> Clouds(const RendererConfig& config) {
           Doubled(MakeRandomCloud(60, width, kRendererSeed, 0.1))};
 }
 
-/// Other shapes of the field and its inputs.
+/// Configurations with other shapes of the field and its inputs.
 inline std::vector<RendererConfig> Configs() {
   std::vector<RendererConfig> configs(4, SmallRendererConfig());
   configs[1].neighbor_count = 5;

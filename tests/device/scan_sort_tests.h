@@ -1,6 +1,6 @@
 #pragma once
 
-/// Tests of what kernels' headers bring, prefix sums and sorts: one file of each program includes
+/// Tests of the prefix sums and sorts in the kernels' headers. One file of each program includes
 /// it, in the language of its kernels.
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(PrefixSum, EqualsTheHostAroundEveryChangeOfForm) {
   }
 }
 
-/// A mask of few bits gives few values, so that equal ones stand in all tiles.
+/// Keys under a mask; few bits give few values, so that all tiles contain equal keys.
 std::vector<std::uint32_t> RandomKeys(std::int64_t count, std::uint32_t mask) {
   std::mt19937 random(static_cast<unsigned>(count));
   std::vector<std::uint32_t> keys(count);

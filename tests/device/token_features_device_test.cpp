@@ -36,7 +36,7 @@ std::vector<float> OnDevice(const TokenFeaturesProblem& problem) {
   return out.Read();
 }
 
-/// Token counts: none, one, not a multiple of the block, several blocks.
+/// Numbers of tokens: none, one, not a multiple of the block, several blocks.
 class TokenFeaturesDeviceTest : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(TokenFeaturesDeviceTest, FollowsTheCpu) {

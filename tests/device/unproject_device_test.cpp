@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 36;
 
-/// A camera that looks down on a table from a slant, with a noisy picture of depth: holes, points
-/// outside the range and the box, and points inside.
+/// A camera with a slanted view of a table and a noisy depth image: holes, points outside the range
+/// and the box, and points inside.
 struct View {
   PixelLift lift;
   int width_px = 0;

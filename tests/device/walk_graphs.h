@@ -1,6 +1,6 @@
 #pragma once
 
-/// Small neighbour graphs and their walk lists by plain enumeration.
+/// Small neighbour graphs, and their walk lists by enumeration.
 
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ inline WalkTestGraph RandomGraph(int n, int degree, std::uint64_t seed) {
   return graph;
 }
 
-/// Everybody's neighbours are the first three nodes: three columns hold all rows.
+/// The neighbours of every node are the first three nodes: three columns hold all rows.
 inline WalkTestGraph HubGraph(int n) {
   WalkTestGraph graph{"hubs " + std::to_string(n), n, 3, {}};
   for (int i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ inline WalkTestGraph HubGraph(int n) {
   return graph;
 }
 
-/// Always the same neighbour: 27 walks of three hops, of which the code holds 15.
+/// Every node repeats one neighbour: 27 walks of three hops, of which the code counts up to 15.
 inline WalkTestGraph RingGraph(int n) {
   WalkTestGraph graph{"ring", n, 3, {}};
   for (int i = 0; i < n; ++i) graph.neighbors.insert(graph.neighbors.end(), 3, (i + 1) % n);
@@ -53,7 +53,7 @@ struct WalkTestLists {
   std::vector<std::int32_t> column_offsets{0}, roots, entry_index;
 };
 
-/// The slow, obvious twin: adds every walk of up to three hops, one by one, by end node.
+/// Reference: adds every walk of up to three hops, one by one, by end node.
 inline WalkTestLists EnumerateWalks(const WalkTestGraph& graph) {
   WalkTestLists lists;
   std::vector<std::vector<std::array<std::int32_t, 2>>> columns(graph.n);

@@ -77,7 +77,7 @@ TEST(WalkListsDeviceTest, ColumnsOfEveryLengthKeepTheOrderOfRoots) {
   }
 }
 
-/// From positions to lists, as a step does it: no index leaves the cloud.
+/// From positions to lists as in a step: no index may lie outside of the cloud.
 TEST(WalkListsDeviceTest, PointsWithoutAPlaceStayInside) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   constexpr int kPoints = 200;

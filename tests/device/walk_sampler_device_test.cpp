@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 38;
 
-/// Nodes of degree 0 to 5, edges with repetition and loops.
+/// Nodes of degree 0 to 5, with repeated edges and loops.
 struct Graph {
   std::vector<std::int32_t> offsets{0}, neighbors;
   std::vector<double> weights;

@@ -26,7 +26,7 @@ Tiles OnDevice(const WalkTestLists& lists) {
   const DeviceArray<std::int32_t> row_counts(stream, WalkTileCount(n));
   const DeviceArray<std::int32_t> rows(stream, n * kMaxWalkRowSize);
   const DeviceArray<std::uint16_t> places(stream, n * kMaxWalkRowSize);
-  rows.Poison();  // a tile fills the first of its places
+  rows.Poison();  // a tile uses only the first of its entries
   EXPECT_EQ(LaunchWalkTiles(n, offsets.get(), entries.get(),
                             {row_counts.get(), rows.get(), places.get()}, stream.get()),
             0);
@@ -39,7 +39,7 @@ Tiles OnDevice(const WalkTestLists& lists) {
   return tiles;
 }
 
-/// Rows in the order of their first entry, one entry after the other.
+/// Rows of each tile in the order of their first entry.
 Tiles OnHost(const WalkTestLists& lists) {
   const std::int64_t n = static_cast<std::int64_t>(lists.offsets.size()) - 1;
   Tiles tiles;
@@ -67,7 +67,8 @@ void ExpectEqual(const Tiles& got, const Tiles& expected) {
 
 TEST(WalkTilesDeviceTest, EqualTheDistinctRowsOfEveryTile) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  // 128 is a tile; 70 roots in a ring share most rows; random roots among 5000 share almost none.
+  // 128 roots are a tile; 70 roots in a ring share most rows; random roots among 5000 share almost
+  // none.
   std::vector<WalkTestGraph> graphs{RingGraph(70), RingGraph(300), HubGraph(300)};
   for (const int n : {1, 2, 127, 128, 129, 256, 257, 5000}) {
     graphs.push_back(RandomGraph(n, 3, kSeed));

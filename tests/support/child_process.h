@@ -1,6 +1,6 @@
 #pragma once
 
-/// A program under test as a process of its own: start, signal, wait, what it wrote.
+/// Runs a program under test as a child process: start, signal, wait, output.
 ///
 /// The child dies with the test (Linux: parent death signal) and is killed when the time limit of
 /// Wait passes or the object goes out of scope. Both streams go to files of a temporary folder, so
@@ -26,7 +26,7 @@
 namespace interlacer::testing {
 
 struct ProcessResult {
-  /// Of the program; 128 + signal when a signal ended it.
+  /// Exit code of the program; 128 + signal if a signal ended it.
   int exit_code = -1;
   std::string out;
   std::string err;
@@ -60,15 +60,15 @@ class ChildProcess {
   void Signal(int number) const {
     if (pid_ > 0) kill(pid_, number);
   }
-  /// Of the process while it runs; 0 after its end.
+  /// Process id while it runs; 0 after its end.
   pid_t id() const { return pid_; }
   std::string Out() const { return Read("out"); }
   std::string Err() const { return Read("err"); }
 
-  /// Whether it has not ended yet.
+  /// Whether it is still running.
   bool IsRunning() { return !TryReap(); }
 
-  /// Waits for the end; kills the program after `limit_s`, which shows as exit code 137.
+  /// Waits for the end; kills the program after `limit_s`, which gives exit code 137.
   ProcessResult Wait(double limit_s = 100) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
     while (!TryReap()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Point clouds for tests: random ones of a given seed, and fixed awkward ones. [n,3] in metres.
+/// Point clouds for tests: random ones of a given seed, and fixed difficult ones. [n,3] in metres.
 
 #include <cmath>
 #include <cstdint>
@@ -69,7 +69,7 @@ inline Cloud DoubledCloud(int n, std::uint64_t seed) {
   return cloud;
 }
 
-/// Ten clusters of a millimetre in a room of ten metres.
+/// Ten clusters of a millimetre within ten metres.
 inline Cloud ClusteredCloud(int n, std::uint64_t seed) {
   RandomSequence random(seed, RandomStream::kDataGeneration);
   double centers_m[10][3];
@@ -117,7 +117,7 @@ inline Cloud LineCloud(int n, std::uint64_t seed) {
   return cloud;
 }
 
-/// A cube cloud blown up or shrunk by a factor.
+/// A cube cloud scaled by a factor.
 inline Cloud ScaledCloud(int n, std::uint64_t seed, float factor) {
   Cloud cloud = CubeCloud(n, seed);
   for (float& c : cloud) c *= factor;

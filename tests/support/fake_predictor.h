@@ -1,9 +1,9 @@
 #pragma once
 
-/// A Predictor without a network that answers in microseconds: particles are the valid pixels of
-/// the newest observation, or given ones, and follow the action's first three numbers; a view shows
-/// where its pixels are and which step it is of. Deterministic; refuses what the real one refuses
-/// first. Tests steer it through FakeControls, from any thread.
+/// A Predictor without a network, which responds in microseconds. Particles are the valid pixels of
+/// the newest observation, or given ones, and follow the action's first three numbers; a view
+/// encodes the positions of its pixels and its step. Deterministic; it refuses what the real one
+/// checks first. Tests control it through FakeControls, from any thread.
 
 #include <algorithm>
 #include <atomic>
@@ -26,11 +26,11 @@ struct FakeControls {
   std::atomic<int> lift_count{0};
   std::atomic<int> step_count{0};
   std::atomic<int> tile_count{0};
-  /// Reads of a step's particles: copies from a device.
+  /// Number of reads of a step's particles, which are copies from a device.
   std::atomic<int> read_count{0};
-  /// Rollouts that are alive: device state that was not freed yet.
+  /// Number of live rollouts, which hold device state.
   std::atomic<int> live_rollouts{0};
-  /// Predictions from this step on are not finite.
+  /// First step from which predictions are not finite.
   std::atomic<int> nan_from_step{std::numeric_limits<int>::max()};
   /// Added to every number of a view.
   std::atomic<float> view_offset{0};
@@ -39,9 +39,9 @@ struct FakeControls {
   /// Returned by Lift when not OK; else the scene reports these findings too.
   Status lift_status;
   std::vector<Finding> lift_findings;
-  /// Returned by the next Step when not OK.
+  /// Returned by the next Step unless OK.
   Status step_status;
-  /// Of every scene, instead of its pixels.
+  /// Particles of every scene, instead of those of its pixels.
   std::optional<Particles> particles;
   Gate gate;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Holds other threads back until a test lets them go on.
+/// Blocks other threads until a test releases them.
 
 #include <chrono>
 #include <condition_variable>
@@ -10,7 +10,7 @@
 
 namespace interlacer::testing {
 
-/// Lets every unit of work through, or a counted number of them.
+/// Passes every unit of work, or a counted number of them.
 class Gate {
  public:
   void Close() {
@@ -36,7 +36,7 @@ class Gate {
     --waiting_;
     --allowed_;
   }
-  /// Waits until a unit stands at the closed gate; false when none came.
+  /// Waits until a unit is blocked at the closed gate; false when none arrives.
   bool WaitForUnit() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(10), [this] { return waiting_ > 0; });

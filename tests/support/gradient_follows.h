@@ -1,6 +1,6 @@
 #pragma once
 
-/// A float32 gradient against another, mostly of float64: size and direction.
+/// Compares a float32 gradient with a reference, usually in float64: size and direction.
 
 #include <gtest/gtest.h>
 

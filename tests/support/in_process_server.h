@@ -1,7 +1,7 @@
 #pragma once
 
-/// A server on a free loopback port of this process, with a FakePredictor behind it, and a stub
-/// that talks to it over the socket. The destructor stops it.
+/// A server with a FakePredictor on a free loopback port of this process, and a stub connected to
+/// it. The destructor stops the server.
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline ServerOptions TestServerOptions() {
 }
 
 struct ServerControls : FakeControls {
-  /// What warm-up measures and returns.
+  /// Step cost and status of the warm-up.
   double step_cost_s = 0;
   double render_cost_s = 0;
   Status warm_up_status;

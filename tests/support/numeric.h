@@ -13,7 +13,7 @@
 
 namespace interlacer::testing {
 
-/// Standard normal numbers; counter `which` tells arrays of one seed apart.
+/// Standard normal numbers; `which` distinguishes arrays of one seed.
 template <typename T>
 std::vector<T> RandomNormal(std::int64_t count, std::uint64_t seed, std::uint32_t which) {
   RandomSequence random(seed, RandomStream::kDataGeneration, which);
@@ -22,7 +22,7 @@ std::vector<T> RandomNormal(std::int64_t count, std::uint64_t seed, std::uint32_
   return values;
 }
 
-/// An output array that shows whatever was not written.
+/// A poisoned output array, so that unwritten items are noticed.
 template <typename T>
 std::vector<T> Poisoned(std::int64_t count) {
   return std::vector<T>(static_cast<std::size_t>(count), std::numeric_limits<T>::quiet_NaN());

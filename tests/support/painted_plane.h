@@ -1,7 +1,7 @@
 #pragma once
 
-/// A tiny real episode on disk: a textured table plane z = 0 seen by a few calibrated cameras.
-/// Colour and depth are computed from the geometry, so every pixel's truth is known.
+/// A small real episode on disk: a textured table plane z = 0 seen by a few calibrated cameras.
+/// Colour and depth are computed from the geometry, so the true value of every pixel is known.
 
 #include <cmath>
 #include <string>
@@ -17,7 +17,7 @@ struct PaintedPlane {
   int view_count = 3;
   double depth_unit_m = 0.0001;
   std::string episode_id = "painted_plane";
-  /// One camera named `camera` that takes the views one after the other, 0.1 s apart.
+  /// A single camera named `camera` takes all views one after the other, 0.1 s apart.
   bool is_moving_camera = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A folder of its own for a test, removed with everything in it at the end.
+/// A temporary folder for a test, which is removed with its contents at the end.
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The small configuration cut down to what a test needs: 256 particles, one block, 64x48 images,
-/// kernels twice as wide because the particles are farther apart, the robot's bodies alone as
-/// points and their motion told to the particles around them.
+/// The small configuration reduced to what a test needs: 256 particles, one block, 64x48 images,
+/// kernels twice as wide because the particles are farther apart; the robot's bodies are its
+/// points, and their motion is the kinematic context of the particles.
 
 #include "model/config.h"
 

@@ -6,7 +6,7 @@ namespace interlacer::testing {
 
 /// One float32 operation against float64: sums are added in another order.
 inline constexpr double kFloatOpTolerance = 1e-5;
-/// A whole float32 model step: the same, through dozens of layers.
+/// A whole float32 model step: sums in another order, through dozens of layers.
 inline constexpr double kFloatStepTolerance = 1e-4;
 /// One operation on bfloat16 operands: 7 stored mantissa bits.
 inline constexpr double kBfloat16OpTolerance = 1e-2;
@@ -46,8 +46,8 @@ inline constexpr double kScoreTolerance = 1e-9;
 inline constexpr double kStoredDepthToleranceM = 2e-4;
 /// Deviation of drawn depth noise, relative: 40000 samples, 8 standard errors.
 inline constexpr double kDeviationTolerance = 0.03;
-/// Prices of motion in float64: their gradients against central differences, which the smoothing
-/// at zero bends.
+/// Gradients of the regularisation of motion in float64 against central differences, which are
+/// affected by the smoothing at zero.
 inline constexpr double kPriceGradientTolerance = 1e-5;
 /// Models that are compared differ in their number of parameters by at most this share.
 inline constexpr double kComparedSizeTolerance = 0.02;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Serialized requests as the library hands them over, and pixels back in their messages.
+/// Serialized requests in the form in which gRPC delivers them, and the way back from payloads to
+/// messages.
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -21,7 +22,7 @@ inline grpc::ByteBuffer InPieces(const std::string& bytes, std::size_t piece) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-/// Undoes what PixelPayloads did to a message.
+/// Restores the pixels that PixelPayloads took out of a message.
 inline void RestorePixels(const PixelPayloads& payloads, wire::SceneInput* input) {
   for (wire::Observation& observation : *input->mutable_observations()) {
     for (wire::RgbdView& view : *observation.mutable_views()) {

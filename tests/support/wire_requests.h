@@ -1,6 +1,6 @@
 #pragma once
 
-/// Small valid requests for the fake model, to be spoilt by tests, and readers of error details.
+/// Small valid requests for the fake model, which tests invalidate, and readers of error details.
 
 #include <grpcpp/grpcpp.h>
 
@@ -60,7 +60,7 @@ inline v1::RgbdView MakeView(const std::string& camera_name, double capture_time
   return view;
 }
 
-/// The same view, `factor` times as wide.
+/// Makes a view `factor` times as wide.
 inline void Widen(v1::RgbdView* view, int factor) {
   for (v1::Image* image : {view->mutable_color(), view->mutable_depth()}) {
     const std::string data = image->data();
@@ -95,7 +95,7 @@ inline v1::SceneInput MakeSceneInput() {
   return input;
 }
 
-/// `step_count` steps that each move the first joint by 0.1, or less when that would leave its
+/// `step_count` steps that each move the first joint by 0.1, or by less if it would leave its
 /// range.
 inline v1::PredictRolloutRequest MakeRolloutRequest(int step_count) {
   const float slope = std::min(0.1f, 2.5f / static_cast<float>(step_count));

@@ -1,5 +1,5 @@
-/// interlacer_device_bench: what runs on a CUDA device and no more, so that little has to be
-/// carried to a machine that has LibTorch.
+/// interlacer_device_bench: only the stages of a CUDA device, so that a small program suffices on a
+/// machine that has LibTorch.
 
 #include "bench/device/device_platform.h"
 #include "bench/device/model/model_platform.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// `step`, `train_step` and `update` for the device's platform, where LibTorch is.
+/// Adds the stages `step`, `train_step` and `update` to the device's platform in builds with
+/// LibTorch.
 
 #include "bench/platform.h"
 

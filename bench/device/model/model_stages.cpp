@@ -15,7 +15,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// The first device. LibTorch's part for it is opened here, before anything settles on the CPU.
+/// The first device. LibTorch's CUDA part is loaded here, before anything decides for the CPU.
 ModelPlace DevicePlace(const Options& options) {
   ModelPlace place;
   place.device = torch::Device(at::kCUDA, 0);

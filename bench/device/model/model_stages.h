@@ -1,6 +1,6 @@
 #pragma once
 
-/// The cases of the whole model on a CUDA device; beside what C++ compares with there are torch,
+/// The cases of the whole model on a CUDA device. Besides the C++ peers there are torch,
 /// torch.compile and PyTorch Geometric in a Python process. Threads: one at a time.
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace interlacer::bench {
 
-/// StageAbsent where there is a device that LibTorch cannot use.
+/// Throws StageAbsent if there is a device that LibTorch cannot use.
 std::vector<Case> MakeDeviceStepCases(const Options& options);
 std::vector<Case> MakeDeviceTrainStepCases(const Options& options);
 std::vector<Case> MakeDeviceUpdateCases(const Options& options);
 
-/// Adds the cases of Python's peers; those that cannot run are skipped with their reason.
+/// Adds the cases of Python peers; those that cannot run are skipped with their reason.
 void AddStepPeers(const Options& options, StepStage* stage);
 void AddTrainPeers(const Options& options, TrainStage* stage);
 

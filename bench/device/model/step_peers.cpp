@@ -13,11 +13,11 @@
 namespace interlacer::bench {
 namespace {
 
-/// Ours and the peer round at different places.
+/// Error bound between float32 results that round at different places.
 constexpr double kFloatBound = 1e-4;
 constexpr double kBfloat16Bound = 3e-2;
 
-/// A network of another kind computes something else: one number for each of ours, all finite.
+/// Check for a network of another kind with other results: the same number of values, all finite.
 PeerCheck SameSize(std::size_t size) {
   return {[size](const std::vector<double>& out) {
             bool fits = out.size() == size;

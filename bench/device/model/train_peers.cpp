@@ -10,7 +10,7 @@
 namespace interlacer::bench {
 namespace {
 
-/// Of all gradients; as far as two float32 runs stray from each other on bad inputs.
+/// Error bound of all gradients: the largest difference of two float32 runs on unfavourable inputs.
 constexpr double kBound = 3e-2;
 
 }  // namespace

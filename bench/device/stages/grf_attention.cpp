@@ -24,7 +24,7 @@ constexpr double kFloatBound = 1e-5;
 constexpr double kGradientBound = 1e-3;
 constexpr double kBfloat16Bound = 1e-2;
 
-/// A form of the attention: what it launches and what it left behind.
+/// One form of the attention: its launch and its results.
 class Form {
  public:
   virtual ~Form() = default;
@@ -98,8 +98,8 @@ class FloatBackward : public Form {
   std::array<DeviceArray<float>, 4> gradients_;
 };
 
-/// bfloat16 rows, the packing of keys and values included: it is done in every layer. Tiles are
-/// those of a step, made before.
+/// bfloat16 rows, including the packing of keys and values, which every layer repeats. Tiles are
+/// those of a step, prepared in advance.
 class PackedForward : public Form {
  public:
   PackedForward(const GrfProblem& host, bool tiled)

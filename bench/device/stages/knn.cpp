@@ -16,7 +16,8 @@
 namespace interlacer::bench {
 namespace {
 
-/// Edges of a peer that may be others: ties, and distances expanded into three float32 terms.
+/// Fraction of edges in which a peer may differ: ties, and distances expanded into three float32
+/// terms.
 constexpr double kPeerEdgeShare = 0.01;
 
 struct KnnProblem {

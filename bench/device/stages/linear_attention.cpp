@@ -1,5 +1,5 @@
-/// Global ReLU linear attention on the device in float32 against LibTorch's operations; in bfloat16
-/// the layer that serving fuses it into.
+/// Global ReLU linear attention on the device: in float32 against LibTorch's operations, in
+/// bfloat16 the fused layer that is used for serving.
 
 #include <memory>
 #include <vector>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kLinearFloatBound = 1e-5;
 
-/// Queries, keys and values [tokens, d], made from the options alone.
+/// Queries, keys and values [tokens, d]; they depend on the options alone.
 struct LinearAttentionProblem {
   explicit LinearAttentionProblem(const Options& options)
       : shape{options.tokens(), kLinearHeads, options.d / kLinearHeads},
@@ -36,7 +36,7 @@ struct LinearAttentionProblem {
   std::vector<float> q, k, v;
 };
 
-/// [tokens, d]
+/// Expected result [tokens, d].
 std::vector<double> Expected(const LinearAttentionProblem& p) {
   const std::vector<double> q(p.q.begin(), p.q.end()), k(p.k.begin(), p.k.end()),
       v(p.v.begin(), p.v.end());

@@ -1,5 +1,5 @@
-/// Global attention as a bfloat16 model serves it: norm, projections, ReLU linear attention, output
-/// layer and residual sum fused, against the same layer of LibTorch's operations in bfloat16.
+/// Global attention as served with bfloat16: norm, projections, ReLU linear attention, output layer
+/// and residual sum fused, against the same layer in LibTorch's operations in bfloat16.
 
 #include <array>
 #include <cmath>
@@ -20,16 +20,17 @@
 namespace interlacer::bench {
 namespace {
 
-/// Of what the layer adds: operands keep 7 bits of mantissa, in four products after one another.
+/// Error bound of the layer's update: operands have 7 bits of mantissa, in four consecutive
+/// products.
 constexpr double kBfloat16LayerBound = 1e-2;
-/// Of a peer, which rounds sums too.
+/// Error bound of a peer, which also rounds sums.
 constexpr double kBfloat16PeerBound = 3e-2;
 constexpr std::int64_t kRowsOfATask = 64;
 
 enum Part { kQuery, kKey, kValue, kOut, kParts };
 constexpr std::array<const char*, kParts> kPartNames{"query", "key", "value", "out"};
 
-/// Inputs on the host, made from the options alone.
+/// Inputs on the host; they depend on the options alone.
 struct Inputs {
   explicit Inputs(const Options& options)
       : n(options.tokens()),
@@ -114,7 +115,7 @@ void Normalize(const Inputs& host, std::int64_t row, double* out) {
   }
 }
 
-/// A layer of the host over all rows of x.
+/// Computes a layer over all rows of x on the host.
 std::vector<double> Dense(const Inputs& host, Part part, const std::vector<double>& x) {
   const int width = host.width;
   std::vector<double> y(x.size());
@@ -131,7 +132,7 @@ std::vector<double> Dense(const Inputs& host, Part part, const std::vector<doubl
   return y;
 }
 
-/// What the layer adds to h.
+/// Expected update of h.
 std::vector<double> Expected(const Inputs& host) {
   std::vector<double> x(host.h.size());
   ParallelFor(host.n, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
@@ -149,7 +150,7 @@ std::vector<double> Expected(const Inputs& host) {
   return Dense(host, kOut, x);
 }
 
-/// What `after` has more than h, against the expected.
+/// Error of `after` - h against the expected update.
 template <typename Values>
 double ErrorOf(const Inputs& host, const Values& after, const std::vector<double>& expected) {
   if (after.size() != host.h.size()) return kPoison;
@@ -185,7 +186,7 @@ std::vector<Case> MakeDeviceLinearLayerCases(const Options& options) {
   base.ours = "fused_layer_cuda";
   base.dtype = options.dtype;
   base.params["includes"] = "norm, projections, output layer, residual sum";
-  // Reads h and writes it.
+  // The layer reads and writes h.
   base.floor =
       Floor{Floor::Kind::kMemoryBytes, 2.0 * 4 * options.d * static_cast<double>(options.tokens())};
   base.gate = Once([host, problem, expected] { return Check(*host, problem(), expected()); });

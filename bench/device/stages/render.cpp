@@ -21,11 +21,12 @@ namespace interlacer::bench {
 namespace {
 
 constexpr double kImageBound = 1e-3;
-/// Of a field whose operands keep 7 bits of mantissa.
+/// Error bound of images from a field whose operands have 7 bits of mantissa.
 constexpr double kBfloat16ImageBound = 1e-2;
-/// Rays of the reference, which looks at every particle for every sample.
+/// Number of reference rays, each sample of which compares all particles.
 constexpr std::int64_t kReferenceRays = 48;
-/// Colours of a peer beyond the bound: it breaks ties of the sixteenth particle otherwise.
+/// Quantile of colour errors that must be within the bound: a peer breaks ties for the sixteenth
+/// particle differently.
 constexpr double kPeerQuantile = 0.999;
 
 using Vec = std::array<double, 3>;
@@ -39,7 +40,7 @@ Vec Cross(const Vec& a, const Vec& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-/// Inputs on the host, made from the options alone.
+/// Inputs on the host; they depend on the options alone.
 struct View {
   explicit View(const Options& options)
       : positions_m(MakeCloud(options)),
@@ -51,7 +52,7 @@ struct View {
 
   std::int64_t ray_count() const { return static_cast<std::int64_t>(origins_m.size() / 3); }
 
-  /// Layers of unit gain; surfaces are dense enough to hide what is behind them.
+  /// Layers of unit gain, with a density that makes surfaces opaque.
   void MakeField(std::uint64_t seed) {
     const int widths[] = {FieldInputWidth(config), config.hidden_width, config.hidden_width,
                           kFieldOutputWidth};
@@ -141,7 +142,7 @@ struct RenderProblem {
   DeviceArray<char> cloud, scratch;
 };
 
-/// Against float64 brute force on rays spread over the picture; all numbers must be finite.
+/// Checks rays spread over the image against float64 brute force; all numbers must be finite.
 GateResult Check(const View& view, double bound, RenderProblem& p) {
   RunReplayed(p.launch(), [&] { p.rgb.Poison(); });
   const std::vector<float> rgb = p.rgb.Read();

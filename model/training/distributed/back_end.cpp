@@ -18,7 +18,7 @@ void Put(const DistributedEnvironment& place, const char* what, const std::strin
   store->set(KeyOf(what, place.rank), std::vector<std::uint8_t>(word.begin(), word.end()));
 }
 
-/// The words of all ranks; waits for them.
+/// Collects the words of all ranks; waits for them.
 std::vector<std::string> GetAll(const DistributedEnvironment& place, const char* what,
                                 c10d::Store* store) {
   std::vector<std::string> words;
@@ -59,7 +59,7 @@ void CheckEqualBackEnds(const DistributedEnvironment& place, const std::string& 
     Put(place, "back_end/", back_end, store);
     back_ends = GetAll(place, "back_end/", store);
     if (!AllEqual(back_ends)) {
-      // Rank 0 may serve the store: it stays until the others have read.
+      // Rank 0 may serve the store, so it stays until the others have read.
       Put(place, "back_end_read/", "yes", store);
       if (place.rank == 0) GetAll(place, "back_end_read/", store);
     }

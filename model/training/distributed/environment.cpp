@@ -10,7 +10,7 @@ namespace {
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kMaxPort = 65535;
 
-/// A launcher's names for the same three numbers.
+/// The variables in which a launcher passes rank, world size and local rank.
 struct Launcher {
   const char *rank, *world_size, *local_rank;
 };

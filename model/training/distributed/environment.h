@@ -1,12 +1,13 @@
 #pragma once
 
-/// Which of several training processes this one is, as torchrun or mpirun says it.
+/// Reads which of several training processes this one is from the environment of torchrun or
+/// mpirun.
 ///
 ///   RANK, WORLD_SIZE, LOCAL_RANK             of torchrun, or
 ///   OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK}   of Open MPI's mpirun
-///   MASTER_ADDR, MASTER_PORT                 where rank 0 is met (torchrun sets both; with mpirun
-///                                            they are passed on by -x)
-///   INTERLACER_RANK_TIMEOUT_S                how long a silent process is waited for; 600
+///   MASTER_ADDR, MASTER_PORT                 address of rank 0 (torchrun sets both; with mpirun
+///                                            they are passed by -x)
+///   INTERLACER_RANK_TIMEOUT_S                time limit for a silent process; 600
 /// None of the first six set, or a world of one: this process trains alone. torchrun's own store
 /// (TORCHELASTIC_USE_AGENT_STORE, TORCHELASTIC_RESTART_COUNT) is used where it says so.
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID with the variable as field. Pure functions.

@@ -1,6 +1,6 @@
 #include "model/training/distributed/gloo.h"
 
-// The class is in libtorch_cpu, but its declaration is compiled only where this is defined.
+// The class is in libtorch_cpu, but its declaration is compiled only where this macro is defined.
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -35,7 +35,7 @@ class GlooGroup : public RankGroup {
  private:
   template <typename Function>
   static void OnHost(at::Tensor* values, const Function& call) {
-    std::vector<at::Tensor> host{values->cpu()};  // the tensor itself where it is there already
+    std::vector<at::Tensor> host{values->cpu()};  // the tensor itself if it is on the host already
     call(host);
     if (!values->is_cpu()) values->copy_(host[0]);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Ranks that talk through c10d's Gloo: CPU tensors as they are, others by a copy in host memory.
+/// Communication of ranks through c10d's Gloo: CPU tensors directly, others by a copy in host
+/// memory.
 ///
 /// GLOO_SOCKET_IFNAME chooses the network interface. Errors and threads: RankGroup.
 

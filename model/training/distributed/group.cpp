@@ -12,7 +12,7 @@
 namespace interlacer {
 namespace {
 
-/// A world of one: every sum and every broadcast is there already.
+/// The group of a single process: sums and broadcasts do nothing.
 class LoneRank : public RankGroup {
  public:
   LoneRank(const DistributedEnvironment& place, at::Device device) : RankGroup(place, device) {}
@@ -20,7 +20,7 @@ class LoneRank : public RankGroup {
   void Broadcast(at::Tensor*) override {}
 };
 
-/// Where the ranks meet. Rank 0 serves it unless the launcher does.
+/// The rendezvous of the ranks; rank 0 serves it unless the launcher does.
 c10::intrusive_ptr<c10d::Store> MeetRanks(const DistributedEnvironment& place) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(place.master_port);

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The processes of one training run and what they compute together.
+/// The group of processes of one training run, and its collective operations.
 ///
 /// Every rank calls the same functions in the same order. Results are equal to the bit on all
-/// ranks. Gloo carries tensors on CPUs, NCCL those on GPUs; where NCCL cannot be opened, Gloo
-/// carries copies in host memory and a warning is logged. The ranks meet in c10d's TCPStore.
-/// Errors: StatusException INTERNAL when another process ended, or did not answer within
-/// the time limit; FAILED_PRECONDITION on all ranks when some would use NCCL and others Gloo.
-/// Threads: one at a time.
+/// ranks. Gloo carries tensors on CPUs, NCCL those on GPUs; where NCCL cannot be loaded, Gloo
+/// carries copies in host memory and a warning is logged. The rendezvous is c10d's TCPStore.
+/// Errors: StatusException INTERNAL when another process ended, or did not answer within the time
+/// limit; FAILED_PRECONDITION on all ranks when some would use NCCL and others Gloo. Threads: one
+/// at a time.
 
 #include <ATen/core/Tensor.h>
 
@@ -26,7 +26,7 @@ class RankGroup {
   virtual ~RankGroup() = default;
   /// Sum over the ranks, in place; contiguous float32 or float64 on the group's device.
   virtual void Sum(at::Tensor* values) = 0;
-  /// Rank 0's values for all; contiguous, any type, on the group's device.
+  /// Copies rank 0's values to all ranks; contiguous, any type, on the group's device.
   virtual void Broadcast(at::Tensor* values) = 0;
 
   const DistributedEnvironment& place() const { return place_; }
@@ -39,9 +39,9 @@ class RankGroup {
  protected:
   RankGroup(DistributedEnvironment place, at::Device device)
       : place_(std::move(place)), device_(device) {}
-  /// The error of a call that the others did not answer.
+  /// The error of a collective call that the other ranks did not answer.
   StatusException Lost(const std::string& what, const std::string& why) const;
-  /// Calls, with an exception turned into that error.
+  /// Runs a call and converts its exceptions to that error.
   template <typename Function>
   auto Call(const char* what, const Function& function) const {
     try {
@@ -56,7 +56,7 @@ class RankGroup {
   at::Device device_;
 };
 
-/// Meets the other ranks; a world of one needs no meeting. `device` is where the tensors are.
+/// Joins the other ranks; a world of one needs no rendezvous. `device` is where the tensors are.
 std::unique_ptr<RankGroup> JoinRanks(const DistributedEnvironment& place, at::Device device);
 
 }  // namespace interlacer

@@ -60,7 +60,7 @@ class NcclGroup : public RankGroup {
     return id;
   }
 
-  /// NCCL's own meeting waits without limit, so it begins only when all are there.
+  /// NCCL's own rendezvous has no time limit, so it starts only when all ranks are present.
   void WaitForAll(const c10::intrusive_ptr<c10d::Store>& store) const {
     std::vector<std::string> keys;
     for (int i = 0; i < size(); ++i) keys.push_back(kArrivedKey + std::to_string(i));
@@ -77,8 +77,7 @@ class NcclGroup : public RankGroup {
   template <typename Function>
   void Run(const char* what, const Function& launch) {
     const c10::DeviceGuard guard(device());
-    // By torch's own door to its devices: its CUDA headers need the toolkit, which a build may
-    // lack.
+    // Through torch's device interface: its CUDA headers need the toolkit, which a build may lack.
     const c10::impl::VirtualGuardImpl devices(device().type());
     const c10::Stream stream = devices.getStream(device());
     if (communicator_ == nullptr) throw Lost(what, "the group was given up after an error");

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Ranks that talk through NCCL: CUDA tensors, on the current stream.
+/// Communication of ranks through NCCL: CUDA tensors, on the current stream.
 ///
-/// Each call waits for its own end, so that a rank that fell silent is noticed: after the time
-/// limit, or when NCCL reports an error, the communicator is aborted. One GPU a rank.
-/// Errors and threads: RankGroup.
+/// Each call waits for its own end, so that a silent rank is noticed: after the time limit, or when
+/// NCCL reports an error, the communicator is aborted. One GPU per rank. Errors and threads:
+/// RankGroup.
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 

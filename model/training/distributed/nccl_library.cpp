@@ -14,7 +14,7 @@ bool Find(void* library, const char* name, Function* function) {
 }  // namespace
 
 StatusOr<NcclLibrary> NcclLibrary::Open(const std::string& path) {
-  // Never closed: communicators may outlive every owner that could.
+  // Never closed: communicators may outlive any owner of the library.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   NcclLibrary nccl;
   if (library != nullptr && Find(library, "ncclGetUniqueId", &nccl.get_unique_id) &&

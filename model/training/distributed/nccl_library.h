@@ -1,6 +1,6 @@
 #pragma once
 
-/// NCCL's C functions, found at run time in the library that LibTorch's CUDA part brings along.
+/// Loads NCCL's C functions at run time from the library that LibTorch's CUDA part ships.
 ///
 /// The declarations are those of nccl.h 2.x, whose binary interface is stable within the version;
 /// nothing is linked, so one program serves machines with and without GPUs.

@@ -1,5 +1,5 @@
-/// What the compiler calls in code compiled with -fsanitize=thread,alignment,bounds,shift, in place
-/// of the sanitizers' libraries.
+/// Functions called by code compiled with -fsanitize=thread,alignment,bounds,shift; they replace
+/// the sanitizers' libraries.
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Who touched a byte since it was last written in order, and whether that comes before what the
-/// running thread does: the order of memory_check.h. Pure but for the running thread.
+/// Accesses to a byte since it was last written in order, and whether they come before the running
+/// thread in the order of memory_check.h. Pure except for the running thread.
 
 #include <cstdint>
 
@@ -10,16 +10,16 @@
 
 namespace interlacer::emulation {
 
-/// In place of one thread: several of a block, or of several blocks.
+/// Stands for several threads: of one block, or of several blocks.
 inline constexpr std::uint16_t kThreadsOfBlock = 0xFFFE;
 inline constexpr std::uint16_t kThreadsOfBlocks = 0xFFFF;
-/// Plus the warp: several of a warp.
+/// This number plus the warp stands for several threads of a warp.
 inline constexpr std::uint16_t kThreadsOfWarp = 0x8000;
 
-/// Accesses of one kind to a byte since it was last written in order.
+/// All accesses of one kind to a byte since it was last written in order.
 struct Trace {
   std::uint32_t block_run = 0;  ///< 0: none
-  std::uint32_t place = 0;      ///< in the program
+  std::uint32_t place = 0;      ///< of the access in the program
   std::uint16_t thread = 0;
   std::uint16_t block_order = 0;
   std::uint16_t warp_order = 0;
@@ -30,7 +30,7 @@ struct Byte {
   Trace read, write, atomic;
 };
 
-/// `begin`: the first block whose accesses count.
+/// `begin` is the first block whose accesses count.
 inline bool ComesBefore(const Trace& trace, std::uint32_t begin) {
   const RunningThread& me = running_thread;
   if (trace.block_run < begin) return true;
@@ -42,7 +42,8 @@ inline bool ComesBefore(const Trace& trace, std::uint32_t begin) {
   return warp == me.thread / kLanes && trace.warp_order < me.warp_order;
 }
 
-/// What comes after the running thread comes after all before it: those need no trace.
+/// Accesses that are ordered before the running thread need no trace: whatever follows the thread
+/// also follows them.
 inline void Add(Trace& trace, std::uint32_t begin, std::uint32_t place) {
   const RunningThread& me = running_thread;
   if (ComesBefore(trace, begin)) {

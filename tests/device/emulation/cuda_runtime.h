@@ -1,15 +1,16 @@
 #pragma once
 
-/// As much of the CUDA runtime and of its device language as our kernels use, on one CPU thread, so
-/// that kernels and their tests run where there is no GPU.
+/// Emulates the parts of the CUDA runtime and device language that our kernels use, on one CPU
+/// thread, so that kernels and their tests run without a GPU.
 ///
 /// Every thread of a block is a fiber that runs until it waits at a barrier or in a collective of
 /// its warp; blocks run one after another. Memory is the host's and is filled with 0xFF when
-/// allocated. Stricter than a GPU: a launch, copy or fill on the default stream is refused, and a
-/// barrier that not every thread reaches, or a collective that does not name the whole warp, ends
-/// the program. What a kernel declares as shared is taken for 1 KB, the most that kernels with
-/// shared memory of a launched size declare besides; more than the limit is refused. Launched bytes
-/// are 0xFF when a block begins, and a write behind them ends the program. Kernels compiled for it
+/// allocated. Stricter than a GPU: launches, copies and fills on the default stream are refused,
+/// and a barrier that not every thread reaches, or a collective that does not name the whole warp,
+/// ends the program. Declared shared memory counts as 1 KB, the most that kernels with shared
+/// memory of a launched size declare; more than the limit is refused. Launched shared memory is
+/// 0xFF when a block begins, and a write beyond its end ends the program. Kernels compiled for it
+/// also have every access checked (memory_check.h). Speed is not emulated.
 /// have every access checked besides (memory_check.h). Not shown: speed.
 
 #include <cmath>
@@ -23,13 +24,13 @@
 #define __global__
 #define __device__
 #define __host__
-/// Of the thread that runs them all: so its place in memory is known.
+/// Declared as memory of the one thread that runs them all, so that its addresses are known.
 #define __shared__ static thread_local
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-/// Its accesses are no plain ones.
+/// Marks functions whose accesses are atomic, not plain.
 #define EMULATED_ATOMIC __attribute__((noinline, no_sanitize_thread))
 
 enum cudaError_t {
@@ -76,7 +77,7 @@ struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
 
-/// Of the fiber that runs.
+/// Indices of the running fiber.
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 cudaError_t cudaMalloc(void** memory, std::size_t size_bytes);
@@ -91,7 +92,7 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
-/// The last failure since this was asked.
+/// Returns the last error and clears it.
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t error);
 
@@ -109,19 +110,20 @@ cudaError_t RunGrid(const cudaLaunchConfig_t& config, const void* kernel,
 cudaError_t RaiseSharedLimit(const void* kernel, int size_bytes);
 int BlocksAtOnce(int threads, std::size_t shared_bytes);
 
-/// What cudaGetDeviceCount answers from now on; one device unless told otherwise.
+/// Sets the result of cudaGetDeviceCount; the default is one device.
 void AnswerDeviceCount(cudaError_t error, int count);
 
-/// Calls that failed since this was asked: tools that watch a program count them.
+/// Number of failed calls since the last query; for tools that watch a program.
 int TakeFailedCalls();
 
-/// Of the running block.
+/// Shared memory of the running block.
 void* LaunchedSharedMemory();
-/// 16 bytes that arrive when the running thread awaits them.
+/// Starts a copy of 16 bytes, which is carried out when the running thread awaits it.
 void BeginCopy(void* to, const void* from);
 void AwaitCopies();
 
-/// What the lanes of the running warp put in, by lane; waits for all of them.
+/// Exchanges a value between the lanes of the running warp; returns all values by lane and waits
+/// for all lanes.
 const std::uint64_t* Exchange(unsigned mask, std::uint64_t value);
 void SyncWarp(unsigned mask);
 int Lane();
@@ -152,11 +154,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
                                  int value) {
-  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;  // a wish
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;  // a hint
   return interlacer::emulation::RaiseSharedLimit(reinterpret_cast<const void*>(kernel), value);
 }
 
-/// Of one multiprocessor, limited by threads and shared memory alone.
+/// Resident blocks on one multiprocessor, limited by threads and shared memory alone.
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*)(Parameters...),
                                                           int threads, std::size_t shared_bytes) {

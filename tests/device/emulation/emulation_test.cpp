@@ -13,8 +13,8 @@
 namespace interlacer::testing {
 namespace {
 
-/// No test of a kernel makes a call that fails, not even one that shows a refusal, and none has a
-/// fault where kernels are checked.
+/// Fails if a call failed that no test expects, or if checked kernels have a fault: no test of a
+/// kernel may leave either, not even one of a refusal.
 class NothingFails : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo&) override {
     EXPECT_EQ(emulation::TakeFailedCalls(), 0) << "failed calls of the runtime";
@@ -28,7 +28,7 @@ class NothingFails : public ::testing::EmptyTestEventListener {
 }();
 
 __global__ void NothingKernel() {}
-/// Kernels of their own, because a limit once raised stays.
+/// A kernel for each test, because a limit once raised stays raised.
 template <int kWhich>
 __global__ void WriteKernel(int place) {
   LaunchedShared<char>()[place] = 1;
@@ -57,7 +57,7 @@ TEST(LaunchTest, ResidentBlocksShareThreadsAndMemory) {
   EXPECT_EQ(emulation::TakeFailedCalls(), 0);
 }
 
-/// What a launch that raises no limit meets: declared memory counts too.
+/// A launch that raises no limit: declared memory counts too.
 TEST(EmulationTest, PlainLimitHoldsDeclaredAndLaunchedMemory) {
   const CheckedStream stream;
   cudaLaunchConfig_t config;
@@ -86,7 +86,7 @@ TEST(LaunchTest, ErrorsStayWithTheirCalls) {
   EXPECT_EQ(emulation::TakeFailedCalls(), 2);
 }
 
-/// What a device test with nothing after its first line says.
+/// Outcome of a device test that has only its first line.
 ::testing::TestPartResult Outcome(const char* require_device) {
   setenv("INTERLACER_REQUIRE_DEVICE", require_device, 1);
   ::testing::TestPartResultArray results;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kernels with one fault each, which an argument takes away or brings.
+/// Kernels with one fault each, which an argument switches on or off.
 
 #include <cuda_runtime.h>
 
@@ -9,7 +9,7 @@ namespace interlacer::testing {
 inline constexpr int kFaultyKernelThreads = 64;
 
 __global__ void NeighborKernel(int* values, int* out, bool wait);
-/// A shuffle brings values, but orders no memory.
+/// A shuffle exchanges values but does not order memory.
 __global__ void LaneKernel(int* out, bool wait);
 __global__ void StoreKernel(int* out, bool is_volatile);
 __global__ void SumKernel(int* sum, bool atomically);

@@ -23,7 +23,7 @@ constexpr std::size_t kCopyBytes = 16;
   std::abort();
 }
 
-/// A barrier of a block or warp; `generation` counts how often it opened.
+/// A barrier of a block or warp; `generation` counts how many times it opened.
 struct Barrier {
   int members = 0;
   int arrived = 0;
@@ -32,10 +32,10 @@ struct Barrier {
 
 struct Warp {
   Barrier barrier;
-  /// Of the collective that lanes wait in: whether it orders memory.
+  /// Whether the collective in which lanes wait orders memory.
   bool syncs = false;
   std::uint16_t memory_order = 0;
-  /// A lane may be one exchange ahead of another, never two.
+  /// A lane can be at most one exchange ahead of another.
   std::uint64_t values[2][kLanes] = {};
 };
 
@@ -44,7 +44,7 @@ struct Copy {
   const void* from;
 };
 
-/// Runs one thread after another on a stack of its own. The first entry costs a system call, later
+/// Runs one thread at a time on a stack of its own. Entering it first costs a system call; later
 /// switches are jumps.
 struct Fiber {
   ucontext_t first_entry;
@@ -54,12 +54,12 @@ struct Fiber {
   bool done = true;
 };
 
-/// One block at a time; fibers and their stacks are kept between blocks.
+/// State of the running block; fibers and their stacks are reused by later blocks.
 struct Machine {
   Fiber fibers[kMaxThreads];
   std::vector<Warp> warps;
   Barrier block;
-  /// Poisoned wherever no block is at work.
+  /// Poisoned while no block runs.
   alignas(16) char shared[kMaxSharedBytes];
   std::map<const void*, int> shared_limits;
   jmp_buf scheduler;
@@ -82,20 +82,20 @@ void Open(Barrier& barrier) {
   machine.progress = true;
 }
 
-/// The orders are counted in 16 bits.
+/// Checks that a count of orders fits 16 bits.
 std::uint16_t CountOrder(std::uint64_t count) {
   if (count > 0xFFFF) Die("more barriers than are counted");
   return static_cast<std::uint16_t>(count);
 }
 
-/// What the checks need to know of the fiber that goes on.
+/// Tells the checks which fiber runs.
 void ShowRunningThread() {
   running_thread.thread = static_cast<std::uint16_t>(machine.running);
   running_thread.block_order = CountOrder(machine.block.generation);
   running_thread.warp_order = machine.warps[machine.running / kLanes].memory_order;
 }
 
-/// From the running fiber to the scheduler; returns when the fiber's turn comes again.
+/// Switches from the running fiber to the scheduler; returns when the fiber is resumed.
 void Yield() {
   const bool in_kernel = running_thread.in_kernel;
   running_thread.in_kernel = false;
@@ -105,7 +105,7 @@ void Yield() {
 
 void RunThreads();
 
-/// From the scheduler to a fiber; returns when it yields.
+/// Switches from the scheduler to a fiber; returns when it yields.
 void Resume(Fiber& fiber) {
   if (_setjmp(machine.scheduler) != 0) return;
   if (fiber.stack != nullptr) _longjmp(fiber.place, 1);
@@ -156,7 +156,8 @@ void RunBlock(unsigned threads) {
   for (unsigned left = threads; left > 0;) {
     machine.progress = false;
     left = 0;
-    // From the last thread to the first: code that needs the usual order without saying so fails.
+    // From the last thread to the first, so that code which silently relies on the usual order
+    // fails.
     for (unsigned t = threads; t-- > 0;) {
       Fiber& fiber = machine.fibers[t];
       if (fiber.done) continue;

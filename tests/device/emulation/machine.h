@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the parts of the emulated runtime share: the sizes of its machine, and how calls fail.
+/// Shared by the parts of the emulated runtime: sizes of the machine, and the recording of errors.
 
 #include <cuda_runtime.h>
 
@@ -10,16 +10,16 @@ namespace interlacer::emulation {
 
 inline constexpr int kLanes = 32;
 inline constexpr int kPoison = 0xFF;
-/// Shared memory as an H100 has it.
+/// Shared memory as on an H100.
 inline constexpr int kPlainSharedBytes = 48 * 1024;
 inline constexpr int kDeclaredSharedBytes = 1024;
 inline constexpr int kMaxSharedBytes = 227 * 1024;
 inline constexpr int kMultiprocessorSharedBytes = 228 * 1024;
 inline constexpr int kMultiprocessorThreads = 2048;
-/// One: blocks that stay are few, and visit several tiles in small tests too.
+/// One, so that resident blocks are few and process several tiles even in small tests.
 inline constexpr int kMultiprocessors = 1;
 
-/// What a call returns; a failure is kept for cudaGetLastError.
+/// Returns the error of a call and records it for cudaGetLastError.
 cudaError_t Answer(cudaError_t error);
 
 }  // namespace interlacer::emulation

@@ -22,17 +22,17 @@ RunningThread running_thread;
 
 namespace {
 
-constexpr std::size_t kDeviceBytes = std::size_t{64} << 30;  // of addresses, never used twice
+constexpr std::size_t kDeviceBytes = std::size_t{64} << 30;  // of address space, never reused
 constexpr std::size_t kGapBytes = 256;
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kWordBytes = 16;  // at most, in one access
+constexpr std::size_t kWordBytes = 16;  // largest size of one access
 enum ByteState : std::uint8_t { kOutside, kUnwritten, kWritten };
 
-/// A stretch of addresses with a state and traces for each byte.
+/// A range of addresses with a state and traces for each byte.
 struct Memory {
   std::uintptr_t begin = 0;
   std::size_t size = 0;
-  bool is_of_block = false;  ///< begins anew with each block
+  bool is_of_block = false;  ///< reset for each block
   std::uint8_t* states = nullptr;
   Byte* bytes = nullptr;
 
@@ -60,15 +60,15 @@ Memory Cover(std::uintptr_t begin, std::size_t size, bool is_of_block) {
 struct Checker {
   Memory device, launched, declared;
   std::size_t device_used = 0;
-  std::map<std::size_t, std::size_t> allocations;  // size at an offset
+  std::map<std::size_t, std::size_t> allocations;  // size by offset
   std::uintptr_t program = 0;
   std::set<std::tuple<int, std::uint32_t, std::uint32_t>> found;
   std::string findings;
 };
-/// Made by the first code that reports; never destroyed, since code that ends later may report too.
+/// Created by the first code that reports; never destroyed, because later code may still report.
 Checker* checker = nullptr;
 
-/// Declared shared memory is what the program declares as memory of a thread.
+/// Declared shared memory is compiled as thread-local memory of the program.
 int FindProgram(dl_phdr_info* info, std::size_t, void* found) {
   auto* const to = static_cast<Checker*>(found);
   to->program = info->dlpi_addr;
@@ -77,7 +77,7 @@ int FindProgram(dl_phdr_info* info, std::size_t, void* found) {
     to->declared = Cover(reinterpret_cast<std::uintptr_t>(info->dlpi_tls_data),
                          info->dlpi_phdr[h].p_memsz, true);
   }
-  return 1;  // the program itself comes first
+  return 1;  // the program itself is the first entry
 }
 
 std::string Line(std::uint32_t place) {
@@ -220,7 +220,7 @@ void OnAccess(const void* address, std::size_t size, Access access, const void* 
     if (writes) memory->states[b] = kWritten;
     Byte& byte = memory->bytes[b];
     if (b > begin && std::memcmp(&byte, &before, sizeof(Byte)) == 0) {
-      byte = after;  // most neighbours had the same past
+      byte = after;  // most neighbours have the same history
       continue;
     }
     before = byte;

@@ -1,25 +1,25 @@
 #pragma once
 
-/// What the GPU's memcheck, initcheck and racecheck look for, in emulated kernels that are compiled
+/// Checks of the GPU's memcheck, initcheck and racecheck for emulated kernels that are compiled
 /// with -fsanitize=thread,alignment,bounds,shift: the compiler reports every access, and
-/// access_hooks.cpp takes the place of the sanitizers' libraries. Without such kernels nothing is
-/// checked and nothing is kept.
+/// access_hooks.cpp replaces the sanitizers' libraries. Without such kernels nothing is checked or
+/// stored.
 ///
 /// Checked are device memory, launched shared memory and declared shared memory:
-///  - bounds: what no allocation or launch holds, or is freed, is not touched;
+///  - bounds: memory outside of allocations or launched sizes, or freed memory, is not accessed;
 ///  - alignment: an access of 2, 4, 8 or 16 bytes begins at a multiple of its size, and a type at a
 ///    multiple of its alignment;
-///  - initialisation: no byte is read that nothing wrote; shared memory begins anew with each
-///  block;
-///  - races: two accesses to a byte, one a write, not both atomic or volatile, by threads that
-///    nothing orders.
-/// Threads of a block are ordered by __syncthreads, lanes of a warp by __syncwarp as well, launches
-/// by their stream, and blocks of one launch by nothing. Other collectives order no memory, as the
-/// CUDA programming guide says. Unlike the GPU's racecheck this sees device memory and other
+///  - initialisation: no byte is read before it was written; shared memory starts anew with each
+///    block;
+///  - races: no two accesses to a byte, one a write, not both atomic or volatile, by unordered
+///    threads.
+/// __syncthreads orders the threads of a block, __syncwarp also the lanes of a warp, and streams
+/// order launches; blocks of one launch are unordered. Other collectives order no memory, as the
+/// CUDA programming guide says. Unlike the GPU's racecheck this covers device memory and other
 /// blocks.
 ///
-/// Findings go to stderr, equal ones once. Errors: ends the program where memory for the traces
-/// cannot be had. Threads: one, like all of the emulation.
+/// Findings are written to stderr, equal ones once. Errors: ends the program when there is no
+/// memory for the traces. Threads: one, like all of the emulation.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,45 +27,44 @@
 
 namespace interlacer::emulation {
 
-/// The thread that runs and what ordered it last; kept up by the emulated runtime.
+/// The running thread and its last synchronisation; updated by the emulated runtime.
 struct RunningThread {
   bool in_kernel = false;
   std::uint32_t launch_begin = 1;  ///< `block_run` of the launch's first block
   std::uint32_t block_run = 0;     ///< counts the blocks of all launches
   std::uint16_t thread = 0;
-  std::uint16_t block_order = 0;  ///< barriers that the block passed
-  std::uint16_t warp_order = 0;   ///< __syncwarps that the warp passed
+  std::uint16_t block_order = 0;  ///< number of barriers that the block passed
+  std::uint16_t warp_order = 0;   ///< number of __syncwarps that the warp passed
 };
 extern RunningThread running_thread;
 
-/// Called by code that reports its accesses, before its first.
+/// Called by code with reported accesses before its first one.
 void BeginChecking();
 bool IsChecking();
 
-/// Device memory, its bytes not written yet; freed memory is never given out again.
+/// Allocates device memory as unwritten; freed memory is never reused.
 void* AllocateChecked(std::size_t size_bytes);
 void FreeChecked(void* memory);
 
-/// The host wrote, or copied from device memory with what is known of its bytes.
+/// Records a write by the host, or a copy from device memory together with the state of its bytes.
 void HostWrote(const void* memory, std::size_t size_bytes);
 void HostCopied(const void* to, const void* from, std::size_t size_bytes);
 
-/// A block begins: declared shared memory and `size_bytes` of launched memory are not written yet.
+/// Starts a block: declared shared memory and `size_bytes` of launched memory become unwritten.
 void BeginSharedMemory(const void* launched, std::size_t size_bytes);
 
 enum class Access { kRead, kWrite, kAtomic, kVolatileWrite };
 
-/// `caller`: an address behind the access in the program's code.
+/// `caller` is an address after the access in the program's code.
 void OnAccess(const void* address, std::size_t size, Access access, const void* caller);
-/// Bytes that a copy will overwrite at some time before it is awaited.
+/// Bytes that a copy may overwrite at any time until it is awaited.
 void OnBeginCopy(const void* to, std::size_t size, const void* caller);
 
-/// Faults that the compiler itself saw: an address beside its boundary, or an index or shift out of
-/// its range.
+/// Faults reported by the compiler: a misaligned address, or an index or shift out of range.
 void OnMisaligned(const void* caller);
 void OnOutOfRange(const void* caller);
 
-/// Texts of the different findings since this was asked, one a line.
+/// Distinct findings since the last query, one per line.
 std::string TakeFindings();
 
 }  // namespace interlacer::emulation

@@ -1,4 +1,4 @@
-/// The checks name the fault of each kernel, and have nothing to say of the same kernel without it.
+/// The checks report the fault of each kernel, and nothing for the same kernel without it.
 
 #include "memory_check.h"
 
@@ -21,14 +21,14 @@ using ::testing::HasSubstr;
 
 constexpr int kThreads = kFaultyKernelThreads;
 
-/// What the tests of the program leave unwritten is to stay so.
+/// The tests rely on unwritten memory, so arrays must not be poisoned.
 [[maybe_unused]] const int kNoPoison = setenv("INTERLACER_TEST_NO_POISON", "1", 1);
 
 class MemoryCheckTest : public ::testing::Test {
  protected:
   MemoryCheckTest() { EXPECT_TRUE(emulation::IsChecking()); }
 
-  /// What the checks find in one launch.
+  /// Findings of the checks in one launch.
   template <typename... Parameters, typename... Arguments>
   std::string Findings(void (*kernel)(Parameters...), int blocks, int threads,
                        const Arguments&... arguments) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Held by pointer in ProcessGroupGloo.
+/// ProcessGroupGloo holds it by pointer only, so a declaration is enough.
 
 #include <chrono>
 

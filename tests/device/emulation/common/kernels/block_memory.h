@@ -1,6 +1,6 @@
 #pragma once
 
-/// Emulated twin of common/kernels/block_memory.h. Copies arrive when they are awaited, not before.
+/// Emulated form of common/kernels/block_memory.h. Copies are carried out when they are awaited.
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Emulated twin of common/kernels/tensor_core.h: the lanes show each other what they hold and each
-/// adds up its own four sums.
+/// Emulated form of common/kernels/tensor_core.h: lanes exchange their operands, and each computes
+/// its own four sums.
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Base of ProcessGroupGloo::GlooStore, which only libtorch_cpu makes.
+/// Base of ProcessGroupGloo::GlooStore, whose objects are created in libtorch_cpu only.
 
 #include <chrono>
 #include <string>
