@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "model/runtime/process_setup.h"
@@ -59,16 +58,18 @@ std::string ThisProgram() { return std::filesystem::read_symlink("/proc/self/exe
 /// Without the policy that the tests run under; libgomp shows what it has read.
 ProcessResult Start(const std::vector<std::string>& command,
                     const std::vector<std::string>& variables = {}) {
-  std::vector<std::string> all = {"/usr/bin/env", "-u", "OMP_WAIT_POLICY", "OMP_DISPLAY_ENV=TRUE"};
+  std::vector<std::string> all = {"/usr/bin/env", "-u", "OMP_WAIT_POLICY",
+                                  "OMP_DISPLAY_ENV=VERBOSE"};
   all.insert(all.end(), variables.begin(), variables.end());
   all.insert(all.end(), command.begin(), command.end());
   all.emplace_back("the last");
   return ChildProcess(std::move(all)).Wait();
 }
 
-/// The image that main reports from is the last one.
-std::string LastPolicyOfLibgomp(const ProcessResult& result) {
-  constexpr std::string_view kName = "OMP_WAIT_POLICY = '";
+/// How often a waiting thread of OpenMP looks before it sleeps, by libgomp's own account: it prints
+/// no policy and a passive one alike. The image that main reports from is the last one.
+std::string LastSpinCount(const ProcessResult& result) {
+  constexpr std::string_view kName = "GOMP_SPINCOUNT = '";
   const std::size_t at = result.err.rfind(kName);
   if (at == std::string::npos) return "none";
   const std::size_t begin = at + kName.size();
@@ -98,7 +99,7 @@ TEST(ProcessTest, WhoLinksTheModelKeepsItsOwnSettings) {
   EXPECT_THAT(result.out, HasSubstr("tensors torch's\n"));
   EXPECT_THAT(result.out, HasSubstr("too large a tensor HOST_MEMORY\n"));
   ExpectLargeBlocks(result, "mapped");
-  EXPECT_EQ(LastPolicyOfLibgomp(result), "ACTIVE");  // the runtime's name for none
+  EXPECT_NE(LastSpinCount(result), "0");
   EXPECT_EQ(LoadCount(result), 1);
 }
 
@@ -110,7 +111,7 @@ TEST(ProcessTest, APreparedProcessWaitsPassivelyAndKeepsItsMemory) {
   EXPECT_THAT(result.out, HasSubstr("tensors ours\n"));
   EXPECT_THAT(result.out, HasSubstr("too large a tensor HOST_MEMORY\n"));
   ExpectLargeBlocks(result, "heap");
-  EXPECT_EQ(LastPolicyOfLibgomp(result), "PASSIVE");
+  EXPECT_EQ(LastSpinCount(result), "0");
   EXPECT_EQ(LoadCount(result), 2);
 }
 
@@ -121,13 +122,12 @@ TEST(ProcessTest, AReExecutedProcessKeepsItsId) {
 }
 
 TEST(ProcessTest, APolicyOfTheUserStaysAndNothingIsLoadedTwice) {
-  for (const auto& [policy, read] : {std::pair{"active", "ACTIVE"}, {"passive", "PASSIVE"}}) {
-    const ProcessResult result =
-        Start({ThisProgram(), kPrepared}, {std::string("OMP_WAIT_POLICY=") + policy});
+  for (const std::string policy : {"active", "passive"}) {
+    const ProcessResult result = Start({ThisProgram(), kPrepared}, {"OMP_WAIT_POLICY=" + policy});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr(std::string("policy ") + policy + "\n"));
+    EXPECT_THAT(result.out, HasSubstr("policy " + policy + "\n"));
     EXPECT_THAT(result.out, HasSubstr("tensors ours\n"));
-    EXPECT_EQ(LastPolicyOfLibgomp(result), read);
+    EXPECT_EQ(LastSpinCount(result) == "0", policy == "passive");
     EXPECT_EQ(LoadCount(result), 1);
   }
 }
