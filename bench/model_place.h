@@ -13,7 +13,7 @@
 
 namespace interlacer::bench {
 
-struct ModelPlace {
+struct ModelDevice {
   torch::Device device{at::kCPU};
   /// Follows the stage in names of cases; empty, or ends in a slash.
   std::string infix;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kCheckedRows = 2048;
 
 /// Brute-force nearest other points of `row`: smaller squared distance, then smaller index.
-std::vector<std::int32_t> NearestByLookingAtAll(const std::vector<float>& positions_m,
-                                                std::int64_t row, std::size_t k) {
+std::vector<std::int32_t> BruteForceNearest(const std::vector<float>& positions_m, std::int64_t row,
+                                            std::size_t k) {
   const auto n = static_cast<std::int64_t>(positions_m.size() / 3);
   std::vector<std::pair<float, std::int32_t>> best;
   for (std::int64_t other = 0; other < n; ++other) {
@@ -42,7 +42,7 @@ GateResult CheckNeighbors(const std::vector<float>& positions_m, const KnnGraph&
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t row =
         rows == graph.n ? i : random.Below(static_cast<std::uint32_t>(graph.n));
-    const auto expected = NearestByLookingAtAll(positions_m, row, k);
+    const auto expected = BruteForceNearest(positions_m, row, k);
     const auto got = graph.neighbors.begin() + row * graph.out_degree;
     for (std::size_t e = 0; e < k; ++e) {
       if (got[e] != expected[e]) ++wrong;

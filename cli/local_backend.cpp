@@ -17,7 +17,7 @@ namespace interlacer {
 namespace {
 
 /// Quantises to 16 bits over the box and back, as the wire does.
-float ThroughSixteenBits(float value, double min, double max) {
+float QuantizedTo16Bits(float value, double min, double max) {
   const double q = std::clamp(std::round((value - min) / (max - min) * 65535.0), 0.0, 65535.0);
   return static_cast<float>(min + q / 65535.0 * (max - min));
 }
@@ -79,7 +79,7 @@ class StepWriter final : public RolloutWriter {
     const std::size_t axis = at % 3;
     return output_.position_encoding == PositionEncoding::kFloat32
                ? p
-               : ThroughSixteenBits(p, workspace_.min_m[axis], workspace_.max_m[axis]);
+               : QuantizedTo16Bits(p, workspace_.min_m[axis], workspace_.max_m[axis]);
   }
 
   const OutputOptions& output_;

@@ -10,7 +10,7 @@
 
 namespace interlacer {
 
-void KeepFreedMemory() {
+void RetainFreedMemory() {
 #if defined(__GLIBC__)
   // Without mmap every block comes from the heap, whose top is never trimmed.
   mallopt(M_MMAP_MAX, 0);

@@ -9,7 +9,7 @@ namespace interlacer {
 /// Keeps freed memory in the process and serves blocks of any size from the heap. For programs that
 /// allocate large, short-lived blocks again and again: memory given back to the kernel would return
 /// one page fault at a time. Call ReleaseIdleMemory when the process is idle.
-void KeepFreedMemory();
+void RetainFreedMemory();
 
 /// Gives the kernel every whole page of freed memory. Takes milliseconds for each 100 MB, in which
 /// other threads may wait for memory; the next block of each page is cleared anew.

@@ -135,7 +135,7 @@ Status CheckBuild(const InterlacerConfig& config) {
 /// context is 80 cm wide: it tells that an arm moves, so that models without a local layer learn as
 /// well, but not which of its limbs: at 20 cm no local layer was better than another, at 50 cm
 /// message passing no better than no mask.
-void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
+void UseRobotSurfaceTokens(InterlacerConfig* config) {
   config->tokens.kinematic_context = true;
   config->tokens.kinematic_context_bandwidths_m = {.8f};
   config->tokens.limb_rings = 6;
@@ -146,7 +146,7 @@ void SeeTheRobotThroughTheGraph(InterlacerConfig* config) {
 InterlacerConfig PaperConfig() {
   InterlacerConfig config;
   config.encoder.color_skip = true;
-  SeeTheRobotThroughTheGraph(&config);
+  UseRobotSurfaceTokens(&config);
   return config;
 }
 
@@ -173,7 +173,7 @@ InterlacerConfig SmallConfig() {
   // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
-  SeeTheRobotThroughTheGraph(&config);
+  UseRobotSurfaceTokens(&config);
   return config;
 }
 

@@ -202,7 +202,7 @@ void Metrics::CountCall(const CallRecord& record, const Status& status) {
   }
 }
 
-void Metrics::CountLostAnswer() {
+void Metrics::CountLostResponse() {
   families_->cancelled.Add({{"where", "slow_reader"}}).Increment();
 }
 

@@ -27,7 +27,7 @@ class Metrics {
   /// Updates request counter, durations by stage, sizes and cancellations.
   void CountCall(const CallRecord& record, const Status& status);
   /// Counts a call that was counted as a success but whose client did not read it to the end.
-  void CountLostAnswer();
+  void CountLostResponse();
   void CountStep(const std::string& model_name, double seconds);
   void CountPixels(const std::string& model_name, std::int64_t pixels);
   void ObserveScene(const SceneReport& report);

@@ -131,7 +131,7 @@ Status Invalid(const std::string& option, const std::string& message) {
 
 /// Kubernetes describes every service of a namespace to its pods by variables of these forms; those
 /// of a service named "interlacer-server" have our prefix.
-bool IsOfAService(const std::string& variable) {
+bool IsKubernetesServiceVariable(const std::string& variable) {
   return variable.ends_with("_PORT") || variable.find("_PORT_") != std::string::npos ||
          variable.find("_SERVICE_") != std::string::npos;
 }
@@ -151,7 +151,7 @@ StatusOr<std::vector<std::string>> EnvironmentArguments(
     if (!variable.starts_with(kPrefix)) continue;
     const auto it = option_of_variable.find(variable);
     if (it == option_of_variable.end()) {
-      if (IsOfAService(variable)) continue;
+      if (IsKubernetesServiceVariable(variable)) continue;
       return Invalid(variable, "no option has this variable");
     }
     if (!IsTyped(arguments, it->second)) extra.push_back("--" + it->second + "=" + value);

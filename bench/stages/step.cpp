@@ -30,7 +30,7 @@ constexpr double kHostEagerGoal = 10;
 double BoundOf(const Options& options) { return options.dtype == "bf16" ? 1e-2 : 1e-4; }
 
 /// Change that the step makes, computed as it is served.
-torch::Tensor ServedChange(const Options& options, const ModelPlace& place, LocalLayer local) {
+torch::Tensor ServedChange(const Options& options, const ModelDevice& place, LocalLayer local) {
   StepProblem problem(options, place, local);
   torch::Tensor change;
   for (int step = 0; step < kCheckedSteps; ++step) {
@@ -42,7 +42,7 @@ torch::Tensor ServedChange(const Options& options, const ModelPlace& place, Loca
   return change;
 }
 
-GateResult CheckStep(Options options, const ModelPlace& place) {
+GateResult CheckStep(Options options, const ModelDevice& place) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kCheckedParticles);
   const torch::Tensor got = ServedChange(options, place, LocalLayer::kGrfExact);
@@ -60,7 +60,7 @@ GateResult CheckStep(Options options, const ModelPlace& place) {
 }
 
 /// Checks another local layer of ours, which has no eager peer, against itself on the host.
-GateResult CheckRival(Options options, const ModelPlace& place, LocalLayer local) {
+GateResult CheckRival(Options options, const ModelDevice& place, LocalLayer local) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kCheckedParticles);
   const torch::Tensor got = ServedChange(options, place, local);
@@ -89,7 +89,7 @@ struct StepTwin {
   WalkIndices walks;
 };
 
-Case MakeStepBase(const Options& options, const ModelPlace& place) {
+Case MakeStepBase(const Options& options, const ModelDevice& place) {
   const InterlacerConfig config = ModelConfig(options, LocalLayer::kGrfExact);
   Case base;
   base.stage = "step";
@@ -110,7 +110,7 @@ Case MakeStepBase(const Options& options, const ModelPlace& place) {
 
 }  // namespace
 
-StepProblem::StepProblem(const Options& options, const ModelPlace& place, LocalLayer local)
+StepProblem::StepProblem(const Options& options, const ModelDevice& place, LocalLayer local)
     : model(MakeModel(options, local, place.device)),
       input(CastInput(MakeStepInput(options, model->config()), place.device)),
       steps(model) {}
@@ -122,7 +122,7 @@ torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result) {
       1);
 }
 
-StepStage MakeStepStage(const Options& options, const ModelPlace& place) {
+StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
   const auto problem_of = [&](LocalLayer local) {
     return OnFirstUse<StepProblem>(
         [options, place, local] { return std::make_unique<StepProblem>(options, place, local); });
@@ -185,7 +185,7 @@ StepStage MakeStepStage(const Options& options, const ModelPlace& place) {
 }
 
 std::vector<Case> MakeStepCases(const Options& options) {
-  return MakeStepStage(options, ModelPlace{}).cases;
+  return MakeStepStage(options, ModelDevice{}).cases;
 }
 
 }  // namespace interlacer::bench

@@ -14,7 +14,7 @@
 namespace interlacer::bench {
 
 struct StepProblem {
-  StepProblem(const Options& options, const ModelPlace& place, LocalLayer local);
+  StepProblem(const Options& options, const ModelDevice& place, LocalLayer local);
 
   std::shared_ptr<WorldModel> model;
   StepInput input;
@@ -31,6 +31,6 @@ struct StepStage {
 };
 
 /// Cases can be named even where the device cannot compute.
-StepStage MakeStepStage(const Options& options, const ModelPlace& place);
+StepStage MakeStepStage(const Options& options, const ModelDevice& place);
 
 }  // namespace interlacer::bench

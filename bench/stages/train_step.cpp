@@ -27,7 +27,7 @@ constexpr double kDeviceGradientGoal = 3;
 constexpr double kHostGradientGoal = 5;
 
 /// Checks the loss, and all gradients as one vector, against the eager peer in float64 on the host.
-GateResult CheckGradients(Options options, const ModelPlace& place) {
+GateResult CheckGradients(Options options, const ModelDevice& place) {
   options.n = std::min(options.n, kCheckedTrainParticles);
   const TrainProblem ours(options, place, LocalLayer::kGrfExact);
   std::vector<CloudTensors> clouds;
@@ -53,7 +53,7 @@ GateResult CheckGradients(Options options, const ModelPlace& place) {
 }
 
 /// Checks our message passing, which has no eager peer, against itself on the host.
-GateResult CheckRivalGradients(Options options, const ModelPlace& place) {
+GateResult CheckRivalGradients(Options options, const ModelDevice& place) {
   options.n = std::min(options.n, kCheckedTrainParticles);
   const TrainProblem rival(options, place, LocalLayer::kMessagePassing);
   const torch::Tensor got = OurGradients(rival.model.get(), rival.sequence).Flat();
@@ -76,7 +76,7 @@ struct TrainTwin {
   Given given;
 };
 
-Case MakeTrainBase(const Options& options, const ModelPlace& place) {
+Case MakeTrainBase(const Options& options, const ModelDevice& place) {
   Case base;
   base.stage = "train_step";
   base.name = "train_step/" + place.infix + options.cloud + "/" + std::to_string(options.tokens()) +
@@ -96,7 +96,7 @@ Case MakeTrainBase(const Options& options, const ModelPlace& place) {
 
 }  // namespace
 
-TrainProblem::TrainProblem(const Options& options, const ModelPlace& place, LocalLayer local)
+TrainProblem::TrainProblem(const Options& options, const ModelDevice& place, LocalLayer local)
     : model(MakeModel(options, local, place.device)),
       sequence(CastSequence(MakeSequence(options, model->config()), place.device)) {}
 
@@ -107,7 +107,7 @@ Given TrainProblem::MakeGiven() const {
                           sequence.target_rgb.options());
 }
 
-TrainStage MakeTrainStage(const Options& options, const ModelPlace& place) {
+TrainStage MakeTrainStage(const Options& options, const ModelDevice& place) {
   if (options.dtype != "f32") {
     throw UsageError("--dtype: train_step computes in f32, got " + options.dtype);
   }
@@ -157,7 +157,7 @@ TrainStage MakeTrainStage(const Options& options, const ModelPlace& place) {
 }
 
 std::vector<Case> MakeTrainStepCases(const Options& options) {
-  return MakeTrainStage(options, ModelPlace{}).cases;
+  return MakeTrainStage(options, ModelDevice{}).cases;
 }
 
 }  // namespace interlacer::bench

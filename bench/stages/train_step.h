@@ -13,7 +13,7 @@
 namespace interlacer::bench {
 
 struct TrainProblem {
-  TrainProblem(const Options& options, const ModelPlace& place, LocalLayer local);
+  TrainProblem(const Options& options, const ModelDevice& place, LocalLayer local);
 
   /// Inputs for an eager peer on the same device.
   Given MakeGiven() const;
@@ -29,6 +29,6 @@ struct TrainStage {
 };
 
 /// Cases can be named even where the device cannot compute.
-TrainStage MakeTrainStage(const Options& options, const ModelPlace& place);
+TrainStage MakeTrainStage(const Options& options, const ModelDevice& place);
 
 }  // namespace interlacer::bench

@@ -150,7 +150,7 @@ class UpdateProblem {
 
 /// Checks a small batch against its single sequences, in float32 on the host, without gradient
 /// checkpointing.
-GateResult CheckUpdate(Options options, const ModelPlace& place, LocalLayer local) {
+GateResult CheckUpdate(Options options, const ModelDevice& place, LocalLayer local) {
   options.n = std::min(options.n, kCheckedUpdateParticles);
   options.batch = std::min(options.batch, kCheckedBatch);
   // One predicted step: with frames of noise rounding errors grow from step to step.
@@ -169,7 +169,7 @@ GateResult CheckUpdate(Options options, const ModelPlace& place, LocalLayer loca
   return gate;
 }
 
-Case MakeBase(const Options& options, const ModelPlace& place) {
+Case MakeBase(const Options& options, const ModelDevice& place) {
   Case base;
   base.stage = "update";
   base.name = "update/" + place.infix + std::to_string(2 * options.n) + "/d" +
@@ -191,7 +191,7 @@ Case MakeBase(const Options& options, const ModelPlace& place) {
 
 }  // namespace
 
-std::vector<Case> MakeUpdateStage(const Options& options, const ModelPlace& place) {
+std::vector<Case> MakeUpdateStage(const Options& options, const ModelDevice& place) {
   const auto update_of = [&](LocalLayer local) {
     const auto problem = OnFirstUse<UpdateProblem>([options, place, local] {
       return std::make_unique<UpdateProblem>(options, place.device, local);
@@ -218,7 +218,7 @@ std::vector<Case> MakeUpdateStage(const Options& options, const ModelPlace& plac
 }
 
 std::vector<Case> MakeUpdateCases(const Options& options) {
-  return MakeUpdateStage(options, ModelPlace{});
+  return MakeUpdateStage(options, ModelDevice{});
 }
 
 }  // namespace interlacer::bench

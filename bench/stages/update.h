@@ -14,6 +14,6 @@ namespace interlacer::bench {
 
 /// The peers are updates of our other local layers. Cases can be named even where the device cannot
 /// compute.
-std::vector<Case> MakeUpdateStage(const Options& options, const ModelPlace& place);
+std::vector<Case> MakeUpdateStage(const Options& options, const ModelDevice& place);
 
 }  // namespace interlacer::bench

@@ -50,7 +50,7 @@ void AddFindings(const FramePairs& images, const PosedPairs& posed, ImportedReco
     recording->findings.push_back(
         {"FRAME_UNPAIRED",
          std::to_string(images.unpaired.size()) +
-             " images without a partner of their number: " + NameSome(images.unpaired),
+             " images without a partner of their number: " + AbbreviatedList(images.unpaired),
          ""});
   }
   if (posed.is_by_position) {

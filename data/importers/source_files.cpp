@@ -28,13 +28,13 @@ StatusOr<std::string> FirstOf(const std::string& source_dir,
     present.push_back(entry.path().string());
   }
   std::sort(present.begin(), present.end());
-  return NotFound(reason::FILE_NOT_FOUND, source_dir + " has no " + what + ": expected " + listed +
-                                              " or " + option + ", got " +
-                                              (present.empty() ? "nothing" : NameSome(present)))
+  return NotFound(reason::FILE_NOT_FOUND,
+                  source_dir + " has no " + what + ": expected " + listed + " or " + option +
+                      ", got " + (present.empty() ? "nothing" : AbbreviatedList(present)))
       .WithField(source_dir);
 }
 
-std::string NameSome(const std::vector<std::string>& paths) {
+std::string AbbreviatedList(const std::vector<std::string>& paths) {
   constexpr std::size_t kMost = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {

@@ -21,6 +21,6 @@ StatusOr<std::string> FirstOf(const std::string& source_dir,
                               const std::string& option);
 
 /// "the first, the second and 3 more" file names without their folders.
-std::string NameSome(const std::vector<std::string>& paths);
+std::string AbbreviatedList(const std::vector<std::string>& paths);
 
 }  // namespace interlacer

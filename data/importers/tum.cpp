@@ -165,7 +165,7 @@ StatusOr<std::vector<TumImage>> ReadList(const std::string& folder, const std::s
   if (absent.empty()) return images;
   const std::string message = std::to_string(absent.size()) + " of " +
                               std::to_string(absent.size() + images.size()) +
-                              " listed images are not there: " + NameSome(absent);
+                              " listed images are not there: " + AbbreviatedList(absent);
   if (images.empty()) {
     return NotFound(reason::FILE_NOT_FOUND, folder + name + ": " + message)
         .WithField(folder + name);

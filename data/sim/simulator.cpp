@@ -17,7 +17,7 @@ namespace interlacer::sim {
 namespace {
 
 constexpr int kMaxDraws = 50;
-constexpr int kJudgedSteps = 24;  // a shorter episode is the beginning of one of this length
+constexpr int kFullEpisodeSteps = 24;  // a shorter episode is the beginning of one of this length
 constexpr int kMaxDistractors = 3;
 constexpr int kMaxSteps = 10000;
 constexpr double kMaxDepthNoiseM = 0.1;
@@ -255,7 +255,7 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     INTERLACER_ASSIGN_OR_RETURN(World world, World::Create(draw->scene, draw->mjcf, assets));
     // The still flavour shows the draw that its moving twin shows, so the script is played first.
     StatusOr<Motion> motion = Play(*draw->task, options.motion_seed ? kWaitSteps : 0,
-                                   std::max(options.step_count, kJudgedSteps), world);
+                                   std::max(options.step_count, kFullEpisodeSteps), world);
     if (!motion.ok()) {
       last_refusal = motion.status().message();
       continue;

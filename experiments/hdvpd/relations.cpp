@@ -28,16 +28,16 @@ class Checker {
   explicit Checker(const Study& study) : study_(study), variants_(study.variants()) {}
 
   std::vector<Relation> Check() {
-    for (const std::string_view rival : Maskless()) Order(rival);
+    for (const std::string_view rival : WithoutLocalAttention()) Order(rival);
     GapToMessagePassing();
-    for (const std::string_view rival : Maskless()) GapToMaskless(rival);
+    for (const std::string_view rival : WithoutLocalAttention()) GapToMaskless(rival);
     AbsoluteScores();
     StillArms();
     ShuffledActions();
     MoreParticles();
     BeatsCopyLast();
-    for (const std::string_view rival : Maskless()) AboveEverywhere(rival);
-    for (const std::string_view rival : Maskless()) TrainingSpeed(rival);
+    for (const std::string_view rival : WithoutLocalAttention()) AboveEverywhere(rival);
+    for (const std::string_view rival : WithoutLocalAttention()) TrainingSpeed(rival);
     ParameterCounts();
     return std::move(relations_);
   }
@@ -47,7 +47,7 @@ class Checker {
     return std::find(variants_.begin(), variants_.end(), variant) != variants_.end();
   }
   /// The variants without local attention: both where both were trained.
-  std::vector<std::string_view> Maskless() const {
+  std::vector<std::string_view> WithoutLocalAttention() const {
     if (!Has(kNoLocalVariant)) return {kUnmaskedVariant};
     if (!Has(kUnmaskedVariant)) return {kNoLocalVariant};
     return {kNoLocalVariant, kUnmaskedVariant};

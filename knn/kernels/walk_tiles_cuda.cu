@@ -11,7 +11,7 @@ constexpr int kMaxEntries = static_cast<int>(kWalkTileRoots * kMaxWalkRowSize);
 constexpr int kMaxEntriesOfAThread = (kMaxEntries + kThreads - 1) / kThreads;
 constexpr int kMinSlotBits = 8;
 constexpr int kMaxSlotBits = 13;
-constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
+constexpr std::uint32_t kEmptySlot = 0xFFFFFFFFu;
 static_assert(kMaxEntries < 1 << kMaxSlotBits, "a slot stays free, so that a search ends");
 static_assert(kMaxEntriesOfAThread <= 32, "a bit for each");
 
@@ -36,8 +36,8 @@ struct NodeTable {
   __device__ std::uint32_t Insert(std::uint32_t node) const {
     std::uint32_t slot = FirstSlot(node);
     while (true) {
-      const std::uint32_t found = atomicCAS(&nodes[slot], kNobody, node);
-      if (found == kNobody || found == node) return slot;
+      const std::uint32_t found = atomicCAS(&nodes[slot], kEmptySlot, node);
+      if (found == kEmptySlot || found == node) return slot;
       slot = NextSlot(slot);
     }
   }
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
   while (bits < kMaxSlotBits && 1 << bits < 2 * count) ++bits;
   const NodeTable node_table = {table.nodes, bits};
   for (int slot = me; slot < 1 << bits; slot += kThreads) {
-    table.nodes[slot] = kNobody;
+    table.nodes[slot] = kEmptySlot;
     table.places[slot] = kMaxEntries;
   }
   __syncthreads();

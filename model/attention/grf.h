@@ -35,7 +35,7 @@ class GrfMaskedAttention : public ProjectedAttention {
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;
   torch::Tensor hop_coefficients_;
-  KeptTensor pair_weights_;
+  CachedTensor pair_weights_;
 };
 
 }  // namespace interlacer

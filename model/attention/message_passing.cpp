@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "model/ops/ordered_gradients.h"
+#include "model/ops/deterministic_gradients.h"
 
 namespace interlacer {
 

@@ -6,7 +6,7 @@
 
 namespace interlacer {
 
-bool KeptTensor::IsOf(const std::vector<torch::Tensor>& weights) const {
+bool CachedTensor::IsOf(const std::vector<torch::Tensor>& weights) const {
   if (weights.size() != weights_.size()) return false;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i].const_data_ptr() != weights_[i].const_data_ptr() ||
@@ -17,8 +17,8 @@ bool KeptTensor::IsOf(const std::vector<torch::Tensor>& weights) const {
   return true;
 }
 
-const torch::Tensor& KeptTensor::Of(const std::vector<torch::Tensor>& weights,
-                                    const std::function<torch::Tensor()>& make) {
+const torch::Tensor& CachedTensor::Of(const std::vector<torch::Tensor>& weights,
+                                      const std::function<torch::Tensor()>& make) {
   if (IsOf(weights)) return kept_;
   kept_ = make();
   weights_.clear();

@@ -16,7 +16,7 @@
 namespace interlacer {
 
 /// A cached tensor that depends on weights alone.
-class KeptTensor {
+class CachedTensor {
  public:
   /// Result of `make` for these weights; valid while this object lives and no weight changes.
   const torch::Tensor& Of(const std::vector<torch::Tensor>& weights,
@@ -41,7 +41,7 @@ class PackedWeights {
                           const Pack& pack);
 
  private:
-  KeptTensor packed_;
+  CachedTensor packed_;
 };
 
 }  // namespace interlacer

@@ -45,7 +45,7 @@ class Dense : public torch::nn::Module {
 
  private:
   Precision precision_;
-  KeptTensor rounded_weight_, rounded_bias_;  ///< cached on a device without gradients
+  CachedTensor rounded_weight_, rounded_bias_;  ///< cached on a device without gradients
 };
 
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.

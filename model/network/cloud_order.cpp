@@ -52,7 +52,7 @@ class CloudOnDevice {
   }
 
   /// Permutes the cloud's rows too, in the same launch; they must be contiguous float32.
-  void BringRows(const CloudTensors& cloud) {
+  void PermuteRows(const CloudTensors& cloud) {
     ordered_ = {at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
     view_.features = cloud.features.const_data_ptr<float>();
     view_.ordered_positions_m = ordered_.positions_m.mutable_data_ptr<float>();
@@ -92,8 +92,8 @@ OrderedClouds OrderedOnDevice(const CloudTensors& older, const CloudTensors& new
   const bool with_rows = ArePlainRows(older) && ArePlainRows(newer) &&
                          older.features.size(1) == newer.features.size(1);
   if (with_rows) {
-    first.BringRows(older);
-    second.BringRows(newer);
+    first.PermuteRows(older);
+    second.PermuteRows(newer);
   }
   LaunchOrder(first, second.view(), static_cast<int>(newer.features.size(1)), newer.positions_m);
   if (with_rows) return {first.ordered(), second.ordered(), second.order()};

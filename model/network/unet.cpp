@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/ops/ordered_gradients.h"
+#include "model/ops/deterministic_gradients.h"
 
 namespace interlacer {
 namespace {

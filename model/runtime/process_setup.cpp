@@ -32,7 +32,7 @@ void ReExecuteWith(const char* variable, char** argv) {
 
 void PrepareProcess(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ReExecuteWith("OMP_WAIT_POLICY=passive", argv);
-  KeepFreedMemory();
+  RetainFreedMemory();
   UseTensorMemory();
 }
 

@@ -109,7 +109,7 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
 }
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    const WeightAverage* average, std::int64_t steps_done,
+                    const WeightEma* average, std::int64_t steps_done,
                     const TrainOptions& options) {
   const std::string partial = paths.checkpoint() + kPartialSuffix;
   const std::string old = paths.checkpoint() + kOldSuffix;
@@ -135,7 +135,7 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
 }
 
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
-                                    ModelOptimizer* optimizer, WeightAverage* average) {
+                                    ModelOptimizer* optimizer, WeightEma* average) {
   std::error_code error;
   // A run killed between the two renames of SaveRunState leaves only the old checkpoint.
   const std::string old = paths.checkpoint() + kOldSuffix;

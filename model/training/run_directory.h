@@ -12,7 +12,7 @@
 
 #include "model/training/optimizer.h"
 #include "model/training/trainer.h"
-#include "model/training/weight_average.h"
+#include "model/training/weight_ema.h"
 
 namespace interlacer {
 
@@ -35,14 +35,13 @@ Status CopyWeights(const WorldModel& from, WorldModel* to);
 /// `to`, whatever their shapes.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
-/// With an `average`, which may be null, the model must hold the average (WeightAverage::Swap).
+/// With an `average`, which may be null, the model must hold the average (WeightEma::Swap).
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    const WeightAverage* average, std::int64_t steps_done,
-                    const TrainOptions& options);
+                    const WeightEma* average, std::int64_t steps_done, const TrainOptions& options);
 
 /// Restores weights and optimiser state of the last checkpoint and returns its number of steps;
 /// returns 0 and changes nothing when the run has no checkpoint yet.
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
-                                    ModelOptimizer* optimizer, WeightAverage* average);
+                                    ModelOptimizer* optimizer, WeightEma* average);
 
 }  // namespace interlacer

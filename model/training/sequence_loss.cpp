@@ -6,7 +6,7 @@
 #include "common/random.h"
 #include "model/lifting/lifting.h"
 #include "model/runtime/torch_status.h"
-#include "model/training/motion_prices.h"
+#include "model/training/motion_regularization.h"
 #include "model/training/ray_batch.h"
 #include "render/rays.h"
 
@@ -63,8 +63,8 @@ CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& op
 }
 
 /// Regularisation terms of a predicted step.
-torch::Tensor PriceOf(const CloudTensors& from, const CloudTensors& to, const Stretch* stretch,
-                      const MotionPrices& prices) {
+torch::Tensor RegularizationOf(const CloudTensors& from, const CloudTensors& to,
+                               const Stretch* stretch, const MotionRegularization& prices) {
   torch::Tensor sum = torch::zeros({}, to.positions_m.options());
   if (prices.displacement > 0) sum = sum + prices.displacement * MeanDisplacement(from, to);
   if (prices.feature_change > 0) sum = sum + prices.feature_change * MeanFeatureChange(from, to);
@@ -102,7 +102,8 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
     const torch::Tensor view_loss =
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
-    sum = sum + view_loss + PriceOf(newer, next, stretch ? &*stretch : nullptr, options.prices);
+    sum = sum + view_loss +
+          RegularizationOf(newer, next, stretch ? &*stretch : nullptr, options.prices);
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

@@ -4,8 +4,8 @@
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
 /// predicted steps (all with the same weight) and the reconstruction (with its own weight), plus
-/// optional regularisation terms on the change of particles (motion_prices.h). Gradients reach
-/// encoder, tokens, Interlacer, heads and radiance field through positions and features.
+/// optional regularisation terms on the change of particles (motion_regularization.h). Gradients
+/// reach encoder, tokens, Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
 /// Source: hd-vpd; grf-masking, App. C.3.
 
@@ -16,8 +16,8 @@
 
 namespace interlacer {
 
-/// Weights of the regularisation terms (motion_prices.h) in each predicted step.
-struct MotionPrices {
+/// Weights of the regularisation terms (motion_regularization.h) in each predicted step.
+struct MotionRegularization {
   double displacement = 0;    ///< per metre
   double stretch = 0;         ///< per metre
   double feature_change = 0;  ///< per unit of length
@@ -27,7 +27,7 @@ struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
-  MotionPrices prices;
+  MotionRegularization prices;
   bool jitter_depth = true;
   /// Largest standard deviation of the noise in the positions of the reconstructed view.
   double reconstruction_jitter_m = 0;

@@ -37,7 +37,7 @@ bool IsAppearance(const std::string& parameter) {
 }
 
 /// Freezes or frees encoder and radiance field; the optimizer skips parameters without a gradient.
-void LetAppearanceLearn(WorldModel* model, bool learns) {
+void SetAppearanceTrainable(WorldModel* model, bool learns) {
   for (auto& item : model->named_parameters()) {
     if (IsAppearance(item.key())) item.value().requires_grad_(learns);
   }
@@ -84,7 +84,7 @@ class TrainingRun {
         optimizer_(&model_, config_.training) {
     model_.to(device.device);
     const double decay = config_.training.average_decay;
-    if (decay > 0) average_ = std::make_unique<WeightAverage>(&model_, decay);
+    if (decay > 0) average_ = std::make_unique<WeightEma>(&model_, decay);
   }
 
   StatusOr<TrainSummary> Run();
@@ -105,7 +105,7 @@ class TrainingRun {
   TrainObserver* observer_;
   WorldModel model_;
   ModelOptimizer optimizer_;
-  std::unique_ptr<WeightAverage> average_;  // null without averaging
+  std::unique_ptr<WeightEma> average_;  // null without averaging
   std::unique_ptr<SampleSource> source_;
   std::unique_ptr<RankGroup> ranks_;
 };
@@ -116,7 +116,7 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
                     "a sequence for each of " + std::to_string(place_.world_size) + " processes",
                     std::to_string(config_.training.batch_size));
   }
-  ranks_ = JoinRanks(place_, model_.device());
+  ranks_ = JoinGroup(place_, model_.device());
   const Status ready = StartAlone(steps_done);
   if (AnyRank(ranks_.get(), !ready.ok())) {
     return ready.ok() ? Internal("another process of the run could not start; it says why") : ready;
@@ -166,7 +166,7 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
 void TrainingRun::PrepareAppearance(std::int64_t step) {
   const std::int64_t step_count = config_.training.appearance_step_count;
   if (step_count == 0) return;
-  LetAppearanceLearn(&model_, step < step_count);
+  SetAppearanceTrainable(&model_, step < step_count);
   if (step != step_count || average_ == nullptr) return;
   average_->Settle(IsAppearance);
   BroadcastTrainingState(ranks_.get(), &model_, &optimizer_, &step);

@@ -35,7 +35,8 @@ struct TrainingConfig {
   /// all, the term keeps it from moving anything. Ours; 0 is the paper's loss.
   Schedule<double> displacement_weight{{0, 0.0}};
   /// Regularisation weights, per metre by which the distance of neighbours differs from the
-  /// observed one and per unit of feature change (motion_prices.h). Ours; 0 is the paper's loss.
+  /// observed one and per unit of feature change (motion_regularization.h). Ours; 0 is the paper's
+  /// loss.
   Schedule<double> stretch_weight{{0, 0.0}};
   Schedule<double> feature_change_weight{{0, 0.0}};
   /// Number of first steps in which encoder and radiance field learn; then they are frozen at their
@@ -51,7 +52,7 @@ struct TrainingConfig {
   Schedule<double> learning_rate{{0, 3e-4}, {1000, 1e-4}};
   double weight_decay = 1e-3;
   double gradient_clip_norm = 0.01;
-  /// Decay per step of the EMA of weights that checkpoints and validation use (weight_average.h); 0
+  /// Decay per step of the EMA of weights that checkpoints and validation use (weight_ema.h); 0
   /// uses the weights of the last step.
   double average_decay = 0.0;
   /// Gradient checkpointing: keeps only the inputs of Interlacer blocks for the backward pass. Same

@@ -32,7 +32,7 @@ SceneCall::SceneCall(const ServerContext& server, CallRecord record, AdmittedSce
 
 void SceneCall::Start() {
   sink_->SetListener(shared_from_this());
-  const bool is_decoded_at_once = IsDecodedAtOnce();
+  const bool is_decoded_at_once = IsDecodedInline();
   Status status = server_.worker.CheckRoom(priority());
   if (status.ok() && is_decoded_at_once) {
     is_decode_claimed_ = true;
@@ -47,7 +47,7 @@ void SceneCall::Start() {
   }
 }
 
-bool SceneCall::IsDecodedAtOnce() const {
+bool SceneCall::IsDecodedInline() const {
   return admitted_.checked.is_raw && admitted_.checked.decoded_bytes <= kMaxDecodedAtOnceBytes;
 }
 
@@ -198,7 +198,7 @@ void SceneCall::OnClientGone() {
 
 void SceneCall::OnReset() {
   if (!is_answered_.exchange(false)) return;
-  server_.metrics.CountLostAnswer();
+  server_.metrics.CountLostResponse();
   LogCall(record_, Status(StatusCode::kCancelled, reason::SLOW_READER,
                           "the client did not read the last messages"));
 }

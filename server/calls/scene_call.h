@@ -82,7 +82,7 @@ class SceneCall : public DeviceJob,
   const SceneReport& report() const { return report_; }
 
  private:
-  bool IsDecodedAtOnce() const;
+  bool IsDecodedInline() const;
   /// Decodes into decoded_; errors have field paths from the root of the request.
   Status Decode();
   /// Does nothing when the call has ended meanwhile.

@@ -23,9 +23,9 @@ constexpr int kMinPingIntervalMs = 10'000;
 /// Time limit for the responses of calls that a lost device ended.
 constexpr std::chrono::seconds kDeviceLostGrace(1);
 /// Time limit for responses in flight when the server stops; open health watches use all of it.
-constexpr std::chrono::milliseconds kFarewell(200);
+constexpr std::chrono::milliseconds kResponseFlushTime(200);
 /// Time limit for the status of calls that were cancelled at the end of a drain.
-constexpr double kLastWordsS = 1;
+constexpr double kCancelledStatusTimeS = 1;
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
 
 /// 128 random bits as hexadecimal text.
@@ -55,7 +55,7 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 };
 
 /// Memory of frames that is kept for later calls: two cameras of 640x480 at two times fit.
-constexpr std::int64_t kMaxKeptSceneBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kMaxPooledSceneBytes = std::int64_t{16} << 20;
 
 /// Memory of a burst is returned to the system after this time without calls; a planner that asks
 /// again and again finds it in place.
@@ -116,7 +116,7 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
                decoders_,       frames_,         memory_, metrics_, calls_},
       worker_(options.limits.max_queue_length, options.limits.max_active_calls, ReleaseIdleMemory,
               kIdleDelay),
-      frames_(options.limits.max_active_calls, kMaxKeptSceneBytes),
+      frames_(options.limits.max_active_calls, kMaxPooledSceneBytes),
       decoders_(options.decode_threads),
       service_(&context_) {}
 
@@ -125,7 +125,7 @@ InterlacerServer::~InterlacerServer() {
   if (loader_.joinable()) loader_.join();
   if (server_ != nullptr) {
     worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
-    server_->Shutdown(std::chrono::system_clock::now() + kFarewell);
+    server_->Shutdown(std::chrono::system_clock::now() + kResponseFlushTime);
   }
   worker_.Stop();
 }
@@ -215,7 +215,7 @@ std::optional<ServerExit> InterlacerServer::Poll() {
     if (calls_.count() == 0) return ServerExit::kDone;
     if (Clock::now() > *drain_limit_) {
       CancelCalls();
-      calls_.AbortStalled(kLastWordsS);
+      calls_.AbortStalled(kCancelledStatusTimeS);
     }
     return std::nullopt;
   }

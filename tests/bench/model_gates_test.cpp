@@ -14,8 +14,8 @@
 namespace interlacer::bench {
 namespace {
 
-ModelPlace PlaceOf(const testing::EmulatedDevice& device) {
-  ModelPlace place;
+ModelDevice PlaceOf(const testing::EmulatedDevice& device) {
+  ModelDevice place;
   place.infix = "cuda/";
   place.records_steps = true;
   place.on_host = [&device](const std::function<void()>& body) { device.RunOnHost(body); };

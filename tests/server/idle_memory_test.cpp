@@ -71,7 +71,7 @@ TEST(IdleMemory, ComesBackAfterABurst) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's allocator keeps what is freed";
 #endif
-  KeepFreedMemory();  // as the program does
+  RetainFreedMemory();  // as the program does
   InProcessServer fixture;
   ASSERT_TRUE(fixture.WaitForServing());
   const std::int64_t before = ResidentBytes();

@@ -48,7 +48,7 @@ inline constexpr double kStoredDepthToleranceM = 2e-4;
 inline constexpr double kDeviationTolerance = 0.03;
 /// Gradients of the regularisation of motion in float64 against central differences, which are
 /// affected by the smoothing at zero.
-inline constexpr double kPriceGradientTolerance = 1e-5;
+inline constexpr double kRegularizationGradientTolerance = 1e-5;
 /// Models that are compared differ in their number of parameters by at most this share.
 inline constexpr double kComparedSizeTolerance = 0.02;
 

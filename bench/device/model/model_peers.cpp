@@ -69,7 +69,7 @@ void LoadSteps(ChildPeer* child, const InterlacerConfig& config, const StepInput
   }
 }
 
-bool AnyAsked(const Options& options, std::initializer_list<std::string> peers) {
+bool AnySelected(const Options& options, std::initializer_list<std::string> peers) {
   return options.peer.empty() || std::find(peers.begin(), peers.end(), options.peer) != peers.end();
 }
 

@@ -27,7 +27,7 @@ void LoadSteps(ChildPeer* child, const InterlacerConfig& config, const StepInput
                const torch::Tensor& points_m, const std::vector<WalkIndices>& walks);
 
 /// Whether --peer selects any of them, because transferring a model takes a while.
-bool AnyAsked(const Options& options, std::initializer_list<std::string> peers);
+bool AnySelected(const Options& options, std::initializer_list<std::string> peers);
 
 std::vector<double> ToDoubles(const torch::Tensor& tensor);
 

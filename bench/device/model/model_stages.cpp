@@ -16,8 +16,8 @@ namespace interlacer::bench {
 namespace {
 
 /// The first device. LibTorch's CUDA part is loaded here, before anything decides for the CPU.
-ModelPlace DevicePlace(const Options& options) {
-  ModelPlace place;
+ModelDevice DevicePlace(const Options& options) {
+  ModelDevice place;
   place.device = torch::Device(at::kCUDA, 0);
   place.infix = "cuda/";
   place.records_steps = true;

@@ -30,7 +30,7 @@ PeerCheck SameSize(std::size_t size) {
 }  // namespace
 
 void AddStepPeers(const Options& options, StepStage* stage) {
-  if (!AnyAsked(options, {"torch_eager", "torch_compile", "torch_eager_graph", "pyg"})) return;
+  if (!AnySelected(options, {"torch_eager", "torch_compile", "torch_eager_graph", "pyg"})) return;
   const auto problem = stage->problem;
   const PythonPeers peers("step_torch.py", options, [&](ChildPeer* child) {
     const StepInput& input = problem().input;

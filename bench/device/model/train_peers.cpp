@@ -16,7 +16,7 @@ constexpr double kBound = 3e-2;
 }  // namespace
 
 void AddTrainPeers(const Options& options, TrainStage* stage) {
-  if (!AnyAsked(options, {"torch_eager", "torch_compile"})) return;
+  if (!AnySelected(options, {"torch_eager", "torch_compile"})) return;
   const auto problem = stage->problem;
   const PythonPeers peers("train_step_torch.py", options, [&](ChildPeer* child) {
     const Sequence& sequence = problem().sequence;

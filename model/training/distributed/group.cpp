@@ -13,15 +13,15 @@ namespace interlacer {
 namespace {
 
 /// The group of a single process: sums and broadcasts do nothing.
-class LoneRank : public RankGroup {
+class SingleRank : public RankGroup {
  public:
-  LoneRank(const DistributedEnvironment& place, at::Device device) : RankGroup(place, device) {}
+  SingleRank(const DistributedEnvironment& place, at::Device device) : RankGroup(place, device) {}
   void Sum(at::Tensor*) override {}
   void Broadcast(at::Tensor*) override {}
 };
 
 /// The rendezvous of the ranks; rank 0 serves it unless the launcher does.
-c10::intrusive_ptr<c10d::Store> MeetRanks(const DistributedEnvironment& place) {
+c10::intrusive_ptr<c10d::Store> OpenRendezvous(const DistributedEnvironment& place) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(place.master_port);
   options.isServer = place.rank == 0 && !place.launcher_has_store;
@@ -50,9 +50,9 @@ StatusException RankGroup::Lost(const std::string& what, const std::string& why)
                                   std::to_string(place_.timeout_s) + " s: " + FirstLine(why)));
 }
 
-std::unique_ptr<RankGroup> JoinRanks(const DistributedEnvironment& place, at::Device device) {
-  if (place.alone()) return std::make_unique<LoneRank>(place, device);
-  const auto store = MeetRanks(place);
+std::unique_ptr<RankGroup> JoinGroup(const DistributedEnvironment& place, at::Device device) {
+  if (place.alone()) return std::make_unique<SingleRank>(place, device);
+  const auto store = OpenRendezvous(place);
   if (device.is_cuda()) {
     StatusOr<NcclLibrary> nccl = NcclLibrary::Open();
     if (nccl.ok()) {

@@ -57,6 +57,6 @@ class RankGroup {
 };
 
 /// Joins the other ranks; a world of one needs no rendezvous. `device` is where the tensors are.
-std::unique_ptr<RankGroup> JoinRanks(const DistributedEnvironment& place, at::Device device);
+std::unique_ptr<RankGroup> JoinGroup(const DistributedEnvironment& place, at::Device device);
 
 }  // namespace interlacer

@@ -108,7 +108,8 @@ TEST_F(DistributedTrainingTest, TwoRanksEqualOneProcessWithTheDoubleBatch) {
   ASSERT_EQ(exit_code, 0);
   const std::vector<double> one = Losses("one"), two = Losses("two");
   ASSERT_EQ(two.size(), static_cast<std::size_t>(testing::kRunSteps));
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], two[i], testing::kFloatSumTolerance);
+  for (std::size_t i = 0; i < one.size(); ++i)
+    EXPECT_NEAR(one[i], two[i], testing::kFloatSumTolerance);
   EXPECT_LE(LargestDifference(Weights("one"), Weights("two")), testing::kFloatSumTolerance);
   EXPECT_NE(one.front(), one.back());
 }

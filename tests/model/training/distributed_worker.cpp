@@ -58,7 +58,7 @@ void ExchangeGradients(RankGroup* group, WorldModel* model) {
 }
 
 Status ExchangeRank(const WorkerTask& task, const DistributedEnvironment& place) {
-  const auto group = JoinRanks(place, torch::kCPU);
+  const auto group = JoinGroup(place, torch::kCPU);
   WorldModel model(TinyRun("", "", 1).config.model);
   const bool differ = task.what == "differ";
   InitializeWeights(&model, differ ? static_cast<std::uint64_t>(place.rank) : 0);

@@ -1,4 +1,4 @@
-#include "model/training/weight_average.h"
+#include "model/training/weight_ema.h"
 
 #include <torch/utils.h>
 
@@ -13,11 +13,11 @@ std::string KeyOf(const std::string& parameter) { return parameter + ".in_traini
 
 }  // namespace
 
-WeightAverage::WeightAverage(WorldModel* model, double decay) : model_(model), decay_(decay) {
+WeightEma::WeightEma(WorldModel* model, double decay) : model_(model), decay_(decay) {
   for (const torch::Tensor& weight : model->parameters()) held_.push_back(weight.detach().clone());
 }
 
-void WeightAverage::Update(std::int64_t steps_done) {
+void WeightEma::Update(std::int64_t steps_done) {
   const torch::NoGradGuard no_grad;
   const double n = static_cast<double>(steps_done);
   const double decay = std::min(decay_, (n - 1) / (n + 9));
@@ -25,7 +25,7 @@ void WeightAverage::Update(std::int64_t steps_done) {
   for (std::size_t i = 0; i < held_.size(); ++i) held_[i].lerp_(weights[i], 1 - decay);
 }
 
-void WeightAverage::Swap() {
+void WeightEma::Swap() {
   const torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> weights = model_->parameters();
   for (std::size_t i = 0; i < held_.size(); ++i) {
@@ -35,7 +35,7 @@ void WeightAverage::Swap() {
   }
 }
 
-void WeightAverage::Settle(const std::function<bool(const std::string&)>& settles) {
+void WeightEma::Settle(const std::function<bool(const std::string&)>& settles) {
   const torch::NoGradGuard no_grad;
   std::size_t i = 0;
   for (auto& item : model_->named_parameters()) {
@@ -44,14 +44,14 @@ void WeightAverage::Settle(const std::function<bool(const std::string&)>& settle
   }
 }
 
-NamedTensors WeightAverage::State() const {
+NamedTensors WeightEma::State() const {
   NamedTensors tensors;
   std::size_t i = 0;
   for (const auto& item : model_->named_parameters()) tensors[KeyOf(item.key())] = held_[i++];
   return tensors;
 }
 
-Status WeightAverage::LoadState(const NamedTensors& tensors) {
+Status WeightEma::LoadState(const NamedTensors& tensors) {
   const torch::NoGradGuard no_grad;
   std::size_t i = 0;
   for (const auto& item : model_->named_parameters()) {

@@ -1,4 +1,4 @@
-#include "model/training/weight_average.h"
+#include "model/training/weight_ema.h"
 
 #include <gtest/gtest.h>
 #include <torch/utils.h>
@@ -26,7 +26,7 @@ class WeightAverageTest : public ::testing::Test {
 TEST_F(WeightAverageTest, FollowsTheRecursion) {
   constexpr double kDecay = 0.5;
   SetWeights(100);
-  WeightAverage average(&model_, kDecay);
+  WeightEma average(&model_, kDecay);
   double expected = 0;
   for (int n = 1; n <= 40; ++n) {
     SetWeights(n);
@@ -42,7 +42,7 @@ TEST_F(WeightAverageTest, FollowsTheRecursion) {
 
 TEST_F(WeightAverageTest, SettledParametersTakeTheirAverage) {
   SetWeights(2);
-  WeightAverage average(&model_, 0.9);
+  WeightEma average(&model_, 0.9);
   SetWeights(7);
   const std::string first = model_.named_parameters()[0].key();
   average.Settle([&](const std::string& name) { return name == first; });
@@ -53,13 +53,13 @@ TEST_F(WeightAverageTest, SettledParametersTakeTheirAverage) {
 
 TEST_F(WeightAverageTest, StateIsTheWeightsInTrainingAndMustFit) {
   SetWeights(3);
-  WeightAverage average(&model_, 0.9);
+  WeightEma average(&model_, 0.9);
   SetWeights(5);
   average.Swap();
   NamedTensors state = average.State();
   ASSERT_FALSE(state.empty());
   EXPECT_EQ(state.begin()->second.flatten()[0].item<double>(), 5);
-  WeightAverage other(&model_, 0.9);
+  WeightEma other(&model_, 0.9);
   EXPECT_TRUE(other.LoadState(state).ok());
   state.erase(state.begin());
   EXPECT_EQ(other.LoadState(state).reason(), reason::CHECKPOINT_INVALID);

@@ -16,10 +16,10 @@
 
 namespace interlacer {
 
-class WeightAverage {
+class WeightEma {
  public:
   /// Starts at the weights of `model`, which must outlive this.
-  WeightAverage(WorldModel* model, double decay);
+  WeightEma(WorldModel* model, double decay);
 
   /// Must be called after step number `steps_done`.
   void Update(std::int64_t steps_done);

@@ -1,9 +1,9 @@
-#include "model/training/motion_prices.h"
+#include "model/training/motion_regularization.h"
 
 #include <ATen/Functions.h>
 
 #include "model/graph/token_neighbors.h"
-#include "model/ops/ordered_gradients.h"
+#include "model/ops/deterministic_gradients.h"
 
 namespace interlacer {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/ops/ordered_gradients.h"
+#include "model/ops/deterministic_gradients.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/training/motion_prices.h"
+#include "model/training/motion_regularization.h"
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
@@ -91,10 +91,10 @@ TEST(Stretch, GradientOfPositions) {
   const torch::Tensor moved = observed + 0.02 * RandomCloud(9).roll(2, 0).to(at::kDouble);
   const Stretch stretch(observed.to(at::kFloat));
   ExpectGradientsMatch([&](const std::vector<torch::Tensor>& x) { return stretch.Mean(x[0]); },
-                       {moved}, kPriceGradientTolerance);
+                       {moved}, kRegularizationGradientTolerance);
 }
 
-TEST(MotionPrices, AreMeanLengthsAndZeroForWhatStays) {
+TEST(MotionRegularization, AreMeanLengthsAndZeroForWhatStays) {
   const CloudTensors from{RandomCloud(6), at::rand({6, 4})};
   EXPECT_EQ(MeanDisplacement(from, from).item<double>(), 0);
   EXPECT_EQ(MeanFeatureChange(from, from).item<double>(), 0);
