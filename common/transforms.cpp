@@ -107,6 +107,10 @@ StatusOr<Transform> FromMatrix(const Matrix4d& a_from_b, double tolerance) {
   return ToTransform(Eigen::Quaterniond(r), m.topRightCorner<3, 1>());
 }
 
+std::array<double, 4> YawQuaternion(double yaw_rad) {
+  return {0, 0, std::sin(yaw_rad / 2), std::cos(yaw_rad / 2)};
+}
+
 Transform LookAt(const Vec3d& eye_m, const Vec3d& target_m, const Vec3d& up) {
   const Eigen::Vector3d eye(eye_m[0], eye_m[1], eye_m[2]);
   const Eigen::Vector3d forward =

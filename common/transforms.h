@@ -20,6 +20,8 @@ Transform Inverse(const Transform& a_from_b);
 Matrix4d ToMatrix(const Transform& a_from_b);
 /// Refuses matrices whose rotation part is farther than `tolerance` from orthonormal, right-handed.
 StatusOr<Transform> FromMatrix(const Matrix4d& a_from_b, double tolerance = 1e-3);
+/// Rotation about the z axis, x y z w.
+std::array<double, 4> YawQuaternion(double yaw_rad);
 /// Camera at `eye_m` that looks at `target_m`, image up along `up`; optical axes (x right, y down,
 /// z forward).
 Transform LookAt(const Vec3d& eye_m, const Vec3d& target_m, const Vec3d& up = {0, 0, 1});

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluation/report_html.h"
+#include "evaluation/report_input.h"
 
 namespace interlacer {
 

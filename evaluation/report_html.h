@@ -9,22 +9,10 @@
 /// The page follows evaluation/html.h.
 
 #include <string>
-#include <vector>
 
-#include "evaluation/comparison.h"
+#include "evaluation/report_input.h"
 
 namespace interlacer {
-
-struct ReportInput {
-  std::string title;
-  std::vector<Variant> variants;  ///< at least one; the first is the reference
-  /// Sentences in bold at the head, such as what makes the results hard to compare.
-  std::vector<std::string> warnings;
-  std::string command;
-  std::string created_time;
-
-  const Results& reference() const { return *variants[0].results; }
-};
 
 std::string ReportHtml(const ReportInput& input);
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "evaluation/html.h"
-#include "evaluation/report_html.h"
+#include "evaluation/report_input.h"
 
 namespace interlacer {
 

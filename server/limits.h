@@ -1,7 +1,8 @@
 #pragma once
 
-/// Limits of the server and their defaults; each has a flag and, where it concerns clients, a field
-/// of the wire message Limits and an error reason. Value type.
+/// Limits of the server and their defaults. Each has a flag and, where it concerns clients, a field
+/// of the wire message Limits and an error reason; those of candidates and scenes are only
+/// reported, since the methods that they bound are not served in this version. Value type.
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 /// so a broken answer is an error and never a wrong picture. Pure functions, thread-safe.
 /// Errors: INTERNAL INTERNAL_ERROR naming the field of the answer that is malformed.
 
-#include "client/interlacer_client.h"
+#include "client/server_info.h"
 #include "common/geometry.h"
 #include "common/model_metadata.h"
 #include "common/prediction.h"

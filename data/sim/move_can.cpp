@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/transforms.h"
 #include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {

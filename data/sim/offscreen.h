@@ -3,7 +3,7 @@
 /// Pictures of a World from its cameras, without a display.
 ///
 ///   color [h,w,3] uint8, row 0 on top · depth z along the optical axis in 0.1 mm, 0 beyond the
-///   room or 6.5 m · mask [h,w] labels of data/sim/simulator.h
+///   room or 6.5 m · mask [h,w] labels of data/sim/simulated_view.h
 /// Pixel (u,v) shows the ray through image coordinates (u,v) of the camera of the scene: centre of
 /// the picture at ((w-1)/2, (h-1)/2). One sample a pixel, one shadow-casting light.
 /// Deterministic on one machine. Errors: INTERNAL when no OSMesa context can be had.
@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "common/status.h"
-#include "data/sim/simulator.h"
+#include "data/sim/simulated_view.h"
 #include "data/sim/world.h"
 
 namespace interlacer::sim {

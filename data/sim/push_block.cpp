@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/transforms.h"
 #include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {

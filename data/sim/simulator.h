@@ -29,6 +29,7 @@
 #include "common/image.h"
 #include "common/status.h"
 #include "data/sim/robot.h"
+#include "data/sim/simulated_view.h"
 #include "data/sim/split.h"
 #include "data/sim/task_names.h"
 
@@ -49,22 +50,6 @@ struct SimulateOptions {
   double depth_noise_m = 0;
   /// Folder with robots/iiwa/meshes and textures; empty: see DefaultAssetFolder().
   std::filesystem::path asset_folder;
-};
-
-/// Labels of SimulatedView::mask; objects follow from kMaskFirstObject in the order of
-/// SimulatedEpisode::object_names.
-enum MaskLabel : std::uint8_t {
-  kMaskRoom = 0,
-  kMaskTable = 1,
-  kMaskLeftArm = 2,
-  kMaskRightArm = 3,
-  kMaskFirstObject = 4,
-};
-
-struct SimulatedView {
-  RgbImage color;
-  DepthImage16 depth;
-  std::vector<std::uint8_t> mask;  ///< [height,width] MaskLabel
 };
 
 struct SimulatedStep {

@@ -50,10 +50,6 @@ Vec3d Along(const Vec3d& from_m, double angle_rad, double distance_m) {
           from_m[1] + distance_m * std::sin(angle_rad), from_m[2]};
 }
 
-std::array<double, 4> YawQuaternion(double yaw_rad) {
-  return {0, 0, std::sin(yaw_rad / 2), std::cos(yaw_rad / 2)};
-}
-
 double YawOf(const Transform& world_from_object) {
   const std::array<double, 4>& q = world_from_object.rotation_xyzw;
   return std::atan2(2 * (q[3] * q[2] + q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2]));

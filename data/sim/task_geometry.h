@@ -26,8 +26,6 @@ double FoldYaw(double yaw_rad);
 /// The point `distance_m` from `from_m` in a horizontal direction.
 Vec3d Along(const Vec3d& from_m, double angle_rad, double distance_m);
 
-/// Turn about the vertical.
-std::array<double, 4> YawQuaternion(double yaw_rad);
 double YawOf(const Transform& world_from_object);
 /// Cosine between the object's z axis and the world's.
 double Uprightness(const Transform& world_from_object);

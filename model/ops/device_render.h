@@ -8,7 +8,8 @@
 
 #include <torch/types.h>
 
-#include "model/ops/render_op.h"
+#include "model/clouds.h"
+#include "model/ops/field_tensors.h"
 #include "render/device_renderer.h"
 
 namespace interlacer {

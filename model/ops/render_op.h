@@ -11,15 +11,11 @@
 
 #include <torch/types.h>
 
-#include <array>
-
 #include "model/clouds.h"
+#include "model/ops/field_tensors.h"
 #include "render/renderer.h"
 
 namespace interlacer {
-
-/// w1, b1, w2, b2, w3, b3 as in render/radiance_field.h.
-using FieldTensors = std::array<torch::Tensor, 6>;
 
 FieldWeights ViewOf(const FieldTensors& field);
 

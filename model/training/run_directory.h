@@ -11,7 +11,7 @@
 #include <string>
 
 #include "model/training/optimizer.h"
-#include "model/training/trainer.h"
+#include "model/training/train_options.h"
 #include "model/training/weight_ema.h"
 
 namespace interlacer {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "common/status.h"
-#include "model/training/trainer.h"
+#include "model/training/train_options.h"
 
 namespace interlacer {
 

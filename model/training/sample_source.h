@@ -15,7 +15,7 @@
 #include "common/status.h"
 #include "model/config.h"
 #include "model/training/sample.h"
-#include "model/training/trainer.h"
+#include "model/training/train_options.h"
 
 namespace interlacer {
 
