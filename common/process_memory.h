@@ -11,7 +11,7 @@ namespace interlacer {
 /// one page fault at a time. Call ReleaseIdleMemory when the process is idle.
 void RetainFreedMemory();
 
-/// Gives the kernel every whole page of freed memory. Takes milliseconds for each 100 MB, in which
+/// Gives the kernel every whole page of freed memory. Takes longer the larger the heap, and meanwhile
 /// other threads may wait for memory; the next block of each page is cleared anew.
 void ReleaseIdleMemory();
 
