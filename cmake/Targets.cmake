@@ -69,6 +69,8 @@ function(interlacer_add_test name)
     set(arg_LABELS cpu)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  # What a test itself computes is little; what it tests is optimised in its own library.
+  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   interlacer_unite(${name} "${arg_UNITY}")
   target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
     GTest::gmock GTest::gtest GTest::gtest_main)
