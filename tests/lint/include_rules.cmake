@@ -10,6 +10,7 @@ set(layers
   common/kernels              "common/(thread_pool|check|random)\\.h"
   common                      "common/kernels/"
   proto                       ""
+  robots                      "common/"
   knn/kernels                 "common/(kernels/|(thread_pool|check|random)\\.h)"
   knn                         "common/|knn/kernels/"
   render/kernels              "common/(kernels/|(thread_pool|check|random)\\.h)"
@@ -41,7 +42,7 @@ set(layers
   client                      "common/"
   evaluation                  "common/|render/|data/|client/rollout_backend\\.h"
   experiments                 "common/|data/|client/rollout_backend\\.h|model/files/tensor_header\\.h|evaluation/"
-  cli                         "common/|knn/|data/|client/|evaluation/|experiments/|model/"
+  cli                         "common/|robots/|knn/|data/|client/|evaluation/|experiments/|model/"
   docs/examples               "client/"
   bench                       any
   tests                       any)
@@ -55,7 +56,9 @@ set(doors
   "^(google/(protobuf|rpc)|interlacer/v1)/"     "^(server|client)/"
   "^faiss/"                                     "^knn/faiss_index\\.cpp$"
   "^open3d/"                                    "^data/(point_cloud_io|outlier_filter)\\.cpp$"
-  "^(mujoco|GL)/"                               "^data/sim/"
+  "^(mujoco|GL)/"                               "^(data/sim/|robots/mjcf\\.cpp$)"
+  "^(urdf_|console_bridge/|tinyxml)"            "^robots/urdf\\.cpp$"
+  "^assimp/"                                    "^robots/mesh_file\\.cpp$"
   "^Eigen/"                                     "^common/transforms\\.cpp$"
   "^(png|turbojpeg|jpeglib)\\.h$"               "^common/image_codec\\.cpp$"
   "^nlohmann/json\\.hpp$"                       "^common/(json|log)\\.(h|cpp)$"
