@@ -1,7 +1,7 @@
 #pragma once
 
-/// The one rule for joint values past their limits: encoders and calibration leave measured values a
-/// little outside, so 2 % of the range is tolerated on either side. Pure functions, thread-safe.
+/// The one rule for joint values past their limits: encoders and calibration leave measured values
+/// a little outside, so 2 % of the range is tolerated on either side. Pure functions, thread-safe.
 
 namespace interlacer {
 

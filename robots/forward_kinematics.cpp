@@ -30,9 +30,9 @@ std::vector<Transform> LinkPoses(const Robot& robot, std::span<const double> joi
   std::vector<Transform> world_from_link(count);
   for (std::size_t i = 0; i < count; ++i) {
     const RobotJoint& joint = robot.links[i].joint;
-    const double value =
-        joint.mimic ? joint.mimic->factor * values[joint.mimic->link] + joint.mimic->offset
-                    : values[i];
+    const double value = joint.mimic
+                             ? joint.mimic->factor * values[joint.mimic->link] + joint.mimic->offset
+                             : values[i];
     const Transform parent_from_link = Compose(joint.parent_from_joint, JointMotion(joint, value));
     const int parent = robot.links[i].parent;
     world_from_link[i] =

@@ -5,8 +5,8 @@
 ///   joint_values  [c] radians and metres in the order of Robot::columns
 ///   poses         [links] world_from_link
 /// Mimic joints follow; limits are not checked here: callers that take outside input do that with
-/// CheckJointValues of robots/joint_values.h. The robot must be valid (ValidateRobot), and the count
-/// of values right. Float64, deterministic. Thread-safety: pure functions.
+/// CheckJointValues of robots/joint_values.h. The robot must be valid (ValidateRobot), and the
+/// count of values right. Float64, deterministic. Thread-safety: pure functions.
 
 #include <span>
 #include <vector>

@@ -67,8 +67,8 @@ Status CheckJointValues(const Robot& robot, std::span<const double> joint_values
                         const std::string& field) {
   if (joint_values.size() != robot.columns.size()) {
     return Mismatch(reason::ACTION_SHAPE, field,
-                    std::to_string(robot.columns.size()) + " joint values of robot '" +
-                        robot.name + "': " + JointList(robot),
+                    std::to_string(robot.columns.size()) + " joint values of robot '" + robot.name +
+                        "': " + JointList(robot),
                     std::to_string(joint_values.size()));
   }
   for (std::size_t c = 0; c < joint_values.size(); ++c) {
@@ -77,8 +77,8 @@ Status CheckJointValues(const Robot& robot, std::span<const double> joint_values
     const std::string place = field + "[" + std::to_string(c) + "]";
     const double value = joint_values[c];
     if (!std::isfinite(value)) {
-      return Mismatch(reason::ACTION_NOT_FINITE, place, "a finite value of joint '" + joint.name + "'",
-                      NumberText(value));
+      return Mismatch(reason::ACTION_NOT_FINITE, place,
+                      "a finite value of joint '" + joint.name + "'", NumberText(value));
     }
     if (joint.limits && !IsWithinJointLimits(value, joint.limits->min, joint.limits->max)) {
       return Mismatch(reason::ACTION_OUT_OF_RANGE, place,

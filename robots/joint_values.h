@@ -5,8 +5,8 @@
 /// A column is called by its joint and unit, "left_joint_1_rad", "finger_joint_m"; where names come
 /// from outside, the joint's name alone is understood too.
 /// Errors: INVALID_ARGUMENT ACTION_SHAPE (count, or names that do not match the robot's joints),
-/// ACTION_NOT_FINITE, ACTION_OUT_OF_RANGE past the tolerance of common/joint_limits.h; they name the
-/// joint, its limits and what came. Thread-safety: pure functions.
+/// ACTION_NOT_FINITE, ACTION_OUT_OF_RANGE past the tolerance of common/joint_limits.h; they name
+/// the joint, its limits and what came. Thread-safety: pure functions.
 
 #include <span>
 #include <string>

@@ -81,8 +81,7 @@ StatusOr<TriangleStream> ReadMesh(const std::string& path) {
   if (read == nullptr) return Refused(scene->importer.GetErrorString());
   if (read->mRootNode == nullptr || read->mNumMeshes == 0) return Refused("no mesh in it");
   std::int64_t triangle_count = 0;
-  if (!ListInstances(*read, *read->mRootNode, aiMatrix4x4(), &triangle_count,
-                     &scene->instances)) {
+  if (!ListInstances(*read, *read->mRootNode, aiMatrix4x4(), &triangle_count, &scene->instances)) {
     return Refused("expected at most " + std::to_string(kMaxMeshTriangles) +
                    " triangles, got more");
   }

@@ -63,9 +63,8 @@ std::vector<MeshFile> PrepareMeshes(mjSpec* spec, const std::string& folder) {
     if (file.empty()) continue;
     std::string name = mjs_getString(mjs_getName(e));
     if (name.empty()) name = file.stem().string();
-    const auto path =
-        std::filesystem::path(folder) / mjs_getString(spec->compiler.meshdir) /
-        (spec->strippath ? file.filename() : file);
+    const auto path = std::filesystem::path(folder) / mjs_getString(spec->compiler.meshdir) /
+                      (spec->strippath ? file.filename() : file);
     files.push_back({path.string(), LinkOfMesh(spec, name)});
   }
   return files;
@@ -100,7 +99,10 @@ StatusOr<Model> Compile(const std::string& path) {
 class MjcfReader {
  public:
   MjcfReader(const mjModel* model, const MakeRobotOptions& options)
-      : model_(model), options_(options), link_of_body_(model->nbody), link_of_joint_(model->njnt) {}
+      : model_(model),
+        options_(options),
+        link_of_body_(model->nbody),
+        link_of_joint_(model->njnt) {}
 
   StatusOr<RobotDraft> Read() {
     draft_.robot.name = model_->names;
@@ -113,8 +115,8 @@ class MjcfReader {
   }
 
  private:
-  /// A body's joints act one after the other, each around a point of its own: a link for each joint,
-  /// and where the last one does not turn around the body's origin, one more for the body.
+  /// A body's joints act one after the other, each around a point of its own: a link for each
+  /// joint, and where the last one does not turn around the body's origin, one more for the body.
   Status AddBody(int body) {
     const std::string name = Name(model_, mjOBJ_BODY, body, "body");
     int parent = body == 0 ? -1 : link_of_body_[model_->body_parentid[body]];
@@ -130,8 +132,8 @@ class MjcfReader {
         continue;
       }
       if (type == mjJNT_BALL) {
-        return Mismatch(reason::SCHEMA_INVALID, "joint '" + joint_name + "'.type",
-                        "hinge or slide", "ball (body '" + name + "')");
+        return Mismatch(reason::SCHEMA_INVALID, "joint '" + joint_name + "'.type", "hinge or slide",
+                        "ball (body '" + name + "')");
       }
       RobotLink link;
       link.parent = parent;

@@ -87,8 +87,8 @@ RgbImage DrawRobot(const Robot& robot, std::span<const double> joint_values,
   }
   const double side_m[2] = {std::max(bounds.max[0] - bounds.min[0], 1e-3),
                             std::max(bounds.max[1] - bounds.min[1], 1e-3)};
-  const double px_per_m = std::min(options.width_px / (kMargin * side_m[0]),
-                                   options.height_px / (kMargin * side_m[1]));
+  const double px_per_m =
+      std::min(options.width_px / (kMargin * side_m[0]), options.height_px / (kMargin * side_m[1]));
 
   RgbImage image{options.width_px, options.height_px, {}};
   image.pixels.assign(std::size_t{3} * options.width_px * options.height_px, 255);

@@ -3,8 +3,8 @@
 /// A picture of a robot for people: its surface points as discs, a colour a link, from a
 /// three-quarter view.
 ///
-/// Parallel projection, z up, the whole robot in view. A disc lies in the tangent plane of its point
-/// and is wide enough to meet its neighbours; the nearest one wins a pixel. Deterministic,
+/// Parallel projection, z up, the whole robot in view. A disc lies in the tangent plane of its
+/// point and is wide enough to meet its neighbours; the nearest one wins a pixel. Deterministic,
 /// thread-safe.
 
 #include <span>

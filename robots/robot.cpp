@@ -115,7 +115,8 @@ Status CheckJoint(const Robot& robot, std::size_t i) {
     if (!joint.limits && !joint.mimic) return Status::Ok();
     return LinkError(robot, i, "joint", "no limits and no mimic at a fixed joint", "some");
   }
-  if (i == 0) return LinkError(robot, i, "joint.type", "fixed: the root", NameOf(joint.type).data());
+  if (i == 0)
+    return LinkError(robot, i, "joint.type", "fixed: the root", NameOf(joint.type).data());
   if (joint.name.empty()) return LinkError(robot, i, "joint.name", "a name", "none");
   if (!IsUnit(Norm(joint.axis))) {
     return LinkError(robot, i, "joint.axis", "a vector of length 1",
@@ -169,11 +170,11 @@ Status CheckSurface(const Robot& robot) {
   }
   if (count > kMaxSurfacePoints || surface.positions_m.size() != count ||
       surface.normals.size() != count) {
-    return Mismatch(reason::SCHEMA_INVALID, "surface_points",
-                    "as many positions, normals and links, at most " +
-                        std::to_string(kMaxSurfacePoints),
-                    std::to_string(surface.positions_m.size()) + ", " +
-                        std::to_string(surface.normals.size()) + " and " + std::to_string(count));
+    return Mismatch(
+        reason::SCHEMA_INVALID, "surface_points",
+        "as many positions, normals and links, at most " + std::to_string(kMaxSurfacePoints),
+        std::to_string(surface.positions_m.size()) + ", " + std::to_string(surface.normals.size()) +
+            " and " + std::to_string(count));
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t link = surface.links[i];

@@ -3,12 +3,12 @@
 /// A robot as a tree of rigid links with points on their surfaces; what a robot folder holds.
 ///
 /// One tree may hold several arms: then its root is a link without surface on which they stand.
-/// Metres and radians. Every link hangs on its parent by one joint; the frame of the link is that of
-/// the joint, moved by it: parent_from_link = parent_from_joint * motion(axis, value), as in URDF.
-/// The root's joint is fixed and its origin is world_from_root, where the robot stands.
+/// Metres and radians. Every link hangs on its parent by one joint; the frame of the link is that
+/// of the joint, moved by it: parent_from_link = parent_from_joint * motion(axis, value), as in
+/// URDF. The root's joint is fixed and its origin is world_from_root, where the robot stands.
 /// Column c of joint values (actions, measured states) belongs to the joint of link columns[c].
-/// Errors: INVALID_ARGUMENT SCHEMA_INVALID with a path such as "links[3].joint.axis", the name of the
-/// link, expected and got. Thread-safety: value types, pure functions.
+/// Errors: INVALID_ARGUMENT SCHEMA_INVALID with a path such as "links[3].joint.axis", the name of
+/// the link, expected and got. Thread-safety: value types, pure functions.
 
 #include <cstdint>
 #include <optional>
@@ -61,8 +61,8 @@ struct RobotLink {
 
 /// Points of one link stand together; any first k of them lie evenly over the link's surface.
 struct SurfacePoints {
-  std::vector<Vec3f> positions_m;  ///< [n,3] in the frame of their link
-  std::vector<Vec3f> normals;      ///< [n,3] unit
+  std::vector<Vec3f> positions_m;   ///< [n,3] in the frame of their link
+  std::vector<Vec3f> normals;       ///< [n,3] unit
   std::vector<std::int64_t> links;  ///< [n]
   std::size_t size() const { return links.size(); }
   bool operator==(const SurfacePoints&) const = default;

@@ -10,8 +10,7 @@
 namespace interlacer {
 namespace {
 
-Status OptionError(const std::string& option, const std::string& expected,
-                   const std::string& got) {
+Status OptionError(const std::string& option, const std::string& expected, const std::string& got) {
   return Mismatch(reason::ARGUMENT_INVALID, option, expected, "'" + got + "'");
 }
 
@@ -75,8 +74,8 @@ Status ChooseColumns(const std::vector<std::string>& joints, RobotDraft* draft) 
     const bool is_free = link >= 0 && robot.links[link].joint.type != JointType::kFixed &&
                          !robot.links[link].joint.mimic;
     if (!is_free) {
-      return OptionError("columns",
-                         "a moving joint that follows no other: " + MovingNames(robot), name);
+      return OptionError("columns", "a moving joint that follows no other: " + MovingNames(robot),
+                         name);
     }
     if (!chosen.insert(link).second) return OptionError("columns", "each joint once", name);
     robot.columns.push_back(link);

@@ -23,8 +23,8 @@ struct RobotDraft {
   void Hold(int link, double value);
 };
 
-/// The readers; the file's root element says which one is right. Surfaces are drawn, the rest of the
-/// options is left to FinishRobot.
+/// The readers; the file's root element says which one is right. Surfaces are drawn, the rest of
+/// the options is left to FinishRobot.
 StatusOr<RobotDraft> ReadUrdf(const std::string& path, const MakeRobotOptions& options);
 StatusOr<RobotDraft> ReadMjcf(const std::string& path, const MakeRobotOptions& options);
 
@@ -38,7 +38,8 @@ StatusOr<MadeRobot> FinishRobot(RobotDraft draft, const MakeRobotOptions& option
 
 /// "mesh FILE of link 'LINK': PROBLEM" at the file.
 Status MeshError(const std::string& file, const std::string& link, const std::string& problem);
-/// Refuses meshes that are not there or too large, before they are loaded; counts into `total_bytes`.
+/// Refuses meshes that are not there or too large, before they are loaded; counts into
+/// `total_bytes`.
 Status CheckMeshSize(const std::string& file, const std::string& link, std::int64_t* total_bytes);
 
 }  // namespace interlacer

@@ -61,7 +61,8 @@ Status WriteFiles(const FolderFiles& files, const std::string& folder) {
 
 std::string HashOf(const FolderFiles& files) {
   Sha256 digest;
-  for (const FolderFile& file : files) digest.Update(file.name + " " + Sha256Hex(file.bytes) + "\n");
+  for (const FolderFile& file : files)
+    digest.Update(file.name + " " + Sha256Hex(file.bytes) + "\n");
   return digest.HexDigest();
 }
 

@@ -2,15 +2,16 @@
 
 /// A robot folder: what every program needs to know of a robot, without URDF or MJCF.
 ///
-///   robot.json            schema interlacer.robot, version 1: name, source, columns (joint names) and
-///                         links, parents first: name, parent (all but the root), part, joint (name,
-///                         type, origin, axis, limits_rad or limits_m, mimic)
+///   robot.json            schema interlacer.robot, version 1: name, source, columns (joint names)
+///   and
+///                         links, parents first: name, parent (all but the root), part, joint
+///                         (name, type, origin, axis, limits_rad or limits_m, mimic)
 ///   surface_points.npy    [n,3] float32, metres, in the frame of the point's link
 ///   surface_normals.npy   [n,3] float32, unit
 ///   surface_links.npy     [n] int64, index into links
-/// Other files in the folder are left alone. Numbers of robot.json are written so that they come back
-/// to the bit. A folder that is read or copied has passed ValidateRobot.
-/// Errors: SCHEMA_INVALID, SCHEMA_VERSION_UNSUPPORTED, SHAPE_MISMATCH, those of robots/robot.h and
+/// Other files in the folder are left alone. Numbers of robot.json are written so that they come
+/// back to the bit. A folder that is read or copied has passed ValidateRobot. Errors:
+/// SCHEMA_INVALID, SCHEMA_VERSION_UNSUPPORTED, SHAPE_MISMATCH, those of robots/robot.h and
 /// common/file_io.h; the field begins with the file. Sizes are checked before memory is taken.
 /// Thread-safety: pure functions.
 

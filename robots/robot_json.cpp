@@ -138,8 +138,7 @@ StatusOr<Robot> RobotFromJson(const nlohmann::json& document) {
   Robot robot;
   INTERLACER_ASSIGN_OR_RETURN(robot.name, object.Get<std::string>("name"));
   INTERLACER_ASSIGN_OR_RETURN(robot.source, object.Get<std::string>("source"));
-  INTERLACER_ASSIGN_OR_RETURN(const auto columns,
-                              object.Get<std::vector<std::string>>("columns"));
+  INTERLACER_ASSIGN_OR_RETURN(const auto columns, object.Get<std::vector<std::string>>("columns"));
   INTERLACER_ASSIGN_OR_RETURN(const auto links, object.GetObjects("links"));
   if (links.size() > kMaxRobotLinks) {
     return object.Invalid("links", "at most " + std::to_string(kMaxRobotLinks),

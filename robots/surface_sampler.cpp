@@ -81,8 +81,8 @@ std::vector<SurfacePoint> SurfaceSampler::MixedCandidates() const {
   for (const Part& part : parts_) {
     const std::size_t have = part.candidates.size();
     owed += part.area_m2 / total_m2 * count_ * kCandidatesPerPoint;
-    const auto take = static_cast<std::size_t>(
-        std::clamp(std::lround(owed), 0L, static_cast<long>(have)));
+    const auto take =
+        static_cast<std::size_t>(std::clamp(std::lround(owed), 0L, static_cast<long>(have)));
     owed -= static_cast<double>(take);
     for (std::size_t i = 0; i < take; ++i) mixed.push_back(part.candidates[i * have / take]);
   }
@@ -100,8 +100,7 @@ std::vector<SurfacePoint> SurfaceSampler::Draw() const {
     std::size_t farthest = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       sq_distance_m2[i] = std::min(
-          sq_distance_m2[i],
-          SquaredDistance(candidates[i].position_m, kept.back().position_m));
+          sq_distance_m2[i], SquaredDistance(candidates[i].position_m, kept.back().position_m));
       if (sq_distance_m2[i] > sq_distance_m2[farthest]) farthest = i;
     }
     newest = farthest;

@@ -181,8 +181,8 @@ class UrdfReader {
         draft_.notes.push_back("joint '" + from.name + "' is floating or planar: held still");
         return joint;
       default:
-        return Refused("joint '" + from.name + "'.type",
-                       "fixed, revolute, continuous or prismatic", "another type");
+        return Refused("joint '" + from.name + "'.type", "fixed, revolute, continuous or prismatic",
+                       "another type");
     }
     const double length = std::hypot(from.axis.x, from.axis.y, from.axis.z);
     if (!(length > 0) || !std::isfinite(length)) {
@@ -230,8 +230,8 @@ class UrdfReader {
     return Status::Ok();
   }
 
-  Status AddShape(const std::string& link, const urdf::Geometry* geometry,
-                  const urdf::Pose& origin, SurfaceSampler* sampler) {
+  Status AddShape(const std::string& link, const urdf::Geometry* geometry, const urdf::Pose& origin,
+                  SurfaceSampler* sampler) {
     if (geometry == nullptr) return Refused("link '" + link + "'", "a geometry", "none");
     TriangleStream surface;
     std::string what = "a shape";

@@ -40,8 +40,7 @@ struct ShowArguments {
 };
 
 Status CountError(const std::string& option, std::size_t expected, std::size_t got) {
-  return Mismatch(reason::ARGUMENT_INVALID, option, std::to_string(expected),
-                  std::to_string(got));
+  return Mismatch(reason::ARGUMENT_INVALID, option, std::to_string(expected), std::to_string(got));
 }
 
 StatusOr<Transform> ReadBaseFile(const std::string& path) {
@@ -67,7 +66,8 @@ StatusOr<std::vector<Transform>> BasePoses(const MakeArguments& arguments) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!arguments.base_files.empty()) {
       auto pose = ReadBaseFile(arguments.base_files[i]);
-      if (!pose.ok()) return std::move(pose.status()).WithFieldPrefix(arguments.base_files[i] + ":");
+      if (!pose.ok())
+        return std::move(pose.status()).WithFieldPrefix(arguments.base_files[i] + ":");
       poses[i] = *pose;
     } else if (!numbers.empty()) {
       const double* const n = numbers.data() + kPoseNumbers * i;
@@ -100,8 +100,8 @@ StatusOr<Robot> MakeFromModels(const MakeArguments& arguments, const VerbContext
 }
 
 StatusOr<ExitCode> RunMake(const MakeArguments& arguments, const VerbContext& context) {
-  INTERLACER_ASSIGN_OR_RETURN(
-      OutputFolder output, OutputFolder::Create(arguments.output, kRobotFile, arguments.force));
+  INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
+                              OutputFolder::Create(arguments.output, kRobotFile, arguments.force));
   std::vector<std::string> notes;
   INTERLACER_ASSIGN_OR_RETURN(const Robot made, MakeFromModels(arguments, context, &notes));
   INTERLACER_RETURN_IF_ERROR(WriteRobot(made, output.partial().string()));
@@ -126,8 +126,8 @@ std::vector<int> PointsOfLinks(const Robot& robot) {
 
 /// One row a link, below a row of titles.
 std::vector<std::vector<std::string>> LinkTable(const Robot& robot) {
-  std::vector<std::vector<std::string>> rows = {{"column", "joint", "type", "min", "max", "unit",
-                                                 "link", "parent", "part", "points"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"column", "joint", "type", "min", "max", "unit", "link", "parent", "part", "points"}};
   const std::vector<int> points = PointsOfLinks(robot);
   for (std::size_t i = 0; i < robot.links.size(); ++i) {
     const RobotLink& link = robot.links[i];

@@ -71,7 +71,8 @@ TEST(JointValues, ValuesByNameComeOverThoseAtRest) {
   }
 }
 
-/// Numbers worked out by hand: base turned by 90 degrees about z, the arm by 90 degrees about its y.
+/// Numbers worked out by hand: base turned by 90 degrees about z, the arm by 90 degrees about its
+/// y.
 TEST(ForwardKinematics, FollowsTheTreeAndMimicJoints) {
   const Robot robot = SmallRobot();
   const std::vector<double> values = {M_PI / 2, 0.0, 0.03};
@@ -83,8 +84,8 @@ TEST(ForwardKinematics, FollowsTheTreeAndMimicJoints) {
   };
   expect_at(0, {0.1, 0.2, 0.3});
   expect_at(1, {0.1, 0.2, 0.8});
-  expect_at(2, {0.1, 0.6, 0.8});            // z of the arm is x of the base, y of the world
-  expect_at(3, {0.1 - 0.04, 0.7, 0.8});     // y of the hand is -x of the world
+  expect_at(2, {0.1, 0.6, 0.8});                 // z of the arm is x of the base, y of the world
+  expect_at(3, {0.1 - 0.04, 0.7, 0.8});          // y of the hand is -x of the world
   expect_at(4, {0.1 + 0.01 + 0.029, 0.7, 0.8});  // -0.01 - 0.03 + 0.001 along y
 
   const PosedSurface surface = PoseSurface(robot, poses);

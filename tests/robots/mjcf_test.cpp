@@ -172,8 +172,8 @@ TEST(Mjcf, JointsAroundPointsWithReferencesSlidesAndSeveralOnABody) {
   const auto made = Make(folder, OddJoints());
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_EQ(made->robot.name, "tested");
-  EXPECT_THAT(ColumnNames(made->robot), ElementsAre("x_m", "y_m", "yaw_rad", "swing_rad",
-                                                    "twist_rad", "grip_m"));
+  EXPECT_THAT(ColumnNames(made->robot),
+              ElementsAre("x_m", "y_m", "yaw_rad", "swing_rad", "twist_rad", "grip_m"));
   EXPECT_EQ(made->robot.links[FindJoint(made->robot, "yaw")].joint.type, JointType::kContinuous);
   Reference reference(folder.File("robot.xml"));
   ExpectMujocoPoses(made->robot, &reference);
@@ -210,8 +210,9 @@ TEST(Mjcf, VisualGeomsComeBeforeThoseThatCollide) {
 
 TEST(Mjcf, BallJointsAreRefusedAndFreeOnesHeld) {
   const TempFolder folder;
-  EXPECT_THAT(Make(folder, "<worldbody><body name='b'><joint name='j' type='ball'/>"
-                           "<geom size='0.1'/></body></worldbody>")
+  EXPECT_THAT(Make(folder,
+                   "<worldbody><body name='b'><joint name='j' type='ball'/>"
+                   "<geom size='0.1'/></body></worldbody>")
                   .status()
                   .ToString(),
               AllOf(HasSubstr("joint 'j'"), HasSubstr("ball"), HasSubstr("robot.xml")));

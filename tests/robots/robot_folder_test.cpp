@@ -73,7 +73,9 @@ TEST(RobotFolder, UnknownFieldsAreRefusedWithTheirPath) {
               HasSubstr("robot.json:links[1].joint.limits_deg"));
   EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][4]["joint"]["mimic"]["offset_rad"] = 1; }),
               HasSubstr("links[4].joint.mimic.offset_rad"));
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][0]["joint"]["axis"] = {0, 0, 1}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["links"][0]["joint"]["axis"] = {0, 0, 1};
+              }),
               HasSubstr("links[0].joint.axis"));
 }
 
@@ -110,12 +112,16 @@ TEST(RobotFolder, ASecondLinkOrJointOfOneNameIsRefused) {
 }
 
 TEST(RobotFolder, AnAxisThatIsNotUnitIsRefused) {
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][1]["joint"]["axis"] = {0, 2, 0}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["links"][1]["joint"]["axis"] = {0, 2, 0};
+              }),
               AllOf(HasSubstr("links[1].joint.axis"), HasSubstr("length 2 (link 'arm')")));
 }
 
 TEST(RobotFolder, LimitsReversedOrMissingAreRefused) {
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][1]["joint"]["limits_rad"] = {2, -1}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["links"][1]["joint"]["limits_rad"] = {2, -1};
+              }),
               AllOf(HasSubstr("links[1].joint.limits_rad"), HasSubstr("min 2, max -1")));
   EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][1]["joint"].erase("limits_rad"); }),
               HasSubstr("the type continuous"));
@@ -146,11 +152,17 @@ TEST(RobotFolder, AMimicOfNothingOrOfAFollowerIsRefused) {
 }
 
 TEST(RobotFolder, ColumnsMustBeTheMovingJoints) {
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["columns"] = {"turn", "roll"}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["columns"] = {"turn", "roll"};
+              }),
               HasSubstr("columns"));
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["columns"] = {"turn", "turn", "grip"}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["columns"] = {"turn", "turn", "grip"};
+              }),
               HasSubstr("columns"));
-  EXPECT_THAT(ErrorAfter([](auto& json) { json["columns"] = {"turn", "roll", "elbow"}; }),
+  EXPECT_THAT(ErrorAfter([](auto& json) {
+                json["columns"] = {"turn", "roll", "elbow"};
+              }),
               HasSubstr("'elbow'"));
   EXPECT_THAT(ErrorAfter([](auto& json) { json["columns"] = {"grip", "turn", "roll"}; }), "OK");
 }
@@ -175,9 +187,9 @@ TEST(RobotFolder, ArraysThatDoNotFitAreRefused) {
               HasSubstr("15, 3 and 15"));
   EXPECT_THAT(ErrorWithArray("surface_links.npy", EncodeNpy(std::span(links), one)),
               AllOf(HasSubstr("surface_links[0]"), HasSubstr("below 5")));
-  EXPECT_THAT(ErrorWithArray("surface_normals.npy",
-                             shaped(floats, std::vector<std::int64_t>{15, 3})),
-              HasSubstr("surface_normals[0]"));
+  EXPECT_THAT(
+      ErrorWithArray("surface_normals.npy", shaped(floats, std::vector<std::int64_t>{15, 3})),
+      HasSubstr("surface_normals[0]"));
   EXPECT_THAT(ErrorWithArray("surface_links.npy", {1, 2, 3}), HasSubstr("surface_links.npy"));
 }
 

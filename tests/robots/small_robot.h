@@ -22,13 +22,19 @@ inline Robot SmallRobot() {
                .limits = JointLimits{-1, 2},
                .mimic = {}};
   RobotLink hand{.name = "hand", .parent = 1, .part = LinkPart::kGripper};
-  hand.joint = {.name = "roll", .type = JointType::kContinuous,
-                .parent_from_joint = {{0, 0, 0.4}, {0, 0, 0, 1}}, .axis = {0, 0, 1},
-                .limits = {}, .mimic = {}};
+  hand.joint = {.name = "roll",
+                .type = JointType::kContinuous,
+                .parent_from_joint = {{0, 0, 0.4}, {0, 0, 0, 1}},
+                .axis = {0, 0, 1},
+                .limits = {},
+                .mimic = {}};
   RobotLink left{.name = "left_finger", .parent = 2, .part = LinkPart::kFinger};
-  left.joint = {.name = "grip", .type = JointType::kPrismatic,
-                .parent_from_joint = {{0, 0.01, 0.1}, {0, 0, 0, 1}}, .axis = {0, 1, 0},
-                .limits = JointLimits{0, 0.04}, .mimic = {}};
+  left.joint = {.name = "grip",
+                .type = JointType::kPrismatic,
+                .parent_from_joint = {{0, 0.01, 0.1}, {0, 0, 0, 1}},
+                .axis = {0, 1, 0},
+                .limits = JointLimits{0, 0.04},
+                .mimic = {}};
   RobotLink right = left;
   right.name = "right_finger";
   right.joint.name = "grip_too";

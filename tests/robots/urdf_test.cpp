@@ -32,8 +32,7 @@ std::string Box(const std::string& size) {
 }
 
 std::string MeshVisual(const std::string& file, const std::string& attributes = "") {
-  return "<visual><geometry><mesh filename='" + file + "' " + attributes +
-         "/></geometry></visual>";
+  return "<visual><geometry><mesh filename='" + file + "' " + attributes + "/></geometry></visual>";
 }
 
 std::string Link(const std::string& name, const std::string& content = "") {
@@ -84,9 +83,11 @@ TEST(Urdf, PrimitivesGetPointsOnTheirSurface) {
   const auto made = Make(
       folder,
       Link("base", Box("0.2 0.4 0.6")) +
-          Link("ball", "<visual><origin xyz='0 0 1'/><geometry><sphere radius='0.1'/>"
-                       "</geometry></visual>") +
-          Link("can", "<visual><geometry><cylinder radius='0.05' length='0.3'/></geometry></visual>") +
+          Link("ball",
+               "<visual><origin xyz='0 0 1'/><geometry><sphere radius='0.1'/>"
+               "</geometry></visual>") +
+          Link("can",
+               "<visual><geometry><cylinder radius='0.05' length='0.3'/></geometry></visual>") +
           Joint("a", "revolute", "base", "ball", "<axis xyz='0 0 2'/>" + kRange) +
           Joint("b", "continuous", "ball", "can", "<origin xyz='0 1 0' rpy='0 0 1.5'/>"));
   ASSERT_TRUE(made.ok()) << made.status().ToString();
@@ -100,7 +101,8 @@ TEST(Urdf, PrimitivesGetPointsOnTheirSurface) {
     const Vec3f& p = robot.surface.positions_m[i];
     const Vec3f& n = robot.surface.normals[i];
     if (robot.surface.links[i] == 0) {
-      const double depth = std::min({0.1 - std::abs(p[0]), 0.2 - std::abs(p[1]), 0.3 - std::abs(p[2])});
+      const double depth =
+          std::min({0.1 - std::abs(p[0]), 0.2 - std::abs(p[1]), 0.3 - std::abs(p[2])});
       EXPECT_NEAR(depth, 0, 1e-6);
       EXPECT_GT(n[0] * p[0] + n[1] * p[1] + n[2] * p[2], 0.09);  // outwards
       for (int k = 0; k < 3; ++k) sum[k] += p[k];
@@ -163,10 +165,11 @@ TEST(Urdf, MeshesAreScaledAndMirrored) {
 TEST(Urdf, MeshesAreFoundInPackages) {
   const TempFolder folder;
   Write(folder.File("elsewhere/arm_description/meshes/strip.stl"), Strip(10, 1));
-  const std::string content = Link("base", MeshVisual("package://arm_description/meshes/strip.stl"));
-  EXPECT_THAT(Make(folder, content).status().ToString(),
-              AllOf(HasSubstr("--package-path"), HasSubstr("'arm_description'"),
-                    HasSubstr("link 'base'")));
+  const std::string content =
+      Link("base", MeshVisual("package://arm_description/meshes/strip.stl"));
+  EXPECT_THAT(
+      Make(folder, content).status().ToString(),
+      AllOf(HasSubstr("--package-path"), HasSubstr("'arm_description'"), HasSubstr("link 'base'")));
   const std::string parent = folder.File("elsewhere"), itself = parent + "/arm_description/";
   for (const std::string& path : {parent, itself}) {
     const auto made = Make(folder, content, {.package_paths = {path}});
@@ -179,15 +182,15 @@ TEST(Urdf, MeshesAreFoundInPackages) {
 
 TEST(Urdf, MimicJointsFollowThroughChains) {
   const TempFolder folder;
-  const std::string slide = "<axis xyz='0 1 0'/><limit lower='0' upper='1' effort='1' velocity='1'/>";
-  const auto made = Make(
-      folder,
-      Link("base", Box("1 1 1")) + Link("l") + Link("r") + Link("t") +
-          Joint("left", "prismatic", "base", "l", slide) +
-          Joint("right", "prismatic", "base", "r",
-                slide + "<mimic joint='left' multiplier='-1' offset='0.5'/>") +
-          Joint("third", "prismatic", "base", "t",
-                slide + "<mimic joint='right' multiplier='2' offset='0.1'/>"));
+  const std::string slide =
+      "<axis xyz='0 1 0'/><limit lower='0' upper='1' effort='1' velocity='1'/>";
+  const auto made =
+      Make(folder, Link("base", Box("1 1 1")) + Link("l") + Link("r") + Link("t") +
+                       Joint("left", "prismatic", "base", "l", slide) +
+                       Joint("right", "prismatic", "base", "r",
+                             slide + "<mimic joint='left' multiplier='-1' offset='0.5'/>") +
+                       Joint("third", "prismatic", "base", "t",
+                             slide + "<mimic joint='right' multiplier='2' offset='0.1'/>"));
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_THAT(ColumnNames(made->robot), ElementsAre("left_m"));
   const std::vector<double> value = {0.2};
@@ -256,8 +259,8 @@ TEST(Urdf, OnlyNamedLinksGetASurfaceAndTheBaseStandsWhereItIsPut) {
 
 TEST(Urdf, LinksWithoutVisualsUseCollisionShapesAndSaySo) {
   const TempFolder folder;
-  const auto made = Make(
-      folder, Link("base", "<collision><geometry><box size='1 1 1'/></geometry></collision>"));
+  const auto made =
+      Make(folder, Link("base", "<collision><geometry><box size='1 1 1'/></geometry></collision>"));
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_EQ(made->robot.surface.size(), 300u);
   EXPECT_THAT(made->notes, Contains(AllOf(HasSubstr("'base'"), HasSubstr("collision"))));
@@ -302,9 +305,9 @@ TEST(Urdf, BrokenMeshesAreNamedWithLinkAndFile) {
        {std::string(), std::string("no mesh"), whole.substr(0, 300), endless, boastful}) {
     const TempFolder folder;
     Write(folder.File("part.stl"), bytes);
-    EXPECT_THAT(Make(folder, Link("elbow", MeshVisual("part.stl"))).status().ToString(),
-                AllOf(HasSubstr("FILE_UNREADABLE"), HasSubstr("part.stl"),
-                      HasSubstr("link 'elbow'")))
+    EXPECT_THAT(
+        Make(folder, Link("elbow", MeshVisual("part.stl"))).status().ToString(),
+        AllOf(HasSubstr("FILE_UNREADABLE"), HasSubstr("part.stl"), HasSubstr("link 'elbow'")))
         << bytes.size();
   }
   EXPECT_THAT(ErrorOf(Link("elbow", MeshVisual("part.stl"))),
@@ -368,12 +371,12 @@ TEST(Urdf, OtherFilesAreRefused) {
 
 TEST(JoinRobots, TwoArmsStandInOneTree) {
   const TempFolder folder;
-  const std::string content = Link("base", Box("0.1 0.1 0.1")) + Link("a", Box("0.1 0.1 0.1")) +
-                              Link("b", Box("0.1 0.1 0.1")) +
-                              Joint("j", "revolute", "base", "a", "<axis xyz='0 0 1'/>" + kRange) +
-                              Joint("k", "revolute", "a", "b",
-                                    "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>" + kRange +
-                                        "<mimic joint='j'/>");
+  const std::string content =
+      Link("base", Box("0.1 0.1 0.1")) + Link("a", Box("0.1 0.1 0.1")) +
+      Link("b", Box("0.1 0.1 0.1")) +
+      Joint("j", "revolute", "base", "a", "<axis xyz='0 0 1'/>" + kRange) +
+      Joint("k", "revolute", "a", "b",
+            "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>" + kRange + "<mimic joint='j'/>");
   std::vector<Robot> arms;
   for (const double x : {-1.0, 1.0}) {
     const auto made = Make(folder, content, {.world_from_base = {{x, 0, 0}, {0, 0, 0, 1}}});
