@@ -44,10 +44,10 @@ struct JointMimic {
 struct RobotJoint {
   std::string name;  ///< may be empty where the joint is fixed
   JointType type = JointType::kFixed;
-  Transform parent_from_joint;
+  Transform parent_from_joint{};
   Vec3d axis{0, 0, 1};  ///< unit, in the joint's frame
-  std::optional<JointLimits> limits;
-  std::optional<JointMimic> mimic;
+  std::optional<JointLimits> limits{};
+  std::optional<JointMimic> mimic{};
   bool operator==(const RobotJoint&) const = default;
 };
 
@@ -55,7 +55,7 @@ struct RobotLink {
   std::string name;
   int parent = -1;  ///< index below the link's own; -1 for the root, which is the first link
   LinkPart part = LinkPart::kBody;
-  RobotJoint joint;
+  RobotJoint joint{};
   bool operator==(const RobotLink&) const = default;
 };
 

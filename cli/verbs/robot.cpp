@@ -1,3 +1,4 @@
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/image_codec.h"
+#include "common/json.h"
 #include "common/number_text.h"
 #include "robots/joint_values.h"
 #include "robots/make_robot.h"

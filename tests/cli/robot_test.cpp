@@ -36,17 +36,18 @@ class RobotVerb : public ::testing::Test {
 };
 
 TEST_F(RobotVerb, MakesAFolderThatShowDescribesAndDraws) {
-  const auto made = RunVerb({"robot", "make", urdf_, "-o", robot_, "--gripper", "hand",
-                             "--points-per-link", "200"});
+  const auto made = RunVerb(
+      {"robot", "make", urdf_, "-o", robot_, "--gripper", "hand", "--points-per-link", "200"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.out, robot_ + "\n");
   EXPECT_THAT(made.err, HasSubstr("link 'hand' has no visual"));
 
   const std::string picture = folder_.File("arm.png");
-  const auto shown =
-      RunVerb({"robot", "show", robot_, "-o", picture, "--joints", "shoulder=-0.5", "--size", "200"});
+  const auto shown = RunVerb(
+      {"robot", "show", robot_, "-o", picture, "--joints", "shoulder=-0.5", "--size", "200"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
-  for (const char* const part : {"shoulder", "revolute", "-1", "2", "rad", "upper", "gripper", "200"}) {
+  for (const char* const part :
+       {"shoulder", "revolute", "-1", "2", "rad", "upper", "gripper", "200"}) {
     EXPECT_THAT(shown.out, HasSubstr(part));
   }
   const auto image = ReadRgbFile(picture);
