@@ -28,6 +28,12 @@ bool IsRoot(const std::string& text, const std::string& name) {
   return false;
 }
 
+/// Problems of the model name its file; those of meshes and options stand for themselves.
+Status AtModel(Status status, const std::string& model_path) {
+  if (status.reason() != reason::SCHEMA_INVALID || status.field() == model_path) return status;
+  return std::move(status).WithFieldPrefix(model_path + ":");
+}
+
 Status CheckOptions(const MakeRobotOptions& options) {
   if (options.points_per_link >= 1 && options.points_per_link <= kMaxPointsPerLink) {
     return Status::Ok();
@@ -42,19 +48,15 @@ Status CheckOptions(const MakeRobotOptions& options) {
 StatusOr<MadeRobot> MakeRobot(const std::string& model_path, const MakeRobotOptions& options) {
   INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(model_path, kMaxJsonBytes));
-  StatusOr<MadeRobot> made = Status(Mismatch(reason::SCHEMA_INVALID, model_path,
-                                             "a URDF (<robot>) or MJCF (<mujoco>) file",
-                                             "another root element or no XML"));
-  if (IsRoot(text, "robot") || IsRoot(text, "mujoco")) {
-    StatusOr<RobotDraft> draft =
-        IsRoot(text, "robot") ? ReadUrdf(model_path, options) : ReadMjcf(model_path, options);
-    if (!draft.ok()) return draft.status();
-    made = FinishRobot(*std::move(draft), options);
+  const bool is_urdf = IsRoot(text, "robot");
+  if (!is_urdf && !IsRoot(text, "mujoco")) {
+    return Mismatch(reason::SCHEMA_INVALID, model_path, "a URDF (<robot>) or MJCF (<mujoco>) file",
+                    "another root element or no XML");
   }
-  if (!made.ok()) {
-    const bool is_at_file = made.status().field() == model_path;
-    return is_at_file ? made.status() : Status(made.status()).WithFieldPrefix(model_path + ":");
-  }
+  auto draft = is_urdf ? ReadUrdf(model_path, options) : ReadMjcf(model_path, options);
+  if (!draft.ok()) return AtModel(draft.status(), model_path);
+  auto made = FinishRobot(*std::move(draft), options);
+  if (!made.ok()) return AtModel(made.status(), model_path);
   made->robot.source = std::filesystem::path(model_path).filename().string() + ", sha256 " +
                        Sha256Hex(text) + ", " + std::to_string(options.points_per_link) +
                        " points a link, seed " + std::to_string(options.seed);

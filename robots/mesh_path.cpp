@@ -34,7 +34,8 @@ StatusOr<std::string> FindMeshFile(const std::string& mesh_name, const std::stri
 
   std::vector<fs::path> folders(package_paths.begin(), package_paths.end());
   std::error_code error;
-  fs::path above = fs::absolute(urdf_folder, error).lexically_normal();
+  fs::path above =
+      fs::absolute(fs::path(urdf_folder) / "urdf", error).parent_path().lexically_normal();
   while (above.has_relative_path()) {
     if (above.has_filename()) folders.push_back(above);
     above = above.parent_path();

@@ -83,7 +83,10 @@ StatusOr<Model> Compile(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const std::vector<MeshFile> meshes = PrepareMeshes(spec.get(), folder);
   std::int64_t total_bytes = 0;
+  std::error_code ignored;
   for (const MeshFile& mesh : meshes) {
+    // MuJoCo finds files in more ways; what it does not find it names.
+    if (!std::filesystem::exists(mesh.path, ignored)) continue;
     INTERLACER_RETURN_IF_ERROR(CheckMeshSize(mesh.path, mesh.link, &total_bytes));
   }
   Model model(mj_compile(spec.get(), nullptr));
