@@ -56,6 +56,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddExperiment(app, verbs);
   AddReport(app, verbs);
   AddCompare(app, verbs);
+  AddRobot(app, verbs);
   AddProbe(app, verbs);
   AddInfo(app, verbs);
   AddVersion(app, verbs);

@@ -11,8 +11,8 @@ namespace interlacer {
 /// one page fault at a time. Call ReleaseIdleMemory when the process is idle.
 void RetainFreedMemory();
 
-/// Gives the kernel every whole page of freed memory. Takes longer the larger the heap, and meanwhile
-/// other threads may wait for memory; the next block of each page is cleared anew.
+/// Gives the kernel every whole page of freed memory. Takes longer the larger the heap, and
+/// meanwhile other threads may wait for memory; the next block of each page is cleared anew.
 void ReleaseIdleMemory();
 
 }  // namespace interlacer

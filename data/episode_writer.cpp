@@ -10,12 +10,12 @@
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/npy.h"
 #include "common/replaceable_folder.h"
 #include "common/sha256.h"
 #include "common/transforms.h"
 #include "data/csv.h"
 #include "data/manifest.h"
-#include "data/npy.h"
 
 namespace interlacer {
 namespace {

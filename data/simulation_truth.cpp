@@ -7,8 +7,8 @@
 
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/npy.h"
 #include "common/transforms.h"
-#include "data/npy.h"
 
 namespace interlacer {
 namespace {

@@ -4,7 +4,7 @@
 /// shows. The files are those of data/sim/episode_export.h.
 ///
 /// Open reads poses and names, masks are read when asked for. Frames and units:
-/// common/geometry.h. Errors: those of data/episode_reader.h and data/npy.h; SCHEMA_INVALID,
+/// common/geometry.h. Errors: those of data/episode_reader.h and common/npy.h; SCHEMA_INVALID,
 /// SHAPE_MISMATCH, QUATERNION_NOT_UNIT naming the file. Const methods may run together; the reader
 /// must outlive the truth.
 

@@ -5,11 +5,11 @@
 
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/npy.h"
 #include "common/sha256.h"
 #include "common/version.h"
 #include "data/episode_writer.h"
 #include "data/manifest.h"
-#include "data/npy.h"
 
 namespace interlacer::sim {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What a training run is asked for: configuration, data, where it writes. Values, free of LibTorch.
+/// What a training run is asked for: configuration, data, where it writes. Values, free of
+/// LibTorch.
 
 #include <cstdint>
 #include <string>

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "common/npy.h"
 #include "data/csv.h"
 #include "data/depth.h"
-#include "data/npy.h"
 
 namespace interlacer {
 namespace {

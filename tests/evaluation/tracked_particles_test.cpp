@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "common/image_codec.h"
-#include "data/npy.h"
+#include "common/npy.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tolerances.h"

@@ -10,9 +10,9 @@
 
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/npy.h"
 #include "data/csv.h"
 #include "data/manifest.h"
-#include "data/npy.h"
 #include "server/convert/actions.h"
 #include "server/convert/output_options.h"
 #include "server/convert/scene_input.h"

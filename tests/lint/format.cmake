@@ -2,7 +2,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(files "")
-foreach(folder IN ITEMS common knn render data model server client evaluation experiments cli bench docs tests)
+foreach(folder IN ITEMS common robots knn render data model server client evaluation experiments cli bench docs tests)
   file(GLOB_RECURSE found RELATIVE "${ROOT}" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.cu")
   list(APPEND files ${found})
 endforeach()

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "common/npy.h"
 #include "data/episode_reader.h"
-#include "data/npy.h"
 
 namespace interlacer::sim {
 namespace {

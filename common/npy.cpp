@@ -1,4 +1,4 @@
-#include "data/npy.h"
+#include "common/npy.h"
 
 #include <algorithm>
 #include <array>
