@@ -152,7 +152,6 @@ std::string ImageEmbedder::Embed(const RgbImage& image, std::string_view alt_tex
   const std::string data = Base64(EncodeJpeg(thumbnail, kThumbnailJpegQuality));
   const auto size_bytes = static_cast<std::int64_t>(data.size());
   if (size_bytes > left_bytes_) {
-    ++left_out_count_;
     return Cell("span", " class=\"missing\"", std::string(alt_text) + " (see the files beside)");
   }
   left_bytes_ -= size_bytes;

@@ -29,13 +29,10 @@ class ImageEmbedder {
   /// <img> of at most `max_width_px`; smaller images are kept as they are.
   std::string Embed(const RgbImage& image, std::string_view alt_text, int max_width_px);
 
-  int left_out_count() const { return left_out_count_; }
-
   static constexpr std::int64_t kDefaultBudgetBytes = 8ll << 20;
 
  private:
   std::int64_t left_bytes_;
-  int left_out_count_ = 0;
 };
 
 /// A table of texts. The first column is a row header; the others are right-aligned when numeric.

@@ -19,7 +19,7 @@ struct KnnGraph {
 };
 
 /// All end nodes of walks of 0..3 hops of every root, merged, ordered by node, with path counts.
-///   offsets  [n+1] int32       entries  [offsets[n]] uint32, see PackWalkEntry
+///   offsets  [n+1] int32       entries  [offsets[n]] uint32, see common/kernels/walk_entry.h
 /// Only for out_degree <= 3, where c0 <= 1, c1 <= 1, c2 <= 3, c3 <= 9.
 struct WalkLists {
   std::int64_t n = 0;
@@ -28,12 +28,8 @@ struct WalkLists {
   std::vector<std::uint32_t> entries;
 };
 
-/// Low 24 bits: node. High 8 bits: c0 (1 bit), c1 (1 bit), c2 (2 bits), c3 (4 bits), c0 lowest.
-inline std::uint32_t PackWalkEntry(std::uint32_t node, std::uint32_t c0, std::uint32_t c1,
-                                   std::uint32_t c2, std::uint32_t c3) {
-  return node | (c0 | c1 << 1 | c2 << 2 | c3 << 4) << kWalkCodeShift;
-}
 inline std::uint32_t WalkEntryNode(std::uint32_t entry) { return entry & kWalkNodeMask; }
+/// Read on its own by tests and the benchmark, which take lists apart.
 inline std::uint32_t WalkEntryCode(std::uint32_t entry) { return entry >> kWalkCodeShift; }
 /// Number of paths of `hops` (0..3) hops in an 8-bit code.
 inline int WalkCodeCount(std::uint32_t code, int hops) {

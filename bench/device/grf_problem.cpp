@@ -27,7 +27,7 @@ std::vector<float> MakeTable() {
 std::vector<double> Widened(const std::vector<float>& values, bool bf16 = false) {
   std::vector<double> wide;
   wide.reserve(values.size());
-  for (const float value : values) wide.push_back(bf16 ? RoundedToBfloat16(value) : value);
+  for (const float value : values) wide.push_back(bf16 ? FromBfloat16(ToBfloat16(value)) : value);
   return wide;
 }
 

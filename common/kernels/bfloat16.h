@@ -21,8 +21,6 @@ inline float FromBfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-inline float RoundedToBfloat16(float x) { return FromBfloat16(ToBfloat16(x)); }
-
 inline std::vector<std::uint16_t> ToBfloat16(std::span<const float> values) {
   std::vector<std::uint16_t> bits;
   bits.reserve(values.size());

@@ -2,9 +2,9 @@
 
 /// Lets a CPU kernel split a range of indices over threads without depending on the thread pool.
 ///
-/// The caller passes interlacer::ParallelFor (common/thread_pool.h), or SerialFor where no pool is
-/// linked. Either one cuts [0, count) into chunks [m * grain, (m + 1) * grain), so a kernel may
-/// number its partial results by begin / grain. Thread-safe.
+/// The caller passes interlacer::ParallelFor (common/thread_pool.h), which cuts [0, count) into
+/// chunks [m * grain, (m + 1) * grain), so a kernel may number its partial results by
+/// begin / grain.
 
 #include <cstdint>
 #include <functional>
@@ -14,12 +14,5 @@ namespace interlacer {
 using ParallelForFunction =
     void (*)(std::int64_t count, std::int64_t grain,
              const std::function<void(std::int64_t begin, std::int64_t end)>& body);
-
-inline void SerialFor(std::int64_t count, std::int64_t grain,
-                      const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  for (std::int64_t begin = 0; begin < count; begin += grain) {
-    body(begin, begin + grain < count ? begin + grain : count);
-  }
-}
 
 }  // namespace interlacer

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Bits of a packed walk-list entry: the node in the low bits, above it the code of its path counts
-/// (PackWalkEntry of knn/knn_graph.h). Constants alone, for files of any instruction set.
+/// Bits of a packed walk-list entry: the node in the low 24 bits, above it the 8-bit code of its
+/// path counts: c0 (1 bit), c1 (1 bit), c2 (2 bits), c3 (4 bits), c0 lowest. Constants alone, for
+/// files of any instruction set.
 
 #include <cstdint>
 

@@ -22,9 +22,6 @@ struct NamedColor {
 
 enum class ColorSet { kTraining, kHeldOut };
 
-/// Smallest distance in RGB between a colour of one set and one of the other.
-inline constexpr double kColorSetGap = 0.15;
-
 std::span<const NamedColor> BlockColors(ColorSet set);   ///< mostly green
 std::span<const NamedColor> ObjectColors(ColorSet set);  ///< cans, litter and tools
 std::span<const NamedColor> DistractorColors(ColorSet set);

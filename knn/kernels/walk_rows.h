@@ -4,9 +4,9 @@
 ///
 /// The walks of up to t + 1 hops from a node are the node itself and the walks of up to t hops from
 /// each of its out-neighbours, so a list is a merge of shorter ones. The word of an end node is
-/// node << 8 | code, the code being that of PackWalkEntry; a list is ordered by node, holds each
-/// node once and ends with kEndOfList. Neighbours may repeat and may be the node itself; counts too
-/// large for the code wrap around as sums of packed entries do.
+/// node << 8 | code, the code being that of common/kernels/walk_entry.h; a list is ordered by node,
+/// holds each node once and ends with kEndOfList. Neighbours may repeat and may be the node itself;
+/// counts too large for the code wrap around as sums of packed entries do.
 /// Raw pointers; nothing is allocated. Deterministic: all forms give equal bits. Thread-safe.
 
 #include <cstdint>

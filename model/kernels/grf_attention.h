@@ -38,7 +38,8 @@ struct GrfEpsilons {
   double normalizer = 1e-12;
 };
 
-/// Pairs packed by PackWalkEntry; table [256] is the weight of each path-count code.
+/// Pairs packed as in common/kernels/walk_entry.h; table [256] is the weight of each path-count
+/// code.
 template <typename T>
 struct GrfPackedPairs {
   const std::int32_t* offsets = nullptr;

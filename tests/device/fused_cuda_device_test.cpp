@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/kernels/parallel_for.h"
 #include "tests/device/fused_layers_on_device.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

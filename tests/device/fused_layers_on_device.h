@@ -13,6 +13,7 @@
 #include "model/kernels/fused_linear_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/fused_reference.h"
+#include "tests/support/bfloat16_rounding.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "common/kernels/parallel_for.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/device/walk_graphs.h"
 #include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

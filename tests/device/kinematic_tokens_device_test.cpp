@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
-#include "common/kernels/parallel_for.h"
 #include "model/kernels/kinematic_tokens_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/kinematic_tokens_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

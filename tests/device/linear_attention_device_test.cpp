@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "common/kernels/parallel_for.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

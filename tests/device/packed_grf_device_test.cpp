@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "common/kernels/bfloat16.h"
-#include "common/kernels/parallel_for.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/device/walk_graphs.h"
+#include "tests/support/bfloat16_rounding.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

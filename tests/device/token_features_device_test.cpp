@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "common/kernels/parallel_for.h"
 #include "model/kernels/token_features_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

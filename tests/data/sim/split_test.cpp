@@ -9,6 +9,9 @@
 namespace interlacer::sim {
 namespace {
 
+/// Smallest distance in RGB between a colour of one set and one of the other.
+constexpr double kColorSetGap = 0.15;
+
 std::vector<NamedColor> AllColors(ColorSet set) {
   std::vector<NamedColor> all;
   for (const auto colors : {BlockColors(set), ObjectColors(set), DistractorColors(set)}) {

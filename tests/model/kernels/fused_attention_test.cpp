@@ -12,6 +12,7 @@
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/clouds.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

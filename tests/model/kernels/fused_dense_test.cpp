@@ -10,6 +10,7 @@
 #include "common/thread_pool.h"
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {

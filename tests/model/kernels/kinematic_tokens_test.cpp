@@ -8,6 +8,7 @@
 
 #include "common/thread_pool.h"
 #include "tests/model/kernels/kinematic_tokens_problem.h"
+#include "tests/support/serial_for.h"
 
 namespace interlacer::testing {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/kernels/token_features_rows.h"
 #include "tests/model/kernels/token_features_problem.h"
 #include "tests/support/numeric.h"
+#include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
