@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "common/number_text.h"
 #include "knn/walk_lists.h"
 
 namespace interlacer::bench {
@@ -28,10 +29,6 @@ void SetWidth(int d, Case* base) {
 }
 
 Floor BytesFloor(double bytes) { return {Floor::Kind::kMemoryBytes, bytes}; }
-
-std::string SizeText(int width_px, int height_px) {
-  return std::to_string(width_px) + "x" + std::to_string(height_px);
-}
 
 }  // namespace
 

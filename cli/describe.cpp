@@ -35,11 +35,14 @@ std::string ActionsText(const ModelMetadata& metadata) {
 }  // namespace
 
 std::string Format(const char* format, ...) {
-  va_list arguments;
+  va_list arguments, again;
   va_start(arguments, format);
-  char text[512];
-  std::vsnprintf(text, sizeof text, format, arguments);
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, arguments);
   va_end(arguments);
+  std::string text(static_cast<std::size_t>(std::max(length, 0)), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
   return text;
 }
 

@@ -26,7 +26,7 @@ struct CameraSpec {
   int height_px = 0;
 };
 
-/// Pixels of the view that rendering costs are told for, 320x240.
+/// Pixels of the view that ModelMetadata::render_cost_s refers to, 320x240.
 inline constexpr double kReferenceViewPx = 320.0 * 240.0;
 
 struct ModelMetadata {

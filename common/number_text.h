@@ -1,6 +1,7 @@
 #pragma once
 
-/// Numbers and indices in messages. Numbers have up to nine digits, short for huge and tiny ones
+/// Numbers, indices and image sizes in messages. Numbers have up to nine digits, short for huge and
+/// tiny ones
 /// ("1e+300", "0.25", "0").
 
 #include <cstdio>
@@ -12,6 +13,11 @@ inline std::string NumberText(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.9g", value == 0 ? 0.0 : value);
   return text;
+}
+
+/// "320x240".
+inline std::string SizeText(int width_px, int height_px) {
+  return std::to_string(width_px) + "x" + std::to_string(height_px);
 }
 
 /// An element's part of a field path: "views[2]".

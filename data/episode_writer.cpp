@@ -11,6 +11,7 @@
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "common/npy.h"
+#include "common/number_text.h"
 #include "common/replaceable_folder.h"
 #include "common/sha256.h"
 #include "common/transforms.h"
@@ -35,10 +36,6 @@ void FillPatterns(EpisodeManifest* manifest) {
   }
   if (manifest->actions && manifest->actions->file.empty()) manifest->actions->file = "actions.npy";
   if (manifest->states && manifest->states->file.empty()) manifest->states->file = "states.npy";
-}
-
-std::string SizeText(int width_px, int height_px) {
-  return std::to_string(width_px) + " x " + std::to_string(height_px);
 }
 
 /// A rename is on disk only when the folder that holds the name is.

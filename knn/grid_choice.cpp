@@ -16,15 +16,10 @@ constexpr int kMaxRefinements = 3;
 constexpr std::int64_t kMinCells = 64;
 constexpr std::int64_t kCellsPerPoint = 16;
 
-struct Extent {
-  double low_m[3];
-  double size_m[3];
-};
-
 /// Trimmed range of an even sample of the cloud, with a margin; cut to the range of the sample.
-Extent BulkExtent(std::span<const float> positions_m, std::int64_t n) {
+Box BulkExtent(std::span<const float> positions_m, std::int64_t n) {
   const std::int64_t step = std::max<std::int64_t>(1, n / kSampleCount);
-  Extent extent;
+  Box extent;
   std::vector<float> sample;
   for (int axis = 0; axis < 3; ++axis) {
     sample.clear();
@@ -34,29 +29,10 @@ Extent BulkExtent(std::span<const float> positions_m, std::int64_t n) {
     const double low = sample[trim];
     const double high = sample[sample.size() - 1 - trim];
     const double margin = kBoxMargin * (high - low);
-    extent.low_m[axis] = std::max<double>(sample.front(), low - margin);
-    extent.size_m[axis] = std::min<double>(sample.back(), high + margin) - extent.low_m[axis];
+    extent.min_m[axis] = std::max<double>(sample.front(), low - margin);
+    extent.max_m[axis] = std::min<double>(sample.back(), high + margin);
   }
   return extent;
-}
-
-/// Cells of edge `edge_m` over the extent; the edge grows until there are at most `max_cells`.
-CellGrid GridWithEdge(const Extent& extent, double edge_m, std::int64_t max_cells) {
-  CellGrid grid;
-  for (;;) {
-    double count = 1;
-    for (int axis = 0; axis < 3; ++axis) {
-      count *= std::floor(extent.size_m[axis] / edge_m) + 1;
-    }
-    if (count <= static_cast<double>(max_cells)) break;
-    edge_m *= std::max(1.05, std::cbrt(count / static_cast<double>(max_cells)));
-  }
-  grid.edge_m = edge_m;
-  for (int axis = 0; axis < 3; ++axis) {
-    grid.origin_m[axis] = extent.low_m[axis];
-    grid.cells[axis] = static_cast<std::int32_t>(extent.size_m[axis] / edge_m) + 1;
-  }
-  return grid;
 }
 
 /// Cells that hold a point. The grid comes by value, so that writing to `seen` cannot change it.
@@ -74,15 +50,36 @@ std::int64_t CountOccupied(CellGrid grid, std::span<const float> positions_m,
 
 }  // namespace
 
+CellGrid GridWithEdge(const Box& box, double edge_m, std::int64_t max_cells) {
+  CellGrid grid;
+  for (;;) {
+    double count = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      count *= std::floor((box.max_m[axis] - box.min_m[axis]) / edge_m) + 1;
+    }
+    if (count <= static_cast<double>(max_cells)) break;
+    edge_m *= std::max(1.05, std::cbrt(count / static_cast<double>(max_cells)));
+  }
+  grid.edge_m = edge_m;
+  for (int axis = 0; axis < 3; ++axis) {
+    grid.origin_m[axis] = box.min_m[axis];
+    grid.cells[axis] = static_cast<std::int32_t>((box.max_m[axis] - box.min_m[axis]) / edge_m) + 1;
+  }
+  return grid;
+}
+
 CellGrid ChooseCellGrid(std::span<const float> positions_m) {
   const std::int64_t n = static_cast<std::int64_t>(positions_m.size() / 3);
   const std::int64_t max_cells = std::max(kMinCells, kCellsPerPoint * n);
   CellGrid grid;
   if (n == 0) return grid;
-  const Extent extent = BulkExtent(positions_m, n);
-  const double longest = *std::max_element(extent.size_m, extent.size_m + 3);
+  const Box extent = BulkExtent(positions_m, n);
+  double longest = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    longest = std::max(longest, extent.max_m[axis] - extent.min_m[axis]);
+  }
   if (!(longest > 0)) {
-    for (int axis = 0; axis < 3; ++axis) grid.origin_m[axis] = extent.low_m[axis];
+    for (int axis = 0; axis < 3; ++axis) grid.origin_m[axis] = extent.min_m[axis];
     return grid;
   }
   // Start as if the longest axis were the edge of a filled cube, then shrink the edge as if the

@@ -7,6 +7,7 @@
 /// and far ones live in border cells; the cell edge aims at a few points per occupied cell. Any
 /// cloud gives the exact result; heavy clusters and far outliers only cost time.
 
+#include "common/geometry.h"
 #include "knn/kernels/cell_grid.h"
 #include "knn/knn_index.h"
 
@@ -19,5 +20,8 @@ class GridIndex : public KnnIndex {
 
 /// Box and cell edge for a cloud of finite points [n,3].
 CellGrid ChooseCellGrid(std::span<const float> positions_m);
+
+/// Cells of edge `edge_m` over the box; the edge grows until there are at most `max_cells`.
+CellGrid GridWithEdge(const Box& box, double edge_m, std::int64_t max_cells);
 
 }  // namespace interlacer

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/number_text.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "render/cpu_kernels.h"
@@ -23,15 +24,14 @@ constexpr int kMovingGrowthPx = 5;
 template <typename A, typename B>
 Status CheckSameSize(const char* field, const A& a, const B& b) {
   if (a.width_px == b.width_px && a.height_px == b.height_px) return Status::Ok();
-  return Mismatch(reason::IMAGE_SIZE_MISMATCH, field,
-                  std::to_string(b.width_px) + "x" + std::to_string(b.height_px),
-                  std::to_string(a.width_px) + "x" + std::to_string(a.height_px));
+  return Mismatch(reason::IMAGE_SIZE_MISMATCH, field, SizeText(b.width_px, b.height_px),
+                  SizeText(a.width_px, a.height_px));
 }
 
 Status CheckWindowFits(const RgbImage& image) {
   if (image.width_px >= kSsimWindowPx && image.height_px >= kSsimWindowPx) return Status::Ok();
   return Mismatch(reason::IMAGE_SIZE_MISMATCH, "image", "a side of 11 px or more",
-                  std::to_string(image.width_px) + "x" + std::to_string(image.height_px));
+                  SizeText(image.width_px, image.height_px));
 }
 
 /// Gaussian weights of the window along one axis, normalised to a sum of 1.

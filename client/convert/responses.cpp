@@ -8,6 +8,7 @@
 
 #include "client/convert/geometry.h"
 #include "common/image_codec.h"
+#include "common/number_text.h"
 
 namespace interlacer {
 namespace {
@@ -61,9 +62,8 @@ StatusOr<RgbImage> ColorFromProto(const v1::Image& image) {
       reinterpret_cast<const std::uint8_t*>(image.data().data()), image.data().size());
   INTERLACER_ASSIGN_OR_RETURN(out, DecodeRgb(data));
   if (out.width_px != image.width_px() || out.height_px != image.height_px()) {
-    return Malformed("image.data",
-                     std::to_string(image.width_px()) + "x" + std::to_string(image.height_px()),
-                     std::to_string(out.width_px) + "x" + std::to_string(out.height_px));
+    return Malformed("image.data", SizeText(image.width_px(), image.height_px()),
+                     SizeText(out.width_px, out.height_px));
   }
   return out;
 }

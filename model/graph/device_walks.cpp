@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "knn/grid_index.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
@@ -23,17 +24,7 @@ namespace interlacer {
 namespace {
 
 /// Cells of the search grid: surfaces fill a few percent of them with several tokens each.
-constexpr double kCellsPerToken = 8;
-
-std::int64_t CellsAt(const Box& box, double edge_m, CellGrid* grid) {
-  double count = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    const double cells = std::floor((box.max_m[axis] - box.min_m[axis]) / edge_m) + 1;
-    count *= cells;
-    grid->cells[axis] = static_cast<std::int32_t>(std::min(cells, 1e6));
-  }
-  return static_cast<std::int64_t>(std::min(count, 1e18));
-}
+constexpr std::int64_t kCellsPerToken = 8;
 
 /// A grid that depends on box and size alone, so that it is the same for every step of a rollout.
 CellGrid GridOver(const Box& box, std::int64_t n) {
@@ -43,14 +34,9 @@ CellGrid GridOver(const Box& box, std::int64_t n) {
     grid.origin_m[axis] = box.min_m[axis];
     volume_m3 *= box.max_m[axis] - box.min_m[axis];
   }
-  const double most = std::max(64.0, kCellsPerToken * static_cast<double>(n));
   if (!(volume_m3 > 0)) return grid;
-  grid.edge_m = std::cbrt(volume_m3 / most);
-  for (;;) {
-    const double count = static_cast<double>(CellsAt(box, grid.edge_m, &grid));
-    if (count <= most) return grid;
-    grid.edge_m *= std::max(1.05, std::cbrt(count / most));
-  }
+  const std::int64_t most = std::max<std::int64_t>(64, kCellsPerToken * n);
+  return GridWithEdge(box, std::cbrt(volume_m3 / static_cast<double>(most)), most);
 }
 
 at::TensorOptions Ints(const torch::Tensor& like) { return like.options().dtype(at::kInt); }

@@ -1,7 +1,6 @@
 #include "model/graph/walk_sampler.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <string>
 
@@ -103,45 +102,6 @@ std::int32_t AppendRow(std::vector<Visit>& visits, int max_hops, double scale, C
   return length;
 }
 
-/// Rows from the visits that make_walker()(root, visits) appends, each sum times `scale`.
-template <typename MakeWalker>
-WalkLoads CollectRows(std::int64_t n, int max_hops, double scale, const MakeWalker& make_walker) {
-  WalkLoads result;
-  result.n = n;
-  result.max_hops = max_hops;
-  result.offsets.assign(static_cast<std::size_t>(n + 1), 0);
-  // Rows of a chunk are contiguous and chunks are joined in order: equal results for any thread
-  // count.
-  std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
-  ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    auto walk = make_walker();
-    std::vector<Visit> visits;
-    for (std::int64_t i = begin; i < end; ++i) {
-      visits.clear();
-      walk(static_cast<std::int32_t>(i), visits);
-      result.offsets[i + 1] = AppendRow(visits, max_hops, scale, chunks[begin / kRootsPerChunk]);
-    }
-  });
-  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
-  for (const Chunk& chunk : chunks) {
-    result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
-    result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
-  }
-  return result;
-}
-
-/// One step of the power iteration from a single root: row of W^t to row of W^(t+1).
-std::map<std::int32_t, double> Step(const WeightedGraph& graph,
-                                    const std::map<std::int32_t, double>& row) {
-  std::map<std::int32_t, double> next;
-  for (const auto& [node, load] : row) {
-    for (std::int32_t e = graph.offsets[node]; e < graph.offsets[node + 1]; ++e) {
-      next[graph.neighbors[e]] += load * graph.weights[e];
-    }
-  }
-  return next;
-}
-
 }  // namespace
 
 StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
@@ -158,28 +118,31 @@ StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
 StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options) {
   INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
   INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
-  return CollectRows(graph.n, options.max_hops, 1.0 / options.walk_count, [&] {
-    return
-        [ensemble = Ensemble(graph, options)](
-            std::int32_t root, std::vector<Visit>& visits) mutable { ensemble.Run(root, visits); };
+  const std::int64_t n = graph.n;
+  const double scale = 1.0 / options.walk_count;
+  WalkLoads result;
+  result.n = n;
+  result.max_hops = options.max_hops;
+  result.offsets.assign(static_cast<std::size_t>(n + 1), 0);
+  // Rows of a chunk are contiguous and chunks are joined in order: equal results for any thread
+  // count.
+  std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
+  ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
+    Ensemble ensemble(graph, options);
+    std::vector<Visit> visits;
+    for (std::int64_t i = begin; i < end; ++i) {
+      visits.clear();
+      ensemble.Run(static_cast<std::int32_t>(i), visits);
+      result.offsets[i + 1] =
+          AppendRow(visits, options.max_hops, scale, chunks[begin / kRootsPerChunk]);
+    }
   });
-}
-
-StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops) {
-  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
-  if (max_hops < 0) {
-    return Mismatch(reason::ARGUMENT_INVALID, "max_hops", "at least 0", std::to_string(max_hops));
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  for (const Chunk& chunk : chunks) {
+    result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
+    result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
   }
-  return CollectRows(graph.n, max_hops, 1.0, [&] {
-    return [&](std::int32_t root, std::vector<Visit>& visits) {
-      // A map keeps the row sorted by node, which fixes the order of sums.
-      std::map<std::int32_t, double> row = {{root, 1.0}};
-      for (int hops = 0; hops <= max_hops; ++hops) {
-        for (const auto& [node, load] : row) visits.push_back({node, hops, load});
-        if (hops < max_hops) row = Step(graph, row);
-      }
-    };
-  });
+  return result;
 }
 
 StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads) {

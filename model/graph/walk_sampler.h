@@ -50,9 +50,6 @@ struct WalkLoads {
 
 StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options);
 
-/// Enumerates all walks: loads[e, t] = (W^t)_ij. Rows hold every node within max_hops hops.
-StatusOr<WalkLoads> EnumerateWalks(const WeightedGraph& graph, int max_hops);
-
 /// Converts to the form of the attention kernels; INVALID_ARGUMENT if max_hops is not 3.
 StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads);
 

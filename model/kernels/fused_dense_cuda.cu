@@ -134,11 +134,11 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
       is_odd ? uint4{other_key, key[1], other_value, value[1]}
              : uint4{key[0], other_key, value[0], other_value};
 }
+
 /// q = query(LN h) and packed rows of phi(key(LN h)) and value(LN h).
 /// Bound: reads of weights from shared memory, as AddLayersKernel.
 /// Block: sums of 32 outputs at a time let two blocks share a multiprocessor up to width 128.
 /// Layout: normalised rows wait in shared memory as left sides; keys and values leave interleaved.
-
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, kWidth <= 128 ? 2 : 1)
     GrfProjectionsKernel(std::int64_t n, FusedRange queries, GrfProjections layers, float epsilon,

@@ -34,7 +34,7 @@ torch::Tensor Dense::Rounded(const torch::Tensor& x) const {
   return x.to(TypeOf(precision_, weight));
 }
 
-torch::Tensor Dense::Share(const torch::Tensor& x, std::int64_t begin) {
+torch::Tensor Dense::PartialProduct(const torch::Tensor& x, std::int64_t begin) {
   const at::ScalarType type = TypeOf(precision_, weight);
   return at::linear(x.to(type), weight.narrow(1, begin, x.size(-1)).to(type));
 }

@@ -32,7 +32,7 @@ class Dense : public torch::nn::Module {
   Dense(std::int64_t in_width, std::int64_t out_width, Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
   /// Partial product with columns [begin, begin + the width of x) of the weight, without bias.
-  torch::Tensor Share(const torch::Tensor& x, std::int64_t begin);
+  torch::Tensor PartialProduct(const torch::Tensor& x, std::int64_t begin);
   /// Converts x to the type in which the layer computes, for several layers of one precision.
   torch::Tensor Rounded(const torch::Tensor& x) const;
 

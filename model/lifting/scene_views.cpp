@@ -18,10 +18,6 @@ constexpr double kMaxPlausibleDepthM = 20;
 constexpr double kMaxRangeM = 100;
 constexpr double kMaxWorkspaceSideM = 100;
 
-std::string SizeText(int width_px, int height_px) {
-  return std::to_string(width_px) + "x" + std::to_string(height_px);
-}
-
 Status CheckImageSizes(const RgbdView& view) {
   const std::string expected = SizeText(view.camera.width_px, view.camera.height_px);
   const std::string color = SizeText(view.color.width_px, view.color.height_px);

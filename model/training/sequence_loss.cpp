@@ -64,11 +64,11 @@ CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& op
 
 /// Regularisation terms of a predicted step.
 torch::Tensor RegularizationOf(const CloudTensors& from, const CloudTensors& to,
-                               const Stretch* stretch, const MotionRegularization& prices) {
+                               const Stretch* stretch, const MotionRegularization& weights) {
   torch::Tensor sum = torch::zeros({}, to.positions_m.options());
-  if (prices.displacement > 0) sum = sum + prices.displacement * MeanDisplacement(from, to);
-  if (prices.feature_change > 0) sum = sum + prices.feature_change * MeanFeatureChange(from, to);
-  if (stretch != nullptr) sum = sum + prices.stretch * stretch->Mean(to.positions_m);
+  if (weights.displacement > 0) sum = sum + weights.displacement * MeanDisplacement(from, to);
+  if (weights.feature_change > 0) sum = sum + weights.feature_change * MeanFeatureChange(from, to);
+  if (stretch != nullptr) sum = sum + weights.stretch * stretch->Mean(to.positions_m);
   return sum;
 }
 
@@ -94,7 +94,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
     weight += options.reconstruction_weight;
   }
   std::optional<Stretch> stretch;
-  if (options.prices.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
+  if (options.regularization.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
   for (std::int64_t step = 0; step < step_count; ++step) {
     CloudTensors next =
         model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace,
@@ -103,7 +103,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
     sum = sum + view_loss +
-          RegularizationOf(newer, next, stretch ? &*stretch : nullptr, options.prices);
+          RegularizationOf(newer, next, stretch ? &*stretch : nullptr, options.regularization);
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

@@ -27,7 +27,7 @@ struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
-  MotionRegularization prices;
+  MotionRegularization regularization;
   bool jitter_depth = true;
   /// Largest standard deviation of the noise in the positions of the reconstructed view.
   double reconstruction_jitter_m = 0;

@@ -152,9 +152,9 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   result.ray_count = config_.training.rays_per_step;
   result.moving_ray_share = config_.training.moving_ray_share;
   result.reconstruction_weight = config_.training.reconstruction_weight;
-  result.prices = {ValueAt(config_.training.displacement_weight, step),
-                   ValueAt(config_.training.stretch_weight, step),
-                   ValueAt(config_.training.feature_change_weight, step)};
+  result.regularization = {ValueAt(config_.training.displacement_weight, step),
+                           ValueAt(config_.training.stretch_weight, step),
+                           ValueAt(config_.training.feature_change_weight, step)};
   result.reconstruction_jitter_m = ValueAt(config_.training.reconstruction_jitter_m, step);
   result.seed = options_.seed;
   result.draw_index = static_cast<std::uint32_t>(draw_index);

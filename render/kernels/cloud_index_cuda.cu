@@ -80,8 +80,9 @@ __device__ double CellsAlong(double length_m, double cell_m) {
   return floor(length_m / cell_m) + 1;
 }
 
-/// The box over the bounds, with a whole cell of margin beyond the reach on every side. A single
-/// thread: latency bounds it, and the host need not wait for the size.
+/// The box over the bounds, with a whole cell of margin beyond the reach on every side.
+/// Bound: latency; on the device, so that the host need not wait for the size.
+/// Block: a single thread.
 __global__ void BoxKernel(const std::uint32_t* bounds, double reach_m, OccupancyBox* box) {
   OccupancyBox b = {};
   b.cell_m = 1;
@@ -149,7 +150,8 @@ __global__ void LeavesKernel(const std::uint32_t* order, const float* positions_
 }
 
 /// Feature rows in slot order.
-/// Bound: memory; a thread per number, so that the threads of a row read neighbouring memory.
+/// Bound: memory; the threads of a row read neighbouring numbers.
+/// Block: a thread per number, nothing shared.
 __global__ void FeaturesKernel(const std::uint32_t* order, const float* features, std::int64_t n,
                                int width, float* sorted) {
   const std::int64_t i = GlobalThread();

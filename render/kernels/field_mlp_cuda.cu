@@ -140,7 +140,8 @@ __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_t
 }
 
 /// Adds the slabs in order to the gradients.
-/// Bound: memory; a thread per gradient, neighbouring threads read neighbouring numbers.
+/// Bound: memory; neighbouring threads read neighbouring numbers.
+/// Block: a thread per gradient, nothing shared.
 __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
   const std::int64_t i = GlobalThread();
   const std::int64_t weights = static_cast<std::int64_t>(g.y_width) * g.x_stride;
@@ -152,7 +153,9 @@ __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
   *target += sum;
 }
 
-/// Transposes a small matrix of weights: latency bounds it, so reads may be strided.
+/// Transposes a small matrix of weights.
+/// Bound: latency, so reads may be strided.
+/// Block: a thread per weight, nothing shared.
 __global__ void TransposeKernel(const float* matrix, int rows, int columns, float* transposed) {
   const int i = static_cast<int>(GlobalThread());
   if (i < rows * columns) transposed[i] = matrix[i % rows * columns + i / rows];

@@ -32,7 +32,8 @@ Workspace Carve(void* base, std::int64_t m) {
 
 /// Entries to sort. Key: the slot, or one past the last where there is no neighbour. Value: sample
 /// * 16 + lane.
-/// Bound: memory; a thread per entry, nothing shared.
+/// Bound: memory; a slot is read once, a key and a value are written.
+/// Block: a thread per entry, nothing shared.
 __global__ void EntriesKernel(const std::uint32_t* slots, std::int64_t m, std::uint32_t past_last,
                               std::uint32_t* keys, std::uint32_t* values, PassRange pass) {
   const std::int64_t i = GlobalThread();

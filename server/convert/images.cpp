@@ -20,10 +20,6 @@ static_assert(std::endian::native == std::endian::little, "payloads are copied a
 
 constexpr PlausibleDepth kPlausibleMedian = {kMinPlausibleMedianM, kMaxPlausibleMedianM};
 
-std::string SizeText(int width_px, int height_px) {
-  return std::to_string(width_px) + "x" + std::to_string(height_px);
-}
-
 int BytesPerPixel(wire::PixelEncoding encoding) {
   switch (encoding) {
     case wire::PIXEL_ENCODING_RGB8:

@@ -17,10 +17,6 @@
 namespace interlacer {
 namespace {
 
-std::string SizeText(int width_px, int height_px) {
-  return std::to_string(width_px) + "x" + std::to_string(height_px) + " px";
-}
-
 /// Earliest and latest exposure time of an observation.
 struct TimeSpan {
   std::int64_t first_ns = INT64_MAX;
@@ -82,8 +78,8 @@ Status CheckImages(const wire::RgbdView& view, const PixelPayloads& payloads, in
   }
   if (depth.width_px() != color.width_px() || depth.height_px() != color.height_px()) {
     return Mismatch(reason::IMAGE_SIZE_MISMATCH, "depth",
-                    SizeText(color.width_px(), color.height_px()) + ", as colour",
-                    SizeText(depth.width_px(), depth.height_px()));
+                    SizeText(color.width_px(), color.height_px()) + " px, as colour",
+                    SizeText(depth.width_px(), depth.height_px()) + " px");
   }
   return Status::Ok();
 }
@@ -99,9 +95,10 @@ Status CheckView(const wire::RgbdView& view, const PixelPayloads& payloads, cons
   if (!camera.ok()) return camera.status().WithFieldPrefix("calibration");
   if (camera->width_px != view.color().width_px() ||
       camera->height_px != view.color().height_px()) {
-    return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, "calibration",
-                    SizeText(view.color().width_px(), view.color().height_px()) + ", as the image",
-                    SizeText(camera->width_px, camera->height_px));
+    return Mismatch(
+        reason::CALIBRATION_SIZE_MISMATCH, "calibration",
+        SizeText(view.color().width_px(), view.color().height_px()) + " px, as the image",
+        SizeText(camera->width_px, camera->height_px) + " px");
   }
   return Status::Ok();
 }

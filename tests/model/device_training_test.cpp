@@ -59,7 +59,7 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   SequenceLossOptions options;
   options.ray_count = 48;
   options.reconstruction_weight = 1;
-  options.prices = {.displacement = 0.1, .stretch = 3, .feature_change = 0.01};
+  options.regularization = {.displacement = 0.1, .stretch = 3, .feature_change = 0.01};
 
   const auto gradients = [&](SequenceLoss* loss) {
     model.zero_grad();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "knn/walk_lists.h"
+#include "tests/model/attention/enumerated_walks.h"
 #include "tests/model/attention/graphs.h"
 #include "tests/model/attention/sampled_walks.h"
 #include "tests/support/tolerances.h"
@@ -16,6 +17,7 @@
 namespace interlacer {
 namespace {
 
+using testing::EnumerateWalks;
 using testing::Features;
 using testing::kHalving;
 using testing::kLongHalving;
@@ -60,7 +62,7 @@ RowErrors ErrorsOf(const WalkLoads& walks, const WalkLoads& exact, const std::ve
 
 TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
   const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
-  const WalkLoads exact = *EnumerateWalks(graph, 3);
+  const WalkLoads exact = EnumerateWalks(graph, 3);
   for (const int walks : {27, 54, 81}) {
     for (const WalkSampler sampler : {WalkSampler::kRepelling, WalkSampler::kRepellingPerPrefix}) {
       const RowErrors errors = ErrorsOf(Sampled(graph, sampler, walks, 0, 7), exact, kHalving);
@@ -88,7 +90,7 @@ TEST(RepellingWalks, AreExactInFloatLists) {
 TEST(RepellingWalks, AreNotExactForOtherCounts) {
   constexpr double kVisibleError = 0.01;
   const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
-  const WalkLoads exact = *EnumerateWalks(graph, 3);
+  const WalkLoads exact = EnumerateWalks(graph, 3);
   const std::vector<double> slow_decay = {1, 0.99, 0.98, 0.97};
   for (const int walks : {9, 26, 28}) {
     const WalkLoads sampled = Sampled(graph, WalkSampler::kRepelling, walks, 0, 7);
@@ -99,7 +101,7 @@ TEST(RepellingWalks, AreNotExactForOtherCounts) {
 TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
   for (const EdgeWeight weighting : {EdgeWeight::kExpDistance, EdgeWeight::kInverseSqrtDegree}) {
     const WeightedGraph graph = NeighborGraph(2048, weighting, 13);
-    const WalkLoads exact = *EnumerateWalks(graph, 3);
+    const WalkLoads exact = EnumerateWalks(graph, 3);
     const WalkLoads sampled = Sampled(graph, WalkSampler::kRepellingPerPrefix, 27, 0, 7);
     EXPECT_LE(ErrorsOf(sampled, exact, kHalving).largest, testing::kExactLoadTolerance);
     const WalkLoads by_node = Sampled(graph, WalkSampler::kRepelling, 27, 0, 7);

@@ -41,28 +41,28 @@ TEST_F(SequenceLossTest, AnchorsAreDrawnAnewForEverySequence) {
 }
 
 TEST_F(SequenceLossTest, MotionHasItsPricesAndStandingStillIsFree) {
-  using Price = Schedule<double> TrainingConfig::*;
-  const auto first_loss = [&](const std::string& name, Price price, double weight,
+  using Weight = Schedule<double> TrainingConfig::*;
+  const auto first_loss = [&](const std::string& name, Weight which, double weight,
                               bool reset_heads) {
     TrainOptions options = Options(name, 1);
     options.initial_checkpoint = root_ + "/start/checkpoint";
     options.reset_heads = reset_heads;
-    options.config.training.*price = {{0, weight}};
+    options.config.training.*which = {{0, weight}};
     CountingObserver observer;
     EXPECT_TRUE(Train(options, &observer).ok());
     return observer.losses.at(0);
   };
   CountingObserver start;
   ASSERT_TRUE(Train(Options("start", 20), &start).ok());
-  const Price displacement = &TrainingConfig::displacement_weight;
+  const Weight displacement = &TrainingConfig::displacement_weight;
   const double free = first_loss("free", displacement, 0, false);
   const double still_free = first_loss("still_free", displacement, 0, true);
-  for (const auto& [name, price] :
+  for (const auto& [name, which] :
        {std::pair{"displacement", displacement},
         std::pair{"stretch", &TrainingConfig::stretch_weight},
         std::pair{"feature_change", &TrainingConfig::feature_change_weight}}) {
-    EXPECT_GT(first_loss(name, price, 10, false), free) << name;
-    EXPECT_EQ(first_loss(std::string("still_") + name, price, 10, true), still_free) << name;
+    EXPECT_GT(first_loss(name, which, 10, false), free) << name;
+    EXPECT_EQ(first_loss(std::string("still_") + name, which, 10, true), still_free) << name;
   }
 }
 
