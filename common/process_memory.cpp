@@ -15,6 +15,9 @@ void RetainFreedMemory() {
   // Without mmap every block comes from the heap, whose top is never trimmed.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  // malloc_trim gives back the top of the main heap alone; a burst leaves most of what it took in
+  // the tops of other threads' heaps.
+  mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
