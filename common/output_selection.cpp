@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -21,7 +22,7 @@ StatusOr<std::vector<int>> SelectSteps(std::span<const int> asked, bool has_robo
   }
   int previous = -1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::string field = "steps[" + std::to_string(i) + "]", got = std::to_string(asked[i]);
+    const std::string field = Indexed("steps", static_cast<int>(i)), got = std::to_string(asked[i]);
     if (asked[i] <= previous) {
       return Mismatch(reason::STEP_INVALID, field, "ascending steps from 0", got);
     }
@@ -64,8 +65,7 @@ bool ShowSameView(const RenderTarget& a, const RenderTarget& b) {
          x.fy_px == y.fy_px && x.cx_px == y.cx_px && x.cy_px == y.cy_px &&
          x.distortion_model == y.distortion_model &&
          x.distortion_coefficients == y.distortion_coefficients &&
-         x.world_from_camera.translation_m == y.world_from_camera.translation_m &&
-         x.world_from_camera.rotation_xyzw == y.world_from_camera.rotation_xyzw;
+         x.world_from_camera == y.world_from_camera;
 }
 
 }  // namespace interlacer

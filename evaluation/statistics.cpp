@@ -46,6 +46,13 @@ Interval BootstrapInterval(const RunValues& runs, const BootstrapOptions& option
   return {*Percentile(means, tail), *Percentile(means, 1 - tail)};
 }
 
+/// Of at least two values, with n - 1 in the denominator.
+double SampleDeviation(std::span<const double> values, double mean) {
+  double square_sum = 0;
+  for (const double v : values) square_sum += (v - mean) * (v - mean);
+  return std::sqrt(square_sum / static_cast<double>(values.size() - 1));
+}
+
 /// 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond them the last is wide
 /// enough.
 constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
@@ -56,10 +63,8 @@ constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
 std::optional<Interval> StudentInterval(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
   const double mean = Mean(values), n = static_cast<double>(values.size());
-  double square_sum = 0;
-  for (const double v : values) square_sum += (v - mean) * (v - mean);
   const double half_width = kStudent[std::min(values.size() - 2, kStudent.size() - 1)] *
-                            std::sqrt(square_sum / (n - 1) / n);
+                            SampleDeviation(values, mean) / std::sqrt(n);
   return Interval{mean - half_width, mean + half_width};
 }
 
@@ -87,9 +92,7 @@ std::optional<MeanEstimate> EstimateRunMean(const RunValues& runs,
   estimate.n = static_cast<int>(values.size());
   estimate.mean = Mean(values);
   if (estimate.n < 2) return estimate;
-  double square_sum = 0;
-  for (const double v : values) square_sum += (v - estimate.mean) * (v - estimate.mean);
-  estimate.std_dev = std::sqrt(square_sum / (estimate.n - 1));
+  estimate.std_dev = SampleDeviation(values, estimate.mean);
   estimate.interval = BootstrapInterval(runs, options);
   return estimate;
 }
