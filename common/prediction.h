@@ -15,6 +15,13 @@
 
 namespace interlacer {
 
+/// kField: the point-based NeRF of all particles. kObserved: pixels of the newest frames, carried by
+/// the motion of their particles; the field fills what none of them shows.
+enum class RenderMode { kField, kObserved };
+/// What moves in a rollout: all that the model predicts, or the robot alone, by its commanded
+/// joints.
+enum class MotionSource { kModel, kRobotOnly };
+
 enum class ViewEncoding { kRgb8, kDepthF32 };
 enum class ViewCompression { kNone, kPng, kJpeg };
 enum class PositionEncoding { kFloat32, kWorkspaceU16 };
@@ -38,6 +45,8 @@ struct OutputOptions {
   std::optional<Box> initial_region;  ///< only particles in this box at step 0
   int stride = 1;                     ///< every n-th of the selected particles
   std::vector<RenderTarget> render_targets;
+  RenderMode render_mode = RenderMode::kField;
+  MotionSource motion = MotionSource::kModel;
 };
 
 /// A rendered view: colour (kRgb8) or expected depth along z in metres (kDepthF32).

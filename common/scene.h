@@ -7,6 +7,7 @@
 /// types.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ struct ActionSequence {
   std::vector<float> values;
 };
 
+struct Robot;  // robots/robot.h
+
 struct SceneInput {
   /// Oldest first, step_duration apart: times t-2 and t-1.
   std::vector<Observation> observations;
@@ -54,6 +57,8 @@ struct SceneInput {
   std::optional<Box> workspace;
   std::optional<double> near_m;
   std::optional<double> far_m;
+  /// The robot whose joints the rows hold; null means the model's.
+  std::shared_ptr<const Robot> robot;
 };
 
 /// Something that is not an error but that a user should look at.

@@ -71,6 +71,8 @@ struct RobotInfo {
   std::string model;
   std::string mjcf_sha256;
   std::vector<RobotArm> arms;
+  std::string folder;         ///< robot folder inside the episode; empty in older episodes
+  std::string folder_sha256;  ///< Robot::sha256
 };
 
 struct EpisodeManifest {

@@ -13,6 +13,7 @@
 #include "common/transforms.h"
 #include "data/csv.h"
 #include "data/manifest.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer {
 namespace {
@@ -120,8 +121,21 @@ StatusOr<EpisodeReader> EpisodeReader::Open(const std::string& episode_dir,
     return Mismatch(reason::HASH_MISMATCH, kHashFile, reader.manifest_.files_sha256, hash);
   }
   INTERLACER_ASSIGN_OR_RETURN(reader.file_hashes_, ParseHashes(hashes));
+  INTERLACER_RETURN_IF_ERROR(reader.LoadRobot());
   INTERLACER_RETURN_IF_ERROR(reader.LoadTables());
   return reader;
+}
+
+Status EpisodeReader::LoadRobot() {
+  if (!manifest_.robot || manifest_.robot->folder.empty()) return Status::Ok();
+  const std::string& folder = manifest_.robot->folder;
+  auto robot = ReadRobot(directory_ + "/" + folder);
+  if (!robot.ok()) return robot.status().WithFieldPrefix(folder);
+  if (robot->sha256 != manifest_.robot->folder_sha256) {
+    return Mismatch(reason::HASH_MISMATCH, folder, manifest_.robot->folder_sha256, robot->sha256);
+  }
+  robot_ = std::make_shared<const Robot>(*std::move(robot));
+  return Status::Ok();
 }
 
 Status EpisodeReader::LoadTables() {

@@ -10,6 +10,7 @@
 /// Thread-safety: const methods may run together.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ class EpisodeReader {
   /// Calibration with the pose of that step.
   Camera CameraAt(int step, int camera) const;
   std::int64_t CaptureTimeNs(int step, int camera) const;
+  /// The robot of the episode's robot folder; null where it has none.
+  const std::shared_ptr<const Robot>& robot() const { return robot_; }
   /// Empty tables where the episode has none.
   const NumberTable& actions() const { return actions_; }
   const NumberTable& states() const { return states_; }
@@ -63,6 +66,7 @@ class EpisodeReader {
   std::vector<std::string> ListedFiles() const;
 
  private:
+  Status LoadRobot();
   Status LoadTables();
   StatusOr<std::vector<std::uint8_t>> ReadFrameBytes(const std::string& path, int camera) const;
 
@@ -70,6 +74,7 @@ class EpisodeReader {
   EpisodeReadOptions options_;
   EpisodeManifest manifest_;
   std::map<std::string, std::string> file_hashes_;
+  std::shared_ptr<const Robot> robot_;
   NumberTable actions_, states_;
   std::vector<std::vector<Transform>> poses_;   // by camera; empty for fixed ones
   std::vector<std::int64_t> capture_times_ns_;  // [steps,cameras] or empty

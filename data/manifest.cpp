@@ -90,6 +90,9 @@ Status ValidateMotion(const MotionTable& motion) {
 }
 
 Status ValidateByKind(const EpisodeManifest& manifest) {
+  if (manifest.robot && !manifest.robot->folder.empty()) {
+    INTERLACER_RETURN_IF_ERROR(ValidatePath(manifest.robot->folder, "robot.folder"));
+  }
   if (manifest.kind == EpisodeKind::kManipulation) {
     if (!manifest.actions) return Invalid("actions", "a table in a manipulation episode", "none");
     if (!manifest.states) return Invalid("states", "a table in a manipulation episode", "none");

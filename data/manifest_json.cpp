@@ -121,6 +121,10 @@ StatusOr<RobotInfo> ParseRobot(const JsonObject& object) {
   RobotInfo robot;
   INTERLACER_ASSIGN_OR_RETURN(robot.model, object.Get<std::string>("model"));
   INTERLACER_ASSIGN_OR_RETURN(robot.mjcf_sha256, object.GetOr<std::string>("mjcf_sha256", ""));
+  if (object.Has("folder")) {
+    INTERLACER_ASSIGN_OR_RETURN(robot.folder, object.Get<std::string>("folder"));
+    INTERLACER_ASSIGN_OR_RETURN(robot.folder_sha256, object.Get<std::string>("folder_sha256"));
+  }
   if (!object.Has("arms")) return robot;
   INTERLACER_ASSIGN_OR_RETURN(const auto arms, object.GetObjects("arms"));
   for (const JsonObject& item : arms) {
@@ -241,7 +245,12 @@ Json RobotToJson(const RobotInfo& robot) {
   for (const RobotArm& arm : robot.arms) {
     arms.push_back({{"name", arm.name}, {"world_from_base", TransformToJson(arm.world_from_base)}});
   }
-  return {{"model", robot.model}, {"mjcf_sha256", robot.mjcf_sha256}, {"arms", arms}};
+  Json json = {{"model", robot.model}, {"mjcf_sha256", robot.mjcf_sha256}, {"arms", arms}};
+  if (!robot.folder.empty()) {
+    json["folder"] = robot.folder;
+    json["folder_sha256"] = robot.folder_sha256;
+  }
+  return json;
 }
 
 Json MotionToJson(const MotionTable& motion, const char* meaning) {

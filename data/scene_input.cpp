@@ -94,6 +94,7 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
   SceneInput input;
   input.seed = options.seed;
   input.workspace = manifest.workspace;
+  input.robot = episode.robot();
   input.near_m = manifest.cameras[cameras.front()].near_m;
   input.far_m = manifest.cameras[cameras.front()].far_m;
   if (manifest.kind == EpisodeKind::kStaticViews) {
