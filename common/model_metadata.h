@@ -10,6 +10,10 @@
 
 namespace interlacer {
 
+/// How the robot's particles move in a rollout: as the network predicts, or rigidly with their
+/// links by forward kinematics of the commanded joints.
+enum class RobotMotion { kLearned, kKinematic };
+
 enum class ActionUnit { kRadians, kMeters };
 
 struct ActionColumn {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/camera.h"
@@ -20,6 +21,7 @@
 #include "common/image.h"
 #include "common/model_metadata.h"
 #include "common/particles.h"
+#include "common/prediction.h"
 #include "common/scene.h"
 #include "common/status.h"
 
@@ -28,6 +30,8 @@ namespace interlacer {
 struct PredictorOptions {
   std::string model_name = "default";
   DeviceRequest device = DeviceRequest::kAuto;
+  /// Replaces the robot motion of the checkpoint's configuration.
+  std::optional<RobotMotion> robot_motion{};
 };
 
 /// A lifted scene; immutable, rollouts may share it.
@@ -74,9 +78,12 @@ class Predictor {
 
   /// Checks cameras, sizes, history and actions; resamples images of another size.
   virtual StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) = 0;
-  /// `actions`: row s-1 belongs to step s; kind and columns as in the history.
+  /// `actions`: row s-1 belongs to step s; kind and columns as in the history. With kRobotOnly the
+  /// network is not asked: particles on the robot move with its links, all others stay. That takes
+  /// joint positions and the robot's description, from the scene or the checkpoint.
   virtual StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                                   const ActionSequence& actions) = 0;
+                                                   const ActionSequence& actions,
+                                                   MotionSource motion = MotionSource::kModel) = 0;
 };
 
 }  // namespace interlacer

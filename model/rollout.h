@@ -3,13 +3,16 @@
 /// Rolls out a scene by recursion on predicted clouds: (t-2, t-1) <- (t-1, prediction).
 ///
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
-/// action). Implements Rollout of model/predictor.h; same errors and threads.
-/// Source: hd-vpd (recursion); grf-masking, App. C.3.
+/// action). With exact motion the particles of the robot follow its links instead of the network
+/// (model/lifting/carried_particles.h), and a scene without a robot stays to the bit; then, and
+/// where the robot moves alone, the network is not asked. Implements Rollout of model/predictor.h;
+/// same errors and threads. Source: hd-vpd (recursion); grf-masking, App. C.3.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "model/lifting/carried_particles.h"
 #include "model/lifting/lifted_scene.h"
 #include "model/network/world_model.h"
 #include "model/ops/device_render.h"
@@ -19,12 +22,23 @@
 
 namespace interlacer {
 
+/// Where the motion of a rollout comes from.
+struct RolloutMotion {
+  RobotMotion robot = RobotMotion::kLearned;
+  MotionSource source = MotionSource::kModel;
+  /// Whether particles follow the links that they are attached to.
+  bool is_exact() const {
+    return robot == RobotMotion::kKinematic || source == MotionSource::kRobotOnly;
+  }
+};
+
 class ModelRollout : public Rollout {
  public:
   /// `actions` continues the scene's history: row s-1 belongs to step s. `step_graph` belongs to
-  /// the model and is shared by its rollouts.
+  /// the model and is shared by its rollouts. Exact motion takes the link poses of both.
   ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<StepGraph> step_graph,
-               std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions);
+               std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions,
+               const RolloutMotion& motion);
 
   int step() const override { return step_; }
   Status Step() override;
@@ -36,6 +50,8 @@ class ModelRollout : public Rollout {
 
  private:
   Status Advance();
+  /// The robot's points at the times of the next step. [3,p,3]
+  torch::Tensor KinematicWindow() const;
   Status PrepareRenderer() const;
   /// Writes results into the memory of the pixels; distances are along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
@@ -44,8 +60,11 @@ class ModelRollout : public Rollout {
   std::shared_ptr<WorldModel> model_;
   std::shared_ptr<StepGraph> step_graph_;
   std::shared_ptr<const LiftedScene> scene_;
+  const bool asks_network_;
   CloudTensors older_, newer_;
+  KinematicRows robot_;               ///< of the history, then of the actions
   torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
+  CarriedParticles carried_;          ///< the robot's, where its motion is exact
   int step_ = 0;
   mutable Particles particles_;
   mutable int particles_step_ = -1;  ///< step of `particles_`

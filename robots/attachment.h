@@ -5,10 +5,10 @@
 ///   positions_m  [n,3] world frame, metres, of one observation
 ///   poses        [links] world_from_link of the measured joints at that time
 /// A point is attached to the link of the nearest surface point if that is no farther than
-/// `radius_m`, `finger_radius_m` for a finger: what a gripper holds touches its fingers and must not
-/// become part of them. Ties: smaller surface index. Points that are not finite are not attached.
-/// Deterministic. Threads: pure functions, which use the kernels' threads.
-/// Errors: broken invariants only; the robot must be valid, sizes right.
+/// `radius_m`, `finger_radius_m` for a finger: what a gripper holds touches its fingers and must
+/// not become part of them. Ties: smaller surface index. Points that are not finite are not
+/// attached. Deterministic. Threads: pure functions, which use the kernels' threads. Errors: broken
+/// invariants only; the robot must be valid, sizes right.
 
 #include <cstdint>
 #include <span>
@@ -21,6 +21,7 @@ namespace interlacer {
 struct AttachOptions {
   double radius_m = 0.015;
   double finger_radius_m = 0.008;
+  bool operator==(const AttachOptions&) const = default;
 };
 
 inline constexpr std::int32_t kNotAttached = -1;

@@ -4,6 +4,7 @@
 /// Immutable after LiftScene. Threads: as Predictor.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "model/lifting/kinematic_rows.h"
 #include "model/network/world_model.h"
 #include "model/predictor.h"
+#include "robots/robot.h"
 
 namespace interlacer {
 
@@ -22,6 +24,10 @@ class LiftedScene : public Scene {
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of `newer`
   ActionKind action_kind = ActionKind::kNone;
   KinematicRows history;  ///< two rows, or none
+  /// What the rows are joints of; null without a robot and where nothing describes it.
+  std::shared_ptr<const Robot> robot;
+  /// Link of each particle of `older` and `newer` (robots/attachment.h); empty without link poses.
+  std::vector<std::int32_t> older_links, newer_links;
   std::vector<std::string> camera_names;
   std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
   Box workspace;
@@ -29,9 +35,11 @@ class LiftedScene : public Scene {
   SceneReport report_;
 };
 
-/// Checks, resamples, unprojects, draws and encodes. Throws torch's exceptions.
+/// Checks, resamples, unprojects, draws, encodes and finds the robot's particles. `robot` is the
+/// checkpoint's, for scenes that bring none, or null. Throws torch's exceptions.
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
+                                                       std::shared_ptr<const Robot> robot,
                                                        WorldModel* model);
 
 }  // namespace interlacer

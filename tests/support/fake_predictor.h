@@ -216,7 +216,8 @@ class FakePredictor final : public Predictor {
   }
 
   StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence& actions) override {
+                                           const ActionSequence& actions,
+                                           MotionSource /*motion*/) override {
     return std::unique_ptr<Rollout>(std::make_unique<FakeRollout>(
         std::static_pointer_cast<const FakeScene>(std::move(scene)), actions, controls_));
   }
