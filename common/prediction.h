@@ -15,8 +15,8 @@
 
 namespace interlacer {
 
-/// kField: the point-based NeRF of all particles. kObserved: pixels of the newest frames, carried by
-/// the motion of their particles; the field fills what none of them shows.
+/// kField: the point-based NeRF of all particles. kObserved: pixels of the newest frames, carried
+/// by the motion of their particles; the field fills what none of them shows.
 enum class RenderMode { kField, kObserved };
 /// What moves in a rollout: all that the model predicts, or the robot alone, by its commanded
 /// joints.

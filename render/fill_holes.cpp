@@ -77,7 +77,9 @@ Status FillHoles(std::span<const float> coverage, float background, FloatImage* 
     std::fill(color->pixels.begin(), color->pixels.end(), background);
     return Status::Ok();
   }
-  std::vector<Level> levels{{color->width_px, color->height_px, std::move(color->pixels),
+  std::vector<Level> levels{{color->width_px,
+                             color->height_px,
+                             std::move(color->pixels),
                              {coverage.begin(), coverage.end()}}};
   while (levels.back().width_px > 1 || levels.back().height_px > 1) {
     levels.push_back(Halved(levels.back()));

@@ -32,8 +32,7 @@ bool IsSameView(const Camera& a, const Camera& b) {
   return a.width_px == b.width_px && a.height_px == b.height_px && a.fx_px == b.fx_px &&
          a.fy_px == b.fy_px && a.cx_px == b.cx_px && a.cy_px == b.cy_px &&
          a.distortion_model == DistortionModel::kNone &&
-         b.distortion_model == DistortionModel::kNone &&
-         a.world_from_camera == b.world_from_camera;
+         b.distortion_model == DistortionModel::kNone && a.world_from_camera == b.world_from_camera;
 }
 
 Status CheckFrame(const ObservedFrame& frame, std::size_t index) {
@@ -130,8 +129,8 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
                                                    std::span<const float> positions_m) const {
   INTERLACER_RETURN_IF_ERROR(ValidateCamera(camera));
   if (camera.distortion_model != DistortionModel::kNone) {
-    return Mismatch(reason::RENDER_TARGET_INVALID, "camera.distortion_model", "a camera without lens",
-                    "one with");
+    return Mismatch(reason::RENDER_TARGET_INVALID, "camera.distortion_model",
+                    "a camera without lens", "one with");
   }
   if (positions_m.size() != positions_m_.size()) {
     return Mismatch(reason::SHAPE_MISMATCH, "positions_m",
@@ -170,8 +169,8 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
             v_px < camera.height_px + margin_px)) {
         continue;
       }
-      const double radius_px = std::clamp(radius_m_[i] * focal_px / z, options_.min_radius_px,
-                                          options_.max_radius_px);
+      const double radius_px =
+          std::clamp(radius_m_[i] * focal_px / z, options_.min_radius_px, options_.max_radius_px);
       discs[i] = {static_cast<float>(u_px), static_cast<float>(v_px), static_cast<float>(z),
                   static_cast<float>(radius_px), has_moved};
     }

@@ -7,8 +7,8 @@
 /// depth of the discs over it; surfels within a depth band behind it share the pixel, each weighed
 /// by how near its centre is.
 /// In the camera that recorded a frame, pixels whose own surfel has not moved keep their recorded
-/// colour, bit for bit, unless a moved surfel is in front; so do pixels without depth unless a moved
-/// surfel covers them. Elsewhere pixels without depth are holes.
+/// colour, bit for bit, unless a moved surfel is in front; so do pixels without depth unless a
+/// moved surfel covers them. Elsewhere pixels without depth are holes.
 ///   positions_m [n,3] float32, world frame, metres, in the order of surfels()
 /// Determinism: equal bits for any thread count. Errors: INVALID_ARGUMENT of ValidateCamera,
 /// IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH. Threads: const methods may run together.

@@ -44,8 +44,8 @@ class SurfaceIndex {
     std::int64_t best = -1;
     double best_sq_m2 = 0;
     for (std::int32_t neighbor = 0; neighbor < 27; ++neighbor) {
-      const auto found = cells_.find({home[0] + neighbor % 3 - 1, home[1] + neighbor / 3 % 3 - 1,
-                                      home[2] + neighbor / 9 - 1});
+      const auto found = cells_.find(
+          {home[0] + neighbor % 3 - 1, home[1] + neighbor / 3 % 3 - 1, home[2] + neighbor / 9 - 1});
       if (found == cells_.end()) continue;
       for (const std::uint32_t i : found->second) {
         double sq_m2 = 0;
@@ -104,29 +104,28 @@ std::vector<std::int32_t> AttachPoints(const Robot& robot, std::span<const Trans
     return static_cast<std::size_t>(robot.surface.links[surface_point]);
   };
   std::vector<std::int32_t> links(positions_m.size() / 3, kNotAttached);
-  ParallelFor(static_cast<std::int64_t>(links.size()), kGrain,
-              [&](std::int64_t begin, std::int64_t end) {
-                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
-                     ++i) {
-                  const float* p = positions_m.data() + 3 * i;
-                  if (!IsNear(p)) continue;
-                  const std::int64_t nearest = index.Nearest(
-                      {p[0], p[1], p[2]}, [&](std::uint32_t candidate, double sq_m2) {
-                        return sq_m2 <= reach_sq_m2[link_of(candidate)];
-                      });
-                  if (nearest >= 0) {
-                    links[i] = static_cast<std::int32_t>(link_of(static_cast<std::size_t>(nearest)));
-                  }
-                }
+  ParallelFor(
+      static_cast<std::int64_t>(links.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const float* p = positions_m.data() + 3 * i;
+          if (!IsNear(p)) continue;
+          const std::int64_t nearest =
+              index.Nearest({p[0], p[1], p[2]}, [&](std::uint32_t candidate, double sq_m2) {
+                return sq_m2 <= reach_sq_m2[link_of(candidate)];
               });
+          if (nearest >= 0) {
+            links[i] = static_cast<std::int32_t>(link_of(static_cast<std::size_t>(nearest)));
+          }
+        }
+      });
   return links;
 }
 
 void CarryPoints(std::span<const std::int32_t> links, std::span<const Transform> from,
                  std::span<const Transform> to, std::span<const float> positions_m,
                  std::span<float> carried_m) {
-  INTERLACER_CHECK(positions_m.size() == 3 * links.size() && carried_m.size() == positions_m.size() &&
-                       from.size() == to.size(),
+  INTERLACER_CHECK(positions_m.size() == 3 * links.size() &&
+                       carried_m.size() == positions_m.size() && from.size() == to.size(),
                    "sizes of carried points");
   std::vector<Matrix4d> motions;
   std::vector<char> has_moved;
@@ -135,22 +134,20 @@ void CarryPoints(std::span<const std::int32_t> links, std::span<const Transform>
     motions.push_back(ToMatrix(Compose(to[link], Inverse(from[link]))));
   }
   std::copy(positions_m.begin(), positions_m.end(), carried_m.begin());
-  ParallelFor(static_cast<std::int64_t>(links.size()), kGrain,
-              [&](std::int64_t begin, std::int64_t end) {
-                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
-                     ++i) {
-                  if (links[i] == kNotAttached) continue;
-                  const auto link = static_cast<std::size_t>(links[i]);
-                  if (!has_moved[link]) continue;
-                  const Matrix4d& m = motions[link];
-                  const float* p = positions_m.data() + 3 * i;
-                  for (std::size_t row = 0; row < 3; ++row) {
-                    carried_m[3 * i + row] = static_cast<float>(
-                        m[4 * row] * p[0] + m[4 * row + 1] * p[1] + m[4 * row + 2] * p[2] +
-                        m[4 * row + 3]);
-                  }
-                }
-              });
+  ParallelFor(
+      static_cast<std::int64_t>(links.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          if (links[i] == kNotAttached) continue;
+          const auto link = static_cast<std::size_t>(links[i]);
+          if (!has_moved[link]) continue;
+          const Matrix4d& m = motions[link];
+          const float* p = positions_m.data() + 3 * i;
+          for (std::size_t row = 0; row < 3; ++row) {
+            carried_m[3 * i + row] = static_cast<float>(m[4 * row] * p[0] + m[4 * row + 1] * p[1] +
+                                                        m[4 * row + 2] * p[2] + m[4 * row + 3]);
+          }
+        }
+      });
 }
 
 }  // namespace interlacer

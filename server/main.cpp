@@ -15,7 +15,7 @@
 #include "common/thread_pool.h"
 #include "model/runtime/process_setup.h"
 #include "server/models/checkpoint_source.h"
-#include "server/options.h"
+#include "server/parse_options.h"
 #include "server/transport/grpc_log.h"
 #include "server/transport/interlacer_server.h"
 

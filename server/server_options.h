@@ -1,6 +1,6 @@
 #pragma once
 
-/// All settings of a server. Filled by server/options.h; value type.
+/// All settings of a server. Filled by server/parse_options.h; value type.
 
 #include <string>
 #include <utility>

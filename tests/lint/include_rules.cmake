@@ -69,7 +69,7 @@ set(doors
   "^nlohmann/json\\.hpp$"                       "^common/(json|log)\\.(h|cpp)$"
   "^(spdlog|fmt)/"                              "^common/(json|log)\\.(h|cpp)$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
-  "^CLI/"                                       "^(server/options\\.cpp$|cli/)"
+  "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/)"
   "^openssl/"                                   "^common/sha256\\.cpp$"
   "^(cuda|cub/|thrust/|cooperative_groups)"     "^[a-z]+/kernels/")
 

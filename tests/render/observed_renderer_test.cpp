@@ -75,8 +75,8 @@ ObservedPicture SlowPicture(const std::vector<ObservedFrame>& frames,
     for (std::int64_t i = 0; i < renderer.count(); ++i) {
       const bool is_own = renderer.frame_of()[i] == own;
       if (!has_moved(i) && (is_own || is_kept)) continue;
-      const ProjectedPixel at = Project(
-          camera, {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]});
+      const ProjectedPixel at =
+          Project(camera, {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]});
       if (!(at.depth_m >= options.near_m)) continue;
       const auto& seen = frames[renderer.frame_of()[i]];
       const double seen_m = seen.depth.pixels_m[renderer.pixel_of()[i]];
@@ -106,7 +106,8 @@ ObservedPicture SlowPicture(const std::vector<ObservedFrame>& frames,
     for (double& c : color) c = sum > 0 ? c / sum : 0;
     if (is_kept && coverage < 1) {
       for (int c = 0; c < 3; ++c) {
-        color[c] = coverage * color[c] + (1 - coverage) * frames[own].color.pixels[3 * pixel + c] / 255;
+        color[c] =
+            coverage * color[c] + (1 - coverage) * frames[own].color.pixels[3 * pixel + c] / 255;
       }
       if (coverage < 0.5) depth_m = own_m;
       coverage = 1;
@@ -124,8 +125,8 @@ void ExpectSamePicture(const ObservedPicture& got, const ObservedPicture& expect
   for (std::size_t i = 0; i < got.coverage.size(); ++i) {
     bool is_near = std::abs(got.coverage[i] - expected.coverage[i]) <= kColorTolerance;
     for (std::size_t c = 0; c < 3; ++c) {
-      is_near = is_near && std::abs(got.color.pixels[3 * i + c] - expected.color.pixels[3 * i + c]) <=
-                               kColorTolerance;
+      is_near = is_near && std::abs(got.color.pixels[3 * i + c] -
+                                    expected.color.pixels[3 * i + c]) <= kColorTolerance;
     }
     const float a = got.depth.pixels_m[i], b = expected.depth.pixels_m[i];
     is_near = is_near && (std::isnan(a) ? std::isnan(b) : std::abs(a - b) <= kColorTolerance);
@@ -144,7 +145,8 @@ TEST(ObservedRenderer, DrawsWhatTheSlowDefinitionDraws) {
   const std::vector<ObservedFrame> frames{RandomFrame({1, 0, 0.2}, 1), RandomFrame({0, 1, 0.2}, 2)};
   const ObservedRenderer renderer = MakeRenderer(frames);
   const std::vector<float> moved_m = Moved(renderer.positions_m(), 3, 0.15f);
-  for (const auto& [camera, own] : {std::pair{frames[0].camera, 0}, {frames[1].camera, 1},
+  for (const auto& [camera, own] : {std::pair{frames[0].camera, 0},
+                                    {frames[1].camera, 1},
                                     {SmallCamera({0.8, 0.8, 0.5}), -1}}) {
     for (const auto& positions_m : {renderer.positions_m(), moved_m}) {
       const auto picture = renderer.Render(camera, positions_m);

@@ -1,7 +1,5 @@
 /// Options of the program: precedence, units, refusals.
 
-#include "server/options.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "server/parse_options.h"
 
 namespace interlacer::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/options.h"
+#include "server/parse_options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
