@@ -56,7 +56,8 @@ struct ModelMetadata {
   int trained_step_count = 0;
   std::int64_t min_particle_count = 1024;
   double step_cost_s = 0;    ///< measured at warm-up
-  double render_cost_s = 0;  ///< one view of kReferenceViewPx
+  double render_cost_s = 0;  ///< one view of the field, kReferenceViewPx
+  double carry_cost_s = 0;   ///< observed pixels of frames of the model's size into one view
   double ingest_cost_s = 0;
 };
 

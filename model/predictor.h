@@ -57,10 +57,12 @@ class Rollout {
   /// to the host only when a step is first read.
   virtual StatusOr<const Particles*> ReadParticles() const = 0;
   /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
-  /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where the ray is
-  /// empty.
-  virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                            DepthImage* depth) const = 0;
+  /// on white, [rows,width,3]; depth along z in metres, [rows,width]: expected depth, far where the
+  /// ray is empty, or with kObserved that of what was carried there. Without `needs_depth` observed
+  /// pixels of unknown depth may have NaN, which saves their rays. With kObserved the first rows of
+  /// a view carry the pixels of all of it.
+  virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                            bool needs_depth, FloatImage* color, DepthImage* depth) const = 0;
   /// Newest calibration of a scene camera, rectified; NOT_FOUND CAMERA_UNKNOWN for other names.
   virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
 };

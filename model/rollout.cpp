@@ -143,26 +143,66 @@ Status ModelRollout::RenderRays(const PixelRays& rays, const RayOutputs& out) co
   });
 }
 
-Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                                DepthImage* depth) const {
+StatusOr<ModelRollout::FieldValues> ModelRollout::RenderField(
+    const Camera& camera, std::span<const std::int64_t> pixels) const {
+  FieldValues field{std::vector<float>(3 * pixels.size()), std::vector<float>(pixels.size())};
+  // Also saves the renderer its tree of the step's particles.
+  if (pixels.empty()) return field;
+  INTERLACER_ASSIGN_OR_RETURN(const PixelRays rays, MakePixelRays(camera, pixels));
+  std::vector<float> opacity(pixels.size());
+  INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {field.rgb, field.depth_m, opacity}));
+  // The renderer measures along the ray, depth along the optical axis.
+  for (std::size_t i = 0; i < pixels.size(); ++i) field.depth_m[i] *= rays.depth_per_distance[i];
+  return field;
+}
+
+StatusOr<const ObservedScene*> ModelRollout::Observed() const {
+  if (scene_->observed == nullptr) {
+    const torch::Tensor start_m = scene_->newer.positions_m.to(at::kCPU).contiguous();
+    INTERLACER_ASSIGN_OR_RETURN(
+        ObservedScene observed,
+        ObservedScene::Make(scene_->newest_views, scene_->region, nullptr, {Values(start_m), {}}));
+    scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
+  }
+  return scene_->observed.get();
+}
+
+StatusOr<const ObservedPicture*> ModelRollout::CarryPixels(const Camera& camera) const {
+  INTERLACER_ASSIGN_OR_RETURN(const ObservedScene* scene, Observed());
+  if (carried_step_ != step_) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, ReadParticles());
+    carried_m_ = scene->PositionsAt({particles->positions_m, {}});
+    carried_step_ = step_;
+    observed_view_.reset();
+  }
+  if (!observed_view_ || observed_view_->first != camera) {
+    observed_view_.reset();
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, scene->Render(camera, carried_m_));
+    observed_view_.emplace(camera, std::move(picture));
+  }
+  return &observed_view_->second;
+}
+
+Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                                bool needs_depth, FloatImage* color, DepthImage* depth) const {
   if (row_begin < 0 || row_begin > row_end || row_end > camera.height_px) {
     return Mismatch(reason::RENDER_TARGET_INVALID, "rows",
                     "0 <= begin <= end <= " + std::to_string(camera.height_px),
                     std::to_string(row_begin) + ".." + std::to_string(row_end));
   }
+  if (mode == RenderMode::kObserved) {
+    INTERLACER_ASSIGN_OR_RETURN(const ObservedPicture* picture, CarryPixels(camera));
+    const std::vector<std::int64_t> holes = FieldPixels(*picture, row_begin, row_end, needs_depth);
+    INTERLACER_ASSIGN_OR_RETURN(const FieldValues field, RenderField(camera, holes));
+    BlendRows(*picture, row_begin, row_end, holes, field.rgb, field.depth_m, color, depth);
+    return Status();
+  }
   const int rows = row_end - row_begin;
   std::vector<std::int64_t> pixels(static_cast<std::size_t>(rows) * camera.width_px);
   std::iota(pixels.begin(), pixels.end(), static_cast<std::int64_t>(row_begin) * camera.width_px);
-  INTERLACER_ASSIGN_OR_RETURN(const PixelRays rays, MakePixelRays(camera, pixels));
-
-  *color = {camera.width_px, rows, 3, std::vector<float>(3 * pixels.size())};
-  *depth = {camera.width_px, rows, std::vector<float>(pixels.size())};
-  std::vector<float> opacity(pixels.size());
-  INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {color->pixels, depth->pixels_m, opacity}));
-  // The renderer measures along the ray, depth along the optical axis.
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    depth->pixels_m[i] *= rays.depth_per_distance[i];
-  }
+  INTERLACER_ASSIGN_OR_RETURN(FieldValues field, RenderField(camera, pixels));
+  *color = {camera.width_px, rows, 3, std::move(field.rgb)};
+  *depth = {camera.width_px, rows, std::move(field.depth_m)};
   return Status();
 }
 

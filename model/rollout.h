@@ -10,11 +10,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/lifting/carried_particles.h"
 #include "model/lifting/lifted_scene.h"
 #include "model/network/world_model.h"
+#include "model/observed_scene.h"
 #include "model/ops/device_render.h"
 #include "model/predictor.h"
 #include "model/step_graph.h"
@@ -44,8 +49,8 @@ class ModelRollout : public Rollout {
   Status Step() override;
   std::int64_t particle_count() const override { return newer_.positions_m.size(0); }
   StatusOr<const Particles*> ReadParticles() const override;
-  Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                    DepthImage* depth) const override;
+  Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                    bool needs_depth, FloatImage* color, DepthImage* depth) const override;
   StatusOr<Camera> SceneCamera(const std::string& name) const override;
 
  private:
@@ -56,6 +61,16 @@ class ModelRollout : public Rollout {
   /// Writes results into the memory of the pixels; distances are along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
   void RenderRaysOnDevice(const PixelRays& rays, const RayOutputs& out) const;
+  /// The field at some pixels: colour [k,3] and depth along z [k].
+  struct FieldValues {
+    std::vector<float> rgb, depth_m;
+  };
+  StatusOr<FieldValues> RenderField(const Camera& camera,
+                                    std::span<const std::int64_t> pixels) const;
+  /// All observed pixels where they are in the view, computed once for a step and camera.
+  StatusOr<const ObservedPicture*> CarryPixels(const Camera& camera) const;
+  /// Those of the scene, made by the first rollout that draws them.
+  StatusOr<const ObservedScene*> Observed() const;
 
   std::shared_ptr<WorldModel> model_;
   std::shared_ptr<StepGraph> step_graph_;
@@ -71,6 +86,10 @@ class ModelRollout : public Rollout {
   mutable std::unique_ptr<PointNerfRenderer> renderer_;
   mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< used instead on a device
   mutable int renderer_step_ = -1;                     ///< step whose particles the renderer holds
+  mutable std::vector<float> carried_m_;               ///< observed pixels at carried_step_
+  mutable int carried_step_ = -1;
+  /// The last observed view of carried_step_.
+  mutable std::optional<std::pair<Camera, ObservedPicture>> observed_view_;
 };
 
 }  // namespace interlacer

@@ -116,7 +116,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   for (const RgbdView& view : views.times.back()) {
     scene->camera_names.push_back(view.camera_name);
     scene->cameras.push_back(RectifiedCamera(view.camera));
+    scene->newest_views.push_back(*FindView(input.observations.back(), view.camera_name));
   }
+  scene->region = views.region;
   scene->workspace = views.region.workspace;
   scene->renderer =
       RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),

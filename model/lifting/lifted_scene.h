@@ -1,7 +1,7 @@
 #pragma once
 
 /// A scene in the form of the model: two clouds with features, the robot's history, and cameras.
-/// Immutable after LiftScene. Threads: as Predictor.
+/// Immutable after LiftScene, but for what is computed on first use. Threads: as Predictor.
 
 #include <cstdint>
 #include <memory>
@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "common/scene.h"
+#include "data/unproject.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/network/world_model.h"
 #include "model/predictor.h"
 #include "robots/robot.h"
 
 namespace interlacer {
+
+class ObservedScene;
 
 class LiftedScene : public Scene {
  public:
@@ -29,10 +32,14 @@ class LiftedScene : public Scene {
   /// Link of each particle of `older` and `newer` (robots/attachment.h); empty without link poses.
   std::vector<std::int32_t> older_links, newer_links;
   std::vector<std::string> camera_names;
-  std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
+  std::vector<Camera> cameras;         ///< newest calibrations, rectified to the model's image size
+  std::vector<RgbdView> newest_views;  ///< as they were sent, in the order of the cameras
+  LiftRegion region;
   Box workspace;
   RendererConfig renderer;  ///< with the scene's depth range
   SceneReport report_;
+  /// Made of newest_views by the first rollout that draws them.
+  mutable std::shared_ptr<const ObservedScene> observed;
 };
 
 /// Checks, resamples, unprojects, draws, encodes and finds the robot's particles. `robot` is the

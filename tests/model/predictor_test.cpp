@@ -155,15 +155,108 @@ TEST_F(PredictorTest, RowsOfAViewJoinToTheWhole) {
   EXPECT_EQ(rollout->SceneCamera("top").status().reason(), "CAMERA_UNKNOWN");
   FloatImage whole, part;
   DepthImage whole_depth, part_depth;
-  ASSERT_TRUE(rollout->RenderRows(camera, 0, 48, &whole, &whole_depth).ok());
-  ASSERT_TRUE(rollout->RenderRows(camera, 17, 30, &part, &part_depth).ok());
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &whole, &whole_depth).ok());
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 17, 30, RenderMode::kField, true, &part, &part_depth).ok());
   ASSERT_EQ(part.height_px, 13);
   EXPECT_TRUE(
       std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
   EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
                          whole_depth.pixels_m.begin() + 17 * 64));
   for (const float value : whole.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
-  EXPECT_FALSE(rollout->RenderRows(camera, 40, 49, &part, &part_depth).ok());
+  EXPECT_FALSE(
+      rollout->RenderRows(camera, 40, 49, RenderMode::kField, true, &part, &part_depth).ok());
+}
+
+/// Rows [begin,end) of an observed view, depth included.
+void DrawObserved(const Rollout& rollout, const Camera& camera, int begin, int end,
+                  FloatImage* color, DepthImage* depth) {
+  const Status status =
+      rollout.RenderRows(camera, begin, end, RenderMode::kObserved, true, color, depth);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST_F(PredictorTest, StepZeroOfObservedPixelsIsTheRecordedFrame) {
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  const auto rollout = Begin(input, Joints(2, kSteps));
+  FloatImage color, field;
+  DepthImage depth, field_depth;
+  for (const RgbdView& view : input.observations[1].views) {
+    DrawObserved(*rollout, *rollout->SceneCamera(view.camera_name), 0, 48, &color, &depth);
+    EXPECT_EQ(QuantizeRgb(color).pixels, view.color.pixels);
+    EXPECT_EQ(depth.pixels_m, view.depth.pixels_m);
+  }
+  const Camera camera = *rollout->SceneCamera("left");
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_NE(QuantizeRgb(field).pixels, input.observations[1].views[0].color.pixels);
+}
+
+TEST_F(PredictorTest, HolesOfObservedPixelsAreTheFields) {
+  SceneInput input = MakeScene();
+  for (int pixel = 20 * 64; pixel < 24 * 64; ++pixel) {
+    for (RgbdView& view : input.observations[1].views) {
+      view.depth.pixels_m[pixel] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  const auto rollout = Begin(input, Joints(2, kSteps));
+  Camera camera = *rollout->SceneCamera("left");
+  camera.world_from_camera.translation_m[2] += 5;  // looks past everything observed
+  FloatImage color, field;
+  DepthImage depth, field_depth;
+  DrawObserved(*rollout, camera, 0, 8, &color, &depth);
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 8, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_EQ(color.pixels, field.pixels);
+  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  // In their own camera pixels without depth keep their colour and take the field's depth.
+  camera = *rollout->SceneCamera("left");
+  DrawObserved(*rollout, camera, 20, 24, &color, &depth);
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 20, 24, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  const std::vector<std::uint8_t>& recorded = input.observations[1].views[0].color.pixels;
+  EXPECT_TRUE(std::equal(recorded.begin() + 20 * 64 * 3, recorded.begin() + 24 * 64 * 3,
+                         QuantizeRgb(color).pixels.begin()));
+}
+
+TEST_F(PredictorTest, RowsOfAnObservedViewJoinToTheWholeInAnyOrder) {
+  const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
+  const Camera left = *rollout->SceneCamera("left"), right = *rollout->SceneCamera("right");
+  FloatImage whole, part;
+  DepthImage whole_depth, part_depth;
+  for (int step = 0; step < 2; ++step) {
+    DrawObserved(*rollout, right, 0, 48, &whole, &whole_depth);
+    DrawObserved(*rollout, left, 3, 9, &part, &part_depth);
+    DrawObserved(*rollout, right, 17, 30, &part, &part_depth);
+    ASSERT_EQ(part.height_px, 13);
+    EXPECT_TRUE(
+        std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
+    EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
+                           whole_depth.pixels_m.begin() + 17 * 64));
+    for (const float depth_m : whole_depth.pixels_m) ASSERT_TRUE(std::isfinite(depth_m));
+    ASSERT_TRUE(rollout->Step().ok());
+  }
+  EXPECT_EQ(rollout
+                ->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part, &part_depth)
+                .reason(),
+            reason::RENDER_TARGET_INVALID);
+}
+
+TEST_F(PredictorTest, RolloutsOfOneSceneShareItsObservedPixels) {
+  const auto scene = *predictor_->Lift(MakeScene());
+  const auto first = *predictor_->Begin(scene, Joints(2, kSteps));
+  const auto second = *predictor_->Begin(scene, Joints(2, kSteps));
+  // The second makes them when it is a step ahead; they are those of step 0 all the same.
+  ASSERT_TRUE(second->Step().ok());
+  FloatImage late, color;
+  DepthImage depth;
+  DrawObserved(*second, *second->SceneCamera("left"), 0, 48, &late, &depth);
+  ASSERT_TRUE(first->Step().ok());
+  DrawObserved(*first, *first->SceneCamera("left"), 0, 48, &color, &depth);
+  EXPECT_EQ(late.pixels, color.pixels);
 }
 
 TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {
