@@ -66,8 +66,8 @@ Covered CoveredBy(int j, int source, int destination) {
 }  // namespace
 
 StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
-                                            const LiftRegion& region, const Robot* robot,
-                                            const SceneMotion& start, const AttachOptions& attach) {
+                                            const LiftRegion& region, const SceneMotion& start,
+                                            const ObservedRobot& robot) {
   std::vector<ObservedFrame> frames;
   std::vector<Camera> cameras;
   for (const RgbdView& view : views) {
@@ -83,12 +83,10 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
   const std::vector<float>& positions_m = scene.renderer_.positions_m();
   const auto count = static_cast<std::size_t>(scene.renderer_.count());
   scene.links_.assign(count, kNotAttached);
-  std::vector<std::int32_t> particle_links;
-  if (robot != nullptr) {
-    scene.links_ = AttachPoints(*robot, start.links, positions_m, attach);
-    particle_links = AttachPoints(*robot, start.links, start.particles_m, attach);
+  if (robot.robot != nullptr) {
+    scene.links_ = AttachPoints(*robot.robot, start.links, positions_m, robot.attach);
   }
-  const FreeParticles free = FreeOf(start.particles_m, particle_links);
+  const FreeParticles free = FreeOf(start.particles_m, robot.particle_links);
   NearestParticles nearest = FindNearestParticles(free.positions_m, positions_m, kNeighborCount);
   scene.weights_.assign(kNeighborCount * count, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -153,9 +151,10 @@ ObservedPicture ResizedPicture(const ObservedPicture& picture, int width_px, int
   const int from_width = picture.color.width_px, from_height = picture.color.height_px;
   if (width_px == from_width && height_px == from_height) return picture;
   const std::size_t count = static_cast<std::size_t>(width_px) * height_px;
-  ObservedPicture resized{{width_px, height_px, 3, std::vector<float>(3 * count)},
-                          ResizeNearest(picture.depth, width_px, height_px),
-                          std::vector<float>(count)};
+  ObservedPicture resized;
+  resized.color = {width_px, height_px, 3, std::vector<float>(3 * count)};
+  resized.depth = ResizeNearest(picture.depth, width_px, height_px);
+  resized.coverage.resize(count);
   const double area =
       static_cast<double>(from_width) * from_height / (static_cast<double>(width_px) * height_px);
   ParallelFor(height_px, 8, [&](std::int64_t begin, std::int64_t end) {

@@ -34,12 +34,18 @@ struct SceneMotion {
   std::span<const Transform> links;  ///< empty for a scene without a robot
 };
 
+/// Whose links pixels and particles are attached to.
+struct ObservedRobot {
+  const Robot* robot = nullptr;
+  AttachOptions attach;
+  std::span<const std::int32_t> particle_links;  ///< [n] of step 0
+};
+
 class ObservedScene {
  public:
-  /// `start` is step 0. `robot` is null for a scene without one.
+  /// `start` is step 0. Without a robot nothing is attached.
   static StatusOr<ObservedScene> Make(std::span<const RgbdView> views, const LiftRegion& region,
-                                      const Robot* robot, const SceneMotion& start,
-                                      const AttachOptions& attach = {});
+                                      const SceneMotion& start, const ObservedRobot& robot = {});
 
   /// [n,3] where the pixels of renderer() are at a step.
   std::vector<float> PositionsAt(const SceneMotion& now) const;

@@ -156,28 +156,40 @@ StatusOr<ModelRollout::FieldValues> ModelRollout::RenderField(
   return field;
 }
 
+std::span<const Transform> ModelRollout::LinksAt(int step) const {
+  if (robot_.link_poses.empty()) return {};
+  return robot_.link_poses.at(static_cast<std::size_t>(kObservedTimes - 1 + step));
+}
+
 StatusOr<const ObservedScene*> ModelRollout::Observed() const {
-  if (scene_->observed == nullptr) {
+  if (scene_->observed != nullptr) return scene_->observed.get();
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([this]() -> Status {
     const torch::Tensor start_m = scene_->newer.positions_m.to(at::kCPU).contiguous();
-    INTERLACER_ASSIGN_OR_RETURN(
-        ObservedScene observed,
-        ObservedScene::Make(scene_->newest_views, scene_->region, nullptr, {Values(start_m), {}}));
+    const std::span<const Transform> links = LinksAt(0);
+    ObservedRobot robot;
+    if (!links.empty()) {
+      robot = {scene_->robot.get(), model_->config().lifting.attach, scene_->newer_links};
+    }
+    INTERLACER_ASSIGN_OR_RETURN(ObservedScene observed,
+                                ObservedScene::Make(scene_->newest_views, scene_->region,
+                                                    {Values(start_m), links}, robot));
     scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
-  }
+    return Status();
+  }));
   return scene_->observed.get();
 }
 
 StatusOr<const ObservedPicture*> ModelRollout::CarryPixels(const Camera& camera) const {
   INTERLACER_ASSIGN_OR_RETURN(const ObservedScene* scene, Observed());
-  if (carried_step_ != step_) {
+  if (observed_step_ != step_) {
     INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, ReadParticles());
-    carried_m_ = scene->PositionsAt({particles->positions_m, {}});
-    carried_step_ = step_;
+    observed_m_ = scene->PositionsAt({particles->positions_m, LinksAt(step_)});
+    observed_step_ = step_;
     observed_view_.reset();
   }
   if (!observed_view_ || observed_view_->first != camera) {
     observed_view_.reset();
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, scene->Render(camera, carried_m_));
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, scene->Render(camera, observed_m_));
     observed_view_.emplace(camera, std::move(picture));
   }
   return &observed_view_->second;

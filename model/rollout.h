@@ -67,6 +67,8 @@ class ModelRollout : public Rollout {
   };
   StatusOr<FieldValues> RenderField(const Camera& camera,
                                     std::span<const std::int64_t> pixels) const;
+  /// world_from_link at a step; empty where nothing describes the robot.
+  std::span<const Transform> LinksAt(int step) const;
   /// All observed pixels where they are in the view, computed once for a step and camera.
   StatusOr<const ObservedPicture*> CarryPixels(const Camera& camera) const;
   /// Those of the scene, made by the first rollout that draws them.
@@ -86,9 +88,9 @@ class ModelRollout : public Rollout {
   mutable std::unique_ptr<PointNerfRenderer> renderer_;
   mutable std::unique_ptr<DeviceCloud> device_cloud_;  ///< used instead on a device
   mutable int renderer_step_ = -1;                     ///< step whose particles the renderer holds
-  mutable std::vector<float> carried_m_;               ///< observed pixels at carried_step_
-  mutable int carried_step_ = -1;
-  /// The last observed view of carried_step_.
+  mutable std::vector<float> observed_m_;              ///< observed pixels at observed_step_
+  mutable int observed_step_ = -1;
+  /// The last observed view of observed_step_.
   mutable std::optional<std::pair<Camera, ObservedPicture>> observed_view_;
 };
 

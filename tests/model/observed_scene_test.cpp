@@ -43,7 +43,7 @@ std::vector<float> PointsOf(const std::vector<RgbdView>& views) {
 
 ObservedScene MakeObserved(const std::vector<RgbdView>& views,
                            const std::vector<float>& particles_m) {
-  auto scene = ObservedScene::Make(views, kRegion, nullptr, {particles_m, {}});
+  auto scene = ObservedScene::Make(views, kRegion, {particles_m, {}});
   EXPECT_TRUE(scene.ok()) << scene.status().ToString();
   return *std::move(scene);
 }
@@ -166,8 +166,7 @@ TEST(ObservedScene, ThreeParticlesWeighByTheInverseOfTheirSquaredDistance) {
       particles_m.push_back(point.positions_m[axis] + (axis == 0 ? offset_m : 0));
     }
   }
-  const auto scene = ObservedScene::Make(std::vector<RgbdView>{view}, everywhere, nullptr,
-                                         {particles_m, {}});
+  const auto scene = ObservedScene::Make(std::vector<RgbdView>{view}, everywhere, {particles_m, {}});
   ASSERT_TRUE(scene.ok());
   std::vector<float> now_m = particles_m;
   for (std::size_t i = 0; i < 4; ++i) now_m[3 * i + 1] += 0.1f * static_cast<float>(i + 1);
@@ -196,7 +195,9 @@ TEST(ObservedScene, PixelsOfTheRobotFollowTheirLink) {
   const LiftRegion everywhere{{{-9, -9, -9}, {9, 9, 9}}, 0.1, 9};
   const std::vector<RgbdView> views{view};
   const std::vector<float> particles_m = UnprojectViews(views, everywhere).positions_m;
-  const auto scene = ObservedScene::Make(views, everywhere, &robot, {particles_m, start});
+  const std::vector<std::int32_t> particle_links = AttachPoints(robot, start, particles_m);
+  const auto scene = ObservedScene::Make(views, everywhere, {particles_m, start},
+                                         {&robot, AttachOptions(), particle_links});
   ASSERT_TRUE(scene.ok());
   std::vector<float> now_m = particles_m;
   const std::size_t arm = 12 * kWidth + 16;

@@ -11,13 +11,17 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data/sim/forward_kinematics.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "model/files/checkpoint.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/robots/small_robot.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tiny_model.h"
 
@@ -257,6 +261,77 @@ TEST_F(PredictorTest, RolloutsOfOneSceneShareItsObservedPixels) {
   ASSERT_TRUE(first->Step().ok());
   DrawObserved(*first, *first->SceneCamera("left"), 0, 48, &color, &depth);
   EXPECT_EQ(late.pixels, color.pixels);
+}
+
+/// Views of both cameras at steps 0 to `steps`, observed.
+std::vector<RgbImage> ObservedRollout(Rollout* rollout, int steps) {
+  std::vector<RgbImage> pictures;
+  for (int step = 0; step <= steps; ++step) {
+    if (step > 0) {
+      EXPECT_TRUE(rollout->Step().ok());
+    }
+    for (const char* const camera : {"left", "right"}) {
+      FloatImage color;
+      DepthImage depth;
+      DrawObserved(*rollout, *rollout->SceneCamera(camera), 0, 48, &color, &depth);
+      pictures.push_back(QuantizeRgb(color));
+    }
+  }
+  return pictures;
+}
+
+int CountDifferent(const RgbImage& a, const RgbImage& b) {
+  int count = 0;
+  for (std::size_t i = 0; i < a.pixels.size(); i += 3) {
+    count += !std::equal(&a.pixels[i], &a.pixels[i] + 3, &b.pixels[i]);
+  }
+  return count;
+}
+
+/// A robot whose arm lies on the plane.
+std::shared_ptr<const Robot> RobotOnThePlane() {
+  Robot robot = SmallRobot();
+  robot.links[0].joint.parent_from_joint.translation_m = {0.05, 0, 0};
+  robot.links[1].joint.parent_from_joint.translation_m = {0, 0, -0.03};
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
+TEST_F(PredictorTest, ARolloutOfTheRobotAloneMovesItsPixelsAlone) {
+  SceneInput input = MakeScene();
+  input.robot = RobotOnThePlane();
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
+  const auto scene = predictor_->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const ActionSequence still{ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
+  ActionSequence turning = still;
+  turning.values[0] = turning.values[3] = 0.4f;
+  const auto begin = [&](const ActionSequence& actions) {
+    auto rollout = predictor_->Begin(*scene, actions, MotionSource::kRobotOnly);
+    EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
+    return *std::move(rollout);
+  };
+  const std::vector<RgbImage> stands = ObservedRollout(begin(still).get(), 2);
+  const std::vector<RgbImage> turns = ObservedRollout(begin(turning).get(), 2);
+  for (std::size_t i = 0; i < stands.size(); ++i) {
+    EXPECT_EQ(stands[i].pixels, stands[i % 2].pixels);
+    const int changed = CountDifferent(turns[i], stands[i]);
+    EXPECT_EQ(changed > 0, i >= 2) << i;
+    EXPECT_LT(changed, 100) << i;
+  }
+  EXPECT_EQ(turns[2].pixels, turns[4].pixels);  // it has turned and stays
+}
+
+TEST_F(PredictorTest, AStillSceneWithExactRobotMotionIsItsFramesAtEveryStep) {
+  auto exact = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic});
+  ASSERT_TRUE(exact.ok()) << exact.status().ToString();
+  predictor_ = *std::move(exact);
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  input.history_actions = {};
+  const std::vector<RgbImage> pictures = ObservedRollout(Begin(input, {}).get(), 3);
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    EXPECT_EQ(pictures[i].pixels, input.observations[1].views[i % 2].color.pixels);
+  }
 }
 
 TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {
