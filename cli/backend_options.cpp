@@ -46,7 +46,8 @@ void AddDeadlineOption(CLI::App* verb, double* deadline_s) {
 
 void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   CLI::Option* model =
-      verb->add_option("--model", options->model_dir, "Checkpoint folder to predict with");
+      verb->add_option("--model", options->model_dir,
+                       "Checkpoint folder to predict with; default a shipped one that fits");
   CLI::Option* server =
       verb->add_option("--server", options->server, "Server to predict with, host:port");
   model->excludes(server);

@@ -84,6 +84,7 @@ nlohmann::ordered_json ToJson(const ModelMetadata& m) {
           {"min_particle_count", m.min_particle_count},
           {"step_cost_s", m.step_cost_s},
           {"render_cost_s", m.render_cost_s},
+          {"carry_cost_s", m.carry_cost_s},
           {"ingest_cost_s", m.ingest_cost_s}};
 }
 

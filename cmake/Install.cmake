@@ -28,6 +28,9 @@ if(TARGET interlacer-server AND TARGET interlacer)
   install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT server)
   install(FILES deploy/interlacer-server.service DESTINATION lib/systemd/system COMPONENT server)
   install(FILES deploy/server.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer COMPONENT server)
+  # What predicts when no checkpoint is named (cli/shipped_models.h).
+  install(DIRECTORY checkpoints/compact checkpoints/paper DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/checkpoints
+    COMPONENT tools PATTERN training EXCLUDE)
   foreach(folder IN ITEMS robots/iiwa/meshes textures)
     install(DIRECTORY "${INTERLACER_ROBOT_ASSETS}/${folder}/"
       DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/robosuite_assets/${folder} COMPONENT tools)

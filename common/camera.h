@@ -28,6 +28,7 @@ struct Camera {
   /// k1 k2 p1 p2 k3 (plumb bob) or k1 k2 p1 p2 k3 k4 k5 k6 (rational polynomial).
   std::vector<double> distortion_coefficients;
   Transform world_from_camera;
+  bool operator==(const Camera&) const = default;
 };
 
 Status ValidateCamera(const Camera& camera);

@@ -10,6 +10,10 @@
 
 namespace interlacer {
 
+/// How the robot's particles move in a rollout: as the network predicts, or rigidly with their
+/// links by forward kinematics of the commanded joints.
+enum class RobotMotion { kLearned, kKinematic };
+
 enum class ActionUnit { kRadians, kMeters };
 
 struct ActionColumn {
@@ -52,7 +56,8 @@ struct ModelMetadata {
   int trained_step_count = 0;
   std::int64_t min_particle_count = 1024;
   double step_cost_s = 0;    ///< measured at warm-up
-  double render_cost_s = 0;  ///< one view of kReferenceViewPx
+  double render_cost_s = 0;  ///< one view of the field, kReferenceViewPx
+  double carry_cost_s = 0;   ///< observed pixels of frames of the model's size into one view
   double ingest_cost_s = 0;
 };
 

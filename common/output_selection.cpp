@@ -58,14 +58,7 @@ std::vector<std::uint32_t> SelectParticles(std::int64_t count, const float* posi
 }
 
 bool ShowSameView(const RenderTarget& a, const RenderTarget& b) {
-  if (a.camera.has_value() != b.camera.has_value()) return false;
-  if (!a.camera) return a.scene_camera_name == b.scene_camera_name;
-  const Camera &x = *a.camera, &y = *b.camera;
-  return x.width_px == y.width_px && x.height_px == y.height_px && x.fx_px == y.fx_px &&
-         x.fy_px == y.fy_px && x.cx_px == y.cx_px && x.cy_px == y.cy_px &&
-         x.distortion_model == y.distortion_model &&
-         x.distortion_coefficients == y.distortion_coefficients &&
-         x.world_from_camera == y.world_from_camera;
+  return a.camera == b.camera && (a.camera || a.scene_camera_name == b.scene_camera_name);
 }
 
 }  // namespace interlacer

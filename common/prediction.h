@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/camera.h"
@@ -21,6 +22,11 @@ enum class RenderMode { kField, kObserved };
 /// What moves in a rollout: all that the model predicts, or the robot alone, by its commanded
 /// joints.
 enum class MotionSource { kModel, kRobotOnly };
+
+/// "field" or "observed".
+constexpr std::string_view NameOf(RenderMode mode) {
+  return mode == RenderMode::kField ? "field" : "observed";
+}
 
 enum class ViewEncoding { kRgb8, kDepthF32 };
 enum class ViewCompression { kNone, kPng, kJpeg };
@@ -45,7 +51,7 @@ struct OutputOptions {
   std::optional<Box> initial_region;  ///< only particles in this box at step 0
   int stride = 1;                     ///< every n-th of the selected particles
   std::vector<RenderTarget> render_targets;
-  RenderMode render_mode = RenderMode::kField;
+  RenderMode render_mode = RenderMode::kObserved;
   MotionSource motion = MotionSource::kModel;
 };
 

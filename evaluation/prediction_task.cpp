@@ -1,11 +1,10 @@
 #include "evaluation/prediction_task.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "common/transforms.h"
+#include "data/rectified_view.h"
 #include "data/resized_view.h"
 #include "data/scene_input.h"
 #include "data/training_windows.h"
@@ -111,38 +110,29 @@ Status ChooseSteps(const EpisodeManifest& manifest, const ModelMetadata& metadat
 Status AddActions(const EpisodeReader& episode, const PredictionRequest& request,
                   const SceneInputOptions& options, PredictionTask* task) {
   if (task->step_count == 0) return Status::Ok();
-  INTERLACER_ASSIGN_OR_RETURN(task->actions,
-                              MakePlannedActions(episode, options, task->step_count));
+  task->has_own_actions = request.actions.has_value();
+  if (task->has_own_actions) {
+    task->actions = *request.actions;
+    if (request.step_count < 0) task->step_count = static_cast<int>(task->actions.row_count);
+  } else {
+    INTERLACER_ASSIGN_OR_RETURN(task->actions,
+                                MakePlannedActions(episode, options, task->step_count));
+  }
   if (task->actions.kind == ActionKind::kNone || task->actions.row_count >= task->step_count) {
     return Status::Ok();
   }
   if (request.step_count >= 0) {
     return Mismatch(reason::STEP_INVALID, "steps",
                     "at most " + std::to_string(task->actions.row_count) +
-                        ", the planned rows after step " + std::to_string(task->start_step),
+                        ", the planned rows" +
+                        (task->has_own_actions
+                             ? std::string()
+                             : " after step " + std::to_string(task->start_step)),
                     std::to_string(request.step_count));
   }
   task->step_count = static_cast<int>(task->actions.row_count);
   if (task->step_count == 0) task->actions = {};
   return Status::Ok();
-}
-
-/// Colour of the four pixels around (u,v); the point must lie between pixel centres.
-void SampleColor(const RgbImage& image, double u, double v, std::uint8_t* out) {
-  const int x = std::clamp(static_cast<int>(u), 0, std::max(0, image.width_px - 2));
-  const int y = std::clamp(static_cast<int>(v), 0, std::max(0, image.height_px - 2));
-  const int right = std::min(x + 1, image.width_px - 1);
-  const int below = std::min(y + 1, image.height_px - 1);
-  const double a = u - x, b = v - y;
-  const auto at = [&](int column, int row, int channel) {
-    return static_cast<double>(
-        image.pixels[(static_cast<std::size_t>(row) * image.width_px + column) * 3 + channel]);
-  };
-  for (int c = 0; c < 3; ++c) {
-    const double top = (1 - a) * at(x, y, c) + a * at(right, y, c);
-    const double bottom = (1 - a) * at(x, below, c) + a * at(right, below, c);
-    out[c] = static_cast<std::uint8_t>(std::lround((1 - b) * top + b * bottom));
-  }
 }
 
 }  // namespace
@@ -168,6 +158,7 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   options.seed = request.seed;
   options.step_duration_s = metadata.step_duration_s;
   INTERLACER_ASSIGN_OR_RETURN(task.input, MakeSceneInput(episode, options));
+  if (request.robot != nullptr) task.input.robot = request.robot;
   INTERLACER_RETURN_IF_ERROR(AddActions(episode, request, options, &task));
 
   task.region = {task.input.workspace.value_or(metadata.workspace),
@@ -177,39 +168,17 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   for (int step = 0; step <= task.step_count; ++step) task.output.steps.push_back(step);
   task.output.include_positions = true;
   task.output.include_colors = true;
+  task.output.render_mode = request.render_mode;
+  task.request = request;
   return task;
-}
-
-RgbdView RectifiedView(const RgbdView& view) {
-  if (view.camera.distortion_model == DistortionModel::kNone) return view;
-  RgbdView out = view;
-  out.camera = RectifiedCamera(view.camera);
-  const int width = view.color.width_px, height = view.color.height_px;
-  for (int row = 0; row < height; ++row) {
-    for (int column = 0; column < width; ++column) {
-      const std::size_t at = static_cast<std::size_t>(row) * width + column;
-      const ProjectedPixel source = Project(view.camera, Unproject(out.camera, column, row, 1.0));
-      const bool is_seen = source.u_px >= 0 && source.v_px >= 0 && source.u_px <= width - 1 &&
-                           source.v_px <= height - 1;
-      if (!is_seen) {
-        std::fill_n(&out.color.pixels[3 * at], 3, std::uint8_t{255});
-        out.depth.pixels_m[at] = std::numeric_limits<float>::quiet_NaN();
-        continue;
-      }
-      SampleColor(view.color, source.u_px, source.v_px, &out.color.pixels[3 * at]);
-      const auto nearest = static_cast<std::size_t>(std::lround(source.v_px)) * width +
-                           static_cast<std::size_t>(std::lround(source.u_px));
-      out.depth.pixels_m[at] = view.depth.pixels_m[nearest];
-    }
-  }
-  return out;
 }
 
 StatusOr<std::optional<TrueFrame>> ReadTrueFrame(const EpisodeReader& episode,
                                                  const PredictionTask& task,
                                                  const TargetView& target, int step) {
   const int episode_step = task.EpisodeStep(step);
-  if (episode_step >= episode.step_count()) return std::optional<TrueFrame>();
+  const bool was_recorded = step == 0 || !task.has_own_actions;
+  if (!was_recorded || episode_step >= episode.step_count()) return std::optional<TrueFrame>();
   INTERLACER_ASSIGN_OR_RETURN(const RgbdView recorded,
                               episode.ReadView(episode_step, target.episode_camera));
   RgbdView view = ResizedView(RectifiedView(recorded), target.width_px, target.height_px);

@@ -11,6 +11,7 @@
 /// STEP_INVALID, HISTORY_SPACING. Thread-safe.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,10 +36,17 @@ struct PredictionRequest {
   int step_count = -1;
   /// Episode cameras that act as the model's; empty takes those with the model's names.
   std::vector<std::string> input_cameras;
+  /// Planned rows in place of the episode's: what was recorded is then true of step 0 alone.
+  std::optional<ActionSequence> actions;
   /// Further episode cameras to predict, which the model does not see.
   std::vector<std::string> target_cameras;
   std::int64_t seed = 0;
   bool paint_outside_white = true;
+  RenderMode render_mode = OutputOptions().render_mode;
+  /// Whom EvaluateEpisode scores (evaluation/subjects.h); empty: SubjectsOfOneRollout.
+  std::vector<std::string> subjects;
+  /// The robot whose joints the episode's rows hold; null takes the episode's own.
+  std::shared_ptr<const Robot> robot;
 };
 
 struct TargetView {
@@ -66,10 +74,12 @@ struct PredictionTask {
   OutputOptions output;
   std::vector<TargetView> targets;
   LiftRegion region;
+  PredictionRequest request;  ///< what this was made of
   int start_step = 0;
   int stride = 1;  ///< episode steps in a model step
   int step_count = 0;
   bool is_static = false;
+  bool has_own_actions = false;  ///< not the episode's
   bool paint_outside_white = true;
 
   /// Episode step of a model step; of a static scene always the first.
@@ -84,9 +94,5 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
 StatusOr<std::optional<TrueFrame>> ReadTrueFrame(const EpisodeReader& episode,
                                                  const PredictionTask& task,
                                                  const TargetView& target, int step);
-
-/// The view without its lens model: colour between the four nearest pixels, depth of the nearest;
-/// what the lens did not see is white and without depth. Unchanged when there is no lens model.
-RgbdView RectifiedView(const RgbdView& view);
 
 }  // namespace interlacer

@@ -227,6 +227,8 @@ Status ValidateConfig(const InterlacerConfig& config) {
   Limits limits;
   CheckData(config.data, &limits);
   if (config.lifting.outlier_filter) CheckOutlierFilter(*config.lifting.outlier_filter, &limits);
+  limits.Within("lifting.attach_radius_m", config.lifting.attach.radius_m, 1e-4, 0.1);
+  limits.Within("lifting.attach_finger_radius_m", config.lifting.attach.finger_radius_m, 1e-4, 0.1);
   limits.Within("kinematics.arm_count", config.kinematics.arm_count, 1, 16);
   limits.Within("kinematics.bodies_per_arm", config.kinematics.bodies_per_arm, 3, 64);
   limits.Within("kinematics.finger_span_m", config.kinematics.finger_span_m, 1e-3, 10.0);

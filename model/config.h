@@ -26,6 +26,7 @@
 #include "knn/knn_index.h"
 #include "model/kernels/walk_sampler_options.h"
 #include "render/renderer.h"
+#include "robots/attachment.h"
 
 namespace interlacer {
 
@@ -44,6 +45,8 @@ struct DataConfig {
 
 /// How pixels become particles.
 struct LiftingConfig {
+  /// Which particles belong to the robot.
+  AttachOptions attach;
   /// Drops isolated points before particles are drawn: flying pixels between foreground and
   /// background, as real depth cameras measure them. Runs on the host for any device.
   std::optional<OutlierFilter> outlier_filter;
@@ -149,6 +152,8 @@ struct NetworkConfig {
 
 struct InterlacerConfig {
   std::string name = "paper";
+  /// kKinematic takes the poses of the robot's links: bare points are refused then.
+  RobotMotion robot_motion = RobotMotion::kLearned;
   DataConfig data;
   LiftingConfig lifting;
   KinematicConfig kinematics;

@@ -23,7 +23,8 @@ int NumberOr(const TensorMetadata& metadata, const std::string& key, int fallbac
   return value;
 }
 
-ModelMetadata DescribeModel(const Checkpoint& checkpoint, const std::string& model_name) {
+ModelMetadata DescribeModel(const Checkpoint& checkpoint, RobotMotion robot_motion,
+                            const std::string& model_name) {
   const InterlacerConfig& config = checkpoint.model->config();
   ModelMetadata metadata;
   metadata.model_name = model_name;
@@ -40,8 +41,26 @@ ModelMetadata DescribeModel(const Checkpoint& checkpoint, const std::string& mod
   metadata.workspace = config.data.workspace;
   metadata.world_frame_name = config.data.world_frame_name;
   metadata.trained_step_count = NumberOr(checkpoint.metadata, kTrainedStepCountKey, 0);
-  DescribeRobot(config.kinematics.robot_model_name, config.kinematics.point_count(), &metadata);
+  InterlacerConfig in_effect = config;
+  in_effect.robot_motion = robot_motion;
+  DescribeRobot(in_effect, checkpoint.robot.get(), &metadata);
   return metadata;
+}
+
+/// Whether a scene's robot can move as asked.
+Status CheckMotion(const LiftedScene& scene, MotionSource source) {
+  if (scene.action_kind == ActionKind::kNone) return Status();
+  if (source == MotionSource::kRobotOnly && scene.history.link_poses.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "output.motion",
+                    "MODEL, or joint positions and a robot folder in the scene or the checkpoint",
+                    "ROBOT_ONLY");
+  }
+  if (source == MotionSource::kModel && scene.history.point_count == 0) {
+    return Mismatch(reason::ACTION_KIND, "robot",
+                    "the model's own: its tokens show the bodies of no other; or ROBOT_ONLY motion",
+                    scene.robot->name);
+  }
+  return Status();
 }
 
 class ModelPredictor : public Predictor {
@@ -49,9 +68,11 @@ class ModelPredictor : public Predictor {
   ModelPredictor(Checkpoint checkpoint, const PredictorOptions& options, DeviceChoice device)
       : model_(std::move(checkpoint.model)),
         step_graph_(std::make_shared<StepGraph>(model_)),
+        robot_(checkpoint.robot),
+        robot_motion_(options.robot_motion.value_or(model_->config().robot_motion)),
         device_(std::move(device)) {
     checkpoint.model = model_;
-    metadata_ = DescribeModel(checkpoint, options.model_name);
+    metadata_ = DescribeModel(checkpoint, robot_motion_, options.model_name);
   }
 
   const ModelMetadata& metadata() const override { return metadata_; }
@@ -61,14 +82,15 @@ class ModelPredictor : public Predictor {
   StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
     std::shared_ptr<const Scene> scene;
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
-      INTERLACER_ASSIGN_OR_RETURN(scene, LiftScene(input, metadata_, model_.get()));
+      INTERLACER_ASSIGN_OR_RETURN(scene, LiftScene(input, metadata_, robot_, model_.get()));
       return Status();
     }));
     return scene;
   }
 
   StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence& actions) override {
+                                           const ActionSequence& actions,
+                                           MotionSource source) override {
     auto lifted = std::dynamic_pointer_cast<const LiftedScene>(scene);
     if (!lifted) {
       return FailedPrecondition(reason::SCENE_MODEL_MISMATCH, "the scene is not of this model")
@@ -78,11 +100,14 @@ class ModelPredictor : public Predictor {
       return InvalidArgument(reason::ACTION_KIND, "actions differ in kind from history_actions")
           .WithField("actions.kind");
     }
-    INTERLACER_ASSIGN_OR_RETURN(const KinematicRows rows,
-                                ToKinematicRows(actions, metadata_, "actions"));
+    INTERLACER_RETURN_IF_ERROR(CheckMotion(*lifted, source));
+    INTERLACER_ASSIGN_OR_RETURN(
+        const KinematicRows rows,
+        ToKinematicRows(actions, metadata_, lifted->robot.get(), "actions"));
     std::unique_ptr<Rollout> rollout;
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&] {
-      rollout = std::make_unique<ModelRollout>(model_, step_graph_, lifted, rows);
+      rollout = std::make_unique<ModelRollout>(model_, step_graph_, lifted, rows,
+                                               RolloutMotion{robot_motion_, source});
       return Status();
     }));
     return rollout;
@@ -91,6 +116,8 @@ class ModelPredictor : public Predictor {
  private:
   std::shared_ptr<WorldModel> model_;
   std::shared_ptr<StepGraph> step_graph_;
+  std::shared_ptr<const Robot> robot_;  ///< null without a robot folder
+  RobotMotion robot_motion_;
   ModelMetadata metadata_;
   DeviceChoice device_;
 };

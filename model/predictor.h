@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/camera.h"
@@ -20,6 +21,7 @@
 #include "common/image.h"
 #include "common/model_metadata.h"
 #include "common/particles.h"
+#include "common/prediction.h"
 #include "common/scene.h"
 #include "common/status.h"
 
@@ -28,6 +30,8 @@ namespace interlacer {
 struct PredictorOptions {
   std::string model_name = "default";
   DeviceRequest device = DeviceRequest::kAuto;
+  /// Replaces the robot motion of the checkpoint's configuration.
+  std::optional<RobotMotion> robot_motion{};
 };
 
 /// A lifted scene; immutable, rollouts may share it.
@@ -53,10 +57,12 @@ class Rollout {
   /// to the host only when a step is first read.
   virtual StatusOr<const Particles*> ReadParticles() const = 0;
   /// Rows [row_begin,row_end) of a view of the current step; `camera` is rectified. Colour in [0,1]
-  /// on white, [rows,width,3]; expected depth along z in metres, [rows,width], far where the ray is
-  /// empty.
-  virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                            DepthImage* depth) const = 0;
+  /// on white, [rows,width,3]; depth along z in metres, [rows,width]: expected depth, far where the
+  /// ray is empty, or with kObserved that of what was carried there. Without `needs_depth` observed
+  /// pixels of unknown depth may have NaN, which saves their rays. With kObserved the first rows of
+  /// a view carry the pixels of all of it.
+  virtual Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                            bool needs_depth, FloatImage* color, DepthImage* depth) const = 0;
   /// Newest calibration of a scene camera, rectified; NOT_FOUND CAMERA_UNKNOWN for other names.
   virtual StatusOr<Camera> SceneCamera(const std::string& name) const = 0;
 };
@@ -74,9 +80,12 @@ class Predictor {
 
   /// Checks cameras, sizes, history and actions; resamples images of another size.
   virtual StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) = 0;
-  /// `actions`: row s-1 belongs to step s; kind and columns as in the history.
+  /// `actions`: row s-1 belongs to step s; kind and columns as in the history. With kRobotOnly the
+  /// network is not asked: particles on the robot move with its links, all others stay. That takes
+  /// joint positions and the robot's description, from the scene or the checkpoint.
   virtual StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                                   const ActionSequence& actions) = 0;
+                                                   const ActionSequence& actions,
+                                                   MotionSource motion = MotionSource::kModel) = 0;
 };
 
 }  // namespace interlacer

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/cuda/device.h"
+#include "model/lifting/scene_views.h"
 #include "model/network/radiance_field.h"
 #include "model/runtime/torch_errors.h"
 
@@ -25,11 +26,11 @@ void CopyTo(std::span<float> out, const torch::Tensor& values) {
   std::copy_n(host.const_data_ptr<float>(), out.size(), out.begin());
 }
 
-torch::Tensor JoinRows(const KinematicRows& history, const KinematicRows& actions) {
-  std::vector<float> points = history.points_m;
-  points.insert(points.end(), actions.points_m.begin(), actions.points_m.end());
-  return at::tensor(points, at::kFloat)
-      .reshape({history.row_count + actions.row_count, history.point_count, 3});
+/// The times of `robot` before its step 1: those of the history.
+constexpr int kObservedTimes = kHistoryLength;
+
+torch::Tensor PointsOf(const KinematicRows& robot) {
+  return at::tensor(robot.points_m, at::kFloat).reshape({robot.row_count, robot.point_count, 3});
 }
 
 /// A sum of the values times zero is zero if all are finite, else NaN. On a device it takes five
@@ -41,15 +42,20 @@ bool AreFinite(const CloudTensors& cloud) {
 }  // namespace
 
 ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<StepGraph> step_graph,
-                           std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions)
+                           std::shared_ptr<const LiftedScene> scene, const KinematicRows& actions,
+                           const RolloutMotion& motion)
     : model_(std::move(model)),
       step_graph_(std::move(step_graph)),
       scene_(std::move(scene)),
+      asks_network_(motion.source == MotionSource::kModel &&
+                    (!motion.is_exact() || scene_->action_kind != ActionKind::kNone)),
       older_(scene_->older),
       newer_(scene_->newer),
-      kinematic_points_m_((scene_->history.point_count > 0 ? JoinRows(scene_->history, actions)
-                                                           : at::empty({0, 0, 3}, at::kFloat))
-                              .to(model_->device())) {
+      robot_(JoinRows(scene_->history, actions)),
+      kinematic_points_m_(PointsOf(robot_).to(model_->device())) {
+  if (motion.is_exact()) {
+    carried_ = {scene_->newer_links, newer_.positions_m, robot_.link_poses, kObservedTimes - 1};
+  }
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }
@@ -70,26 +76,30 @@ Status ModelRollout::Step() {
   return CatchTorchErrors([this] { return Advance(); });
 }
 
+torch::Tensor ModelRollout::KinematicWindow() const {
+  // Rows step_ to step_ + 2 are t-2, t-1 and t: the history has two rows before those of the
+  // actions. A scene without a robot has an empty window in every step.
+  return robot_.row_count > 0 ? kinematic_points_m_.narrow(0, step_, kKinematicTimes)
+                              : at::empty({kKinematicTimes, 0, 3}, kinematic_points_m_.options());
+}
+
 Status ModelRollout::Advance() {
   const at::NoGradGuard no_grad;
-  // A scene without a robot has an empty window in every step.
-  torch::Tensor window = at::empty({kKinematicTimes, 0, 3}, kinematic_points_m_.options());
-  if (scene_->history.point_count > 0) {
-    if (step_ + kKinematicTimes > kinematic_points_m_.size(0)) {
-      return Mismatch(reason::ACTION_SHAPE, "actions.row_count",
-                      "a row for step " + std::to_string(step_ + 1),
-                      std::to_string(kinematic_points_m_.size(0) - scene_->history.row_count));
+  if (scene_->action_kind != ActionKind::kNone && step_ + kKinematicTimes > robot_.row_count) {
+    return Mismatch(reason::ACTION_SHAPE, "actions.row_count",
+                    "a row for step " + std::to_string(step_ + 1),
+                    std::to_string(robot_.row_count - kObservedTimes));
+  }
+  CloudTensors next = newer_;
+  if (asks_network_) {
+    next = step_graph_->Step({older_, newer_, KinematicWindow(), scene_->workspace});
+    if (!AreFinite(next)) {
+      return DataLoss(reason::PREDICTION_NOT_FINITE,
+                      "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
+          .WithMetadata("step", std::to_string(step_ + 1));
     }
-    // Rows step_ to step_ + 2 are t-2, t-1 and t: the history has two rows before those of the
-    // actions.
-    window = kinematic_points_m_.narrow(0, step_, kKinematicTimes);
   }
-  CloudTensors next = step_graph_->Step({older_, newer_, window, scene_->workspace});
-  if (!AreFinite(next)) {
-    return DataLoss(reason::PREDICTION_NOT_FINITE,
-                    "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
-        .WithMetadata("step", std::to_string(step_ + 1));
-  }
+  next = carried_.PlaceInto(next, newer_, step_ + kObservedTimes);
   // Only after all checks: an error leaves the rollout unchanged.
   older_ = std::move(newer_);
   newer_ = std::move(next);
@@ -133,26 +143,78 @@ Status ModelRollout::RenderRays(const PixelRays& rays, const RayOutputs& out) co
   });
 }
 
-Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                                DepthImage* depth) const {
+StatusOr<ModelRollout::FieldValues> ModelRollout::RenderField(
+    const Camera& camera, std::span<const std::int64_t> pixels) const {
+  FieldValues field{std::vector<float>(3 * pixels.size()), std::vector<float>(pixels.size())};
+  // Also saves the renderer its tree of the step's particles.
+  if (pixels.empty()) return field;
+  INTERLACER_ASSIGN_OR_RETURN(const PixelRays rays, MakePixelRays(camera, pixels));
+  std::vector<float> opacity(pixels.size());
+  INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {field.rgb, field.depth_m, opacity}));
+  // The renderer measures along the ray, depth along the optical axis.
+  for (std::size_t i = 0; i < pixels.size(); ++i) field.depth_m[i] *= rays.depth_per_distance[i];
+  return field;
+}
+
+std::span<const Transform> ModelRollout::LinksAt(int step) const {
+  if (robot_.link_poses.empty()) return {};
+  return robot_.link_poses.at(static_cast<std::size_t>(kObservedTimes - 1 + step));
+}
+
+StatusOr<const ObservedScene*> ModelRollout::Observed() const {
+  if (scene_->observed != nullptr) return scene_->observed.get();
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([this]() -> Status {
+    const torch::Tensor start_m = scene_->newer.positions_m.to(at::kCPU).contiguous();
+    const std::span<const Transform> links = LinksAt(0);
+    ObservedRobot robot;
+    if (!links.empty()) {
+      robot = {scene_->robot.get(), model_->config().lifting.attach, scene_->newer_links};
+    }
+    INTERLACER_ASSIGN_OR_RETURN(ObservedScene observed,
+                                ObservedScene::Make(scene_->newest_views, scene_->region,
+                                                    {Values(start_m), links}, robot));
+    scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
+    return Status();
+  }));
+  return scene_->observed.get();
+}
+
+StatusOr<const ObservedPicture*> ModelRollout::CarryPixels(const Camera& camera) const {
+  INTERLACER_ASSIGN_OR_RETURN(const ObservedScene* scene, Observed());
+  if (observed_step_ != step_) {
+    INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, ReadParticles());
+    observed_m_ = scene->PositionsAt({particles->positions_m, LinksAt(step_)});
+    observed_step_ = step_;
+    observed_view_.reset();
+  }
+  if (!observed_view_ || observed_view_->first != camera) {
+    observed_view_.reset();
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, scene->Render(camera, observed_m_));
+    observed_view_.emplace(camera, std::move(picture));
+  }
+  return &observed_view_->second;
+}
+
+Status ModelRollout::RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                                bool needs_depth, FloatImage* color, DepthImage* depth) const {
   if (row_begin < 0 || row_begin > row_end || row_end > camera.height_px) {
     return Mismatch(reason::RENDER_TARGET_INVALID, "rows",
                     "0 <= begin <= end <= " + std::to_string(camera.height_px),
                     std::to_string(row_begin) + ".." + std::to_string(row_end));
   }
+  if (mode == RenderMode::kObserved) {
+    INTERLACER_ASSIGN_OR_RETURN(const ObservedPicture* picture, CarryPixels(camera));
+    const std::vector<std::int64_t> holes = FieldPixels(*picture, row_begin, row_end, needs_depth);
+    INTERLACER_ASSIGN_OR_RETURN(const FieldValues field, RenderField(camera, holes));
+    BlendRows(*picture, row_begin, row_end, holes, field.rgb, field.depth_m, color, depth);
+    return Status();
+  }
   const int rows = row_end - row_begin;
   std::vector<std::int64_t> pixels(static_cast<std::size_t>(rows) * camera.width_px);
   std::iota(pixels.begin(), pixels.end(), static_cast<std::int64_t>(row_begin) * camera.width_px);
-  INTERLACER_ASSIGN_OR_RETURN(const PixelRays rays, MakePixelRays(camera, pixels));
-
-  *color = {camera.width_px, rows, 3, std::vector<float>(3 * pixels.size())};
-  *depth = {camera.width_px, rows, std::vector<float>(pixels.size())};
-  std::vector<float> opacity(pixels.size());
-  INTERLACER_RETURN_IF_ERROR(RenderRays(rays, {color->pixels, depth->pixels_m, opacity}));
-  // The renderer measures along the ray, depth along the optical axis.
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    depth->pixels_m[i] *= rays.depth_per_distance[i];
-  }
+  INTERLACER_ASSIGN_OR_RETURN(FieldValues field, RenderField(camera, pixels));
+  *color = {camera.width_px, rows, 3, std::move(field.rgb)};
+  *depth = {camera.width_px, rows, std::move(field.depth_m)};
   return Status();
 }
 

@@ -38,7 +38,8 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
   start_time_ns_ = newest_capture_time_ns;
   {
     const StageTimer timer(&durations_->lift_s);
-    INTERLACER_ASSIGN_OR_RETURN(rollout_, predictor_->Begin(std::move(scene), actions_));
+    INTERLACER_ASSIGN_OR_RETURN(rollout_,
+                                predictor_->Begin(std::move(scene), actions_, output_.motion));
   }
   // Particles are read only if there is a region.
   const float* positions_m = nullptr;
@@ -69,6 +70,13 @@ Status RolloutRunner::Step() {
   return Status::Ok();
 }
 
+std::span<const RenderTarget> RolloutRunner::TargetsOfView() const {
+  const std::span<const RenderTarget> all = output_.render_targets;
+  std::size_t end = view_index_ + 1;
+  while (end < all.size() && ShowSameView(all[end - 1], all[end])) ++end;
+  return all.subspan(view_index_, end - view_index_);
+}
+
 Status RolloutRunner::StartView() {
   const RenderTarget& target = output_.render_targets[view_index_];
   if (target.camera) {
@@ -76,6 +84,10 @@ Status RolloutRunner::StartView() {
   } else {
     INTERLACER_ASSIGN_OR_RETURN(view_camera_, rollout_->SceneCamera(target.scene_camera_name));
   }
+  const std::span<const RenderTarget> targets = TargetsOfView();
+  view_needs_depth_ = std::any_of(targets.begin(), targets.end(), [](const RenderTarget& t) {
+    return t.encoding == ViewEncoding::kDepthF32;
+  });
   view_color_ = {view_camera_.width_px, view_camera_.height_px, 3, {}};
   view_depth_ = {view_camera_.width_px, view_camera_.height_px, {}};
   return Status::Ok();
@@ -88,8 +100,8 @@ Status RolloutRunner::RenderTile() {
     const int row_end = std::min(next_row_ + kTileRows, view_camera_.height_px);
     FloatImage color;
     DepthImage depth;
-    INTERLACER_RETURN_IF_ERROR(
-        rollout_->RenderRows(view_camera_, next_row_, row_end, &color, &depth));
+    INTERLACER_RETURN_IF_ERROR(rollout_->RenderRows(
+        view_camera_, next_row_, row_end, output_.render_mode, view_needs_depth_, &color, &depth));
     view_color_.pixels.insert(view_color_.pixels.end(), color.pixels.begin(), color.pixels.end());
     view_depth_.pixels_m.insert(view_depth_.pixels_m.end(), depth.pixels_m.begin(),
                                 depth.pixels_m.end());
@@ -102,12 +114,8 @@ Status RolloutRunner::RenderTile() {
 
 Status RolloutRunner::AddViews() {
   const StageTimer timer(&durations_->encode_s);
-  const std::span<const RenderTarget> all = output_.render_targets;
-  const std::size_t begin = view_index_++;
-  while (view_index_ < all.size() && ShowSameView(all[view_index_ - 1], all[view_index_])) {
-    ++view_index_;
-  }
-  const std::span<const RenderTarget> targets = all.subspan(begin, view_index_ - begin);
+  const std::span<const RenderTarget> targets = TargetsOfView();
+  view_index_ += targets.size();
   // Only values that are sent are checked.
   for (const RenderTarget& target : targets) {
     INTERLACER_RETURN_IF_ERROR(CheckFinite(

@@ -63,6 +63,8 @@ class RolloutRunner {
  private:
   bool IsSent(int step) const;
   Status Step();
+  /// The target at view_index_ and those after it that share its rendering.
+  std::span<const RenderTarget> TargetsOfView() const;
   Status StartView();
   Status RenderTile();
   Status AddViews();
@@ -84,6 +86,7 @@ class RolloutRunner {
   std::size_t view_index_ = 0;
   int next_row_ = 0;
   Camera view_camera_;
+  bool view_needs_depth_ = false;
   FloatImage view_color_;
   DepthImage view_depth_;
 };

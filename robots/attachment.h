@@ -21,6 +21,7 @@ namespace interlacer {
 struct AttachOptions {
   double radius_m = 0.015;
   double finger_radius_m = 0.008;
+  bool operator==(const AttachOptions&) const = default;
 };
 
 inline constexpr std::int32_t kNotAttached = -1;

@@ -44,6 +44,7 @@ class ServedModel {
 
     scene_ = Require(ReadWarmUpScene(folder_.path(), local_->metadata()));
     output_.steps = {1};
+    output_.render_mode = RenderMode::kField;
     output_.render_targets.resize(1);
     output_.render_targets[0].name = "view";
     output_.render_targets[0].scene_camera_name = local_->metadata().cameras.at(0).name;

@@ -10,8 +10,10 @@
 #include "cli/backend_options.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
+#include "cli/prediction_options.h"
 #include "cli/printed_scores.h"
 #include "cli/shard.h"
+#include "cli/shipped_models.h"
 #include "cli/verbs/evaluation_run.h"
 #include "cli/verbs/verbs.h"
 #include "common/json.h"
@@ -116,9 +118,14 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
     episodes.resize(static_cast<std::size_t>(options.episode_limit));
   }
   if (!options.parts.empty()) return MergeParts(options, episodes, context);
+  // Of all episodes, so that every shard takes the same model.
+  const std::string first = episodes.front();
   std::size_t index = 0;
   std::erase_if(episodes, [&](const std::string&) { return !options.shard.Owns(index++); });
   INTERLACER_RETURN_IF_ERROR(CheckOutput(options));
+  INTERLACER_ASSIGN_OR_RETURN(options.plan.robot, ReadRobotOption(options.robot_dir));
+  INTERLACER_ASSIGN_OR_RETURN(options.backend,
+                              WithShippedModel(options.backend, first, context));
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
   INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));
@@ -138,6 +145,8 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
       ->required();
   verb->add_option("-o,--output", options->output, "Folder to write")->required();
   AddBackendOptions(verb, &options->backend);
+  AddRenderOption(verb, &options->plan.render_mode);
+  AddRobotOption(verb, &options->robot_dir);
   verb->add_option("--split", options->split, "Split of the data set: train, val or test");
   verb->add_option("--episodes", options->episode_limit,
                    "At most so many episodes, in order; 0: all")

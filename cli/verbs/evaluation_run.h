@@ -24,6 +24,7 @@ struct EvaluateOptions {
   std::string output;
   BackendOptions backend;
   PlanOptions plan;
+  std::string robot_dir;
   std::string split;
   std::string background = "white_outside_workspace";
   std::int64_t episode_limit = 0;

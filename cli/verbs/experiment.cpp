@@ -74,6 +74,8 @@ StatusOr<StudySetup> SetupOf(const HdvpdArguments& arguments) {
   setup.target_background = arguments.background;
   setup.plan = arguments.plan;
   setup.plan.paint_outside_white = arguments.background != "none";
+  // The paper's renderer.
+  setup.plan.render_mode = RenderMode::kField;
   setup.output_dir = arguments.output;
   setup.with_ablations = !arguments.no_ablations;
   setup.strip_count = arguments.strip_count;

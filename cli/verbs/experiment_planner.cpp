@@ -11,6 +11,7 @@
 #include "cli/describe.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
+#include "cli/shipped_models.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/json.h"
@@ -75,8 +76,10 @@ Status RankScenes(const PlannerArguments& arguments, const std::vector<PlannedSc
 StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<PlannedScene> scenes,
                               ListPlannedScenes(arguments.data, arguments.split));
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
-                              MakeBackend(arguments.backend));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const BackendOptions chosen,
+      WithShippedModel(arguments.backend, scenes.front().episode_dirs.front(), context));
+  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend, MakeBackend(chosen));
   INTERLACER_ASSIGN_OR_RETURN(
       OutputFolder folder, OutputFolder::Create(arguments.output, kPlannerFile, arguments.force));
   PlannerStudy study;

@@ -9,6 +9,8 @@
 #include "cli/backend_options.h"
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "cli/prediction_options.h"
+#include "cli/shipped_models.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
@@ -32,6 +34,8 @@ struct PredictOptions {
   std::string output;
   BackendOptions backend;
   PredictionRequest request;
+  std::string robot_dir;
+  std::string actions_file;
   std::string background = "white_outside_workspace";
   bool no_particles = false;
   bool report = false;
@@ -103,6 +107,7 @@ nlohmann::ordered_json PredictionJson(const PredictOptions& options, const Episo
                                  {"step_duration_s", backend.metadata().step_duration_s},
                                  {"seed", options.request.seed},
                                  {"target_background", options.background},
+                                 {"render", NameOf(task.output.render_mode)},
                                  {"location", backend.location()},
                                  {"device", backend.device_name()},
                                  {"model", ToJson(backend.metadata())},
@@ -162,8 +167,18 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   options.request.paint_outside_white = options.background != "none";
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(options.episode));
   const EpisodeReader episode = recording.AsStaticViews();
+  INTERLACER_ASSIGN_OR_RETURN(options.request.robot, ReadRobotOption(options.robot_dir));
+  INTERLACER_ASSIGN_OR_RETURN(options.backend,
+                              WithShippedModel(options.backend, options.episode, context));
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
+  if (!options.actions_file.empty()) {
+    const Robot* const robot = options.request.robot ? options.request.robot.get()
+                                                     : recording.robot().get();
+    INTERLACER_ASSIGN_OR_RETURN(
+        options.request.actions,
+        ReadActionTable(options.actions_file, robot, backend->metadata()));
+  }
   const bool is_choice_ours = options.request.input_cameras.empty();
   INTERLACER_ASSIGN_OR_RETURN(
       options.request,
@@ -225,6 +240,13 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
           "Further cameras to predict, which the model does not see; default for chosen views "
           "of a static scene: one between them")
       ->delimiter(',');
+  AddRenderOption(verb, &options->request.render_mode);
+  AddRobotOption(verb, &options->robot_dir);
+  verb->add_option("--actions", options->actions_file,
+                   "CSV of planned joint values in place of the episode's: a header of joint names "
+                   "in any order, a row for each step; what was recorded is then true of step 0 "
+                   "alone")
+      ->check(CLI::ExistingFile);
   verb->add_option("--seed", options->request.seed, "Seed of the draw of particles")
       ->capture_default_str();
   verb->add_option("--target-background", options->background,

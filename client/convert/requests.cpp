@@ -195,6 +195,10 @@ void ToProto(const OutputOptions& options, v1::OutputOptions* out) {
   for (const RenderTarget& target : options.render_targets) {
     TargetToProto(target, out->add_render_targets());
   }
+  out->set_render_mode(options.render_mode == RenderMode::kField ? v1::RENDER_MODE_FIELD
+                                                                 : v1::RENDER_MODE_OBSERVED);
+  out->set_motion(options.motion == MotionSource::kRobotOnly ? v1::MOTION_SOURCE_ROBOT_ONLY
+                                                             : v1::MOTION_SOURCE_MODEL);
 }
 
 }  // namespace interlacer

@@ -163,6 +163,7 @@ ModelMetadata FromProto(const v1::GetModelMetadataResponse& response) {
   out.min_particle_count = response.min_particle_count();
   out.step_cost_s = SecondsFromProto(response.step_cost());
   out.render_cost_s = SecondsFromProto(response.render_cost());
+  out.carry_cost_s = SecondsFromProto(response.carry_cost());
   out.ingest_cost_s = SecondsFromProto(response.ingest_cost());
   return out;
 }

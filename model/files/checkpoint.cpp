@@ -10,6 +10,7 @@
 #include "common/file_io.h"
 #include "common/json.h"
 #include "common/sha256.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer {
 namespace {
@@ -55,9 +56,9 @@ Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
 
 }  // namespace
 
-Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
-                      const TensorMetadata& metadata, StoredWeights stored) {
-  TensorFile weights{{}, metadata};
+Status SaveCheckpoint(const std::string& dir, const WorldModel& model, TensorMetadata metadata,
+                      StoredWeights stored, const std::string& robot_folder) {
+  TensorFile weights;
   for (const auto& item : model.named_parameters()) {
     torch::Tensor value = item.value().detach();
     if (stored == StoredWeights::kFloat16) {
@@ -74,6 +75,12 @@ Status SaveCheckpoint(const std::string& dir, const WorldModel& model,
   if (error) {
     return FailedPrecondition(reason::FILE_UNWRITABLE, dir + ": " + error.message()).WithField(dir);
   }
+  if (!robot_folder.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(const Robot robot,
+                                CopyRobot(robot_folder, PathIn(dir, kCheckpointRobotFolder)));
+    metadata[kRobotSha256Key] = robot.sha256;
+  }
+  weights.metadata = std::move(metadata);
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(PathIn(dir, kConfigFile), ConfigToJson(model.config())));
   return WriteTensorFile(PathIn(dir, kWeightsFile), weights);
 }
@@ -94,6 +101,21 @@ Status InFile(const std::string& path, const Status& status) {
   return std::move(located).WithFieldPrefix(path + ":");
 }
 
+/// The checkpoint's robot; null if there is no folder and `metadata` names none.
+StatusOr<std::shared_ptr<const Robot>> LoadRobot(const std::string& dir,
+                                                 const TensorMetadata& metadata) {
+  const std::string folder = PathIn(dir, kCheckpointRobotFolder);
+  const auto named = metadata.find(kRobotSha256Key);
+  if (named == metadata.end() && !std::filesystem::exists(folder)) {
+    return std::shared_ptr<const Robot>();
+  }
+  INTERLACER_ASSIGN_OR_RETURN(Robot robot, ReadRobot(folder));
+  if (named != metadata.end() && robot.sha256 != named->second) {
+    return Mismatch(reason::HASH_MISMATCH, folder, named->second, robot.sha256);
+  }
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
 }  // namespace
 
 StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOptions& options) {
@@ -111,6 +133,7 @@ StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOpti
   INTERLACER_RETURN_IF_ERROR(
       InFile(weights_path, AssignWeights(weights.tensors, checkpoint.model.get())));
   checkpoint.metadata = std::move(weights.metadata);
+  INTERLACER_ASSIGN_OR_RETURN(checkpoint.robot, LoadRobot(dir, checkpoint.metadata));
   checkpoint.config_sha256 = Sha256Hex(config_text);
   INTERLACER_ASSIGN_OR_RETURN(checkpoint.weights_sha256, Sha256OfFile(weights_path));
   return checkpoint;

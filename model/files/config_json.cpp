@@ -13,6 +13,8 @@ using nlohmann::ordered_json;
 template <typename E, std::size_t N>
 using Words = std::array<std::pair<E, std::string_view>, N>;
 
+constexpr Words<RobotMotion, 2> kRobotMotions{
+    {{RobotMotion::kLearned, "learned"}, {RobotMotion::kKinematic, "kinematic"}}};
 constexpr Words<GraphScope, 2> kGraphScopes{
     {{GraphScope::kAll, "all"}, {GraphScope::kPerTime, "per_time"}}};
 constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
@@ -199,10 +201,23 @@ Status ReadOutlierFilter(const JsonObject& object, std::optional<OutlierFilter>*
   return reader.Finish({"kind", "neighbor_count", is_statistical ? "std_ratio" : "radius_m"});
 }
 
+/// Empty with the first values of all keys, as in configurations older than the section.
+ordered_json ToJson(const LiftingConfig& c) {
+  ordered_json json = ordered_json::object();
+  if (c.outlier_filter) json["outlier_filter"] = ToJson(*c.outlier_filter);
+  if (c.attach != AttachOptions()) {
+    json["attach_radius_m"] = c.attach.radius_m;
+    json["attach_finger_radius_m"] = c.attach.finger_radius_m;
+  }
+  return json;
+}
+
 Status ReadLifting(const JsonObject& object, LiftingConfig* out) {
   Reader reader(object);
   reader.Section("outlier_filter", ReadOutlierFilter, &out->outlier_filter);
-  return reader.Finish({"outlier_filter"});
+  reader.Field("attach_radius_m", &out->attach.radius_m);
+  reader.Field("attach_finger_radius_m", &out->attach.finger_radius_m);
+  return reader.Finish({"outlier_filter", "attach_radius_m", "attach_finger_radius_m"});
 }
 
 ordered_json ToJson(const KinematicConfig& c) {
@@ -381,10 +396,14 @@ Status ReadRenderer(const JsonObject& object, RendererConfig* out) {
 }  // namespace
 
 ordered_json ConfigToJson(const InterlacerConfig& config) {
-  ordered_json json = {{"name", config.name}, {"data", ToJson(config.data)}};
-  // Omitted without a filter, as in configurations older than the field.
-  if (config.lifting.outlier_filter) {
-    json["lifting"] = {{"outlier_filter", ToJson(*config.lifting.outlier_filter)}};
+  ordered_json json = {{"name", config.name}};
+  // Omitted where it is learned, as in configurations older than the field.
+  if (config.robot_motion != RobotMotion::kLearned) {
+    json["robot_motion"] = WordOf(kRobotMotions, config.robot_motion);
+  }
+  json["data"] = ToJson(config.data);
+  if (ordered_json lifting = ToJson(config.lifting); !lifting.empty()) {
+    json["lifting"] = std::move(lifting);
   }
   json["kinematics"] = ToJson(config.kinematics);
   json["encoder"] = ToJson(config.encoder);
@@ -403,6 +422,7 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   }
   Reader reader(object);
   reader.Field("name", &config.name);
+  reader.Field("robot_motion", kRobotMotions, &config.robot_motion);
   reader.Section("data", ReadData, &config.data);
   reader.Section("lifting", ReadLifting, &config.lifting);
   reader.Section("kinematics", ReadKinematics, &config.kinematics);
@@ -411,8 +431,9 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   reader.Section("graph", ReadGraph, &config.graph);
   reader.Section("network", ReadNetwork, &config.network);
   reader.Section("renderer", ReadRenderer, &config.renderer);
-  INTERLACER_RETURN_IF_ERROR(reader.Finish({"base", "name", "data", "lifting", "kinematics",
-                                            "encoder", "tokens", "graph", "network", "renderer"}));
+  INTERLACER_RETURN_IF_ERROR(
+      reader.Finish({"base", "name", "robot_motion", "data", "lifting", "kinematics", "encoder",
+                     "tokens", "graph", "network", "renderer"}));
   config.renderer.feature_width = config.encoder.feature_width;
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(config));
   return config;

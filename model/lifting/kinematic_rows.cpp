@@ -1,17 +1,21 @@
 #include "model/lifting/kinematic_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
+#include <span>
 
+#include "common/joint_limits.h"
+#include "common/number_text.h"
 #include "data/sim/forward_kinematics.h"
+#include "robots/forward_kinematics.h"
+#include "robots/joint_values.h"
 
 namespace interlacer {
 namespace {
 
+/// The robot that models know by the positions of its bodies.
 constexpr char kBimanualKuka[] = "kuka_iiwa_bimanual";
-/// Measured joints may exceed their limits slightly.
-constexpr double kRangeSlack = 0.02;
 constexpr double kMaxCoordinateM = 100;
 
 std::string IndexField(const std::string& field, std::int64_t index) {
@@ -38,32 +42,71 @@ Status CheckShape(const ActionSequence& actions, std::int64_t columns, const std
   return Status();
 }
 
-Status CheckWithin(float value, double low, double high, const std::string& field) {
-  if (value >= low && value <= high) return Status();
+Status CheckLimits(float value, const ActionColumn& column, const std::string& field) {
+  if (IsWithinJointLimits(value, column.min_value, column.max_value)) return Status();
   return Mismatch(reason::ACTION_OUT_OF_RANGE, field,
-                  std::to_string(low) + ".." + std::to_string(high), std::to_string(value));
+                  column.name + " from " + NumberText(column.min_value) + " to " +
+                      NumberText(column.max_value) + ", 2 % of that beyond",
+                  NumberText(value));
 }
 
-StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const ModelMetadata& metadata,
+std::vector<ActionColumn> ColumnsOfBodies() {
+  std::vector<ActionColumn> columns;
+  for (const sim::StateColumn& column : sim::StateColumns()) {
+    columns.push_back({column.name, column.unit == "m" ? ActionUnit::kMeters : ActionUnit::kRadians,
+                       column.min, column.max, column.max_change_per_step});
+  }
+  return columns;
+}
+
+bool HaveEqualNames(const std::vector<ActionColumn>& a, const std::vector<ActionColumn>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ActionColumn& x, const ActionColumn& y) { return x.name == y.name; });
+}
+
+/// Joints without limits get infinite ones. A description holds no speeds: the steps of the robot
+/// that models know stay limited.
+std::vector<ActionColumn> ColumnsOf(const Robot& robot) {
+  std::vector<ActionColumn> columns;
+  for (const std::string& name : ColumnNames(robot)) {
+    const RobotJoint& joint = robot.links[robot.columns[columns.size()]].joint;
+    constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+    const JointLimits limits = joint.limits.value_or(JointLimits{-kNoLimit, kNoLimit});
+    columns.push_back(
+        {name, joint.type == JointType::kPrismatic ? ActionUnit::kMeters : ActionUnit::kRadians,
+         limits.min, limits.max, 0});
+  }
+  const std::vector<ActionColumn> known = ColumnsOfBodies();
+  for (std::size_t c = 0; HaveEqualNames(columns, known) && c < columns.size(); ++c) {
+    columns[c].max_step_change = known[c].max_step_change;
+  }
+  return columns;
+}
+
+void AppendBodies(std::span<const double> state, KinematicRows* rows) {
+  for (const Vec3d& point :
+       sim::ForwardKinematics(state.first<static_cast<std::size_t>(sim::kStateColumns)>())) {
+    rows->points_m.insert(rows->points_m.end(), point.begin(), point.end());
+  }
+}
+
+StatusOr<KinematicRows> FromJoints(const ActionSequence& actions,
+                                   const std::vector<ActionColumn>& columns, const Robot* robot,
                                    const std::string& field) {
-  const auto columns = static_cast<std::int64_t>(metadata.action_columns.size());
-  INTERLACER_RETURN_IF_ERROR(CheckShape(actions, columns, field));
-  KinematicRows rows{actions.row_count, sim::kKinematicPoints, {}};
+  const auto count = static_cast<std::int64_t>(columns.size());
+  INTERLACER_RETURN_IF_ERROR(CheckShape(actions, count, field));
+  const bool has_bodies = HaveEqualNames(columns, ColumnsOfBodies());
+  KinematicRows rows{actions.row_count, has_bodies ? sim::kKinematicPoints : 0, {}, {}};
   for (std::int64_t row = 0; row < actions.row_count; ++row) {
-    sim::RobotState state{};
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t index = row * columns + c;
-      const ActionColumn& column = metadata.action_columns[c];
-      const double slack = kRangeSlack * (column.max_value - column.min_value);
-      INTERLACER_RETURN_IF_ERROR(CheckWithin(actions.values[index], column.min_value - slack,
-                                             column.max_value + slack, IndexField(field, index)));
-      state[c] = actions.values[index];
+    std::vector<double> state;
+    for (std::int64_t c = 0; c < count; ++c) {
+      const std::int64_t index = row * count + c;
+      INTERLACER_RETURN_IF_ERROR(
+          CheckLimits(actions.values[index], columns[c], IndexField(field, index)));
+      state.push_back(actions.values[index]);
     }
-    for (const Vec3d& point : sim::ForwardKinematics(state)) {
-      for (const double coordinate : point) {
-        rows.points_m.push_back(static_cast<float>(coordinate));
-      }
-    }
+    if (has_bodies) AppendBodies(state, &rows);
+    if (robot != nullptr) rows.link_poses.push_back(LinkPoses(*robot, state));
   }
   return rows;
 }
@@ -73,51 +116,73 @@ StatusOr<KinematicRows> FromPoints(const ActionSequence& actions, const ModelMet
   const auto points = static_cast<std::int64_t>(metadata.kinematic_point_names.size());
   INTERLACER_RETURN_IF_ERROR(CheckShape(actions, 3 * points, field));
   for (std::size_t i = 0; i < actions.values.size(); ++i) {
-    INTERLACER_RETURN_IF_ERROR(CheckWithin(actions.values[i], -kMaxCoordinateM, kMaxCoordinateM,
-                                           IndexField(field, static_cast<std::int64_t>(i))));
+    if (std::abs(actions.values[i]) <= kMaxCoordinateM) continue;
+    return Mismatch(reason::ACTION_OUT_OF_RANGE, IndexField(field, static_cast<std::int64_t>(i)),
+                    "at most 100 m from the origin", NumberText(actions.values[i]));
   }
-  return KinematicRows{actions.row_count, points, actions.values};
+  return KinematicRows{actions.row_count, points, actions.values, {}};
 }
 
 }  // namespace
 
-void DescribeRobot(const std::string& robot_model_name, int point_count, ModelMetadata* metadata) {
-  metadata->robot_model_name = robot_model_name;
-  metadata->accepts_kinematic_points = true;
-  if (robot_model_name == kBimanualKuka && point_count == sim::kKinematicPoints) {
-    metadata->accepts_joint_positions = true;
+void DescribeRobot(const InterlacerConfig& config, const Robot* robot, ModelMetadata* metadata) {
+  const bool is_exact = config.robot_motion == RobotMotion::kKinematic;
+  const int bodies = config.kinematics.point_count();
+  metadata->robot_model_name = robot == nullptr ? config.kinematics.robot_model_name : robot->name;
+  if (robot != nullptr) {
+    metadata->action_columns = ColumnsOf(*robot);
+  } else if (!is_exact && metadata->robot_model_name == kBimanualKuka &&
+             bodies == sim::kKinematicPoints) {
+    metadata->action_columns = ColumnsOfBodies();
+  }
+  const bool has_bodies = HaveEqualNames(metadata->action_columns, ColumnsOfBodies());
+  metadata->accepts_joint_positions = has_bodies;
+  metadata->accepts_kinematic_points = !is_exact;
+  if (is_exact) return;
+  if (has_bodies && bodies == sim::kKinematicPoints) {
     metadata->kinematic_point_names = sim::KinematicPointNames();
-    for (const sim::StateColumn& column : sim::StateColumns()) {
-      metadata->action_columns.push_back(
-          {column.name, column.unit == "m" ? ActionUnit::kMeters : ActionUnit::kRadians, column.min,
-           column.max, column.max_change_per_step});
-    }
     return;
   }
-  for (int point = 0; point < point_count; ++point) {
+  for (int point = 0; point < bodies; ++point) {
     metadata->kinematic_point_names.push_back("point_" + std::to_string(point));
   }
 }
 
 StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,
-                                        const ModelMetadata& metadata, const std::string& field) {
+                                        const ModelMetadata& metadata, const Robot* robot,
+                                        const std::string& field) {
   switch (actions.kind) {
     case ActionKind::kNone:
       break;
     case ActionKind::kJointPositions:
-      if (!metadata.accepts_joint_positions) {
-        return Mismatch(reason::ACTION_KIND, field + ".kind", "kinematic_points_m",
-                        "joint_positions");
+      if (robot != nullptr) return FromJoints(actions, ColumnsOf(*robot), robot, field);
+      if (metadata.accepts_joint_positions) {
+        return FromJoints(actions, metadata.action_columns, nullptr, field);
       }
-      return FromJoints(actions, metadata, field);
+      return Mismatch(reason::ACTION_KIND, field + ".kind",
+                      metadata.accepts_kinematic_points
+                          ? "kinematic_points_m"
+                          : "none: neither the scene nor the checkpoint has a robot folder",
+                      "joint_positions");
     case ActionKind::kKinematicPoints:
-      return FromPoints(actions, metadata, field);
+      if (metadata.accepts_kinematic_points) return FromPoints(actions, metadata, field);
+      return Mismatch(reason::ACTION_KIND, field + ".kind",
+                      "joint_positions: the robot moves by the poses of its links, and points have "
+                      "no rotations",
+                      "kinematic_points_m");
   }
   if (actions.row_count != 0 || !actions.values.empty()) {
     return Mismatch(reason::ACTION_SHAPE, field, "no rows for a scene without a robot",
                     std::to_string(actions.row_count) + " rows");
   }
   return KinematicRows{};
+}
+
+KinematicRows JoinRows(KinematicRows first, const KinematicRows& then) {
+  first.row_count += then.row_count;
+  first.points_m.insert(first.points_m.end(), then.points_m.begin(), then.points_m.end());
+  first.link_poses.insert(first.link_poses.end(), then.link_poses.begin(), then.link_poses.end());
+  return first;
 }
 
 }  // namespace interlacer

@@ -12,6 +12,7 @@
 #include "model/lifting/device_lifting.h"
 #include "model/lifting/lifting.h"
 #include "model/lifting/scene_views.h"
+#include "robots/attachment.h"
 
 namespace interlacer {
 namespace {
@@ -35,21 +36,44 @@ StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegi
   return lifted;
 }
 
+/// Whose joints the rows are, and the rows.
+Status SetHistory(const SceneInput& input, const ModelMetadata& metadata,
+                  std::shared_ptr<const Robot> robot, LiftedScene* scene) {
+  const ActionSequence& actions = input.history_actions;
+  scene->action_kind = actions.kind;
+  if (input.robot) {
+    if (Status status = ValidateRobot(*input.robot); !status.ok()) {
+      return std::move(status).WithFieldPrefix("robot.");
+    }
+    robot = input.robot;
+  }
+  if (actions.kind == ActionKind::kJointPositions) scene->robot = std::move(robot);
+  INTERLACER_ASSIGN_OR_RETURN(
+      scene->history, ToKinematicRows(actions, metadata, scene->robot.get(), "history_actions"));
+  if (actions.kind == ActionKind::kNone || actions.row_count == kHistoryLength) return Status();
+  return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count", std::to_string(kHistoryLength),
+                  std::to_string(actions.row_count));
+}
+
+std::vector<std::int32_t> AttachedLinks(const LiftedScene& scene, std::uint32_t time,
+                                        const torch::Tensor& positions_m,
+                                        const AttachOptions& options) {
+  const torch::Tensor host = positions_m.to(at::kCPU).contiguous();
+  return AttachPoints(*scene.robot, scene.history.link_poses[time],
+                      {host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())},
+                      options);
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
+                                                       std::shared_ptr<const Robot> robot,
                                                        WorldModel* model) {
   const at::NoGradGuard no_grad;
   INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
   auto scene = std::make_shared<LiftedScene>();
-  INTERLACER_ASSIGN_OR_RETURN(scene->history,
-                              ToKinematicRows(input.history_actions, metadata, "history_actions"));
-  scene->action_kind = input.history_actions.kind;
-  if (scene->history.point_count > 0 && scene->history.row_count != kHistoryLength) {
-    return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count",
-                    std::to_string(kHistoryLength), std::to_string(scene->history.row_count));
-  }
+  INTERLACER_RETURN_IF_ERROR(SetHistory(input, metadata, std::move(robot), scene.get()));
   const bool is_filtered = model->config().lifting.outlier_filter.has_value();
   const auto lift = OnDevice(model->device()) && !is_filtered ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
@@ -60,6 +84,10 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     if (!lifted.ok()) {
       return std::move(lifted).status().WithFieldPrefix("observations[" + std::to_string(time) +
                                                         "].");
+    }
+    if (!scene->history.link_poses.empty()) {
+      (is_newest ? scene->newer_links : scene->older_links) =
+          AttachedLinks(*scene, time, lifted->cloud.positions_m, model->config().lifting.attach);
     }
     (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
     if (!is_newest) continue;
@@ -88,7 +116,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   for (const RgbdView& view : views.times.back()) {
     scene->camera_names.push_back(view.camera_name);
     scene->cameras.push_back(RectifiedCamera(view.camera));
+    scene->newest_views.push_back(*FindView(input.observations.back(), view.camera_name));
   }
+  scene->region = views.region;
   scene->workspace = views.region.workspace;
   scene->renderer =
       RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),

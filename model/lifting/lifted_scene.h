@@ -1,18 +1,23 @@
 #pragma once
 
 /// A scene in the form of the model: two clouds with features, the robot's history, and cameras.
-/// Immutable after LiftScene. Threads: as Predictor.
+/// Immutable after LiftScene, but for what is computed on first use. Threads: as Predictor.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/scene.h"
+#include "data/unproject.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/network/world_model.h"
 #include "model/predictor.h"
+#include "robots/robot.h"
 
 namespace interlacer {
+
+class ObservedScene;
 
 class LiftedScene : public Scene {
  public:
@@ -22,16 +27,26 @@ class LiftedScene : public Scene {
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of `newer`
   ActionKind action_kind = ActionKind::kNone;
   KinematicRows history;  ///< two rows, or none
+  /// What the rows are joints of; null without a robot and where nothing describes it.
+  std::shared_ptr<const Robot> robot;
+  /// Link of each particle of `older` and `newer` (robots/attachment.h); empty without link poses.
+  std::vector<std::int32_t> older_links, newer_links;
   std::vector<std::string> camera_names;
-  std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
+  std::vector<Camera> cameras;         ///< newest calibrations, rectified to the model's image size
+  std::vector<RgbdView> newest_views;  ///< as they were sent, in the order of the cameras
+  LiftRegion region;
   Box workspace;
   RendererConfig renderer;  ///< with the scene's depth range
   SceneReport report_;
+  /// Made of newest_views by the first rollout that draws them.
+  mutable std::shared_ptr<const ObservedScene> observed;
 };
 
-/// Checks, resamples, unprojects, draws and encodes. Throws torch's exceptions.
+/// Checks, resamples, unprojects, draws, encodes and finds the robot's particles. `robot` is the
+/// checkpoint's, for scenes that bring none, or null. Throws torch's exceptions.
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
+                                                       std::shared_ptr<const Robot> robot,
                                                        WorldModel* model);
 
 }  // namespace interlacer

@@ -61,13 +61,6 @@ Status CheckView(const RgbdView& view) {
   return CheckDepthScale(view.depth);
 }
 
-const RgbdView* FindView(const Observation& observation, const std::string& name) {
-  for (const RgbdView& view : observation.views) {
-    if (view.camera_name == name) return &view;
-  }
-  return nullptr;
-}
-
 Status CheckCameraNames(const Observation& observation, const ModelMetadata& metadata) {
   for (std::size_t i = 0; i < observation.views.size(); ++i) {
     const std::string& name = observation.views[i].camera_name;
@@ -135,6 +128,13 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
 }
 
 }  // namespace
+
+const RgbdView* FindView(const Observation& observation, const std::string& name) {
+  for (const RgbdView& view : observation.views) {
+    if (view.camera_name == name) return &view;
+  }
+  return nullptr;
+}
 
 StatusOr<SceneViews> PrepareViews(const SceneInput& input, const ModelMetadata& metadata) {
   if (input.observations.size() != kHistoryLength) {

@@ -9,6 +9,7 @@
 /// "observations[1].views[0].depth". Pure functions, thread-safe.
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "common/model_metadata.h"
@@ -25,6 +26,9 @@ struct SceneViews {
   LiftRegion region;
   std::vector<Finding> findings;  ///< IMAGE_RESAMPLED
 };
+
+/// The view of a camera, or null.
+const RgbdView* FindView(const Observation& observation, const std::string& name);
 
 StatusOr<SceneViews> PrepareViews(const SceneInput& input, const ModelMetadata& metadata);
 

@@ -15,6 +15,9 @@ namespace {
 constexpr int kBackgroundPriority = 0;
 constexpr int kNormalPriority = 1;
 constexpr int kControlPriority = 2;
+/// Memory of an observed pixel that is carried: its frame, its neighbours and weights, where it was
+/// and is, and its disc.
+constexpr std::int64_t kCarriedPixelBytes = 128;
 
 int ToPriority(wire::RequestPriority priority, CallRecord* record) {
   switch (priority) {
@@ -67,9 +70,28 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
   }
   // Twice the request: gRPC keeps its bytes until the call ends, and a compressed payload that
   // arrived in pieces is joined for its decoder.
-  INTERLACER_ASSIGN_OR_RETURN(scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
-                                                                   scene->checked.decoded_bytes));
+  INTERLACER_ASSIGN_OR_RETURN(
+      scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
+                                           scene->checked.decoded_bytes + scene->extra_bytes));
   return Status::Ok();
+}
+
+/// An upper bound: nothing may be left of what was observed, and all pixels be the field's.
+void AddRenderCost(const OutputOptions& output, const ModelMetadata& metadata,
+                   AdmittedScene* scene) {
+  const RenderedViews views = CountRenderedViews(output, metadata);
+  const auto steps = static_cast<double>(output.steps.size());
+  scene->cost_s +=
+      steps * static_cast<double>(views.pixel_count) / kReferenceViewPx * metadata.render_cost_s;
+  if (output.render_mode != RenderMode::kObserved || views.count == 0) return;
+  std::int64_t model_pixels = 0;
+  for (const CameraSpec& camera : metadata.cameras) {
+    model_pixels += std::int64_t{camera.width_px} * camera.height_px;
+  }
+  const double share =
+      static_cast<double>(scene->checked.newest_pixel_count) / static_cast<double>(model_pixels);
+  scene->cost_s += steps * static_cast<double>(views.count) * share * metadata.carry_cost_s;
+  scene->extra_bytes = kCarriedPixelBytes * scene->checked.newest_pixel_count;
 }
 
 const char* KindName(ActionKind kind) {
@@ -147,10 +169,8 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                               ReadActions(request->actions(), rollout.scene.checked.history_actions,
                                           rollout.output, metadata));
 
-  const double views = static_cast<double>(RenderedPixels(rollout.output, metadata)) /
-                       kReferenceViewPx * static_cast<double>(rollout.output.steps.size());
-  rollout.scene.cost_s +=
-      rollout.output.steps.back() * metadata.step_cost_s + views * metadata.render_cost_s;
+  rollout.scene.cost_s += rollout.output.steps.back() * metadata.step_cost_s;
+  AddRenderCost(rollout.output, metadata, &rollout.scene);
   rollout.scene.priority = ToPriority(request->priority(), &call->record);
   call->record.step_count = rollout.output.steps.back();
   call->record.view_count = static_cast<int>(rollout.output.render_targets.size());

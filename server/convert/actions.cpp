@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/checked_math.h"
+#include "common/joint_limits.h"
 
 namespace interlacer {
 namespace {
@@ -55,10 +56,7 @@ Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata)
     const std::int64_t column_index = static_cast<std::int64_t>(i) % actions.column_count;
     const ActionColumn& column = metadata.action_columns[column_index];
     const float value = actions.values[i];
-    if (value >= static_cast<float>(column.min_value) &&
-        value <= static_cast<float>(column.max_value)) {
-      continue;
-    }
+    if (IsWithinJointLimits(value, column.min_value, column.max_value)) continue;
     return Mismatch(
         reason::ACTION_OUT_OF_RANGE, "values_f32le",
         column.name + " from " + std::to_string(column.min_value) + " to " +

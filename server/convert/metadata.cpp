@@ -48,6 +48,7 @@ void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* messa
   message->set_trained_step_count(metadata.trained_step_count);
   SetDuration(metadata.step_cost_s, message->mutable_step_cost());
   SetDuration(metadata.render_cost_s, message->mutable_render_cost());
+  SetDuration(metadata.carry_cost_s, message->mutable_carry_cost());
   SetDuration(metadata.ingest_cost_s, message->mutable_ingest_cost());
   message->set_min_particle_count(static_cast<int>(metadata.min_particle_count));
 }

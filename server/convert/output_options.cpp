@@ -54,6 +54,32 @@ StatusOr<PositionEncoding> ToPositionEncoding(wire::PositionEncoding encoding) {
   }
 }
 
+StatusOr<RenderMode> ToRenderMode(wire::RenderMode mode) {
+  switch (mode) {
+    case wire::RENDER_MODE_UNSPECIFIED:
+    case wire::RENDER_MODE_OBSERVED:
+      return RenderMode::kObserved;
+    case wire::RENDER_MODE_FIELD:
+      return RenderMode::kField;
+    default:
+      return Mismatch(reason::SELECTION_INVALID, "render_mode", "OBSERVED or FIELD",
+                      std::to_string(mode));
+  }
+}
+
+StatusOr<MotionSource> ToMotionSource(wire::MotionSource motion) {
+  switch (motion) {
+    case wire::MOTION_SOURCE_UNSPECIFIED:
+    case wire::MOTION_SOURCE_MODEL:
+      return MotionSource::kModel;
+    case wire::MOTION_SOURCE_ROBOT_ONLY:
+      return MotionSource::kRobotOnly;
+    default:
+      return Mismatch(reason::SELECTION_INVALID, "motion", "MODEL or ROBOT_ONLY",
+                      std::to_string(motion));
+  }
+}
+
 Status ReadSelection(const wire::ParticleSelection& selection, OutputOptions* plain) {
   if (selection.has_initial_region()) {
     auto box = ToBox(selection.initial_region());
@@ -208,6 +234,8 @@ StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
     return std::move(status).WithFieldPrefix("particle_selection");
   }
   INTERLACER_RETURN_IF_ERROR(ReadTargets(output, metadata, limits, &plain));
+  INTERLACER_ASSIGN_OR_RETURN(plain.render_mode, ToRenderMode(output.render_mode()));
+  INTERLACER_ASSIGN_OR_RETURN(plain.motion, ToMotionSource(output.motion()));
   return plain;
 }
 
@@ -222,14 +250,15 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
   return plain;
 }
 
-std::int64_t RenderedPixels(const OutputOptions& output, const ModelMetadata& metadata) {
-  std::int64_t pixels = 0;
+RenderedViews CountRenderedViews(const OutputOptions& output, const ModelMetadata& metadata) {
+  RenderedViews views;
   for (std::size_t i = 0; i < output.render_targets.size(); ++i) {
     const RenderTarget& target = output.render_targets[i];
     if (i > 0 && ShowSameView(output.render_targets[i - 1], target)) continue;
-    pixels += ViewPixels(target, metadata);
+    ++views.count;
+    views.pixel_count += ViewPixels(target, metadata);
   }
-  return pixels;
+  return views;
 }
 
 Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,

@@ -23,8 +23,12 @@ StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
                                         const wire::ActionSequence& actions,
                                         const ModelMetadata& metadata, const Limits& limits);
 
-/// Pixels of all views of one step; a view from a scene camera has the size of the model's images.
-std::int64_t RenderedPixels(const OutputOptions& output, const ModelMetadata& metadata);
+/// The renderings of one step; a view from a scene camera has the size of the model's images.
+struct RenderedViews {
+  std::int64_t count = 0;
+  std::int64_t pixel_count = 0;
+};
+RenderedViews CountRenderedViews(const OutputOptions& output, const ModelMetadata& metadata);
 
 /// Refuses step messages that could exceed the limit.
 Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,

@@ -260,6 +260,9 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
   INTERLACER_ASSIGN_OR_RETURN(scene.history_actions, CheckHistory(input, metadata));
   scene.newest_capture_time_ns = spans.back().last_ns;
   scene.decoded_bytes = DecodedBytes(input);
+  for (const wire::RgbdView& view : input.observations().rbegin()->views()) {
+    scene.newest_pixel_count += std::int64_t{view.color().width_px()} * view.color().height_px();
+  }
   scene.is_raw = IsRaw(input);
   return scene;
 }

@@ -34,6 +34,8 @@ struct CheckedScene {
   int skewed_observation = 0;
   /// Host memory of the decoded frames in bytes.
   std::int64_t decoded_bytes = 0;
+  /// Pixels of the newest observation.
+  std::int64_t newest_pixel_count = 0;
   /// True if no image is compressed.
   bool is_raw = false;
   /// Index of the view in the request, by observation and camera of the model.

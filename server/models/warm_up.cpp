@@ -149,15 +149,27 @@ Status CheckStop(std::stop_token stop) {
   return stop.stop_requested() ? Cancelled("warm-up was stopped") : Status::Ok();
 }
 
-/// Seconds of a 320x240 view, estimated from a few rows in the middle of the first camera's view.
+/// Seconds of a 320x240 view of the field, estimated from a few rows in the middle of the first
+/// camera's view.
 StatusOr<double> TimeView(const Rollout& rollout, const Camera& camera) {
   const int row_begin = std::max(0, (camera.height_px - kTimedRows) / 2);
   const int row_end = std::min(camera.height_px, row_begin + kTimedRows);
   FloatImage color;
   DepthImage depth;
   const auto start = std::chrono::steady_clock::now();
-  INTERLACER_RETURN_IF_ERROR(rollout.RenderRows(camera, row_begin, row_end, &color, &depth));
+  INTERLACER_RETURN_IF_ERROR(rollout.RenderRows(camera, row_begin, row_end, RenderMode::kField,
+                                                /*needs_depth=*/true, &color, &depth));
   return SecondsSince(start) * kReferenceViewPx / (double(row_end - row_begin) * camera.width_px);
+}
+
+/// Seconds to carry the observed pixels into a view, the first one of a scene; no row is drawn.
+StatusOr<double> TimeCarrying(const Rollout& rollout, const Camera& camera) {
+  FloatImage color;
+  DepthImage depth;
+  const auto start = std::chrono::steady_clock::now();
+  INTERLACER_RETURN_IF_ERROR(rollout.RenderRows(camera, 0, 0, RenderMode::kObserved,
+                                                /*needs_depth=*/true, &color, &depth));
+  return SecondsSince(start);
 }
 
 Status Mismatched(const std::string& message) {
@@ -203,6 +215,7 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
   const std::string& camera_name = scene.input.observations.back().views.front().camera_name;
   INTERLACER_ASSIGN_OR_RETURN(const Camera camera, rollout->SceneCamera(camera_name));
   INTERLACER_ASSIGN_OR_RETURN(result.render_cost_s, TimeView(*rollout, camera));
+  INTERLACER_ASSIGN_OR_RETURN(result.carry_cost_s, TimeCarrying(*rollout, camera));
   return result;
 }
 
@@ -240,6 +253,7 @@ Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedMod
   model->metadata.ingest_cost_s = result.ingest_cost_s;
   model->metadata.step_cost_s = result.step_cost_s;
   model->metadata.render_cost_s = result.render_cost_s;
+  model->metadata.carry_cost_s = result.carry_cost_s;
   return CheckWarmUp(scene, result);
 }
 

@@ -43,6 +43,7 @@ struct WarmUpResult {
   double ingest_cost_s = 0;
   double step_cost_s = 0;
   double render_cost_s = 0;
+  double carry_cost_s = 0;
   /// Positions after each of the two steps.
   std::vector<Particles> steps;
 };

@@ -98,6 +98,7 @@ TEST(LocalBackend, SixteenBitPositionsAreOnTheGridOfTheBox) {
 
 TEST(LocalBackend, ViewsAreWholeAndQuantised) {
   OutputOptions output;
+  output.render_mode = RenderMode::kField;
   output.steps = {1};
   RenderTarget color;
   color.name = "left";

@@ -138,11 +138,25 @@ TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
 #endif
 }
 
-TEST(Program, PredictNeedsOneBackendAndNewOutput) {
+/// A recording without a robot has no --model: the shipped checkpoint for such is taken, and said.
+TEST(Program, PredictTakesAShippedModelThatFits) {
+  const TempFolder folder;
+  ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
+  const ProgramResult run = RunProgram("predict " + folder.File("plane") +
+                                       " --cameras view_0,view_2 --steps 0 --no-particles -o " +
+                                       folder.File("out"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("checkpoints/compact"));
+  const nlohmann::json record =
+      nlohmann::json::parse(ReadAll(folder.File("out") + "/prediction.json"));
+  EXPECT_EQ(record["model"]["name"], "compact");
+  EXPECT_EQ(record["render"], "observed");
+}
+
+TEST(Program, PredictNeedsNewOutputAndABackendThatIsThere) {
   const TempFolder folder;
   ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
   const std::string predict = "predict " + folder.File("plane") + " -o " + folder.File("out");
-  EXPECT_EQ(RunProgram(predict).exit_code, 2);
   EXPECT_EQ(RunProgram(predict + " --model /no/such/checkpoint").exit_code, 3);
   EXPECT_EQ(RunProgram(predict + " --server 127.0.0.1:1").exit_code, 4);
   EXPECT_FALSE(std::filesystem::exists(folder.File("out")));

@@ -99,16 +99,21 @@ TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
   EXPECT_EQ((*remote)->location(), "remote");
   EXPECT_EQ((*remote)->device_name(), "cpu");
   EXPECT_EQ((*remote)->metadata().weights_sha256, local.metadata().weights_sha256);
-  for (const PositionEncoding encoding :
-       {PositionEncoding::kFloat32, PositionEncoding::kWorkspaceU16}) {
+  for (const auto& [encoding, mode] :
+       {std::pair(PositionEncoding::kFloat32, RenderMode::kObserved),
+        std::pair(PositionEncoding::kWorkspaceU16, RenderMode::kField)}) {
     OutputOptions output = RichOutput();
     output.position_encoding = encoding;
+    output.render_mode = mode;
     RolloutSummary a, b;
     const std::vector<PredictedStep> mine = Predict(&local, output, &a);
     const std::vector<PredictedStep> theirs = Predict(remote->get(), output, &b);
     ASSERT_EQ(mine.size(), 3u);
     ASSERT_FALSE(mine[0].indices.empty());
     ExpectEqualSteps(mine, theirs);
+    const FloatImage field = FakeColors(FakeSceneInput().observations[0].views[0].camera, 0, 0, 12);
+    EXPECT_EQ(mine[0].views[0].color.pixels == QuantizeRgb(field).pixels,
+              mode == RenderMode::kField);
     EXPECT_EQ(a.computed_step_count, b.computed_step_count);
     EXPECT_EQ(a.selected_particle_count, b.selected_particle_count);
     ASSERT_EQ(a.findings.size(), b.findings.size());

@@ -135,6 +135,19 @@ TEST(ActionsToProto, RowMajorBlockAndShapeCheck) {
   EXPECT_EQ(ToProto(actions, &out).reason(), reason::ACTION_SHAPE);
 }
 
+TEST(OutputToProto, SaysWhatIsDrawnAndWhatMoves) {
+  v1::OutputOptions out;
+  ToProto(OutputOptions{}, &out);
+  EXPECT_EQ(out.render_mode(), v1::RENDER_MODE_OBSERVED);
+  EXPECT_EQ(out.motion(), v1::MOTION_SOURCE_MODEL);
+  OutputOptions options;
+  options.render_mode = RenderMode::kField;
+  options.motion = MotionSource::kRobotOnly;
+  ToProto(options, &out);
+  EXPECT_EQ(out.render_mode(), v1::RENDER_MODE_FIELD);
+  EXPECT_EQ(out.motion(), v1::MOTION_SOURCE_ROBOT_ONLY);
+}
+
 TEST(Times, NanosecondsSurviveTheRoundTrip) {
   google::protobuf::Timestamp time;
   for (const std::int64_t ns : {0ll, 1ll, 999'999'999ll, 1'763'726'400'123'456'789ll}) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/local_backend.h"
+#include "data/rectified_view.h"
 #include "evaluation/episode_evaluation.h"
 #include "evaluation/evaluation_plan.h"
 #include "tests/support/fake_predictor.h"

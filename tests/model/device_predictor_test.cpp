@@ -55,7 +55,8 @@ ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
   EXPECT_TRUE(stepped.ok()) << stepped.ToString();
   run.last = **(*rollout)->ReadParticles();
   const Camera camera = *(*rollout)->SceneCamera("left");
-  const Status rendered = (*rollout)->RenderRows(camera, 10, 20, &run.color, &run.depth);
+  const Status rendered =
+      (*rollout)->RenderRows(camera, 10, 20, RenderMode::kField, true, &run.color, &run.depth);
   EXPECT_TRUE(rendered.ok()) << rendered.ToString();
   return run;
 }
@@ -127,7 +128,10 @@ TEST(DevicePredictor, CopiesParticlesBackOnlyWhenTheyAreRead) {
   ASSERT_TRUE(rollout->Step().ok());
   FloatImage color;
   DepthImage depth;
-  ASSERT_TRUE(rollout->RenderRows(*rollout->SceneCamera("left"), 10, 11, &color, &depth).ok());
+  ASSERT_TRUE(rollout
+                  ->RenderRows(*rollout->SceneCamera("left"), 10, 11, RenderMode::kField, true,
+                               &color, &depth)
+                  .ok());
   EXPECT_EQ(held->positions_m, initial_m);
   ASSERT_EQ(*rollout->ReadParticles(), held);
   EXPECT_NE(held->positions_m, initial_m);
@@ -146,7 +150,10 @@ void ExpectRefusedSteps(Predictor* predictor) {
   EXPECT_EQ((*rollout->ReadParticles())->positions_m, initial_m);
   FloatImage color;
   DepthImage depth;
-  EXPECT_TRUE(rollout->RenderRows(*rollout->SceneCamera("left"), 10, 11, &color, &depth).ok());
+  EXPECT_TRUE(rollout
+                  ->RenderRows(*rollout->SceneCamera("left"), 10, 11, RenderMode::kField, true,
+                               &color, &depth)
+                  .ok());
 }
 
 /// Positions and features are looked at: a head's features overflow alone.

@@ -11,13 +11,17 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data/sim/forward_kinematics.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "model/files/checkpoint.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/robots/small_robot.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tiny_model.h"
 
@@ -155,15 +159,179 @@ TEST_F(PredictorTest, RowsOfAViewJoinToTheWhole) {
   EXPECT_EQ(rollout->SceneCamera("top").status().reason(), "CAMERA_UNKNOWN");
   FloatImage whole, part;
   DepthImage whole_depth, part_depth;
-  ASSERT_TRUE(rollout->RenderRows(camera, 0, 48, &whole, &whole_depth).ok());
-  ASSERT_TRUE(rollout->RenderRows(camera, 17, 30, &part, &part_depth).ok());
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &whole, &whole_depth).ok());
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 17, 30, RenderMode::kField, true, &part, &part_depth).ok());
   ASSERT_EQ(part.height_px, 13);
   EXPECT_TRUE(
       std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
   EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
                          whole_depth.pixels_m.begin() + 17 * 64));
   for (const float value : whole.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
-  EXPECT_FALSE(rollout->RenderRows(camera, 40, 49, &part, &part_depth).ok());
+  EXPECT_FALSE(
+      rollout->RenderRows(camera, 40, 49, RenderMode::kField, true, &part, &part_depth).ok());
+}
+
+/// Rows [begin,end) of an observed view, depth included.
+void DrawObserved(const Rollout& rollout, const Camera& camera, int begin, int end,
+                  FloatImage* color, DepthImage* depth) {
+  const Status status =
+      rollout.RenderRows(camera, begin, end, RenderMode::kObserved, true, color, depth);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST_F(PredictorTest, StepZeroOfObservedPixelsIsTheRecordedFrame) {
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  const auto rollout = Begin(input, Joints(2, kSteps));
+  FloatImage color, field;
+  DepthImage depth, field_depth;
+  for (const RgbdView& view : input.observations[1].views) {
+    DrawObserved(*rollout, *rollout->SceneCamera(view.camera_name), 0, 48, &color, &depth);
+    EXPECT_EQ(QuantizeRgb(color).pixels, view.color.pixels);
+    EXPECT_EQ(depth.pixels_m, view.depth.pixels_m);
+  }
+  const Camera camera = *rollout->SceneCamera("left");
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_NE(QuantizeRgb(field).pixels, input.observations[1].views[0].color.pixels);
+}
+
+TEST_F(PredictorTest, HolesOfObservedPixelsAreTheFields) {
+  SceneInput input = MakeScene();
+  for (int pixel = 20 * 64; pixel < 24 * 64; ++pixel) {
+    for (RgbdView& view : input.observations[1].views) {
+      view.depth.pixels_m[pixel] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  const auto rollout = Begin(input, Joints(2, kSteps));
+  Camera camera = *rollout->SceneCamera("left");
+  camera.world_from_camera.translation_m[2] += 5;  // looks past everything observed
+  FloatImage color, field;
+  DepthImage depth, field_depth;
+  DrawObserved(*rollout, camera, 0, 8, &color, &depth);
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 8, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_EQ(color.pixels, field.pixels);
+  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  // In their own camera pixels without depth keep their colour and take the field's depth.
+  camera = *rollout->SceneCamera("left");
+  DrawObserved(*rollout, camera, 20, 24, &color, &depth);
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 20, 24, RenderMode::kField, true, &field, &field_depth).ok());
+  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  const std::vector<std::uint8_t>& recorded = input.observations[1].views[0].color.pixels;
+  EXPECT_TRUE(std::equal(recorded.begin() + 20 * 64 * 3, recorded.begin() + 24 * 64 * 3,
+                         QuantizeRgb(color).pixels.begin()));
+}
+
+TEST_F(PredictorTest, RowsOfAnObservedViewJoinToTheWholeInAnyOrder) {
+  const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
+  const Camera left = *rollout->SceneCamera("left"), right = *rollout->SceneCamera("right");
+  FloatImage whole, part;
+  DepthImage whole_depth, part_depth;
+  for (int step = 0; step < 2; ++step) {
+    DrawObserved(*rollout, right, 0, 48, &whole, &whole_depth);
+    DrawObserved(*rollout, left, 3, 9, &part, &part_depth);
+    DrawObserved(*rollout, right, 17, 30, &part, &part_depth);
+    ASSERT_EQ(part.height_px, 13);
+    EXPECT_TRUE(
+        std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
+    EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
+                           whole_depth.pixels_m.begin() + 17 * 64));
+    for (const float depth_m : whole_depth.pixels_m) ASSERT_TRUE(std::isfinite(depth_m));
+    ASSERT_TRUE(rollout->Step().ok());
+  }
+  EXPECT_EQ(rollout
+                ->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part, &part_depth)
+                .reason(),
+            reason::RENDER_TARGET_INVALID);
+}
+
+TEST_F(PredictorTest, RolloutsOfOneSceneShareItsObservedPixels) {
+  const auto scene = *predictor_->Lift(MakeScene());
+  const auto first = *predictor_->Begin(scene, Joints(2, kSteps));
+  const auto second = *predictor_->Begin(scene, Joints(2, kSteps));
+  // The second makes them when it is a step ahead; they are those of step 0 all the same.
+  ASSERT_TRUE(second->Step().ok());
+  FloatImage late, color;
+  DepthImage depth;
+  DrawObserved(*second, *second->SceneCamera("left"), 0, 48, &late, &depth);
+  ASSERT_TRUE(first->Step().ok());
+  DrawObserved(*first, *first->SceneCamera("left"), 0, 48, &color, &depth);
+  EXPECT_EQ(late.pixels, color.pixels);
+}
+
+/// Views of both cameras at steps 0 to `steps`, observed.
+std::vector<RgbImage> ObservedRollout(Rollout* rollout, int steps) {
+  std::vector<RgbImage> pictures;
+  for (int step = 0; step <= steps; ++step) {
+    if (step > 0) {
+      EXPECT_TRUE(rollout->Step().ok());
+    }
+    for (const char* const camera : {"left", "right"}) {
+      FloatImage color;
+      DepthImage depth;
+      DrawObserved(*rollout, *rollout->SceneCamera(camera), 0, 48, &color, &depth);
+      pictures.push_back(QuantizeRgb(color));
+    }
+  }
+  return pictures;
+}
+
+int CountDifferent(const RgbImage& a, const RgbImage& b) {
+  int count = 0;
+  for (std::size_t i = 0; i < a.pixels.size(); i += 3) {
+    count += !std::equal(&a.pixels[i], &a.pixels[i] + 3, &b.pixels[i]);
+  }
+  return count;
+}
+
+/// A robot whose arm lies on the plane.
+std::shared_ptr<const Robot> RobotOnThePlane() {
+  Robot robot = SmallRobot();
+  robot.links[0].joint.parent_from_joint.translation_m = {0.05, 0, 0};
+  robot.links[1].joint.parent_from_joint.translation_m = {0, 0, -0.03};
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
+TEST_F(PredictorTest, ARolloutOfTheRobotAloneMovesItsPixelsAlone) {
+  SceneInput input = MakeScene();
+  input.robot = RobotOnThePlane();
+  input.history_actions = {ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
+  const auto scene = predictor_->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const ActionSequence still{ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
+  ActionSequence turning = still;
+  turning.values[0] = turning.values[3] = 0.4f;
+  const auto begin = [&](const ActionSequence& actions) {
+    auto rollout = predictor_->Begin(*scene, actions, MotionSource::kRobotOnly);
+    EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
+    return *std::move(rollout);
+  };
+  const std::vector<RgbImage> stands = ObservedRollout(begin(still).get(), 2);
+  const std::vector<RgbImage> turns = ObservedRollout(begin(turning).get(), 2);
+  for (std::size_t i = 0; i < stands.size(); ++i) {
+    EXPECT_EQ(stands[i].pixels, stands[i % 2].pixels);
+    const int changed = CountDifferent(turns[i], stands[i]);
+    EXPECT_EQ(changed > 0, i >= 2) << i;
+    EXPECT_LT(changed, 100) << i;
+  }
+  EXPECT_EQ(turns[2].pixels, turns[4].pixels);  // it has turned and stays
+}
+
+TEST_F(PredictorTest, AStillSceneWithExactRobotMotionIsItsFramesAtEveryStep) {
+  auto exact = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic});
+  ASSERT_TRUE(exact.ok()) << exact.status().ToString();
+  predictor_ = *std::move(exact);
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  input.history_actions = {};
+  const std::vector<RgbImage> pictures = ObservedRollout(Begin(input, {}).get(), 3);
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    EXPECT_EQ(pictures[i].pixels, input.observations[1].views[i % 2].color.pixels);
+  }
 }
 
 TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -82,6 +83,7 @@ class RolloutRunnerTest : public ::testing::Test {
 
 TEST_F(RolloutRunnerTest, EveryUnitIsOneStepOrOneTileOfSixteenRows) {
   OutputOptions output;
+  output.render_mode = RenderMode::kField;
   output.steps = {0, 2};
   output.include_positions = true;
   output.render_targets = {Target("color", ViewEncoding::kRgb8),
@@ -105,6 +107,27 @@ TEST_F(RolloutRunnerTest, EveryUnitIsOneStepOrOneTileOfSixteenRows) {
   EXPECT_EQ(journal_.colors.at(1).height_px, 40);
   EXPECT_EQ(journal_.predict_times_ns,
             (std::vector<std::int64_t>{kStartNs, kStartNs + 1'000'000'000}));
+}
+
+/// Depth of observed pixels costs rays: it is asked for where a target shows it.
+TEST_F(RolloutRunnerTest, ViewsAreDrawnInTheModeAskedForAndDepthOnlyWhereItIsSent) {
+  for (const RenderMode mode : {RenderMode::kField, RenderMode::kObserved}) {
+    OutputOptions output;
+    output.steps = {1};
+    output.render_mode = mode;
+    output.render_targets = {Target("color", ViewEncoding::kRgb8)};
+    const int fields = controls_->field_tile_count, observed = controls_->observed_tile_count;
+    ASSERT_TRUE(Begin(output).ok());
+    while (!runner_->is_done()) ASSERT_TRUE(runner_->RunUnit().ok());
+    const bool is_field = mode == RenderMode::kField;
+    EXPECT_EQ(controls_->field_tile_count - fields, is_field ? 3 : 0);
+    EXPECT_EQ(controls_->observed_tile_count - observed, is_field ? 0 : 3);
+    EXPECT_EQ(std::isnan(journal_.depths.back().pixels_m[0]), !is_field);
+    output.render_targets.push_back(Target("depth", ViewEncoding::kDepthF32));
+    ASSERT_TRUE(Begin(output).ok());
+    while (!runner_->is_done()) ASSERT_TRUE(runner_->RunUnit().ok());
+    EXPECT_EQ(journal_.depths.back().pixels_m, FakeDepth(camera_, 1, 0, 40).pixels_m);
+  }
 }
 
 TEST_F(RolloutRunnerTest, AStepWithoutViewsIsFinishedInTheUnitThatComputesIt) {

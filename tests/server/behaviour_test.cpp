@@ -64,6 +64,19 @@ TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
       fixture, "interlacer_rendered_pixels_total{model=\"fake\"} " + std::to_string(kModelViewPx)));
 }
 
+/// Frames of WideSceneCameraRequest have four times the pixels of the model's.
+TEST(Deadline, CarryingObservedPixelsIsEstimatedByTheFramesThatWereSent) {
+  auto controls = std::make_shared<ServerControls>();
+  controls->carry_cost_s = 4;
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(fixture.WaitForServing());
+  auto request = WideSceneCameraRequest();
+  const grpc::Status refused = Call(&fixture, request, 10).Finish();
+  EXPECT_EQ(ReadDetails(refused).info.reason(), "DEADLINE_TOO_SHORT");
+  request.mutable_output()->set_render_mode(v1::RENDER_MODE_FIELD);
+  EXPECT_TRUE(Call(&fixture, request, 10).Finish().ok());
+}
+
 TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();

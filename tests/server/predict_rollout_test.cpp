@@ -151,8 +151,37 @@ TEST_F(PredictRolloutTest, QuantizedPositionsStayWithinHalfAStep) {
   }
 }
 
+TEST_F(PredictRolloutTest, ViewsAreOfObservedPixelsUnlessTheFieldIsAskedFor) {
+  auto request = MakeRolloutRequest(1);
+  auto* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("view");
+  target->set_scene_camera_name("left");
+  std::vector<std::string> pictures;
+  for (const auto mode : {v1::RENDER_MODE_UNSPECIFIED, v1::RENDER_MODE_OBSERVED,
+                          v1::RENDER_MODE_FIELD}) {
+    request.mutable_output()->set_render_mode(mode);
+    const auto messages = Predict(request);
+    ASSERT_EQ(messages.size(), 1u);
+    pictures.push_back(messages[0].step().images(0).image().data());
+  }
+  EXPECT_EQ(pictures[0], pictures[1]);
+  EXPECT_NE(pictures[1], pictures[2]);
+  EXPECT_GT(fixture_.controls->observed_tile_count, 0);
+  EXPECT_EQ(fixture_.controls->observed_tile_count, 2 * fixture_.controls->field_tile_count);
+}
+
+/// Measured joints lie a little past their limits: joint 2 goes from -3 to 3 rad.
+TEST_F(PredictRolloutTest, JointsPastTheirLimitsByTwoPercentAreTaken) {
+  auto request = MakeRolloutRequest(1);
+  auto* history = request.mutable_source()->mutable_scene_input()->mutable_history_actions();
+  history->mutable_joint_positions()->set_values_f32le(
+      BytesOf(std::vector<float>{0, 3.11f, -0.0007f, 0, -3.11f, 0.0407f}));
+  EXPECT_EQ(Predict(request).size(), 1u);
+}
+
 TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
   auto request = MakeRolloutRequest(1);
+  request.mutable_output()->set_render_mode(v1::RENDER_MODE_FIELD);
   request.mutable_output()->set_include_positions(false);
   for (const auto compression :
        {v1::IMAGE_COMPRESSION_NONE, v1::IMAGE_COMPRESSION_PNG, v1::IMAGE_COMPRESSION_JPEG}) {

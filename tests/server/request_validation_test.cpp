@@ -176,6 +176,7 @@ const BadRequestCase kCases[] = {
   {"ActionRowsNegative", [](Request* r) { Actions(r)->set_row_count(-1); r->mutable_output()->add_steps(0); }, kInvalid, "ACTION_SHAPE", "actions.joint_positions.row_count"},
   {"ActionNan", [](Request* r) { SetAction(r, kNan); }, kInvalid, "ACTION_NOT_FINITE", "actions.joint_positions.values_f32le"},
   {"DegreesForRadians", [](Request* r) { SetAction(r, 45); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
+  {"ActionPastTheTolerance", [](Request* r) { SetAction(r, -3.13f); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
   {"ActionJump", [](Request* r) { SetAction(r, 2); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
   // Output
   {"StepNegative", [](Request* r) { r->mutable_output()->add_steps(-1); }, kInvalid, "STEP_INVALID", "output.steps[0]"},
@@ -184,6 +185,9 @@ const BadRequestCase kCases[] = {
   {"StepLimit", [](Request* r) { r->mutable_output()->add_steps(129); }, kRange, "LIMIT_STEPS", "output.steps[0]"},
   {"RowLimit", [](Request* r) { *Actions(r) = MakeJoints(129, 0, 0); }, kRange, "LIMIT_STEPS", "actions.joint_positions.row_count"},
   {"StrideNegative", [](Request* r) { r->mutable_output()->mutable_particle_selection()->set_stride(-1); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.stride"},
+  {"RenderModeUnknown", [](Request* r) { r->mutable_output()->set_render_mode(static_cast<v1::RenderMode>(7)); }, kInvalid, "SELECTION_INVALID", "output.render_mode"},
+  {"RenderModeNegative", [](Request* r) { r->mutable_output()->set_render_mode(static_cast<v1::RenderMode>(-1)); }, kInvalid, "SELECTION_INVALID", "output.render_mode"},
+  {"MotionUnknown", [](Request* r) { r->mutable_output()->set_motion(static_cast<v1::MotionSource>(3)); }, kInvalid, "SELECTION_INVALID", "output.motion"},
   {"RegionEmpty", [](Request* r) { r->mutable_output()->mutable_particle_selection()->mutable_initial_region(); }, kInvalid, "SELECTION_INVALID", "output.particle_selection.initial_region"},
   {"TargetLimit", [](Request* r) { for (int i = 0; i < 9; ++i) Target(r)->set_target_name("v" + std::to_string(i)); }, kRange, "LIMIT_RENDER_TARGETS", "output.render_targets"},
   {"TargetNameTwice", [](Request* r) { Target(r); Target(r); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[1].target_name"},

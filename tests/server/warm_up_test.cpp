@@ -86,6 +86,7 @@ TEST(WarmUp, RunsTwoStepsAndMeasures) {
   EXPECT_EQ(result->steps.size(), 2u);
   EXPECT_GT(result->ingest_cost_s, 0);
   EXPECT_GT(result->render_cost_s, 0);
+  EXPECT_GT(result->carry_cost_s, 0);
   EXPECT_TRUE(CheckWarmUp(*scene, *result).ok());
 }
 
@@ -95,6 +96,7 @@ TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {
   EXPECT_GT(model.metadata.ingest_cost_s, 0);
   EXPECT_GT(model.metadata.step_cost_s, 0);
   EXPECT_GT(model.metadata.render_cost_s, 0);
+  EXPECT_GT(model.metadata.carry_cost_s, 0);
 }
 
 TEST(WarmUp, StopsWhenAsked) {

@@ -26,6 +26,8 @@ struct FakeControls {
   std::atomic<int> lift_count{0};
   std::atomic<int> step_count{0};
   std::atomic<int> tile_count{0};
+  std::atomic<int> field_tile_count{0};
+  std::atomic<int> observed_tile_count{0};
   /// Number of reads of a step's particles, which are copies from a device.
   std::atomic<int> read_count{0};
   /// Number of live rollouts, which hold device state.
@@ -45,6 +47,9 @@ struct FakeControls {
   std::optional<Particles> particles;
   Gate gate;
 };
+
+/// An observed view has this much more blue than the field's.
+inline constexpr float kFakeObservedBlue = 0.05f;
 
 /// Two cameras, a robot of three joints.
 inline ModelMetadata FakeMetadata(int width_px = 16, int height_px = 12) {
@@ -143,14 +148,19 @@ class FakeRollout final : public Rollout {
     return &particles_;
   }
 
-  Status RenderRows(const Camera& camera, int row_begin, int row_end, FloatImage* color,
-                    DepthImage* depth) const override {
+  Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
+                    bool needs_depth, FloatImage* color, DepthImage* depth) const override {
     Work();
-    ++controls_->tile_count;
+    controls_->tile_count += row_end > row_begin;
+    const bool is_field = mode == RenderMode::kField;
+    ++(is_field ? controls_->field_tile_count : controls_->observed_tile_count);
     *color = FakeColors(camera, step_, row_begin, row_end);
     *depth = FakeDepth(camera, step_, row_begin, row_end);
     for (float& value : color->pixels) value += controls_->view_offset;
     for (float& value : depth->pixels_m) value += controls_->view_offset;
+    if (is_field) return Status::Ok();
+    for (std::size_t i = 2; i < color->pixels.size(); i += 3) color->pixels[i] += kFakeObservedBlue;
+    if (!needs_depth) depth->pixels_m.assign(depth->pixels_m.size(), std::nanf(""));
     return Status::Ok();
   }
 
@@ -216,7 +226,8 @@ class FakePredictor final : public Predictor {
   }
 
   StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
-                                           const ActionSequence& actions) override {
+                                           const ActionSequence& actions,
+                                           MotionSource /*motion*/) override {
     return std::unique_ptr<Rollout>(std::make_unique<FakeRollout>(
         std::static_pointer_cast<const FakeScene>(std::move(scene)), actions, controls_));
   }

@@ -42,6 +42,7 @@ struct ServerControls : FakeControls {
   /// Step cost and status of the warm-up.
   double step_cost_s = 0;
   double render_cost_s = 0;
+  double carry_cost_s = 0;
   Status warm_up_status;
   Gate warm_up_gate;
 };
@@ -59,6 +60,7 @@ class InProcessServer {
       controls->warm_up_gate.Pass();
       model->metadata.step_cost_s = controls->step_cost_s;
       model->metadata.render_cost_s = controls->render_cost_s;
+      model->metadata.carry_cost_s = controls->carry_cost_s;
       return controls->warm_up_status;
     };
     auto started = InterlacerServer::Start(options, {{FakeMetadata().model_name, load, warm_up}});

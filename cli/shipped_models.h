@@ -1,0 +1,31 @@
+#pragma once
+
+/// The checkpoints that come with the program, and which of them predicts an episode when no other
+/// is named.
+///
+///   paper     episodes with a robot
+///   compact   recordings without one: a third of its training was such
+/// They lie in share/interlacer/checkpoints of an installation, in checkpoints/ of a source tree.
+/// Errors: NOT_FOUND FILE_NOT_FOUND, which names the option that would help. Thread-safe.
+
+#include <string>
+
+#include "cli/backend_options.h"
+#include "cli/verb.h"
+#include "common/status.h"
+#include "data/episode.h"
+
+namespace interlacer::cli {
+
+/// "paper" or "compact".
+std::string ShippedModelFor(const EpisodeManifest& manifest);
+
+/// Folder of a shipped checkpoint, looked for from the program's own folder upward.
+StatusOr<std::string> FindShippedModel(const std::string& name);
+
+/// Where neither a checkpoint nor a server is named: the shipped one that fits the episode, said on
+/// stderr and by its name in records.
+StatusOr<BackendOptions> WithShippedModel(BackendOptions options, const std::string& episode_dir,
+                                          const VerbContext& context);
+
+}  // namespace interlacer::cli
