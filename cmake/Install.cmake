@@ -28,7 +28,7 @@ if(TARGET interlacer-server AND TARGET interlacer)
   install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT server)
   install(FILES deploy/interlacer-server.service DESTINATION lib/systemd/system COMPONENT server)
   install(FILES deploy/server.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer COMPONENT server)
-  foreach(folder IN ITEMS robots/iiwa/meshes textures)
+  foreach(folder IN ITEMS robots/iiwa/meshes robots/panda/meshes textures)
     install(DIRECTORY "${INTERLACER_ROBOT_ASSETS}/${folder}/"
       DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/robosuite_assets/${folder} COMPONENT tools)
   endforeach()
