@@ -17,10 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Not the folder's name, so that the same command writes the same bytes to any folder.
-constexpr char kDatasetName[] = "kuka-bimanual";
+std::string DatasetName(const sim::RobotSetup& robot) {
+  return std::string(robot.model->name) + (robot.arm_count == 1 ? "-one-arm" : "-bimanual");
+}
 
 std::string IdOf(const SimulateArguments& arguments, const SimulationJob& job) {
   sim::SimulatedEpisode episode;
+  episode.setup = arguments.sim.robot;
   episode.task = job.task;
   episode.split = arguments.sim.split;
   episode.seed = job.seed;
@@ -35,6 +38,9 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
       Format("interlacer simulate --task %s --seed %llu --steps %d --width %d --height %d",
              job.task.c_str(), static_cast<unsigned long long>(job.seed), arguments.sim.step_count,
              arguments.sim.width_px, arguments.sim.height_px);
+  const sim::RobotSetup& robot = arguments.sim.robot;
+  if (robot.model != &sim::KukaIiwa()) command += " --robot " + std::string(robot.model->name);
+  if (robot.arm_count != sim::kMaxArmCount) command += Format(" --arms %d", robot.arm_count);
   if (job.still) command += " --still";
   if (job.motion_seed) {
     command += Format(" --motions 1 --motion-seed %llu",
@@ -140,7 +146,7 @@ Status AddToDataset(const SimulateArguments& arguments, const std::vector<MadeEp
   if (fs::exists(fs::path(arguments.output) / kDatasetFile, error)) {
     INTERLACER_ASSIGN_OR_RETURN(dataset, ReadDataset(arguments.output));
   } else {
-    dataset.name = kDatasetName;
+    dataset.name = DatasetName(arguments.sim.robot);
     dataset.license = "MIT";
   }
   for (const MadeEpisode& episode : made) {

@@ -20,12 +20,22 @@ nlohmann::ordered_json ToJson(const ValidationReport& report) {
         {{"reason", error.reason()}, {"message", error.message()}, {"field", error.field()}});
   }
   for (const Finding& finding : report.findings) findings.push_back(ToJson(finding));
+  nlohmann::ordered_json attachment;
+  if (const auto& score = report.attachment) {
+    attachment = {{"robot_pixel_count", score->robot_pixels},
+                  {"attached_pixel_count", score->attached_pixels},
+                  {"precision", score->precision()},
+                  {"recall", score->recall()},
+                  {"held_object_pixel_count", score->held_pixels},
+                  {"held_object_attached_ratio", score->held_share()}};
+  }
   return {{"episode", report.episode_id},
           {"ok", report.ok()},
           {"step_count", report.step_count},
           {"frame_pair_count", report.frame_count},
           {"cross_camera_distance_m", report.cross_camera_distance_m},
           {"cameras", cameras},
+          {"attachment", attachment},
           {"errors", errors},
           {"findings", findings}};
 }
@@ -42,6 +52,14 @@ std::string ValidationText(const ValidationReport& report) {
     text += Format("  %-12s valid depth %3.0f %%, in the workspace %3.0f %%, median %.3f m\n",
                    camera.camera_name.c_str(), 100 * camera.valid_depth_ratio,
                    100 * camera.workspace_ratio, camera.median_depth_m);
+  }
+  if (const auto& score = report.attachment) {
+    text += Format("  attachment   precision %.2f %%, recall %.2f %%", 100 * score->precision(),
+                   100 * score->recall());
+    if (score->held_pixels > 0) {
+      text += Format(", of held objects %.2f %%", 100 * score->held_share());
+    }
+    text += "\n";
   }
   for (const Status& error : report.errors) text += "  error: " + error.ToString() + "\n";
   for (const Finding& finding : report.findings) {

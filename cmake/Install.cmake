@@ -31,7 +31,7 @@ if(TARGET interlacer-server AND TARGET interlacer)
   # What predicts when no checkpoint is named (cli/shipped_models.h).
   install(DIRECTORY checkpoints/compact checkpoints/paper DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/checkpoints
     COMPONENT tools PATTERN training EXCLUDE)
-  foreach(folder IN ITEMS robots/iiwa/meshes textures)
+  foreach(folder IN ITEMS robots/iiwa/meshes robots/panda/meshes textures)
     install(DIRECTORY "${INTERLACER_ROBOT_ASSETS}/${folder}/"
       DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/robosuite_assets/${folder} COMPONENT tools)
   endforeach()

@@ -11,11 +11,15 @@
 #include <system_error>
 
 #include "common/camera.h"
+#include "common/joint_limits.h"
 #include "common/thread_pool.h"
 #include "data/depth.h"
+#include "data/episode_joints.h"
 #include "data/frame_facts.h"
 #include "data/manifest.h"
+#include "data/robot_agreement.h"
 #include "data/scene_report.h"
+#include "data/simulation_truth.h"
 #include "data/unproject.h"
 #include "data/view_overlap.h"
 
@@ -30,6 +34,8 @@ constexpr double kSpacingTolerance = 0.1;
 constexpr int kMaxComparedPairs = 12;
 /// Findings of one kind that are listed one by one.
 constexpr int kMaxFindingsPerReason = 10;
+/// Steps in which a robot is compared with the pictures, spread over the episode.
+constexpr int kMaxRobotSteps = 12;
 /// A change of more than this part of the range in one step is a jump.
 constexpr double kJumpRangeShare = 0.5;
 
@@ -57,6 +63,7 @@ class Validator {
     CompareCameras();
     CheckTimes();
     CheckMotion();
+    CheckRobot();
     CheckFolder();
     CountSuppressedFindings();
   }
@@ -235,10 +242,11 @@ class Validator {
       for (std::int64_t row = 0; row < table.row_count; ++row) {
         const double value = table.values[row * table.column_count + column];
         const std::string field = motion.file + " row " + std::to_string(row) + ", " + rule.name;
-        if (value < rule.min_value || value > rule.max_value) {
+        if (!IsWithinJointLimits(value, rule.min_value, rule.max_value)) {
           AddFinding(reason::ACTION_OUT_OF_RANGE, field,
                      std::to_string(value) + " is outside " + std::to_string(rule.min_value) +
-                         " ... " + std::to_string(rule.max_value) + " " + rule.unit);
+                         " ... " + std::to_string(rule.max_value) + " " + rule.unit +
+                         " and 2 % of that beyond");
         }
         const double before =
             row == 0 ? value : table.values[(row - 1) * table.column_count + column];
@@ -249,6 +257,48 @@ class Validator {
         }
       }
     }
+  }
+
+  /// The robot's joints against the pictures, and attachment against the masks, in some steps.
+  void CheckRobot() {
+    if (episode_.robot() == nullptr || !manifest_.states) return;
+    const auto joints = MeasuredJoints(episode_, 0);
+    if (!joints.ok()) {
+      AddFinding("ROBOT_COLUMNS_UNKNOWN", manifest_.states->file, joints.status().message());
+      return;
+    }
+    const auto truth = SimulationTruth::Open(episode_);
+    if (!truth.ok()) report_->errors.push_back(truth.status());
+    const bool has_truth = truth.ok() && truth->has_value();
+    const int stride = std::max(1, (episode_.step_count() + kMaxRobotSteps - 1) / kMaxRobotSteps);
+    for (int step = 0; step < episode_.step_count() && !stop_.stop_requested(); step += stride) {
+      CheckAgreement(step);
+      if (has_truth) CheckAttachment(**truth, step);
+    }
+  }
+
+  void CheckAgreement(int step) {
+    std::vector<RgbdView> views;
+    for (int camera = 0; camera < episode_.camera_count(); ++camera) {
+      auto view = episode_.ReadView(step, camera);
+      if (view.ok()) views.push_back(*std::move(view));  // others are reported with their camera
+    }
+    const auto joints = MeasuredJoints(episode_, step);
+    const auto findings = CheckRobotAgreement(views, *episode_.robot(), *joints);
+    if (!findings.ok()) return;  // joints past their limits, which CheckTable reports
+    for (const Finding& finding : *findings) {
+      AddFinding(finding.reason, "step " + std::to_string(step), finding.message);
+    }
+  }
+
+  void CheckAttachment(const SimulationTruth& truth, int step) {
+    const auto score = ScoreAttachment(episode_, truth, step);
+    if (!score.ok()) {
+      report_->errors.push_back(score.status());
+      return;
+    }
+    if (!report_->attachment) report_->attachment.emplace();
+    *report_->attachment += *score;
   }
 
   /// Files that no hash covers, and listed files that no frame check has opened.

@@ -3,16 +3,20 @@
 /// Validates a whole episode: files, hashes, calibration, units, time, actions.
 ///
 /// Errors (a file that cannot be used) and findings (something to look at) are collected, not
-/// stopped at the first. Findings: those of data/scene_report.h, DEPTH_IMPLAUSIBLE (median outside
+/// stopped at the first. Findings: those of data/scene_report.h and, in some steps of an episode
+/// with a robot folder, of data/robot_agreement.h, DEPTH_IMPLAUSIBLE (median outside
 /// 0.05 ... 20 m), DEPTH_CONSTANT, DEPTH_ALMOST_EMPTY, CAMERA_SKEW_HIGH, TIMESTAMP_IRREGULAR,
-/// ACTION_OUT_OF_RANGE, ACTION_JUMP, FILE_UNLISTED. Thread-safe.
+/// ACTION_OUT_OF_RANGE (common/joint_limits.h), ACTION_JUMP, ROBOT_COLUMNS_UNKNOWN (a table of
+/// joints that are not the robot's), FILE_UNLISTED. Thread-safe.
 
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "common/scene.h"
 #include "common/status.h"
+#include "data/attachment_check.h"
 #include "data/episode_reader.h"
 
 namespace interlacer {
@@ -36,6 +40,8 @@ struct ValidationReport {
   std::vector<CameraCheck> cameras;
   /// Median over neighbouring cameras of the cross-camera distance; negative: not measured.
   double cross_camera_distance_m = -1;
+  /// Of a simulated episode with a robot folder; see data/attachment_check.h.
+  std::optional<AttachmentScore> attachment;
   std::vector<Status> errors;
   std::vector<Finding> findings;
   bool ok() const { return errors.empty(); }

@@ -119,14 +119,7 @@ Bytes JsonBytes(const Robot& robot) {
   return {text.begin(), text.end()};
 }
 
-}  // namespace
-
-StatusOr<Robot> ReadRobot(const std::string& folder) {
-  INTERLACER_ASSIGN_OR_RETURN(const FolderFiles files, ReadFiles(folder));
-  return ParseFiles(files, folder);
-}
-
-Status WriteRobot(const Robot& robot, const std::string& folder) {
+StatusOr<FolderFiles> FilesOf(const Robot& robot) {
   INTERLACER_RETURN_IF_ERROR(ValidateRobot(robot));
   const auto count = static_cast<std::int64_t>(robot.surface.size());
   const std::array<std::int64_t, 2> vector_shape = {count, 3};
@@ -136,6 +129,26 @@ Status WriteRobot(const Robot& robot, const std::string& folder) {
   files[1].bytes = EncodeNpy(Flat(robot.surface.positions_m), vector_shape);
   files[2].bytes = EncodeNpy(Flat(robot.surface.normals), vector_shape);
   files[3].bytes = EncodeNpy(std::span<const std::int64_t>(robot.surface.links), index_shape);
+  return files;
+}
+
+}  // namespace
+
+StatusOr<Robot> ReadRobot(const std::string& folder) {
+  INTERLACER_ASSIGN_OR_RETURN(const FolderFiles files, ReadFiles(folder));
+  return ParseFiles(files, folder);
+}
+
+StatusOr<EncodedRobot> EncodeRobot(const Robot& robot) {
+  INTERLACER_ASSIGN_OR_RETURN(FolderFiles files, FilesOf(robot));
+  EncodedRobot encoded;
+  encoded.sha256 = HashOf(files);
+  for (FolderFile& file : files) encoded.files.push_back({file.name, std::move(file.bytes)});
+  return encoded;
+}
+
+Status WriteRobot(const Robot& robot, const std::string& folder) {
+  INTERLACER_ASSIGN_OR_RETURN(const FolderFiles files, FilesOf(robot));
   return WriteFiles(files, folder);
 }
 

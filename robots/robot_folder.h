@@ -15,8 +15,10 @@
 /// common/file_io.h; the field begins with the file. Sizes are checked before memory is taken.
 /// Thread-safety: pure functions.
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "robots/robot.h"
 
@@ -27,6 +29,17 @@ inline constexpr int kRobotSchemaVersion = 1;
 
 /// The robot with the folder's hash: SHA-256 over names and hashes of the four files.
 StatusOr<Robot> ReadRobot(const std::string& folder);
+
+struct RobotFile {
+  std::string name;
+  std::vector<std::uint8_t> bytes;
+};
+/// The files of a robot, which must be valid, and the hash of their folder.
+struct EncodedRobot {
+  std::vector<RobotFile> files;
+  std::string sha256;
+};
+StatusOr<EncodedRobot> EncodeRobot(const Robot& robot);
 
 /// Writes the files into `folder`, which is made if it is not there; the robot must be valid.
 Status WriteRobot(const Robot& robot, const std::string& folder);

@@ -116,9 +116,11 @@ std::vector<std::string> TaskWords() {
   return words;
 }
 
-/// "all" stands for every task.
-void ExpandTasks(std::vector<std::string>& tasks) {
-  if (std::find(tasks.begin(), tasks.end(), kAllTasks) != tasks.end()) tasks = sim::TaskNames();
+/// "all" stands for every task that the arms can do.
+void ExpandTasks(int arm_count, std::vector<std::string>& tasks) {
+  if (std::find(tasks.begin(), tasks.end(), kAllTasks) == tasks.end()) return;
+  tasks = sim::TaskNames();
+  std::erase_if(tasks, [&](const std::string& task) { return sim::ArmsOfTask(task) > arm_count; });
 }
 
 void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
@@ -127,6 +129,12 @@ void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
       ->capture_default_str()
       ->delimiter(',')
       ->check(CLI::IsMember(TaskWords()));
+  verb->add_option("--robot", "The arms, kuka or panda")
+      ->default_str(std::string(arguments.sim.robot.model->name))
+      ->check(ParsedInto(&arguments.sim.robot.model, sim::ParseArmModel));
+  verb->add_option("--arms", arguments.sim.robot.arm_count, "1 or 2; the task sweep needs both")
+      ->capture_default_str()
+      ->check(CLI::Range(1, sim::kMaxArmCount));
   verb->add_option("--seed", arguments.sim.seed, "Seed of the first episode; the next ones follow")
       ->capture_default_str()
       ->check(ZeroOrMore());
@@ -156,7 +164,7 @@ void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
 }  // namespace
 
 void AddSimulate(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand("simulate", "Simulated episodes of two KUKA arms");
+  CLI::App* verb = app->add_subcommand("simulate", "Simulated episodes of robot arms at a table");
   const auto arguments = std::make_shared<SimulateArguments>();
   verb->add_option("-o,--output", arguments->output, "Folder of the data set")->required();
   AddSceneOptions(verb, *arguments);
@@ -190,7 +198,7 @@ void AddSimulate(CLI::App* app, VerbTable* verbs) {
       verb->add_flag("--resume", arguments->resume, "Keep finished episodes, add what is missing");
   verb->add_flag("--force", arguments->force, "Replace existing episodes")->excludes(resume);
   verbs->Add(verb, [arguments](const VerbContext& context) {
-    ExpandTasks(arguments->tasks);
+    ExpandTasks(arguments->sim.robot.arm_count, arguments->tasks);
     return RunSimulate(*arguments, context);
   });
 }

@@ -7,12 +7,9 @@
 #include <map>
 
 #include "common/file_io.h"
-#include "data/sim/mjcf.h"
 
 namespace interlacer::sim {
 namespace {
-
-constexpr double kMeshCellM = 0.012;
 
 // Binary STL: 80 bytes of header, triangle count, then per triangle a normal, three corners
 // (float32) and two bytes of attributes.
@@ -21,7 +18,7 @@ constexpr std::size_t kStlTriangleBytes = 50;
 constexpr std::size_t kStlCornerOffset = 12;
 
 using Cell = std::array<int, 3>;
-using Corner = std::array<float, 3>;
+using Corner = Vec3f;
 
 struct Cluster {
   std::array<double, 3> sum{};
@@ -34,18 +31,9 @@ Cell CellOf(const Corner& corner, double cell_m) {
   return cell;
 }
 
-std::vector<std::array<Corner, 3>> ParseTriangles(const std::string& stl, std::size_t count) {
-  std::vector<std::array<Corner, 3>> triangles(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = kStlHeaderBytes + 4 + i * kStlTriangleBytes + kStlCornerOffset;
-    std::memcpy(triangles[i].data(), stl.data() + at, sizeof triangles[i]);
-  }
-  return triangles;
-}
-
 }  // namespace
 
-StatusOr<std::string> SimplifyStl(const std::string& stl_bytes, double cell_m) {
+StatusOr<std::vector<std::array<Vec3f, 3>>> ReadStl(const std::string& stl_bytes) {
   std::uint32_t count = 0;
   if (stl_bytes.size() >= kStlHeaderBytes + 4) {
     std::memcpy(&count, stl_bytes.data() + kStlHeaderBytes, 4);
@@ -56,7 +44,16 @@ StatusOr<std::string> SimplifyStl(const std::string& stl_bytes, double cell_m) {
                     std::to_string(expected) + " bytes of binary STL",
                     std::to_string(stl_bytes.size()) + " bytes");
   }
-  const auto triangles = ParseTriangles(stl_bytes, count);
+  std::vector<std::array<Corner, 3>> triangles(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = kStlHeaderBytes + 4 + i * kStlTriangleBytes + kStlCornerOffset;
+    std::memcpy(triangles[i].data(), stl_bytes.data() + at, sizeof triangles[i]);
+  }
+  return triangles;
+}
+
+StatusOr<std::string> SimplifyStl(const std::string& stl_bytes, double cell_m) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto triangles, ReadStl(stl_bytes));
   std::map<Cell, Cluster> clusters;
   for (const auto& triangle : triangles) {
     for (const Corner& corner : triangle) {
@@ -86,15 +83,22 @@ StatusOr<std::string> SimplifyStl(const std::string& stl_bytes, double cell_m) {
   return out;
 }
 
-StatusOr<std::vector<Asset>> LoadLinkMeshes(const std::filesystem::path& asset_folder) {
+StatusOr<std::vector<Asset>> LoadArmMeshes(const std::filesystem::path& asset_folder,
+                                           const ArmModel& model) {
+  std::vector<std::string> names;
+  for (int link = 0; link <= kJointCount; ++link) names.push_back(model.LinkMeshFile(link));
+  for (const std::string_view mesh : model.gripper_meshes) {
+    names.push_back(std::string(mesh) + ".stl");
+  }
   std::vector<Asset> meshes;
-  for (int link = 0; link <= kJointCount; ++link) {
-    const std::string name = LinkMeshName(link);
-    INTERLACER_ASSIGN_OR_RETURN(
-        const std::string bytes,
-        ReadTextFile((asset_folder / "robots/iiwa/meshes" / name).string()));
-    INTERLACER_ASSIGN_OR_RETURN(std::string simple, SimplifyStl(bytes, kMeshCellM));
-    meshes.push_back({name, std::move(simple)});
+  for (const std::string& name : names) {
+    const std::filesystem::path path = asset_folder / model.mesh_folder / name;
+    INTERLACER_ASSIGN_OR_RETURN(std::string bytes, ReadTextFile(path.string()));
+    INTERLACER_ASSIGN_OR_RETURN(const auto triangles, ReadStl(bytes));
+    if (triangles.size() > kMaxKeptTriangles) {
+      INTERLACER_ASSIGN_OR_RETURN(bytes, SimplifyStl(bytes, kMeshCellM));
+    }
+    meshes.push_back({name, std::move(bytes)});
   }
   return meshes;
 }

@@ -10,6 +10,7 @@
 #include "common/version.h"
 #include "data/episode_writer.h"
 #include "data/manifest.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer::sim {
 namespace {
@@ -18,16 +19,20 @@ constexpr char kFixedCreatedTime[] = "1970-01-01T00:00:00Z";
 constexpr char kMaskPattern[] = "truth/mask/%s/%%06d.png";
 constexpr int kPoseNumbers = 7;
 
-MotionTable DescribeStates() {
+constexpr char kRobotFolder[] = "robot";
+
+MotionTable DescribeStates(const RobotSetup& setup) {
   MotionTable table;
   table.kind = ActionKind::kJointPositions;
-  for (const StateColumn& column : StateColumns()) {
+  for (const StateColumn& column : StateColumnsOf(setup)) {
     table.columns.push_back({column.name, column.unit, column.min, column.max});
   }
   return table;
 }
 
-EpisodeManifest DescribeEpisode(const SimulatedEpisode& episode, const std::string& command) {
+EpisodeManifest DescribeEpisode(const SimulatedEpisode& episode, const std::string& robot_sha256,
+                                const std::string& command) {
+  const ArmModel& model = *episode.setup.model;
   EpisodeManifest manifest;
   manifest.episode_id = EpisodeId(episode);
   manifest.kind = EpisodeKind::kManipulation;
@@ -37,9 +42,12 @@ EpisodeManifest DescribeEpisode(const SimulatedEpisode& episode, const std::stri
   manifest.source.command = command;
   manifest.source.seed = episode.seed;
   manifest.source.license = "MIT";
-  manifest.source.attribution = "KUKA iiwa model and textures: robosuite assets";
+  manifest.source.attribution =
+      std::string(model.maker_and_name) + " model and textures: robosuite assets";
   manifest.task_name = episode.task;
-  manifest.task_text = episode.still ? "both arms stand still" : episode.task_text;
+  const char* const still_text =
+      episode.setup.arm_count == 1 ? "the arm stands still" : "both arms stand still";
+  manifest.task_text = episode.still ? still_text : episode.task_text;
   manifest.step_count = static_cast<int>(episode.steps.size());
   manifest.step_duration_s = episode.step_duration_s;
   manifest.world_frame_name = "table_center";
@@ -54,21 +62,23 @@ EpisodeManifest DescribeEpisode(const SimulatedEpisode& episode, const std::stri
     manifest.cameras.push_back(camera);
   }
   RobotInfo robot;
-  robot.model = "kuka_iiwa";
+  robot.model = model.robot_name;
   robot.mjcf_sha256 = Sha256Hex(episode.mjcf);
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    robot.arms.push_back({std::string(kArmNames[arm]), kWorldFromBase[arm]});
+  for (int arm = 0; arm < episode.setup.arm_count; ++arm) {
+    robot.arms.push_back({std::string(kArmNames[arm]), WorldFromBase(model, arm)});
   }
+  robot.folder = kRobotFolder;
+  robot.folder_sha256 = robot_sha256;
   manifest.robot = robot;
-  manifest.actions = DescribeStates();
-  manifest.states = DescribeStates();
+  manifest.actions = DescribeStates(episode.setup);
+  manifest.states = DescribeStates(episode.setup);
   return manifest;
 }
 
-NumberTable TableOf(const SimulatedEpisode& episode, RobotState SimulatedStep::*state) {
+NumberTable TableOf(const SimulatedEpisode& episode, ArmStates SimulatedStep::*state) {
   NumberTable table;
   table.row_count = static_cast<std::int64_t>(episode.steps.size());
-  table.column_count = kStateColumns;
+  table.column_count = episode.setup.column_count();
   for (const SimulatedStep& step : episode.steps) {
     table.values.insert(table.values.end(), (step.*state).begin(), (step.*state).end());
   }
@@ -111,7 +121,7 @@ Status WriteTruth(const SimulatedEpisode& episode, EpisodeWriter& writer) {
   const std::int64_t pose_shape[] = {step_count, object_count, kPoseNumbers};
   INTERLACER_RETURN_IF_ERROR(
       writer.WriteExtra("truth/object_poses.npy", EncodeNpy(poses, pose_shape)));
-  const std::int64_t contact_shape[] = {step_count, kArmCount, object_count};
+  const std::int64_t contact_shape[] = {step_count, episode.setup.arm_count, object_count};
   INTERLACER_RETURN_IF_ERROR(
       writer.WriteExtra("truth/contacts.npy", EncodeNpy(contacts, contact_shape)));
 
@@ -135,15 +145,23 @@ std::string EpisodeId(const SimulatedEpisode& episode) {
   const std::string split = episode.split == Split::kTrain ? "" : "_" + NameOf(episode.split);
   const std::string motion =
       episode.motion_seed ? "_motion_" + std::to_string(*episode.motion_seed) : "";
-  return episode.task + split + number + motion + (episode.still ? "_still" : "");
+  std::string robot;
+  if (episode.setup.model != &KukaIiwa()) robot = "_" + std::string(episode.setup.model->name);
+  if (episode.setup.arm_count == 1) robot += "_one_arm";
+  return episode.task + robot + split + number + motion + (episode.still ? "_still" : "");
 }
 
 Status WriteSimulatedEpisode(const SimulatedEpisode& episode, const std::string& episode_dir,
                              const EpisodeExportOptions& options) {
+  INTERLACER_ASSIGN_OR_RETURN(const EncodedRobot robot, EncodeRobot(episode.robot));
   INTERLACER_ASSIGN_OR_RETURN(
       const std::unique_ptr<EpisodeWriter> writer,
-      EpisodeWriter::Create(episode_dir, DescribeEpisode(episode, options.command),
+      EpisodeWriter::Create(episode_dir, DescribeEpisode(episode, robot.sha256, options.command),
                             {.overwrite = options.overwrite}));
+  for (const RobotFile& file : robot.files) {
+    INTERLACER_RETURN_IF_ERROR(
+        writer->WriteExtra(std::string(kRobotFolder) + "/" + file.name, file.bytes));
+  }
   INTERLACER_RETURN_IF_ERROR(WriteFrames(episode, *writer));
   INTERLACER_RETURN_IF_ERROR(writer->WriteActions(TableOf(episode, &SimulatedStep::commanded)));
   INTERLACER_RETURN_IF_ERROR(writer->WriteStates(TableOf(episode, &SimulatedStep::measured)));

@@ -2,7 +2,8 @@
 
 /// Writes simulated episodes as episode folders.
 ///
-/// Besides frames, actions and states the folder gets truth/: object_poses.npy float64
+/// Besides frames, actions and states the folder gets robot/, the robot folder of what the frames
+/// show (robots/robot_folder.h), and truth/: object_poses.npy float64
 /// [steps,objects,7] (x y z, quaternion x y z w), contacts.npy uint8 [steps,arms,objects],
 /// mask/<camera>/<step>.png (16-bit labels), objects.json (names in order, mask labels) and
 /// scene.xml (the MuJoCo model). A simulated episode is a function of its options, so its
@@ -22,7 +23,7 @@ struct EpisodeExportOptions {
 };
 
 /// "push_block_000123", or "push_block_000123_still" for the control; scenes of the other splits
-/// say so: "push_block_test_000123".
+/// say so, and other robots than two KUKA arms: "push_block_panda_one_arm_test_000123".
 std::string EpisodeId(const SimulatedEpisode& episode);
 
 Status WriteSimulatedEpisode(const SimulatedEpisode& episode, const std::string& episode_dir,

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Forward kinematics of the two arms: positions of their bodies for given joint angles.
+/// Forward kinematics: frames of an arm, and the points of the two KUKA arms that older checkpoints
+/// take as their input.
 ///
 ///   state  [16] radians and metres, columns of data/sim/robot.h
 ///   points [20,3] metres, world frame, per arm seven link frames, gripper base, two finger tips
@@ -36,6 +37,6 @@ struct ArmFrames {
   std::array<Transform, kJointCount> world_from_link;
   Transform world_from_gripper;
 };
-ArmFrames ComputeArmFrames(int arm, const ArmJoints& joint_rad);
+ArmFrames ComputeArmFrames(const ArmModel& model, int arm, const ArmJoints& joint_rad);
 
 }  // namespace interlacer::sim

@@ -81,9 +81,10 @@ struct Residual {
   Jacobian jacobian;
 };
 
-Residual Evaluate(int arm, const Transform& world_from_goal, const ArmJoints& joint_rad) {
-  const ArmFrames frames = ComputeArmFrames(arm, joint_rad);
-  const Vec3d tool_m = Apply(frames.world_from_gripper, kGripperToolPoint);
+Residual Evaluate(const ArmModel& model, int arm, const Transform& world_from_goal,
+                  const ArmJoints& joint_rad) {
+  const ArmFrames frames = ComputeArmFrames(model, arm, joint_rad);
+  const Vec3d tool_m = Apply(frames.world_from_gripper, model.tool_point_m());
   const Vec3d offset_m = Minus(world_from_goal.translation_m, tool_m);
   Transform gripper_from_world = Inverse(frames.world_from_gripper);
   const Vec3d turn = RotationVector(Compose(world_from_goal, gripper_from_world).rotation_xyzw);
@@ -111,34 +112,33 @@ bool Converged(const Vector6& e) {
 
 }  // namespace
 
-ArmJoints RestPosture() { return {0, 0.55, 0, -1.5, 0, 1.09, 0}; }
-
-StatusOr<ArmJoints> SolveArm(int arm, const ToolTarget& target, const ArmJoints& start_rad) {
+StatusOr<ArmJoints> SolveArm(const ArmModel& model, int arm, const ToolTarget& target,
+                             const ArmJoints& start_rad) {
   // Pointing down is a half turn about the horizontal axis that yaw turns. The two fingers are
   // alike, so the right arm takes the half turn more that suits its base.
   const double base_yaw_rad = arm == 0 ? 0 : std::numbers::pi;
   const double half_yaw = (target.yaw_rad + base_yaw_rad) / 2;
   const Transform world_from_goal = {target.position_m,
                                      {-std::sin(half_yaw), std::cos(half_yaw), 0, 0}};
-  const ArmJoints rest_rad = RestPosture();
   ArmJoints joint_rad = start_rad;
   Vector6 error{};
   for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
-    const Residual residual = Evaluate(arm, world_from_goal, joint_rad);
+    const Residual residual = Evaluate(model, arm, world_from_goal, joint_rad);
     error = residual.error;
     if (Converged(error) && iteration > kMaxIterations / 4) return joint_rad;
     // Posture pull p with its part that moves the tool removed: p - J^+ J p.
     Vector6 wanted = error;
     std::array<double, kJointCount> pull{};
     for (int j = 0; j < kJointCount; ++j) {
-      pull[j] = kPostureGain * (rest_rad[j] - joint_rad[j]);
+      pull[j] = kPostureGain * (model.rest_rad[j] - joint_rad[j]);
       for (int r = 0; r < kTaskDimensions; ++r) wanted[r] -= residual.jacobian[j][r] * pull[j];
     }
     const std::array<double, kJointCount> step = DampedStep(residual.jacobian, wanted);
     for (int j = 0; j < kJointCount; ++j) {
-      const double limit = kLinks[j].limit_rad - kLimitMarginRad;
+      const ArmLink& link = model.links[j];
       const double turn = std::clamp(step[j] + pull[j], -kMaxTurnRad, kMaxTurnRad);
-      joint_rad[j] = std::clamp(joint_rad[j] + turn, -limit, limit);
+      joint_rad[j] = std::clamp(joint_rad[j] + turn, link.min_rad + kLimitMarginRad,
+                                link.max_rad - kLimitMarginRad);
     }
   }
   return OutOfRange(reason::ACTION_OUT_OF_RANGE,

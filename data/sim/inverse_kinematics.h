@@ -12,7 +12,7 @@
 
 #include "common/geometry.h"
 #include "common/status.h"
-#include "data/sim/robot.h"
+#include "data/sim/arm_model.h"
 
 namespace interlacer::sim {
 
@@ -24,10 +24,8 @@ struct ToolTarget {
   double opening_m = 0;
 };
 
-/// A posture from which the solver finds every pose above the arm's half of the table.
-ArmJoints RestPosture();
-
-/// Starts at `start_rad`, usually the pose of the step before.
-StatusOr<ArmJoints> SolveArm(int arm, const ToolTarget& target, const ArmJoints& start_rad);
+/// Starts at `start_rad`, usually the pose of the step before; at first ArmModel::rest_rad.
+StatusOr<ArmJoints> SolveArm(const ArmModel& model, int arm, const ToolTarget& target,
+                             const ArmJoints& start_rad);
 
 }  // namespace interlacer::sim

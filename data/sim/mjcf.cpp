@@ -27,39 +27,6 @@ constexpr int kFootClass = 16;
 constexpr char kObjectFriction[] = "friction=\"0.6 0.005 0.0001\"";
 constexpr double kFootHalfOfRadius = 0.7;  // the corners of the square stay inside the circle
 
-/// Mass and inertia of a link about its centre; the values of the robosuite model.
-struct LinkInertia {
-  const char* position;
-  double mass_kg;
-  const char* quaternion_wxyz;
-  const char* diagonal;
-};
-constexpr LinkInertia kInertias[kJointCount] = {
-    {"0 -0.03 0.12", 3.4525, "0.428904 0.562175 -0.562175 0.428904",
-     "0.0218946 0.02183 0.00663837"},
-    {"0.0003 0.059 0.042", 3.4821, "0.701371 0.0898824 0.0898824 0.701371",
-     "0.02179 0.0217049 0.00684512"},
-    {"0 0.03 0.13", 4.05623, "0.56292 0.427927 -0.427927 0.56292", "0.0321488 0.03204 0.00799117"},
-    {"0 0.067 0.034", 3.4822, "0.991887 -0.127124 0 0", "0.02178 0.0216947 0.00684029"},
-    {"0.0001 0.021 0.076", 2.1633, "0.365352 0.605407 -0.605407 0.365352",
-     "0.0131987 0.01287 0.0036293"},
-    {"0 0.0006 0.0004", 2.3466, "0.996112 0.088097 0 0", "0.006509 0.00631585 0.00447015"},
-    {"0 0 0.02", 3.129, "0.923068 0 0 0.384636", "0.0152362 0.0140538 0.002872"},
-};
-/// Where the mesh of a link lies along z in the frame of the link.
-constexpr double kMeshZ[kJointCount] = {0.0075, 0, -0.026, 0, -0.026, 0, -0.0005};
-/// Capsules that stand for the links in contacts: from, to (frame of the link) and radius.
-struct LinkCapsule {
-  const char* from_to;
-  double radius_m;
-};
-constexpr LinkCapsule kCapsules[kJointCount] = {
-    {"0 0 0.03 0 0 0.16", 0.072},  {"0 0.02 0.02 0 0.16 0", 0.068},
-    {"0 0 0.02 0 0 0.17", 0.068},  {"0 0.02 0.02 0 0.16 0", 0.068},
-    {"0 0 0.02 0 0 0.17", 0.062},  {"0 0 0.02 0 0.06 0.06", 0.058},
-    {"0 0 -0.02 0 0 0.02", 0.045},
-};
-
 class Text {
  public:
   template <typename... Args>
@@ -87,9 +54,14 @@ std::string PoseAttributes(const Transform& parent_from_child) {
 
 void WriteAssets(const Scene& scene, Text& out) {
   out.Line("<asset>");
+  const ArmModel& model = *scene.robot.model;
   for (int link = 0; link <= kJointCount; ++link) {
-    const std::string file = LinkMeshName(link);
+    const std::string file = model.LinkMeshFile(link);
     out.Line("<mesh name=\"link_%d\" file=\"%s\"/>", link, file.c_str());
+  }
+  for (const std::string_view mesh : model.gripper_meshes) {
+    const std::string name(mesh);
+    out.Line("<mesh name=\"%s\" file=\"%s.stl\"/>", name.c_str(), name.c_str());
   }
   out.Line("<texture name=\"table\" type=\"2d\" file=\"%s\"/>", scene.table_texture.c_str());
   out.Line("<texture name=\"floor\" type=\"2d\" file=\"%s\"/>", scene.floor_texture.c_str());
@@ -109,6 +81,10 @@ void WriteAssets(const Scene& scene, Text& out) {
       "<material name=\"silver\" rgba=\"0.78 0.79 0.80 1\" specular=\"0.5\" shininess=\"0.5\"/>");
   out.Line("<material name=\"orange\" rgba=\"1 0.42 0.04 1\" specular=\"0.5\" shininess=\"0.5\"/>");
   out.Line("<material name=\"rubber\" rgba=\"0.10 0.10 0.11 1\" specular=\"0.1\"/>");
+  for (const auto& [name, rgba] : model.materials) {
+    out.Line("<material name=\"%s\" rgba=\"%s\" specular=\"0.4\" shininess=\"0.5\"/>",
+             std::string(name).c_str(), std::string(rgba).c_str());
+  }
   out.Line("</asset>");
 }
 
@@ -249,70 +225,115 @@ void WriteToolOf(int arm, const Scene& scene, Text& out) {
   }
 }
 
-void WriteGripper(int arm, const Scene& scene, Text& out) {
-  const std::string prefix = ArmBodyPrefix(arm);
-  const char* name = prefix.c_str();
-  out.Line("<body name=\"%sgripper\" %s gravcomp=\"1\">", name,
-           PoseAttributes(kLink7FromGripper).c_str());
-  out.Line(
-      "<geom type=\"cylinder\" size=\"0.034 0.010\" pos=\"0 0 0.010\" material=\"metal\" "
-      "mass=\"0.2\" class=\"%sarm\"/>",
-      name);
-  out.Line(
-      "<geom type=\"box\" size=\"0.030 0.062 0.026\" pos=\"0 0 0.046\" material=\"rubber\" "
-      "mass=\"0.5\" class=\"%sarm\"/>",
-      name);
-  for (int finger = 0; finger < 2; ++finger) {
-    const double side = finger == 0 ? 1 : -1;
-    const std::string body = FingerBodyName(arm, finger);
-    out.Line("<body name=\"%s\" pos=\"0 %.5f %.5f\" gravcomp=\"1\">", body.c_str(),
-             side * kFingerOffsetM, kFingerLengthM);
-    out.Line(
-        "<joint name=\"%s\" type=\"slide\" axis=\"0 %.0f 0\" range=\"0 %.3f\" armature=\"0.1\" "
-        "damping=\"1\"/>",
-        body.c_str(), side, kGripperMaxM);
-    out.Line(
-        "<geom type=\"box\" size=\"0.010 0.007 0.040\" pos=\"0 0 -0.040\" material=\"metal\" "
-        "mass=\"0.05\" friction=\"0.9 0.01 0.0001\" class=\"%sarm\"/>",
-        name);
-    out.Line("</body>");
+/// "0 0 -0.040".
+std::string Numbers(std::initializer_list<double> values) {
+  std::string text;
+  for (const double value : values) {
+    char number[32] = "0";
+    if (value != 0) std::snprintf(number, sizeof number, "%.3f", value);
+    text += (text.empty() ? "" : " ") + std::string(number);
   }
+  return text;
+}
+
+/// "type=... size=... pos=...".
+std::string PieceAttributes(const GripperPiece& piece, const Transform& body_from_piece) {
+  const Vec3d& half_m = piece.half_size_m;
+  std::string text;
+  switch (piece.shape) {
+    case GripperShape::kBox:
+      text = "type=\"box\" size=\"" + Numbers({half_m[0], half_m[1], half_m[2]}) + "\"";
+      break;
+    case GripperShape::kCylinder:
+      text = "type=\"cylinder\" size=\"" + Numbers({half_m[0], half_m[2]}) + "\"";
+      break;
+    case GripperShape::kMesh:
+      text = "type=\"mesh\" mesh=\"" + std::string(piece.mesh) + "\"";
+  }
+  const Vec3d& center_m = body_from_piece.translation_m;
+  text += " pos=\"" + Numbers({center_m[0], center_m[1], center_m[2]}) + "\"";
+  // The other shapes look the same after half a turn.
+  const bool is_turned_mesh =
+      piece.shape == GripperShape::kMesh && body_from_piece.rotation_xyzw[2] == 1;
+  return text + (is_turned_mesh ? " quat=\"0 0 0 1\"" : "");
+}
+
+/// `more` are further attributes of pieces that touch things.
+void WritePiece(const GripperPiece& piece, const Transform& body_from_piece, const char* more,
+                const std::string& arm, Text& out) {
+  std::string text = PieceAttributes(piece, body_from_piece);
+  text += " material=\"" + std::string(piece.material) + "\"";
+  if (!piece.visible) text += " group=\"3\"";
+  if (piece.solid) {
+    out.Line("<geom %s mass=\"%g\"%s class=\"%sarm\"/>", text.c_str(), piece.mass_kg, more,
+             arm.c_str());
+  } else {
+    out.Line("<geom %s mass=\"0\" contype=\"0\" conaffinity=\"0\"/>", text.c_str());
+  }
+}
+
+void WriteFinger(int arm, int finger, const ArmModel& model, Text& out) {
+  const double side = finger == 0 ? 1 : -1;
+  const std::string body = FingerBodyName(arm, finger);
+  out.Line("<body name=\"%s\" pos=\"0 %.5f %.5f\" gravcomp=\"1\">", body.c_str(),
+           side * model.finger_offset_m, model.finger_length_m);
+  out.Line(
+      "<joint name=\"%s\" type=\"slide\" axis=\"0 %.0f 0\" range=\"0 %.3f\" armature=\"0.1\" "
+      "damping=\"1\"/>",
+      body.c_str(), side, model.max_opening_m);
+  for (const GripperPiece& piece : model.finger) {
+    WritePiece(piece, FingerFromPiece(piece, finger), " friction=\"0.9 0.01 0.0001\"",
+               ArmBodyPrefix(arm), out);
+  }
+  out.Line("</body>");
+}
+
+void WriteGripper(int arm, const Scene& scene, Text& out) {
+  const ArmModel& model = *scene.robot.model;
+  const std::string prefix = ArmBodyPrefix(arm);
+  out.Line("<body name=\"%sgripper\" %s gravcomp=\"1\">", prefix.c_str(),
+           PoseAttributes(model.link_7_from_gripper).c_str());
+  for (const GripperPiece& piece : model.gripper) {
+    WritePiece(piece, {piece.center_m}, "", prefix, out);
+  }
+  for (int finger = 0; finger < 2; ++finger) WriteFinger(arm, finger, model, out);
   WriteToolOf(arm, scene, out);
   out.Line("</body>");
 }
 
 void WriteArm(int arm, const Scene& scene, Text& out) {
+  const ArmModel& model = *scene.robot.model;
   const std::string prefix = ArmBodyPrefix(arm);
   const char* name = prefix.c_str();
   out.Line("<body name=\"%sbase\" %s childclass=\"%sarm\">", name,
-           PoseAttributes(kWorldFromBase[arm]).c_str(), name);
-  out.Line(
-      "<geom type=\"mesh\" mesh=\"link_0\" material=\"silver\" contype=\"0\" "
-      "conaffinity=\"0\"/>");
+           PoseAttributes(WorldFromBase(model, arm)).c_str(), name);
+  out.Line("<geom type=\"mesh\" mesh=\"link_0\" material=\"%s\" contype=\"0\" conaffinity=\"0\"/>",
+           model.base_material);
   for (int j = 0; j < kJointCount; ++j) {
-    const LinkInertia& inertia = kInertias[j];
+    const ArmLink& link = model.links[j];
     out.Line("<body name=\"%slink_%d\" %s gravcomp=\"1\">", name, j + 1,
-             PoseAttributes(kLinks[j].parent_from_link).c_str());
+             PoseAttributes(link.parent_from_link).c_str());
     out.Line("<inertial pos=\"%s\" quat=\"%s\" mass=\"%.6g\" diaginertia=\"%s\"/>",
-             inertia.position, inertia.quaternion_wxyz, inertia.mass_kg, inertia.diagonal);
+             link.inertia.position, link.inertia.quaternion_wxyz, link.inertia.mass_kg,
+             link.inertia.diagonal);
     out.Line(
         "<joint name=\"%sjoint_%d\" axis=\"0 0 1\" range=\"%.6f %.6f\" armature=\"0.3\" "
         "damping=\"1\"/>",
-        name, j + 1, -kLinks[j].limit_rad, kLinks[j].limit_rad);
+        name, j + 1, link.min_rad, link.max_rad);
     out.Line(
         "<geom type=\"mesh\" mesh=\"link_%d\" pos=\"0 0 %.4f\" material=\"%s\" contype=\"0\" "
         "conaffinity=\"0\" mass=\"0\"/>",
-        j + 1, kMeshZ[j], j % 2 == 1 ? "orange" : "silver");
+        j + 1, link.mesh_z_m, link.material);
     out.Line("<geom type=\"capsule\" fromto=\"%s\" size=\"%.3f\" group=\"3\" mass=\"0\"/>",
-             kCapsules[j].from_to, kCapsules[j].radius_m);
+             link.capsule.from_to, link.capsule.radius_m);
   }
   WriteGripper(arm, scene, out);
   for (int j = 0; j <= kJointCount; ++j) out.Line("</body>");
 }
 
-void WriteActuators(Text& out) {
+void WriteActuators(const Scene& scene, Text& out) {
   out.Line("<actuator>");
-  for (int arm = 0; arm < kArmCount; ++arm) {
+  for (int arm = 0; arm < scene.robot.arm_count; ++arm) {
     const std::string prefix = ArmBodyPrefix(arm);
     for (int j = 0; j < kJointCount; ++j) {
       out.Line("<position joint=\"%sjoint_%d\" kp=\"%.0f\" kv=\"%.0f\"/>", prefix.c_str(), j + 1,
@@ -328,8 +349,6 @@ void WriteActuators(Text& out) {
 
 }  // namespace
 
-std::string LinkMeshName(int link) { return "link_" + std::to_string(link) + ".stl"; }
-
 std::string ArmBodyPrefix(int arm) { return std::string(kArmNames[arm]) + "/"; }
 
 std::string FingerBodyName(int arm, int finger) {
@@ -338,7 +357,8 @@ std::string FingerBodyName(int arm, int finger) {
 
 std::string ComposeMjcf(const Scene& scene) {
   Text out;
-  out.Line("<mujoco model=\"two_kuka_iiwa\">");
+  out.Line("<mujoco model=\"%s%s\">", scene.robot.arm_count == 1 ? "" : "two_",
+           std::string(scene.robot.model->robot_name).c_str());
   out.Line("<compiler angle=\"radian\" autolimits=\"true\"/>");
   // Elliptic cones with stiff friction keep what two fingers hold from creeping out of them.
   out.Line("<option timestep=\"%.4f\" integrator=\"implicitfast\"%s/>", kPhysicsStepS,
@@ -351,7 +371,7 @@ std::string ComposeMjcf(const Scene& scene) {
       "<global offwidth=\"%d\" offheight=\"%d\"/></visual>",
       scene.cameras.front().camera.width_px, scene.cameras.front().camera.height_px);
   out.Line("<default>");
-  for (int arm = 0; arm < kArmCount; ++arm) {
+  for (int arm = 0; arm < scene.robot.arm_count; ++arm) {
     out.Line("<default class=\"%sarm\"><geom contype=\"%d\" conaffinity=\"%d\"/></default>",
              ArmBodyPrefix(arm).c_str(), ArmClass(arm), kEveryClass & ~ArmClass(arm));
   }
@@ -359,12 +379,12 @@ std::string ComposeMjcf(const Scene& scene) {
   WriteAssets(scene, out);
   out.Line("<worldbody>");
   WriteRoom(scene, out);
-  for (int arm = 0; arm < kArmCount; ++arm) WriteArm(arm, scene, out);
+  for (int arm = 0; arm < scene.robot.arm_count; ++arm) WriteArm(arm, scene, out);
   for (const SceneObject& object : scene.objects) {
     if (!object.holder_arm) WriteFreeObject(scene, object, out);
   }
   out.Line("</worldbody>");
-  WriteActuators(out);
+  WriteActuators(scene, out);
   out.Line("</mujoco>");
   return out.Take();
 }

@@ -16,9 +16,8 @@ constexpr double kMinCarryM = 0.10;
 constexpr double kMaxCarryM = 0.28;
 constexpr int kCarryTries = 64;
 
-constexpr double kFingerGapM = 0.005;  // inner face of a finger to the middle plane when closed
-constexpr double kSqueezeM = 0.006;    // how much further than the can the fingers want to close
-constexpr double kClearanceM = 0.04;   // finger tips above the can on their way to it
+constexpr double kSqueezeM = 0.006;   // how much further than the can the fingers want to close
+constexpr double kClearanceM = 0.04;  // finger tips above the can on their way to it
 constexpr double kMaxGraspYawRad = 0.8;
 constexpr double kSetDownGapM = 0.001;
 // A can let go in motion: way of the tool in one step; the fingers open by so little that they come
@@ -77,13 +76,16 @@ bool InCanArea(const Vec3d& place_m) {
 
 }  // namespace
 
-MoveCan::MoveCan(RandomSequence random, ColorSet colors, CanEnding ending)
-    : random_(random),
+MoveCan::MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors, CanEnding ending)
+    : robot_(robot),
+      random_(random),
       colors_(colors),
       ending_(ending),
       speed_m_(random_.Uniform(0.08, 0.12)),
       radius_m_(random_.Uniform(0.025, 0.034)),
-      half_height_m_(random_.Uniform(0.045, 0.06)) {}
+      half_height_m_(random_.Uniform(0.045, 0.06)),
+      tool_(robot.arm_count),
+      path_(robot.arm_count) {}
 
 std::string MoveCan::Text() const {
   const std::string can = "the " + color_name_ + " can";
@@ -91,7 +93,7 @@ std::string MoveCan::Text() const {
                                         : "lift " + can + " and drop it";
 }
 
-ToolPair MoveCan::Prepare(Scene& scene) {
+ToolTargets MoveCan::Prepare(Scene& scene) {
   const NamedColor& color = DrawColor(random_, ObjectColors(colors_));
   color_name_ = color.name;
   SceneObject can = MakeCan(radius_m_, half_height_m_, color.color, random_.Uniform(0.10, 0.25));
@@ -100,14 +102,14 @@ ToolPair MoveCan::Prepare(Scene& scene) {
                            YawQuaternion(random_.Uniform(0, 2))};
   scene.objects.push_back(can);
   scene.has_grasps = true;
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    tool_[arm] = DrawHover(random_, arm);
+  for (int arm = 0; arm < robot_.arm_count; ++arm) {
+    tool_[arm] = DrawHover(robot_, random_, arm);
     path_[arm].Restart(tool_[arm]);
   }
   const int wait_steps = static_cast<int>(random_.Below(kMaxWaitSteps + 1));
-  for (int arm = 0; arm < kArmCount; ++arm) {
+  for (int arm = 0; arm < robot_.arm_count; ++arm) {
     if (wait_steps == 0) continue;
-    const ToolTarget hover = DrawHover(random_, arm);
+    const ToolTarget hover = DrawHover(robot_, random_, arm);
     path_[arm].MoveTo(hover,
                       DistanceM(tool_[arm].position_m, hover.position_m) / wait_steps + 1e-6);
   }
@@ -122,9 +124,9 @@ ToolPair MoveCan::Prepare(Scene& scene) {
 
 bool MoveCan::DrawCarry(const Vec3d& can_m, int& arm, Vec3d& end_m) {
   for (int attempt = 0; attempt < kCarryTries; ++attempt) {
-    arm = static_cast<int>(random_.Below(kArmCount));
+    arm = static_cast<int>(random_.Below(robot_.arm_count));
     end_m = Along(can_m, random_.Uniform(-3.15, 3.15), random_.Uniform(kMinCarryM, kMaxCarryM));
-    if (InReach(arm, can_m) && InReach(arm, end_m) && InCanArea(end_m)) return true;
+    if (InReach(robot_, arm, can_m) && InReach(robot_, arm, end_m) && InCanArea(end_m)) return true;
   }
   return false;
 }
@@ -152,12 +154,13 @@ std::optional<Vec3d> MoveCan::PlanCarry(const Vec3d& can_m) {
   ToolPath& path = path_[arm];
   const double grip_m = half_height_m_ + random_.Uniform(0.005, 0.012);
   const double carry_m = grip_m + random_.Uniform(0.13, 0.21);
-  ToolTarget goal = {can_m, random_.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad), kGripperMaxM};
+  ToolTarget goal = {can_m, random_.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad),
+                     robot_.model->max_opening_m};
   goal.position_m[2] = 2 * half_height_m_ + kClearanceM;
   path.MoveTo(goal, speed_m_);
   goal.position_m[2] = grip_m;
   path.MoveTo(goal, speed_m_);
-  goal.opening_m = radius_m_ - kFingerGapM - kSqueezeM;
+  goal.opening_m = radius_m_ - robot_.model->finger_gap_m - kSqueezeM;
   path.MoveTo(goal, speed_m_);
   goal.position_m[2] = carry_m;
   path.MoveTo(goal, speed_m_);
@@ -175,25 +178,25 @@ std::optional<Vec3d> MoveCan::PlanCarry(const Vec3d& can_m) {
     path.MoveTo(goal, speed_m_);
   }
   if (!is_tossed) {
-    goal.opening_m = kGripperMaxM;
+    goal.opening_m = robot_.model->max_opening_m;
     path.MoveTo(goal, speed_m_);
   }
-  goal.opening_m = kGripperMaxM;
+  goal.opening_m = robot_.model->max_opening_m;
   goal.position_m[2] += kRiseM;
   path.MoveTo(goal, speed_m_);
-  path.MoveTo(DrawHover(random_, arm), speed_m_);
+  path.MoveTo(DrawHover(robot_, random_, arm), speed_m_);
   return end_m;
 }
 
-ToolPair MoveCan::Next(const std::vector<Transform>& world_from_object) {
+ToolTargets MoveCan::Next(const std::vector<Transform>& world_from_object) {
   ++step_;
   const Transform& can = world_from_object.front();
   const bool is_free = carrying_arm_ < 0 || path_[carrying_arm_].Done();
   if (ending_ == CanEnding::kSetDown && step_ >= kNextCarryStep && is_free) {
     PlanCarry(can.translation_m);
   }
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(random_, arm), speed_m_);
+  for (int arm = 0; arm < robot_.arm_count; ++arm) {
+    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(robot_, random_, arm), speed_m_);
     tool_[arm] = path_[arm].Pop();
   }
   return tool_;

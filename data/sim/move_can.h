@@ -8,7 +8,6 @@
 /// The other arm moves about above its own end of the table. After an episode of the usual length
 /// lift_can begins again.
 
-#include <array>
 #include <optional>
 
 #include "data/sim/tasks.h"
@@ -20,11 +19,11 @@ enum class CanEnding { kSetDown, kDrop };
 
 class MoveCan final : public Task {
  public:
-  MoveCan(RandomSequence random, ColorSet colors, CanEnding ending);
+  MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors, CanEnding ending);
 
   std::string Text() const override;
-  ToolPair Prepare(Scene& scene) override;
-  ToolPair Next(const std::vector<Transform>& world_from_object) override;
+  ToolTargets Prepare(Scene& scene) override;
+  ToolTargets Next(const std::vector<Transform>& world_from_object) override;
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 
  private:
@@ -36,6 +35,7 @@ class MoveCan final : public Task {
   /// A board on whose edge a can dropped at `end_m` lands.
   SceneObject DrawBoard(const Vec3d& end_m, double bearing_rad);
 
+  RobotSetup robot_;
   RandomSequence random_;
   ColorSet colors_;
   CanEnding ending_;
@@ -45,8 +45,8 @@ class MoveCan final : public Task {
   std::string color_name_;
   int step_ = 0;
   int carrying_arm_ = -1;
-  ToolPair tool_{};
-  std::array<ToolPath, kArmCount> path_;
+  ToolTargets tool_;
+  std::vector<ToolPath> path_;  ///< of every arm
 };
 
 }  // namespace interlacer::sim

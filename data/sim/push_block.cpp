@@ -18,7 +18,6 @@ constexpr double kLaneHalfY = 0.22;
 constexpr double kStartHalfX = 0.14;
 constexpr double kStartHalfY = 0.14;
 
-constexpr double kFingerHalfThicknessM = 0.010;
 constexpr double kApproachGapM = 0.035;  // fingers to block before a push
 constexpr double kRetreatM = 0.05;
 constexpr double kPushHeightM = 0.018;
@@ -42,12 +41,17 @@ bool InLane(const Vec3d& block_m) {
 
 }  // namespace
 
-PushBlock::PushBlock(RandomSequence random, ColorSet colors)
-    : random_(random), colors_(colors), speed_m_(random_.Uniform(0.07, 0.12)) {}
+PushBlock::PushBlock(const RobotSetup& robot, RandomSequence random, ColorSet colors)
+    : robot_(robot),
+      random_(random),
+      colors_(colors),
+      speed_m_(random_.Uniform(0.07, 0.12)),
+      tool_(robot.arm_count),
+      path_(robot.arm_count) {}
 
 std::string PushBlock::Text() const { return "push the " + color_name_ + " block about the table"; }
 
-ToolPair PushBlock::Prepare(Scene& scene) {
+ToolTargets PushBlock::Prepare(Scene& scene) {
   SceneObject block;
   block.name = "block";
   block.half_size_m = {random_.Uniform(0.04, 0.06), random_.Uniform(0.04, 0.06),
@@ -62,8 +66,8 @@ ToolPair PushBlock::Prepare(Scene& scene) {
                               random_.Uniform(-kStartHalfY, kStartHalfY), block.half_size_m[2]},
                              YawQuaternion(yaw_rad)};
   scene.objects.push_back(block);
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    tool_[arm] = DrawHover(random_, arm);
+  for (int arm = 0; arm < robot_.arm_count; ++arm) {
+    tool_[arm] = DrawHover(robot_, random_, arm);
     path_[arm].Restart(tool_[arm]);
   }
   return tool_;
@@ -77,18 +81,18 @@ bool PushBlock::Redraw(RandomSequence random) {
 bool PushBlock::DrawPush(const Transform& world_from_block, Push& push) {
   const Vec3d& block_m = world_from_block.translation_m;
   for (int attempt = 0; attempt < kPushTries; ++attempt) {
-    push.arm = static_cast<int>(random_.Below(kArmCount));
+    push.arm = static_cast<int>(random_.Below(robot_.arm_count));
     const int face = static_cast<int>(random_.Below(4));
     push.angle_rad =
         YawOf(world_from_block) + face * kPi / 2 + random_.Uniform(-kMaxSlantRad, kMaxSlantRad);
     const double length_m = random_.Uniform(kMinPushM, kMaxPushM);
-    const double behind_m = half_size_m_[face % 2] + kFingerHalfThicknessM;
+    const double behind_m = half_size_m_[face % 2] + robot_.model->finger_half_width_m;
     if (!InLane(Along(block_m, push.angle_rad, length_m))) continue;
     push.contact_m = Along(block_m, push.angle_rad, -behind_m);
     push.end_m = Along(push.contact_m, push.angle_rad, length_m);
     push.contact_m[2] = push.end_m[2] = kPushHeightM;
     const Vec3d start_m = Along(push.contact_m, push.angle_rad, -kApproachGapM);
-    if (InReach(push.arm, start_m) && InReach(push.arm, push.end_m)) return true;
+    if (InReach(robot_, push.arm, start_m) && InReach(robot_, push.arm, push.end_m)) return true;
   }
   return false;
 }
@@ -109,18 +113,18 @@ void PushBlock::PlanPush(const Push& push) {
   path.MoveTo(goal, speed_m_);
   goal.position_m[2] = kLiftedHeightM;
   path.MoveTo(goal, speed_m_);
-  path.MoveTo(DrawHover(random_, push.arm), speed_m_);
+  path.MoveTo(DrawHover(robot_, random_, push.arm), speed_m_);
   pushing_arm_ = push.arm;
 }
 
-ToolPair PushBlock::Next(const std::vector<Transform>& world_from_object) {
+ToolTargets PushBlock::Next(const std::vector<Transform>& world_from_object) {
   if (pushing_arm_ < 0 || path_[pushing_arm_].Done()) {
     Push push;
     pushing_arm_ = -1;
     if (DrawPush(world_from_object.front(), push)) PlanPush(push);
   }
-  for (int arm = 0; arm < kArmCount; ++arm) {
-    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(random_, arm), speed_m_);
+  for (int arm = 0; arm < robot_.arm_count; ++arm) {
+    if (path_[arm].Done()) path_[arm].MoveTo(DrawHover(robot_, random_, arm), speed_m_);
     tool_[arm] = path_[arm].Pop();
   }
   return tool_;

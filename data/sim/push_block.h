@@ -7,8 +7,6 @@
 /// other arm moves about above its own end of the table. Colours are mostly
 /// green.
 
-#include <array>
-
 #include "data/sim/tasks.h"
 #include "data/sim/tool_path.h"
 
@@ -16,12 +14,12 @@ namespace interlacer::sim {
 
 class PushBlock final : public Task {
  public:
-  PushBlock(RandomSequence random, ColorSet colors);
+  PushBlock(const RobotSetup& robot, RandomSequence random, ColorSet colors);
 
   std::string Text() const override;
-  ToolPair Prepare(Scene& scene) override;
+  ToolTargets Prepare(Scene& scene) override;
   bool Redraw(RandomSequence random) override;
-  ToolPair Next(const std::vector<Transform>& world_from_object) override;
+  ToolTargets Next(const std::vector<Transform>& world_from_object) override;
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 
  private:
@@ -36,14 +34,15 @@ class PushBlock final : public Task {
   bool DrawPush(const Transform& world_from_block, Push& push);
   void PlanPush(const Push& push);
 
+  RobotSetup robot_;
   RandomSequence random_;
   ColorSet colors_;
   double speed_m_;  ///< per step
   Vec3d half_size_m_{};
   std::string color_name_;
   int pushing_arm_ = -1;
-  ToolPair tool_{};
-  std::array<ToolPath, kArmCount> path_;
+  ToolTargets tool_;
+  std::vector<ToolPath> path_;  ///< of every arm
 };
 
 }  // namespace interlacer::sim

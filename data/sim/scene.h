@@ -14,8 +14,8 @@
 #include "common/camera.h"
 #include "common/geometry.h"
 #include "common/random.h"
+#include "data/sim/arm_model.h"
 #include "data/sim/palette.h"
-#include "data/sim/robot.h"
 #include "data/sim/split.h"
 
 namespace interlacer::sim {
@@ -66,6 +66,7 @@ struct SceneLight {
 };
 
 struct Scene {
+  RobotSetup robot;
   std::vector<SceneCamera> cameras;
   SceneLight light;
   std::string table_texture;
@@ -74,7 +75,7 @@ struct Scene {
   Rgb wall_color{};
   std::vector<SceneObject> objects;  ///< the task's first, then distractors
   bool has_grasps = false;           ///< contacts are made firm enough to carry things by friction
-  RobotState first_state{};
+  ArmStates first_state;
 };
 
 /// Offset of a camera's place, and of what it looks at, from the middle one, by axis: at most
@@ -86,7 +87,7 @@ inline constexpr double kHeldOutCameraMaxM = 0.09;
 /// Middle place of camera 0 (left) and 1 (right).
 extern const std::array<Vec3d, 2> kCameraPlacesM;
 
-/// Cameras, light and materials.
+/// Cameras, light and materials; the robot is left to the caller.
 Scene DrawRoom(RandomSequence& random, Split split, int width_px, int height_px);
 
 /// Adds up to `max_count` small distractors at places away from each other, from the objects

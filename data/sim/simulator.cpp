@@ -6,6 +6,7 @@
 
 #include "data/sim/assets.h"
 #include "data/sim/depth_noise.h"
+#include "data/sim/described_robot.h"
 #include "data/sim/inverse_kinematics.h"
 #include "data/sim/mjcf.h"
 #include "data/sim/offscreen.h"
@@ -33,7 +34,7 @@ constexpr std::uint32_t kDrawsPerSplit = 3;
 constexpr std::uint32_t kMotionDraws = 3 * kDrawsPerSplit;
 
 // Seeds of depth noise, one for each split, still or not, with and without a motion seed.
-constexpr std::uint32_t kNoiseDraws = kMotionDraws + kDrawsPerSplit;
+constexpr std::uint32_t kNoiseSeedDraws = kMotionDraws + kDrawsPerSplit;
 constexpr std::uint32_t kSplitCount = 3;
 
 constexpr int kWaitSteps = 1;  // of an episode with a motion seed
@@ -48,6 +49,7 @@ Status CheckOptions(const SimulateOptions& options) {
     return Mismatch(reason::ARGUMENT_INVALID, field,
                     std::to_string(low) + " to " + std::to_string(high), std::to_string(value));
   };
+  INTERLACER_RETURN_IF_ERROR(check("arms", options.robot.arm_count, 1, kMaxArmCount));
   INTERLACER_RETURN_IF_ERROR(check("step_count", options.step_count, 1, kMaxSteps));
   INTERLACER_RETURN_IF_ERROR(check("width_px", options.width_px, kMinSidePx, kMaxSidePx));
   INTERLACER_RETURN_IF_ERROR(check("height_px", options.height_px, kMinSidePx, kMaxSidePx));
@@ -62,8 +64,8 @@ Status CheckOptions(const SimulateOptions& options) {
 /// The recorded result of the physics, to be rendered.
 struct Motion {
   std::vector<WorldSnapshot> snapshots;
-  std::vector<RobotState> commanded;
-  std::vector<RobotState> measured;
+  std::vector<ArmStates> commanded;
+  std::vector<ArmStates> measured;
   std::vector<std::vector<Transform>> object_poses;
   std::vector<std::vector<std::uint8_t>> arm_touches_object;
   double deepest_contact_m = 0;
@@ -76,21 +78,22 @@ struct Draw {
   std::string mjcf;
 };
 
-StatusOr<RobotState> SolveState(const ToolPair& tools, const RobotState& start) {
-  RobotState state;
-  for (int arm = 0; arm < kArmCount; ++arm) {
+StatusOr<ArmStates> SolveState(const RobotSetup& robot, const ToolTargets& tools,
+                               const ArmStates& start) {
+  ArmStates state(robot.column_count());
+  for (int arm = 0; arm < robot.arm_count; ++arm) {
     INTERLACER_ASSIGN_OR_RETURN(const ArmJoints joint_rad,
-                                SolveArm(arm, tools[arm], JointsOfArm(start, arm)));
+                                SolveArm(*robot.model, arm, tools[arm], JointsOfArm(start, arm)));
     std::copy(joint_rad.begin(), joint_rad.end(), state.begin() + arm * kArmColumns);
     state[arm * kArmColumns + kJointCount] = tools[arm].opening_m;
   }
   return state;
 }
 
-RobotState RestState() {
-  RobotState state{};
-  const ArmJoints rest_rad = RestPosture();
-  for (int arm = 0; arm < kArmCount; ++arm) {
+ArmStates RestState(const RobotSetup& robot) {
+  ArmStates state(robot.column_count());
+  const ArmJoints& rest_rad = robot.model->rest_rad;
+  for (int arm = 0; arm < robot.arm_count; ++arm) {
     std::copy(rest_rad.begin(), rest_rad.end(), state.begin() + arm * kArmColumns);
   }
   return state;
@@ -113,9 +116,10 @@ StatusOr<Draw> MakeDraw(const SimulateOptions& options, const DrawNumbers& numbe
   RandomSequence distractor_random = random(kDistractorDraws);
   Draw draw;
   draw.scene = DrawRoom(room_random, options.split, options.width_px, options.height_px);
-  INTERLACER_ASSIGN_OR_RETURN(draw.task,
-                              MakeTask(options.task, random(kTaskDraws), ColorsOf(options.split)));
-  const ToolPair tools = draw.task->Prepare(draw.scene);
+  draw.scene.robot = options.robot;
+  INTERLACER_ASSIGN_OR_RETURN(draw.task, MakeTask(options.task, options.robot, random(kTaskDraws),
+                                                  ColorsOf(options.split)));
+  const ToolTargets tools = draw.task->Prepare(draw.scene);
   if (options.motion_seed &&
       !draw.task->Redraw(RandomSequence(*options.motion_seed, RandomStream::kDataGeneration,
                                         number.motion, kMotionDraws + split))) {
@@ -123,7 +127,8 @@ StatusOr<Draw> MakeDraw(const SimulateOptions& options, const DrawNumbers& numbe
                     std::to_string(*options.motion_seed));
   }
   AddDistractors(distractor_random, ColorsOf(options.split), kMaxDistractors, draw.scene);
-  INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state, SolveState(tools, RestState()));
+  INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state,
+                              SolveState(options.robot, tools, RestState(options.robot)));
   draw.mjcf = ComposeMjcf(draw.scene);
   return draw;
 }
@@ -139,15 +144,16 @@ void Record(const World& world, Motion& motion) {
 
 /// The arms hold their first pose for `wait_steps`, then the script begins. OUT_OF_RANGE when it
 /// asks for a pose that an arm cannot take.
-StatusOr<Motion> Play(Task& task, int wait_steps, int step_count, World& world) {
+StatusOr<Motion> Play(const RobotSetup& robot, Task& task, int wait_steps, int step_count,
+                      World& world) {
   world.Advance(world.Commanded(), kSettleS);
   Motion motion;
   Record(world, motion);
   while (static_cast<int>(motion.snapshots.size()) < step_count) {
-    RobotState target = world.Commanded();
+    ArmStates target = world.Commanded();
     if (static_cast<int>(motion.snapshots.size()) > wait_steps) {
-      const ToolPair tools = task.Next(motion.object_poses.back());
-      INTERLACER_ASSIGN_OR_RETURN(target, SolveState(tools, world.Commanded()));
+      const ToolTargets tools = task.Next(motion.object_poses.back());
+      INTERLACER_ASSIGN_OR_RETURN(target, SolveState(robot, tools, world.Commanded()));
     }
     world.Advance(target, kStepDurationS);
     Record(world, motion);
@@ -157,7 +163,7 @@ StatusOr<Motion> Play(Task& task, int wait_steps, int step_count, World& world) 
 
 bool WellTracked(const Motion& motion) {
   for (std::size_t step = 0; step < motion.measured.size(); ++step) {
-    for (int c = 0; c < kStateColumns; ++c) {
+    for (int c = 0; c < static_cast<int>(motion.measured[step].size()); ++c) {
       if (c % kArmColumns == kJointCount) continue;  // the gripper may hold something
       const double error_rad = motion.measured[step][c] - motion.commanded[step][c];
       if (std::abs(error_rad) > kMaxTrackingErrorRad) return false;
@@ -173,13 +179,14 @@ std::uint64_t NoiseSeed(const SimulateOptions& options) {
   if (options.motion_seed) kind += 2 * kSplitCount;
   return RandomSequence(options.seed, RandomStream::kDataGeneration,
                         static_cast<std::uint32_t>(options.motion_seed.value_or(0)),
-                        kNoiseDraws + kind)
+                        kNoiseSeedDraws + kind)
       .Next64();
 }
 
 StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const Draw& draw,
                                          const Motion& motion, World& world) {
   SimulatedEpisode episode;
+  episode.setup = options.robot;
   episode.task = options.task;
   episode.task_text = draw.task->Text();
   episode.split = options.split;
@@ -235,7 +242,8 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
   INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
   const std::filesystem::path folder =
       options.asset_folder.empty() ? DefaultAssetFolder() : options.asset_folder;
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<Asset> meshes, LoadLinkMeshes(folder));
+  const ArmModel& model = *options.robot.model;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<Asset> meshes, LoadArmMeshes(folder, model));
   std::string last_refusal = "none";
   std::uint32_t scene = 0;
   for (std::uint32_t number = 0; number < kMaxDraws; ++number) {
@@ -254,7 +262,7 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     }
     INTERLACER_ASSIGN_OR_RETURN(World world, World::Create(draw->scene, draw->mjcf, assets));
     // The still flavour shows the draw that its moving twin shows, so the script is played first.
-    StatusOr<Motion> motion = Play(*draw->task, options.motion_seed ? kWaitSteps : 0,
+    StatusOr<Motion> motion = Play(options.robot, *draw->task, options.motion_seed ? kWaitSteps : 0,
                                    std::max(options.step_count, kFullEpisodeSteps), world);
     if (!motion.ok()) {
       last_refusal = motion.status().message();
@@ -278,13 +286,14 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
     }
     if (options.still) {
       INTERLACER_ASSIGN_OR_RETURN(world, World::Create(draw->scene, draw->mjcf, assets));
-      INTERLACER_ASSIGN_OR_RETURN(motion,
-                                  Play(*draw->task, options.step_count, options.step_count, world));
+      INTERLACER_ASSIGN_OR_RETURN(
+          motion, Play(options.robot, *draw->task, options.step_count, options.step_count, world));
     }
     motion->snapshots.resize(options.step_count);
     INTERLACER_ASSIGN_OR_RETURN(SimulatedEpisode episode,
                                 RenderEpisode(options, *draw, *motion, world));
     episode.draw_count = static_cast<int>(number) + 1;
+    INTERLACER_ASSIGN_OR_RETURN(episode.robot, DescribeRobot(options.robot, meshes));
     return episode;
   }
   return Internal("no clean draw of " + options.task + " with seed " +

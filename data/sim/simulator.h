@@ -1,6 +1,6 @@
 #pragma once
 
-/// Simulated RGB-D episodes of two KUKA iiwa arms at a table.
+/// Simulated RGB-D episodes of one or two arms at a table.
 ///
 /// SimulateEpisode draws a scene from the seed, lets the task's script move the arms under MuJoCo's
 /// physics, and renders every camera at every step. A draw in which the motion cannot be carried
@@ -13,10 +13,10 @@
 /// `table_center` of data/sim/robot.h; depth is z along the optical axis in units of 0.1 mm, 0
 /// where nothing was hit.
 /// Determinism: equal options give equal bytes on one machine; draws come from stream
-/// kDataGeneration. Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, sizes), FILE_NOT_FOUND
-/// (robot meshes, textures), INTERNAL (no off-screen context, no clean draw), UNIMPLEMENTED
-/// FEATURE_NOT_BUILT (without MuJoCo). Threads: one episode per thread at a time; calls from
-/// different threads are independent.
+/// kDataGeneration. Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown task, a task for more
+/// arms, sizes), FILE_NOT_FOUND (robot meshes, textures), INTERNAL (no off-screen context, no clean
+/// draw), UNIMPLEMENTED FEATURE_NOT_BUILT (without MuJoCo). Threads: one episode per thread at a
+/// time; calls from different threads are independent.
 
 #include <cstdint>
 #include <filesystem>
@@ -28,14 +28,16 @@
 #include "common/geometry.h"
 #include "common/image.h"
 #include "common/status.h"
-#include "data/sim/robot.h"
+#include "data/sim/arm_model.h"
 #include "data/sim/simulated_view.h"
 #include "data/sim/split.h"
 #include "data/sim/task_names.h"
+#include "robots/robot.h"
 
 namespace interlacer::sim {
 
 struct SimulateOptions {
+  RobotSetup robot;
   std::string task = "push_block";  ///< one of TaskNames()
   Split split = Split::kTrain;  ///< equal seeds of two splits share nothing, see data/sim/split.h
   std::uint64_t seed = 0;
@@ -48,14 +50,14 @@ struct SimulateOptions {
   int height_px = 240;
   /// Standard deviation of depth noise at 1 m, see data/sim/depth_noise.h; 0: exact depth.
   double depth_noise_m = 0;
-  /// Folder with robots/iiwa/meshes and textures; empty: see DefaultAssetFolder().
+  /// Folder with the arm model's mesh folder and textures; empty: see DefaultAssetFolder().
   std::filesystem::path asset_folder;
 };
 
 struct SimulatedStep {
   std::vector<SimulatedView> views;  ///< in the order of SimulatedEpisode::cameras
-  RobotState commanded;              ///< target that holds at this step
-  RobotState measured;               ///< reading at this step
+  ArmStates commanded;               ///< target that holds at this step
+  ArmStates measured;                ///< reading at this step
   std::vector<Transform> world_from_object;
   /// [arm,object] 1 where the arm touched the object during the step that ends here.
   std::vector<std::uint8_t> arm_touches_object;
@@ -67,6 +69,8 @@ struct SimulatedCamera {
 };
 
 struct SimulatedEpisode {
+  RobotSetup setup;
+  Robot robot;  ///< what the pictures show of it, see data/sim/described_robot.h
   std::string task;
   std::string task_text;  ///< one sentence, such as "push the green block"
   Split split = Split::kTrain;

@@ -9,6 +9,8 @@ const std::vector<std::string>& TaskNames() {
   return names;
 }
 
+int ArmsOfTask(const std::string&) { return 1; }
+
 StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions&) {
   return Unimplemented(reason::FEATURE_NOT_BUILT,
                        "simulation needs MuJoCo: configure with INTERLACER_WITH_MUJOCO=ON");

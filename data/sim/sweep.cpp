@@ -12,8 +12,8 @@ namespace interlacer::sim {
 namespace {
 
 // Tools' line: steep enough in the world for both arms to stay out of each other's way.
-constexpr double kMinSlantRad = 1.0;
-constexpr double kMaxSlantRad = 1.4;
+constexpr double kMinLineSlantRad = 1.0;
+constexpr double kMaxLineSlantRad = 1.4;
 constexpr double kMouthHalfX = 0.04;
 constexpr double kMouthY = 0.05;  // towards the pan's side of the table
 constexpr double kMouthJitterY = 0.03;
@@ -34,14 +34,14 @@ constexpr double kRampStartM = 0.025;
 constexpr double kStrokeEndM = -0.065;
 constexpr double kOverTheFloorM = 0.008;  // lift over the floor of the pan
 constexpr double kBesideM = 0.026;
-constexpr double kLiftedM = 0.08;
+constexpr double kBrushLiftedM = 0.08;
 constexpr double kPanStartLiftM = 0.08;
 constexpr double kPanEndLiftM = 0.07;
 
 // What an episode must show.
 constexpr double kInPanShare = 0.66;
 constexpr double kInPanHeightM = 0.05;
-constexpr double kUntouchedM = 0.01;
+constexpr double kUnmovedM = 0.01;
 constexpr double kSweptM = 0.05;
 
 bool IsLitter(std::size_t object, int litter_count) {
@@ -57,15 +57,18 @@ bool InPan(const Transform& world_from_pan, const Vec3d& litter_m) {
 
 }  // namespace
 
-Sweep::Sweep(RandomSequence random, ColorSet colors)
-    : random_(random),
+Sweep::Sweep(const RobotSetup& robot, RandomSequence random, ColorSet colors)
+    : robot_(robot),
+      random_(random),
       colors_(colors),
       speed_m_(random_.Uniform(0.055, 0.075)),
-      pan_arm_(static_cast<int>(random_.Below(kArmCount))),
-      litter_count_(kMinLitter + static_cast<int>(random_.Below(kMaxLitter - kMinLitter + 1))) {
+      pan_arm_(static_cast<int>(random_.Below(robot_.arm_count))),
+      litter_count_(kMinLitter + static_cast<int>(random_.Below(kMaxLitter - kMinLitter + 1))),
+      tool_(robot.arm_count),
+      path_(robot.arm_count) {
   // The pan is in front three times of four, where nothing else stands.
   const double side = random_.Below(4) == 0 ? -1 : 1;
-  const double slant_rad = side * random_.Uniform(kMinSlantRad, kMaxSlantRad);
+  const double slant_rad = side * random_.Uniform(kMinLineSlantRad, kMaxLineSlantRad);
   yaw_rad_ = pan_arm_ == 0 ? slant_rad : -slant_rad;
   heading_rad_ = pan_arm_ == 0 ? slant_rad : std::numbers::pi - slant_rad;
   mouth_m_ = {random_.Uniform(-kMouthHalfX, kMouthHalfX),
@@ -77,7 +80,8 @@ std::string Sweep::Text() const {
 }
 
 ToolTarget Sweep::PanAt(double back_m, double lift_m) const {
-  ToolTarget goal = {Along(mouth_m_, heading_rad_, -kPanMouthM - back_m), yaw_rad_, kToolOpeningM};
+  ToolTarget goal = {Along(mouth_m_, heading_rad_, -kPanMouthM - back_m), yaw_rad_,
+                     ToolOpeningM(*robot_.model)};
   goal.position_m[2] = kToolTipHeightM + lift_m;
   return goal;
 }
@@ -85,24 +89,27 @@ ToolTarget Sweep::PanAt(double back_m, double lift_m) const {
 ToolTarget Sweep::BrushAt(double ahead_m, double beside_m, double lift_m) const {
   const Vec3d line_m = Along(mouth_m_, heading_rad_, ahead_m + kBrushFrontM);
   ToolTarget goal = {Along(line_m, heading_rad_ + std::numbers::pi / 2, beside_m), yaw_rad_,
-                     kToolOpeningM};
+                     ToolOpeningM(*robot_.model)};
   goal.position_m[2] = kToolTipHeightM + lift_m;
   return goal;
 }
 
-ToolPair Sweep::Prepare(Scene& scene) {
+ToolTargets Sweep::Prepare(Scene& scene) {
   const int brush_arm = 1 - pan_arm_;
-  SceneObject pan = MakeDustpan(pan_arm_, DrawColor(random_, ObjectColors(colors_)).color);
-  SceneObject brush = MakeBrush(brush_arm, DrawColor(random_, ObjectColors(colors_)).color);
+  SceneObject pan =
+      MakeDustpan(*robot_.model, pan_arm_, DrawColor(random_, ObjectColors(colors_)).color);
+  SceneObject brush =
+      MakeBrush(*robot_.model, brush_arm, DrawColor(random_, ObjectColors(colors_)).color);
   pan.world_from_object = {PanAt(0, 0).position_m, YawQuaternion(heading_rad_)};
   brush.world_from_object = {BrushAt(kStrokeStartM, 0, 0).position_m,
                              YawQuaternion(heading_rad_ + std::numbers::pi)};
   scene.objects = {pan, brush};
   AddLitter(scene);
   tool_[pan_arm_] = PanAt(random_.Uniform(0, 0.04), kPanStartLiftM + random_.Uniform(0, 0.05));
-  tool_[brush_arm] = BrushAt(kStrokeStartM + random_.Uniform(-0.02, 0.02),
-                             random_.Uniform(-0.05, 0.05), kLiftedM + random_.Uniform(0, 0.05));
-  for (int arm = 0; arm < kArmCount; ++arm) path_[arm].Restart(tool_[arm]);
+  tool_[brush_arm] =
+      BrushAt(kStrokeStartM + random_.Uniform(-0.02, 0.02), random_.Uniform(-0.05, 0.05),
+              kBrushLiftedM + random_.Uniform(0, 0.05));
+  for (int arm = 0; arm < robot_.arm_count; ++arm) path_[arm].Restart(tool_[arm]);
   PlanStrokes();
   return tool_;
 }
@@ -143,21 +150,21 @@ void Sweep::PlanStrokes() {
   const double first_side = random_.Below(2) == 0 ? -1 : 1;
   for (const double side : {first_side, -first_side}) {
     const double beside_m = side * kBesideM;
-    brush.MoveTo(BrushAt(kStrokeStartM, beside_m, kLiftedM), 2 * speed_m_);
+    brush.MoveTo(BrushAt(kStrokeStartM, beside_m, kBrushLiftedM), 2 * speed_m_);
     brush.MoveTo(BrushAt(kStrokeStartM, beside_m, 0), 2 * speed_m_);
     brush.MoveTo(BrushAt(kRampStartM, beside_m, 0), speed_m_);
     brush.MoveTo(BrushAt(kStrokeEndM, beside_m, kOverTheFloorM), speed_m_);
-    brush.MoveTo(BrushAt(kStrokeEndM, beside_m, kLiftedM), 2 * speed_m_);
+    brush.MoveTo(BrushAt(kStrokeEndM, beside_m, kBrushLiftedM), 2 * speed_m_);
   }
 }
 
-ToolPair Sweep::Next(const std::vector<Transform>&) {
+ToolTargets Sweep::Next(const std::vector<Transform>&) {
   const int brush_arm = 1 - pan_arm_;
   const bool swept = path_[brush_arm].Done();
   if (swept) {
     // The brush waits above the table; the pan, level as ever, shows what it holds.
     path_[brush_arm].MoveTo(
-        BrushAt(random_.Uniform(0.15, 0.22), random_.Uniform(-0.05, 0.05), 2 * kLiftedM),
+        BrushAt(random_.Uniform(0.15, 0.22), random_.Uniform(-0.05, 0.05), 2 * kBrushLiftedM),
         2 * speed_m_);
   }
   if (path_[pan_arm_].Done()) {
@@ -170,7 +177,7 @@ ToolPair Sweep::Next(const std::vector<Transform>&) {
           PanAt(random_.Uniform(0, 0.04), kPanEndLiftM + random_.Uniform(0, 0.06)), speed_m_);
     }
   }
-  for (int arm = 0; arm < kArmCount; ++arm) tool_[arm] = path_[arm].Pop();
+  for (int arm = 0; arm < robot_.arm_count; ++arm) tool_[arm] = path_[arm].Pop();
   return tool_;
 }
 
@@ -182,7 +189,7 @@ bool Sweep::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) 
   for (std::size_t o = 2; o < last.size(); ++o) {
     const double moved_m = DistanceM(first[o].translation_m, last[o].translation_m);
     if (!IsLitter(o, litter_count_)) {
-      if (moved_m > kUntouchedM) return false;
+      if (moved_m > kUnmovedM) return false;
       continue;
     }
     swept_count += moved_m > kSweptM ? 1 : 0;

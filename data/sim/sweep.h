@@ -8,8 +8,6 @@
 /// Tools glide over the table without touching it; litter is pushed by the bristles and slides up
 /// the ramp of the pan.
 
-#include <array>
-
 #include "data/sim/tasks.h"
 #include "data/sim/tool_path.h"
 
@@ -17,11 +15,11 @@ namespace interlacer::sim {
 
 class Sweep final : public Task {
  public:
-  Sweep(RandomSequence random, ColorSet colors);
+  Sweep(const RobotSetup& robot, RandomSequence random, ColorSet colors);
 
   std::string Text() const override;
-  ToolPair Prepare(Scene& scene) override;
-  ToolPair Next(const std::vector<Transform>& world_from_object) override;
+  ToolTargets Prepare(Scene& scene) override;
+  ToolTargets Next(const std::vector<Transform>& world_from_object) override;
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 
  private:
@@ -32,6 +30,7 @@ class Sweep final : public Task {
   ToolTarget BrushAt(double ahead_m, double beside_m, double lift_m) const;
   ToolTarget PanAt(double back_m, double lift_m) const;
 
+  RobotSetup robot_;
   RandomSequence random_;
   ColorSet colors_;
   double speed_m_;  ///< per step
@@ -40,8 +39,8 @@ class Sweep final : public Task {
   double heading_rad_;  ///< world direction from the pan's handle to its mouth
   Vec3d mouth_m_{};     ///< middle of the pan's mouth on the table
   int litter_count_;
-  ToolPair tool_{};
-  std::array<ToolPath, kArmCount> path_;
+  ToolTargets tool_;
+  std::vector<ToolPath> path_;  ///< of every arm
 };
 
 }  // namespace interlacer::sim

@@ -8,13 +8,10 @@
 namespace interlacer::sim {
 namespace {
 
-// How far from its base, and how far beyond the middle, an arm works.
-constexpr double kMinReachM = 0.43;
-constexpr double kMaxReachM = 0.75;
+// How far beyond the middle an arm works that is not alone.
 constexpr double kMaxBeyondMiddleM = 0.08;
 
 // Where an arm without work moves about: polar coordinates about its base.
-constexpr double kMaxHoverReachM = 0.53;
 constexpr double kMaxHoverBearingRad = 0.6;
 constexpr double kMinHoverHeightM = 0.15;
 constexpr double kMaxHoverHeightM = 0.30;
@@ -24,21 +21,22 @@ constexpr double kMaxHoverYawRad = 0.8;
 
 double SideOf(int arm) { return arm == 0 ? -1 : 1; }
 
-bool InReach(int arm, const Vec3d& tool_m) {
-  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+bool InReach(const RobotSetup& robot, int arm, const Vec3d& tool_m) {
+  const Vec3d base_m = WorldFromBase(*robot.model, arm).translation_m;
   const double reach_m = std::hypot(tool_m[0] - base_m[0], tool_m[1] - base_m[1]);
-  return reach_m > kMinReachM && reach_m < kMaxReachM &&
-         -SideOf(arm) * tool_m[0] < kMaxBeyondMiddleM;
+  return reach_m > robot.model->min_reach_m && reach_m < robot.model->max_reach_m &&
+         (robot.arm_count == 1 || -SideOf(arm) * tool_m[0] < kMaxBeyondMiddleM);
 }
 
-ToolTarget DrawHover(RandomSequence& random, int arm) {
-  const double reach_m = random.Uniform(kMinReachM, kMaxHoverReachM);
+ToolTarget DrawHover(const RobotSetup& robot, RandomSequence& random, int arm) {
+  const ArmModel& model = *robot.model;
+  const double reach_m = random.Uniform(model.min_reach_m, model.max_hover_reach_m);
   const double bearing_rad = random.Uniform(-kMaxHoverBearingRad, kMaxHoverBearingRad);
-  const Vec3d& base_m = kWorldFromBase[arm].translation_m;
+  const Vec3d base_m = WorldFromBase(model, arm).translation_m;
   return {{base_m[0] - SideOf(arm) * reach_m * std::cos(bearing_rad),
            reach_m * std::sin(bearing_rad), random.Uniform(kMinHoverHeightM, kMaxHoverHeightM)},
           random.Uniform(-kMaxHoverYawRad, kMaxHoverYawRad),
-          random.Uniform(0, kGripperMaxM)};
+          random.Uniform(0, model.max_opening_m)};
 }
 
 double FoldYaw(double yaw_rad) {

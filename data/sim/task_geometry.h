@@ -14,11 +14,11 @@ namespace interlacer::sim {
 double SideOf(int arm);
 
 /// Whether an arm's tool can work at a place: neither too near nor too far from its base, nor far
-/// in the other arm's half.
-bool InReach(int arm, const Vec3d& tool_m);
+/// in the half of another arm.
+bool InReach(const RobotSetup& robot, int arm, const Vec3d& tool_m);
 
 /// A place above the arm's own end of the table, out of the way of the other arm.
-ToolTarget DrawHover(RandomSequence& random, int arm);
+ToolTarget DrawHover(const RobotSetup& robot, RandomSequence& random, int arm);
 
 /// The same line of the two fingers with |yaw| <= pi/2.
 double FoldYaw(double yaw_rad);

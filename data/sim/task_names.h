@@ -8,5 +8,7 @@
 namespace interlacer::sim {
 
 const std::vector<std::string>& TaskNames();
+/// How many arms a task needs.
+int ArmsOfTask(const std::string& name);
 
 }  // namespace interlacer::sim

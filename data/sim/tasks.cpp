@@ -11,13 +11,21 @@ const std::vector<std::string>& TaskNames() {
   return names;
 }
 
-StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, RandomSequence random,
-                                         ColorSet colors) {
+int ArmsOfTask(const std::string& name) { return name == "sweep" ? 2 : 1; }
+
+StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, const RobotSetup& robot,
+                                         RandomSequence random, ColorSet colors) {
+  if (robot.arm_count < ArmsOfTask(name)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "arms",
+                    std::to_string(ArmsOfTask(name)) + " with the task " + name,
+                    std::to_string(robot.arm_count));
+  }
   std::unique_ptr<Task> task;
-  if (name == "push_block") task = std::make_unique<PushBlock>(random, colors);
-  if (name == "lift_can") task = std::make_unique<MoveCan>(random, colors, CanEnding::kSetDown);
-  if (name == "drop_can") task = std::make_unique<MoveCan>(random, colors, CanEnding::kDrop);
-  if (name == "sweep") task = std::make_unique<Sweep>(random, colors);
+  if (name == "push_block") task = std::make_unique<PushBlock>(robot, random, colors);
+  if (name == "lift_can")
+    task = std::make_unique<MoveCan>(robot, random, colors, CanEnding::kSetDown);
+  if (name == "drop_can") task = std::make_unique<MoveCan>(robot, random, colors, CanEnding::kDrop);
+  if (name == "sweep") task = std::make_unique<Sweep>(robot, random, colors);
   if (task != nullptr) return task;
   std::string known;
   for (const std::string& each : TaskNames()) known += (known.empty() ? "" : ", ") + each;

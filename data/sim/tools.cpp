@@ -5,7 +5,6 @@
 namespace interlacer::sim {
 namespace {
 
-// The handle's half width is what kToolOpeningM leaves between the fingers.
 constexpr Vec3d kHandleHalfM = {0.05, 0.010, 0.008};
 constexpr double kToolMassKg = 0.05;  // of every piece
 
@@ -36,7 +35,7 @@ ObjectPart Box(const Vec3d& center_m, const Vec3d& half_size_m, const Rgb& color
   return part;
 }
 
-SceneObject MakeHandle(const char* name, int arm, const Rgb& color) {
+SceneObject MakeHandle(const ArmModel& model, const char* name, int arm, const Rgb& color) {
   SceneObject tool;
   tool.name = name;
   tool.half_size_m = kHandleHalfM;
@@ -44,7 +43,7 @@ SceneObject MakeHandle(const char* name, int arm, const Rgb& color) {
   tool.mass_kg = kToolMassKg;
   tool.holder_arm = arm;
   // Half a turn about y: the gripper looks down and its x axis points to the arm's base.
-  tool.gripper_from_object = {{0, 0, kFingerLengthM - (kToolGripHeightM - kToolTipHeightM)},
+  tool.gripper_from_object = {{0, 0, model.finger_length_m - (kToolGripHeightM - kToolTipHeightM)},
                               {0, 1, 0, 0}};
   return tool;
 }
@@ -75,8 +74,10 @@ ObjectPart Neck(double end_m, const Rgb& color) {
 
 }  // namespace
 
-SceneObject MakeDustpan(int arm, const Rgb& color) {
-  SceneObject pan = MakeHandle("dustpan", arm, color);
+double ToolOpeningM(const ArmModel& model) { return kHandleHalfM[1] - model.finger_gap_m; }
+
+SceneObject MakeDustpan(const ArmModel& model, int arm, const Rgb& color) {
+  SceneObject pan = MakeHandle(model, "dustpan", arm, color);
   pan.parts.push_back(Neck(kPanBackM, color));
   const double floor_end_m = kPanMouthM - kRampM;
   const double floor_half_m = (floor_end_m - kPanBackM) / 2;
@@ -97,8 +98,8 @@ SceneObject MakeDustpan(int arm, const Rgb& color) {
   return pan;
 }
 
-SceneObject MakeBrush(int arm, const Rgb& color) {
-  SceneObject brush = MakeHandle("brush", arm, color);
+SceneObject MakeBrush(const ArmModel& model, int arm, const Rgb& color) {
+  SceneObject brush = MakeHandle(model, "brush", arm, color);
   const double head_m = kBrushFrontM - kBristleHalfM[0];
   brush.parts.push_back(Neck(head_m, color));
   const double bristle_top_m = kBristleGapM + 2 * kBristleHalfM[2];

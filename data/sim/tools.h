@@ -13,8 +13,6 @@ namespace interlacer::sim {
 inline constexpr double kToolGripHeightM = 0.048;
 /// Finger tips above the table in the working pose.
 inline constexpr double kToolTipHeightM = 0.035;
-/// Opening of a gripper that holds a handle.
-inline constexpr double kToolOpeningM = 0.005;
 
 inline constexpr double kPanMouthM = 0.240;  ///< along x, where the ramp meets the table
 inline constexpr double kPanBackM = 0.090;   ///< along x, the wall at the back
@@ -22,8 +20,11 @@ inline constexpr double kPanHalfWidthM = 0.100;
 inline constexpr double kBrushFrontM = 0.112;  ///< along x, front of the bristles
 inline constexpr double kBrushHalfWidthM = 0.052;
 
+/// Opening of a gripper that holds a handle.
+double ToolOpeningM(const ArmModel& model);
+
 /// `world_from_object` is left to the caller.
-SceneObject MakeDustpan(int arm, const Rgb& color);
-SceneObject MakeBrush(int arm, const Rgb& color);
+SceneObject MakeDustpan(const ArmModel& model, int arm, const Rgb& color);
+SceneObject MakeBrush(const ArmModel& model, int arm, const Rgb& color);
 
 }  // namespace interlacer::sim

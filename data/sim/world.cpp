@@ -35,8 +35,9 @@ class VirtualFiles {
   mjVFS vfs_;
 };
 
-void WriteControls(const RobotState& position, const RobotState& speed, mjtNum* ctrl) {
-  for (int arm = 0; arm < kArmCount; ++arm) {
+void WriteControls(const ArmStates& position, const ArmStates& speed, mjtNum* ctrl) {
+  const int arm_count = static_cast<int>(position.size()) / kArmColumns;
+  for (int arm = 0; arm < arm_count; ++arm) {
     mjtNum* const out = ctrl + arm * kActuatorsPerArm;
     const double* const q = position.data() + arm * kArmColumns;
     const double* const dq = speed.data() + arm * kArmColumns;
@@ -71,11 +72,12 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
     world.object_bodies_.push_back(mj_name2id(model, mjOBJ_BODY, object.name.c_str()));
     world.holder_of_object_.push_back(object.holder_arm.value_or(-1));
   }
-  world.arm_touches_object_.assign(kArmCount * scene.objects.size(), 0);
+  world.arm_count_ = scene.robot.arm_count;
+  world.arm_touches_object_.assign(world.arm_count_ * scene.objects.size(), 0);
   for (int body = 0; body < model->nbody; ++body) {
     const std::string_view name = mj_id2name(model, mjOBJ_BODY, body);
     int owner = -1;
-    for (int arm = 0; arm < kArmCount; ++arm) {
+    for (int arm = 0; arm < world.arm_count_; ++arm) {
       if (name.starts_with(ArmBodyPrefix(arm))) owner = arm;
     }
     world.arm_of_body_.push_back(owner);
@@ -84,7 +86,7 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
   // Free bodies come last in the tree, so the robot's coordinates are the first ones, per arm seven
   // joints and two fingers.
   mjData* const data = world.data_.get();
-  for (int arm = 0; arm < kArmCount; ++arm) {
+  for (int arm = 0; arm < world.arm_count_; ++arm) {
     mjtNum* const out = data->qpos + arm * kActuatorsPerArm;
     const double* const state = scene.first_state.data() + arm * kArmColumns;
     std::copy_n(state, kJointCount, out);
@@ -95,18 +97,18 @@ StatusOr<World> World::Create(const Scene& scene, const std::string& mjcf,
   return world;
 }
 
-void World::Advance(const RobotState& target, double duration_s) {
+void World::Advance(const ArmStates& target, double duration_s) {
   const int count = static_cast<int>(std::lround(duration_s / kPhysicsStepS));
-  const RobotState from = commanded_;
+  const ArmStates from = commanded_;
   std::fill(arm_touches_object_.begin(), arm_touches_object_.end(), 0);
   for (int i = 1; i <= count; ++i) {
     // Quintic s(x) = x^3 (10 - 15 x + 6 x^2): no speed, no acceleration at either end.
     const double x = static_cast<double>(i) / count;
     const double share = x * x * x * (10 - 15 * x + 6 * x * x);
     const double share_per_s = 30 * x * x * (1 - x) * (1 - x) / duration_s;
-    RobotState position;
-    RobotState speed;
-    for (int c = 0; c < kStateColumns; ++c) {
+    ArmStates position(from.size());
+    ArmStates speed(from.size());
+    for (std::size_t c = 0; c < from.size(); ++c) {
       position[c] = from[c] + share * (target[c] - from[c]);
       speed[c] = share_per_s * (target[c] - from[c]);
     }
@@ -146,9 +148,9 @@ double World::DeepestContactM() const {
   return deepest_m;
 }
 
-RobotState World::Measured() const {
-  RobotState state;
-  for (int arm = 0; arm < kArmCount; ++arm) {
+ArmStates World::Measured() const {
+  ArmStates state(commanded_.size());
+  for (int arm = 0; arm < arm_count_; ++arm) {
     const mjtNum* const q = data_->qpos + arm * kActuatorsPerArm;
     double* const out = state.data() + arm * kArmColumns;
     std::copy_n(q, kJointCount, out);

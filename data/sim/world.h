@@ -13,8 +13,8 @@
 
 #include "common/geometry.h"
 #include "common/status.h"
+#include "data/sim/arm_model.h"
 #include "data/sim/assets.h"
-#include "data/sim/robot.h"
 #include "data/sim/scene.h"
 
 struct mjModel_;
@@ -37,10 +37,10 @@ class World {
 
   /// Moves the servos' targets from the present one to `target` over `duration_s` with zero speed
   /// at both ends (quintic), while physics runs.
-  void Advance(const RobotState& target, double duration_s);
+  void Advance(const ArmStates& target, double duration_s);
 
-  RobotState Measured() const;
-  const RobotState& Commanded() const { return commanded_; }
+  ArmStates Measured() const;
+  const ArmStates& Commanded() const { return commanded_; }
   std::vector<Transform> ObjectPoses() const;
   /// [arm,object] 1 where an arm or its tool touched an object during the last Advance.
   const std::vector<std::uint8_t>& ArmTouchesObject() const { return arm_touches_object_; }
@@ -75,7 +75,8 @@ class World {
 
   std::unique_ptr<mjModel_, ModelDeleter> model_;
   std::unique_ptr<mjData_, DataDeleter> data_;
-  RobotState commanded_{};
+  int arm_count_ = 0;
+  ArmStates commanded_;
   std::vector<int> object_bodies_;
   std::vector<int> holder_of_object_;  ///< arm that has it as a tool, or -1
   std::vector<int> arm_of_body_;       ///< 0, 1, or -1 for every body of the model

@@ -106,6 +106,36 @@ TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
             FilesOf(out + "/push_block_000008").at("truth/scene.xml"));
 }
 
+TEST(Simulate, OtherRobotsAndOneArmAreEpisodesThatSayTheirCommand) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  const Words panda = {"-o", out, "--seed", "8", "--robot", "panda"};
+  ASSERT_EQ(Simulate(panda).exit_code, 0);
+  const StatusOr<EpisodeManifest> manifest = ReadManifest(out + "/push_block_panda_000008");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
+  EXPECT_THAT(manifest->source.command, HasSubstr("--robot panda"));
+  EXPECT_EQ(manifest->robot->arms.size(), 2u);
+  EXPECT_EQ(manifest->robot->folder, "robot");
+
+  // All tasks of one arm are those that one arm can do.
+  const std::string one = folder.File("one");
+  ASSERT_EQ(Simulate({"-o", one, "--seed", "8", "--robot", "panda", "--arms", "1", "--task", "all",
+                      "--episodes", "3"})
+                .exit_code,
+            0);
+  const StatusOr<Dataset> dataset = ReadDataset(one);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
+  EXPECT_THAT(dataset->splits.at("train"),
+              ElementsAre("drop_can_panda_one_arm_000010", "lift_can_panda_one_arm_000009",
+                          "push_block_panda_one_arm_000008"));
+
+  const ProcessResult sweep = Simulate({"-o", folder.File("no"), "--arms", "1", "--task", "sweep"});
+  EXPECT_EQ(sweep.exit_code, 2) << sweep.err;
+  EXPECT_THAT(sweep.err, HasSubstr("arms"));
+  EXPECT_EQ(Simulate({"-o", folder.File("no"), "--robot", "puma"}).exit_code, 2);
+  EXPECT_EQ(Simulate({"-o", folder.File("no"), "--arms", "3"}).exit_code, 2);
+}
+
 TEST(Simulate, OtherMotionsOfASceneAreEpisodesThatRepeat) {
   const TempFolder folder;
   const std::string both = folder.File("a/set"), one = folder.File("b/set");

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -7,11 +8,15 @@
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
+#include "common/json.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
 #include "data/manifest.h"
+#include "data/validate.h"
+#include "robots/robot_folder.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/robots/small_robot.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -103,6 +108,72 @@ TEST_F(EpisodeTest, ManifestErrorsNameFileAndField) {
   Overwrite("manifest.json", manifest.replace(manifest.find(from), from.size(), "\"opengl\""));
   EXPECT_EQ(EpisodeReader::Open(episode_).status().field(),
             episode_ + "/manifest.json:cameras[0].axes");
+}
+
+class EpisodeRobotTest : public EpisodeTest {
+ protected:
+  EpisodeRobotTest() {
+    const auto encoded = EncodeRobot(testing::SmallRobot());
+    INTERLACER_CHECK(encoded.ok() && WriteRobot(testing::SmallRobot(), episode_ + "/robot").ok(),
+                     "the robot folder");
+    sha256_ = encoded->sha256;
+    NameRobot("robot", sha256_);
+  }
+
+  void NameRobot(const std::string& folder, const std::string& sha256) {
+    auto manifest = ReadManifest(episode_);
+    INTERLACER_CHECK(manifest.ok(), manifest.status().ToString());
+    manifest->robot = RobotInfo{"small", "", {}, folder, sha256};
+    INTERLACER_CHECK(WriteJsonFile(episode_ + "/" + kManifestFile, ManifestToJson(*manifest)).ok(),
+                     "manifest");
+  }
+
+  std::string sha256_;
+};
+
+TEST_F(EpisodeRobotTest, TheRobotComesWithTheEpisode) {
+  const auto episode = EpisodeReader::Open(episode_);
+  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
+  ASSERT_NE(episode->robot(), nullptr);
+  EXPECT_EQ(episode->robot()->name, "small");
+  EXPECT_EQ(episode->robot()->sha256, sha256_);
+}
+
+TEST_F(EpisodeRobotTest, AnotherHashIsRefused) {
+  NameRobot("robot", std::string(64, 'a'));
+  const Status status = EpisodeReader::Open(episode_).status();
+  EXPECT_EQ(status.reason(), "HASH_MISMATCH");
+  EXPECT_EQ(status.field(), "robot");
+}
+
+TEST_F(EpisodeRobotTest, AMissingFileIsNamed) {
+  fs::remove(episode_ + "/robot/surface_points.npy");
+  const Status status = EpisodeReader::Open(episode_).status();
+  EXPECT_EQ(status.reason(), "FILE_NOT_FOUND");
+  EXPECT_NE(status.ToString().find("surface_points.npy"), std::string::npos);
+}
+
+TEST_F(EpisodeRobotTest, AFolderOutsideTheEpisodeIsRefused) {
+  for (const std::string folder : {"../robot", "/robot", "robot/../../robot"}) {
+    auto document = ReadJsonFile(episode_ + "/" + kManifestFile);
+    ASSERT_TRUE(document.ok());
+    (*document)["robot"]["folder"] = folder;
+    Overwrite(kManifestFile, document->dump());
+    const Status status = EpisodeReader::Open(episode_).status();
+    EXPECT_FALSE(status.ok()) << folder;
+    EXPECT_NE(status.field().find("robot.folder"), std::string::npos) << status.ToString();
+  }
+}
+
+TEST_F(EpisodeRobotTest, TablesOfOtherJointsAreFound) {
+  const auto report = ValidateEpisode(episode_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto found = std::find_if(
+      report->findings.begin(), report->findings.end(),
+      [](const Finding& finding) { return finding.reason == "ROBOT_COLUMNS_UNKNOWN"; });
+  ASSERT_NE(found, report->findings.end());
+  EXPECT_EQ(found->field, "states.npy");
+  EXPECT_NE(found->message.find("joint_1_rad"), std::string::npos) << found->message;
 }
 
 TEST_F(EpisodeTest, ExistingEpisodesAreKeptUnlessAskedFor) {

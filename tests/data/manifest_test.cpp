@@ -19,7 +19,8 @@ nlohmann::json ExampleJson() {
   }
   manifest.actions->file = "actions.npy";
   manifest.states->file = "states.csv";
-  manifest.robot = RobotInfo{"kuka_iiwa", "ab", {{"left", {{0, 1, 0}, {0, 0, 1, 0}}}}};
+  manifest.robot =
+      RobotInfo{"kuka_iiwa", "ab", {{"left", {{0, 1, 0}, {0, 0, 1, 0}}}}, "robot", "cd"};
   manifest.files_sha256 = std::string(64, 'a');
   return nlohmann::json::parse(ManifestToJson(manifest).dump());
 }

@@ -191,6 +191,18 @@ TEST_F(SceneEpisodeTest, WrongUnitsAndRangesAreFindings) {
   EXPECT_TRUE(Has(report->findings, "ACTION_OUT_OF_RANGE"));
 }
 
+TEST_F(SceneEpisodeTest, JointsALittlePastTheirLimitsAreTolerated) {
+  std::string manifest = *ReadTextFile(path_ + "/manifest.json");
+  const std::string limit = "\"max\": 3.0";
+  for (std::size_t at; (at = manifest.find(limit)) != std::string::npos;) {
+    manifest.replace(at, limit.size(), "\"max\": 0.36");  // the last action is 0.4
+  }
+  ASSERT_TRUE(WriteFileAtomic(path_ + "/manifest.json", manifest).ok());
+  const auto report = ValidateEpisode(path_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(Has(report->findings, "ACTION_OUT_OF_RANGE"));
+}
+
 TEST_F(SceneEpisodeTest, OverlayOfGoodCamerasShowsTheSamePicture) {
   const auto episode = EpisodeReader::Open(path_);
   const auto picture = MakeOverlay(*episode, 1, 0, 1);

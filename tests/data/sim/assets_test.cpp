@@ -49,15 +49,15 @@ TEST(SimplifyStlTest, RefusesWhatIsNotABinaryStl) {
   }
 }
 
-TEST(LoadLinkMeshesTest, NamesTheMissingFile) {
-  const StatusOr<std::vector<Asset>> meshes = LoadLinkMeshes("/nonexistent");
+TEST(LoadArmMeshesTest, NamesTheMissingFile) {
+  const StatusOr<std::vector<Asset>> meshes = LoadArmMeshes("/nonexistent", KukaIiwa());
   ASSERT_FALSE(meshes.ok());
   EXPECT_EQ(meshes.status().reason(), reason::FILE_NOT_FOUND);
   EXPECT_NE(meshes.status().ToString().find("link_0.stl"), std::string::npos);
 }
 
-TEST(LoadLinkMeshesTest, ReadsTheRobot) {
-  const StatusOr<std::vector<Asset>> meshes = LoadLinkMeshes(DefaultAssetFolder());
+TEST(LoadArmMeshesTest, ReadsTheRobot) {
+  const StatusOr<std::vector<Asset>> meshes = LoadArmMeshes(DefaultAssetFolder(), KukaIiwa());
   ASSERT_TRUE(meshes.ok()) << meshes.status().ToString();
   ASSERT_EQ(meshes->size(), 8u);
   // Enough that the smallest link, the flange, stays round; few enough to draw twenty views a

@@ -51,10 +51,10 @@ TEST_F(EpisodeExportTest, ReadsBackWhatWasSimulated) {
       EXPECT_EQ((*reader->ReadColor(step, camera)).pixels, view.color.pixels);
       EXPECT_EQ((*reader->ReadRawDepth(step, camera)).pixels, view.depth.pixels);
     }
-    for (int c = 0; c < kStateColumns; ++c) {
-      EXPECT_EQ(reader->actions().values[step * kStateColumns + c],
+    for (int c = 0; c < episode_.setup.column_count(); ++c) {
+      EXPECT_EQ(reader->actions().values[step * episode_.setup.column_count() + c],
                 episode_.steps[step].commanded[c]);
-      EXPECT_EQ(reader->states().values[step * kStateColumns + c],
+      EXPECT_EQ(reader->states().values[step * episode_.setup.column_count() + c],
                 episode_.steps[step].measured[c]);
     }
   }

@@ -19,7 +19,7 @@ TEST(ForwardKinematicsTest, UprightArmIsAStraightColumn) {
   // Heights of the link origins of an iiwa that stands straight, from its data sheet: shoulder
   // 0.34, elbow 0.74, wrist 1.14.
   for (int arm = 0; arm < kArmCount; ++arm) {
-    const double base_x = kWorldFromBase[arm].translation_m[0];
+    const double base_x = WorldFromBase(KukaIiwa(), arm).translation_m[0];
     EXPECT_NEAR(points[arm * kArmPoints + 1][2], 0.34, testing::kJointChainToleranceM);
     EXPECT_NEAR(points[arm * kArmPoints + 3][2], 0.74, testing::kJointChainToleranceM);
     EXPECT_NEAR(points[arm * kArmPoints + 5][2], 1.14, testing::kJointChainToleranceM);
@@ -43,7 +43,7 @@ TEST(ForwardKinematicsTest, OpeningMovesBothFingersAndNothingElse) {
         << p;
   }
   EXPECT_NEAR(Distance(open[kJointCount + 1], open[kJointCount + 2]),
-              2 * (kFingerOffsetM + kOpeningM), testing::kJointChainToleranceM);
+              2 * (KukaIiwa().finger_offset_m + kOpeningM), testing::kJointChainToleranceM);
 }
 
 TEST(ForwardKinematicsTest, AJointMovesOnlyWhatComesAfterIt) {

@@ -42,14 +42,18 @@ std::string Hash(const SimulatedEpisode& episode) {
                    2 * view.depth.pixels.size()});
       hash.Update(view.mask);
     }
-    hash.Update(
-        {reinterpret_cast<const std::uint8_t*>(step.measured.data()), sizeof step.measured});
+    hash.Update({reinterpret_cast<const std::uint8_t*>(step.measured.data()),
+                 sizeof(double) * step.measured.size()});
   }
   return hash.HexDigest();
 }
 
 double Distance(const Vec3d& a, const Vec3d& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+KinematicPoints PointsOfState(const ArmStates& state) {
+  return ForwardKinematics(std::span<const double, kStateColumns>(state));
 }
 
 /// World points of the pixels with a label.
@@ -103,8 +107,8 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
     const SimulatedStep& before = episode.steps[s - 1];
     block_travel_m += Distance(before.world_from_object.front().translation_m,
                                step.world_from_object.front().translation_m);
-    const KinematicPoints from = ForwardKinematics(before.measured);
-    const KinematicPoints to = ForwardKinematics(step.measured);
+    const KinematicPoints from = PointsOfState(before.measured);
+    const KinematicPoints to = PointsOfState(step.measured);
     for (int arm = 0; arm < kArmCount; ++arm) {
       const int gripper = arm * kArmPoints + kJointCount;
       tool_travel_m[arm] += Distance(from[gripper], to[gripper]);
@@ -171,8 +175,8 @@ TEST(SimulatorTest, StillControlStandsStill) {
         Distance(first.world_from_object[o].translation_m, last.world_from_object[o].translation_m),
         kRestM);
   }
-  const KinematicPoints from = ForwardKinematics(first.measured);
-  const KinematicPoints to = ForwardKinematics(last.measured);
+  const KinematicPoints from = PointsOfState(first.measured);
+  const KinematicPoints to = PointsOfState(last.measured);
   for (int p = 0; p < kKinematicPoints; ++p) EXPECT_LT(Distance(from[p], to[p]), kRestM);
 }
 

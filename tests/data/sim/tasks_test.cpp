@@ -14,23 +14,34 @@ RandomSequence Draws(std::uint64_t seed) {
 }
 
 TEST(TasksTest, UnknownTaskIsRefusedWithTheKnownOnes) {
-  const StatusOr<std::unique_ptr<Task>> task = MakeTask("juggle", Draws(1), ColorSet::kTraining);
+  const StatusOr<std::unique_ptr<Task>> task =
+      MakeTask("juggle", RobotSetup(), Draws(1), ColorSet::kTraining);
   ASSERT_FALSE(task.ok());
   EXPECT_EQ(task.status().field(), "task");
   EXPECT_NE(task.status().message().find("push_block"), std::string::npos);
 }
 
+TEST(TasksTest, OneArmCannotSweep) {
+  const RobotSetup one_arm{&Panda(), 1};
+  const auto task = MakeTask("sweep", one_arm, Draws(1), ColorSet::kTraining);
+  ASSERT_FALSE(task.ok());
+  EXPECT_EQ(task.status().field(), "arms");
+  EXPECT_NE(task.status().message().find("sweep"), std::string::npos);
+  EXPECT_TRUE(MakeTask("push_block", one_arm, Draws(1), ColorSet::kTraining).ok());
+}
+
 TEST(TasksTest, PushBlockMovesBothToolsEvenly) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    std::unique_ptr<Task> task = *MakeTask("push_block", Draws(seed), ColorSet::kTraining);
+    std::unique_ptr<Task> task =
+        *MakeTask("push_block", RobotSetup(), Draws(seed), ColorSet::kTraining);
     Scene scene;
-    ToolPair tool = task->Prepare(scene);
+    ToolTargets tool = task->Prepare(scene);
     ASSERT_EQ(scene.objects.size(), 1u);
     EXPECT_NE(task->Text().find("block"), std::string::npos);
     std::vector<Transform> poses = {scene.objects.front().world_from_object};
     for (int step = 0; step < 24; ++step) {
-      const ToolPair next = task->Next(poses);
-      for (int arm = 0; arm < kArmCount; ++arm) {
+      const ToolTargets next = task->Next(poses);
+      for (int arm = 0; arm < kMaxArmCount; ++arm) {
         const Vec3d& a = tool[arm].position_m;
         const Vec3d& b = next[arm].position_m;
         EXPECT_LT(std::hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]), kMaxToolStepM);
@@ -43,7 +54,7 @@ TEST(TasksTest, PushBlockMovesBothToolsEvenly) {
 }
 
 TEST(TasksTest, PushBlockSucceedsOnlyWhenTheBlockMovedAndStands) {
-  std::unique_ptr<Task> task = *MakeTask("push_block", Draws(3), ColorSet::kTraining);
+  std::unique_ptr<Task> task = *MakeTask("push_block", RobotSetup(), Draws(3), ColorSet::kTraining);
   const Transform start = {{0, 0, 0.04}, {0, 0, 0, 1}};
   const Transform moved = {{0.2, 0, 0.04}, {0, 0, 0, 1}};
   const Transform fallen = {{0.2, 0, 0.04}, {std::sqrt(0.5), 0, 0, std::sqrt(0.5)}};

@@ -21,15 +21,17 @@ constexpr double kKinematicsM = 1e-6;  // MJCF text carries nine digits
 constexpr double kTrackingRad = 0.01;
 constexpr double kRestM = 5e-4;
 
-Scene MakeScene(const RobotState& first_state) {
+Scene MakeScene(const ArmStates& first_state, const RobotSetup& robot = {}) {
   RandomSequence random(5, RandomStream::kDataGeneration);
   Scene scene = DrawRoom(random, Split::kTrain, 64, 48);
+  scene.robot = robot;
   scene.first_state = first_state;
   return scene;
 }
 
 StatusOr<World> MakeWorld(const Scene& scene) {
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<Asset> assets, LoadLinkMeshes(DefaultAssetFolder()));
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<Asset> assets,
+                              LoadArmMeshes(DefaultAssetFolder(), *scene.robot.model));
   for (const std::string& name : {scene.table_texture, scene.floor_texture}) {
     INTERLACER_ASSIGN_OR_RETURN(Asset texture, LoadTexture(DefaultAssetFolder(), name));
     assets.push_back(std::move(texture));
@@ -56,14 +58,14 @@ std::vector<Vec3d> KinematicBodies(const World& world) {
 TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
   RandomSequence random(7, RandomStream::kDataGeneration);
   for (int trial = 0; trial < 5; ++trial) {
-    RobotState state;
+    ArmStates state(kStateColumns);
     for (int c = 0; c < kStateColumns; ++c) {
       state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
     }
     const StatusOr<World> world = MakeWorld(MakeScene(state));
     ASSERT_TRUE(world.ok()) << world.status().ToString();
     const std::vector<Vec3d> bodies = KinematicBodies(*world);
-    const KinematicPoints points = ForwardKinematics(state);
+    const KinematicPoints points = ForwardKinematics(std::span<const double, kStateColumns>(state));
     ASSERT_EQ(bodies.size(), points.size());
     for (std::size_t p = 0; p < points.size(); ++p) {
       for (int i = 0; i < 3; ++i) {
@@ -74,8 +76,8 @@ TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
 }
 
 TEST(WorldTest, HeldToolsLeaveTheKinematicsAlone) {
-  Scene scene = MakeScene({});
-  scene.objects = {MakeDustpan(0, {1, 0, 0}), MakeBrush(1, {0, 1, 0})};
+  Scene scene = MakeScene(ArmStates(kStateColumns));
+  scene.objects = {MakeDustpan(KukaIiwa(), 0, {1, 0, 0}), MakeBrush(KukaIiwa(), 1, {0, 1, 0})};
   RandomSequence random(8, RandomStream::kDataGeneration);
   for (int c = 0; c < kStateColumns; ++c) {
     scene.first_state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
@@ -83,15 +85,16 @@ TEST(WorldTest, HeldToolsLeaveTheKinematicsAlone) {
   const StatusOr<World> world = MakeWorld(scene);
   ASSERT_TRUE(world.ok()) << world.status().ToString();
   const std::vector<Vec3d> bodies = KinematicBodies(*world);
-  const KinematicPoints points = ForwardKinematics(scene.first_state);
+  const KinematicPoints points =
+      ForwardKinematics(std::span<const double, kStateColumns>(scene.first_state));
   ASSERT_EQ(bodies.size(), points.size());
   for (std::size_t p = 0; p < points.size(); ++p) {
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(bodies[p][i], points[p][i], kKinematicsM);
   }
 }
 
-RobotState Resting() {
-  RobotState state{};
+ArmStates Resting() {
+  ArmStates state(kStateColumns);
   for (int arm = 0; arm < kArmCount; ++arm) {
     const ArmJoints rest_rad = {0, 0.3, 0, -1.5, 0, 1.0, 0};
     std::copy(rest_rad.begin(), rest_rad.end(), state.begin() + arm * kArmColumns);
@@ -102,12 +105,12 @@ RobotState Resting() {
 TEST(WorldTest, ServosArriveAtTheirTargets) {
   StatusOr<World> world = MakeWorld(MakeScene(Resting()));
   ASSERT_TRUE(world.ok()) << world.status().ToString();
-  RobotState target = Resting();
+  ArmStates target = Resting();
   for (int c = 0; c < kStateColumns; ++c) {
     target[c] += c % kArmColumns == kJointCount ? 0.03 : 0.2;
   }
   world->Advance(target, 0.5);
-  const RobotState measured = world->Measured();
+  const ArmStates measured = world->Measured();
   for (int c = 0; c < kStateColumns; ++c) {
     EXPECT_NEAR(measured[c], target[c], kTrackingRad) << StateColumns()[c].name;
   }
@@ -118,7 +121,7 @@ TEST(WorldTest, ServosArriveAtTheirTargets) {
 TEST(WorldTest, AnArmThatReachesIntoTheTableIsNoticed) {
   StatusOr<World> world = MakeWorld(MakeScene(Resting()));
   ASSERT_TRUE(world.ok()) << world.status().ToString();
-  RobotState target = Resting();
+  ArmStates target = Resting();
   target[1] = 1.6;  // shoulder of the left arm, forwards and down
   world->Advance(target, 1.0);
   EXPECT_TRUE(world->ArmCollided());
