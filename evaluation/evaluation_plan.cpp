@@ -18,6 +18,9 @@ PredictionRequest BaseRequest(const PlanOptions& options) {
   request.target_cameras = options.target_cameras;
   request.seed = options.seed;
   request.paint_outside_white = options.paint_outside_white;
+  request.render_mode = options.render_mode;
+  request.subjects = options.subjects;
+  request.robot = options.robot;
   return request;
 }
 

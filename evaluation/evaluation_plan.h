@@ -11,6 +11,7 @@
 /// INVALID_ARGUMENT CAMERA_UNKNOWN, STEP_INVALID for an episode too short for one window.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 
 namespace interlacer {
 
+/// The fields of every PredictionRequest, and how many there are.
 struct PlanOptions {
   int step_count = kDefaultRolloutSteps;
   int start_step = -1;
@@ -29,6 +31,9 @@ struct PlanOptions {
   std::vector<std::string> target_cameras;
   std::int64_t seed = 0;
   bool paint_outside_white = true;
+  RenderMode render_mode = OutputOptions().render_mode;
+  std::vector<std::string> subjects;
+  std::shared_ptr<const Robot> robot;
 };
 
 StatusOr<std::vector<PredictionRequest>> PlanEpisode(const EpisodeManifest& manifest,

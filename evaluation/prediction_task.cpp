@@ -168,6 +168,7 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   options.seed = request.seed;
   options.step_duration_s = metadata.step_duration_s;
   INTERLACER_ASSIGN_OR_RETURN(task.input, MakeSceneInput(episode, options));
+  if (request.robot != nullptr) task.input.robot = request.robot;
   INTERLACER_RETURN_IF_ERROR(AddActions(episode, request, options, &task));
 
   task.region = {task.input.workspace.value_or(metadata.workspace),
@@ -177,6 +178,8 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   for (int step = 0; step <= task.step_count; ++step) task.output.steps.push_back(step);
   task.output.include_positions = true;
   task.output.include_colors = true;
+  task.output.render_mode = request.render_mode;
+  task.request = request;
   return task;
 }
 

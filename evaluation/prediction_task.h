@@ -11,6 +11,7 @@
 /// STEP_INVALID, HISTORY_SPACING. Thread-safe.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ struct PredictionRequest {
   std::vector<std::string> target_cameras;
   std::int64_t seed = 0;
   bool paint_outside_white = true;
+  RenderMode render_mode = OutputOptions().render_mode;
+  /// Whom EvaluateEpisode scores (evaluation/subjects.h); empty: SubjectsOfOneRollout.
+  std::vector<std::string> subjects;
+  /// The robot whose joints the episode's rows hold; null takes the episode's own.
+  std::shared_ptr<const Robot> robot;
 };
 
 struct TargetView {
@@ -66,6 +72,7 @@ struct PredictionTask {
   OutputOptions output;
   std::vector<TargetView> targets;
   LiftRegion region;
+  PredictionRequest request;  ///< what this was made of
   int start_step = 0;
   int stride = 1;  ///< episode steps in a model step
   int step_count = 0;

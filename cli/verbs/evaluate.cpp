@@ -21,6 +21,8 @@
 #include "data/manifest.h"
 #include "evaluation/merging.h"
 #include "evaluation/results.h"
+#include "evaluation/subjects.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer::cli {
 namespace {
@@ -105,6 +107,14 @@ StatusOr<ExitCode> MergeParts(const EvaluateOptions& options,
 
 StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& context) {
   options.plan.paint_outside_white = options.background != "none";
+  options.plan.subjects = SubjectsOfReports();
+  if (!options.subjects.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(options.plan.subjects, ParseSubjects(options.subjects));
+  }
+  if (!options.robot_dir.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(Robot robot, ReadRobot(options.robot_dir));
+    options.plan.robot = std::make_shared<const Robot>(std::move(robot));
+  }
   INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> episodes,
                               ListEpisodes(options.dataset, options.split));
   if (episodes.empty()) {
@@ -119,10 +129,13 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
   std::size_t index = 0;
   std::erase_if(episodes, [&](const std::string&) { return !options.shard.Owns(index++); });
   INTERLACER_RETURN_IF_ERROR(CheckOutput(options));
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
-                              MakeBackend(options.backend));
+  std::unique_ptr<RolloutBackend> backend;
+  if (NeedModel(options.plan.subjects)) {
+    INTERLACER_ASSIGN_OR_RETURN(backend, MakeBackend(options.backend));
+  }
   INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));
-  INTERLACER_ASSIGN_OR_RETURN(Results results, StartResults(options, *backend, context));
+  INTERLACER_ASSIGN_OR_RETURN(Results results,
+                              StartResults(options, backend.get(), episodes, context));
   EvaluationRun run(options, backend.get(), std::move(results), context);
   INTERLACER_RETURN_IF_ERROR(run.Run(episodes));
   return Conclude(run.results(), context);
@@ -131,8 +144,8 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
 }  // namespace
 
 void AddEvaluate(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb =
-      app->add_subcommand("evaluate", "Scores by step over many episodes, beside baselines");
+  CLI::App* verb = app->add_subcommand(
+      "evaluate", "Scores by step over many episodes, beside predictions that need no learning");
   const auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("dataset", options->dataset, "Data set, folder of episodes, or episode")
       ->required();
@@ -172,6 +185,15 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
                    "True frames: white_outside_workspace or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
+  verb->add_option("--subjects", options->subjects,
+                   "Whose predictions are scored: all, or some of model, model_field, kinematic, "
+                   "kinematic_field, copy_last, reconstruction, splat, oracle_motion, "
+                   "oracle_render; kinematic, copy_last and oracle_motion need no model. Default "
+                   "all but model_field and oracle_render, which ask the model twice")
+      ->delimiter(',');
+  verb->add_option("--robot", options->robot_dir,
+                   "Robot folder of the episodes' joints; default the one in the episode")
+      ->check(CLI::ExistingDirectory);
   verb->add_flag("--no-frames", options->no_frames, "Write no pictures");
   CLI::Option* resume =
       verb->add_flag("--resume", options->resume, "Go on after the last finished episode")
