@@ -1,7 +1,10 @@
 #include "cli/printed_scores.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cli/describe.h"
 #include "evaluation/score_text.h"
@@ -10,21 +13,61 @@
 namespace interlacer::cli {
 namespace {
 
-/// `is_input` chooses the cameras that the model saw or did not see.
-std::string ScoreLines(const Results& results, std::optional<bool> is_input) {
-  const auto mean = [&](std::string_view subject, std::string_view metric, int step, int decimals) {
-    const auto estimate = Aggregate(results, {subject, metric, step, "", is_input});
-    return ScoreText(estimate ? std::optional<double>(estimate->mean) : std::nullopt, decimals);
-  };
-  std::string text = "step  SSIM    splat   copy    moving  copy    PSNR   splat\n";
-  for (const int step : StepsOf(results)) {
-    text += Format(
-        "%4d  %-6s  %-6s  %-6s  %-6s  %-6s  %-5s  %s\n", step, mean(kModel, kSsim, step, 4).c_str(),
-        mean(kSplat, kSsim, step, 4).c_str(), mean(kCopyLast, kSsim, step, 4).c_str(),
-        mean(kModel, kSsimMoving, step, 4).c_str(), mean(kCopyLast, kSsimMoving, step, 4).c_str(),
-        mean(kModel, kPsnr, step, 2).c_str(), mean(kSplat, kPsnr, step, 2).c_str());
+constexpr std::array kPrintedSteps{0, 1, 4, 8, 24};
+constexpr std::array kPrintedMetrics{kL2Moved,      kL2Static,    kL2MovedBefore, kL2MovedTouched,
+                                     kL2MovedAfter, kL2Robot,     kDepthAbs,      kSsim,
+                                     kSsimMoving,   kSsimObjects, kSsimWorkspace, kPsnr};
+constexpr double kCentimeters = 100;
+
+/// The printed steps that there are, and the last one.
+std::vector<int> StepsToPrint(const Results& results) {
+  const std::vector<int> all = StepsOf(results);
+  std::vector<int> steps;
+  for (const int step : all) {
+    const bool is_printed =
+        std::find(kPrintedSteps.begin(), kPrintedSteps.end(), step) != kPrintedSteps.end();
+    if (is_printed || step == all.back()) steps.push_back(step);
   }
-  return text;
+  return steps;
+}
+
+/// Mean over episodes; the interval is for files.
+std::optional<double> MeanOf(const Results& results, const ValueFilter& filter) {
+  double sum = 0;
+  const auto means = EpisodeMeans(results, filter);
+  for (const auto& [episode, mean] : means) sum += mean;
+  if (means.empty()) return std::nullopt;
+  return sum / static_cast<double>(means.size());
+}
+
+/// Empty where no subject has the metric. `is_input` chooses the cameras that the model saw or did
+/// not see.
+std::string MetricTable(const Results& results, std::string_view metric,
+                        std::optional<bool> is_input) {
+  const bool is_length = MetricUnit(metric) == "m";
+  const std::vector<int> steps = StepsToPrint(results);
+  std::string lines;
+  std::vector<std::string> subjects = BaselinesOf(results);
+  subjects.insert(subjects.begin(), std::string(kModel));
+  for (const std::string& subject : subjects) {
+    std::string line = Format("  %-28s", SubjectLabel(subject).c_str());
+    bool has_value = false;
+    for (const int step : steps) {
+      std::optional<double> mean = MeanOf(results, {subject, metric, step, "", is_input});
+      has_value = has_value || mean;
+      if (mean && is_length) *mean *= kCentimeters;
+      // A dash of several bytes would shift what follows.
+      const int decimals = is_length ? 2 : MetricDecimals(metric);
+      line += mean ? Format("%9s", ScoreText(mean, decimals).c_str()) : "        -";
+    }
+    if (has_value) lines += line + "\n";
+  }
+  if (lines.empty()) return "";
+  std::string head = MetricLabel(metric) + (is_length ? ", cm" : "");
+  head = Format("%-30s", head.c_str());
+  if (head.size() > 30) head += "\n" + std::string(30, ' ');
+  for (const int step : steps) head += Format("%9s", ("step " + std::to_string(step)).c_str());
+  return head + "\n" + lines;
 }
 
 }  // namespace
@@ -32,11 +75,12 @@ std::string ScoreLines(const Results& results, std::optional<bool> is_input) {
 std::string ScoreTable(const Results& results) {
   std::string text =
       Format("episodes: %zu, failures: %zu\n", results.episodes.size(), results.failures.size());
-  text += ScoreLines(results, {});
-  if (Aggregate(results, {kModel, kSsim, -1, "", false})) {
-    text += "held-out cameras only:\n" + ScoreLines(results, false);
+  for (const std::string_view metric : kPrintedMetrics) text += MetricTable(results, metric, {});
+  std::string held_out;
+  for (const std::string_view metric : {kDepthAbs, kSsim, kSsimWorkspace, kPsnr}) {
+    held_out += MetricTable(results, metric, false);
   }
-  return text;
+  return held_out.empty() ? text : text + "held-out cameras only:\n" + held_out;
 }
 
 }  // namespace interlacer::cli

@@ -8,9 +8,9 @@
 
 namespace interlacer::cli {
 
-/// Counts, then a line a step: SSIM of the whole picture, then where something moves, then PSNR,
-/// each beside its baselines; once more for cameras that the model did not see, where there are
-/// any.
+/// Counts, then a table a metric: a line for each subject, with the means at steps 0, 1, 4, 8, 24
+/// and the last; particles in centimetres. Where there are cameras that the model did not see, the
+/// tables of pictures once more for these alone.
 std::string ScoreTable(const Results& results);
 
 }  // namespace interlacer::cli

@@ -14,6 +14,7 @@ namespace interlacer {
 namespace {
 
 constexpr char kPosesFile[] = "truth/object_poses.npy";
+constexpr char kContactsFile[] = "truth/contacts.npy";
 constexpr char kObjectsFile[] = "truth/objects.json";
 constexpr std::size_t kPoseNumbers = 7;
 
@@ -33,6 +34,9 @@ StatusOr<std::optional<SimulationTruth>> SimulationTruth::Open(const EpisodeRead
   SimulationTruth truth(episode);
   INTERLACER_RETURN_IF_ERROR(truth.ReadNames());
   INTERLACER_RETURN_IF_ERROR(truth.ReadPoses());
+  if (std::find(files.begin(), files.end(), kContactsFile) != files.end()) {
+    INTERLACER_RETURN_IF_ERROR(truth.ReadContacts());
+  }
   return std::optional<SimulationTruth>(std::move(truth));
 }
 
@@ -70,6 +74,46 @@ Status SimulationTruth::ReadPoses() {
     poses_.push_back(pose);
   }
   return Status::Ok();
+}
+
+Status SimulationTruth::ReadContacts() {
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
+                              episode_->ReadFile(kContactsFile));
+  INTERLACER_ASSIGN_OR_RETURN(const NpyArray array, ParseNpy(bytes));
+  const auto step_count = static_cast<std::int64_t>(episode_->step_count());
+  const auto object_count = static_cast<std::int64_t>(object_names_.size());
+  const bool fits = array.shape.size() == 3 && array.shape[0] == step_count &&
+                    array.shape[2] == object_count && array.type == NpyType::kUint8;
+  if (!fits) {
+    return Mismatch(
+        reason::SHAPE_MISMATCH, kContactsFile,
+        std::to_string(step_count) + " x arms x " + std::to_string(object_count) + " of uint8",
+        ShapeText(array.shape));
+  }
+  std::vector<ContactPhase> phases(object_names_.size(), ContactPhase::kBefore);
+  const auto arm_count = static_cast<std::size_t>(array.shape[1]);
+  for (std::size_t step = 0; step < static_cast<std::size_t>(step_count); ++step) {
+    for (std::size_t object = 0; object < phases.size(); ++object) {
+      bool is_touched = false;
+      for (std::size_t arm = 0; arm < arm_count; ++arm) {
+        is_touched =
+            is_touched || array.data[(step * arm_count + arm) * phases.size() + object] != 0;
+      }
+      if (is_touched) {
+        phases[object] = ContactPhase::kTouched;
+      } else if (phases[object] == ContactPhase::kTouched) {
+        phases[object] = ContactPhase::kAfter;
+      }
+    }
+    phases_.insert(phases_.end(), phases.begin(), phases.end());
+  }
+  return Status::Ok();
+}
+
+std::optional<SimulationTruth::ContactPhase> SimulationTruth::PhaseAt(int step, int object) const {
+  if (phases_.empty()) return std::nullopt;
+  return phases_[static_cast<std::size_t>(step) * object_names_.size() +
+                 static_cast<std::size_t>(object)];
 }
 
 StatusOr<DepthImage> SimulationTruth::ReadLabels(int step, const std::string& camera) const {

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Ground truth of a simulated episode: poses of the objects, and the label of what each pixel
-/// shows. The files are those of data/sim/episode_export.h.
+/// Ground truth of a simulated episode: poses of the objects, which of them an arm touches, and the
+/// label of what each pixel shows. The files are those of data/sim/episode_export.h.
 ///
-/// Open reads poses and names, masks are read when asked for. Frames and units:
+/// Open reads poses, contacts and names, masks are read when asked for. Frames and units:
 /// common/geometry.h. Errors: those of data/episode_reader.h and common/npy.h; SCHEMA_INVALID,
 /// SHAPE_MISMATCH, QUATERNION_NOT_UNIT naming the file. Const methods may run together; the reader
 /// must outlive the truth.
@@ -29,6 +29,9 @@ class SimulationTruth {
     int object = 0;  ///< of kObject
   };
 
+  /// An object before any arm has touched it, while one does, and after all have let go.
+  enum class ContactPhase { kBefore, kTouched, kAfter };
+
   /// Nothing for an episode without truth/.
   static StatusOr<std::optional<SimulationTruth>> Open(const EpisodeReader& episode);
 
@@ -38,6 +41,9 @@ class SimulationTruth {
                   static_cast<std::size_t>(object)];
   }
 
+  /// Counted from the episode's first step; nothing where the episode holds no contacts.
+  std::optional<ContactPhase> PhaseAt(int step, int object) const;
+
   /// Mask labels of a frame as numbers [height,width], so that they are resampled as depth is.
   StatusOr<DepthImage> ReadLabels(int step, const std::string& camera) const;
   PixelTruth Classify(float label) const;
@@ -46,10 +52,12 @@ class SimulationTruth {
   explicit SimulationTruth(const EpisodeReader& episode) : episode_(&episode) {}
   Status ReadNames();
   Status ReadPoses();
+  Status ReadContacts();
 
   const EpisodeReader* episode_;
   std::vector<std::string> object_names_;
-  std::vector<Transform> poses_;  // [steps,objects]
+  std::vector<Transform> poses_;      // [steps,objects]
+  std::vector<ContactPhase> phases_;  // [steps,objects], or empty
   int left_arm_label_ = 0, right_arm_label_ = 0, first_object_label_ = 0;
 };
 

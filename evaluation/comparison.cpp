@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/json.h"
+#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -13,9 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShortNames{
-    {{"ssim", kSsim},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kShortNames{
+    {{"l2_moved", kL2Moved},
+     {"l2_static", kL2Static},
+     {"ssim", kSsim},
      {"ssim_moving", kSsimMoving},
+     {"ssim_objects", kSsimObjects},
      {"ssim_workspace", kSsimWorkspace},
      {"psnr", kPsnr},
      {"depth", kDepthAbs},
@@ -82,9 +86,11 @@ std::string Trimmed(const std::string& text) {
 }
 
 Status BadRule(const std::string& text) {
-  return Mismatch(reason::ARGUMENT_INVALID, "--fail-if",
-                  "METRIC[@STEP] < NUMBER with ssim, ssim_moving, ssim_workspace, psnr, depth or "
-                  "chamfer",
+  std::string known;
+  for (const auto& [short_name, metric] : kShortNames) {
+    known += (known.empty() ? "" : ", ") + std::string(short_name);
+  }
+  return Mismatch(reason::ARGUMENT_INVALID, "--fail-if", "METRIC[@STEP] < NUMBER with " + known,
                   text);
 }
 
@@ -138,6 +144,14 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
   return scores;
 }
 
+std::vector<Variant> BaselineVariants(const Results& results, const std::string& frames_dir) {
+  std::vector<Variant> variants;
+  for (const std::string& subject : BaselinesOf(results)) {
+    variants.push_back({SubjectLabel(subject), &results, subject, frames_dir});
+  }
+  return variants;
+}
+
 Json ComparisonToJson(const std::vector<Variant>& variants) {
   Json out = {{"schema", "interlacer.comparison"}, {"schema_version", 1}};
   for (const Variant& variant : variants) {
@@ -150,7 +164,7 @@ Json ComparisonToJson(const std::vector<Variant>& variants) {
   out["reference"] = variants.empty() ? "" : variants[0].name;
   std::vector<int> steps{-1};
   for (const int step : StepsOf(*variants[0].results)) steps.push_back(step);
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string& metric : MetricsOf(*variants[0].results)) {
     for (const int step : steps) {
       const std::vector<VariantScore> scores = CompareVariants(variants, metric, step);
       for (std::size_t i = 0; i < scores.size(); ++i) {

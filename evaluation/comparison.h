@@ -43,10 +43,14 @@ struct VariantScore {
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
                                           std::string_view metric, int step);
 
+/// The baselines that these results hold, as variants.
+std::vector<Variant> BaselineVariants(const Results& results, const std::string& frames_dir);
+
 nlohmann::ordered_json ComparisonToJson(const std::vector<Variant>& variants);
 
-/// "ssim@8 < -0.01": the difference of a variant to the first in a metric (ssim, ssim_moving,
-/// ssim_workspace, psnr, depth, chamfer) at a step, or over all steps without "@".
+/// "ssim@8 < -0.01": the difference of a variant to the first in a metric (l2_moved, l2_static,
+/// ssim, ssim_moving, ssim_objects, ssim_workspace, psnr, depth, chamfer) at a step, or over all
+/// steps without "@".
 struct FailRule {
   std::string text;
   std::string metric;

@@ -4,7 +4,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "common/file_io.h"
 #include "common/image_codec.h"
+#include "common/npy.h"
+#include "evaluation/baselines.h"
 #include "evaluation/episode_evaluation.h"
 
 namespace interlacer {
@@ -19,9 +22,14 @@ class EpisodeRun {
       : episode_(episode), options_(options), backend_(backend), stop_(stop) {}
 
   Status Run() {
-    INTERLACER_ASSIGN_OR_RETURN(
-        const std::vector<PredictionRequest> requests,
-        PlanEpisode(episode_.manifest(), backend_->metadata(), options_.plan));
+    if (backend_ != nullptr) {
+      metadata_ = backend_->metadata();
+    } else {
+      INTERLACER_ASSIGN_OR_RETURN(
+          metadata_, MetadataWithoutModel(episode_.manifest(), options_.plan.input_cameras));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
+                                PlanEpisode(episode_.manifest(), metadata_, options_.plan));
     for (const PredictionRequest& request : requests) {
       INTERLACER_RETURN_IF_ERROR(RunPrediction(request));
     }
@@ -33,6 +41,7 @@ class EpisodeRun {
     INTERLACER_ASSIGN_OR_RETURN(const std::string sha256, episode_.ManifestSha256());
     results->values.insert(results->values.end(), values_.begin(), values_.end());
     results->timings.insert(results->timings.end(), timings_.begin(), timings_.end());
+    results->particles.insert(results->particles.end(), particles_.begin(), particles_.end());
     for (const auto& [finding, count] : warnings_) results->warnings[finding] += count;
     results->episodes.push_back({manifest.episode_id, sha256, manifest.task_name});
     return Status::Ok();
@@ -41,17 +50,21 @@ class EpisodeRun {
  private:
   Status RunPrediction(const PredictionRequest& request) {
     INTERLACER_ASSIGN_OR_RETURN(PredictionTask task,
-                                MakePredictionTask(episode_, backend_->metadata(), request));
+                                MakePredictionTask(episode_, metadata_, request));
     if (options_.alter) INTERLACER_RETURN_IF_ERROR(options_.alter(&task));
-    const auto on_step = [&](const PredictedStep&, const std::vector<EvaluatedView>& views) {
-      for (const EvaluatedView& view : views) {
+    const auto on_step = [&](const PredictedStep&, std::vector<EvaluatedView>& views) {
+      for (EvaluatedView& view : views) {
         AddScores(task.start_step, view);
         INTERLACER_RETURN_IF_ERROR(WriteFrames(task.start_step, view));
+        view.pictures.clear();
       }
       return Status::Ok();
     };
-    INTERLACER_ASSIGN_OR_RETURN(const EpisodeEvaluation evaluation,
-                                EvaluateEpisode(episode_, task, backend_, on_step, stop_));
+    INTERLACER_ASSIGN_OR_RETURN(
+        const EpisodeEvaluation evaluation,
+        EvaluateEpisode(episode_, task, metadata_, backend_, on_step, stop_));
+    INTERLACER_RETURN_IF_ERROR(AddCensuses(task.start_step, evaluation));
+    if (backend_ == nullptr) return Status::Ok();
     const RolloutSummary& summary = evaluation.summary;
     timings_.push_back({summary.durations.lift_s,
                         summary.durations.dynamics_s / std::max(1, summary.computed_step_count),
@@ -65,37 +78,58 @@ class EpisodeRun {
 
   void AddScores(int start_step, const EvaluatedView& view) {
     for (const ViewScore& score : view.scores) {
-      values_.push_back({std::string(score.subject), episode_.manifest().episode_id, start_step,
-                         view.camera, view.is_input, view.step, std::string(score.metric),
-                         score.value, score.reason});
+      values_.push_back({score.subject, episode_.manifest().episode_id, start_step, view.camera,
+                         view.is_input, view.step, score.metric, score.value, score.reason});
     }
+  }
+
+  Status AddCensuses(int start_step, const EpisodeEvaluation& evaluation) {
+    const std::string& id = episode_.manifest().episode_id;
+    for (const auto& [camera, census] : evaluation.censuses) {
+      particles_.push_back({id, start_step, camera, census.CountOf(ParticleKind::kMoved),
+                            census.CountOf(ParticleKind::kStatic),
+                            census.CountOf(ParticleKind::kRobot),
+                            census.CountOf(ParticleKind::kUntracked), census.moved_objects});
+      if (options_.frames_dir.empty()) continue;
+      std::vector<std::uint8_t> kinds;
+      for (const ParticleKind kind : census.kinds) kinds.push_back(static_cast<std::uint8_t>(kind));
+      const std::int64_t shape[] = {static_cast<std::int64_t>(kinds.size())};
+      const fs::path folder =
+          FramePath(options_.frames_dir, id, start_step, camera, 0, "truth").parent_path();
+      INTERLACER_RETURN_IF_ERROR(WriteFileAtomic((folder / kParticleKindsFile).string(),
+                                                 EncodeNpy(std::span(kinds), shape)));
+    }
+    return Status::Ok();
   }
 
   Status WriteFrames(int start_step, const EvaluatedView& view) const {
     if (options_.frames_dir.empty() || !view.truth) return Status::Ok();
-    const auto path = [&](const char* subject) {
+    const auto path = [&](const std::string& subject) {
       return FramePath(options_.frames_dir, episode_.manifest().episode_id, start_step, view.camera,
                        view.step, subject);
     };
-    const fs::path folder = path("model").parent_path();
+    const fs::path folder = path("truth").parent_path();
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) {
       return FailedPrecondition(reason::FILE_UNWRITABLE, error.message())
           .WithField(folder.string());
     }
-    INTERLACER_RETURN_IF_ERROR(WritePngFile(view.predicted, path("model").string()));
     INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.truth, path("truth").string()));
-    if (!view.splat) return Status::Ok();
-    return WritePngFile(*view.splat, path("splat").string());
+    for (const auto& [subject, picture] : view.pictures) {
+      INTERLACER_RETURN_IF_ERROR(WritePngFile(picture, path(subject).string()));
+    }
+    return Status::Ok();
   }
 
   const EpisodeReader& episode_;
   const EpisodeRunOptions& options_;
-  RolloutBackend* const backend_;
+  RolloutBackend* const backend_;  ///< null: subjects that need no model
   const std::stop_token& stop_;
+  ModelMetadata metadata_;
   std::vector<ResultValue> values_;
   std::vector<ResultTiming> timings_;
+  std::vector<ResultParticles> particles_;
   std::map<std::string, int> warnings_;
 };
 

@@ -4,8 +4,9 @@
 /// and the experiments share.
 ///
 /// Values, timings and findings are added to `results` when the whole episode is done, so an error
-/// or a stop leaves it as it was. Errors: those of EvaluateEpisode and of writing pictures;
-/// CANCELLED. One call at a time per backend.
+/// or a stop leaves it as it was. Without a backend the subjects that need no model are scored.
+/// Errors: those of EvaluateEpisode and of writing pictures; CANCELLED. One call at a time per
+/// backend.
 
 #include <filesystem>
 #include <functional>
@@ -31,7 +32,12 @@ struct EpisodeRunOptions {
 Status RunEpisode(const EpisodeReader& episode, const EpisodeRunOptions& options,
                   RolloutBackend* backend, Results* results, const std::stop_token& stop);
 
-/// Where the picture of a subject ("model", "splat") or the "truth" lies below a folder of frames.
+/// Beside the pictures of step 0 of an observed camera of a simulated episode: [n] uint8, the
+/// ParticleKind of each particle.
+inline constexpr char kParticleKindsFile[] = "particle_kinds.npy";
+
+/// Where the picture of a subject or the "truth" lies below a folder of frames. Those of copy_last
+/// and reconstruction are the truth and the model of step 0.
 std::filesystem::path FramePath(const std::string& frames_dir, const std::string& episode,
                                 int start_step, const std::string& camera, int step,
                                 const std::string& subject);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/thread_pool.h"
 #include "evaluation/nearest_point.h"
 #include "render/image_metrics.h"
 
@@ -14,6 +15,7 @@ namespace {
 /// How far behind the nearest particle of its pixel a particle still counts as seen: discs of the
 /// z-buffer lie flat while surfaces slope.
 constexpr double kSeenBehindM = 0.02;
+constexpr std::int64_t kQueryGrain = 1024;
 
 /// The depth image with NaN wherever its point lies outside the workspace.
 StatusOr<DepthImage> CroppedDepth(const Camera& camera, DepthImage depth, const Box& workspace) {
@@ -58,16 +60,22 @@ std::vector<float> SeenParticles(std::span<const float> particles_m, const Camer
 }
 
 double MeanDistanceM(std::span<const float> from_m, const NearestPoint& to) {
+  std::vector<double> distances_m(from_m.size() / 3);
+  ParallelFor(
+      static_cast<std::int64_t>(distances_m.size()), kQueryGrain,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          distances_m[i] = to.DistanceM({from_m[3 * i], from_m[3 * i + 1], from_m[3 * i + 2]});
+        }
+      });
   double sum_m = 0;
-  for (std::size_t i = 0; i < from_m.size(); i += 3) {
-    sum_m += to.DistanceM({from_m[i], from_m[i + 1], from_m[i + 2]});
-  }
-  return 3 * sum_m / static_cast<double>(from_m.size());
+  for (const double distance_m : distances_m) sum_m += distance_m;
+  return sum_m / static_cast<double>(distances_m.size());
 }
 
 void Add(std::string_view subject, std::string_view metric, const std::optional<double>& value,
          const char* reason, std::vector<ViewScore>* scores) {
-  scores->push_back({subject, metric, value, value ? "" : reason});
+  scores->push_back({std::string(subject), std::string(metric), value, value ? "" : reason});
 }
 
 }  // namespace
@@ -83,35 +91,34 @@ StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
   return std::optional<double>(0.5 * (MeanDistanceM(a_m, b) + MeanDistanceM(b_m, a)));
 }
 
-StatusOr<std::vector<ViewScore>> ScoreGeometry(const ScoredGeometry& geometry,
+StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subjects,
+                                               std::span<const SubjectParticles> particles,
                                                const TrueFrame& truth, const Box& workspace) {
   INTERLACER_ASSIGN_OR_RETURN(const DepthImage depth,
                               CroppedDepth(truth.camera, truth.depth, workspace));
-  std::vector<ViewScore> scores;
-  const std::pair<std::string_view, const DepthImage*> subjects[] = {
-      {kModel, geometry.model},
-      {kCopyLast, geometry.copy_last},
-      {kReconstruction, geometry.reconstruction},
-      {kSplat, geometry.splat}};
-  for (const auto& [subject, predicted] : subjects) {
-    if (predicted == nullptr) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> error, DepthAbsMV1(*predicted, depth));
-    Add(subject, kDepthAbs, error, "no pixel with both depths", &scores);
-  }
   const std::vector<float> true_points_m = PointsOf(truth.camera, depth);
-  if (geometry.splat != nullptr) {
-    const std::vector<float> seen_m =
-        SeenParticles(geometry.particles_m, truth.camera, *geometry.splat);
+  std::vector<ViewScore> scores;
+  const auto add_chamfer = [&](std::string_view subject, const std::vector<float>& seen_m,
+                               const char* absence) -> Status {
     INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> chamfer,
                                 ChamferHalfM(seen_m, true_points_m));
-    Add(kModel, kChamferHalf, chamfer, "no particle or no true point in view", &scores);
-  }
-  if (geometry.copy_last != nullptr) {
+    Add(subject, kChamferHalf, chamfer, absence, &scores);
+    return Status::Ok();
+  };
+  for (const SubjectView& view : subjects) {
+    if (view.depth == nullptr) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> error, DepthAbsMV1(*view.depth, depth));
+    Add(view.subject, kDepthAbs, error, "no pixel with both depths", &scores);
+    if (view.subject != kCopyLast) continue;
     INTERLACER_ASSIGN_OR_RETURN(const DepthImage before,
-                                CroppedDepth(truth.camera, *geometry.copy_last, workspace));
-    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> chamfer,
-                                ChamferHalfM(PointsOf(truth.camera, before), true_points_m));
-    Add(kCopyLast, kChamferHalf, chamfer, "no earlier or no true point in view", &scores);
+                                CroppedDepth(truth.camera, *view.depth, workspace));
+    INTERLACER_RETURN_IF_ERROR(add_chamfer(kCopyLast, PointsOf(truth.camera, before),
+                                           "no earlier or no true point in view"));
+  }
+  for (const SubjectParticles& part : particles) {
+    const std::vector<float> seen_m = SeenParticles(part.positions_m, truth.camera, *part.z_buffer);
+    INTERLACER_RETURN_IF_ERROR(
+        add_chamfer(part.subject, seen_m, "no particle or no true point in view"));
   }
   return scores;
 }

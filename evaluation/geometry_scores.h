@@ -23,16 +23,17 @@
 
 namespace interlacer {
 
-/// The available parts of one view; absent parts have no score.
-struct ScoredGeometry {
-  const DepthImage* model = nullptr;
-  const DepthImage* reconstruction = nullptr;
-  const DepthImage* copy_last = nullptr;
-  const DepthImage* splat = nullptr;   ///< z-buffer of `particles_m`
-  std::span<const float> particles_m;  ///< [n,3] world frame
+/// Particles of a subject and their z-buffer picture in the view.
+struct SubjectParticles {
+  std::string_view subject;
+  std::span<const float> positions_m;  ///< [n,3] world frame
+  const DepthImage* z_buffer = nullptr;
 };
 
-StatusOr<std::vector<ViewScore>> ScoreGeometry(const ScoredGeometry& geometry,
+/// Depth scores of all subjects with a depth image, Chamfer distances of those with particles and
+/// of copy_last, whose particles are the points of its depth image.
+StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subjects,
+                                               std::span<const SubjectParticles> particles,
                                                const TrueFrame& truth, const Box& workspace);
 
 /// Half-sum Chamfer distance of two clouds [n,3]; nothing when one is empty. Exact.

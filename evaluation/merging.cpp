@@ -18,6 +18,7 @@ StatusOr<Results> MergeHeads(const std::vector<Results>& parts) {
   Results merged = parts[0];
   merged.episodes.clear();
   merged.values.clear();
+  merged.particles.clear();
   merged.failures.clear();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     INTERLACER_RETURN_IF_ERROR(CheckResumable(parts[0], parts[i]));
@@ -40,13 +41,18 @@ StatusOr<Results> MergeResults(const std::vector<Results>& parts,
     for (const ResultFailure& failure : part.failures) failed.emplace(failure.episode, &part);
   }
   std::map<std::string, std::vector<ResultValue>> values;
+  std::map<std::string, std::vector<ResultParticles>> particles;
   for (const Results& part : parts) {
-    for (const ResultValue& value : part.values) {
-      const auto owner = finished.find(value.episode);
-      if (owner != finished.end() && owner->second == &part) {
-        values[value.episode].push_back(value);
+    // Each entry from the part that its episode is taken from.
+    const auto sort = [&](const auto& entries, auto* by_episode) {
+      for (const auto& entry : entries) {
+        const auto owner = finished.find(entry.episode);
+        if (owner == finished.end() || owner->second != &part) continue;
+        (*by_episode)[entry.episode].push_back(entry);
       }
-    }
+    };
+    sort(part.values, &values);
+    sort(part.particles, &particles);
   }
   for (const std::string& id : episode_ids) {
     if (const auto owner = finished.find(id); owner != finished.end()) {
@@ -54,6 +60,7 @@ StatusOr<Results> MergeResults(const std::vector<Results>& parts,
       merged.episodes.push_back(*std::find_if(episodes.begin(), episodes.end(),
                                               [&](const ResultEpisode& e) { return e.id == id; }));
       Append(values[id], &merged.values);
+      Append(particles[id], &merged.particles);
     } else if (const auto part = failed.find(id); part != failed.end()) {
       const auto& failures = part->second->failures;
       merged.failures.push_back(

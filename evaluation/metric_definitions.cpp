@@ -1,52 +1,90 @@
 #include "evaluation/metric_definitions.h"
 
 #include <string>
+#include <utility>
 
 #include "common/json.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
+namespace {
 
-nlohmann::ordered_json MetricDefinitions() {
-  using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
+
+Json WithMask(Json definition, const char* mask) {
+  definition["mask"] = mask;
+  return definition;
+}
+
+constexpr char kMovingMask[] =
+    "true colour differs from the newest observed frame by 16 or more in some channel, grown by 5 "
+    "px; none below 100 px";
+constexpr char kObjectsMask[] =
+    "pixels that truly show an object at this step, grown by 5 px; none below 100 px";
+constexpr char kWorkspaceMask[] = "valid true depth inside the workspace; none below 100 px";
+constexpr char kMovedMask[] =
+    "objects of which some particle truly is 0.01 m or more from its start at some step of the "
+    "rollout, at every step from 1 on; arms are left out";
+
+Json ParticleDistance(const char* mask) {
+  return {{"definition",
+           "mean distance in metres of particles to the true places of the points that they were "
+           "lifted from; objects move by their true rigid motion, links of the robot by measured "
+           "joints, all else stands still"},
+          {"particles", "lifted from a pixel of the view at step 0; none below 5"},
+          {"mask", mask}};
+}
+
+void AddParticleMetrics(Json* all) {
+  const auto add = [&](std::string_view metric, const std::string& mask) {
+    (*all)[std::string(metric)] = ParticleDistance(mask.c_str());
+  };
+  const std::string moved = kMovedMask;
+  add(kL2Moved, moved);
+  add(kL2Static, "all other tracked particles but those of arms: table, room, objects at rest");
+  add(kL2MovedBefore,
+      moved + "; of these the ones that no arm has touched since the recording began");
+  add(kL2MovedTouched, moved + "; of these the ones that an arm touches at this step");
+  add(kL2MovedAfter, moved + "; of these the ones that an arm has touched and none touches now");
+  add(kL2Robot, "pixels of arms, each with the nearest link of the robot");
+  add(ObjectMetric("NAME"), "particles of one object, whether it moves or not");
+}
+
+}  // namespace
+
+Json MetricDefinitions() {
   const Json ssim = {
       {"window_px", 11},   {"window", "gaussian"}, {"sigma_px", 1.5},
       {"k1", 0.01},        {"k2", 0.03},           {"covariance", "population"},
       {"data_range", 255}, {"border_px", 5},       {"color", "mean over R, G, B of 8-bit images"},
       {"clipping", "none"}};
-  Json moving = ssim;
-  moving["mask"] =
-      "true colour differs from the newest observed frame by 16 or more in some channel, grown by "
-      "5 px; none below 100 px";
-  Json workspace = ssim;
-  workspace["mask"] = "valid true depth inside the workspace; none below 100 px";
-  const Json tracked = {
+  const Json psnr = {
+      {"definition", "10 log10(255^2 / MSE) of 8-bit images; null for equal images"}};
+  Json masked_psnr = psnr;
+  masked_psnr["border_px"] = 5;
+  Json all = Json::object();
+  AddParticleMetrics(&all);
+  all[std::string(kDepthAbs)] = {
       {"definition",
-       "mean distance in metres of particles to the true places of the points that they were "
-       "lifted from; objects move by their true rigid motion, arms are left out; copy_last: "
-       "particles that stay"},
-      {"particles", "lifted from a pixel of the view at step 0; none below 5"}};
-  Json tracked_moving = tracked;
-  tracked_moving["mask"] = "particles that truly are 0.01 m or more from where they began";
-  return {{std::string(kSsim), ssim},
-          {std::string(kSsimMoving), moving},
-          {std::string(kSsimWorkspace), workspace},
-          {std::string(kPsnr),
-           {{"definition", "10 log10(255^2 / MSE) of 8-bit images; null for equal images"}}},
-          {std::string(kDepthAbs),
-           {{"definition",
-             "mean |predicted - true depth| in metres where both are valid and the true point lies "
-             "in the workspace; empty rays count with the far limit"}}},
-          {std::string(kChamferHalf),
-           {{"definition",
-             "half the sum of the mean distances from seen particles to the nearest true point and "
-             "from true points to the nearest seen particle, in metres"},
-            {"true_points", "valid depth pixels of the camera inside the workspace"},
-            {"seen",
-             "projects into the image at most 0.02 m behind the z-buffer of all particles, "
-             "discs of 1.5 px"}}},
-          {std::string(kTracked), tracked},
-          {std::string(kTrackedMoving), tracked_moving}};
+       "mean |predicted - true depth| in metres where both are valid and the true point lies "
+       "in the workspace; empty rays count with the far limit"}};
+  all[std::string(kChamferHalf)] = {
+      {"definition",
+       "half the sum of the mean distances from seen particles to the nearest true point and "
+       "from true points to the nearest seen particle, in metres"},
+      {"true_points", "valid depth pixels of the camera inside the workspace"},
+      {"seen",
+       "projects into the image at most 0.02 m behind the z-buffer of all particles, "
+       "discs of 1.5 px"}};
+  all[std::string(kSsim)] = ssim;
+  all[std::string(kPsnr)] = psnr;
+  all[std::string(kSsimMoving)] = WithMask(ssim, kMovingMask);
+  all[std::string(kPsnrMoving)] = WithMask(masked_psnr, kMovingMask);
+  all[std::string(kSsimObjects)] = WithMask(ssim, kObjectsMask);
+  all[std::string(kPsnrObjects)] = WithMask(masked_psnr, kObjectsMask);
+  all[std::string(kSsimWorkspace)] = WithMask(ssim, kWorkspaceMask);
+  all[std::string(kPsnrWorkspace)] = WithMask(masked_psnr, kWorkspaceMask);
+  return all;
 }
 
 }  // namespace interlacer

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <span>
 #include <utility>
 
 #include "evaluation/html.h"
@@ -17,26 +16,28 @@ namespace {
 constexpr int kChosenSteps[] = {0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
 constexpr std::size_t kMaxTableSteps = 10;
 
-ChartSeries CurveOf(const ReportInput& in, std::size_t variant, std::string_view metric) {
-  ChartSeries series;
-  series.name = in.variants[variant].name;
-  series.style = variant;
-  for (const int step : StepsOf(in.reference())) {
-    const auto mean = CompareVariants(in.variants, metric, step)[variant].mean;
-    AddPoint(step, mean ? &*mean : nullptr, &series);
+/// A curve of each variant, of what `estimate` takes from its score at every step.
+template <typename Estimate>
+std::vector<ChartSeries> CurvesOf(const ReportInput& in, std::string_view metric,
+                                  Estimate estimate) {
+  std::vector<ChartSeries> curves;
+  for (std::size_t i = 0; i < in.variants.size(); ++i) {
+    curves.push_back({in.variants[i].name, {}, {}, {}, {}, i});
   }
-  return series;
+  for (const int step : StepsOf(in.reference())) {
+    const std::vector<VariantScore> scores = CompareVariants(in.variants, metric, step);
+    for (std::size_t i = 0; i < curves.size(); ++i) AddPoint(step, estimate(scores[i]), &curves[i]);
+  }
+  std::erase_if(curves, [](const ChartSeries& curve) { return !HasValues(curve); });
+  return curves;
 }
 
-ChartSeries DifferenceCurve(const ReportInput& in, std::size_t variant, std::string_view metric) {
-  ChartSeries series;
-  series.name = in.variants[variant].name;
-  series.style = variant;
-  for (const int step : StepsOf(in.reference())) {
-    const auto d = CompareVariants(in.variants, metric, step)[variant].difference;
-    AddPoint(step, d ? &d->difference : nullptr, &series);
-  }
-  return series;
+const MeanEstimate* MeanOf(const VariantScore& score) {
+  return score.mean ? &*score.mean : nullptr;
+}
+
+const MeanEstimate* DifferenceOf(const VariantScore& score) {
+  return score.difference ? &score.difference->difference : nullptr;
 }
 
 std::string StepLabel(const Results& r) {
@@ -52,23 +53,27 @@ void MarkTraining(const ReportInput& in, ChartSpec* spec) {
   spec->marker_label = "trained up to here";
 }
 
-std::string Charts(const ReportInput& in, std::span<const std::string_view> metrics) {
+/// Charts of the metrics that occur and are wanted.
+template <typename Wanted>
+std::string Charts(const ReportInput& in, Wanted is_wanted) {
   std::string charts;
-  for (const std::string_view metric : metrics) {
+  for (const std::string& metric : MetricsOf(in.reference())) {
+    if (!is_wanted(metric)) continue;
     ChartSpec spec;
     spec.title = MetricLabel(metric);
     spec.x_label = StepLabel(in.reference());
     spec.y_label = MetricUnit(metric);
     spec.alt_text = spec.title + " against rollout step with 95 % bands";
-    for (std::size_t i = 0; i < in.variants.size(); ++i) {
-      ChartSeries series = CurveOf(in, i, metric);
-      if (HasValues(series)) spec.series.push_back(std::move(series));
-    }
+    spec.series = CurvesOf(in, metric, MeanOf);
     if (spec.series.empty()) continue;
     MarkTraining(in, &spec);
     charts += FigureHtml(LineChartSvg(spec));
   }
   return ChartsHtml(charts);
+}
+
+bool IsOfPictures(std::string_view metric) {
+  return std::find(kPictureMetrics.begin(), kPictureMetrics.end(), metric) != kPictureMetrics.end();
 }
 
 }  // namespace
@@ -84,7 +89,7 @@ std::vector<int> ChosenSteps(const ReportInput& in) {
 }
 
 std::string ScoreChartsHtml(const ReportInput& in) {
-  const std::string charts = Charts(in, kPictureMetrics);
+  const std::string charts = Charts(in, IsOfPictures);
   if (charts.empty()) return "";
   return SectionHtml("Scores by step",
                      charts + ParagraphHtml("Lines are means over episodes, bands are 95 % "
@@ -92,14 +97,17 @@ std::string ScoreChartsHtml(const ReportInput& in) {
 }
 
 std::string GeometryHtml(const ReportInput& in) {
-  const std::string charts = Charts(in, kGeometryMetrics);
+  const std::string charts =
+      Charts(in, [](std::string_view metric) { return !IsOfPictures(metric); });
   if (charts.empty()) return "";
   return SectionHtml(
-      "Geometry",
+      "Particles and geometry",
       charts +
-          ParagraphHtml("In metres, smaller is better. Depth: mean error of the rendered "
-                        "expected depth inside the workspace. Chamfer distance: between the "
-                        "particles that a camera sees and the true points of its depth image."));
+          ParagraphHtml("In metres, smaller is better. Objects that move are those that truly are "
+                        "1 cm or more from their start at some step of the rollout, counted at "
+                        "every step. Depth: mean error of the drawn depth inside the workspace. "
+                        "Chamfer distance: between the particles that a camera sees and the true "
+                        "points of its depth image."));
 }
 
 std::string DifferencesHtml(const ReportInput& in) {
@@ -110,10 +118,7 @@ std::string DifferencesHtml(const ReportInput& in) {
   spec.y_label = "difference";
   spec.alt_text = "Paired difference in SSIM to " + in.variants[0].name + " by step";
   spec.reference_y = 0;
-  for (std::size_t i = 1; i < in.variants.size(); ++i) {
-    ChartSeries series = DifferenceCurve(in, i, kSsim);
-    if (HasValues(series)) spec.series.push_back(std::move(series));
-  }
+  spec.series = CurvesOf(in, kSsim, DifferenceOf);
   if (spec.series.empty()) return "";
   HtmlTable table;
   table.caption = "Paired difference in SSIM to " + in.variants[0].name +

@@ -71,7 +71,7 @@ std::string Headline(const ReportInput& in) {
 
 std::string ScoreTables(const ReportInput& in) {
   std::string tables;
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string& metric : MetricsOf(in.reference())) {
     HtmlTable table;
     table.caption = MetricLabel(metric) + ": mean and 95 % interval";
     table.header = {"step"};
@@ -166,8 +166,8 @@ std::string ReportHtml(const ReportInput& in) {
   for (const std::string& warning : in.warnings) {
     body += "<p class=\"warning\">" + EscapeHtml(warning) + "</p>\n";
   }
-  body += Headline(in) + ScoreChartsHtml(in) + StripsHtml(in, &images) + DifferencesHtml(in) +
-          DistributionsHtml(in) + GeometryHtml(in) + ScoreTables(in) + Cost(in) + Troubles(in) +
+  body += Headline(in) + GeometryHtml(in) + ScoreChartsHtml(in) + StripsHtml(in, &images) +
+          DifferencesHtml(in) + DistributionsHtml(in) + ScoreTables(in) + Cost(in) + Troubles(in) +
           Provenance(in);
   return PageHtml(in.title, Verdict(in), body);
 }

@@ -29,6 +29,18 @@ std::optional<RgbImage> ReadFrame(const fs::path& path) {
   return *std::move(image);
 }
 
+/// The picture of a subject; those that repeat step 0 are written there alone.
+std::optional<RgbImage> ReadSubjectFrame(const Variant& variant, const ResultValue& view,
+                                         int step) {
+  std::string subject = variant.subject;
+  if (subject == kCopyLast || subject == kReconstruction) {
+    step = 0;
+    subject = subject == kCopyLast ? "truth" : kModel;
+  }
+  return ReadFrame(
+      FramePath(variant.frames_dir, view.episode, view.start_step, view.camera, step, subject));
+}
+
 /// First rollout of an episode, first camera with pictures.
 std::string EpisodeStrip(const ReportInput& in, const std::string& episode, ImageEmbedder* images) {
   const ResultValue* first = nullptr;
@@ -61,8 +73,7 @@ std::string EpisodeStrip(const ReportInput& in, const std::string& episode, Imag
           ssim = v.value;
         }
       }
-      rows[i].frames.push_back({ReadFrame(FramePath(variant.frames_dir, episode, first->start_step,
-                                                    first->camera, step, variant.subject)),
+      rows[i].frames.push_back({ssim ? ReadSubjectFrame(variant, *first, step) : std::nullopt,
                                 ssim ? ScoreText(ssim, 3) : ""});
     }
   }

@@ -1,7 +1,9 @@
 #include "evaluation/results.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -18,7 +20,11 @@ constexpr char kSchema[] = "interlacer.results";
 Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 /// By metric, camera and step; "all" and "held_out" are means over these cameras.
-Json Aggregates(const Results& results, std::string_view subject) {
+Json Aggregates(const Results& all, std::string_view subject) {
+  // The subject's values alone, which are looked through once a mean.
+  Results results;
+  std::copy_if(all.values.begin(), all.values.end(), std::back_inserter(results.values),
+               [&](const ResultValue& value) { return value.subject == subject; });
   struct Group {
     std::string name;
     std::string camera;
@@ -27,7 +33,7 @@ Json Aggregates(const Results& results, std::string_view subject) {
   std::vector<Group> groups{{"all", "", {}}, {"held_out", "", false}};
   for (const std::string& camera : CamerasOf(results)) groups.push_back({camera, camera, {}});
   Json out = Json::array();
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string& metric : MetricsOf(results)) {
     for (const Group& group : groups) {
       for (const int step : StepsOf(results)) {
         const auto estimate =
@@ -61,6 +67,27 @@ Json ToJson(const ResultValue& v) {
               {"value", NumberOrNull(v.value)}};
   if (!v.value) out["reason"] = v.reason;
   return out;
+}
+
+Json ToJson(const ResultParticles& p) {
+  return {{"episode", p.episode},     {"start_step", p.start_step},
+          {"camera", p.camera},       {"moved", p.moved},
+          {"static", p.still},        {"robot", p.robot},
+          {"untracked", p.untracked}, {"moved_objects", p.moved_objects}};
+}
+
+StatusOr<ResultParticles> ParseParticles(const JsonObject& object) {
+  ResultParticles p;
+  INTERLACER_ASSIGN_OR_RETURN(p.episode, object.Get<std::string>("episode"));
+  INTERLACER_ASSIGN_OR_RETURN(p.start_step, object.Get<int>("start_step"));
+  INTERLACER_ASSIGN_OR_RETURN(p.camera, object.Get<std::string>("camera"));
+  INTERLACER_ASSIGN_OR_RETURN(p.moved, object.Get<std::int64_t>("moved"));
+  INTERLACER_ASSIGN_OR_RETURN(p.still, object.Get<std::int64_t>("static"));
+  INTERLACER_ASSIGN_OR_RETURN(p.robot, object.Get<std::int64_t>("robot"));
+  INTERLACER_ASSIGN_OR_RETURN(p.untracked, object.Get<std::int64_t>("untracked"));
+  INTERLACER_ASSIGN_OR_RETURN(p.moved_objects,
+                              object.Get<std::vector<std::string>>("moved_objects"));
+  return p;
 }
 
 StatusOr<ResultValue> ParseValue(const JsonObject& object, const nlohmann::json& raw) {
@@ -100,6 +127,14 @@ Status ParseLists(const JsonObject& root, const nlohmann::json& document, Result
     INTERLACER_ASSIGN_OR_RETURN(ResultValue value, ParseValue(values[i], document["values"][i]));
     r->values.push_back(std::move(value));
   }
+  if (root.Has("particles")) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> particles,
+                                root.GetObjects("particles"));
+    for (const JsonObject& object : particles) {
+      INTERLACER_ASSIGN_OR_RETURN(ResultParticles counts, ParseParticles(object));
+      r->particles.push_back(std::move(counts));
+    }
+  }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> failures, root.GetObjects("failures"));
   for (const JsonObject& object : failures) {
     ResultFailure failure;
@@ -133,6 +168,8 @@ Status ParseSetup(const JsonObject& root, Results* r) {
   INTERLACER_ASSIGN_OR_RETURN(r->target_background, setup.Get<std::string>("target_background"));
   INTERLACER_ASSIGN_OR_RETURN(r->seed, setup.Get<std::int64_t>("seed"));
   INTERLACER_ASSIGN_OR_RETURN(r->location, setup.Get<std::string>("location"));
+  INTERLACER_ASSIGN_OR_RETURN(r->render_mode, setup.GetOr<std::string>("render_mode", ""));
+  INTERLACER_ASSIGN_OR_RETURN(r->subjects, setup.GetOr<std::vector<std::string>>("subjects", {}));
   if (!setup.Has("plan")) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject plan, setup.GetObject("plan"));
   ResultPlan& out = r->plan.emplace();
@@ -151,7 +188,9 @@ Json SetupToJson(const Results& r) {
                 {"image_height_px", r.image_height_px},
                 {"target_background", r.target_background},
                 {"seed", r.seed},
-                {"location", r.location}};
+                {"location", r.location},
+                {"render_mode", r.render_mode},
+                {"subjects", r.subjects}};
   if (!r.plan) return setup;
   setup["plan"] = {{"windows", r.plan->window_count},
                    {"start_step", r.plan->start_step},
@@ -168,9 +207,9 @@ std::string CsvField(const std::string& text) {
 }
 
 bool Matches(const ResultValue& v, const ValueFilter& f) {
-  return v.value && (f.subject.empty() || v.subject == f.subject) &&
-         (f.metric.empty() || v.metric == f.metric) && (f.step < 0 || v.step == f.step) &&
-         (f.camera.empty() || v.camera == f.camera) &&
+  return v.value && (f.step < 0 || v.step == f.step) &&
+         (f.subject.empty() || v.subject == f.subject) &&
+         (f.metric.empty() || v.metric == f.metric) && (f.camera.empty() || v.camera == f.camera) &&
          (!f.is_input_camera || v.is_input_camera == *f.is_input_camera);
 }
 
@@ -183,9 +222,10 @@ Json ToJson(const MeanEstimate& estimate) {
   return out;
 }
 
-Json ResultsToJson(const Results& r) {
+Json ResultsToJson(const Results& r, Aggregation aggregation) {
   Json episodes = Json::array(), values = Json::array(), failures = Json::array(),
-       runs = Json::array(), baselines, warnings = Json::object();
+       runs = Json::array(), particles = Json::array(), baselines = Json::object(),
+       warnings = Json::object();
   for (const ResultEpisode& e : r.episodes) {
     episodes.push_back({{"id", e.id}, {"manifest_sha256", e.manifest_sha256}, {"task", e.task}});
   }
@@ -196,9 +236,11 @@ Json ResultsToJson(const Results& r) {
   for (const ResultTiming& t : r.timings) {
     runs.push_back({{"lift_s", t.lift_s}, {"step_s", t.step_s}, {"view_s", t.view_s}});
   }
+  for (const ResultParticles& p : r.particles) particles.push_back(ToJson(p));
   for (const auto& [finding, count] : r.warnings) warnings[finding] = count;
-  for (const std::string_view subject : kSubjects) {
-    if (subject != kModel) baselines[std::string(subject)] = Aggregates(r, subject);
+  const bool has_means = aggregation == Aggregation::kAll;
+  for (const std::string& subject : BaselinesOf(r)) {
+    baselines[subject] = has_means ? Aggregates(r, subject) : Json::array();
   }
   return {{"schema", kSchema},
           {"schema_version", kResultsSchemaVersion},
@@ -215,13 +257,14 @@ Json ResultsToJson(const Results& r) {
             {"episodes", episodes}}},
           {"setup", SetupToJson(r)},
           {"metrics", r.metrics},
-          {"aggregates", Aggregates(r, kModel)},
+          {"aggregates", has_means ? Aggregates(r, kModel) : Json::array()},
           {"baselines", baselines},
           {"timing",
            {{"lift_s", Percentiles(r, &ResultTiming::lift_s)},
             {"step_s", Percentiles(r, &ResultTiming::step_s)},
             {"view_s", Percentiles(r, &ResultTiming::view_s)},
             {"predictions", runs}}},
+          {"particles", particles},
           {"failures", failures},
           {"warnings", warnings},
           {"values", values}};
@@ -270,8 +313,8 @@ StatusOr<Results> ReadResults(const std::string& path) {
   return results;
 }
 
-Status WriteResults(const std::string& path, const Results& results) {
-  return WriteJsonFile(path, ResultsToJson(results));
+Status WriteResults(const std::string& path, const Results& results, Aggregation aggregation) {
+  return WriteJsonFile(path, ResultsToJson(results, aggregation));
 }
 
 std::string ResultsToCsv(const Results& results) {
@@ -281,7 +324,8 @@ std::string ResultsToCsv(const Results& results) {
     if (v.value) std::snprintf(number, sizeof number, "%.17g", *v.value);
     out += v.subject + "," + CsvField(v.episode) + "," + std::to_string(v.start_step) + "," +
            CsvField(v.camera) + "," + (v.is_input_camera ? "1" : "0") + "," +
-           std::to_string(v.step) + "," + v.metric + "," + number + "," + CsvField(v.reason) + "\n";
+           std::to_string(v.step) + "," + CsvField(v.metric) + "," + number + "," +
+           CsvField(v.reason) + "\n";
   }
   return out;
 }
@@ -303,6 +347,41 @@ std::optional<MeanEstimate> Aggregate(const Results& results, const ValueFilter&
   std::vector<double> means;
   for (const auto& [episode, mean] : EpisodeMeans(results, filter)) means.push_back(mean);
   return EstimateMean(means);
+}
+
+std::vector<std::string> MetricsOf(const Results& results) {
+  std::set<std::string, std::less<>> left;
+  for (const ResultValue& value : results.values) left.insert(value.metric);
+  std::vector<std::string> metrics;
+  const auto take = [&](const auto& wanted) {
+    for (auto it = left.begin(); it != left.end();) {
+      if (wanted(*it)) {
+        metrics.push_back(*it);
+        it = left.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  };
+  for (const std::string_view known : kMetrics) {
+    take([&](const std::string& metric) { return metric == known; });
+    if (known != kL2Robot) continue;
+    take([](const std::string& metric) { return metric.starts_with(kObjectMetricPrefix); });
+  }
+  take([](const std::string&) { return true; });
+  return metrics;
+}
+
+std::vector<std::string> BaselinesOf(const Results& results) {
+  std::set<std::string, std::less<>> scored;
+  for (const ResultValue& value : results.values) {
+    if (value.value) scored.insert(value.subject);
+  }
+  std::vector<std::string> baselines;
+  for (const std::string_view subject : kSubjects) {
+    if (subject != kModel && scored.contains(subject)) baselines.emplace_back(subject);
+  }
+  return baselines;
 }
 
 std::vector<int> StepsOf(const Results& results) {

@@ -4,7 +4,9 @@
 ///
 /// One value for each episode, start step, camera, step, subject (the model or a baseline) and
 /// metric; null values carry a reason. Numbers are written so that reading gives the same bits; NaN
-/// and infinity never. Errors: those of common/json.h; SCHEMA_VERSION_UNSUPPORTED. Value types.
+/// and infinity never. Files of earlier versions stay readable: their metrics keep the names and
+/// definitions that they were written with. Errors: those of common/json.h;
+/// SCHEMA_VERSION_UNSUPPORTED. Value types.
 
 #include <cstdint>
 #include <map>
@@ -21,10 +23,11 @@
 namespace interlacer {
 
 inline constexpr char kResultsFile[] = "results.json";
-inline constexpr int kResultsSchemaVersion = 1;
+/// 2: l2_moved_m and l2_static_m stand in the place of mde_m_v1; subjects, render_mode, particles.
+inline constexpr int kResultsSchemaVersion = 2;
 
 struct ResultValue {
-  std::string subject;  ///< "model", "copy_last", "reconstruction" or "splat"
+  std::string subject;  ///< a name of evaluation/subjects.h
   std::string episode;
   int start_step = 0;
   std::string camera;
@@ -55,6 +58,19 @@ struct ResultTiming {
   double view_s = 0;  ///< mean of its views
 };
 
+/// How many particles of a view the scores of particles are about (evaluation/tracked_particles.h).
+struct ResultParticles {
+  std::string episode;
+  int start_step = 0;
+  std::string camera;
+  std::int64_t moved = 0;  ///< of objects that move at some step of the rollout
+  std::int64_t still = 0;  ///< of all else but arms
+  std::int64_t robot = 0;
+  std::int64_t untracked = 0;  ///< of other views
+  std::vector<std::string> moved_objects;
+  bool operator==(const ResultParticles&) const = default;
+};
+
 /// Which predictions of each episode were asked for, as in evaluation_plan.h.
 struct ResultPlan {
   int window_count = 1;
@@ -83,7 +99,9 @@ struct Results {
   int image_height_px = 0;
   std::string target_background;  ///< "white_outside_workspace" or "none"
   std::int64_t seed = 0;
-  std::string location;  ///< "local" or "remote"
+  std::string location;               ///< "local", "remote" or "none"
+  std::string render_mode;            ///< of the model: "observed" or "field"
+  std::vector<std::string> subjects;  ///< asked for; empty in files that earlier versions wrote
   /// Absent in files that earlier versions have written.
   std::optional<ResultPlan> plan;
   /// Definitions by metric; for a file, those that it was written with.
@@ -91,17 +109,22 @@ struct Results {
 
   std::vector<ResultValue> values;
   std::vector<ResultTiming> timings;
+  std::vector<ResultParticles> particles;
   std::vector<ResultFailure> failures;
   std::map<std::string, int> warnings;  ///< findings with counts
 };
 
 /// mean, std, n and interval_95 (null where there is none).
 nlohmann::ordered_json ToJson(const MeanEstimate& estimate);
-nlohmann::ordered_json ResultsToJson(const Results& results);
+/// Means take long to estimate, so that a file which is not final may do without.
+enum class Aggregation { kAll, kNone };
+nlohmann::ordered_json ResultsToJson(const Results& results,
+                                     Aggregation aggregation = Aggregation::kAll);
 StatusOr<Results> ParseResults(const nlohmann::json& document);
 /// `path` is the file or the folder that holds it.
 StatusOr<Results> ReadResults(const std::string& path);
-Status WriteResults(const std::string& path, const Results& results);
+Status WriteResults(const std::string& path, const Results& results,
+                    Aggregation aggregation = Aggregation::kAll);
 /// One line a value; for spreadsheets.
 std::string ResultsToCsv(const Results& results);
 
@@ -119,6 +142,11 @@ std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFi
 /// Mean of the episodes' means with its interval.
 std::optional<MeanEstimate> Aggregate(const Results& results, const ValueFilter& filter);
 
+/// Metrics that occur in the values: kMetrics in their order, those of single objects after the
+/// other particle scores, last what only other versions know.
+std::vector<std::string> MetricsOf(const Results& results);
+/// Subjects other than the model that have a score, in the order of kSubjects.
+std::vector<std::string> BaselinesOf(const Results& results);
 /// Ascending; what occurs in the values.
 std::vector<int> StepsOf(const Results& results);
 std::vector<std::string> CamerasOf(const Results& results);

@@ -1,6 +1,7 @@
 #include "evaluation/resumption.h"
 
 #include <string>
+#include <vector>
 
 #include "evaluation/comparison.h"
 
@@ -11,6 +12,12 @@ namespace {
 Status CheckEqual(const std::string& field, const std::string& expected, const std::string& got) {
   if (expected == got || expected.empty() || got.empty()) return Status::Ok();
   return Mismatch(reason::ARGUMENT_INVALID, field, expected, got);
+}
+
+std::string ListText(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
 }
 
 }  // namespace
@@ -25,6 +32,9 @@ Status CheckResumable(const Results& before, const Results& now) {
     return InvalidArgument(reason::ARGUMENT_INVALID, settings.message())
         .WithField(settings.field());
   }
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual("subjects", ListText(before.subjects), ListText(now.subjects)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqual("render mode", before.render_mode, now.render_mode));
   INTERLACER_RETURN_IF_ERROR(
       CheckEqual("seed", std::to_string(before.seed), std::to_string(now.seed)));
   INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset hash", before.dataset_sha256, now.dataset_sha256));

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "data/manifest.h"
 #include "evaluation/frame_strip.h"
 #include "evaluation/html.h"
+#include "evaluation/results.h"
 #include "evaluation/score_text.h"
 #include "evaluation/svg.h"
 
@@ -92,21 +94,38 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
   strip.caption = target.is_input ? "Under each prediction: SSIM with the true frame."
                                   : "The model never saw this camera. Under each prediction: SSIM "
                                     "with the true frame.";
-  StripRow truth{"truth", {}}, predicted{"predicted", {}}, difference{"difference", {}},
-      splat{"splat", {}};
+  StripRow truth{"truth", {}}, difference{"difference", {}};
+  std::map<std::string, StripRow, std::less<>> subjects;
   for (int step = 0; step <= in.task->step_count; ++step) {
     strip.columns.push_back(StepHeading(in, step));
     const EvaluatedView* view = in.evaluation->Find(target.name, step);
     if (view == nullptr) continue;
-    const auto ssim = ScoreOf(*view, kModel, kSsim);
-    const auto splat_ssim = ScoreOf(*view, kSplat, kSsim);
     truth.frames.push_back({view->truth, view->truth ? "" : "not recorded"});
-    predicted.frames.push_back({view->predicted, ssim ? ScoreText(ssim, 3) : ""});
-    difference.frames.push_back(
-        {view->truth ? DifferenceImage(view->predicted, *view->truth) : std::nullopt, ""});
-    splat.frames.push_back({view->splat, splat_ssim ? ScoreText(splat_ssim, 3) : ""});
+    for (const std::string_view subject : kSubjects) {
+      StripRow& row = subjects.try_emplace(std::string(subject)).first->second;
+      const RgbImage* picture = view->Picture(subject);
+      const auto ssim = ScoreOf(*view, subject, kSsim);
+      row.frames.push_back({picture ? std::optional(*picture) : std::nullopt,
+                            picture && ssim ? ScoreText(ssim, 3) : ""});
+    }
+    const RgbImage* predicted = view->Picture(kModel);
+    difference.frames.push_back({predicted != nullptr && view->truth
+                                     ? DifferenceImage(*predicted, *view->truth)
+                                     : std::nullopt,
+                                 ""});
   }
-  strip.rows = {truth, predicted, difference, splat};
+  const auto add = [&](StripRow row) {
+    const bool has_image = std::any_of(row.frames.begin(), row.frames.end(),
+                                       [](const StripFrame& f) { return f.image.has_value(); });
+    if (has_image) strip.rows.push_back(std::move(row));
+  };
+  strip.rows.push_back(std::move(truth));
+  for (const std::string_view subject : kSubjects) {
+    StripRow& row = subjects[std::string(subject)];
+    row.label = subject == kModel ? "predicted" : SubjectLabel(subject);
+    add(std::move(row));
+    if (subject == kModel) add(std::move(difference));
+  }
   return FrameStripHtml(strip, kThumbnailWidthPx, images);
 }
 
@@ -123,6 +142,8 @@ std::string Verdict(const RolloutReportInput& in) {
     text += "; " + std::to_string(last) + (last == 1 ? " step" : " steps") +
             " later the prediction has " + ScoreText(then, 3);
     if (copy) text += ", copying the last frame " + ScoreText(copy, 3);
+    const auto kinematic = MeanScore(*in.evaluation, kKinematic, kSsim, last);
+    if (kinematic) text += ", moving the robot alone " + ScoreText(kinematic, 3);
   }
   return text + ".";
 }
@@ -182,6 +203,16 @@ std::string Provenance(const RolloutReportInput& in) {
 
 }  // namespace
 
+std::vector<std::string> MetricsOf(const EpisodeEvaluation& evaluation) {
+  Results results;
+  for (const EvaluatedView& view : evaluation.views) {
+    for (const ViewScore& score : view.scores) {
+      results.values.emplace_back().metric = score.metric;
+    }
+  }
+  return MetricsOf(results);
+}
+
 std::optional<double> ScoreOf(const EvaluatedView& view, std::string_view subject,
                               std::string_view metric) {
   for (const ViewScore& score : view.scores) {
@@ -213,7 +244,7 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
     body += SectionHtml("Camera " + target.name + role, Strip(in, target, &images));
   }
   std::string charts, tables;
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string& metric : MetricsOf(*in.evaluation)) {
     if (in.task->step_count >= kMinChartSteps) charts += ChartOf(in, metric);
     tables += ScoreTable(in, metric, MetricDecimals(metric));
   }

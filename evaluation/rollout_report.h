@@ -27,6 +27,8 @@ struct RolloutReportInput {
 
 std::string RolloutReportHtml(const RolloutReportInput& input);
 
+/// As MetricsOf of results.h.
+std::vector<std::string> MetricsOf(const EpisodeEvaluation& evaluation);
 /// Mean over the views of a step that have the score; nothing if none has.
 std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string_view subject,
                                 std::string_view metric, int step);

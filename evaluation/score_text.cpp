@@ -1,37 +1,57 @@
 #include "evaluation/score_text.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
+namespace {
+
+bool IsPsnr(std::string_view metric) { return metric.starts_with(kPsnr); }
+
+}  // namespace
 
 std::string SubjectLabel(std::string_view subject) {
   if (subject == kModel) return "model";
+  if (subject == kModelField) return "model, field";
+  if (subject == kKinematic) return "kinematic";
+  if (subject == kKinematicField) return "kinematic, field in holes";
   if (subject == kCopyLast) return "copy last frame";
   if (subject == kReconstruction) return "step 0 for ever";
   if (subject == kSplat) return "splat of the particles";
+  if (subject == kOracleMotion) return "true motion";
+  if (subject == kOracleRender) return "true frames rendered";
   return std::string(subject);
 }
 
 std::string MetricUnit(std::string_view metric) {
-  if (metric == kPsnr) return "dB";
-  const auto& geometry = kGeometryMetrics;
-  return std::find(geometry.begin(), geometry.end(), metric) != geometry.end() ? "m" : "SSIM";
+  if (IsPsnr(metric)) return "dB";
+  return metric.starts_with(kSsim) ? "SSIM" : "m";
 }
 
-int MetricDecimals(std::string_view metric) { return metric == kPsnr ? 2 : 4; }
+int MetricDecimals(std::string_view metric) { return IsPsnr(metric) ? 2 : 4; }
 
 std::string MetricLabel(std::string_view metric) {
   if (metric == kSsim) return "SSIM";
   if (metric == kSsimMoving) return "SSIM where something moves";
   if (metric == kSsimWorkspace) return "SSIM inside the workspace";
+  if (metric == kSsimObjects) return "SSIM on objects";
   if (metric == kPsnr) return "PSNR";
+  if (metric == kPsnrMoving) return "PSNR where something moves";
+  if (metric == kPsnrObjects) return "PSNR on objects";
+  if (metric == kPsnrWorkspace) return "PSNR inside the workspace";
   if (metric == kDepthAbs) return "Depth error";
   if (metric == kChamferHalf) return "Chamfer distance";
-  if (metric == kTracked) return "Tracked particles, distance to the truth";
-  if (metric == kTrackedMoving) return "Tracked particles that move, distance to the truth";
+  if (metric == kL2Moved) return "Objects that move, distance to the truth";
+  if (metric == kL2MovedBefore) return "Objects that move, before contact";
+  if (metric == kL2MovedTouched) return "Objects that move, in contact";
+  if (metric == kL2MovedAfter) return "Objects that move, after contact";
+  if (metric == kL2Static) return "What stands still, distance to the truth";
+  if (metric == kL2Robot) return "Robot, distance to the truth";
+  if (metric.starts_with(kObjectMetricPrefix)) {
+    return "Object " + std::string(metric.substr(kObjectMetricPrefix.size())) +
+           ", distance to the truth";
+  }
   return std::string(metric);
 }
 

@@ -14,9 +14,9 @@
 namespace interlacer {
 namespace {
 
-constexpr int kColorCount = 7;
-constexpr std::array<std::string_view, kColorCount> kDashes{"",    "7 4", "2 3", "10 3 2 3",
-                                                            "4 2", "1 2", "12 4"};
+constexpr int kColorCount = 9;
+constexpr std::array<std::string_view, kColorCount> kDashes{
+    "", "7 4", "2 3", "10 3 2 3", "4 2", "1 2", "12 4", "8 2 2 2 2 2", "3 5"};
 
 std::string Number(double value) {
   char text[32];

@@ -1,5 +1,6 @@
 #include "evaluation/tracked_particles.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,19 +9,19 @@
 namespace interlacer {
 namespace {
 
-constexpr int kStandsStill = -1;
 /// How far from a pixel's centre and depth its own particle may lie after float32 arithmetic. A
 /// particle of another camera meets both by accident about once in a thousand.
 constexpr double kPixelTolerance = 0.02;
 constexpr double kDepthToleranceM = 5e-4;
 
-double DistanceM(const Vec3d& a, const Vec3d& b) {
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 Vec3d PointAt(std::span<const float> particles_m, std::size_t particle) {
   const float* p = particles_m.data() + 3 * particle;
   return {p[0], p[1], p[2]};
+}
+
+double DistanceM(std::span<const float> a_m, std::span<const float> b_m, std::size_t particle) {
+  const Vec3d a = PointAt(a_m, particle), b = PointAt(b_m, particle);
+  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
 /// The pixel that a particle was lifted from; nothing if that was in another view.
@@ -45,86 +46,139 @@ struct MeanDistance {
     sum_m += distance_m;
     ++count;
   }
-  ViewScore Score(std::string_view subject, std::string_view metric) const {
+  ViewScore Score(std::string_view subject, const std::string& metric) const {
     if (count < kMinTrackedParticles) {
-      return {subject, metric, std::nullopt,
+      return {std::string(subject), metric, std::nullopt,
               "fewer than " + std::to_string(kMinTrackedParticles) + " particles"};
     }
-    return {subject, metric, sum_m / count, ""};
+    return {std::string(subject), metric, sum_m / count, ""};
   }
 };
 
 }  // namespace
 
-StatusOr<TrackedParticles> TrackedParticles::Start(const SimulationTruth& truth,
-                                                   const TargetView& target,
-                                                   const TrueFrame& newest, int start_step,
-                                                   std::span<const float> particles_m) {
-  INTERLACER_ASSIGN_OR_RETURN(const DepthImage mask, truth.ReadLabels(start_step, target.name));
+StatusOr<TrackedParticles> TrackedParticles::Start(
+    const SimulationTruth& truth, const BodyMotion& motion, const PredictionTask& task,
+    const TargetView& target, const TrueFrame& newest, std::span<const float> particles_m) {
+  INTERLACER_ASSIGN_OR_RETURN(const DepthImage mask,
+                              truth.ReadLabels(task.start_step, target.name));
   // As ResizedView does with depth, so that label and depth of a pixel come from one source pixel.
   const DepthImage labels = ResizeNearest(mask, target.width_px, target.height_px);
   TrackedParticles tracked;
   tracked.truth_ = &truth;
-  tracked.start_step_ = start_step;
+  tracked.motion_ = &motion;
+  tracked.task_ = &task;
+  tracked.start_m_.assign(particles_m.begin(), particles_m.end());
+  tracked.bodies_.assign(particles_m.size() / 3, kUnknownMotion);
+  std::vector<std::size_t> seen;
+  std::vector<SimulationTruth::PixelTruth> shown;
+  std::vector<float> seen_m;
   for (std::size_t i = 0; i < particles_m.size() / 3; ++i) {
-    const Vec3d start_m = PointAt(particles_m, i);
-    const std::optional<std::size_t> pixel = SourcePixel(newest, start_m);
+    const std::optional<std::size_t> pixel = SourcePixel(newest, PointAt(particles_m, i));
     if (!pixel) continue;
-    const SimulationTruth::PixelTruth shown = truth.Classify(labels.pixels_m[*pixel]);
-    if (shown.kind == SimulationTruth::PixelKind::kArm) continue;
-    const bool is_object = shown.kind == SimulationTruth::PixelKind::kObject;
-    tracked.points_.push_back({i, is_object ? shown.object : kStandsStill, start_m});
+    seen.push_back(i);
+    shown.push_back(truth.Classify(labels.pixels_m[*pixel]));
+    seen_m.insert(seen_m.end(), particles_m.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                  particles_m.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
   }
+  const std::vector<std::int32_t> bodies = TrueBodies(motion, shown, seen_m);
+  for (std::size_t i = 0; i < seen.size(); ++i) tracked.bodies_[seen[i]] = bodies[i];
   return tracked;
 }
 
-std::vector<ViewScore> TrackedParticles::Score(std::span<const float> particles_m,
-                                               int episode_step) const {
-  std::vector<Transform> motions;
-  for (std::size_t k = 0; k < truth_->object_names().size(); ++k) {
-    motions.push_back(MotionOf(static_cast<int>(k), episode_step));
-  }
-  MeanDistance model, model_moving, still, still_moving;
-  for (const Point& point : points_) {
-    const Vec3d true_m =
-        point.object < 0 ? point.start_m
-                         : Apply(motions[static_cast<std::size_t>(point.object)], point.start_m);
-    const double error_m = DistanceM(PointAt(particles_m, point.particle), true_m);
-    const double moved_m = DistanceM(point.start_m, true_m);
-    model.Add(error_m);
-    still.Add(moved_m);
-    if (moved_m < kMovedM) continue;
-    model_moving.Add(error_m);
-    still_moving.Add(moved_m);
-  }
-  return {model.Score(kModel, kTracked), model_moving.Score(kModel, kTrackedMoving),
-          still.Score(kCopyLast, kTracked), still_moving.Score(kCopyLast, kTrackedMoving)};
+int TrackedParticles::ObjectOf(std::int32_t body) const {
+  const auto first = static_cast<std::int32_t>(motion_->link_count);
+  return body >= first ? body - first : kNoObject;
 }
 
-Transform TrackedParticles::MotionOf(int object, int episode_step) const {
-  return Compose(truth_->WorldFromObject(episode_step, object),
-                 Inverse(truth_->WorldFromObject(start_step_, object)));
+std::set<int> TrackedParticles::MovedObjects() const {
+  std::set<int> moved;
+  for (int step = 1; HasTruth(step); ++step) {
+    const std::vector<float> true_m = PositionsAt(*motion_, step, bodies_, start_m_);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      const int object = ObjectOf(bodies_[i]);
+      if (object == kNoObject || moved.contains(object)) continue;
+      if (DistanceM(true_m, start_m_, i) >= kMovedM) moved.insert(object);
+    }
+  }
+  return moved;
+}
+
+std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
+                                               std::span<const float> particles_m, int step,
+                                               const std::set<int>& moved) const {
+  if (step == 0 || !HasTruth(step)) return {};
+  using Phase = SimulationTruth::ContactPhase;
+  const std::vector<float> true_m = PositionsAt(*motion_, step, bodies_, start_m_);
+  const std::vector<std::string>& names = truth_->object_names();
+  std::vector<MeanDistance> objects(names.size());
+  MeanDistance robot, still, all_moved, before, touched, after;
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    if (bodies_[i] == kUnknownMotion) continue;
+    const double error_m = DistanceM(particles_m, true_m, i);
+    const int object = ObjectOf(bodies_[i]);
+    if (object == kNoObject) {
+      (bodies_[i] == kStandsStill ? still : robot).Add(error_m);
+      continue;
+    }
+    objects[static_cast<std::size_t>(object)].Add(error_m);
+    if (!moved.contains(object)) {
+      still.Add(error_m);
+      continue;
+    }
+    all_moved.Add(error_m);
+    const auto phase = truth_->PhaseAt(task_->EpisodeStep(step), object);
+    if (phase == Phase::kBefore) before.Add(error_m);
+    if (phase == Phase::kTouched) touched.Add(error_m);
+    if (phase == Phase::kAfter) after.Add(error_m);
+  }
+  std::vector<ViewScore> scores;
+  const std::pair<std::string_view, const MeanDistance*> named[] = {
+      {kL2Moved, &all_moved},      {kL2Static, &still},     {kL2MovedBefore, &before},
+      {kL2MovedTouched, &touched}, {kL2MovedAfter, &after}, {kL2Robot, &robot}};
+  for (const auto& [metric, mean] : named) {
+    scores.push_back(mean->Score(subject, std::string(metric)));
+  }
+  for (std::size_t k = 0; k < objects.size(); ++k) {
+    if (objects[k].count == 0) continue;
+    scores.push_back(objects[k].Score(subject, ObjectMetric(names[k])));
+  }
+  return scores;
 }
 
 ObjectMove TrackedParticles::MoveOf(int object, std::span<const float> particles_m,
-                                    int episode_step) const {
-  const Transform motion = MotionOf(object, episode_step);
+                                    int step) const {
+  const std::vector<float> true_m = PositionsAt(*motion_, step, bodies_, start_m_);
   ObjectMove move;
-  for (const Point& point : points_) {
-    if (point.object != object) continue;
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    if (ObjectOf(bodies_[i]) != object) continue;
     ++move.particle_count;
-    const Vec3d predicted_m = PointAt(particles_m, point.particle);
-    const Vec3d true_m = Apply(motion, point.start_m);
-    for (int axis = 0; axis < 3; ++axis) {
-      move.predicted_m[axis] += predicted_m[axis] - point.start_m[axis];
-      move.true_m[axis] += true_m[axis] - point.start_m[axis];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double start_m = start_m_[3 * i + axis];
+      move.predicted_m[axis] += particles_m[3 * i + axis] - start_m;
+      move.true_m[axis] += true_m[3 * i + axis] - start_m;
     }
   }
-  for (int axis = 0; axis < 3 && move.particle_count > 0; ++axis) {
+  for (std::size_t axis = 0; axis < 3 && move.particle_count > 0; ++axis) {
     move.predicted_m[axis] /= move.particle_count;
     move.true_m[axis] /= move.particle_count;
   }
   return move;
+}
+
+std::vector<ParticleKind> TrackedParticles::KindsOf(const std::set<int>& moved) const {
+  std::vector<ParticleKind> kinds;
+  for (const std::int32_t body : bodies_) {
+    const int object = ObjectOf(body);
+    if (body == kUnknownMotion) {
+      kinds.push_back(ParticleKind::kUntracked);
+    } else if (object != kNoObject) {
+      kinds.push_back(moved.contains(object) ? ParticleKind::kMoved : ParticleKind::kStatic);
+    } else {
+      kinds.push_back(body == kStandsStill ? ParticleKind::kStatic : ParticleKind::kRobot);
+    }
+  }
+  return kinds;
 }
 
 }  // namespace interlacer

@@ -1,23 +1,33 @@
 #pragma once
 
-/// Scores predicted particles against their true positions; simulated episodes only.
+/// Scores particles against their true positions; simulated episodes only.
 ///
-///   mde_m_v1         mean distance, metres, of the particles to the true places of the points that
-///                    they were lifted from
-///   mde_m_v1@moving  the same over the particles that truly are 1 cm or more from where they began
+///   l2_moved_m        mean distance, metres, to the true places of the points that the particles
+///                     were lifted from, over objects that move: those of which some particle truly
+///                     is 1 cm or more from its start at some step of the rollout. They count from
+///                     the first step on, before they move too; arms are left out
+///   l2_moved_m@PHASE  the same over the objects that no arm has touched yet (before_contact), that
+///                     one touches (in_contact), that all have let go (after_contact) at that step
+///   l2_m@object:NAME  the same over the particles of one object, whether it moves or not
+///   l2_static_m       the same over all other particles but arms: table, room, objects at rest
+///   l2_robot_m        the same over particles of the arms, whose links move by measured joints
 /// A particle of a view is one that was lifted from a pixel of that view at step 0: it projects
-/// onto the pixel's centre at the pixel's depth. The mask says what the pixel shows; particles of
-/// an object are carried by its true rigid motion, those of the room and the table stay, those of
-/// the arms are left out (one label spans many links). Subjects: the model, and `copy_last`, whose
-/// particles stay where they are. Too few particles give a null with a reason.
+/// onto the pixel's centre at the pixel's depth. The mask says what the pixel shows. Steps from 1;
+/// too few particles give a null with a reason.
 /// Errors: those of data/simulation_truth.h. Const methods may run together.
+/// Source: moved and static particles as PointWorld has them.
 
+#include <cstdint>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/status.h"
 #include "data/simulation_truth.h"
 #include "evaluation/prediction_task.h"
+#include "evaluation/scene_motion.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -33,36 +43,46 @@ struct ObjectMove {
   Vec3d true_m{};
 };
 
+/// What a particle counts as in a view.
+enum class ParticleKind : std::uint8_t { kUntracked, kStatic, kMoved, kRobot };
+
 class TrackedParticles {
  public:
   /// particles_m [n,3] of step 0, world frame; `newest` is the view's true frame at step 0, whose
-  /// camera and size the model was given. `truth` must outlive the result.
-  static StatusOr<TrackedParticles> Start(const SimulationTruth& truth, const TargetView& target,
-                                          const TrueFrame& newest, int start_step,
+  /// camera and size the model was given. `truth` and `motion` (TrueMotion) must outlive the
+  /// result.
+  static StatusOr<TrackedParticles> Start(const SimulationTruth& truth, const BodyMotion& motion,
+                                          const PredictionTask& task, const TargetView& target,
+                                          const TrueFrame& newest,
                                           std::span<const float> particles_m);
 
-  /// Scores of the same particles at a later step of the episode.
-  std::vector<ViewScore> Score(std::span<const float> particles_m, int episode_step) const;
+  /// Objects of which this view's particles move.
+  std::set<int> MovedObjects() const;
+
+  /// Scores of where a subject sees the same particles at a step; `moved` are the objects that any
+  /// view shows to move.
+  std::vector<ViewScore> Score(std::string_view subject, std::span<const float> particles_m,
+                               int step, const std::set<int>& moved) const;
 
   /// Displacement of the particles of an object, predicted and by its true motion; zero particles
   /// where the view does not show it.
-  ObjectMove MoveOf(int object, std::span<const float> particles_m, int episode_step) const;
+  ObjectMove MoveOf(int object, std::span<const float> particles_m, int step) const;
 
-  std::size_t count() const { return points_.size(); }
+  /// [n] of all particles.
+  std::vector<ParticleKind> KindsOf(const std::set<int>& moved) const;
+  /// [n] bodies of all particles, kUnknownMotion where not tracked.
+  const std::vector<std::int32_t>& bodies() const { return bodies_; }
 
  private:
-  /// From the object's pose at step 0 to its pose at a later step.
-  Transform MotionOf(int object, int episode_step) const;
-
-  struct Point {
-    std::size_t particle;
-    int object;  // below 0: stands still
-    Vec3d start_m;
-  };
+  static constexpr int kNoObject = -1;
+  int ObjectOf(std::int32_t body) const;
+  bool HasTruth(int step) const { return static_cast<std::size_t>(step) <= motion_->later.size(); }
 
   const SimulationTruth* truth_ = nullptr;
-  int start_step_ = 0;
-  std::vector<Point> points_;
+  const BodyMotion* motion_ = nullptr;
+  const PredictionTask* task_ = nullptr;
+  std::vector<float> start_m_;
+  std::vector<std::int32_t> bodies_;
 };
 
 }  // namespace interlacer

@@ -7,53 +7,67 @@
 namespace interlacer {
 namespace {
 
-struct Masks {
-  std::optional<PixelMask> moving;
-  PixelMask workspace;
+constexpr char kEqualImages[] = "equal images";
+
+/// A part of the picture with the names of its metrics.
+struct ScoredPart {
+  std::string_view ssim, psnr;
+  std::optional<PixelMask> mask;
+  std::string absence;  ///< why there is no mask
 };
 
-void AddMasked(std::string_view subject, std::string_view metric,
-               const std::optional<double>& value, std::vector<ViewScore>* scores) {
-  scores->push_back({subject, metric, value,
-                     value ? "" : "fewer than " + std::to_string(kMinMaskedPixels) + " pixels"});
-}
+std::string TooFewPixels() { return "fewer than " + std::to_string(kMinMaskedPixels) + " pixels"; }
 
-Status AddScores(std::string_view subject, const RgbImage& image, const TrueFrame& truth,
-                 const Masks& masks, std::vector<ViewScore>* scores) {
-  INTERLACER_ASSIGN_OR_RETURN(const SsimMap map, ComputeSsimMap(image, truth.color));
-  INTERLACER_ASSIGN_OR_RETURN(const double ssim, SsimWangRgbV1(image, truth.color));
-  scores->push_back({subject, kSsim, ssim, ""});
-  if (masks.moving) {
-    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> moving, MaskedSsim(map, *masks.moving));
-    AddMasked(subject, kSsimMoving, moving, scores);
-  } else {
-    scores->push_back({subject, kSsimMoving, std::nullopt, "no earlier frame of this camera"});
+Status AddScores(const SubjectView& view, const TrueFrame& truth, std::span<const ScoredPart> parts,
+                 std::vector<ViewScore>* scores) {
+  const auto add = [&](std::string_view metric, const std::optional<double>& value,
+                       const std::string& reason) {
+    scores->push_back({std::string(view.subject), std::string(metric), value, value ? "" : reason});
+  };
+  INTERLACER_ASSIGN_OR_RETURN(const SsimMap map, ComputeSsimMap(*view.color, truth.color));
+  add(kSsim, MeanSsim(map), "");
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> psnr,
+                              PsnrRgb8V1(*view.color, truth.color));
+  add(kPsnr, psnr, kEqualImages);
+  for (const ScoredPart& part : parts) {
+    if (!part.mask) {
+      add(part.ssim, {}, part.absence);
+      add(part.psnr, {}, part.absence);
+      continue;
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> ssim, MaskedSsim(map, *part.mask));
+    add(part.ssim, ssim, TooFewPixels());
+    INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> masked,
+                                MaskedPsnr(*view.color, truth.color, *part.mask));
+    add(part.psnr, masked, ssim ? kEqualImages : TooFewPixels());
   }
-  INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> inside, MaskedSsim(map, masks.workspace));
-  AddMasked(subject, kSsimWorkspace, inside, scores);
-  INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> psnr, PsnrRgb8V1(image, truth.color));
-  scores->push_back({subject, kPsnr, psnr, psnr ? "" : "equal images"});
   return Status::Ok();
 }
 
 }  // namespace
 
-StatusOr<std::vector<ViewScore>> ScoreView(const ScoredView& view, const TrueFrame& truth,
-                                           const RgbImage* newest_observed, const Box& workspace) {
-  Masks masks;
-  INTERLACER_ASSIGN_OR_RETURN(masks.workspace, WorkspaceMask(truth.camera, truth.depth, workspace));
-  if (newest_observed != nullptr) {
-    INTERLACER_ASSIGN_OR_RETURN(masks.moving, MovingMask(truth.color, *newest_observed));
+std::string ObjectMetric(std::string_view object_name) {
+  return std::string(kObjectMetricPrefix).append(object_name);
+}
+
+StatusOr<std::vector<ViewScore>> ScorePictures(std::span<const SubjectView> subjects,
+                                               const TrueFrame& truth, const Box& workspace,
+                                               const MaskSources& masks) {
+  std::vector<ScoredPart> parts{
+      {kSsimMoving, kPsnrMoving, {}, "no earlier frame of this camera"},
+      {kSsimObjects, kPsnrObjects, {}, "what the pixels show is not known"},
+      {kSsimWorkspace, kPsnrWorkspace, {}, ""}};
+  if (masks.newest_observed != nullptr) {
+    INTERLACER_ASSIGN_OR_RETURN(parts[0].mask, MovingMask(truth.color, *masks.newest_observed));
   }
+  if (masks.shows_object != nullptr) {
+    parts[1].mask = ObjectsMask(truth.color.width_px, truth.color.height_px, *masks.shows_object);
+  }
+  INTERLACER_ASSIGN_OR_RETURN(parts[2].mask, WorkspaceMask(truth.camera, truth.depth, workspace));
   std::vector<ViewScore> scores;
-  const std::pair<std::string_view, const RgbImage*> pictures[] = {
-      {kModel, view.model},
-      {kCopyLast, view.copy_last ? &*view.copy_last : nullptr},
-      {kReconstruction, view.reconstruction},
-      {kSplat, view.splat ? &*view.splat : nullptr}};
-  for (const auto& [subject, picture] : pictures) {
-    if (picture == nullptr) continue;
-    INTERLACER_RETURN_IF_ERROR(AddScores(subject, *picture, truth, masks, &scores));
+  for (const SubjectView& view : subjects) {
+    if (view.color == nullptr) continue;
+    INTERLACER_RETURN_IF_ERROR(AddScores(view, truth, parts, &scores));
   }
   return scores;
 }

@@ -19,7 +19,7 @@ constexpr double kC2 = 58.5225;  // (0.03 * 255)^2
 /// Each task filters ten rows more than it writes.
 constexpr std::int64_t kSsimRowsOfATask = 64;
 constexpr int kMovingThreshold = 16;
-constexpr int kMovingGrowthPx = 5;
+constexpr int kMaskGrowthPx = 5;
 
 template <typename A, typename B>
 Status CheckSameSize(const char* field, const A& a, const B& b) {
@@ -80,6 +80,23 @@ PixelMask Grow(const PixelMask& mask, int radius_px) {
   return grown;
 }
 
+/// Of the numbers [begin,end).
+std::int64_t SquaredError(const RgbImage& image, const RgbImage& truth, std::size_t begin,
+                          std::size_t end) {
+  std::int64_t squares = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::int64_t d = std::int64_t{image.pixels[i]} - truth.pixels[i];
+    squares += d * d;
+  }
+  return squares;
+}
+
+std::optional<double> PsnrOf(std::int64_t squares, std::size_t count) {
+  if (squares == 0) return std::nullopt;
+  const double mean = static_cast<double>(squares) / static_cast<double>(count);
+  return 10.0 * std::log10(255.0 * 255.0 / mean);
+}
+
 }  // namespace
 
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth) {
@@ -102,11 +119,15 @@ StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth,
   return map;
 }
 
-StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth) {
-  INTERLACER_ASSIGN_OR_RETURN(const SsimMap map, ComputeSsimMap(image, truth));
+double MeanSsim(const SsimMap& map) {
   double sum = 0;
   for (const double value : map.values) sum += value;
   return sum / static_cast<double>(map.values.size());
+}
+
+StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth) {
+  INTERLACER_ASSIGN_OR_RETURN(const SsimMap map, ComputeSsimMap(image, truth));
+  return MeanSsim(map);
 }
 
 StatusOr<double> SsimWangRgbV1(const FloatImage& image, const FloatImage& truth) {
@@ -133,14 +154,25 @@ StatusOr<std::optional<double>> MaskedSsim(const SsimMap& map, const PixelMask& 
 
 StatusOr<std::optional<double>> PsnrRgb8V1(const RgbImage& image, const RgbImage& truth) {
   INTERLACER_RETURN_IF_ERROR(CheckSameSize("image", image, truth));
+  return PsnrOf(SquaredError(image, truth, 0, image.pixels.size()), image.pixels.size());
+}
+
+StatusOr<std::optional<double>> MaskedPsnr(const RgbImage& image, const RgbImage& truth,
+                                           const PixelMask& mask) {
+  INTERLACER_RETURN_IF_ERROR(CheckSameSize("image", image, truth));
+  INTERLACER_RETURN_IF_ERROR(CheckSameSize("mask", mask, truth));
   std::int64_t squares = 0;
-  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    const std::int64_t d = std::int64_t{image.pixels[i]} - truth.pixels[i];
-    squares += d * d;
+  std::size_t count = 0;
+  for (int y = kSsimBorderPx; y < mask.height_px - kSsimBorderPx; ++y) {
+    for (int x = kSsimBorderPx; x < mask.width_px - kSsimBorderPx; ++x) {
+      const std::size_t pixel = static_cast<std::size_t>(y) * mask.width_px + x;
+      if (mask.pixels[pixel] == 0) continue;
+      squares += SquaredError(image, truth, 3 * pixel, 3 * pixel + 3);
+      ++count;
+    }
   }
-  if (squares == 0) return std::optional<double>();
-  const double mean = static_cast<double>(squares) / static_cast<double>(image.pixels.size());
-  return std::optional<double>(10.0 * std::log10(255.0 * 255.0 / mean));
+  if (count < kMinMaskedPixels) return std::optional<double>();
+  return PsnrOf(squares, 3 * count);
 }
 
 StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_observed) {
@@ -152,7 +184,11 @@ StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_obs
       mask.pixels[i / 3] = 1;
     }
   }
-  return Grow(mask, kMovingGrowthPx);
+  return Grow(mask, kMaskGrowthPx);
+}
+
+PixelMask ObjectsMask(int width_px, int height_px, const std::vector<std::uint8_t>& shows_object) {
+  return Grow({width_px, height_px, shows_object}, kMaskGrowthPx);
 }
 
 StatusOr<PixelMask> WorkspaceMask(const Camera& camera, const DepthImage& depth,

@@ -46,6 +46,8 @@ StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth);
 /// ComputeSsimMap with the kernels of one instruction set; the sets agree to 1e-11.
 StatusOr<SsimMap> ComputeSsimMap(const RgbImage& image, const RgbImage& truth,
                                  const RenderKernels& kernels);
+/// Mean of the map: ssim_wang_rgb_v1.
+double MeanSsim(const SsimMap& map);
 StatusOr<double> SsimWangRgbV1(const RgbImage& image, const RgbImage& truth);
 /// Quantises by QuantizeRgb first; a number that is not finite is refused.
 StatusOr<double> SsimWangRgbV1(const FloatImage& image, const FloatImage& truth);
@@ -55,10 +57,16 @@ StatusOr<std::optional<double>> MaskedSsim(const SsimMap& map, const PixelMask& 
 
 /// Nothing for equal images.
 StatusOr<std::optional<double>> PsnrRgb8V1(const RgbImage& image, const RgbImage& truth);
+/// The same over the mask's pixels at least 5 px from the border, those of MaskedSsim; nothing
+/// where these are equal or fewer than kMinMaskedPixels.
+StatusOr<std::optional<double>> MaskedPsnr(const RgbImage& image, const RgbImage& truth,
+                                           const PixelMask& mask);
 
 /// `@moving`: pixels whose true colour differs from the newest observed frame by 16 or more in some
 /// channel, grown by 5 px in the four directions and the diagonals.
 StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_observed);
+/// `@objects`: pixels [height,width] that show an object (not 0), grown as those of MovingMask.
+PixelMask ObjectsMask(int width_px, int height_px, const std::vector<std::uint8_t>& shows_object);
 /// `@workspace`: pixels with a valid true depth whose point lies in the box (world frame).
 StatusOr<PixelMask> WorkspaceMask(const Camera& camera, const DepthImage& depth,
                                   const Box& workspace);

@@ -14,7 +14,6 @@
 #include "data/manifest.h"
 #include "evaluation/comparison.h"
 #include "evaluation/report_html.h"
-#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer::cli {
@@ -54,11 +53,11 @@ std::string FramesDir(const std::string& path) {
 
 std::string SummaryText(const std::vector<Variant>& variants) {
   std::string text;
-  for (const std::string_view metric : kMetrics) {
+  for (const std::string& metric : MetricsOf(*variants[0].results)) {
     const std::vector<VariantScore> scores = CompareVariants(variants, metric, -1);
     for (std::size_t i = 0; i < scores.size(); ++i) {
       if (!scores[i].mean) continue;
-      text += Format("%-28s %-20s %8.4f", std::string(metric).c_str(), variants[i].name.c_str(),
+      text += Format("%-28s %-26s %8.4f", metric.c_str(), variants[i].name.c_str(),
                      scores[i].mean->mean);
       if (const auto& d = scores[i].difference) {
         text += Format("  %+.4f", d->difference.mean);
@@ -107,13 +106,15 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
   }
   INTERLACER_ASSIGN_OR_RETURN(const bool is_broken,
                               AnyRuleBroken(arguments, input.variants, context));
+  for (Variant& baseline : BaselineVariants(results[0], FramesDir(arguments.results[0]))) {
+    input.variants.push_back(std::move(baseline));
+  }
   const nlohmann::ordered_json json = ComparisonToJson(input.variants);
   const std::string summary = SummaryText(input.variants);
   if (!arguments.output.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(
         OutputFolder folder,
         OutputFolder::Create(arguments.output, kComparisonFile, arguments.force));
-    input.variants.push_back({SubjectLabel(kCopyLast), &results[0], std::string(kCopyLast), ""});
     input.title = "Comparison on " + results[0].dataset_name;
     input.command = context.command_line();
     input.created_time = CurrentTimeRfc3339();
@@ -131,7 +132,8 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
 
 void AddCompare(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
-      "compare", "Paired statistics of several results, the first as reference");
+      "compare",
+      "Paired statistics of several results and the first one's baselines, the first as reference");
   const auto arguments = std::make_shared<CompareArguments>();
   verb->add_option("results", arguments->results, "results.json files or their folders")
       ->required()

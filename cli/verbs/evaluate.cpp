@@ -23,6 +23,7 @@
 #include "data/manifest.h"
 #include "evaluation/merging.h"
 #include "evaluation/results.h"
+#include "evaluation/subjects.h"
 
 namespace interlacer::cli {
 namespace {
@@ -107,6 +108,10 @@ StatusOr<ExitCode> MergeParts(const EvaluateOptions& options,
 
 StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& context) {
   options.plan.paint_outside_white = options.background != "none";
+  options.plan.subjects = SubjectsOfReports();
+  if (!options.subjects.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(options.plan.subjects, ParseSubjects(options.subjects));
+  }
   INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> episodes,
                               ListEpisodes(options.dataset, options.split));
   if (episodes.empty()) {
@@ -124,12 +129,15 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
   std::erase_if(episodes, [&](const std::string&) { return !options.shard.Owns(index++); });
   INTERLACER_RETURN_IF_ERROR(CheckOutput(options));
   INTERLACER_ASSIGN_OR_RETURN(options.plan.robot, ReadRobotOption(options.robot_dir));
-  INTERLACER_ASSIGN_OR_RETURN(options.backend,
-                              WithShippedModel(options.backend, first, context));
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
-                              MakeBackend(options.backend));
+  std::unique_ptr<RolloutBackend> backend;
+  if (NeedModel(options.plan.subjects)) {
+    INTERLACER_ASSIGN_OR_RETURN(options.backend,
+                                WithShippedModel(options.backend, first, context));
+    INTERLACER_ASSIGN_OR_RETURN(backend, MakeBackend(options.backend));
+  }
   INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));
-  INTERLACER_ASSIGN_OR_RETURN(Results results, StartResults(options, *backend, context));
+  INTERLACER_ASSIGN_OR_RETURN(Results results,
+                              StartResults(options, backend.get(), episodes, context));
   EvaluationRun run(options, backend.get(), std::move(results), context);
   INTERLACER_RETURN_IF_ERROR(run.Run(episodes));
   return Conclude(run.results(), context);
@@ -138,8 +146,8 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
 }  // namespace
 
 void AddEvaluate(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb =
-      app->add_subcommand("evaluate", "Scores by step over many episodes, beside baselines");
+  CLI::App* verb = app->add_subcommand(
+      "evaluate", "Scores by step over many episodes, beside predictions that need no learning");
   const auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("dataset", options->dataset, "Data set, folder of episodes, or episode")
       ->required();
@@ -181,6 +189,12 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
                    "True frames: white_outside_workspace or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
+  verb->add_option("--subjects", options->subjects,
+                   "Whose predictions are scored: all, or some of model, model_field, kinematic, "
+                   "kinematic_field, copy_last, reconstruction, splat, oracle_motion, "
+                   "oracle_render; kinematic, copy_last and oracle_motion need no model. Default "
+                   "all but model_field and oracle_render, which ask the model twice")
+      ->delimiter(',');
   verb->add_flag("--no-frames", options->no_frames, "Write no pictures");
   CLI::Option* resume =
       verb->add_flag("--resume", options->resume, "Go on after the last finished episode")

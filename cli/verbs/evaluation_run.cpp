@@ -9,7 +9,9 @@
 #include "common/version.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
+#include "evaluation/baselines.h"
 #include "evaluation/resumption.h"
+#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer::cli {
@@ -17,24 +19,52 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Results HeadOf(const EvaluateOptions& options, const RolloutBackend& backend,
-               const VerbContext& context) {
+/// What of the head the model decides.
+void DescribeModel(const ModelMetadata& metadata, Results* results) {
+  results->step_duration_s = metadata.step_duration_s;
+  results->image_width_px = metadata.cameras[0].width_px;
+  results->image_height_px = metadata.cameras[0].height_px;
+}
+
+Status DescribeWithoutModel(const EvaluateOptions& options,
+                            const std::vector<std::string>& episode_dirs, Results* results) {
+  results->device = "cpu";
+  results->location = "none";
+  results->model = {{"name", "none"}};
+  for (const std::string& dir : episode_dirs) {
+    const StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
+    if (!recording.ok()) continue;  // the run says so
+    INTERLACER_ASSIGN_OR_RETURN(
+        const ModelMetadata metadata,
+        MetadataWithoutModel(recording->AsStaticViews().manifest(), options.plan.input_cameras));
+    DescribeModel(metadata, results);
+    break;
+  }
+  return Status::Ok();
+}
+
+StatusOr<Results> HeadOf(const EvaluateOptions& options, const RolloutBackend* backend,
+                         const std::vector<std::string>& episode_dirs, const VerbContext& context) {
   Results results;
   results.tool_version = kVersion;
   results.command = context.command_line();
   results.created_time = CurrentTimeRfc3339();
-  results.device = backend.device_name();
-  results.model = ToJson(backend.metadata());
   results.split = options.split;
   results.step_count = options.plan.step_count;
-  results.step_duration_s = backend.metadata().step_duration_s;
-  results.image_width_px = backend.metadata().cameras[0].width_px;
-  results.image_height_px = backend.metadata().cameras[0].height_px;
   results.target_background = options.background;
   results.seed = options.plan.seed;
-  results.location = backend.location();
+  results.render_mode = options.plan.render_mode == RenderMode::kField ? "field" : "observed";
+  results.subjects = options.plan.subjects;
   results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,
                   options.plan.target_cameras};
+  if (backend == nullptr) {
+    INTERLACER_RETURN_IF_ERROR(DescribeWithoutModel(options, episode_dirs, &results));
+    return results;
+  }
+  results.device = backend->device_name();
+  results.location = backend->location();
+  results.model = ToJson(backend->metadata());
+  DescribeModel(backend->metadata(), &results);
   return results;
 }
 
@@ -53,9 +83,10 @@ bool IsFatal(const Status& status) {
 
 }  // namespace
 
-StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend& backend,
+StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend* backend,
+                               const std::vector<std::string>& episode_dirs,
                                const VerbContext& context) {
-  Results head = HeadOf(options, backend, context);
+  INTERLACER_ASSIGN_OR_RETURN(Results head, HeadOf(options, backend, episode_dirs, context));
   std::error_code error;
   if (fs::is_directory(options.dataset, error) &&
       fs::exists(fs::path(options.dataset) / kDatasetFile, error)) {
@@ -73,8 +104,8 @@ StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBack
   return before;
 }
 
-Status WriteScores(const fs::path& folder, const Results& results) {
-  INTERLACER_RETURN_IF_ERROR(WriteResults((folder / kResultsFile).string(), results));
+Status WriteScores(const fs::path& folder, const Results& results, Aggregation aggregation) {
+  INTERLACER_RETURN_IF_ERROR(WriteResults((folder / kResultsFile).string(), results, aggregation));
   return WriteFileAtomic((folder / "per_step.csv").string(), ResultsToCsv(results));
 }
 
@@ -124,7 +155,7 @@ Status EvaluationRun::Run(const std::vector<std::string>& episode_dirs) {
       progress->Update(done, NoteText());
     }
   }
-  return Status::Ok();
+  return Save(Aggregation::kAll);
 }
 
 Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
@@ -149,15 +180,25 @@ void EvaluationRun::RecordOutcome(const std::string& dir, const Status& status) 
   results_.failures.push_back({id, status.reason(), status.message()});
 }
 
-Status EvaluationRun::Save() {
+Status EvaluationRun::Save(Aggregation aggregation) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   results_.duration_s = earlier_duration_s_ + elapsed.count();
-  return WriteScores(options_.output, results_);
+  return WriteScores(options_.output, results_, aggregation);
 }
 
 std::string EvaluationRun::NoteText() const {
-  const auto ssim = Aggregate(results_, {kModel, kSsim, 0, "", {}});
-  return ssim ? Format("SSIM at step 0 %.4f", ssim->mean) : "";
+  const auto last_step = static_cast<int>(options_.plan.step_count);
+  std::string text;
+  for (const std::string_view subject : {kModel, kKinematic}) {
+    const auto means = EpisodeMeans(results_, {subject, kSsim, last_step, "", {}});
+    if (means.empty()) continue;
+    double sum = 0;
+    for (const auto& [episode, mean] : means) sum += mean;
+    text +=
+        Format("%s%s %.4f", text.empty() ? Format("SSIM at step %d: ", last_step).c_str() : ", ",
+               SubjectLabel(subject).c_str(), sum / static_cast<double>(means.size()));
+  }
+  return text;
 }
 
 }  // namespace interlacer::cli

@@ -27,6 +27,8 @@ struct EvaluateOptions {
   std::string robot_dir;
   std::string split;
   std::string background = "white_outside_workspace";
+  std::vector<std::string> subjects;  ///< empty: SubjectsOfReports
+  std::string robot_dir;              ///< empty: the episodes' own
   std::int64_t episode_limit = 0;
   Shard shard;
   std::vector<std::string> parts;  ///< folders that shards have written, to be merged
@@ -35,12 +37,15 @@ struct EvaluateOptions {
   bool force = false;
 };
 
-/// The results so far with --resume, else none under a head that says what is about to run.
-StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend& backend,
+/// The results so far with --resume, else none under a head that says what is about to run; without
+/// a backend the first of the episodes says how large pictures are.
+StatusOr<Results> StartResults(const EvaluateOptions& options, const RolloutBackend* backend,
+                               const std::vector<std::string>& episode_dirs,
                                const VerbContext& context);
 
 /// results.json and per_step.csv.
-Status WriteScores(const std::filesystem::path& folder, const Results& results);
+Status WriteScores(const std::filesystem::path& folder, const Results& results,
+                   Aggregation aggregation = Aggregation::kAll);
 
 /// HASH_MISMATCH where an episode that was evaluated is no longer the recording it was.
 Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& recording,
@@ -63,11 +68,11 @@ class EvaluationRun {
  private:
   Status RunEpisodeAt(const std::string& dir);
   void RecordOutcome(const std::string& dir, const Status& status);
-  Status Save();
+  Status Save(Aggregation aggregation = Aggregation::kNone);
   std::string NoteText() const;
 
   const EvaluateOptions& options_;
-  RolloutBackend* const backend_;
+  RolloutBackend* const backend_;  ///< null: subjects that need no model
   Results results_;
   const VerbContext& context_;
   const double earlier_duration_s_;

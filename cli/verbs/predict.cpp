@@ -62,7 +62,7 @@ Status WriteViews(const std::vector<EvaluatedView>& views, const OutputFolder& f
     INTERLACER_ASSIGN_OR_RETURN(
         const std::string predicted,
         folder.FilePath("views/" + view.camera + "/" + StepName(view.step, ".png")));
-    INTERLACER_RETURN_IF_ERROR(WritePngFile(view.predicted, predicted));
+    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.Picture(kModel), predicted));
     if (!view.truth) continue;
     INTERLACER_ASSIGN_OR_RETURN(
         const std::string truth,
@@ -138,10 +138,11 @@ Status WriteReport(const EpisodeReader& episode, const PredictionTask& task,
 
 std::string SummaryText(const EpisodeEvaluation& evaluation, const PredictionTask& task,
                         const std::string& output) {
-  std::string text = "step  SSIM    splat   copy    PSNR\n";
+  std::string text = "step  SSIM    kinem.  splat   copy    PSNR\n";
   for (int step = 0; step <= task.step_count; ++step) {
-    text += Format("%4d  %-6s  %-6s  %-6s  %s\n", step,
+    text += Format("%4d  %-6s  %-6s  %-6s  %-6s  %s\n", step,
                    ScoreText(MeanScore(evaluation, kModel, kSsim, step), 4).c_str(),
+                   ScoreText(MeanScore(evaluation, kKinematic, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kSplat, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kCopyLast, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kModel, kPsnr, step), 2).c_str());
@@ -179,6 +180,7 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
         options.request.actions,
         ReadActionTable(options.actions_file, robot, backend->metadata()));
   }
+  if (options.report) options.request.subjects = SubjectsOfReports();
   const bool is_choice_ours = options.request.input_cameras.empty();
   INTERLACER_ASSIGN_OR_RETURN(
       options.request,

@@ -36,11 +36,12 @@ StatusOr<ExitCode> RunReport(const ReportArguments& arguments, const VerbContext
 
   ReportInput input;
   input.title = "Evaluation on " + results.dataset_name;
-  for (const std::string_view subject : kSubjects) {
-    const ValueFilter filter{subject, "", -1, "", {}};
-    if (subject != kModel && EpisodeMeans(results, filter).empty()) continue;
-    input.variants.push_back(
-        {SubjectLabel(subject), &results, std::string(subject), (folder / "frames").string()});
+  const std::string frames = (folder / "frames").string();
+  input.variants = BaselineVariants(results, frames);
+  const bool has_model = !EpisodeMeans(results, {kModel, "", -1, "", {}}).empty();
+  if (has_model || input.variants.empty()) {
+    input.variants.insert(input.variants.begin(),
+                          {SubjectLabel(kModel), &results, std::string(kModel), frames});
   }
   input.command = context.command_line();
   input.created_time = CurrentTimeRfc3339();

@@ -34,6 +34,8 @@ Status MakeFolder(const fs::path& folder) {
 /// Where nothing moves, one rollout is as good as several.
 PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
   PlanOptions plan = setup.plan;
+  // The papers' renderer.
+  plan.render_mode = RenderMode::kField;
   if (episode.is_still) plan.window_count = 1;
   return plan;
 }
@@ -123,6 +125,7 @@ Results HeadOf(const StudySetup& setup, const Piece& piece, nlohmann::ordered_js
   results.split = setup.split;
   results.step_count = setup.plan.step_count;
   results.target_background = setup.target_background;
+  results.render_mode = "field";
   results.seed = setup.plan.seed;
   return results;
 }
@@ -290,6 +293,8 @@ Status StudyEvaluator::RunOracle(const EpisodeReader& episode, RolloutBackend* b
       run.plan = setup_.plan;
       run.plan.start_step = task.EpisodeStep(step);
       run.plan.step_count = 0;
+      run.plan.subjects = {std::string(kModel)};
+      run.plan.render_mode = RenderMode::kField;
       Results later;
       INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, backend, &later, stop));
       for (ResultValue& value : later.values) {

@@ -173,7 +173,7 @@ class PageBuilder {
   }
 
   std::string FurtherScores() const {
-    constexpr std::array kShown{kSsimMoving, kSsimWorkspace, kPsnr};
+    constexpr std::array kShown{kSsimMoving, kSsimObjects, kSsimWorkspace, kPsnr};
     const std::string charts = MetricCharts(study_, kShown, EpisodeGroup::kMoving);
     return charts.empty() ? "" : SectionHtml("Further scores", charts);
   }
@@ -184,16 +184,15 @@ class PageBuilder {
     return SectionHtml(
         "Geometry",
         charts + ParagraphHtml(
-                     "In metres, smaller is better. Tracked particles are those of the objects, "
-                     "the table and the room, set against the true rigid motion of what they were "
-                     "lifted from; those that move are truly 1 cm or more from their start. Each "
-                     "step counts the episodes in which something has moved by then; the mean over "
-                     "steps is the mean of these episodes' means. Copy last frame leaves every "
-                     "particle where it is."));
+                     "In metres, smaller is better. Particles are set against the true rigid "
+                     "motion of what they were lifted from. Objects that move are those that truly "
+                     "are 1 cm or more from their start at some step of the rollout; they count at "
+                     "every step, before they move too. Copy last frame leaves every particle "
+                     "where it is, kinematic moves those of the robot by its commanded joints."));
   }
 
   std::string StillArms() const {
-    constexpr std::array kShown{kSsim, kTracked};
+    constexpr std::array kShown{kSsim, kL2Static};
     const std::string charts = MetricCharts(study_, kShown, EpisodeGroup::kStill);
     if (charts.empty()) return "";
     return SectionHtml("Arms that stand still",

@@ -208,6 +208,11 @@ std::vector<NamedSubject> FigureSubjects(const Study& study) {
   const std::string first = VariantLabel(variants.front());
   add(SubjectLabel(kCopyLast), {variants.front(), std::string(kCopyLast)});
   add(first + ", step 0 for ever", {variants.front(), std::string(kReconstruction)});
+  for (const std::string_view subject : {kKinematic, kOracleMotion}) {
+    const StudySubject baseline{variants.front(), std::string(subject)};
+    if (study.Values(baseline, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) continue;
+    add(SubjectLabel(subject), baseline);
+  }
   const StudySubject oracle{variants.front(), std::string(kModel), Condition::kOracleRender};
   if (!study.Values(oracle, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) {
     add(first + ", true frames rendered", oracle);

@@ -19,8 +19,10 @@ constexpr std::int64_t kSharedSteps = 2;
 /// Moves of the object's particles over all views, each particle counting once.
 class ObjectTracks {
  public:
+  /// The arguments must outlive the tracks.
   static StatusOr<ObjectTracks> Start(const EpisodeReader& episode, const SimulationTruth& truth,
-                                      const PredictionTask& task, const PredictedStep& step) {
+                                      const BodyMotion& motion, const PredictionTask& task,
+                                      const PredictedStep& step) {
     ObjectTracks tracks;
     for (const TargetView& target : task.targets) {
       INTERLACER_ASSIGN_OR_RETURN(const std::optional<TrueFrame> newest,
@@ -28,16 +30,16 @@ class ObjectTracks {
       if (!newest) continue;
       INTERLACER_ASSIGN_OR_RETURN(
           TrackedParticles view,
-          TrackedParticles::Start(truth, target, *newest, task.start_step, step.positions_m));
+          TrackedParticles::Start(truth, motion, task, target, *newest, step.positions_m));
       tracks.views_.push_back(std::move(view));
     }
     return tracks;
   }
 
-  ObjectMove Move(const PredictedStep& step, int episode_step) const {
+  ObjectMove Move(const PredictedStep& step) const {
     ObjectMove sum;
     for (const TrackedParticles& view : views_) {
-      const ObjectMove move = view.MoveOf(kObject, step.positions_m, episode_step);
+      const ObjectMove move = view.MoveOf(kObject, step.positions_m, step.step);
       const int together = sum.particle_count + move.particle_count;
       if (together == 0) continue;
       const double share = static_cast<double>(move.particle_count) / together;
@@ -101,13 +103,14 @@ StatusOr<MotionOutcome> PredictMotion(const std::string& episode_dir, int horizo
   task.output.steps = {0, horizon};
   task.output.include_colors = false;
 
+  INTERLACER_ASSIGN_OR_RETURN(const BodyMotion motion, TrueMotion(episode, task, *truth));
   std::optional<ObjectTracks> tracks;
   ObjectMove move;
   const auto on_step = [&](const PredictedStep& step) -> Status {
     if (step.step == 0) {
-      INTERLACER_ASSIGN_OR_RETURN(tracks, ObjectTracks::Start(episode, *truth, task, step));
+      INTERLACER_ASSIGN_OR_RETURN(tracks, ObjectTracks::Start(episode, *truth, motion, task, step));
     }
-    if (step.step == horizon && tracks) move = tracks->Move(step, task.EpisodeStep(horizon));
+    if (step.step == horizon && tracks) move = tracks->Move(step);
     return Status::Ok();
   };
   INTERLACER_RETURN_IF_ERROR(

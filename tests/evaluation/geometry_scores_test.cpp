@@ -78,14 +78,13 @@ TEST(ChamferHalf, ByHandAndWithoutPoints) {
 TEST(ScoreGeometry, ALiftedPlaneIsWrongByItsLift) {
   const TrueFrame truth = PlaneFrame();
   const std::vector<float> particles_m = PointsOfPlane(truth, 0.05);
-  DepthImage shallow = truth.depth, z_buffer = truth.depth;
+  const DepthImage z_buffer = truth.depth;
+  DepthImage shallow = truth.depth;
   for (float& z : shallow.pixels_m) z -= 0.03f;
-  ScoredGeometry geometry;
-  geometry.model = &shallow;
-  geometry.copy_last = &truth.depth;
-  geometry.splat = &z_buffer;  // all lifted particles lie in front of it
-  geometry.particles_m = particles_m;
-  const auto scores = ScoreGeometry(geometry, truth, kWorkspace);
+  const SubjectView views[] = {{kModel, nullptr, &shallow}, {kCopyLast, nullptr, &truth.depth}};
+  // All lifted particles lie in front of the z-buffer.
+  const SubjectParticles particles[] = {{kModel, particles_m, &z_buffer}};
+  const auto scores = ScoreGeometry(views, particles, truth, kWorkspace);
   ASSERT_TRUE(scores.ok()) << scores.status().ToString();
   EXPECT_NEAR(*ValueOf(*scores, kModel, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
   EXPECT_EQ(*ValueOf(*scores, kCopyLast, kDepthAbs), 0);
@@ -101,19 +100,18 @@ TEST(ScoreGeometry, HiddenParticlesDoNotCount) {
   std::vector<float> particles_m = PointsOfPlane(truth, 0);
   const std::vector<float> hidden_m = PointsOfPlane(truth, -0.2);
   particles_m.insert(particles_m.end(), hidden_m.begin(), hidden_m.end());
-  ScoredGeometry geometry;
-  geometry.splat = &truth.depth;
-  geometry.particles_m = particles_m;
-  const auto scores = ScoreGeometry(geometry, truth, kWorkspace);
-  EXPECT_NEAR(*ValueOf(*scores, kModel, kChamferHalf), 0, testing::kStoredDepthToleranceM);
+  const SubjectParticles particles[] = {{kKinematic, particles_m, &truth.depth}};
+  const auto scores = ScoreGeometry({}, particles, truth, kWorkspace);
+  EXPECT_NEAR(*ValueOf(*scores, kKinematic, kChamferHalf), 0, testing::kStoredDepthToleranceM);
 }
 
 TEST(ScoreGeometry, NothingInsideTheWorkspaceIsNoScore) {
   const TrueFrame truth = PlaneFrame();
-  ScoredGeometry geometry;
-  geometry.model = geometry.splat = &truth.depth;
-  const auto scores = ScoreGeometry(geometry, truth, {{5, 5, 5}, {6, 6, 6}});
+  const SubjectView views[] = {{kModel, nullptr, &truth.depth}, {kCopyLast, nullptr, &truth.depth}};
+  const SubjectParticles particles[] = {{kModel, {}, &truth.depth}};
+  const auto scores = ScoreGeometry(views, particles, truth, {{5, 5, 5}, {6, 6, 6}});
   ASSERT_TRUE(scores.ok());
+  EXPECT_EQ(scores->size(), 4u);
   for (const ViewScore& score : *scores) {
     EXPECT_FALSE(score.value) << score.metric;
     EXPECT_FALSE(score.reason.empty());

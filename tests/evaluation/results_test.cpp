@@ -44,7 +44,7 @@ TEST(Results, NullValuesCarryTheirReason) {
 
 TEST(Results, RefusesOtherSchemasAndNewerVersions) {
   nlohmann::json document = ResultsToJson(MakeResults(1, 1));
-  document["schema_version"] = 2;
+  document["schema_version"] = kResultsSchemaVersion + 1;
   EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_VERSION_UNSUPPORTED);
   document["schema"] = "interlacer.episode";
   EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_INVALID);
@@ -57,12 +57,19 @@ TEST(Results, FilesOfEarlierVersionsAreRead) {
   Results now = MakeResults(1, 1);
   now.plan = {4, 2, {}, {}};
   nlohmann::json document = ResultsToJson(now);
-  document["setup"].erase("plan");
+  for (const char* key : {"plan", "subjects", "render_mode"}) document["setup"].erase(key);
   document.erase("metrics");
+  document.erase("particles");
+  document["schema_version"] = 1;
+  nlohmann::json old = document["values"][0];
+  old["metric"] = "mde_m_v1";
+  document["values"].push_back(old);
   const auto earlier = ParseResults(document);
   ASSERT_TRUE(earlier.ok()) << earlier.status().ToString();
   EXPECT_FALSE(earlier->plan);
-  EXPECT_TRUE(earlier->metrics.empty());
+  EXPECT_TRUE(earlier->metrics.empty() && earlier->subjects.empty() && earlier->particles.empty());
+  // What only that version knows stays, last and under its own name.
+  EXPECT_EQ(MetricsOf(*earlier).back(), "mde_m_v1");
 }
 
 TEST(Results, AFileKeepsTheDefinitionsItWasWrittenWith) {

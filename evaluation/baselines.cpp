@@ -1,0 +1,167 @@
+#include "evaluation/baselines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "data/resized_view.h"
+#include "data/unproject.h"
+#include "render/fill_holes.h"
+#include "render/observed_renderer.h"
+
+namespace interlacer {
+namespace {
+
+/// As many as a model of the paper's size draws.
+constexpr std::int64_t kParticleCount = 32768;
+constexpr char kNoModel[] = "none";
+/// DrawSubset's time of the newest observation.
+constexpr std::uint32_t kNewestTime = 1;
+
+/// Pixels that a true frame would paint.
+void PaintOutside(const PredictionTask& task, const Camera& camera, ObservedPicture* picture) {
+  if (!task.paint_outside_white) return;
+  const std::vector<PixelClass> classes = ClassifyPixels(camera, picture->depth, task.region);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] == PixelClass::kOutside) std::fill_n(&picture->color.pixels[3 * i], 3, 1.f);
+  }
+}
+
+/// Depth where nothing landed, from the surroundings; pixels that kept a place without measured
+/// depth stay without.
+Status FillDepth(ObservedPicture* picture) {
+  std::vector<float> known = picture->coverage;
+  FloatImage depth{picture->depth.width_px, picture->depth.height_px, 3, {}};
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const float z_m = picture->depth.pixels_m[i];
+    if (!std::isfinite(z_m)) known[i] = 0;
+    depth.pixels.insert(depth.pixels.end(), 3, std::isfinite(z_m) ? z_m : 0);
+  }
+  INTERLACER_RETURN_IF_ERROR(FillHoles(known, std::nanf(""), &depth));
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (picture->coverage[i] == 0) picture->depth.pixels_m[i] = depth.pixels[3 * i];
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+CarriedPixels::CarriedPixels(std::unique_ptr<const ObservedRenderer> renderer)
+    : renderer_(std::move(renderer)) {}
+CarriedPixels::CarriedPixels(CarriedPixels&&) noexcept = default;
+CarriedPixels& CarriedPixels::operator=(CarriedPixels&&) noexcept = default;
+CarriedPixels::~CarriedPixels() = default;
+
+StatusOr<CarriedPixels> CarriedPixels::Make(const PredictionTask& task) {
+  std::vector<ObservedFrame> frames;
+  for (const RgbdView& recorded : task.input.observations.back().views) {
+    RgbdView view = RectifiedView(recorded);
+    frames.push_back({view.camera, std::move(view.color), std::move(view.depth)});
+  }
+  INTERLACER_ASSIGN_OR_RETURN(ObservedRenderer renderer, ObservedRenderer::Make(std::move(frames)));
+  return CarriedPixels(std::make_unique<const ObservedRenderer>(std::move(renderer)));
+}
+
+const std::vector<float>& CarriedPixels::positions_m() const { return renderer_->positions_m(); }
+
+StatusOr<std::vector<SimulationTruth::PixelTruth>> CarriedPixels::Shown(
+    const SimulationTruth& truth, const PredictionTask& task) const {
+  std::vector<DepthImage> labels;
+  for (const TargetView& target : task.targets) {
+    if (!target.is_input) continue;
+    INTERLACER_ASSIGN_OR_RETURN(DepthImage mask, truth.ReadLabels(task.start_step, target.name));
+    labels.push_back(std::move(mask));
+  }
+  std::vector<SimulationTruth::PixelTruth> shown;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(renderer_->count()); ++i) {
+    const DepthImage& mask = labels[static_cast<std::size_t>(renderer_->frame_of()[i])];
+    shown.push_back(
+        truth.Classify(mask.pixels_m[static_cast<std::size_t>(renderer_->pixel_of()[i])]));
+  }
+  return shown;
+}
+
+StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera,
+                                              std::span<const float> positions_m,
+                                              const PredictionTask& task) const {
+  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_->Render(camera, positions_m));
+  PaintOutside(task, camera, &picture);
+  INTERLACER_RETURN_IF_ERROR(FillDepth(&picture));
+  INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, 1, &picture.color));
+  return BaselinePicture{QuantizeRgb(picture.color), std::move(picture.depth)};
+}
+
+StatusOr<Baseline> KinematicBaseline(const EpisodeReader& episode, const PredictionTask& task,
+                                     const CarriedPixels& pixels) {
+  Baseline baseline;
+  INTERLACER_ASSIGN_OR_RETURN(baseline.motion, CommandedMotion(episode, task));
+  baseline.pixel_bodies = BodiesOfRobot(baseline.motion, pixels.positions_m());
+  return baseline;
+}
+
+StatusOr<Baseline> OracleMotionBaseline(const EpisodeReader& episode, const PredictionTask& task,
+                                        const SimulationTruth& truth, const CarriedPixels& pixels) {
+  Baseline baseline;
+  INTERLACER_ASSIGN_OR_RETURN(baseline.motion, TrueMotion(episode, task, truth));
+  if (baseline.motion.robot == nullptr && episode.manifest().states) {
+    return Mismatch(reason::ACTION_KIND, "robot",
+                    "the folder of the robot (in the episode, or --robot)", "no folder");
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<SimulationTruth::PixelTruth> shown,
+                              pixels.Shown(truth, task));
+  baseline.pixel_bodies = TrueBodies(baseline.motion, shown, pixels.positions_m());
+  return baseline;
+}
+
+StatusOr<ModelMetadata> MetadataWithoutModel(const EpisodeManifest& manifest,
+                                             std::span<const std::string> input_cameras) {
+  ModelMetadata metadata;
+  metadata.model_name = kNoModel;
+  metadata.attention_variant = kNoModel;
+  metadata.particle_count = kParticleCount;
+  metadata.step_duration_s = manifest.step_duration_s;
+  metadata.workspace = manifest.workspace;
+  metadata.world_frame_name = manifest.world_frame_name;
+  const auto add = [&](const EpisodeCamera& camera, const std::string& name) {
+    metadata.cameras.push_back({name, camera.camera.width_px, camera.camera.height_px});
+  };
+  if (!input_cameras.empty()) {
+    for (const std::string& name : input_cameras) {
+      const auto found =
+          std::find_if(manifest.cameras.begin(), manifest.cameras.end(),
+                       [&](const EpisodeCamera& camera) { return camera.name == name; });
+      if (found == manifest.cameras.end()) {
+        return Mismatch(reason::CAMERA_UNKNOWN, "cameras", "names of the episode's cameras", name);
+      }
+      add(*found, name);
+    }
+  } else if (manifest.kind == EpisodeKind::kStaticViews) {
+    // No camera of these names: two views of one place are chosen.
+    for (const char* name : {"first", "second"}) add(manifest.cameras.front(), name);
+  } else {
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, manifest.cameras.size()); ++i) {
+      add(manifest.cameras[i], manifest.cameras[i].name);
+    }
+  }
+  metadata.near_m = manifest.cameras.front().near_m;
+  metadata.far_m = manifest.cameras.front().far_m;
+  return metadata;
+}
+
+StatusOr<std::vector<float>> DrawnParticles(const PredictionTask& task,
+                                            const ModelMetadata& metadata) {
+  std::vector<RgbdView> views;
+  const std::vector<RgbdView>& recorded = task.input.observations.back().views;
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    views.push_back(
+        ResizedView(recorded[i], metadata.cameras[i].width_px, metadata.cameras[i].height_px));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(
+      LiftedPoints points,
+      LiftObservation(views, task.region, metadata.particle_count, 1,
+                      static_cast<std::uint64_t>(task.input.seed), kNewestTime));
+  return std::move(points.positions_m);
+}
+
+}  // namespace interlacer
