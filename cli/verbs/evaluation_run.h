@@ -24,7 +24,6 @@ struct EvaluateOptions {
   std::string output;
   BackendOptions backend;
   PlanOptions plan;
-  std::string robot_dir;
   std::string split;
   std::string background = "white_outside_workspace";
   std::vector<std::string> subjects;  ///< empty: SubjectsOfReports
