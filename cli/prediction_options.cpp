@@ -66,8 +66,10 @@ StatusOr<ActionSequence> ReadActionTable(const std::string& path, const Robot* r
   const Robot known = robot == nullptr ? RobotOfColumns(metadata) : *robot;
   auto matched = MatchColumns(known, csv->column_names);
   if (!matched.ok()) return matched.status().WithFieldPrefix(path);
-  ActionSequence actions{ActionKind::kJointPositions, csv->table.row_count,
-                         static_cast<std::int64_t>(known.columns.size()), {}};
+  ActionSequence actions{ActionKind::kJointPositions,
+                         csv->table.row_count,
+                         static_cast<std::int64_t>(known.columns.size()),
+                         {}};
   for (std::int64_t row = 0; row < actions.row_count; ++row) {
     for (const int column : *matched) {
       const std::size_t at = static_cast<std::size_t>(row * csv->table.column_count + column);

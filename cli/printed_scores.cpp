@@ -48,7 +48,7 @@ std::string MetricTable(const Results& results, std::string_view metric,
   const std::vector<int> steps = StepsToPrint(results);
   std::string lines;
   std::vector<std::string> subjects = BaselinesOf(results);
-  subjects.insert(subjects.begin(), std::string(kModel));
+  subjects.insert(subjects.begin(), std::string(kModelSubject));
   for (const std::string& subject : subjects) {
     std::string line = Format("  %-28s", SubjectLabel(subject).c_str());
     bool has_value = false;

@@ -31,9 +31,9 @@ StatusOr<std::string> FindShippedModel(const std::string& name) {
     }
     folder = folder.parent_path();
   }
-  return NotFound(reason::FILE_NOT_FOUND,
-                  "no checkpoint '" + name + "' lies beside " + program.string() +
-                      ": name one with --model, or a server with --server")
+  return NotFound(reason::FILE_NOT_FOUND, "no checkpoint '" + name + "' lies beside " +
+                                              program.string() +
+                                              ": name one with --model, or a server with --server")
       .WithField("--model");
 }
 

@@ -2,13 +2,13 @@
 
 /// Predictions that need no learning, computed from an episode alone.
 ///
-/// Pictures are made of the pixels of the newest observation of the input cameras at the size of the
-/// recording, carried by a BodyMotion and drawn by render/observed_renderer.h; holes are inpainted
-/// by render/fill_holes.h. As in true frames, what lies outside of the workspace and the depth range
-/// is white when the task says so, by the depth that is drawn. Pictures are at the size of the
-/// camera asked for; depth where nothing lands is that of the surroundings.
-/// Errors: those of evaluation/scene_motion.h, of data/simulation_truth.h and of the renderer.
-/// Determinism: equal bits for any thread count. Threads: const methods may run together.
+/// Pictures are made of the pixels of the newest observation of the input cameras at the size of
+/// the recording, carried by a BodyMotion and drawn by render/observed_renderer.h; holes are
+/// inpainted by render/fill_holes.h. As in true frames, what lies outside of the workspace and the
+/// depth range is white when the task says so, by the depth that is drawn. Pictures are at the size
+/// of the camera asked for; depth where nothing lands is that of the surroundings. Errors: those of
+/// evaluation/scene_motion.h, of data/simulation_truth.h and of the renderer. Determinism: equal
+/// bits for any thread count. Threads: const methods may run together.
 
 #include <memory>
 #include <optional>

@@ -123,11 +123,9 @@ Status AddActions(const EpisodeReader& episode, const PredictionRequest& request
   }
   if (request.step_count >= 0) {
     return Mismatch(reason::STEP_INVALID, "steps",
-                    "at most " + std::to_string(task->actions.row_count) +
-                        ", the planned rows" +
-                        (task->has_own_actions
-                             ? std::string()
-                             : " after step " + std::to_string(task->start_step)),
+                    "at most " + std::to_string(task->actions.row_count) + ", the planned rows" +
+                        (task->has_own_actions ? std::string()
+                                               : " after step " + std::to_string(task->start_step)),
                     std::to_string(request.step_count));
   }
   task->step_count = static_cast<int>(task->actions.row_count);

@@ -95,7 +95,7 @@ std::string Cost(const ReportInput& in) {
   table.caption = "Seconds: median, 90th and 99th percentile over rollouts";
   table.header = {"", "lift", "step", "view", "device"};
   for (const Variant& variant : in.variants) {
-    if (variant.subject != kModel) continue;
+    if (variant.subject != kModelSubject) continue;
     const auto cell = [&](double ResultTiming::*stage) {
       std::vector<double> seconds;
       for (const ResultTiming& t : variant.results->timings) seconds.push_back(t.*stage);

@@ -35,7 +35,7 @@ std::optional<RgbImage> ReadSubjectFrame(const Variant& variant, const ResultVal
   std::string subject = variant.subject;
   if (subject == kCopyLast || subject == kReconstruction) {
     step = 0;
-    subject = subject == kCopyLast ? "truth" : kModel;
+    subject = subject == kCopyLast ? "truth" : kModelSubject;
   }
   return ReadFrame(
       FramePath(variant.frames_dir, view.episode, view.start_step, view.camera, step, subject));

@@ -257,7 +257,7 @@ Json ResultsToJson(const Results& r, Aggregation aggregation) {
             {"episodes", episodes}}},
           {"setup", SetupToJson(r)},
           {"metrics", r.metrics},
-          {"aggregates", has_means ? Aggregates(r, kModel) : Json::array()},
+          {"aggregates", has_means ? Aggregates(r, kModelSubject) : Json::array()},
           {"baselines", baselines},
           {"timing",
            {{"lift_s", Percentiles(r, &ResultTiming::lift_s)},
@@ -379,7 +379,7 @@ std::vector<std::string> BaselinesOf(const Results& results) {
   }
   std::vector<std::string> baselines;
   for (const std::string_view subject : kSubjects) {
-    if (subject != kModel && scored.contains(subject)) baselines.emplace_back(subject);
+    if (subject != kModelSubject && scored.contains(subject)) baselines.emplace_back(subject);
   }
   return baselines;
 }

@@ -108,7 +108,7 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
       row.frames.push_back({picture ? std::optional(*picture) : std::nullopt,
                             picture && ssim ? ScoreText(ssim, 3) : ""});
     }
-    const RgbImage* predicted = view->Picture(kModel);
+    const RgbImage* predicted = view->Picture(kModelSubject);
     difference.frames.push_back({predicted != nullptr && view->truth
                                      ? DifferenceImage(*predicted, *view->truth)
                                      : std::nullopt,
@@ -122,27 +122,27 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
   strip.rows.push_back(std::move(truth));
   for (const std::string_view subject : kSubjects) {
     StripRow& row = subjects[std::string(subject)];
-    row.label = subject == kModel ? "predicted" : SubjectLabel(subject);
+    row.label = subject == kModelSubject ? "predicted" : SubjectLabel(subject);
     add(std::move(row));
-    if (subject == kModel) add(std::move(difference));
+    if (subject == kModelSubject) add(std::move(difference));
   }
   return FrameStripHtml(strip, kThumbnailWidthPx, images);
 }
 
 std::string Verdict(const RolloutReportInput& in) {
   const int last = in.task->step_count;
-  const auto now = MeanScore(*in.evaluation, kModel, kSsim, 0);
+  const auto now = MeanScore(*in.evaluation, kModelSubject, kSsim, 0);
   if (!now) return "No true frames to compare with: the views are shown as predicted.";
   const auto splat = MeanScore(*in.evaluation, kSplat, kSsim, 0);
   std::string text = "The reconstruction of the newest observation has SSIM " + ScoreText(now, 3);
   if (splat) text += " (a plain splat of the same particles " + ScoreText(splat, 3) + ")";
-  const auto then = MeanScore(*in.evaluation, kModel, kSsim, last);
+  const auto then = MeanScore(*in.evaluation, kModelSubject, kSsim, last);
   const auto copy = MeanScore(*in.evaluation, kCopyLast, kSsim, last);
   if (last > 0 && then) {
     text += "; " + std::to_string(last) + (last == 1 ? " step" : " steps") +
             " later the prediction has " + ScoreText(then, 3);
     if (copy) text += ", copying the last frame " + ScoreText(copy, 3);
-    const auto kinematic = MeanScore(*in.evaluation, kKinematic, kSsim, last);
+    const auto kinematic = MeanScore(*in.evaluation, kKinematicSubject, kSsim, last);
     if (kinematic) text += ", moving the robot alone " + ScoreText(kinematic, 3);
   }
   return text + ".";

@@ -50,8 +50,7 @@ std::string RowField(const char* table, std::int64_t row) {
 StatusOr<std::vector<Transform>> MeasuredPoses(const EpisodeReader& episode, const JointRows& rows,
                                                int step) {
   const NumberTable& states = episode.states();
-  return rows.PosesOf(states.values.data() + step * states.column_count,
-                      RowField("states", step));
+  return rows.PosesOf(states.values.data() + step * states.column_count, RowField("states", step));
 }
 
 bool HasJoints(const std::optional<MotionTable>& table) {
@@ -144,9 +143,8 @@ std::vector<std::int32_t> TrueBodies(const BodyMotion& motion,
     }
   }
   if (motion.robot == nullptr) return bodies;
-  const std::vector<std::int32_t> links =
-      AttachPoints(*motion.robot, std::span(motion.start).first(motion.link_count),
-                   arm_positions_m, kTrueArm);
+  const std::vector<std::int32_t> links = AttachPoints(
+      *motion.robot, std::span(motion.start).first(motion.link_count), arm_positions_m, kTrueArm);
   for (std::size_t i = 0; i < arm_points.size(); ++i) {
     if (links[i] != kNotAttached) bodies[arm_points[i]] = links[i];
   }

@@ -38,12 +38,13 @@ struct BodyMotion {
 /// no bodies in a scene without a robot, where nothing moves.
 StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const PredictionTask& task);
 
-/// The links by the measured joints of every step, the objects by their true poses; as many steps as
-/// were recorded. An episode whose robot has no folder has objects alone.
+/// The links by the measured joints of every step, the objects by their true poses; as many steps
+/// as were recorded. An episode whose robot has no folder has objects alone.
 StatusOr<BodyMotion> TrueMotion(const EpisodeReader& episode, const PredictionTask& task,
                                 const SimulationTruth& truth);
 
-/// Points on the robot's surface belong to their link (robots/attachment.h), the others stand still.
+/// Points on the robot's surface belong to their link (robots/attachment.h), the others stand
+/// still.
 std::vector<std::int32_t> BodiesOfRobot(const BodyMotion& motion,
                                         std::span<const float> positions_m);
 

@@ -12,9 +12,9 @@ bool IsPsnr(std::string_view metric) { return metric.starts_with(kPsnr); }
 }  // namespace
 
 std::string SubjectLabel(std::string_view subject) {
-  if (subject == kModel) return "model";
+  if (subject == kModelSubject) return "model";
   if (subject == kModelField) return "model, field";
-  if (subject == kKinematic) return "kinematic";
+  if (subject == kKinematicSubject) return "kinematic";
   if (subject == kKinematicField) return "kinematic, field in holes";
   if (subject == kCopyLast) return "copy last frame";
   if (subject == kReconstruction) return "step 0 for ever";

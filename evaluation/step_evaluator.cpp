@@ -58,11 +58,11 @@ Status StepEvaluator::AddBaseline(std::string_view subject, StatusOr<Baseline> b
 }
 
 Status StepEvaluator::PrepareBaselines() {
-  if (!Wants(kKinematic) && !Wants(kOracleMotion)) return Status::Ok();
+  if (!Wants(kKinematicSubject) && !Wants(kOracleMotion)) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(pixels_, CarriedPixels::Make(task_));
-  if (Wants(kKinematic)) {
+  if (Wants(kKinematicSubject)) {
     INTERLACER_RETURN_IF_ERROR(
-        AddBaseline(kKinematic, KinematicBaseline(episode_, task_, *pixels_)));
+        AddBaseline(kKinematicSubject, KinematicBaseline(episode_, task_, *pixels_)));
   }
   if (!Wants(kOracleMotion) || !simulation_) return Status::Ok();
   return AddBaseline(kOracleMotion, OracleMotionBaseline(episode_, task_, *simulation_, *pixels_));
@@ -117,17 +117,17 @@ Status StepEvaluator::StartParticles(const PredictedStep& step) {
     INTERLACER_ASSIGN_OR_RETURN(start_m_, DrawnParticles(task_, metadata_));
   }
   if (start_m_.empty()) return Status::Ok();
-  if (const auto kinematic = baselines_.find(kKinematic); kinematic != baselines_.end()) {
-    particle_bodies_[kKinematic] = BodiesOfRobot(kinematic->second.motion, start_m_);
+  if (const auto kinematic = baselines_.find(kKinematicSubject); kinematic != baselines_.end()) {
+    particle_bodies_[kKinematicSubject] = BodiesOfRobot(kinematic->second.motion, start_m_);
   }
   if (!simulation_) return Status::Ok();
   std::vector<std::int32_t> true_bodies(start_m_.size() / 3, kUnknownMotion);
   for (const TargetView& target : task_.targets) {
     INTERLACER_ASSIGN_OR_RETURN(const TrueFrame* newest, NewestObserved(target));
     if (newest == nullptr) continue;
-    INTERLACER_ASSIGN_OR_RETURN(TrackedParticles tracked,
-                                TrackedParticles::Start(*simulation_, true_motion_, task_, target,
-                                                        *newest, start_m_));
+    INTERLACER_ASSIGN_OR_RETURN(
+        TrackedParticles tracked,
+        TrackedParticles::Start(*simulation_, true_motion_, task_, target, *newest, start_m_));
     moved_.merge(tracked.MovedObjects());
     for (std::size_t i = 0; i < true_bodies.size(); ++i) {
       if (true_bodies[i] == kUnknownMotion) true_bodies[i] = tracked.bodies()[i];
@@ -142,7 +142,8 @@ std::map<std::string_view, std::vector<float>> StepEvaluator::ParticlesOf(
     const PredictedStep& step) const {
   std::map<std::string_view, std::vector<float>> particles;
   if (start_m_.empty()) return particles;
-  if (Wants(kModel) && !step.positions_m.empty()) particles[kModel] = step.positions_m;
+  if (Wants(kModelSubject) && !step.positions_m.empty())
+    particles[kModelSubject] = step.positions_m;
   if (Wants(kCopyLast)) particles[kCopyLast] = start_m_;
   for (const auto& [subject, bodies] : particle_bodies_) {
     const Baseline& baseline = baselines_.at(subject);
@@ -157,9 +158,9 @@ StatusOr<std::vector<EvaluatedView>> StepEvaluator::Evaluate(const PredictedStep
   const auto particles = ParticlesOf(step);
   std::vector<EvaluatedView> views;
   for (const TargetView& target : task_.targets) {
-    const auto asked = std::find_if(
-        task_.output.render_targets.begin(), task_.output.render_targets.end(),
-        [&](const RenderTarget& view) { return view.name == target.name; });
+    const auto asked =
+        std::find_if(task_.output.render_targets.begin(), task_.output.render_targets.end(),
+                     [&](const RenderTarget& view) { return view.name == target.name; });
     INTERLACER_ASSIGN_OR_RETURN(EvaluatedView view,
                                 EvaluateView(target, *asked->camera, step, particles));
     views.push_back(std::move(view));
@@ -189,7 +190,7 @@ StatusOr<std::vector<StepEvaluator::Shown>> StepEvaluator::ShowView(const Target
   }
   for (const std::string_view subject : kSubjects) {
     if (!Wants(subject)) continue;
-    if (subject == kModel && backend_ != nullptr) {
+    if (subject == kModelSubject && backend_ != nullptr) {
       INTERLACER_RETURN_IF_ERROR(add_rendered(subject, step.views));
     } else if (subject == kReconstruction && reconstructions_.contains(target.name)) {
       shown.push_back(reconstructions_[target.name]);
@@ -206,10 +207,9 @@ StatusOr<std::vector<StepEvaluator::Shown>> StepEvaluator::ShowView(const Target
     } else if (const auto found = baselines_.find(subject); found != baselines_.end()) {
       const Baseline& baseline = found->second;
       if (!baseline.HasStep(step.step)) continue;
-      const std::vector<float> carried_m = PositionsAt(
-          baseline.motion, step.step, baseline.pixel_bodies, pixels_->positions_m());
-      INTERLACER_ASSIGN_OR_RETURN(BaselinePicture picture,
-                                  pixels_->Draw(camera, carried_m, task_));
+      const std::vector<float> carried_m =
+          PositionsAt(baseline.motion, step.step, baseline.pixel_bodies, pixels_->positions_m());
+      INTERLACER_ASSIGN_OR_RETURN(BaselinePicture picture, pixels_->Draw(camera, carried_m, task_));
       shown.push_back({subject, std::move(picture.color), std::move(picture.depth)});
     }
   }
@@ -224,8 +224,7 @@ StatusOr<EvaluatedView> StepEvaluator::EvaluateView(
                               ReadTrueFrame(episode_, task_, target, step.step));
   INTERLACER_ASSIGN_OR_RETURN(std::vector<Shown> shown, ShowView(target, camera, step));
   if (truth) {
-    INTERLACER_RETURN_IF_ERROR(
-        ScoreShown(target, *truth, step, shown, particles, &view.scores));
+    INTERLACER_RETURN_IF_ERROR(ScoreShown(target, *truth, step, shown, particles, &view.scores));
     view.truth = std::move(truth->color);
   }
   for (Shown& one : shown) {
@@ -249,20 +248,18 @@ StatusOr<std::optional<std::vector<std::uint8_t>>> StepEvaluator::ShowsObject(
   return std::optional(std::move(shows_object));
 }
 
-Status StepEvaluator::ScoreShown(
-    const TargetView& target, const TrueFrame& truth, const PredictedStep& step,
-    const std::vector<Shown>& shown,
-    const std::map<std::string_view, std::vector<float>>& particles,
-    std::vector<ViewScore>* scores) {
+Status StepEvaluator::ScoreShown(const TargetView& target, const TrueFrame& truth,
+                                 const PredictedStep& step, const std::vector<Shown>& shown,
+                                 const std::map<std::string_view, std::vector<float>>& particles,
+                                 std::vector<ViewScore>* scores) {
   INTERLACER_ASSIGN_OR_RETURN(const TrueFrame* newest, NewestObserved(target));
   INTERLACER_ASSIGN_OR_RETURN(const std::optional<std::vector<std::uint8_t>> shows_object,
                               ShowsObject(target, step.step));
   std::vector<SubjectView> views;
   for (const Shown& one : shown) views.push_back({one.subject, &one.color, DepthOf(one.depth)});
-  INTERLACER_ASSIGN_OR_RETURN(
-      *scores, ScorePictures(views, truth, task_.region.workspace,
-                             {newest == nullptr ? nullptr : &newest->color,
-                              shows_object ? &*shows_object : nullptr}));
+  INTERLACER_ASSIGN_OR_RETURN(*scores, ScorePictures(views, truth, task_.region.workspace,
+                                                     {newest == nullptr ? nullptr : &newest->color,
+                                                      shows_object ? &*shows_object : nullptr}));
   const auto append = [&](std::vector<ViewScore> more) {
     scores->insert(scores->end(), std::make_move_iterator(more.begin()),
                    std::make_move_iterator(more.end()));
@@ -296,8 +293,7 @@ std::map<std::string, ParticleCensus> StepEvaluator::Censuses() const {
     ParticleCensus& census = censuses[camera];
     census.kinds = tracked.KindsOf(moved_);
     for (const int object : moved_) {
-      census.moved_objects.push_back(
-          simulation_->object_names()[static_cast<std::size_t>(object)]);
+      census.moved_objects.push_back(simulation_->object_names()[static_cast<std::size_t>(object)]);
     }
   }
   return censuses;

@@ -51,7 +51,7 @@ bool Contains(std::span<const std::string> subjects, std::string_view subject) {
 
 bool NeedModel(std::span<const std::string> subjects) {
   return std::any_of(subjects.begin(), subjects.end(), [](const std::string& subject) {
-    return subject != kKinematic && subject != kCopyLast && subject != kOracleMotion;
+    return subject != kKinematicSubject && subject != kCopyLast && subject != kOracleMotion;
   });
 }
 

@@ -5,13 +5,16 @@
 ///
 ///   model            the model's rollout, drawn as the evaluation asks (RenderMode)
 ///   model_field      the same rollout drawn by the field, where `model` shows observed pixels
-///   kinematic        pixels and particles on the robot follow its commanded joints, all else stands
-///                    still; every observed pixel is carried at full resolution, holes are inpainted
+///   kinematic        pixels and particles on the robot follow its commanded joints, all else
+///   stands
+///                    still; every observed pixel is carried at full resolution, holes are
+///                    inpainted
 ///   kinematic_field  the same motion, the model's field in the holes
 ///   copy_last        the newest observed frame of the same camera; particles stand still
 ///   reconstruction   the model's view at step 0, kept
 ///   splat            a plain z-buffer picture of the very particles that the model predicted
-///   oracle_motion    simulated episodes: everything by its true motion, drawn as `kinematic` is; the
+///   oracle_motion    simulated episodes: everything by its true motion, drawn as `kinematic` is;
+///   the
 ///                    bound of what predicting motion can gain
 ///   oracle_render    the true frames of the step itself, encoded and drawn by the field: no
 ///                    dynamics, the bound of encoder and renderer
@@ -27,9 +30,9 @@
 
 namespace interlacer {
 
-inline constexpr std::string_view kModel = "model";
+inline constexpr std::string_view kModelSubject = "model";
 inline constexpr std::string_view kModelField = "model_field";
-inline constexpr std::string_view kKinematic = "kinematic";
+inline constexpr std::string_view kKinematicSubject = "kinematic";
 inline constexpr std::string_view kKinematicField = "kinematic_field";
 inline constexpr std::string_view kCopyLast = "copy_last";
 inline constexpr std::string_view kReconstruction = "reconstruction";
@@ -37,9 +40,9 @@ inline constexpr std::string_view kSplat = "splat";
 inline constexpr std::string_view kOracleMotion = "oracle_motion";
 inline constexpr std::string_view kOracleRender = "oracle_render";
 /// In the order of tables.
-inline constexpr std::array kSubjects{kModel,    kModelField,     kKinematic,
-                                      kKinematicField, kCopyLast, kReconstruction,
-                                      kSplat,    kOracleMotion,   kOracleRender};
+inline constexpr std::array kSubjects{kModelSubject,   kModelField,   kKinematicSubject,
+                                      kKinematicField, kCopyLast,     kReconstruction,
+                                      kSplat,          kOracleMotion, kOracleRender};
 
 /// What one rollout of the model and the episode give: all but kinematic_field, model_field and
 /// oracle_render, which ask the model again.

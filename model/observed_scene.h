@@ -1,15 +1,15 @@
 #pragma once
 
-/// The newest frames of a scene as they were sent, whose pixels a rollout carries to where they are.
+/// The newest frames of a scene as they were sent, whose pixels a rollout carries to where they
+/// are.
 ///
-/// Frames keep their own size; those of a camera with a lens are rectified. A pixel is carried where
-/// lifting would make a particle of it (data/unproject.h). What was measured outside the workspace
-/// or the depth range is white, as the field and true frames show it (PaintOutsideWhite); pixels
-/// without depth keep their colour in their own camera.
-/// Of a robot, pixels near its surface at the measured joints follow their link exactly
-/// (robots/attachment.h). Every other pixel moves as its three nearest particles do that belong to
-/// no link, weighed by the inverse of their squared distance at step 0; where these have not moved
-/// by a bit, neither has it.
+/// Frames keep their own size; those of a camera with a lens are rectified. A pixel is carried
+/// where lifting would make a particle of it (data/unproject.h). What was measured outside the
+/// workspace or the depth range is white, as the field and true frames show it (PaintOutsideWhite);
+/// pixels without depth keep their colour in their own camera. Of a robot, pixels near its surface
+/// at the measured joints follow their link exactly (robots/attachment.h). Every other pixel moves
+/// as its three nearest particles do that belong to no link, weighed by the inverse of their
+/// squared distance at step 0; where these have not moved by a bit, neither has it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
 /// A view of a recorded camera at another size is drawn at the frame's size and resized as frames
 /// are. Deterministic. Threads: const methods may run together.
@@ -66,8 +66,8 @@ class ObservedScene {
   std::vector<float> weights_;           ///< [n,3], sum 1, or 0 for a pixel that nothing moves
 };
 
-/// A picture at another size: colour and coverage by area average, colour weighed by coverage; depth
-/// of the nearest pixel centre.
+/// A picture at another size: colour and coverage by area average, colour weighed by coverage;
+/// depth of the nearest pixel centre.
 ObservedPicture ResizedPicture(const ObservedPicture& picture, int width_px, int height_px);
 
 /// Pixels (row * width + column) of rows [row_begin,row_end) that need the field: those covered by

@@ -18,14 +18,13 @@ constexpr std::int64_t kPointsPerChunk = 1024;
 
 NearestParticles FindNearestParticles(std::span<const float> particles_m,
                                       std::span<const float> points_m, int k) {
-  INTERLACER_CHECK(k >= 1 && k <= kGatherWidth && particles_m.size() % 3 == 0 &&
-                       points_m.size() % 3 == 0,
-                   "sizes of a search for particles");
+  INTERLACER_CHECK(
+      k >= 1 && k <= kGatherWidth && particles_m.size() % 3 == 0 && points_m.size() % 3 == 0,
+      "sizes of a search for particles");
   const auto count = static_cast<std::int64_t>(points_m.size() / 3);
   const auto width = static_cast<std::size_t>(k);
-  NearestParticles found{
-      std::vector<std::int32_t>(width * count, kNoParticle),
-      std::vector<float>(width * count, std::numeric_limits<float>::infinity())};
+  NearestParticles found{std::vector<std::int32_t>(width * count, kNoParticle),
+                         std::vector<float>(width * count, std::numeric_limits<float>::infinity())};
   if (particles_m.empty()) return found;
   const ParticleTree tree(particles_m, {}, 0);
   const GatherNearestFn gather = BestRenderKernels().gather_nearest;

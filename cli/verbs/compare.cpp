@@ -97,7 +97,7 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
     const Status comparable = CheckComparable(results[0], results[i]);
     if (!comparable.ok() && !arguments.allow_different) return comparable;
     input.variants.push_back({NameOf(arguments.results[i], input.variants), &results[i],
-                              std::string(kModel), FramesDir(arguments.results[i])});
+                              std::string(kModelSubject), FramesDir(arguments.results[i])});
     if (!comparable.ok()) {
       input.warnings.push_back("Not comparable as they stand: " + input.variants.back().name +
                                " differs from " + input.variants[0].name + " in " +

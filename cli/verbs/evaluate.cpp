@@ -131,8 +131,7 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
   INTERLACER_ASSIGN_OR_RETURN(options.plan.robot, ReadRobotOption(options.robot_dir));
   std::unique_ptr<RolloutBackend> backend;
   if (NeedModel(options.plan.subjects)) {
-    INTERLACER_ASSIGN_OR_RETURN(options.backend,
-                                WithShippedModel(options.backend, first, context));
+    INTERLACER_ASSIGN_OR_RETURN(options.backend, WithShippedModel(options.backend, first, context));
     INTERLACER_ASSIGN_OR_RETURN(backend, MakeBackend(options.backend));
   }
   INTERLACER_RETURN_IF_ERROR(PrepareOutput(options));

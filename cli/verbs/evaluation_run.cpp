@@ -189,7 +189,7 @@ Status EvaluationRun::Save(Aggregation aggregation) {
 std::string EvaluationRun::NoteText() const {
   const auto last_step = static_cast<int>(options_.plan.step_count);
   std::string text;
-  for (const std::string_view subject : {kModel, kKinematic}) {
+  for (const std::string_view subject : {kModelSubject, kKinematicSubject}) {
     const auto means = EpisodeMeans(results_, {subject, kSsim, last_step, "", {}});
     if (means.empty()) continue;
     double sum = 0;

@@ -62,7 +62,7 @@ Status WriteViews(const std::vector<EvaluatedView>& views, const OutputFolder& f
     INTERLACER_ASSIGN_OR_RETURN(
         const std::string predicted,
         folder.FilePath("views/" + view.camera + "/" + StepName(view.step, ".png")));
-    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.Picture(kModel), predicted));
+    INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.Picture(kModelSubject), predicted));
     if (!view.truth) continue;
     INTERLACER_ASSIGN_OR_RETURN(
         const std::string truth,
@@ -141,11 +141,11 @@ std::string SummaryText(const EpisodeEvaluation& evaluation, const PredictionTas
   std::string text = "step  SSIM    kinem.  splat   copy    PSNR\n";
   for (int step = 0; step <= task.step_count; ++step) {
     text += Format("%4d  %-6s  %-6s  %-6s  %-6s  %s\n", step,
-                   ScoreText(MeanScore(evaluation, kModel, kSsim, step), 4).c_str(),
-                   ScoreText(MeanScore(evaluation, kKinematic, kSsim, step), 4).c_str(),
+                   ScoreText(MeanScore(evaluation, kModelSubject, kSsim, step), 4).c_str(),
+                   ScoreText(MeanScore(evaluation, kKinematicSubject, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kSplat, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kCopyLast, kSsim, step), 4).c_str(),
-                   ScoreText(MeanScore(evaluation, kModel, kPsnr, step), 2).c_str());
+                   ScoreText(MeanScore(evaluation, kModelSubject, kPsnr, step), 2).c_str());
   }
   return text + "written to " + output + "\n";
 }
@@ -174,11 +174,10 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
   if (!options.actions_file.empty()) {
-    const Robot* const robot = options.request.robot ? options.request.robot.get()
-                                                     : recording.robot().get();
-    INTERLACER_ASSIGN_OR_RETURN(
-        options.request.actions,
-        ReadActionTable(options.actions_file, robot, backend->metadata()));
+    const Robot* const robot =
+        options.request.robot ? options.request.robot.get() : recording.robot().get();
+    INTERLACER_ASSIGN_OR_RETURN(options.request.actions,
+                                ReadActionTable(options.actions_file, robot, backend->metadata()));
   }
   if (options.report) options.request.subjects = SubjectsOfReports();
   const bool is_choice_ours = options.request.input_cameras.empty();

@@ -38,10 +38,10 @@ StatusOr<ExitCode> RunReport(const ReportArguments& arguments, const VerbContext
   input.title = "Evaluation on " + results.dataset_name;
   const std::string frames = (folder / "frames").string();
   input.variants = BaselineVariants(results, frames);
-  const bool has_model = !EpisodeMeans(results, {kModel, "", -1, "", {}}).empty();
+  const bool has_model = !EpisodeMeans(results, {kModelSubject, "", -1, "", {}}).empty();
   if (has_model || input.variants.empty()) {
-    input.variants.insert(input.variants.begin(),
-                          {SubjectLabel(kModel), &results, std::string(kModel), frames});
+    input.variants.insert(input.variants.begin(), {SubjectLabel(kModelSubject), &results,
+                                                   std::string(kModelSubject), frames});
   }
   input.command = context.command_line();
   input.created_time = CurrentTimeRfc3339();

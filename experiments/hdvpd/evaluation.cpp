@@ -293,14 +293,14 @@ Status StudyEvaluator::RunOracle(const EpisodeReader& episode, RolloutBackend* b
       run.plan = setup_.plan;
       run.plan.start_step = task.EpisodeStep(step);
       run.plan.step_count = 0;
-      run.plan.subjects = {std::string(kModel)};
+      run.plan.subjects = {std::string(kModelSubject)};
       run.plan.render_mode = RenderMode::kField;
       Results later;
       INTERLACER_RETURN_IF_ERROR(RunEpisode(episode, run, backend, &later, stop));
       for (ResultValue& value : later.values) {
-        const bool is_kept =
-            value.subject == kModel && std::find(kOracleMetrics.begin(), kOracleMetrics.end(),
-                                                 value.metric) != kOracleMetrics.end();
+        const bool is_kept = value.subject == kModelSubject &&
+                             std::find(kOracleMetrics.begin(), kOracleMetrics.end(),
+                                       value.metric) != kOracleMetrics.end();
         if (!is_kept) continue;
         value.start_step = task.start_step;
         value.step = step;

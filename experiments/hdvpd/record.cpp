@@ -45,7 +45,7 @@ Json RunJson(const Study& study, const TrainedRun& run) {
               {"diverged", run.has_diverged}};
   const auto loss = run.LastValidationLoss();
   out["last_validation_loss"] = loss ? Json(*loss) : Json();
-  const auto ssim = study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving);
+  const auto ssim = study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving);
   out["ssim"] = ssim ? Json(*ssim) : Json();
   return out;
 }
@@ -168,7 +168,7 @@ std::string RunTable(const Study& study) {
         {run.name() + (run.has_diverged ? " (diverged, left out)" : ""),
          std::to_string(study.facts(run).parameter_count), std::to_string(run.steps_done),
          ScoreText(run.steps_per_s, 3), ScoreText(run.LastValidationLoss(), 5),
-         ScoreText(study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving),
+         ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
                    kScoreDecimals)});
   }
   return out;

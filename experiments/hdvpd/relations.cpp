@@ -20,7 +20,7 @@ constexpr double kStillTolerance = .02;
 constexpr double kParameterTolerance = .02;
 
 StudySubject ModelOf(std::string_view variant, Condition condition = Condition::kRecorded) {
-  return {std::string(variant), std::string(kModel), condition};
+  return {std::string(variant), std::string(kModelSubject), condition};
 }
 
 class Checker {

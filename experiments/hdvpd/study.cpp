@@ -203,17 +203,17 @@ std::vector<NamedSubject> FigureSubjects(const Study& study) {
     subjects.push_back({name, subject, subjects.size()});
   };
   for (const std::string& variant : variants) {
-    add(VariantLabel(variant), {variant, std::string(kModel)});
+    add(VariantLabel(variant), {variant, std::string(kModelSubject)});
   }
   const std::string first = VariantLabel(variants.front());
   add(SubjectLabel(kCopyLast), {variants.front(), std::string(kCopyLast)});
   add(first + ", step 0 for ever", {variants.front(), std::string(kReconstruction)});
-  for (const std::string_view subject : {kKinematic, kOracleMotion}) {
+  for (const std::string_view subject : {kKinematicSubject, kOracleMotion}) {
     const StudySubject baseline{variants.front(), std::string(subject)};
     if (study.Values(baseline, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) continue;
     add(SubjectLabel(subject), baseline);
   }
-  const StudySubject oracle{variants.front(), std::string(kModel), Condition::kOracleRender};
+  const StudySubject oracle{variants.front(), std::string(kModelSubject), Condition::kOracleRender};
   if (!study.Values(oracle, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) {
     add(first + ", true frames rendered", oracle);
   }

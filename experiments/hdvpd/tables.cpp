@@ -52,8 +52,8 @@ std::string AblationsHtml(const Study& study) {
     std::vector<std::string> row{name};
     bool has_value = false;
     for (const std::string_view metric : {kSsim, kSsimMoving}) {
-      const auto mean = study.Mean({variant, std::string(kModel), condition}, metric, kAllSteps,
-                                   EpisodeGroup::kMoving);
+      const auto mean = study.Mean({variant, std::string(kModelSubject), condition}, metric,
+                                   kAllSteps, EpisodeGroup::kMoving);
       has_value = has_value || mean;
       row.push_back(MeanText(mean, kStudyDecimals));
     }
@@ -76,7 +76,7 @@ std::string TrainingHtml(const Study& study) {
         {run.name(), std::to_string(study.facts(run).parameter_count),
          std::to_string(run.steps_done), ScoreText(run.steps_per_s, 3),
          ScoreText(run.LastValidationLoss(), 5),
-         ScoreText(study.RunMean(run, kModel, kSsim, kAllSteps, EpisodeGroup::kMoving),
+         ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
                    kStudyDecimals)});
   }
   HtmlTable speed;

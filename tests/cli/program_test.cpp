@@ -142,9 +142,9 @@ TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
 TEST(Program, PredictTakesAShippedModelThatFits) {
   const TempFolder folder;
   ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
-  const ProgramResult run = RunProgram("predict " + folder.File("plane") +
-                                       " --cameras view_0,view_2 --steps 0 --no-particles -o " +
-                                       folder.File("out"));
+  const ProgramResult run =
+      RunProgram("predict " + folder.File("plane") +
+                 " --cameras view_0,view_2 --steps 0 --no-particles -o " + folder.File("out"));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("checkpoints/compact"));
   const nlohmann::json record =

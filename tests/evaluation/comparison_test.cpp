@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<Variant> TwoModels(const Results& a, const Results& b) {
-  return {{"a", &a, std::string(kModel), ""}, {"b", &b, std::string(kModel), ""}};
+  return {{"a", &a, std::string(kModelSubject), ""}, {"b", &b, std::string(kModelSubject), ""}};
 }
 
 TEST(CompareVariants, PairsEpisodesWithTheReference) {
@@ -107,7 +107,7 @@ TEST(FailRule, HoldsForEveryVariant) {
   const Results a = MakeResults(3, 2), same = a, worse = MakeResults(3, 2, -0.02);
   const Results shorter = MakeResults(3, 1);
   std::vector<Variant> variants = TwoModels(a, same);
-  variants.push_back({"c", &worse, std::string(kModel), ""});
+  variants.push_back({"c", &worse, std::string(kModelSubject), ""});
   const FailRule rule = *ParseFailRule("ssim@2 < -0.01");
   EXPECT_THAT(*VariantsThatBreak(rule, variants), ElementsAre("c"));
   variants[2].results = &shorter;

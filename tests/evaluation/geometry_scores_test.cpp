@@ -81,16 +81,17 @@ TEST(ScoreGeometry, ALiftedPlaneIsWrongByItsLift) {
   const DepthImage z_buffer = truth.depth;
   DepthImage shallow = truth.depth;
   for (float& z : shallow.pixels_m) z -= 0.03f;
-  const SubjectView views[] = {{kModel, nullptr, &shallow}, {kCopyLast, nullptr, &truth.depth}};
+  const SubjectView views[] = {{kModelSubject, nullptr, &shallow},
+                               {kCopyLast, nullptr, &truth.depth}};
   // All lifted particles lie in front of the z-buffer.
-  const SubjectParticles particles[] = {{kModel, particles_m, &z_buffer}};
+  const SubjectParticles particles[] = {{kModelSubject, particles_m, &z_buffer}};
   const auto scores = ScoreGeometry(views, particles, truth, kWorkspace);
   ASSERT_TRUE(scores.ok()) << scores.status().ToString();
-  EXPECT_NEAR(*ValueOf(*scores, kModel, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
+  EXPECT_NEAR(*ValueOf(*scores, kModelSubject, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
   EXPECT_EQ(*ValueOf(*scores, kCopyLast, kDepthAbs), 0);
   EXPECT_EQ(*ValueOf(*scores, kCopyLast, kChamferHalf), 0);
   // Nearest points of parallel planes lie a lift apart; at the rim and between samples farther.
-  const double chamfer_m = *ValueOf(*scores, kModel, kChamferHalf);
+  const double chamfer_m = *ValueOf(*scores, kModelSubject, kChamferHalf);
   EXPECT_GT(chamfer_m, 0.05 - testing::kStoredDepthToleranceM);
   EXPECT_LT(chamfer_m, 0.06);
 }
@@ -100,15 +101,17 @@ TEST(ScoreGeometry, HiddenParticlesDoNotCount) {
   std::vector<float> particles_m = PointsOfPlane(truth, 0);
   const std::vector<float> hidden_m = PointsOfPlane(truth, -0.2);
   particles_m.insert(particles_m.end(), hidden_m.begin(), hidden_m.end());
-  const SubjectParticles particles[] = {{kKinematic, particles_m, &truth.depth}};
+  const SubjectParticles particles[] = {{kKinematicSubject, particles_m, &truth.depth}};
   const auto scores = ScoreGeometry({}, particles, truth, kWorkspace);
-  EXPECT_NEAR(*ValueOf(*scores, kKinematic, kChamferHalf), 0, testing::kStoredDepthToleranceM);
+  EXPECT_NEAR(*ValueOf(*scores, kKinematicSubject, kChamferHalf), 0,
+              testing::kStoredDepthToleranceM);
 }
 
 TEST(ScoreGeometry, NothingInsideTheWorkspaceIsNoScore) {
   const TrueFrame truth = PlaneFrame();
-  const SubjectView views[] = {{kModel, nullptr, &truth.depth}, {kCopyLast, nullptr, &truth.depth}};
-  const SubjectParticles particles[] = {{kModel, {}, &truth.depth}};
+  const SubjectView views[] = {{kModelSubject, nullptr, &truth.depth},
+                               {kCopyLast, nullptr, &truth.depth}};
+  const SubjectParticles particles[] = {{kModelSubject, {}, &truth.depth}};
   const auto scores = ScoreGeometry(views, particles, truth, {{5, 5, 5}, {6, 6, 6}});
   ASSERT_TRUE(scores.ok());
   EXPECT_EQ(scores->size(), 4u);

@@ -126,7 +126,8 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
       return s.subject == subject && s.metric == metric && s.value > 0.0;
     });
   };
-  EXPECT_TRUE(has(kModel, kDepthAbs) && has(kSplat, kDepthAbs) && has(kModel, kChamferHalf));
+  EXPECT_TRUE(has(kModelSubject, kDepthAbs) && has(kSplat, kDepthAbs) &&
+              has(kModelSubject, kChamferHalf));
   // No copy_last: nothing moves, and the camera was not observed.
   EXPECT_EQ(subjects, (std::vector<std::string>{"model", "reconstruction", "splat"}));
 }

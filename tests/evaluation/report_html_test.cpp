@@ -19,7 +19,7 @@ constexpr char kHostileScript[] = "</table><script>alert('x')</script>";
 ReportInput InputOf(const Results& results) {
   ReportInput input;
   input.title = "Evaluation";
-  input.variants = {{"model", &results, std::string(kModel), ""},
+  input.variants = {{"model", &results, std::string(kModelSubject), ""},
                     {"copy last frame", &results, std::string(kCopyLast), ""}};
   return input;
 }
@@ -53,7 +53,7 @@ TEST(ReportHtml, SurvivesNoEpisodeAndOneEpisode) {
 TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {
   const Results longer = MakeResults(3, 5), shorter = MakeResults(2, 2);
   ReportInput input = InputOf(longer);
-  input.variants[1] = {"shorter", &shorter, std::string(kModel), ""};
+  input.variants[1] = {"shorter", &shorter, std::string(kModelSubject), ""};
   const std::string page = ReportHtml(input);
   ExpectSelfContained(page);
   EXPECT_THAT(page, Not(HasSubstr("nan")));

@@ -42,12 +42,12 @@ inline Results MakeResults(int episode_count, int step_count, double offset = 0)
     const std::string id = "episode_" + std::to_string(e);
     r.episodes.push_back({id, "hash" + std::to_string(e), "push_block"});
     for (int s = 0; s <= step_count; ++s) {
-      AddValue(&r, kModel, id, s, kSsim, 0.9 - 0.01 * s + offset + 0.001 * e);
+      AddValue(&r, kModelSubject, id, s, kSsim, 0.9 - 0.01 * s + offset + 0.001 * e);
       AddValue(&r, kCopyLast, id, s, kSsim, 0.9);
-      AddValue(&r, kModel, id, s, kSsimMoving,
+      AddValue(&r, kModelSubject, id, s, kSsimMoving,
                s == 0 ? std::nullopt : std::optional<double>(0.5 + 0.01 * e));
-      AddValue(&r, kModel, id, s, kPsnr, 30.0 - s);
-      AddValue(&r, kModel, id, s, kDepthAbs, 0.01 + 0.01 * s);
+      AddValue(&r, kModelSubject, id, s, kPsnr, 30.0 - s);
+      AddValue(&r, kModelSubject, id, s, kDepthAbs, 0.01 + 0.01 * s);
     }
     r.timings.push_back({0.2, 0.5 + 0.1 * e, 0.3});
   }

@@ -82,15 +82,15 @@ TEST(Results, AFileKeepsTheDefinitionsItWasWrittenWith) {
 
 TEST(Results, FramesOfOneEpisodeAreAveragedFirst) {
   Results results;
-  AddValue(&results, kModel, "many", 0, kSsim, 0.0, "left");
-  AddValue(&results, kModel, "many", 0, kSsim, 0.2, "right");
-  AddValue(&results, kModel, "many", 1, kSsim, 0.4, "left");
-  AddValue(&results, kModel, "one", 0, kSsim, 1.0, "left");
-  const auto all = Aggregate(results, {kModel, kSsim, -1, "", {}});
+  AddValue(&results, kModelSubject, "many", 0, kSsim, 0.0, "left");
+  AddValue(&results, kModelSubject, "many", 0, kSsim, 0.2, "right");
+  AddValue(&results, kModelSubject, "many", 1, kSsim, 0.4, "left");
+  AddValue(&results, kModelSubject, "one", 0, kSsim, 1.0, "left");
+  const auto all = Aggregate(results, {kModelSubject, kSsim, -1, "", {}});
   ASSERT_TRUE(all);
   EXPECT_EQ(all->n, 2);
   EXPECT_NEAR(all->mean, 0.6, testing::kDoubleSumTolerance);
-  const auto right = Aggregate(results, {kModel, kSsim, 0, "right", {}});
+  const auto right = Aggregate(results, {kModelSubject, kSsim, 0, "right", {}});
   EXPECT_EQ(right->n, 1);
   EXPECT_FALSE(Aggregate(results, {kSplat, kSsim, 0, "", {}}));
 }
@@ -109,8 +109,8 @@ TEST(Results, AggregatesAndDefinitionsAreInTheFile) {
 
 TEST(Results, CsvQuotesWhatNeedsIt) {
   Results results;
-  AddValue(&results, kModel, "a,\"b\"", 0, kSsim, 0.5);
-  AddValue(&results, kModel, "c", 1, kSsim, std::nullopt);
+  AddValue(&results, kModelSubject, "a,\"b\"", 0, kSsim, 0.5);
+  AddValue(&results, kModelSubject, "c", 1, kSsim, std::nullopt);
   const std::string csv = ResultsToCsv(results);
   EXPECT_THAT(csv, HasSubstr("model,\"a,\"\"b\"\"\",1,left,1,0,ssim_wang_rgb_v1,0.5,\n"));
   EXPECT_THAT(csv, HasSubstr("model,c,1,left,1,1,ssim_wang_rgb_v1,,fewer than 100 pixels\n"));

@@ -123,16 +123,16 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   }
   const auto moving_count = static_cast<double>(seen) / 3, all_count = 2 * moving_count;
   const auto still = tracked->Score(particles_m, 1);
-  EXPECT_NEAR(ValueOf(still, kModel, kTrackedMoving), moved_m / moving_count,
+  EXPECT_NEAR(ValueOf(still, kModelSubject, kTrackedMoving), moved_m / moving_count,
               testing::kFloatPlaceToleranceM);
-  EXPECT_NEAR(ValueOf(still, kModel, kTracked), moved_m / all_count,
+  EXPECT_NEAR(ValueOf(still, kModelSubject, kTracked), moved_m / all_count,
               testing::kFloatPlaceToleranceM);
   const auto exact = tracked->Score(carried_m, 1);
-  EXPECT_NEAR(ValueOf(exact, kModel, kTracked), 0, testing::kFloatPlaceToleranceM);
-  EXPECT_NEAR(ValueOf(exact, kModel, kTrackedMoving), 0, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(exact, kModelSubject, kTracked), 0, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(exact, kModelSubject, kTrackedMoving), 0, testing::kFloatPlaceToleranceM);
   EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count,
               testing::kFloatPlaceToleranceM);
-  EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModel, kTrackedMoving), -1);
+  EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModelSubject, kTrackedMoving), -1);
 
   Vec3d mean_m{};
   for (std::size_t i = 0; i < seen / 3; ++i) {

@@ -106,8 +106,9 @@ TEST_F(HdvpdFailuresTest, LeaveTheEpisodeOutOfEveryRun) {
   EXPECT_EQ(study.EpisodeCount(EpisodeGroup::kStill), 1);
   EXPECT_THAT(study.tasks(), ElementsAre("push_block"));
   for (const char* variant : {"grf_exact", "unmasked"}) {
-    EXPECT_EQ(study.Values({variant, std::string(kModel)}, kSsim, 1, EpisodeGroup::kMoving).size(),
-              2u);
+    EXPECT_EQ(
+        study.Values({variant, std::string(kModelSubject)}, kSsim, 1, EpisodeGroup::kMoving).size(),
+        2u);
   }
   ASSERT_EQ(study.failures().size(), 1u);
   EXPECT_EQ(study.failures()[0].episode, "episode_2");
@@ -119,8 +120,8 @@ TEST_F(HdvpdFailuresTest, OnEveryEpisodeLeaveTheRunOut) {
   EXPECT_EQ(study.runs().size(), 5u);
   EXPECT_EQ(study.EpisodeCount(EpisodeGroup::kMoving), 3);
   const auto gap =
-      study.Difference({"grf_exact", std::string(kModel)}, {"unmasked", std::string(kModel)}, kSsim,
-                       1, EpisodeGroup::kMoving);
+      study.Difference({"grf_exact", std::string(kModelSubject)},
+                       {"unmasked", std::string(kModelSubject)}, kSsim, 1, EpisodeGroup::kMoving);
   ASSERT_TRUE(gap);
   EXPECT_EQ(gap->run_count, 1);
 }

@@ -90,7 +90,7 @@ void Change(const FakeNumbers& numbers, const Piece& piece, Results* results) {
   }
   for (ResultValue& value : results->values) {
     if (value.subject == kCopyLast && numbers.copy_last) value.value = *numbers.copy_last;
-    if (value.subject != kModel) continue;
+    if (value.subject != kModelSubject) continue;
     for (const Shift& shift : numbers.shifts) {
       if (shift.Reaches(piece, value.step)) *value.value += shift.by;
     }

@@ -24,8 +24,8 @@ using testing::FakeStudy;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const StudySubject kGrf{"grf_exact", std::string(kModel)};
-const StudySubject kUnmasked{"unmasked", std::string(kModel)};
+const StudySubject kGrf{"grf_exact", std::string(kModelSubject)};
+const StudySubject kUnmasked{"unmasked", std::string(kModelSubject)};
 
 class HdvpdStudyTest : public testing::FakeStudyTest {};
 
@@ -130,15 +130,16 @@ TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
 
 TEST(ScoreTable, LeavesNullsOutAndAveragesWhatIsThere) {
   Results r = MakeResults(0, 0);
-  AddValue(&r, kModel, "a", 1, kSsim, 0.5);
-  AddValue(&r, kModel, "a", 1, kSsim, 0.7, "right");
-  AddValue(&r, kModel, "a", 2, kSsim, std::nullopt);
-  AddValue(&r, kModel, "a", 3, kSsim, 0.2);
+  AddValue(&r, kModelSubject, "a", 1, kSsim, 0.5);
+  AddValue(&r, kModelSubject, "a", 1, kSsim, 0.7, "right");
+  AddValue(&r, kModelSubject, "a", 2, kSsim, std::nullopt);
+  AddValue(&r, kModelSubject, "a", 3, kSsim, 0.2);
   ScoreTable table;
   table.Add(r);
-  EXPECT_NEAR(table.Values(kModel, kSsim, 1).at("a"), 0.6, testing::kDoubleSumTolerance);
-  EXPECT_TRUE(table.Values(kModel, kSsim, 2).empty());
-  EXPECT_NEAR(table.Values(kModel, kSsim, kAllSteps).at("a"), 0.4, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(table.Values(kModelSubject, kSsim, 1).at("a"), 0.6, testing::kDoubleSumTolerance);
+  EXPECT_TRUE(table.Values(kModelSubject, kSsim, 2).empty());
+  EXPECT_NEAR(table.Values(kModelSubject, kSsim, kAllSteps).at("a"), 0.4,
+              testing::kDoubleSumTolerance);
   EXPECT_TRUE(table.Values(kCopyLast, kSsim, 1).empty());
 }
 

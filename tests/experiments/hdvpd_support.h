@@ -74,9 +74,9 @@ struct FakeStudy {
         const double offset = *camera == 'l' ? 0.001 : -0.001;
         const double ssim = Ssim(base.at(piece.run->variant), e, piece.run->seed, s) +
                             seed_offset[{piece.run->variant, piece.run->seed}];
-        AddValue(&r, kModel, piece.episode->id, s, kSsim, ssim + offset, camera);
+        AddValue(&r, kModelSubject, piece.episode->id, s, kSsim, ssim + offset, camera);
         AddValue(&r, kCopyLast, piece.episode->id, s, kSsim, kCopyLastSsim, camera);
-        AddValue(&r, kModel, piece.episode->id, s, kSsimMoving, ssim - 0.3, camera);
+        AddValue(&r, kModelSubject, piece.episode->id, s, kSsimMoving, ssim - 0.3, camera);
         AddValue(&r, kCopyLast, piece.episode->id, s, kSsimMoving, e == 3 ? 0.9 : 0.3, camera);
       }
     }

@@ -83,10 +83,10 @@ TEST(ObservedScene, StepZeroOfARecordedCameraIsItsFrame) {
       }
     }
     EXPECT_TRUE(FieldPixels(picture, 0, kHeight, /*needs_depth=*/false).empty());
-    EXPECT_EQ(FieldPixels(picture, 0, kHeight, /*needs_depth=*/true).size(),
-              static_cast<std::size_t>(
-                  std::count_if(classes.begin(), classes.end(),
-                                [](PixelClass c) { return c != PixelClass::kValid; })));
+    EXPECT_EQ(
+        FieldPixels(picture, 0, kHeight, /*needs_depth=*/true).size(),
+        static_cast<std::size_t>(std::count_if(
+            classes.begin(), classes.end(), [](PixelClass c) { return c != PixelClass::kValid; })));
   }
 }
 
@@ -166,7 +166,8 @@ TEST(ObservedScene, ThreeParticlesWeighByTheInverseOfTheirSquaredDistance) {
       particles_m.push_back(point.positions_m[axis] + (axis == 0 ? offset_m : 0));
     }
   }
-  const auto scene = ObservedScene::Make(std::vector<RgbdView>{view}, everywhere, {particles_m, {}});
+  const auto scene =
+      ObservedScene::Make(std::vector<RgbdView>{view}, everywhere, {particles_m, {}});
   ASSERT_TRUE(scene.ok());
   std::vector<float> now_m = particles_m;
   for (std::size_t i = 0; i < 4; ++i) now_m[3 * i + 1] += 0.1f * static_cast<float>(i + 1);
@@ -203,9 +204,9 @@ TEST(ObservedScene, PixelsOfTheRobotFollowTheirLink) {
   const std::size_t arm = 12 * kWidth + 16;
   now_m[3 * arm] += 1;  // a particle of the robot that drifts
   const std::vector<float> positions_m = scene->PositionsAt({now_m, now});
-  const Vec3d carried = Apply(Compose(now[1], Inverse(start[1])),
-                              {particles_m[3 * arm], particles_m[3 * arm + 1],
-                               particles_m[3 * arm + 2]});
+  const Vec3d carried =
+      Apply(Compose(now[1], Inverse(start[1])),
+            {particles_m[3 * arm], particles_m[3 * arm + 1], particles_m[3 * arm + 2]});
   for (std::size_t axis = 0; axis < 3; ++axis) {
     EXPECT_NEAR(positions_m[3 * arm + axis], carried[axis], 1e-5);
   }

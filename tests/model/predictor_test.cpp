@@ -243,10 +243,9 @@ TEST_F(PredictorTest, RowsOfAnObservedViewJoinToTheWholeInAnyOrder) {
     for (const float depth_m : whole_depth.pixels_m) ASSERT_TRUE(std::isfinite(depth_m));
     ASSERT_TRUE(rollout->Step().ok());
   }
-  EXPECT_EQ(rollout
-                ->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part, &part_depth)
-                .reason(),
-            reason::RENDER_TARGET_INVALID);
+  EXPECT_EQ(
+      rollout->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part, &part_depth).reason(),
+      reason::RENDER_TARGET_INVALID);
 }
 
 TEST_F(PredictorTest, RolloutsOfOneSceneShareItsObservedPixels) {

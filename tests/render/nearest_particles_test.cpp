@@ -31,8 +31,7 @@ NearestParticles SlowNearest(const std::vector<float>& particles_m,
       all.emplace_back(dx * dx + dy * dy + dz * dz, static_cast<std::int32_t>(i / 3));
     }
     std::sort(all.begin(), all.end());
-    all.resize(static_cast<std::size_t>(k),
-               {std::numeric_limits<float>::infinity(), kNoParticle});
+    all.resize(static_cast<std::size_t>(k), {std::numeric_limits<float>::infinity(), kNoParticle});
     for (const auto& [sq_dist_m2, index] : all) {
       found.indices.push_back(index);
       found.sq_dist_m2.push_back(sq_dist_m2);

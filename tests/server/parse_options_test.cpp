@@ -1,5 +1,7 @@
 /// Options of the program: precedence, units, refusals.
 
+#include "server/parse_options.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,8 +10,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "server/parse_options.h"
 
 namespace interlacer::testing {
 namespace {

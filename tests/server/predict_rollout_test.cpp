@@ -157,8 +157,8 @@ TEST_F(PredictRolloutTest, ViewsAreOfObservedPixelsUnlessTheFieldIsAskedFor) {
   target->set_target_name("view");
   target->set_scene_camera_name("left");
   std::vector<std::string> pictures;
-  for (const auto mode : {v1::RENDER_MODE_UNSPECIFIED, v1::RENDER_MODE_OBSERVED,
-                          v1::RENDER_MODE_FIELD}) {
+  for (const auto mode :
+       {v1::RENDER_MODE_UNSPECIFIED, v1::RENDER_MODE_OBSERVED, v1::RENDER_MODE_FIELD}) {
     request.mutable_output()->set_render_mode(mode);
     const auto messages = Predict(request);
     ASSERT_EQ(messages.size(), 1u);
