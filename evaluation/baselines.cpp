@@ -41,7 +41,8 @@ Status FillDepth(ObservedPicture* picture) {
   }
   INTERLACER_RETURN_IF_ERROR(FillHoles(known, std::nanf(""), &depth));
   for (std::size_t i = 0; i < known.size(); ++i) {
-    if (picture->coverage[i] == 0) picture->depth.pixels_m[i] = depth.pixels[3 * i];
+    float& z_m = picture->depth.pixels_m[i];
+    if (picture->coverage[i] < 1 && !std::isfinite(z_m)) z_m = depth.pixels[3 * i];
   }
   return Status::Ok();
 }

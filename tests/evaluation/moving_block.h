@@ -61,6 +61,8 @@ inline EpisodeReader WriteMovingBlock(const std::string& dir, const MovingBlock&
   const MotionTable slide{"", ActionKind::kJointPositions, {TableColumn{"slide_m", "m", 0, 1}}};
   manifest.actions = manifest.states = std::nullopt;
   if (what.is_robot) manifest.actions = manifest.states = slide;
+  // Only manipulation needs a robot; its cameras stand still all the same.
+  if (!what.is_robot) manifest.kind = EpisodeKind::kMovingCamera;
   auto writer = EpisodeWriter::Create(dir, manifest);
   INTERLACER_CHECK(writer.ok(), writer.status().ToString());
   const auto check = [](const Status& status) { INTERLACER_CHECK(status.ok(), status.ToString()); };
