@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "data/rectified_view.h"
 #include "data/resized_view.h"
 #include "data/unproject.h"
 #include "render/fill_holes.h"
