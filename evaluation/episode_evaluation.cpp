@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/npy.h"
 #include "evaluation/step_evaluator.h"
 
 namespace interlacer {
@@ -16,6 +17,13 @@ const RgbImage* EvaluatedView::Picture(std::string_view subject) const {
 
 std::int64_t ParticleCensus::CountOf(ParticleKind kind) const {
   return std::count(kinds.begin(), kinds.end(), kind);
+}
+
+std::vector<std::uint8_t> ParticleCensus::KindsAsNpy() const {
+  std::vector<std::uint8_t> numbers;
+  for (const ParticleKind kind : kinds) numbers.push_back(static_cast<std::uint8_t>(kind));
+  const std::int64_t shape[] = {static_cast<std::int64_t>(numbers.size())};
+  return EncodeNpy(std::span<const std::uint8_t>(numbers), shape);
 }
 
 const EvaluatedView* EpisodeEvaluation::Find(const std::string& camera, int step) const {

@@ -42,6 +42,8 @@ struct ParticleCensus {
   std::vector<std::string> moved_objects;  ///< that truly move in this rollout
 
   std::int64_t CountOf(ParticleKind kind) const;
+  /// The kinds as an NPY file, [n] uint8.
+  std::vector<std::uint8_t> KindsAsNpy() const;
 };
 
 struct EpisodeEvaluation {

@@ -6,7 +6,6 @@
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
-#include "common/npy.h"
 #include "evaluation/baselines.h"
 #include "evaluation/episode_evaluation.h"
 
@@ -91,13 +90,10 @@ class EpisodeRun {
                             census.CountOf(ParticleKind::kRobot),
                             census.CountOf(ParticleKind::kUntracked), census.moved_objects});
       if (options_.frames_dir.empty()) continue;
-      std::vector<std::uint8_t> kinds;
-      for (const ParticleKind kind : census.kinds) kinds.push_back(static_cast<std::uint8_t>(kind));
-      const std::int64_t shape[] = {static_cast<std::int64_t>(kinds.size())};
       const fs::path folder =
           FramePath(options_.frames_dir, id, start_step, camera, 0, "truth").parent_path();
-      INTERLACER_RETURN_IF_ERROR(WriteFileAtomic((folder / kParticleKindsFile).string(),
-                                                 EncodeNpy(std::span(kinds), shape)));
+      INTERLACER_RETURN_IF_ERROR(
+          WriteFileAtomic((folder / kParticleKindsFile).string(), census.KindsAsNpy()));
     }
     return Status::Ok();
   }

@@ -167,7 +167,8 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
                        "folders; needs no model")
           ->check(CLI::ExistingDirectory)
           ->excludes(shard);
-  verb->add_option("--steps", options->plan.step_count, "Future steps of each rollout")
+  verb->add_option("--steps", options->plan.step_count,
+                   "Future steps of each rollout; N need episodes of N + 2 steps")
       ->capture_default_str()
       ->check(ZeroOrMore());
   verb->add_option("--start-step", options->plan.start_step,

@@ -57,6 +57,16 @@ Status WriteParticles(const PredictedStep& step, const OutputFolder& folder) {
   return status.code() == StatusCode::kUnimplemented ? Status::Ok() : status;
 }
 
+/// What each particle counts as in the scores (evaluation/tracked_particles.h).
+Status WriteKinds(const EpisodeEvaluation& evaluation, const OutputFolder& folder) {
+  for (const auto& [camera, census] : evaluation.censuses) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string path,
+                                folder.FilePath("particles/kinds_" + camera + ".npy"));
+    INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path, census.KindsAsNpy()));
+  }
+  return Status::Ok();
+}
+
 Status WriteViews(const std::vector<EvaluatedView>& views, const OutputFolder& folder) {
   for (const EvaluatedView& view : views) {
     INTERLACER_ASSIGN_OR_RETURN(
@@ -205,6 +215,7 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
       const EpisodeEvaluation evaluation,
       EvaluateEpisode(episode, task, backend.get(), on_step, context.stop()));
   progress->Finish();
+  if (!options.no_particles) INTERLACER_RETURN_IF_ERROR(WriteKinds(evaluation, folder));
 
   const nlohmann::ordered_json json =
       PredictionJson(options, episode, task, evaluation, *backend, context);

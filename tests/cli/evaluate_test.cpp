@@ -80,6 +80,25 @@ TEST_F(Evaluate, ShardsMergeToTheBytesOfOneRun) {
   EXPECT_EQ(files, expected);
 }
 
+TEST_F(Evaluate, WhatNeedsNoModelRunsWithoutOne) {
+  const std::string out = folder_.File("bare");
+  const ProcessResult result = Run(out, {"--subjects", "kinematic,copy_last"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("kinematic"));
+  const auto results = nlohmann::json::parse(FilesOf(out)["results.json"]);
+  EXPECT_EQ(results["model"]["name"], "none");
+  EXPECT_TRUE(results["aggregates"].empty());
+  EXPECT_GT(results["baselines"]["kinematic"].size(), 0u);
+  for (const auto& value : results["values"]) EXPECT_EQ(value["subject"], "kinematic");
+  const ProcessResult page = RunVerb({"report", out, "--quiet"});
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  EXPECT_THAT(FilesOf(out)["report.html"], HasSubstr("kinematic"));
+
+  const ProcessResult unknown = Run(folder_.File("none"), {"--subjects", "kinematics"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("oracle_motion"));
+}
+
 TEST_F(Evaluate, ResumptionForgetsFailuresAndMixesNothing) {
   const std::string out = folder_.File("out");
   const auto evaluate = [&](const Words& more) {

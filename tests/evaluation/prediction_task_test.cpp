@@ -129,7 +129,7 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
   EXPECT_TRUE(has(kModelSubject, kDepthAbs) && has(kSplat, kDepthAbs) &&
               has(kModelSubject, kChamferHalf));
   // No copy_last: nothing moves, and the camera was not observed.
-  EXPECT_EQ(subjects, (std::vector<std::string>{"model", "reconstruction", "splat"}));
+  EXPECT_EQ(subjects, (std::vector<std::string>{"model", "kinematic", "reconstruction", "splat"}));
 }
 
 TEST_F(PlaneTaskTest, StaticScenesAreEvaluatedOnHeldOutViews) {

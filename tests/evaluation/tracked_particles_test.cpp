@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
 #include <numbers>
+#include <set>
 
+#include "common/check.h"
 #include "common/image_codec.h"
 #include "common/npy.h"
 #include "tests/support/painted_plane.h"
@@ -17,6 +22,7 @@ namespace {
 
 constexpr int kBlockLabel = 4;
 constexpr int kArmLabel = 2;
+constexpr float kNotMeasured = std::numeric_limits<float>::quiet_NaN();
 
 /// Two steps of a plane whose left third is an object that slides by 3 cm and turns by 90 degrees
 /// about the vertical through the origin, whose middle third is an arm, and whose rest is the
@@ -86,10 +92,34 @@ class TrackedParticlesTest : public ::testing::Test {
     return particles_m;
   }
 
-  static double ValueOf(const std::vector<ViewScore>& scores, std::string_view subject,
-                        std::string_view metric) {
+  /// Of the two steps of the episode.
+  struct Truth {
+    std::unique_ptr<const EpisodeReader> episode;  // which the simulation reads from
+    SimulationTruth simulation;
+    PredictionTask task;
+    BodyMotion motion;
+  };
+  std::unique_ptr<Truth> Open() const {
+    auto opened = EpisodeReader::Open(folder_.File("tracked"));
+    INTERLACER_CHECK(opened.ok(), opened.status().ToString());
+    auto episode = std::make_unique<const EpisodeReader>(*std::move(opened));
+    auto truth = SimulationTruth::Open(*episode);
+    INTERLACER_CHECK(truth.ok() && truth->has_value(), truth.status().ToString());
+    PredictionTask task;
+    task.step_count = 1;
+    BodyMotion motion = *TrueMotion(*episode, task, **truth);
+    return std::make_unique<Truth>(
+        Truth{std::move(episode), **std::move(truth), std::move(task), std::move(motion)});
+  }
+  StatusOr<TrackedParticles> Track(const Truth& truth, std::span<const float> particles_m) const {
+    const TargetView target{"left", 0, true, plane_.width_px, plane_.height_px};
+    return TrackedParticles::Start(truth.simulation, truth.motion, truth.task, target, frame_,
+                                   particles_m);
+  }
+
+  static double ValueOf(const std::vector<ViewScore>& scores, std::string_view metric) {
     for (const ViewScore& score : scores) {
-      if (score.subject == subject && score.metric == metric) return score.value.value_or(-1);
+      if (score.metric == metric) return score.value.value_or(-1);
     }
     return -2;
   }
@@ -100,17 +130,14 @@ class TrackedParticlesTest : public ::testing::Test {
 };
 
 TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
-  const auto episode = EpisodeReader::Open(folder_.File("tracked"));
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  const auto truth = SimulationTruth::Open(*episode);
-  ASSERT_TRUE(truth.ok() && truth->has_value()) << truth.status().ToString();
-  const TargetView target{"left", 0, true, plane_.width_px, plane_.height_px};
+  const auto truth = Open();
   std::vector<float> particles_m = RowParticles(20);
   const std::size_t seen = particles_m.size() / 3;
   particles_m.insert(particles_m.end(), {0.1f, 0.1f, 0.3f});  // of another camera
-  const auto tracked = TrackedParticles::Start(**truth, target, frame_, 0, particles_m);
+  const auto tracked = Track(*truth, particles_m);
   ASSERT_TRUE(tracked.ok()) << tracked.status().ToString();
-  EXPECT_EQ(tracked->count(), seen * 2 / 3);
+  const std::set<int> moved = tracked->MovedObjects();
+  EXPECT_EQ(moved, std::set<int>{0});
 
   // By hand: (x, y) of the object goes to (0.03 - y, x).
   double moved_m = 0;
@@ -121,18 +148,25 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
     carried_m[3 * i + 1] = static_cast<float>(x);
     moved_m += std::hypot(0.03 - y - x, x - y);
   }
-  const auto moving_count = static_cast<double>(seen) / 3, all_count = 2 * moving_count;
-  const auto still = tracked->Score(particles_m, 1);
-  EXPECT_NEAR(ValueOf(still, kModelSubject, kTrackedMoving), moved_m / moving_count,
+  const auto moving_count = static_cast<double>(seen) / 3;
+  const auto still = tracked->Score(kCopyLast, particles_m, 1, moved);
+  EXPECT_NEAR(ValueOf(still, kL2Moved), moved_m / moving_count, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(still, ObjectMetric("block")), moved_m / moving_count,
               testing::kFloatPlaceToleranceM);
-  EXPECT_NEAR(ValueOf(still, kModelSubject, kTracked), moved_m / all_count,
+  EXPECT_EQ(ValueOf(still, kL2Static), 0);
+  EXPECT_EQ(ValueOf(still, kL2Robot), -1);         // no folder says how the arms move
+  EXPECT_EQ(ValueOf(still, kL2MovedTouched), -1);  // the episode holds no contacts
+  const auto exact = tracked->Score(kModelSubject, carried_m, 1, moved);
+  EXPECT_NEAR(ValueOf(exact, kL2Moved), 0, testing::kFloatPlaceToleranceM);
+  EXPECT_EQ(ValueOf(exact, kL2Static), 0);
+  EXPECT_TRUE(tracked->Score(kModelSubject, particles_m, 0, moved).empty());
+  EXPECT_TRUE(tracked->Score(kModelSubject, particles_m, 2, moved).empty());  // beyond the recording
+
+  // An object that counts as still in this rollout is part of what stands still.
+  const auto at_rest = tracked->Score(kCopyLast, particles_m, 1, {});
+  EXPECT_EQ(ValueOf(at_rest, kL2Moved), -1);
+  EXPECT_NEAR(ValueOf(at_rest, kL2Static), moved_m / (2 * moving_count),
               testing::kFloatPlaceToleranceM);
-  const auto exact = tracked->Score(carried_m, 1);
-  EXPECT_NEAR(ValueOf(exact, kModelSubject, kTracked), 0, testing::kFloatPlaceToleranceM);
-  EXPECT_NEAR(ValueOf(exact, kModelSubject, kTrackedMoving), 0, testing::kFloatPlaceToleranceM);
-  EXPECT_NEAR(ValueOf(exact, kCopyLast, kTrackedMoving), moved_m / moving_count,
-              testing::kFloatPlaceToleranceM);
-  EXPECT_EQ(ValueOf(tracked->Score(particles_m, 0), kModelSubject, kTrackedMoving), -1);
 
   Vec3d mean_m{};
   for (std::size_t i = 0; i < seen / 3; ++i) {
@@ -148,6 +182,35 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
     EXPECT_NEAR(move.true_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
     EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
   }
+}
+
+TEST_F(TrackedParticlesTest, CountsWhatEachParticleIs) {
+  const auto truth = Open();
+  std::vector<float> particles_m = RowParticles(20);
+  const std::size_t seen = particles_m.size() / 3;
+  particles_m.insert(particles_m.end(), {0.1f, 0.1f, 0.3f});
+  const auto tracked = Track(*truth, particles_m);
+  std::map<ParticleKind, std::size_t> counts;
+  for (const ParticleKind kind : tracked->KindsOf({0})) ++counts[kind];
+  EXPECT_EQ(counts[ParticleKind::kMoved], seen / 3);
+  EXPECT_EQ(counts[ParticleKind::kStatic], seen / 3);
+  EXPECT_EQ(counts[ParticleKind::kUntracked], seen / 3 + 1);  // arms without a folder too
+  EXPECT_EQ(counts[ParticleKind::kRobot], 0u);
+}
+
+TEST_F(TrackedParticlesTest, PixelsWithoutDepthAndFewParticlesHaveNoScore) {
+  const auto truth = Open();
+  std::vector<float> particles_m = RowParticles(20);
+  for (int u = 4; u < plane_.width_px / 3; ++u) {
+    frame_.depth.pixels_m[static_cast<std::size_t>(20) * plane_.width_px + u] = kNotMeasured;
+  }
+  const auto tracked = Track(*truth, particles_m);
+  ASSERT_TRUE(tracked.ok()) << tracked.status().ToString();
+  const auto scores = tracked->Score(kModelSubject, particles_m, 1, tracked->MovedObjects());
+  EXPECT_EQ(ValueOf(scores, kL2Moved), -1);  // four are left
+  EXPECT_EQ(ValueOf(scores, kL2Static), 0);
+  for (const ViewScore& score : scores) EXPECT_EQ(score.value.has_value(), score.reason.empty());
+  EXPECT_TRUE(Track(*truth, {})->Score(kModelSubject, {}, 1, {}).size() > 0);
 }
 
 TEST(SimulationTruth, IsAbsentWithoutItsFiles) {

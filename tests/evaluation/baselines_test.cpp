@@ -1,0 +1,221 @@
+#include "evaluation/baselines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "evaluation/episode_evaluation.h"
+#include "tests/evaluation/moving_block.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::kBlockStepM;
+
+const ViewScore* FindScore(const EpisodeEvaluation& evaluation, const std::string& camera, int step,
+                           std::string_view subject, std::string_view metric) {
+  const EvaluatedView* view = evaluation.Find(camera, step);
+  if (view == nullptr) return nullptr;
+  for (const ViewScore& score : view->scores) {
+    if (score.subject == subject && score.metric == metric) return &score;
+  }
+  return nullptr;
+}
+
+class BaselinesTest : public ::testing::Test {
+ protected:
+  /// Two rollout steps from step 1, without a model.
+  EpisodeEvaluation Evaluate(const EpisodeReader& episode) {
+    request_.subjects = {"kinematic", "copy_last", "oracle_motion"};
+    request_.step_count = 2;
+    metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+    auto task = MakePredictionTask(episode, metadata_, request_);
+    INTERLACER_CHECK(task.ok(), task.status().ToString());
+    task_ = *std::move(task);
+    auto evaluation = EvaluateEpisode(
+        episode, task_, metadata_, nullptr,
+        [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {});
+    INTERLACER_CHECK(evaluation.ok(), evaluation.status().ToString());
+    return *std::move(evaluation);
+  }
+
+  EpisodeReader Write(const testing::MovingBlock& what) const {
+    return testing::WriteMovingBlock(folder_.File("episode"), what);
+  }
+
+  static double Value(const EpisodeEvaluation& evaluation, int step, std::string_view subject,
+                      std::string_view metric) {
+    const ViewScore* score = FindScore(evaluation, "left", step, subject, metric);
+    return score == nullptr ? -2 : score->value.value_or(-1);
+  }
+
+  const TempFolder folder_;
+  PredictionRequest request_;
+  ModelMetadata metadata_;
+  PredictionTask task_;
+};
+
+TEST_F(BaselinesTest, KinematicMovesTheRobotAsCommandedAndNothingElse) {
+  request_.robot = std::make_shared<const Robot>(testing::SlidingBlock());
+  const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
+  for (const int step : {1, 2}) {
+    EXPECT_NEAR(Value(evaluation, step, kKinematicSubject, kL2Robot), 0, testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(Value(evaluation, step, kCopyLast, kL2Robot), kBlockStepM * step,
+                testing::kFloatPlaceToleranceM);
+    EXPECT_EQ(Value(evaluation, step, kOracleMotion, kL2Robot), 0);
+    EXPECT_EQ(Value(evaluation, step, kCopyLast, kL2Static), 0);
+    EXPECT_GT(Value(evaluation, step, kKinematicSubject, kSsim),
+              Value(evaluation, step, kCopyLast, kSsim) + 0.005);
+    EXPECT_GT(Value(evaluation, step, kKinematicSubject, kSsimMoving),
+              Value(evaluation, step, kCopyLast, kSsimMoving) + 0.05);
+  }
+  // No object moves, and no pixel shows one.
+  EXPECT_EQ(Value(evaluation, 2, kKinematicSubject, kL2Moved), -1);
+  EXPECT_EQ(Value(evaluation, 2, kKinematicSubject, kSsimObjects), -1);
+}
+
+TEST_F(BaselinesTest, StepZeroOfAnObservedCameraIsItsFrame) {
+  request_.robot = std::make_shared<const Robot>(testing::SlidingBlock());
+  const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
+  for (const char* camera : {"left", "right"}) {
+    const EvaluatedView* view = evaluation.Find(camera, 0);
+    for (const std::string_view subject : {kKinematicSubject, kOracleMotion}) {
+      EXPECT_EQ(view->Picture(subject)->pixels, view->truth->pixels) << camera << subject;
+      const ViewScore* psnr = FindScore(evaluation, camera, 0, subject, kPsnr);
+      EXPECT_FALSE(psnr->value);
+      EXPECT_EQ(psnr->reason, "equal images");
+    }
+  }
+}
+
+TEST_F(BaselinesTest, PixelsThatNothingReachesStayEqualBetweenSteps) {
+  request_.robot = std::make_shared<const Robot>(testing::SlidingBlock());
+  const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
+  const RgbImage& now = *evaluation.Find("left", 0)->Picture(kKinematicSubject);
+  const RgbImage& later = *evaluation.Find("left", 2)->Picture(kKinematicSubject);
+  const RgbImage& truth = *evaluation.Find("left", 2)->truth;
+  std::size_t equal = 0, wrong = 0;
+  for (std::size_t i = 0; i < now.pixels.size(); i += 3) {
+    const bool is_still = std::equal(&now.pixels[i], &now.pixels[i] + 3, &truth.pixels[i]);
+    const bool is_kept = std::equal(&now.pixels[i], &now.pixels[i] + 3, &later.pixels[i]);
+    equal += is_kept;
+    wrong += is_still && !is_kept;
+  }
+  EXPECT_GT(equal, now.pixels.size() / 3 * 9 / 10);
+  EXPECT_LT(wrong, 60u);  // along the block's outline
+}
+
+TEST_F(BaselinesTest, TrueMotionCarriesObjectsAndTheirPhasesAreTold) {
+  const EpisodeEvaluation evaluation = Evaluate(Write({.hidden_objects = {"ghost"}}));
+  for (const int step : {1, 2}) {
+    EXPECT_EQ(Value(evaluation, step, kOracleMotion, kL2Moved), 0) << step;
+    for (const std::string_view still : {kKinematicSubject, kCopyLast}) {
+      EXPECT_NEAR(Value(evaluation, step, still, kL2Moved), kBlockStepM * step,
+                  testing::kFloatPlaceToleranceM);
+      EXPECT_NEAR(Value(evaluation, step, still, ObjectMetric("block")), kBlockStepM * step,
+                  testing::kFloatPlaceToleranceM);
+      EXPECT_EQ(Value(evaluation, step, still, kL2Static), 0);
+    }
+    EXPECT_GT(Value(evaluation, step, kOracleMotion, kSsimObjects),
+              Value(evaluation, step, kKinematicSubject, kSsimObjects) + 0.05);
+    EXPECT_EQ(FindScore(evaluation, "left", step, kCopyLast, ObjectMetric("ghost")), nullptr);
+  }
+  // Touched at step 2 of the episode, which is step 1 of the rollout, and let go after it.
+  EXPECT_GT(Value(evaluation, 1, kCopyLast, kL2MovedTouched), 0);
+  EXPECT_EQ(Value(evaluation, 1, kCopyLast, kL2MovedBefore), -1);
+  EXPECT_EQ(Value(evaluation, 2, kCopyLast, kL2MovedTouched), -1);
+  EXPECT_GT(Value(evaluation, 2, kCopyLast, kL2MovedAfter), 0);
+  const ParticleCensus& census = evaluation.censuses.at("left");
+  EXPECT_THAT(census.moved_objects, ::testing::ElementsAre("block"));
+  EXPECT_GT(census.CountOf(ParticleKind::kMoved), 100);
+  EXPECT_GT(census.CountOf(ParticleKind::kStatic), 100);
+  EXPECT_EQ(census.CountOf(ParticleKind::kRobot), 0);
+  EXPECT_GT(census.CountOf(ParticleKind::kUntracked), 100);  // those of the other camera
+}
+
+TEST_F(BaselinesTest, ARobotWithoutItsFolderIsAbsentAndSaysWhy) {
+  const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
+  for (const std::string_view subject : {kKinematicSubject, kOracleMotion}) {
+    const ViewScore* score = FindScore(evaluation, "left", 1, subject, kSsim);
+    ASSERT_NE(score, nullptr) << subject;
+    EXPECT_FALSE(score->value);
+    EXPECT_THAT(score->reason, HasSubstr("folder of the robot"));
+    EXPECT_EQ(evaluation.Find("left", 1)->Picture(subject), nullptr);
+  }
+  EXPECT_GT(Value(evaluation, 1, kCopyLast, kSsim), 0);
+}
+
+TEST_F(BaselinesTest, ARobotThatDoesNotFitTheRowsIsRefused) {
+  Robot other = testing::SlidingBlock();
+  other.links[1].joint.name = "elbow";
+  request_.robot = std::make_shared<const Robot>(std::move(other));
+  const EpisodeReader episode = Write({.is_robot = true});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  const Status status = CommandedMotion(episode, task).status();
+  EXPECT_EQ(status.reason(), reason::ACTION_SHAPE);
+  EXPECT_THAT(status.message(), HasSubstr("slide_m"));
+}
+
+TEST_F(BaselinesTest, WithoutTruthThereIsNoTrueMotion) {
+  WriteSyntheticEpisode(folder_.File("plain"));
+  const EpisodeEvaluation evaluation = Evaluate(*EpisodeReader::Open(folder_.File("plain")));
+  EXPECT_EQ(FindScore(evaluation, "left", 1, kOracleMotion, kSsim), nullptr);
+  EXPECT_EQ(FindScore(evaluation, "left", 1, kCopyLast, kL2Static), nullptr);
+  EXPECT_FALSE(FindScore(evaluation, "left", 1, kCopyLast, kSsimObjects)->value);
+  EXPECT_TRUE(evaluation.censuses.empty());
+}
+
+TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {
+  const EpisodeReader episode = Write({});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  task.region.workspace.max_m[2] = 0.1f;  // cuts the block's top off
+  const CarriedPixels pixels = *CarriedPixels::Make(task);
+  const auto own = pixels.Draw(SyntheticCamera(true), pixels.positions_m(), task);
+  ASSERT_TRUE(own.ok()) << own.status().ToString();
+  EXPECT_EQ(own->color.pixels, (*ReadTrueFrame(episode, task, task.targets[0], 0))->color.pixels);
+
+  Camera other = SyntheticCamera(true);
+  other.world_from_camera.translation_m[0] += 0.02;
+  const auto free = pixels.Draw(other, pixels.positions_m(), task);
+  const ProjectedPixel top = Project(other, {0.02, 0, 0.15});
+  const auto at = static_cast<std::size_t>(std::lround(top.v_px)) * other.width_px +
+                  static_cast<std::size_t>(std::lround(top.u_px));
+  EXPECT_EQ(free->color.pixels[3 * at], 255);
+  EXPECT_NEAR(free->depth.pixels_m[at], top.depth_m, 0.01);
+  task.paint_outside_white = false;
+  EXPECT_EQ(pixels.Draw(other, pixels.positions_m(), task)->color.pixels[3 * at], 40);
+}
+
+TEST_F(BaselinesTest, DepthIsKnownWhereThingsLandAndAroundThem) {
+  const EpisodeReader episode = Write({});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  const CarriedPixels pixels = *CarriedPixels::Make(task);
+  Camera other = SyntheticCamera(true);
+  other.world_from_camera.translation_m[1] += 0.1;  // uncovers what no camera saw
+  const auto picture = pixels.Draw(other, pixels.positions_m(), task);
+  ASSERT_TRUE(picture.ok());
+  for (const float z_m : picture->depth.pixels_m) EXPECT_TRUE(std::isfinite(z_m));
+}
+
+TEST(MetadataWithoutModel, TakesNamedCamerasOrTheFirstTwo) {
+  const EpisodeManifest manifest = SyntheticManifest();
+  const auto first = MetadataWithoutModel(manifest, {});
+  ASSERT_EQ(first->cameras.size(), 2u);
+  EXPECT_EQ(first->cameras[1].name, "right");
+  EXPECT_EQ(first->cameras[0].width_px, 80);
+  const std::vector<std::string> right{"right"}, nowhere{"nowhere"};
+  EXPECT_EQ(MetadataWithoutModel(manifest, right)->cameras.size(), 1u);
+  EXPECT_EQ(MetadataWithoutModel(manifest, nowhere).status().reason(), reason::CAMERA_UNKNOWN);
+}
+
+}  // namespace
+}  // namespace interlacer
