@@ -125,6 +125,21 @@ TEST(ConfigTest, AnOutlierFilterSurvivesJsonAndIsOffByDefault) {
   }
 }
 
+TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
+  for (const char* preset : {"paper", "small", "compact"}) {
+    EXPECT_FALSE(ConfigToJson(*PresetConfig(preset)).contains("robot_motion")) << preset;
+  }
+  EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);
+  const auto config = ParseConfigJson(
+      R"({"robot_motion": "kinematic", "lifting": {"attach_finger_radius_m": 0.005}})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->robot_motion, RobotMotion::kKinematic);
+  const auto again = ParseConfigJson(ConfigToJson(*config).dump());
+  EXPECT_EQ(again->robot_motion, RobotMotion::kKinematic);
+  EXPECT_EQ(again->lifting, config->lifting);
+  EXPECT_EQ(again->lifting.attach.finger_radius_m, 0.005);
+}
+
 TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
   InterlacerConfig config = *PresetConfig("compact");
   EXPECT_EQ(KinematicTokenCount(config), 20);
@@ -167,6 +182,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {"kind": "message_passing", "anchor_neighbor_count": 32}}})",
                 "graph.scope"},
         Refusal{"TooManyRings", R"({"tokens": {"limb_rings": 65}})", "tokens.limb_rings"},
+        Refusal{"UnknownRobotMotion", R"({"robot_motion": "ballistic"})", "robot_motion"},
+        Refusal{"NothingIsAttached", R"({"lifting": {"attach_radius_m": 0}})",
+                "lifting.attach_radius_m"},
         Refusal{"UnknownKey", R"({"netwrok": {}})", "netwrok"},
         Refusal{"UnknownNestedKey", R"({"network": {"local": {"kernel": 1}}})", "kernel"},
         Refusal{"WrongType", R"({"network": {"width": "wide"}})", "network.width"},
