@@ -140,8 +140,8 @@ StatusOr<ModelRollout::FieldValues> ModelRollout::RenderField(
 }
 
 std::span<const Transform> ModelRollout::LinksAt(int step) const {
-  if (robot_.link_poses.empty()) return {};
-  return robot_.link_poses.at(static_cast<std::size_t>(kObservedTimes - 1 + step));
+  if (rows_.link_poses.empty()) return {};
+  return rows_.link_poses.at(kNewestTime + static_cast<std::size_t>(step));
 }
 
 StatusOr<const ObservedScene*> ModelRollout::Observed() const {
@@ -153,9 +153,9 @@ StatusOr<const ObservedScene*> ModelRollout::Observed() const {
     if (!links.empty()) {
       robot = {scene_->robot.get(), model_->config().lifting.attach, scene_->newer_links};
     }
-    INTERLACER_ASSIGN_OR_RETURN(ObservedScene observed,
-                                ObservedScene::Make(scene_->newest_views, scene_->region,
-                                                    {Values(start_m), links}, robot));
+    INTERLACER_ASSIGN_OR_RETURN(
+        ObservedScene observed,
+        ObservedScene::Make(scene_->newest_views, scene_->region, {Values(start_m), links}, robot));
     scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
     return Status();
   }));

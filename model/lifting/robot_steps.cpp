@@ -10,7 +10,7 @@
 namespace interlacer {
 namespace {
 
-constexpr std::size_t kOlderTime = 0, kNewerTime = 1;
+constexpr std::size_t kOlderTime = 0;
 
 torch::Tensor VectorsOf(const std::vector<float>& values, std::int64_t times, std::int64_t points) {
   return at::tensor(values, at::kFloat).reshape({times, points, 3});
@@ -53,7 +53,7 @@ RobotSteps::RobotSteps(const InterlacerConfig& config, const Robot* robot,
     points_m_ = VectorsOf(rows.points_m, rows.row_count, rows.point_count).to(device);
   }
   if (!moves_exactly) return;
-  newer_ = {newer.links, newer.cloud.positions_m, rows.link_poses, kNewerTime};
+  newer_ = {newer.links, newer.cloud.positions_m, rows.link_poses, kNewestTime};
   // What the older cloud's particles do next is an input of the first step alone.
   if (has_surface_tokens_) {
     older_ = {older.links, older.cloud.positions_m, rows.link_poses, kOlderTime};

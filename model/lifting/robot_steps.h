@@ -8,8 +8,8 @@
 
 #include <torch/types.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "model/clouds.h"
@@ -19,6 +19,9 @@
 #include "robots/robot.h"
 
 namespace interlacer {
+
+/// The time of the newest observation, of step 0.
+inline constexpr std::size_t kNewestTime = 1;
 
 /// An observed cloud and the links that its particles are attached to; none without link poses.
 struct AttachedCloud {

@@ -252,10 +252,11 @@ TEST_F(ExactMotion, WithoutARobotTheSceneStaysToTheBit) {
     const Camera camera = *rollout->SceneCamera("left");
     FloatImage color, later;
     DepthImage depth, later_depth;
-    ASSERT_TRUE(rollout->RenderRows(camera, 20, 24, &color, &depth).ok());
+    ASSERT_TRUE(rollout->RenderRows(camera, 20, 24, RenderMode::kField, true, &color, &depth).ok());
     Advance(rollout.get(), 3);
     EXPECT_EQ(PositionsOf(*rollout), start);
-    ASSERT_TRUE(rollout->RenderRows(camera, 20, 24, &later, &later_depth).ok());
+    ASSERT_TRUE(
+        rollout->RenderRows(camera, 20, 24, RenderMode::kField, true, &later, &later_depth).ok());
     EXPECT_EQ(color.pixels, later.pixels) << "features stay too";
     EXPECT_EQ(depth.pixels_m, later_depth.pixels_m);
   }
