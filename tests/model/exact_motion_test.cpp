@@ -285,7 +285,7 @@ TEST_F(ExactMotion, MetadataDescribesTheRobotOfTheFolder) {
   ASSERT_EQ(metadata.action_columns.size(), 16u);
   EXPECT_EQ(metadata.action_columns[0].name, "left_joint_1_rad");
   EXPECT_EQ(metadata.action_columns[15].unit, ActionUnit::kMeters);
-  EXPECT_EQ(metadata.action_columns[15].max_value, sim::kGripperMaxM);
+  EXPECT_EQ(metadata.action_columns[15].max_value, sim::StateColumns().back().max);
   EXPECT_GT(metadata.action_columns[0].max_step_change, 0);
 }
 
@@ -333,6 +333,73 @@ TEST_F(ExactMotion, TheRobotAloneTakesAFolder) {
   const auto rollout = predictor->Begin(*scene, Joints(2, 1), MotionSource::kRobotOnly);
   ASSERT_FALSE(rollout.ok());
   EXPECT_EQ(rollout.status().field(), "output.motion");
+}
+
+TEST_F(ExactMotion, OneSetOfWeightsServesEveryRobot) {
+  const std::int64_t particles = config_.data.particle_count;
+  config_ = TinyExactConfig();
+  config_.data.particle_count = particles;
+  const auto predictor = SaveAndLoad(TwoPlates());
+  EXPECT_TRUE(predictor->metadata().kinematic_point_names.empty());
+  SceneInput own = PlateScene();
+  own.robot = nullptr;
+  int moved = 0;
+  const auto count_moved = [&](const float* a, const float* b) { moved += a[0] != b[0] ? 1 : 0; };
+  const auto rollout = Begin(predictor.get(), own, ActionsOf({{0.1f, 0.02f}, {0.3f, 0.01f}}));
+  const std::vector<float> start = PositionsOf(*rollout);
+  Advance(rollout.get(), 2);
+  ExpectCarried(start, PositionsOf(*rollout), 0.3f, 0.01f, count_moved);
+  EXPECT_GT(moved, 100);
+
+  // Sixteen columns instead of two, another order of plates.
+  SceneInput other = MakeScene();
+  other.history_actions = ActionsOf(Rows(2, std::vector<float>(sim::kStateColumns, 0.f)));
+  other.robot = std::make_shared<const Robot>(PlatesOfBodies());
+  Rows rows(1, std::vector<float>(sim::kStateColumns, 0.f));
+  rows[0][0] = 0.2f;
+  rows[0][7] = 0.03f;
+  const auto of_other = Begin(predictor.get(), other, ActionsOf(rows));
+  EXPECT_EQ(PositionsOf(*of_other), start);
+  Advance(of_other.get(), 1);
+  ExpectCarried(start, PositionsOf(*of_other), 0.2f, 0.03f, count_moved);
+}
+
+TEST_F(ExactMotion, ARobotWithFewerPointsThanATokenHasNeighboursIsRefused) {
+  config_ = TinyExactConfig();
+  config_.graph.scope = GraphScope::kPerTime;
+  const auto predictor = SaveAndLoad(TwoPlates());
+  SceneInput input = PlateScene();
+  Robot bare = TwoPlates();
+  bare.surface.positions_m.resize(3);
+  bare.surface.normals.resize(3);
+  bare.surface.links.resize(3);
+  input.robot = std::make_shared<const Robot>(bare);
+  const auto rollout = predictor->Begin(*predictor->Lift(input), ActionsOf({{0, 0}}));
+  ASSERT_FALSE(rollout.ok());
+  EXPECT_EQ(rollout.status().field(), "robot.surface");
+}
+
+TEST_F(ExactMotion, ARobotThatIsNotWhereItsJointsSayIsReported) {
+  const auto predictor = SaveAndLoad(PlatesOfBodies());
+  const auto robot_findings = [&](double height_m) {
+    Robot robot = TwoPlates();
+    robot.links[0].joint.parent_from_joint.translation_m[2] = height_m;
+    SceneInput input = PlateScene();
+    input.robot = std::make_shared<const Robot>(robot);
+    const auto scene = *predictor->Lift(input);
+    std::vector<Finding> findings = scene->report().findings;
+    std::erase_if(findings,
+                  [](const Finding& f) { return f.reason != "ROBOT_NOT_WHERE_JOINTS_SAY"; });
+    return findings;
+  };
+  EXPECT_TRUE(robot_findings(0).empty());
+  const std::vector<Finding> raised = robot_findings(0.05);
+  ASSERT_FALSE(raised.empty());
+  for (const Finding& finding : raised) {
+    EXPECT_TRUE(finding.field.starts_with("observations[1].views[") ||
+                finding.field == "history_actions")
+        << finding.field;
+  }
 }
 
 TEST_F(ExactMotion, LimitsAreThoseOfTheScenesRobotWithTwoPercentBeyond) {

@@ -3,13 +3,13 @@
 /// An episode of the two plates (tests/model/plane_robot.h) on a painted plane, with their robot
 /// folder in it. The plates carry their colours along.
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
-#include "common/file_io.h"
 #include "data/episode_writer.h"
 #include "robots/joint_values.h"
 #include "robots/robot_folder.h"
@@ -91,23 +91,19 @@ inline std::string WritePlateEpisode(const std::string& directory, bool with_fol
     columns.push_back({name, name.ends_with("_m") ? "m" : "rad", -3, 3});
   }
   manifest.actions = manifest.states = MotionTable{"", ActionKind::kJointPositions, columns};
+  const EncodedRobot encoded = EncodeRobot(robot).value();
   manifest.robot = RobotInfo{robot.name, "", {}, "", ""};
-
-  const std::string folder = directory + "_robot";
-  INTERLACER_CHECK(WriteRobot(robot, folder).ok(), folder);
   if (with_folder) {
     manifest.robot->folder = "robot";
-    manifest.robot->folder_sha256 = ReadRobot(folder)->sha256;
+    manifest.robot->folder_sha256 = encoded.sha256;
   }
   auto writer = EpisodeWriter::Create(directory, manifest, {.overwrite = true});
   INTERLACER_CHECK(writer.ok(), writer.status().ToString());
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+  for (const RobotFile& file : encoded.files) {
     if (!with_folder) break;
-    const Status status = (*writer)->WriteExtra("robot/" + file.path().filename().string(),
-                                                *ReadFileBytes(file.path().string()));
+    const Status status = (*writer)->WriteExtra("robot/" + file.name, file.bytes);
     INTERLACER_CHECK(status.ok(), status.ToString());
   }
-  std::filesystem::remove_all(folder);
   WritePlateFrames(plane, writer->get());
   INTERLACER_CHECK(
       (*writer)->WriteActions(PlateRows()).ok() && (*writer)->WriteStates(PlateRows()).ok(),
