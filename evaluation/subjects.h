@@ -41,7 +41,7 @@ inline constexpr std::string_view kSplat = "splat";
 inline constexpr std::string_view kOracleMotion = "oracle_motion";
 inline constexpr std::string_view kOracleRender = "oracle_render";
 /// In the order of tables.
-inline constexpr std::array kSubjects{kModelSubject,          kModelField,   kKinematicSubject,
+inline constexpr std::array kSubjects{kModelSubject,   kModelField,   kKinematicSubject,
                                       kKinematicField, kCopyLast,     kReconstruction,
                                       kSplat,          kOracleMotion, kOracleRender};
 

@@ -65,7 +65,8 @@ TEST_F(BaselinesTest, KinematicMovesTheRobotAsCommandedAndNothingElse) {
   request_.robot = std::make_shared<const Robot>(testing::SlidingBlock());
   const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
   for (const int step : {1, 2}) {
-    EXPECT_NEAR(Value(evaluation, step, kKinematicSubject, kL2Robot), 0, testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(Value(evaluation, step, kKinematicSubject, kL2Robot), 0,
+                testing::kFloatPlaceToleranceM);
     EXPECT_NEAR(Value(evaluation, step, kCopyLast, kL2Robot), kBlockStepM * step,
                 testing::kFloatPlaceToleranceM);
     EXPECT_EQ(Value(evaluation, step, kOracleMotion, kL2Robot), 0);

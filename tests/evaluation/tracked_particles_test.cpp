@@ -160,7 +160,8 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   EXPECT_NEAR(ValueOf(exact, kL2Moved), 0, testing::kFloatPlaceToleranceM);
   EXPECT_EQ(ValueOf(exact, kL2Static), 0);
   EXPECT_TRUE(tracked->Score(kModelSubject, particles_m, 0, moved).empty());
-  EXPECT_TRUE(tracked->Score(kModelSubject, particles_m, 2, moved).empty());  // beyond the recording
+  EXPECT_TRUE(
+      tracked->Score(kModelSubject, particles_m, 2, moved).empty());  // beyond the recording
 
   // An object that counts as still in this rollout is part of what stands still.
   const auto at_rest = tracked->Score(kCopyLast, particles_m, 1, {});

@@ -31,7 +31,8 @@ class PictureScores : public ::testing::Test {
   }
 
   std::vector<ViewScore> Score(const RgbImage& picture, const MaskSources& masks) const {
-    const SubjectView views[] = {{kKinematicSubject, &picture, nullptr}, {kSplat, nullptr, nullptr}};
+    const SubjectView views[] = {{kKinematicSubject, &picture, nullptr},
+                                 {kSplat, nullptr, nullptr}};
     auto scores = ScorePictures(views, truth_, kSyntheticWorkspace, masks);
     EXPECT_TRUE(scores.ok()) << scores.status().ToString();
     return *std::move(scores);
