@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -13,18 +12,13 @@
 namespace interlacer {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kSurfelGrain = 4096;
-/// Rows that one thread draws at once.
-constexpr int kBandRows = 16;
-
-/// A surfel in the target image.
-struct Disc {
-  float u_px = 0, v_px = 0, depth_m = 0;
-  float radius_px = 0;  ///< 0: not drawn
-  bool has_moved = false;
-};
+/// Rows that one thread draws at once: their sums stay in its cache.
+constexpr int kBandRows = 8;
+/// Neighbours of a surfel are up to so many pixels away: noise of the depth turns its disc less.
+constexpr int kNeighborReachPx = 2;
+/// A surface goes on to the next pixel unless depth changes by more than so many pixel widths.
+constexpr double kMaxSlope = 8;
 
 bool HasDepth(float depth_m) { return std::isfinite(depth_m) && depth_m > 0; }
 
@@ -60,40 +54,164 @@ Status CheckFrame(const ObservedFrame& frame, std::size_t index) {
   return Status::Ok();
 }
 
-/// One band of rows of a picture: what is in front, then the mixture of what shares the front.
-class Band {
+/// How the surface around each pixel with depth goes on, as numbers of surfels.
+class SurfaceWalk {
  public:
-  Band(const Camera& camera, int row_begin, int row_end)
-      : width_(camera.width_px),
-        row_begin_(row_begin),
-        row_end_(row_end),
-        front_m_(static_cast<std::size_t>(width_) * (row_end - row_begin), kInfinity) {}
+  SurfaceWalk(const ObservedFrame& frame, std::int32_t first_surfel)
+      : frame_(frame),
+        max_slope_(kMaxSlope / std::sqrt(frame.camera.fx_px * frame.camera.fy_px)),
+        surfel_at_(frame.depth.pixels_m.size(), -1) {
+    for (std::size_t pixel = 0; pixel < surfel_at_.size(); ++pixel) {
+      if (HasDepth(frame.depth.pixels_m[pixel])) surfel_at_[pixel] = first_surfel++;
+    }
+  }
 
-  /// Calls visit(pixel of the band, share in (0,1]) for the band's pixels under a disc.
+  SurfelNeighbors At(int row, int column) const {
+    SurfelNeighbors near;
+    const int left = Walk(row, column, 0, -1, &near.left);
+    const int right = Walk(row, column, 0, 1, &near.right);
+    const int above = Walk(row, column, -1, 0, &near.above);
+    const int below = Walk(row, column, 1, 0, &near.below);
+    if (left + right > 0) near.per_column = 1 / static_cast<float>(left + right);
+    if (above + below > 0) near.per_row = 1 / static_cast<float>(above + below);
+    return near;
+  }
+
+ private:
+  std::size_t PixelAt(int row, int column) const {
+    return static_cast<std::size_t>(row) * frame_.camera.width_px + column;
+  }
+
+  /// The number of pixels that the surface goes on, and the surfel there.
+  int Walk(int row, int column, int down, int right, std::int32_t* surfel) const {
+    std::size_t at = PixelAt(row, column);
+    int count = 0;
+    while (count < kNeighborReachPx) {
+      row += down, column += right;
+      if (row < 0 || row >= frame_.camera.height_px || column < 0 ||
+          column >= frame_.camera.width_px) {
+        break;
+      }
+      const std::size_t next = PixelAt(row, column);
+      const double here_m = frame_.depth.pixels_m[at], next_m = frame_.depth.pixels_m[next];
+      if (surfel_at_[next] < 0 || std::abs(next_m - here_m) > max_slope_ * here_m) break;
+      at = next;
+      ++count;
+    }
+    *surfel = surfel_at_[at];
+    return count;
+  }
+
+  const ObservedFrame& frame_;
+  const double max_slope_;  ///< metres of depth a pixel, for a depth of one metre
+  std::vector<std::int32_t> surfel_at_;
+};
+
+DiscView ViewOf(const Camera& camera, const ObservedOptions& options) {
+  DiscView view;
+  const Matrix4d m = ToMatrix(Inverse(camera.world_from_camera));
+  std::copy_n(m.begin(), 12, view.camera_from_world);
+  view.fx_px = camera.fx_px, view.fy_px = camera.fy_px;
+  view.cx_px = camera.cx_px, view.cy_px = camera.cy_px;
+  view.near_m = options.near_m;
+  view.focal_px = static_cast<float>(std::sqrt(camera.fx_px * camera.fy_px));
+  view.max_step_px = static_cast<float>(options.max_step_px);
+  view.depth_band = static_cast<float>(options.depth_band);
+  view.width_px = camera.width_px, view.height_px = camera.height_px;
+  return view;
+}
+
+/// Discs by the bands of rows that they touch; within a band in the order of surfels.
+struct BandLists {
+  std::vector<std::int32_t> first;  ///< [bands + 1]
+  std::vector<std::int32_t> discs;
+};
+
+BandLists SortIntoBands(const std::vector<Disc>& discs, int height_px) {
+  const int bands = (height_px + kBandRows - 1) / kBandRows;
+  const auto for_bands = [&](const Disc& disc, const auto& visit) {
+    if (disc.depth_m == 0) return;
+    const PixelRange range = PixelsUnder(disc, 1, 0, height_px);
+    for (int b = range.first_row / kBandRows; b <= range.last_row / kBandRows; ++b) visit(b);
+  };
+  BandLists lists{std::vector<std::int32_t>(static_cast<std::size_t>(bands) + 1, 0), {}};
+  for (const Disc& disc : discs) {
+    for_bands(disc, [&](int b) { ++lists.first[static_cast<std::size_t>(b) + 1]; });
+  }
+  for (std::size_t b = 0; b < lists.first.size() - 1; ++b) lists.first[b + 1] += lists.first[b];
+  lists.discs.resize(static_cast<std::size_t>(lists.first.back()));
+  std::vector<std::int32_t> next = lists.first;
+  for (std::size_t i = 0; i < discs.size(); ++i) {
+    for_bands(discs[i], [&](int b) {
+      lists.discs[static_cast<std::size_t>(next[static_cast<std::size_t>(b)]++)] =
+          static_cast<std::int32_t>(i);
+    });
+  }
+  return lists;
+}
+
+/// One picture being drawn.
+struct Drawing {
+  const DiscView& view;
+  const SurfelArrays& surfels;
+  const std::vector<Disc>& discs;
+  const std::vector<std::uint8_t>& is_kept;  ///< [h,w] pixels that keep their recorded colour
+  ObservedPicture* picture;
+
+  /// Unmoved surfels of other frames draw only where the own frame has nothing: two cameras' depths
+  /// of one surface differ by their noise.
   template <typename Visit>
-  void Cover(const Disc& disc, Visit visit) const {
-    const float r = disc.radius_px;
-    const int first_row = std::max(static_cast<int>(std::ceil(disc.v_px - r)), row_begin_);
-    const int last_row = std::min(static_cast<int>(std::floor(disc.v_px + r)), row_end_ - 1);
-    const int first = std::max(static_cast<int>(std::ceil(disc.u_px - r)), 0);
-    const int last = std::min(static_cast<int>(std::floor(disc.u_px + r)), width_ - 1);
-    for (int row = first_row; row <= last_row; ++row) {
-      for (int column = first; column <= last; ++column) {
-        const float du = static_cast<float>(column) - disc.u_px;
-        const float dv = static_cast<float>(row) - disc.v_px;
-        const float share = 1 - (du * du + dv * dv) / (r * r);
-        if (share > 0) visit(static_cast<std::size_t>(row - row_begin_) * width_ + column, share);
+  void VisitShares(std::span<const std::int32_t> band, int row_begin, int row_end,
+                   const Visit& visit) const {
+    for (const std::int32_t d : band) {
+      const Disc& disc = discs[static_cast<std::size_t>(d)];
+      const PixelRange range = PixelsUnder(disc, view.width_px, row_begin, row_end);
+      for (int row = range.first_row; row <= range.last_row; ++row) {
+        const std::size_t first = static_cast<std::size_t>(row) * view.width_px;
+        for (int column = range.first_column; column <= range.last_column; ++column) {
+          const std::size_t pixel = first + static_cast<std::size_t>(column);
+          if (!disc.has_moved && is_kept[pixel]) continue;
+          const float share = ShareAt(disc, row, column);
+          if (share > 0) visit(disc, pixel, share);
+        }
       }
     }
   }
 
-  std::size_t size() const { return front_m_.size(); }
-  std::size_t first_pixel() const { return static_cast<std::size_t>(row_begin_) * width_; }
-  float& front_m(std::size_t pixel) { return front_m_[pixel]; }
-
- private:
-  const int width_, row_begin_, row_end_;
-  std::vector<float> front_m_;
+  void DrawRows(std::span<const std::int32_t> band, int row_begin, int row_end) const {
+    const std::size_t first = static_cast<std::size_t>(row_begin) * view.width_px;
+    const std::size_t count = static_cast<std::size_t>(row_end - row_begin) * view.width_px;
+    std::vector<float> front_m(count, std::numeric_limits<float>::infinity());
+    VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
+      float& front = front_m[pixel - first];
+      if (share >= kCoreShare && disc.depth_m < front) front = disc.depth_m;
+    });
+    std::vector<FrontRange> ranges(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float own_m = is_kept[first + i] ? view.own_depth_m[first + i] : 0;
+      ranges[i] = RangeOf(front_m[i], view.depth_band, is_kept[first + i] != 0, own_m);
+    }
+    std::vector<DiscSums> sums(count, DiscSums{});
+    VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
+      const FrontRange& range = ranges[pixel - first];
+      if (disc.depth_m > range.last_m) return;
+      const DiscSums add = ContributionOf(
+          disc, share, surfels.rgb + 3 * static_cast<std::int64_t>(disc.surfel), range);
+      DiscSums& sum = sums[pixel - first];
+      for (int c = 0; c < 3; ++c) sum.rgb[c] += add.rgb[c];
+      sum.weight += add.weight;
+      sum.depth += add.depth;
+      sum.depth_weight += add.depth_weight;
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t pixel = first + i;
+      const PixelResult result =
+          ResultOf(view, sums[i], ranges[i], is_kept[pixel] != 0, static_cast<std::int64_t>(pixel));
+      std::copy_n(result.rgb, 3, picture->color.pixels.begin() + 3 * static_cast<long>(pixel));
+      picture->depth.pixels_m[pixel] = result.depth_m;
+      picture->coverage[pixel] = result.coverage;
+    }
+  }
 };
 
 }  // namespace
@@ -103,18 +221,22 @@ StatusOr<ObservedRenderer> ObservedRenderer::Make(std::vector<ObservedFrame> fra
   ObservedRenderer renderer;
   for (std::size_t f = 0; f < frames.size(); ++f) {
     INTERLACER_RETURN_IF_ERROR(CheckFrame(frames[f], f));
-    const Camera& camera = frames[f].camera;
-    const double half_diagonal = std::sqrt(0.5);
-    const double pixel_m = half_diagonal / std::sqrt(camera.fx_px * camera.fy_px);
+    const ObservedFrame& frame = frames[f];
+    const Camera& camera = frame.camera;
+    const SurfaceWalk walk(frame, static_cast<std::int32_t>(renderer.count()));
+    const double pixel_m = 1 / std::sqrt(camera.fx_px * camera.fy_px);
     for (int row = 0; row < camera.height_px; ++row) {
       for (int column = 0; column < camera.width_px; ++column) {
         const int pixel = row * camera.width_px + column;
-        const float depth_m = frames[f].depth.pixels_m[static_cast<std::size_t>(pixel)];
+        const float depth_m = frame.depth.pixels_m[static_cast<std::size_t>(pixel)];
         if (!HasDepth(depth_m)) continue;
         for (const double x : Unproject(camera, column, row, depth_m)) {
           renderer.positions_m_.push_back(static_cast<float>(x));
         }
-        renderer.radius_m_.push_back(static_cast<float>(depth_m * pixel_m));
+        const auto rgb = frame.color.pixels.begin() + 3 * static_cast<long>(pixel);
+        renderer.rgb_.insert(renderer.rgb_.end(), rgb, rgb + 3);
+        renderer.pixel_m_.push_back(static_cast<float>(depth_m * pixel_m));
+        renderer.neighbors_.push_back(walk.At(row, column));
         renderer.frame_of_.push_back(static_cast<std::int32_t>(f));
         renderer.pixel_of_.push_back(pixel);
       }
@@ -125,131 +247,76 @@ StatusOr<ObservedRenderer> ObservedRenderer::Make(std::vector<ObservedFrame> fra
   return renderer;
 }
 
-StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
-                                                   std::span<const float> positions_m) const {
+SurfelArrays ObservedRenderer::SurfelsAt(const float* positions_m) const {
+  return {count(),           positions_m_.data(), positions_m,      pixel_m_.data(),
+          neighbors_.data(), frame_of_.data(),    pixel_of_.data(), rgb_.data()};
+}
+
+StatusOr<DiscView> ObservedRenderer::ViewFrom(const Camera& camera) const {
   INTERLACER_RETURN_IF_ERROR(ValidateCamera(camera));
   if (camera.distortion_model != DistortionModel::kNone) {
     return Mismatch(reason::RENDER_TARGET_INVALID, "camera.distortion_model",
                     "a camera without lens", "one with");
   }
+  DiscView view = ViewOf(camera, options_);
+  for (std::size_t f = 0; f < frames_.size(); ++f) {
+    if (!IsSameView(frames_[f].camera, camera)) continue;
+    view.own_frame = static_cast<std::int32_t>(f);
+    view.own_rgb = frames_[f].color.pixels.data();
+    view.own_depth_m = frames_[f].depth.pixels_m.data();
+    break;
+  }
+  return view;
+}
+
+StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
+                                                   std::span<const float> positions_m) const {
+  INTERLACER_ASSIGN_OR_RETURN(const DiscView view, ViewFrom(camera));
   if (positions_m.size() != positions_m_.size()) {
     return Mismatch(reason::SHAPE_MISMATCH, "positions_m",
                     std::to_string(positions_m_.size()) + " numbers, 3 a surfel",
                     std::to_string(positions_m.size()));
   }
-  // The frame that this very camera recorded, if there is one.
-  const auto own = std::find_if(frames_.begin(), frames_.end(), [&](const ObservedFrame& frame) {
-    return IsSameView(frame.camera, camera);
-  });
-  const std::int32_t own_index =
-      own == frames_.end() ? -1 : static_cast<std::int32_t>(own - frames_.begin());
-
+  const SurfelArrays surfels = SurfelsAt(positions_m.data());
   const std::size_t pixel_count = static_cast<std::size_t>(camera.width_px) * camera.height_px;
-  /// Pixels of the own frame that keep their colour: unmoved ones and those without depth.
-  std::vector<std::uint8_t> is_kept(pixel_count, own_index >= 0);
-  std::vector<Disc> discs(static_cast<std::size_t>(count()));
-  const Matrix4d m = ToMatrix(Inverse(camera.world_from_camera));
-  const double focal_px = std::sqrt(camera.fx_px * camera.fy_px);
+  std::vector<std::uint8_t> is_kept(pixel_count, view.own_frame >= 0);
+  std::vector<SurfelPixel> pixels(static_cast<std::size_t>(count()));
   ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const float* p = positions_m.data() + 3 * i;
-      const bool has_moved = std::memcmp(p, positions_m_.data() + 3 * i, 3 * sizeof(float)) != 0;
-      if (frame_of_[i] == own_index) {
-        if (!has_moved) continue;  // its pixel is kept instead
-        is_kept[static_cast<std::size_t>(pixel_of_[i])] = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      pixels[static_cast<std::size_t>(i)] = ProjectSurfel(view, positions_m.data() + 3 * i);
+      if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
+        is_kept[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
       }
-      const double x = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3];
-      const double y = m[4] * p[0] + m[5] * p[1] + m[6] * p[2] + m[7];
-      const double z = m[8] * p[0] + m[9] * p[1] + m[10] * p[2] + m[11];
-      if (!(z >= options_.near_m) || !std::isfinite(x) || !std::isfinite(y)) continue;
-      const double u_px = camera.fx_px * x / z + camera.cx_px;
-      const double v_px = camera.fy_px * y / z + camera.cy_px;
-      const double margin_px = options_.max_radius_px + 1;
-      if (!(u_px > -margin_px && u_px < camera.width_px + margin_px && v_px > -margin_px &&
-            v_px < camera.height_px + margin_px)) {
-        continue;
-      }
-      const double radius_px =
-          std::clamp(radius_m_[i] * focal_px / z, options_.min_radius_px, options_.max_radius_px);
-      discs[i] = {static_cast<float>(u_px), static_cast<float>(v_px), static_cast<float>(z),
-                  static_cast<float>(radius_px), has_moved};
     }
   });
+  std::vector<Disc> discs(static_cast<std::size_t>(count()));
+  ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      // The pixel of an unmoved surfel is kept instead.
+      if (surfels.frame_of[i] == view.own_frame && !HasMoved(surfels, i)) continue;
+      discs[static_cast<std::size_t>(i)] = MakeDisc(view, surfels, pixels.data(), i);
+    }
+  });
+  const BandLists lists = SortIntoBands(discs, camera.height_px);
 
+  constexpr float kNoDepth = std::numeric_limits<float>::quiet_NaN();
   ObservedPicture picture{
       {camera.width_px, camera.height_px, 3, std::vector<float>(3 * pixel_count, 0)},
-      {camera.width_px, camera.height_px, std::vector<float>(pixel_count, kNaN)},
+      {camera.width_px, camera.height_px, std::vector<float>(pixel_count, kNoDepth)},
       std::vector<float>(pixel_count, 0)};
-  const auto band_depth = static_cast<float>(options_.depth_band);
-  const auto draw = [&](int row_begin, int row_end) {
-    Band band(camera, row_begin, row_end);
-    const std::size_t first = band.first_pixel();
-    // Unmoved surfels of other frames draw only where the own frame has nothing: two cameras'
-    // depths of one surface differ by their noise.
-    const auto is_drawn = [&](const Disc& disc, std::size_t pixel) {
-      return disc.has_moved || !is_kept[first + pixel];
-    };
-    const auto visit_discs = [&](const auto& visit) {
-      for (std::size_t i = 0; i < discs.size(); ++i) {
-        const Disc& disc = discs[i];
-        if (disc.radius_px == 0 || disc.v_px + disc.radius_px < static_cast<float>(row_begin) ||
-            disc.v_px - disc.radius_px > static_cast<float>(row_end - 1)) {
-          continue;
-        }
-        band.Cover(disc, [&](std::size_t pixel, float share) {
-          if (is_drawn(disc, pixel)) visit(i, disc, pixel, share);
-        });
-      }
-    };
-    visit_discs([&](std::size_t, const Disc& disc, std::size_t pixel, float) {
-      band.front_m(pixel) = std::min(band.front_m(pixel), disc.depth_m);
-    });
-    // A kept pixel that nothing comes in front of has no front.
-    for (std::size_t pixel = 0; own_index >= 0 && pixel < band.size(); ++pixel) {
-      const float own_m = own->depth.pixels_m[first + pixel];
-      if (is_kept[first + pixel] && HasDepth(own_m) &&
-          !(band.front_m(pixel) < own_m * (1 - band_depth))) {
-        band.front_m(pixel) = -kInfinity;
-      }
-    }
-    std::vector<float> depth_sum(band.size(), 0);
-    visit_discs([&](std::size_t i, const Disc& disc, std::size_t pixel, float share) {
-      if (disc.depth_m > band.front_m(pixel) * (1 + band_depth)) return;
-      const std::uint8_t* color =
-          frames_[static_cast<std::size_t>(frame_of_[i])].color.pixels.data() +
-          3 * static_cast<std::size_t>(pixel_of_[i]);
-      for (std::size_t c = 0; c < 3; ++c) {
-        picture.color.pixels[3 * (first + pixel) + c] += share * static_cast<float>(color[c]) / 255;
-      }
-      picture.coverage[first + pixel] += share;
-      depth_sum[pixel] += share * disc.depth_m;
-    });
-    for (std::size_t pixel = 0; pixel < band.size(); ++pixel) {
-      const std::size_t at = first + pixel;
-      float& coverage = picture.coverage[at];
-      float* color = picture.color.pixels.data() + 3 * at;
-      if (coverage > 0) {
-        for (std::size_t c = 0; c < 3; ++c) color[c] /= coverage;
-        picture.depth.pixels_m[at] = depth_sum[pixel] / coverage;
-        coverage = std::min(coverage, 1.f);
-      }
-      if (!is_kept[at] || coverage == 1) continue;
-      for (std::size_t c = 0; c < 3; ++c) {
-        const float recorded = static_cast<float>(own->color.pixels[3 * at + c]) / 255;
-        color[c] = coverage == 0 ? recorded : coverage * color[c] + (1 - coverage) * recorded;
-      }
-      const float own_m = own->depth.pixels_m[at];
-      if (coverage < 0.5f) picture.depth.pixels_m[at] = HasDepth(own_m) ? own_m : kNaN;
-      coverage = 1;
-    }
-  };
-  const std::int64_t bands = (camera.height_px + kBandRows - 1) / kBandRows;
-  ParallelFor(bands, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) {
-      const int row = static_cast<int>(b) * kBandRows;
-      draw(row, std::min(row + kBandRows, camera.height_px));
-    }
-  });
+  const Drawing drawing{view, surfels, discs, is_kept, &picture};
+  ParallelFor(static_cast<std::int64_t>(lists.first.size()) - 1, 1,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end);
+                     ++b) {
+                  const int row = static_cast<int>(b) * kBandRows;
+                  drawing.DrawRows(
+                      std::span(lists.discs)
+                          .subspan(static_cast<std::size_t>(lists.first[b]),
+                                   static_cast<std::size_t>(lists.first[b + 1] - lists.first[b])),
+                      row, std::min(row + kBandRows, camera.height_px));
+                }
+              });
   return picture;
 }
 

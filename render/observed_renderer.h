@@ -2,17 +2,22 @@
 
 /// Pictures made of the very pixels that cameras saw, each carried to where it is now.
 ///
-/// Every pixel with valid depth is a surfel: a point in the world with the pixel's colour and size.
-/// A picture draws surfels as discs with a depth test: the front of a target pixel is the least
-/// depth of the discs over it; surfels within a depth band behind it share the pixel, each weighed
-/// by how near its centre is.
+/// Every pixel with valid depth is a surfel: a point in the world with the pixel's colour. Its disc
+/// is an ellipse that spans what the pixel saw, as far as its neighbours in the frame tell; where
+/// these lie on another surface or moved elsewhere it is a circle. A surfel that turned its back is
+/// not drawn.
+/// The front of a target pixel is the least depth of the discs whose core covers it. Discs within a
+/// depth band behind the front and what reaches in from nearer edges share the pixel, weighed by
+/// how near their centres are; depth is that of the band alone, so edges do not mix depths.
 /// In the camera that recorded a frame, pixels whose own surfel has not moved keep their recorded
 /// colour, bit for bit, unless a moved surfel is in front; so do pixels without depth unless a
-/// moved surfel covers them. Elsewhere pixels without depth are holes.
+/// moved surfel covers them. Elsewhere pixels without depth are holes. In any camera, pixels that
+/// only surfels reach which have not moved are the same at every step.
 ///   positions_m [n,3] float32, world frame, metres, in the order of surfels()
-/// Determinism: equal bits for any thread count. Errors: INVALID_ARGUMENT of ValidateCamera,
-/// IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH. Threads: const methods may run together.
-/// Source: ours; discs with a depth band follow surface splatting.
+/// A surfel has moved where its position is not the one where it was seen; without a finite
+/// position it is not drawn. Determinism: equal bits for any thread count, and on a device. Errors:
+/// INVALID_ARGUMENT of ValidateCamera, IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH. Threads: const methods
+/// may run together. Source: ours; elliptical discs with a depth band follow surface splatting.
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +27,7 @@
 #include "common/camera.h"
 #include "common/image.h"
 #include "common/status.h"
+#include "render/kernels/observed_disc.h"
 
 namespace interlacer {
 
@@ -35,9 +41,8 @@ struct ObservedFrame {
 struct ObservedOptions {
   /// Surfels this far behind the front, as a share of its depth, still belong to the surface.
   double depth_band = 0.01;
-  /// Discs reach at least this far, so that neighbouring pixels' discs meet.
-  double min_radius_px = 0.75;
-  double max_radius_px = 4;
+  /// Neighbouring pixels whose discs meet; where they are farther apart there are holes.
+  double max_step_px = 4;
   double near_m = 0.01;
 };
 
@@ -54,19 +59,25 @@ class ObservedRenderer {
 
   /// [n,3] where the surfels were seen.
   const std::vector<float>& positions_m() const { return positions_m_; }
-  std::int64_t count() const { return static_cast<std::int64_t>(radius_m_.size()); }
+  std::int64_t count() const { return static_cast<std::int64_t>(pixel_m_.size()); }
   /// Frame and pixel (row * width + column) of each surfel.
   const std::vector<std::int32_t>& frame_of() const { return frame_of_; }
   const std::vector<std::int32_t>& pixel_of() const { return pixel_of_; }
 
-  /// `camera` without lens distortion. A surfel has moved where its position differs in any bit.
+  /// `camera` without lens distortion.
   StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
+
+  /// What Render draws, for the form on a device (render/kernels/observed_discs_cuda.h): pointers
+  /// into this object and to the caller's positions.
+  SurfelArrays SurfelsAt(const float* positions_m) const;
+  StatusOr<DiscView> ViewFrom(const Camera& camera) const;
 
  private:
   std::vector<ObservedFrame> frames_;
   ObservedOptions options_;
-  std::vector<float> positions_m_;
-  std::vector<float> radius_m_;  ///< half a pixel's width where it was seen
+  std::vector<float> positions_m_, pixel_m_;
+  std::vector<std::uint8_t> rgb_;
+  std::vector<SurfelNeighbors> neighbors_;
   std::vector<std::int32_t> frame_of_, pixel_of_;
 };
 

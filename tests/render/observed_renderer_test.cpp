@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -11,14 +12,16 @@
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "render/fill_holes.h"
-#include "tests/support/numeric.h"
+#include "tests/support/observed_twin.h"
 
 namespace interlacer {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-/// Sums of float32 shares in another order.
-constexpr float kColorTolerance = 1e-5f;
+constexpr float kNoDepth = std::numeric_limits<float>::quiet_NaN();
+/// A few shares of 1/1024, each cut.
+constexpr double kShareTolerance = 4e-3;
+/// Mean depths at about one metre, within a band of 2 cm, by such shares.
+constexpr double kBandToleranceM = 1e-4;
 
 Camera SmallCamera(const Vec3d& eye_m) {
   Camera camera{24, 18, 20, 20, 11.5, 8.5, DistortionModel::kNone, {}, {}};
@@ -35,7 +38,7 @@ ObservedFrame RandomFrame(const Vec3d& eye_m, std::uint64_t seed, double hole_ra
       frame.color.pixels.push_back(static_cast<std::uint8_t>(random.Below(256)));
     }
     const bool is_hole = random.Uniform(0, 1) < hole_ratio;
-    frame.depth.pixels_m.push_back(is_hole ? kNaN
+    frame.depth.pixels_m.push_back(is_hole ? kNoDepth
                                            : static_cast<float>(1 + 0.1 * std::sin(0.5 * i)));
   }
   return frame;
@@ -47,93 +50,30 @@ ObservedRenderer MakeRenderer(std::vector<ObservedFrame> frames) {
   return *std::move(renderer);
 }
 
-/// The definition, pixel by pixel over all surfels.
-ObservedPicture SlowPicture(const std::vector<ObservedFrame>& frames,
-                            const ObservedRenderer& renderer, const Camera& camera,
-                            const std::vector<float>& positions_m, int own) {
-  const ObservedOptions options;
-  const int w = camera.width_px, h = camera.height_px;
-  ObservedPicture out{{w, h, 3, std::vector<float>(3 * w * h, 0)},
-                      {w, h, std::vector<float>(w * h, kNaN)},
-                      std::vector<float>(w * h, 0)};
-  const auto has_moved = [&](std::int64_t i) {
-    return !std::equal(positions_m.begin() + 3 * i, positions_m.begin() + 3 * i + 3,
-                       renderer.positions_m().begin() + 3 * i);
-  };
-  for (int pixel = 0; pixel < w * h; ++pixel) {
-    bool is_kept = own >= 0;
-    for (std::int64_t i = 0; i < renderer.count(); ++i) {
-      if (renderer.frame_of()[i] == own && renderer.pixel_of()[i] == pixel && has_moved(i)) {
-        is_kept = false;
-      }
-    }
-    struct Hit {
-      double depth_m, share;
-      std::int64_t surfel;
-    };
-    std::vector<Hit> hits;
-    for (std::int64_t i = 0; i < renderer.count(); ++i) {
-      const bool is_own = renderer.frame_of()[i] == own;
-      if (!has_moved(i) && (is_own || is_kept)) continue;
-      const ProjectedPixel at =
-          Project(camera, {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]});
-      if (!(at.depth_m >= options.near_m)) continue;
-      const auto& seen = frames[renderer.frame_of()[i]];
-      const double seen_m = seen.depth.pixels_m[renderer.pixel_of()[i]];
-      const double radius_px =
-          std::clamp(std::sqrt(0.5) * seen_m / seen.camera.fx_px * camera.fx_px / at.depth_m,
-                     options.min_radius_px, options.max_radius_px);
-      const double du = pixel % w - at.u_px, dv = pixel / w - at.v_px;
-      const double share = 1 - (du * du + dv * dv) / (radius_px * radius_px);
-      if (share > 0) hits.push_back({at.depth_m, share, i});
-    }
-    double front_m = std::numeric_limits<double>::infinity();
-    for (const Hit& hit : hits) front_m = std::min(front_m, hit.depth_m);
-    const double own_m = is_kept ? frames[own].depth.pixels_m[pixel] : kNaN;
-    const bool is_hidden = is_kept && own_m > 0 && front_m >= own_m * (1 - options.depth_band);
-    double sum = 0, depth_sum = 0, color[3] = {0, 0, 0};
-    for (const Hit& hit : hits) {
-      if (is_hidden || hit.depth_m > front_m * (1 + options.depth_band)) continue;
-      const auto& rgb = frames[renderer.frame_of()[hit.surfel]].color.pixels;
-      for (int c = 0; c < 3; ++c) {
-        color[c] += hit.share * rgb[3 * renderer.pixel_of()[hit.surfel] + c] / 255;
-      }
-      sum += hit.share;
-      depth_sum += hit.share * hit.depth_m;
-    }
-    double coverage = std::min(sum, 1.0);
-    double depth_m = sum > 0 ? depth_sum / sum : kNaN;
-    for (double& c : color) c = sum > 0 ? c / sum : 0;
-    if (is_kept && coverage < 1) {
-      for (int c = 0; c < 3; ++c) {
-        color[c] =
-            coverage * color[c] + (1 - coverage) * frames[own].color.pixels[3 * pixel + c] / 255;
-      }
-      if (coverage < 0.5) depth_m = own_m;
-      coverage = 1;
-    }
-    for (int c = 0; c < 3; ++c) out.color.pixels[3 * pixel + c] = static_cast<float>(color[c]);
-    out.depth.pixels_m[pixel] = static_cast<float>(depth_m);
-    out.coverage[pixel] = static_cast<float>(coverage);
-  }
-  return out;
-}
-
-void ExpectSamePicture(const ObservedPicture& got, const ObservedPicture& expected) {
-  ASSERT_EQ(got.coverage.size(), expected.coverage.size());
+void ExpectSamePicture(const ObservedPicture& got, const testing::ObservedTwin& twin) {
   int differing = 0;
   for (std::size_t i = 0; i < got.coverage.size(); ++i) {
-    bool is_near = std::abs(got.coverage[i] - expected.coverage[i]) <= kColorTolerance;
+    const testing::TwinPixel expected = twin.At(static_cast<int>(i));
+    bool is_near = std::abs(got.coverage[i] - expected.coverage) <= kShareTolerance;
     for (std::size_t c = 0; c < 3; ++c) {
-      is_near = is_near && std::abs(got.color.pixels[3 * i + c] -
-                                    expected.color.pixels[3 * i + c]) <= kColorTolerance;
+      is_near =
+          is_near && std::abs(got.color.pixels[3 * i + c] - expected.rgb[c]) <= kShareTolerance;
     }
-    const float a = got.depth.pixels_m[i], b = expected.depth.pixels_m[i];
-    is_near = is_near && (std::isnan(a) ? std::isnan(b) : std::abs(a - b) <= kColorTolerance);
+    const float depth_m = got.depth.pixels_m[i];
+    is_near =
+        is_near && (std::isnan(depth_m) ? std::isnan(expected.depth_m)
+                                        : std::abs(depth_m - expected.depth_m) <= kBandToleranceM);
     differing += !is_near;
   }
-  // A surfel on the edge of a disc or of the depth band may fall to either side by rounding.
+  // A pixel on the edge of a core, of a disc or of the depth band may fall to either side.
   EXPECT_LE(differing, 2);
+}
+
+/// NaN where NaN.
+void ExpectSameDepth(const DepthImage& a, const DepthImage& b) {
+  ASSERT_EQ(a.pixels_m.size(), b.pixels_m.size());
+  EXPECT_EQ(std::memcmp(a.pixels_m.data(), b.pixels_m.data(), a.pixels_m.size() * sizeof(float)),
+            0);
 }
 
 std::vector<float> Moved(std::vector<float> positions_m, std::size_t every, float by_m) {
@@ -151,7 +91,7 @@ TEST(ObservedRenderer, DrawsWhatTheSlowDefinitionDraws) {
     for (const auto& positions_m : {renderer.positions_m(), moved_m}) {
       const auto picture = renderer.Render(camera, positions_m);
       ASSERT_TRUE(picture.ok());
-      ExpectSamePicture(*picture, SlowPicture(frames, renderer, camera, positions_m, own));
+      ExpectSamePicture(*picture, {frames, camera, renderer.positions_m(), positions_m, own});
     }
   }
 }
@@ -196,15 +136,124 @@ TEST(ObservedRenderer, ThreadsDoNotChangeABit) {
       MakeRenderer({RandomFrame({1, 0, 0.2}, 6), RandomFrame({0, 1, 0.2}, 7)});
   const std::vector<float> moved_m = Moved(renderer.positions_m(), 2, 0.1f);
   const Camera camera = SmallCamera({0.8, 0.8, 0.5});
-  const auto first = renderer.Render(camera, moved_m), second = renderer.Render(camera, moved_m);
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(first->color.pixels, second->color.pixels);
+  SetThreadCount(1);
+  const auto one = renderer.Render(camera, moved_m);
+  SetThreadCount(3);
+  const auto three = renderer.Render(camera, moved_m);
+  SetThreadCount(0);
+  ASSERT_TRUE(one.ok() && three.ok());
+  EXPECT_EQ(one->color.pixels, three->color.pixels);
+  EXPECT_EQ(one->coverage, three->coverage);
+  ExpectSameDepth(one->depth, three->depth);
+}
+
+TEST(ObservedRenderer, PixelsThatNothingMovingReachesStayEqualInAnyView) {
+  const ObservedRenderer renderer =
+      MakeRenderer({RandomFrame({1, 0, 0.2}, 16), RandomFrame({0, 1, 0.2}, 17)});
+  const Camera camera = SmallCamera({0.8, 0.8, 0.5});
+  // Some surfels move; alone they show which pixels they reach.
+  const auto at_step = [&](float by_m, bool alone) {
+    std::vector<float> positions_m = renderer.positions_m();
+    for (std::int64_t i = 0; i < renderer.count(); ++i) {
+      if (renderer.pixel_of()[i] % 24 < 6) {
+        positions_m[3 * i + 2] += by_m;
+      } else if (alone) {
+        positions_m[3 * i] = kNoDepth;
+      }
+    }
+    return *renderer.Render(camera, positions_m);
+  };
+  const ObservedPicture before = at_step(0.05f, false), after = at_step(0.2f, false);
+  const ObservedPicture alone_before = at_step(0.05f, true), alone_after = at_step(0.2f, true);
+  int unreached = 0, changed = 0;
+  for (std::size_t i = 0; i < before.coverage.size(); ++i) {
+    const auto is_black = [&](const ObservedPicture& picture) {
+      return picture.color.pixels[3 * i] + picture.color.pixels[3 * i + 1] +
+                 picture.color.pixels[3 * i + 2] ==
+             0;
+    };
+    const bool is_equal =
+        std::equal(before.color.pixels.begin() + 3 * i, before.color.pixels.begin() + 3 * i + 3,
+                   after.color.pixels.begin() + 3 * i) &&
+        before.coverage[i] == after.coverage[i];
+    changed += !is_equal;
+    if (!is_black(alone_before) || !is_black(alone_after)) continue;
+    ++unreached;
+    EXPECT_TRUE(is_equal) << "pixel " << i;
+  }
+  EXPECT_GT(unreached, 50);
+  EXPECT_GT(changed, 20);
+}
+
+/// A plane z = 0 with its edge beyond the picture, seen from `eye_m`.
+ObservedFrame TableFrame(const Vec3d& eye_m, std::uint8_t grey) {
+  ObservedFrame frame{{64, 48, 60, 60, 31.5, 23.5, DistortionModel::kNone, {}, {}},
+                      {64, 48, std::vector<std::uint8_t>(3 * 64 * 48, grey)},
+                      {64, 48, {}}};
+  frame.camera.world_from_camera = LookAt(eye_m, {0, 0, 0});
+  for (int i = 0; i < 64 * 48; ++i) {
+    const Vec3d on_ray = Unproject(frame.camera, i % 64, i / 64, 1);
+    const double down = eye_m[2] - on_ray[2];
+    frame.depth.pixels_m.push_back(down > 0 ? static_cast<float>(eye_m[2] / down) : kNoDepth);
+  }
+  return frame;
+}
+
+TEST(ObservedRenderer, ASlantedSurfaceHasNoPinholesFromAbove) {
+  const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -0.8, 0.7}, 90)});
+  Camera above = TableFrame({0, -0.02, 1.1}, 0).camera;
+  above.fx_px = above.fy_px = 100;  // shows a part of what the slanted camera saw
+  const auto picture = renderer.Render(above, renderer.positions_m());
+  ASSERT_TRUE(picture.ok());
+  for (std::size_t i = 0; i < picture->coverage.size(); ++i) {
+    EXPECT_EQ(picture->coverage[i], 1) << "pixel " << i;
+    EXPECT_NEAR(picture->color.pixels[3 * i], 90.0 / 255, kShareTolerance);
+  }
+}
+
+TEST(ObservedRenderer, WhatTurnedItsBackIsNotDrawn) {
+  const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -0.5, 0.8}, 90)});
+  const auto picture =
+      renderer.Render(TableFrame({0, -0.5, -0.8}, 0).camera, renderer.positions_m());
+  ASSERT_TRUE(picture.ok());
+  EXPECT_EQ(*std::max_element(picture->coverage.begin(), picture->coverage.end()), 0);
+}
+
+TEST(ObservedRenderer, EdgesMixColoursButNeverDepths) {
+  // A dark square at 0.7 m before a bright wall at 1 m, from a little beside.
+  ObservedFrame frame = TableFrame({0, 0, 1}, 250);
+  frame.camera.world_from_camera = LookAt({0, 0, 1}, {0, 0, 0}, {0, 1, 0});
+  for (int i = 0; i < 64 * 48; ++i) {
+    const bool is_square = i % 64 > 20 && i % 64 < 40 && i / 64 > 10 && i / 64 < 35;
+    frame.depth.pixels_m[i] = is_square ? 0.7f : 1.f;
+    if (is_square) std::fill_n(frame.color.pixels.begin() + 3 * i, 3, std::uint8_t{10});
+  }
+  const ObservedRenderer renderer = MakeRenderer({frame});
+  Camera beside = frame.camera;
+  beside.world_from_camera = LookAt({0.025, 0.02, 1}, {0.025, 0.02, 0}, {0, 1, 0});
+  const auto picture = renderer.Render(beside, renderer.positions_m());
+  ASSERT_TRUE(picture.ok());
+  int near = 0, far = 0, mixed = 0;
+  for (std::size_t i = 0; i < picture->coverage.size(); ++i) {
+    const float depth_m = picture->depth.pixels_m[i], grey = picture->color.pixels[3 * i];
+    if (std::isnan(depth_m)) continue;
+    const bool is_near = std::abs(depth_m - 0.7f) < 1e-3f;
+    EXPECT_TRUE(is_near || std::abs(depth_m - 1) < 1e-3f) << depth_m;
+    near += is_near, far += !is_near;
+    if (is_near) {
+      EXPECT_LT(grey, 0.05f) << "the wall shines through pixel " << i;
+    }
+    mixed += !is_near && grey < 0.9f;
+  }
+  EXPECT_GT(near, 19 * 24);
+  EXPECT_GT(far, 1000);
+  EXPECT_GT(mixed, 10) << "edges are soft";
 }
 
 TEST(ObservedRenderer, NonFinitePositionsAreLeftOut) {
   const ObservedFrame frame = RandomFrame({1, 0, 0.2}, 8, 0);
   const ObservedRenderer renderer = MakeRenderer({frame});
-  const std::vector<float> nowhere(renderer.positions_m().size(), kNaN);
+  const std::vector<float> nowhere(renderer.positions_m().size(), kNoDepth);
   const auto picture = renderer.Render(frame.camera, nowhere);
   ASSERT_TRUE(picture.ok());
   EXPECT_TRUE(std::all_of(picture->coverage.begin(), picture->coverage.end(),
@@ -246,6 +295,29 @@ TEST(FillHoles, KeepsWhatIsCoveredAndFillsTheRestBetweenItsNeighbours) {
       EXPECT_LE(image.pixels[3 * (5 * row + column)], 0.8f);
     }
   }
+}
+
+TEST(FillHoles, AHoleBetweenNearAndFarIsFilledFromBehind) {
+  // Left half dark at 0.5 m, right half bright at 2 m, the columns between them unknown.
+  FloatImage image{16, 8, 3, std::vector<float>(3 * 16 * 8, 0)};
+  DepthImage depth{16, 8, std::vector<float>(16 * 8, kNoDepth)};
+  std::vector<float> coverage(16 * 8, 0);
+  for (int i = 0; i < 16 * 8; ++i) {
+    if (i % 16 >= 5 && i % 16 < 11) continue;
+    coverage[i] = 1;
+    depth.pixels_m[i] = i % 16 < 8 ? 0.5f : 2.f;
+    if (i % 16 >= 8) std::fill_n(image.pixels.begin() + 3 * i, 3, 1.f);
+  }
+  ASSERT_TRUE(FillHoles(coverage, depth, 1, &image).ok());
+  for (int i = 0; i < 16 * 8; ++i) {
+    if (i % 16 < 5) {
+      EXPECT_EQ(image.pixels[3 * i], 0);
+    } else {
+      EXPECT_GT(image.pixels[3 * i], 0.95f) << "column " << i % 16;
+    }
+  }
+  depth.pixels_m.pop_back();
+  EXPECT_EQ(FillHoles(coverage, depth, 1, &image).field(), "depth");
 }
 
 TEST(FillHoles, AnEmptyPictureBecomesBackground) {

@@ -1,0 +1,306 @@
+#pragma once
+
+/// A carried pixel in a picture: the arithmetic that the CPU and CUDA forms of
+/// render/observed_renderer.h share, with products and sums rounded apart (-ffp-contract=off,
+/// -fmad=false) and sums of integers, so that both give equal bytes in any order of surfels.
+///
+/// A pixel of a frame is a parallelogram on the surface that it saw, spanned by the steps to the
+/// pixels beside and below it. A disc is the ellipse around its picture:
+///   share(d) = 1 - d' inverse(V) d,   V = 3/4 (a a' + b b') + 1/4 px^2
+/// with the steps a, b in pixels of the picture. Shares of a surface's discs add up to about 1 or more
+/// everywhere within it and to less than 2/5 from 0.8 steps beyond its last pixels on:
+///   coverage = 3/2 sum - 2/5, within [0,1]
+/// Lengths in metres and pixels. Pure functions.
+/// Source: elliptical weights follow surface splatting.
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/kernels/host_device.h"
+
+namespace interlacer {
+
+/// A disc's core, where it hides what is behind it: half of a pixel's diagonal has a share of 1/3.
+inline constexpr float kCoreShare = 0.3F;
+/// Units of a disc's share.
+inline constexpr float kShareUnits = 1024;
+/// Units of a depth within the band around the front.
+inline constexpr float kBandUnits = 65536;
+/// A step to a neighbour longer than so many times what it was where it was seen is torn.
+inline constexpr float kTornRatio = 2;
+/// Front of a pixel that no core covers: above the bits of every depth.
+inline constexpr std::uint32_t kNoFront = 0xFFFFFFFFU;
+
+/// The surfels around one along its row and its column: itself where the surface ends there.
+struct SurfelNeighbors {
+  std::int32_t left = 0, right = 0, above = 0, below = 0;
+  float per_column = 0, per_row = 0;  ///< 1 / pixels from left to right, above to below; 0: none
+};
+
+/// Arrays of all surfels [n] and where they are now.
+struct SurfelArrays {
+  std::int64_t count = 0;
+  const float* seen_m = nullptr;       ///< [n,3]
+  const float* positions_m = nullptr;  ///< [n,3]
+  const float* pixel_m = nullptr;      ///< width of the pixel at the depth of the surfel
+  const SurfelNeighbors* neighbors = nullptr;
+  const std::int32_t* frame_of = nullptr;
+  const std::int32_t* pixel_of = nullptr;
+  const std::uint8_t* rgb = nullptr;  ///< [n,3]
+};
+
+/// A camera without lens, what it draws, and the frame that it recorded itself.
+struct DiscView {
+  double camera_from_world[12] = {};  ///< [3,4]
+  double fx_px = 0, fy_px = 0, cx_px = 0, cy_px = 0;
+  double near_m = 0;
+  float focal_px = 0;
+  float max_step_px = 0;  ///< longest step of a disc
+  float depth_band = 0;
+  int width_px = 0, height_px = 0;
+  std::int32_t own_frame = -1;
+  const std::uint8_t* own_rgb = nullptr;  ///< [h,w,3] of own_frame
+  const float* own_depth_m = nullptr;     ///< [h,w]
+};
+
+/// depth_m 0: not in front of the camera.
+struct SurfelPixel {
+  float u_px = 0, v_px = 0, depth_m = 0;
+};
+
+/// share(d) = 1 - (uu du^2 + 2 uv du dv + vv dv^2), inside +-half_u_px, +-half_v_px; depth_m 0: not
+/// drawn.
+struct Disc {
+  float u_px = 0, v_px = 0, depth_m = 0;
+  float uu = 0, uv = 0, vv = 0;
+  float half_u_px = 0, half_v_px = 0;
+  std::int32_t surfel = 0;
+  bool has_moved = false;
+};
+
+struct PixelRange {
+  int first_row = 0, last_row = -1, first_column = 0, last_column = -1;
+};
+
+/// Sums over the discs of a pixel, weighed by their shares. 64 bits hold 2^31 discs.
+struct DiscSums {
+  std::uint64_t rgb[3];
+  std::uint64_t weight;
+  std::uint64_t depth;         ///< of discs within the band around the front
+  std::uint64_t depth_weight;  ///< likewise
+};
+
+/// What a pixel becomes.
+struct PixelResult {
+  float rgb[3];
+  float depth_m;
+  float coverage;
+};
+
+INTERLACER_HOST_DEVICE inline bool HasMoved(const SurfelArrays& surfels, std::int64_t i) {
+  // By value, so that both forms agree on NaN and signed zeros: those have moved, and have not.
+  const float* a = surfels.seen_m + 3 * i;
+  const float* b = surfels.positions_m + 3 * i;
+  return !(a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
+}
+
+INTERLACER_HOST_DEVICE inline SurfelPixel ProjectSurfel(const DiscView& view, const float* p) {
+  const double* m = view.camera_from_world;
+  const double x = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3];
+  const double y = m[4] * p[0] + m[5] * p[1] + m[6] * p[2] + m[7];
+  const double z = m[8] * p[0] + m[9] * p[1] + m[10] * p[2] + m[11];
+  constexpr double kFarPx = 1e6, kFarM = 1e6;
+  if (!(z >= view.near_m && z < kFarM)) return {};
+  const double per_z = 1 / z;
+  const double u = view.fx_px * x * per_z + view.cx_px;
+  const double v = view.fy_px * y * per_z + view.cy_px;
+  if (!(u > -kFarPx && u < kFarPx && v > -kFarPx && v < kFarPx)) return {};
+  return {static_cast<float>(u), static_cast<float>(v), static_cast<float>(z)};
+}
+
+INTERLACER_HOST_DEVICE inline float SquaredStep(const float* positions_m, std::int32_t from,
+                                                std::int32_t to) {
+  const float* a = positions_m + 3 * static_cast<std::int64_t>(from);
+  const float* b = positions_m + 3 * static_cast<std::int64_t>(to);
+  const float x = b[0] - a[0], y = b[1] - a[1], z = b[2] - a[2];
+  return x * x + y * y + z * z;
+}
+
+/// Where a neighbour of a surfel is in the picture. One that left a surfel behind which did not
+/// move counts where it was: what does not move does not change.
+INTERLACER_HOST_DEVICE inline SurfelPixel NeighborPixel(const DiscView& view,
+                                                        const SurfelArrays& surfels,
+                                                        const SurfelPixel* pixels,
+                                                        std::int64_t neighbor, bool has_moved) {
+  if (has_moved || !HasMoved(surfels, neighbor)) return pixels[neighbor];
+  return ProjectSurfel(view, surfels.seen_m + 3 * neighbor);
+}
+
+/// The step of one pixel of the frame in the picture; false where the surface ends or tore.
+INTERLACER_HOST_DEVICE inline bool PixelStep(const DiscView& view, const SurfelArrays& surfels,
+                                             const SurfelPixel* pixels, bool has_moved,
+                                             std::int32_t from, std::int32_t to, float per_pixel,
+                                             float* u_px, float* v_px) {
+  if (from == to) return false;
+  const SurfelPixel a = NeighborPixel(view, surfels, pixels, from, has_moved);
+  const SurfelPixel b = NeighborPixel(view, surfels, pixels, to, has_moved);
+  if (a.depth_m == 0 || b.depth_m == 0) return false;
+  if (has_moved) {
+    const float seen = SquaredStep(surfels.seen_m, from, to);
+    if (!(SquaredStep(surfels.positions_m, from, to) <= kTornRatio * kTornRatio * seen)) {
+      return false;
+    }
+  }
+  *u_px = (b.u_px - a.u_px) * per_pixel;
+  *v_px = (b.v_px - a.v_px) * per_pixel;
+  return true;
+}
+
+/// The disc of a surfel; pixels [n] are those of ProjectSurfel.
+INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelArrays& surfels,
+                                            const SurfelPixel* pixels, std::int64_t i) {
+  const SurfelPixel at = pixels[i];
+  Disc disc;
+  if (at.depth_m == 0) return disc;
+  const SurfelNeighbors near = surfels.neighbors[i];
+  const bool has_moved = HasMoved(surfels, i);
+  float au = 0, av = 0, bu = 0, bv = 0;
+  const bool has_a = PixelStep(view, surfels, pixels, has_moved, near.left, near.right,
+                               near.per_column, &au, &av);
+  const bool has_b = PixelStep(view, surfels, pixels, has_moved, near.above, near.below,
+                               near.per_row, &bu, &bv);
+  const float facing_px = surfels.pixel_m[i] * view.focal_px / at.depth_m;
+  float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
+  if (has_a && has_b) {
+    // Seen from behind: nobody knows what that side looks like. Noise turns what is seen at a
+    // grazing angle by a few degrees.
+    const float turn = au * bv - av * bu;
+    if (turn < 0 && turn * turn > 0.0625F * a2 * b2) return disc;
+  }
+  // A missing step is across the other one and as long as where the surface faces the camera.
+  if (!has_a && !(has_b && b2 > 0)) {
+    if (!has_b) bv = facing_px;
+    au = facing_px;
+  } else if (!has_a) {
+    const float scale = facing_px / std::sqrt(b2);
+    au = bv * scale, av = -bu * scale;
+  } else if (!has_b) {
+    const float scale = a2 > 0 ? facing_px / std::sqrt(a2) : 0;
+    bu = -av * scale, bv = au * scale;
+  }
+  a2 = au * au + av * av, b2 = bu * bu + bv * bv;
+  const float most = view.max_step_px * view.max_step_px;
+  if (a2 > most) {
+    const float scale = view.max_step_px / std::sqrt(a2);
+    au *= scale, av *= scale;
+  }
+  if (b2 > most) {
+    const float scale = view.max_step_px / std::sqrt(b2);
+    bu *= scale, bv *= scale;
+  }
+  const float vuu = 0.75F * (au * au + bu * bu) + 0.25F;
+  const float vuv = 0.75F * (au * av + bu * bv);
+  const float vvv = 0.75F * (av * av + bv * bv) + 0.25F;
+  const float half_u = std::sqrt(vuu), half_v = std::sqrt(vvv);
+  if (!(at.u_px + half_u >= 0 && at.u_px - half_u <= static_cast<float>(view.width_px - 1) &&
+        at.v_px + half_v >= 0 && at.v_px - half_v <= static_cast<float>(view.height_px - 1))) {
+    return disc;
+  }
+  const float per_determinant = 1 / (vuu * vvv - vuv * vuv);
+  disc = {at.u_px,
+          at.v_px,
+          at.depth_m,
+          vvv * per_determinant,
+          -vuv * per_determinant,
+          vuu * per_determinant,
+          half_u,
+          half_v,
+          static_cast<std::int32_t>(i),
+          has_moved};
+  return disc;
+}
+
+/// Pixels of the picture's rows [row_begin, row_end) in which a disc may have a share.
+INTERLACER_HOST_DEVICE inline PixelRange PixelsUnder(const Disc& disc, int width_px, int row_begin,
+                                                     int row_end) {
+  PixelRange range{static_cast<int>(std::ceil(disc.v_px - disc.half_v_px)),
+                   static_cast<int>(std::floor(disc.v_px + disc.half_v_px)),
+                   static_cast<int>(std::ceil(disc.u_px - disc.half_u_px)),
+                   static_cast<int>(std::floor(disc.u_px + disc.half_u_px))};
+  if (range.first_row < row_begin) range.first_row = row_begin;
+  if (range.last_row > row_end - 1) range.last_row = row_end - 1;
+  if (range.first_column < 0) range.first_column = 0;
+  if (range.last_column > width_px - 1) range.last_column = width_px - 1;
+  return range;
+}
+
+INTERLACER_HOST_DEVICE inline float ShareAt(const Disc& disc, int row, int column) {
+  const float du = static_cast<float>(column) - disc.u_px;
+  const float dv = static_cast<float>(row) - disc.v_px;
+  return 1 - (disc.uu * (du * du) + 2 * disc.uv * (du * dv) + disc.vv * (dv * dv));
+}
+
+/// Depths up to which discs count in a pixel, and from which on they are its surface.
+struct FrontRange {
+  float first_m = 0, last_m = 0;
+};
+
+/// `front_m`: least depth of cores, infinite without one. In a pixel that keeps its recorded colour
+/// discs count only in front of what was recorded.
+INTERLACER_HOST_DEVICE inline FrontRange RangeOf(float front_m, float depth_band, bool is_kept,
+                                                 float own_m) {
+  FrontRange range{front_m * (1 - depth_band), front_m * (1 + depth_band)};
+  if (is_kept && own_m > 0 && own_m * (1 - depth_band) < range.last_m) {
+    range.last_m = own_m * (1 - depth_band);
+  }
+  return range;
+}
+
+/// What a disc adds to a pixel.
+INTERLACER_HOST_DEVICE inline DiscSums ContributionOf(const Disc& disc, float share,
+                                                      const std::uint8_t* rgb,
+                                                      const FrontRange& range) {
+  const auto weight = static_cast<std::uint32_t>(share * kShareUnits) + 1;
+  DiscSums add;
+  for (int c = 0; c < 3; ++c) add.rgb[c] = static_cast<std::uint64_t>(weight * rgb[c]);
+  add.weight = weight;
+  const bool is_surface = disc.depth_m >= range.first_m;
+  const float place = (disc.depth_m - range.first_m) / range.first_m * kBandUnits;
+  add.depth = is_surface ? static_cast<std::uint64_t>(place) * weight : 0;
+  add.depth_weight = is_surface ? weight : 0;
+  return add;
+}
+
+/// The picture of a pixel from its sums.
+INTERLACER_HOST_DEVICE inline PixelResult ResultOf(const DiscView& view, const DiscSums& sums,
+                                                   const FrontRange& range, bool is_kept,
+                                                   std::int64_t pixel) {
+  PixelResult result{{0, 0, 0}, NAN, 0};
+  if (sums.weight > 0) {
+    const float per_weight = 1 / static_cast<float>(sums.weight);
+    for (int c = 0; c < 3; ++c) {
+      result.rgb[c] = static_cast<float>(sums.rgb[c]) * per_weight / 255;
+    }
+    const float cover = 1.5F * (static_cast<float>(sums.weight) / kShareUnits) - 0.4F;
+    result.coverage = cover < 0 ? 0 : cover < 1 ? cover : 1;
+    if (sums.depth_weight > 0) {
+      const float place =
+          static_cast<float>(sums.depth) / static_cast<float>(sums.depth_weight) / kBandUnits;
+      result.depth_m = range.first_m + place * range.first_m;
+    }
+  }
+  if (is_kept && result.coverage < 1) {
+    const float own_m = view.own_depth_m[pixel];
+    if (result.coverage < 0.5F) result.depth_m = own_m > 0 && own_m < INFINITY ? own_m : NAN;
+    for (int c = 0; c < 3; ++c) {
+      const float recorded = static_cast<float>(view.own_rgb[3 * pixel + c]) / 255;
+      result.rgb[c] = result.coverage == 0
+                          ? recorded
+                          : result.coverage * result.rgb[c] + (1 - result.coverage) * recorded;
+    }
+    result.coverage = 1;
+  }
+  return result;
+}
+
+}  // namespace interlacer
