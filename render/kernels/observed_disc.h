@@ -7,8 +7,8 @@
 /// A pixel of a frame is a parallelogram on the surface that it saw, spanned by the steps to the
 /// pixels beside and below it. A disc is the ellipse around its picture:
 ///   share(d) = 1 - d' inverse(V) d,   V = 3/4 (a a' + b b') + 1/4 px^2
-/// with the steps a, b in pixels of the picture. Shares of a surface's discs add up to about 1 or more
-/// everywhere within it and to less than 2/5 from 0.8 steps beyond its last pixels on:
+/// with the steps a, b in pixels of the picture. Shares of a surface's discs add up to about 1 or
+/// more everywhere within it and to less than 2/5 from 0.8 steps beyond its last pixels on:
 ///   coverage = 3/2 sum - 2/5, within [0,1]
 /// Lengths in metres and pixels. Pure functions.
 /// Source: elliptical weights follow surface splatting.
@@ -165,10 +165,10 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
   const SurfelNeighbors near = surfels.neighbors[i];
   const bool has_moved = HasMoved(surfels, i);
   float au = 0, av = 0, bu = 0, bv = 0;
-  const bool has_a = PixelStep(view, surfels, pixels, has_moved, near.left, near.right,
-                               near.per_column, &au, &av);
-  const bool has_b = PixelStep(view, surfels, pixels, has_moved, near.above, near.below,
-                               near.per_row, &bu, &bv);
+  const bool has_a =
+      PixelStep(view, surfels, pixels, has_moved, near.left, near.right, near.per_column, &au, &av);
+  const bool has_b =
+      PixelStep(view, surfels, pixels, has_moved, near.above, near.below, near.per_row, &bu, &bv);
   const float facing_px = surfels.pixel_m[i] * view.focal_px / at.depth_m;
   float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
   if (has_a && has_b) {

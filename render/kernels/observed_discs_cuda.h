@@ -1,0 +1,29 @@
+#pragma once
+
+/// Draws carried pixels on the device: CUDA form of ObservedRenderer::Render
+/// (render/observed_renderer.h), equal to it byte by byte but for the payload of NaN.
+///
+/// Pointers, those within the view and the surfels too, are on the current device; a stream is an
+/// opaque cudaStream_t. Functions return a cudaError_t, 0 being success. Nothing allocates, waits,
+/// or runs on the default stream. Determinism: sums are of integers, so that the order of atomics
+/// leaves no trace. Numbers of surfels (SurfelNeighbors) must lie in [0, count). Lengths in metres.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "render/kernels/observed_disc.h"
+
+namespace interlacer {
+
+struct ObservedPictureDevice {
+  float* color = nullptr;     ///< [h,w,3] in [0,1]
+  float* depth_m = nullptr;   ///< [h,w], NaN where nothing lands or was measured
+  float* coverage = nullptr;  ///< [h,w] in [0,1]
+};
+
+std::size_t ObservedWorkspaceBytes(std::int64_t surfel_count, int width_px, int height_px);
+
+int LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels, void* workspace_device,
+                        const ObservedPictureDevice& picture, void* stream);
+
+}  // namespace interlacer
