@@ -18,6 +18,7 @@ Platform HostPlatform() {
       {"linear_attention", &MakeLinearAttentionCases},
       {"step", &MakeStepCases},
       {"render", &MakeRenderCases},
+      {"observed", &MakeObservedCases},
       {"ssim", &MakeSsimCases},
       {"rpc", &MakeRpcCases},
       {"train_step", &MakeTrainStepCases},

@@ -9,9 +9,9 @@ namespace interlacer::bench {
 namespace {
 
 /// Stages of all platforms.
-constexpr const char* kStages[] = {"knn",   "walks",      "grf_attention", "linear_attention",
-                                   "step",  "render",     "ssim",          "rpc",
-                                   "serve", "train_step", "update"};
+constexpr const char* kStages[] = {"knn",  "walks",  "grf_attention", "linear_attention",
+                                   "step", "render", "observed",      "ssim",
+                                   "rpc",  "serve",  "train_step",    "update"};
 
 /// Sets the default sizes of a stage.
 void FillDefaults(Options* options, bool dtype_given) {
@@ -75,7 +75,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   app.add_option("--support-m", options.support_m, "Empty beyond this distance (render)")
       ->check(CLI::PositiveNumber);
   std::string image;
-  app.add_option("--image", image, "WIDTHxHEIGHT (render, ssim, update)");
+  app.add_option("--image", image, "WIDTHxHEIGHT (render, observed, ssim, update)");
   app.add_option("--rollout-steps", options.rollout_steps, "Predicted steps (train_step, update)")
       ->check(CLI::Range(1, 12));
   app.add_option("--batch", options.batch, "Sequences of an update (update)")

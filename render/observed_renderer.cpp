@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSurfelGrain = 4096;
 /// Rows that one thread draws at once: their sums stay in its cache.
-constexpr int kBandRows = 8;
+constexpr int kBandRows = 24;
 /// Neighbours of a surfel are up to so many pixels away: noise of the depth turns its disc less.
 constexpr int kNeighborReachPx = 2;
 /// A surface goes on to the next pixel unless depth changes by more than so many pixel widths.
@@ -171,8 +171,7 @@ struct Drawing {
         for (int column = range.first_column; column <= range.last_column; ++column) {
           const std::size_t pixel = first + static_cast<std::size_t>(column);
           if (!disc.has_moved && is_kept[pixel]) continue;
-          const float share = ShareAt(disc, row, column);
-          if (share > 0) visit(disc, pixel, share);
+          visit(disc, pixel, ShareAt(disc, row, column));
         }
       }
     }
@@ -181,10 +180,11 @@ struct Drawing {
   void DrawRows(std::span<const std::int32_t> band, int row_begin, int row_end) const {
     const std::size_t first = static_cast<std::size_t>(row_begin) * view.width_px;
     const std::size_t count = static_cast<std::size_t>(row_end - row_begin) * view.width_px;
-    std::vector<float> front_m(count, std::numeric_limits<float>::infinity());
+    constexpr float kNowhere = std::numeric_limits<float>::infinity();
+    std::vector<float> front_m(count, kNowhere);
     VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
-      float& front = front_m[pixel - first];
-      if (share >= kCoreShare && disc.depth_m < front) front = disc.depth_m;
+      const float core_m = share >= kCoreShare ? disc.depth_m : kNowhere;
+      front_m[pixel - first] = std::min(front_m[pixel - first], core_m);
     });
     std::vector<FrontRange> ranges(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -194,7 +194,6 @@ struct Drawing {
     std::vector<DiscSums> sums(count, DiscSums{});
     VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
       const FrontRange& range = ranges[pixel - first];
-      if (disc.depth_m > range.last_m) return;
       const DiscSums add = ContributionOf(
           disc, share, surfels.rgb + 3 * static_cast<std::int64_t>(disc.surfel), range);
       DiscSums& sum = sums[pixel - first];

@@ -97,6 +97,16 @@ struct PixelResult {
   float coverage;
 };
 
+/// The whole numbers above and below; without the instructions of newer CPUs std::ceil is a call.
+INTERLACER_HOST_DEVICE inline int CeilOf(float x) {
+  const int whole = static_cast<int>(x);
+  return whole + (static_cast<float>(whole) < x);
+}
+INTERLACER_HOST_DEVICE inline int FloorOf(float x) {
+  const int whole = static_cast<int>(x);
+  return whole - (static_cast<float>(whole) > x);
+}
+
 INTERLACER_HOST_DEVICE inline bool HasMoved(const SurfelArrays& surfels, std::int64_t i) {
   // By value, so that both forms agree on NaN and signed zeros: those have moved, and have not.
   const float* a = surfels.seen_m + 3 * i;
@@ -223,10 +233,8 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
 /// Pixels of the picture's rows [row_begin, row_end) in which a disc may have a share.
 INTERLACER_HOST_DEVICE inline PixelRange PixelsUnder(const Disc& disc, int width_px, int row_begin,
                                                      int row_end) {
-  PixelRange range{static_cast<int>(std::ceil(disc.v_px - disc.half_v_px)),
-                   static_cast<int>(std::floor(disc.v_px + disc.half_v_px)),
-                   static_cast<int>(std::ceil(disc.u_px - disc.half_u_px)),
-                   static_cast<int>(std::floor(disc.u_px + disc.half_u_px))};
+  PixelRange range{CeilOf(disc.v_px - disc.half_v_px), FloorOf(disc.v_px + disc.half_v_px),
+                   CeilOf(disc.u_px - disc.half_u_px), FloorOf(disc.u_px + disc.half_u_px)};
   if (range.first_row < row_begin) range.first_row = row_begin;
   if (range.last_row > row_end - 1) range.last_row = row_end - 1;
   if (range.first_column < 0) range.first_column = 0;
@@ -243,31 +251,37 @@ INTERLACER_HOST_DEVICE inline float ShareAt(const Disc& disc, int row, int colum
 /// Depths up to which discs count in a pixel, and from which on they are its surface.
 struct FrontRange {
   float first_m = 0, last_m = 0;
+  float units_per_m = 0;  ///< kBandUnits are first_m
 };
 
 /// `front_m`: least depth of cores, infinite without one. In a pixel that keeps its recorded colour
 /// discs count only in front of what was recorded.
 INTERLACER_HOST_DEVICE inline FrontRange RangeOf(float front_m, float depth_band, bool is_kept,
                                                  float own_m) {
-  FrontRange range{front_m * (1 - depth_band), front_m * (1 + depth_band)};
+  FrontRange range{front_m * (1 - depth_band), front_m * (1 + depth_band), 0};
+  range.units_per_m = kBandUnits / range.first_m;
   if (is_kept && own_m > 0 && own_m * (1 - depth_band) < range.last_m) {
     range.last_m = own_m * (1 - depth_band);
   }
   return range;
 }
 
-/// What a disc adds to a pixel.
+/// What a disc adds to a pixel: nothing without a share or behind the front. Without branches,
+/// which a CPU would guess wrong.
 INTERLACER_HOST_DEVICE inline DiscSums ContributionOf(const Disc& disc, float share,
                                                       const std::uint8_t* rgb,
                                                       const FrontRange& range) {
-  const auto weight = static_cast<std::uint32_t>(share * kShareUnits) + 1;
+  const bool counts = share > 0 && disc.depth_m <= range.last_m;
+  const std::int32_t weight = counts ? static_cast<std::int32_t>(share * kShareUnits) + 1 : 0;
+  const bool is_surface = counts && disc.depth_m >= range.first_m;
+  const std::int32_t place =
+      is_surface ? static_cast<std::int32_t>((disc.depth_m - range.first_m) * range.units_per_m)
+                 : 0;
   DiscSums add;
-  for (int c = 0; c < 3; ++c) add.rgb[c] = static_cast<std::uint64_t>(weight * rgb[c]);
-  add.weight = weight;
-  const bool is_surface = disc.depth_m >= range.first_m;
-  const float place = (disc.depth_m - range.first_m) / range.first_m * kBandUnits;
-  add.depth = is_surface ? static_cast<std::uint64_t>(place) * weight : 0;
-  add.depth_weight = is_surface ? weight : 0;
+  for (int c = 0; c < 3; ++c) add.rgb[c] = static_cast<std::uint32_t>(weight * rgb[c]);
+  add.weight = static_cast<std::uint32_t>(weight);
+  add.depth = static_cast<std::uint32_t>(place * (is_surface ? weight : 0));
+  add.depth_weight = static_cast<std::uint32_t>(is_surface ? weight : 0);
   return add;
 }
 

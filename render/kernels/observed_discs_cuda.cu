@@ -89,9 +89,7 @@ __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const Disc disc = w.discs[i];
   if (disc.depth_m == 0) return;
   VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share) {
-    const FrontRange range = RangeAt(view, w, pixel);
-    if (disc.depth_m > range.last_m) return;
-    const DiscSums add = ContributionOf(disc, share, surfels.rgb + 3 * i, range);
+    const DiscSums add = ContributionOf(disc, share, surfels.rgb + 3 * i, RangeAt(view, w, pixel));
     const auto add_to = [](std::uint64_t* sum, std::uint64_t value) {
       if (value != 0) {
         atomicAdd(reinterpret_cast<unsigned long long*>(sum),
@@ -112,8 +110,8 @@ __global__ void ResultKernel(DiscView view, std::int64_t pixel_count, Workspace 
                              ObservedPictureDevice picture) {
   const std::int64_t pixel = GlobalThread();
   if (pixel >= pixel_count) return;
-  const PixelResult result = ResultOf(view, w.sums[pixel], RangeAt(view, w, pixel),
-                                      w.is_kept[pixel] != 0, pixel);
+  const PixelResult result =
+      ResultOf(view, w.sums[pixel], RangeAt(view, w, pixel), w.is_kept[pixel] != 0, pixel);
   for (int c = 0; c < 3; ++c) picture.color[3 * pixel + c] = result.rgb[c];
   picture.depth_m[pixel] = result.depth_m;
   picture.coverage[pixel] = result.coverage;

@@ -1,5 +1,3 @@
-#include "render/kernels/observed_discs_cuda.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "common/random.h"
+#include "render/kernels/observed_discs_cuda.h"
 #include "tests/device/device_array.h"
 
 namespace interlacer::testing {
@@ -126,7 +125,6 @@ DrawnPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
                                      is_kept[pixel] ? view.own_depth_m[pixel] : 0);
     DiscSums sums{};
     visit_discs([&](const Disc& disc, float share, const std::uint8_t* rgb) {
-      if (disc.depth_m > range.last_m) return;
       const DiscSums add = ContributionOf(disc, share, rgb, range);
       for (int c = 0; c < 3; ++c) sums.rgb[c] += add.rgb[c];
       sums.weight += add.weight;
@@ -157,9 +155,8 @@ DrawnPicture DrawOnDevice(const DiscView& view, const Surfels& s) {
     device_view.own_depth_m = own_depth.get();
   }
   const std::int64_t pixels = static_cast<std::int64_t>(view.width_px) * view.height_px;
-  const DeviceArray<char> workspace(
-      stream, static_cast<std::int64_t>(
-                  ObservedWorkspaceBytes(s.count(), view.width_px, view.height_px)));
+  const DeviceArray<char> workspace(stream, static_cast<std::int64_t>(ObservedWorkspaceBytes(
+                                                s.count(), view.width_px, view.height_px)));
   const DeviceArray<float> color(stream, 3 * pixels), depth(stream, pixels),
       coverage(stream, pixels);
   EXPECT_EQ(LaunchObservedDiscs(device_view,
