@@ -17,9 +17,8 @@ struct PointProjection {
   std::string missing;
   /// Takes positions [n,3] in metres and colours [n,3] in [0,1] once; calls project a view of the
   /// camera and return its depth [h,w] in metres, 0 where nothing lands.
-  std::function<std::function<std::vector<float>()>(std::span<const float> positions_m,
-                                                    std::span<const float> colors,
-                                                    const Camera& camera)>
+  std::function<std::function<std::vector<float>()>(
+      std::span<const float> positions_m, std::span<const float> colors, const Camera& camera)>
       prepare;
 };
 

@@ -76,12 +76,11 @@ std::shared_ptr<const ObservedProblem> MakeObservedProblem(const Options& option
   RandomSequence random(options.seed, RandomStream::kDataGeneration);
   const int width = options.image_width_px, height = options.image_height_px;
   for (const Vec3d& eye_m : kEyesM) {
-    ObservedFrame frame{
-        FrameCamera(options, eye_m), {width, height, {}}, {width, height, {}}};
+    ObservedFrame frame{FrameCamera(options, eye_m), {width, height, {}}, {width, height, {}}};
     for (int row = 0; row < height; ++row) {
       for (int column = 0; column < width; ++column) {
-        frame.depth.pixels_m.push_back(static_cast<float>(
-            SceneDepthM(frame.camera, column, row) + kDepthNoiseM * random.Normal()));
+        frame.depth.pixels_m.push_back(static_cast<float>(SceneDepthM(frame.camera, column, row) +
+                                                          kDepthNoiseM * random.Normal()));
         for (int c = 0; c < 3; ++c) {
           frame.color.pixels.push_back(static_cast<std::uint8_t>(random.Below(256)));
         }

@@ -69,7 +69,7 @@ __global__ void ProjectKernel(DiscView view, SurfelArrays surfels, Workspace w) 
 __global__ void FrontKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const std::int64_t i = GlobalThread();
   if (i >= surfels.count) return;
-  Disc disc;
+  Disc disc{};
   if (surfels.frame_of[i] != view.own_frame || HasMoved(surfels, i)) {
     disc = MakeDisc(view, surfels, w.pixels, i);
   }
@@ -89,18 +89,13 @@ __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const Disc disc = w.discs[i];
   if (disc.depth_m == 0) return;
   VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share) {
-    const DiscSums add = ContributionOf(disc, share, surfels.rgb + 3 * i, RangeAt(view, w, pixel));
-    const auto add_to = [](std::uint64_t* sum, std::uint64_t value) {
-      if (value != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(sum),
-                  static_cast<unsigned long long>(value));
-      }
-    };
-    DiscSums& sums = w.sums[pixel];
-    for (int c = 0; c < 3; ++c) add_to(sums.rgb + c, add.rgb[c]);
-    add_to(&sums.weight, add.weight);
-    add_to(&sums.depth, add.depth);
-    add_to(&sums.depth_weight, add.depth_weight);
+    const DiscWeights weights = WeightsOf(disc, share, RangeAt(view, w, pixel));
+    auto* const sum = reinterpret_cast<unsigned long long*>(w.sums[pixel].rgb_weight_depth_weight);
+    for (int k = 0; k < 6; ++k) {
+      const unsigned weight = k < 4 ? weights.of_color : weights.of_depth;
+      const auto add = static_cast<unsigned long long>(disc.rgb_one_depth_one[k]) * weight;
+      if (add != 0) atomicAdd(sum + k, add);
+    }
   });
 }
 
