@@ -89,7 +89,7 @@ StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera,
   INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_->Render(camera, positions_m));
   PaintOutside(task, camera, &picture);
   INTERLACER_RETURN_IF_ERROR(FillDepth(&picture));
-  INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, 1, &picture.color));
+  INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, picture.depth, 1, &picture.color));
   return BaselinePicture{QuantizeRgb(picture.color), std::move(picture.depth)};
 }
 

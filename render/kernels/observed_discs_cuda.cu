@@ -105,8 +105,7 @@ __global__ void ResultKernel(DiscView view, std::int64_t pixel_count, Workspace 
                              ObservedPictureDevice picture) {
   const std::int64_t pixel = GlobalThread();
   if (pixel >= pixel_count) return;
-  const PixelResult result =
-      ResultOf(view, w.sums[pixel], RangeAt(view, w, pixel), w.is_kept[pixel] != 0, pixel);
+  const PixelResult result = ResultOf(view, w.sums[pixel], w.is_kept[pixel] != 0, pixel);
   for (int c = 0; c < 3; ++c) picture.color[3 * pixel + c] = result.rgb[c];
   picture.depth_m[pixel] = result.depth_m;
   picture.coverage[pixel] = result.coverage;
