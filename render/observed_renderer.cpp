@@ -275,13 +275,21 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
   }
   const SurfelArrays surfels = SurfelsAt(positions_m.data());
   const std::size_t pixel_count = static_cast<std::size_t>(camera.width_px) * camera.height_px;
-  std::vector<std::uint8_t> is_kept(pixel_count, view.own_frame >= 0);
+  std::vector<std::uint8_t> is_still(pixel_count, 1), is_kept(pixel_count, 0);
   std::vector<SurfelPixel> pixels(static_cast<std::size_t>(count()));
   ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       pixels[static_cast<std::size_t>(i)] = ProjectSurfel(view, positions_m.data() + 3 * i);
       if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-        is_kept[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
+        is_still[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
+      }
+    }
+  });
+  ParallelFor(camera.height_px, kBandRows, [&](std::int64_t begin, std::int64_t end) {
+    for (int row = static_cast<int>(begin); row < end; ++row) {
+      for (int column = 0; column < camera.width_px; ++column) {
+        is_kept[static_cast<std::size_t>(row) * camera.width_px + column] =
+            KeepsColor(view, is_still.data(), row, column);
       }
     }
   });

@@ -28,6 +28,9 @@ inline constexpr float kShareUnits = 1024;
 inline constexpr float kDepthUnits = 65536;
 /// A step to a neighbour longer than so many times what it was where it was seen is torn.
 inline constexpr float kTornRatio = 2;
+/// Where something moved so near, a pixel without depth does not keep its colour: sensors measure
+/// nothing along the edges of what moves.
+inline constexpr int kEdgePx = 3;
 /// Front of a pixel that no core covers: above the bits of every depth.
 inline constexpr std::uint32_t kNoFront = 0xFFFFFFFFU;
 
@@ -110,6 +113,22 @@ INTERLACER_HOST_DEVICE inline bool HasMoved(const SurfelArrays& surfels, std::in
   const float* a = surfels.seen_m + 3 * i;
   const float* b = surfels.positions_m + 3 * i;
   return !(a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
+}
+
+/// Whether a pixel of the own frame keeps its colour. is_still [h,w]: 0 where its surfel has moved.
+INTERLACER_HOST_DEVICE inline bool KeepsColor(const DiscView& view, const std::uint8_t* is_still,
+                                              int row, int column) {
+  if (view.own_frame < 0) return false;
+  const std::int64_t pixel = static_cast<std::int64_t>(row) * view.width_px + column;
+  const float own_m = view.own_depth_m[pixel];
+  if (own_m > 0 && own_m < INFINITY) return is_still[pixel] != 0;
+  for (int r = row - kEdgePx; r <= row + kEdgePx; ++r) {
+    for (int c = column - kEdgePx; c <= column + kEdgePx; ++c) {
+      if (r < 0 || r >= view.height_px || c < 0 || c >= view.width_px) continue;
+      if (is_still[static_cast<std::int64_t>(r) * view.width_px + c] == 0) return false;
+    }
+  }
+  return true;
 }
 
 INTERLACER_HOST_DEVICE inline SurfelPixel ProjectSurfel(const DiscView& view, const float* p) {

@@ -95,11 +95,16 @@ struct DrawnPicture {
 DrawnPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
   const std::int64_t pixels = static_cast<std::int64_t>(view.width_px) * view.height_px;
   std::vector<SurfelPixel> at;
-  std::vector<std::uint8_t> is_kept(pixels, view.own_frame >= 0);
+  std::vector<std::uint8_t> is_still(pixels, 1), is_kept;
   for (std::int64_t i = 0; i < surfels.count; ++i) {
     at.push_back(ProjectSurfel(view, surfels.positions_m + 3 * i));
     if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-      is_kept[surfels.pixel_of[i]] = 0;
+      is_still[surfels.pixel_of[i]] = 0;
+    }
+  }
+  for (int row = 0; row < view.height_px; ++row) {
+    for (int column = 0; column < view.width_px; ++column) {
+      is_kept.push_back(KeepsColor(view, is_still.data(), row, column));
     }
   }
   DrawnPicture picture;
