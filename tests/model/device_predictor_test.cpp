@@ -117,6 +117,23 @@ TEST(DevicePredictor, LeavesTheSameOutliersOutAsTheHost) {
   EXPECT_LT(RelativeL2(got.lifted_features, expected.lifted_features), device.encoder_tolerance());
 }
 
+TEST(DevicePredictor, ObservedPixelsOfStepZeroAreTheFrames) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  const TestDevice device;
+  const auto predictor = WidePredictor(device.request());
+  const auto rollout = *predictor->Begin(*predictor->Lift(input), Joints(2, 1));
+  FloatImage color;
+  DepthImage depth;
+  for (const RgbdView& view : input.observations[1].views) {
+    const Camera camera = *rollout->SceneCamera(view.camera_name);
+    ASSERT_TRUE(
+        rollout->RenderRows(camera, 0, 48, RenderMode::kObserved, false, &color, &depth).ok());
+    EXPECT_EQ(QuantizeRgb(color).pixels, view.color.pixels);
+  }
+}
+
 /// Particles on the host are of the step that was read last: steps and views copy none.
 TEST(DevicePredictor, CopiesParticlesBackOnlyWhenTheyAreRead) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
