@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/camera.h"
+#include "common/number_text.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 
@@ -31,6 +32,9 @@ constexpr std::array<double, 5> kRobustWidthsM = {0.05, 0.04, 0.03, 0.02, 0.015}
 constexpr double kDamping = 0.02;
 /// A shift counts if it leaves less than this share of the distances.
 constexpr double kExplainedShare = 0.6;
+/// A link's shift counts if most of its points have moved by this share of it: along its axis a
+/// link slides with hardly a change of distances, and noise shifts it there.
+constexpr double kSeenShare = 0.4;
 
 double Dot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 Vec3d Plus(const Vec3d& a, const Vec3d& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
@@ -181,7 +185,8 @@ struct Disagreement {
   bool looks_through = false;
 };
 
-Disagreement Compare(const RgbdView& view, std::span<const SeenPoint> points) {
+/// `seen_share` of a shift is the least median of the distances that shows it.
+Disagreement Compare(const RgbdView& view, std::span<const SeenPoint> points, double seen_share) {
   const Measured before = Measure(view, points, {0, 0, 0});
   const auto near_count = static_cast<int>(before.distances_m.size());
   if (near_count + before.through_count < kMinPoints) return {};
@@ -195,9 +200,10 @@ Disagreement Compare(const RgbdView& view, std::span<const SeenPoint> points) {
   }
   const Measured after = Measure(view, points, shift_m);
   const double distance_m = Length(shift_m);
-  const bool is_explained =
-      static_cast<int>(after.distances_m.size()) >= kMinPoints &&
-      MedianSize(after.distances_m) < kExplainedShare * MedianSize(before.distances_m);
+  const double median_m = MedianSize(before.distances_m);
+  const bool is_explained = static_cast<int>(after.distances_m.size()) >= kMinPoints &&
+                            MedianSize(after.distances_m) < kExplainedShare * median_m &&
+                            median_m > seen_share * distance_m;
   return {distance_m > kMaxRobotShiftM && is_explained ? distance_m : 0, false};
 }
 
@@ -225,10 +231,22 @@ LinkDisagreement CompareLinks(const RgbdView& view, const Robot& robot,
     const std::span<const SeenPoint> of_link(points.data() + begin, end - begin);
     begin = end;
     if (robot.links[static_cast<std::size_t>(link)].part != LinkPart::kBody) continue;
-    const Disagreement disagreement = Compare(view, of_link);
+    const Disagreement disagreement = Compare(view, of_link, kSeenShare);
     if (disagreement.distance_m > found.worst.distance_m) found = {link, disagreement};
   }
   return found;
+}
+
+Status CheckViewSizes(std::span<const RgbdView> views) {
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const Camera& camera = views[v].camera;
+    const DepthImage& depth = views[v].depth;
+    if (depth.width_px == camera.width_px && depth.height_px == camera.height_px) continue;
+    return Mismatch(reason::IMAGE_SIZE_MISMATCH, "views[" + std::to_string(v) + "].depth",
+                    SizeText(camera.width_px, camera.height_px),
+                    SizeText(depth.width_px, depth.height_px));
+  }
+  return Status::Ok();
 }
 
 constexpr char kReason[] = "ROBOT_NOT_WHERE_JOINTS_SAY";
@@ -238,13 +256,14 @@ constexpr char kReason[] = "ROBOT_NOT_WHERE_JOINTS_SAY";
 StatusOr<std::vector<Finding>> CheckRobotAgreement(std::span<const RgbdView> views,
                                                    const Robot& robot,
                                                    std::span<const double> joint_values) {
+  INTERLACER_RETURN_IF_ERROR(CheckViewSizes(views));
   INTERLACER_RETURN_IF_ERROR(CheckJointValues(robot, joint_values, "joint_values"));
   const PosedSurface surface = PoseSurface(robot, LinkPoses(robot, joint_values));
   std::vector<Finding> findings;
   for (std::size_t v = 0; v < views.size(); ++v) {
     const RgbdView& view = views[v];
     const std::vector<SeenPoint> points = PointsToSee(view.camera, robot, surface);
-    const Disagreement whole = Compare(view, points);
+    const Disagreement whole = Compare(view, points, 0);
     if (whole.distance_m > 0) {
       const std::string distance =
           (whole.looks_through ? "more than " : "") + Centimetres(whole.distance_m);

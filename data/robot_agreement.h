@@ -10,8 +10,8 @@
 /// of a link, that link is not there. Findings: ROBOT_NOT_WHERE_JOINTS_SAY, at most one a view,
 /// with the distance; the field is "views[i].calibration" or "joint_values". Distances below
 /// kMaxRobotShiftM, links of which less than 25 points are to be seen and pixels without depth say
-/// nothing. Errors: those of CheckJointValues in robots/joint_values.h. Deterministic. Thread-safe.
-/// Source: point-to-plane.
+/// nothing. Errors: IMAGE_SIZE_MISMATCH; those of CheckJointValues in robots/joint_values.h.
+/// Deterministic. Thread-safe. Source: point-to-plane.
 
 #include <span>
 #include <vector>

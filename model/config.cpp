@@ -70,6 +70,8 @@ void CheckTokens(const TokenConfig& tokens, Limits* limits) {
   limits->Within("tokens.fourier_octaves", tokens.fourier_octaves, 1, 16);
   limits->Within<std::size_t>("tokens.kinematic_context_bandwidths_m",
                               tokens.kinematic_context_bandwidths_m.size(), 1, 8);
+  limits->Require(tokens.robot == RobotTokens::kLimbs || !tokens.kinematic_context,
+                  "tokens.kinematic_context", "false beside surface points", "true");
   limits->Within("tokens.limb_rings", tokens.limb_rings, 0, 64);
   limits->Within("tokens.limb_ring_points", tokens.limb_ring_points, 1, 64);
   limits->Within("tokens.limb_radius_m", tokens.limb_radius_m, 0.f, 1.f);
@@ -86,6 +88,8 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Within("network.feature_epsilon", network.feature_epsilon, 0.f, 1.f);
   limits->Within("network.normalizer_epsilon", network.normalizer_epsilon, 0.f, 1.f);
   limits->Within("network.max_displacement_m", network.max_displacement_m, 1e-6f, 10.f);
+  limits->Within("network.min_displacement_m", network.min_displacement_m, 0.f,
+                 network.max_displacement_m);
   const int heads = network.global.head_count;
   limits->Within("network.global.head_count", heads, 1, 64);
   limits->Require(heads > 0 && network.width % heads == 0, "network.global.head_count",
@@ -177,15 +181,33 @@ InterlacerConfig SmallConfig() {
   return config;
 }
 
+/// A preset whose robot moves exactly: the graph brings the motion of its surface to what it
+/// touches, so that no window is needed.
+InterlacerConfig WithExactRobot(InterlacerConfig config) {
+  config.name += "_exact";
+  config.robot_motion = RobotMotion::kKinematic;
+  config.tokens.robot = RobotTokens::kSurfacePoints;
+  config.tokens.kinematic_context = false;
+  config.tokens.limb_rings = 0;
+  config.network.motion_gate = true;
+  config.network.min_displacement_m = 1e-3f;
+  return config;
+}
+
 }  // namespace
 
-std::vector<std::string_view> PresetNames() { return {"paper", "small", "compact"}; }
+std::vector<std::string_view> PresetNames() {
+  return {"paper", "small", "compact", "paper_exact", "small_exact"};
+}
 
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
   if (name == "paper") return PaperConfig();
   if (name == "small") return SmallConfig();
   if (name == "compact") return CompactConfig();
-  return Mismatch(reason::CONFIG_INVALID, "model", "paper, small or compact", std::string(name));
+  if (name == "paper_exact") return WithExactRobot(PaperConfig());
+  if (name == "small_exact") return WithExactRobot(SmallConfig());
+  return Mismatch(reason::CONFIG_INVALID, "model",
+                  "paper, small, compact, paper_exact or small_exact", std::string(name));
 }
 
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name) {
@@ -216,7 +238,14 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
   return config;
 }
 
+int LocalNeighborCount(const InterlacerConfig& config) {
+  return config.network.local.kind == LocalLayer::kMessagePassing
+             ? config.network.local.anchor_neighbor_count
+             : config.graph.neighbor_count;
+}
+
 int KinematicTokenCount(const InterlacerConfig& config) {
+  if (config.tokens.robot == RobotTokens::kSurfacePoints) return kMaxSurfaceTokens;
   const KinematicConfig& robot = config.kinematics;
   if (config.tokens.limb_rings == 0) return robot.point_count();
   const int segments = robot.arm_count * (robot.bodies_per_arm - 1);
@@ -240,9 +269,7 @@ Status ValidateConfig(const InterlacerConfig& config) {
   limits.Require(!config.graph.symmetrise || local == LocalLayer::kGrfExact ||
                      local == LocalLayer::kGrfSampled,
                  "graph.symmetrise", "false beside a local layer without walks", "true");
-  const bool with_anchors = local == LocalLayer::kMessagePassing;
-  const int neighbors =
-      with_anchors ? config.network.local.anchor_neighbor_count : config.graph.neighbor_count;
+  const int neighbors = LocalNeighborCount(config);
   limits.Require(config.graph.scope == GraphScope::kAll || KinematicTokenCount(config) > neighbors,
                  "graph.scope",
                  "all, or more than " + std::to_string(neighbors) + " kinematic tokens of a time",

@@ -76,11 +76,20 @@ struct EncoderConfig {
   bool operator==(const EncoderConfig&) const = default;
 };
 
+/// Where the robot's tokens lie: on tubes around the segments between its bodies, for the one robot
+/// of `kinematics` (model/network/limbs.h), or on the surface of any robot with a description, with
+/// the motion of the particles that are attached to it as an input of their own.
+enum class RobotTokens { kLimbs, kSurfacePoints };
+
+/// Most points of a robot's surface that are tokens, at one time.
+inline constexpr int kMaxSurfaceTokens = 1300;
+
 struct TokenConfig {
+  RobotTokens robot = RobotTokens::kLimbs;
   int fourier_octaves = 8;
   /// Gives visual tokens the mean motion of the kinematic particles around them. A deviation from
   /// the papers; in `small` and `paper` 80 cm wide, because narrow windows, as in `compact`, leave
-  /// local layers nothing to add.
+  /// local layers nothing to add. Not with surface points.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor on the robot's displacements, metres a step, in tokens. Values that bring common
@@ -145,6 +154,11 @@ struct NetworkConfig {
   float feature_epsilon = 1e-3f;      ///< added to ReLU features, both layers
   float normalizer_epsilon = 1e-12f;  ///< added to normalisers, both layers
   float max_displacement_m = 0.25f;   ///< limit for a particle in a step
+  /// Multiplies displacement and feature change of a particle by a learned share that starts near
+  /// zero, so that what stands still is what need not be learnt. Ours.
+  bool motion_gate = false;
+  /// Shorter displacements are zero in inference, to the bit; training sees them. Ours.
+  float min_displacement_m = 0;
   GlobalLayerConfig global;
   LocalLayerConfig local;
   bool operator==(const NetworkConfig&) const = default;
@@ -164,7 +178,8 @@ struct InterlacerConfig {
   RendererConfig renderer;  ///< feature_width follows the encoder's
 };
 
-/// "paper", "small" or "compact".
+/// "paper", "small" or "compact", or "paper_exact" or "small_exact": their sizes for a robot that
+/// moves exactly, with surface points as its tokens and a gate on all other motion.
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 
@@ -174,7 +189,10 @@ std::vector<std::string_view> PresetNames();
 /// for an unknown name (LocalLayerName).
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
-/// Number of kinematic tokens of one time in a scene with a robot.
+/// Number of neighbours that the local layer looks for: of a token, or of an anchor.
+int LocalNeighborCount(const InterlacerConfig& config);
+
+/// Number of kinematic tokens of one time in a scene with a robot, at most.
 int KinematicTokenCount(const InterlacerConfig& config);
 
 /// Checks limits, divisibility, agreement of the parts, and that this build supports them.

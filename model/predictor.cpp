@@ -48,19 +48,15 @@ ModelMetadata DescribeModel(const Checkpoint& checkpoint, RobotMotion robot_moti
 }
 
 /// Whether a scene's robot can move as asked.
-Status CheckMotion(const LiftedScene& scene, MotionSource source) {
+Status CheckMotion(const LiftedScene& scene, const InterlacerConfig& config, MotionSource source) {
   if (scene.action_kind == ActionKind::kNone) return Status();
   if (source == MotionSource::kRobotOnly && scene.history.link_poses.empty()) {
     return Mismatch(reason::ARGUMENT_INVALID, "output.motion",
                     "MODEL, or joint positions and a robot folder in the scene or the checkpoint",
                     "ROBOT_ONLY");
   }
-  if (source == MotionSource::kModel && scene.history.point_count == 0) {
-    return Mismatch(reason::ACTION_KIND, "robot",
-                    "the model's own: its tokens show the bodies of no other; or ROBOT_ONLY motion",
-                    scene.robot->name);
-  }
-  return Status();
+  if (source == MotionSource::kRobotOnly) return Status();
+  return CheckRobotTokens(config, scene.robot.get(), scene.history);
 }
 
 class ModelPredictor : public Predictor {
@@ -100,7 +96,7 @@ class ModelPredictor : public Predictor {
       return InvalidArgument(reason::ACTION_KIND, "actions differ in kind from history_actions")
           .WithField("actions.kind");
     }
-    INTERLACER_RETURN_IF_ERROR(CheckMotion(*lifted, source));
+    INTERLACER_RETURN_IF_ERROR(CheckMotion(*lifted, model_->config(), source));
     INTERLACER_ASSIGN_OR_RETURN(
         const KinematicRows rows,
         ToKinematicRows(actions, metadata_, lifted->robot.get(), "actions"));

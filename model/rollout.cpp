@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "model/cuda/device.h"
-#include "model/lifting/scene_views.h"
 #include "model/network/radiance_field.h"
 #include "model/runtime/torch_errors.h"
 
@@ -24,13 +23,6 @@ std::span<const float> Values(const torch::Tensor& tensor) {
 void CopyTo(std::span<float> out, const torch::Tensor& values) {
   const torch::Tensor host = values.to(at::kCPU).contiguous();
   std::copy_n(host.const_data_ptr<float>(), out.size(), out.begin());
-}
-
-/// The times of `robot` before its step 1: those of the history.
-constexpr int kObservedTimes = kHistoryLength;
-
-torch::Tensor PointsOf(const KinematicRows& robot) {
-  return at::tensor(robot.points_m, at::kFloat).reshape({robot.row_count, robot.point_count, 3});
 }
 
 /// A sum of the values times zero is zero if all are finite, else NaN. On a device it takes five
@@ -51,11 +43,9 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
                     (!motion.is_exact() || scene_->action_kind != ActionKind::kNone)),
       older_(scene_->older),
       newer_(scene_->newer),
-      robot_(JoinRows(scene_->history, actions)),
-      kinematic_points_m_(PointsOf(robot_).to(model_->device())) {
-  if (motion.is_exact()) {
-    carried_ = {scene_->newer_links, newer_.positions_m, robot_.link_poses, kObservedTimes - 1};
-  }
+      rows_(JoinRows(scene_->history, actions)),
+      robot_(model_->config(), scene_->robot.get(), rows_, motion.is_exact(),
+             {older_, scene_->older_links}, {newer_, scene_->newer_links}) {
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }
@@ -76,30 +66,23 @@ Status ModelRollout::Step() {
   return CatchTorchErrors([this] { return Advance(); });
 }
 
-torch::Tensor ModelRollout::KinematicWindow() const {
-  // Rows step_ to step_ + 2 are t-2, t-1 and t: the history has two rows before those of the
-  // actions. A scene without a robot has an empty window in every step.
-  return robot_.row_count > 0 ? kinematic_points_m_.narrow(0, step_, kKinematicTimes)
-                              : at::empty({kKinematicTimes, 0, 3}, kinematic_points_m_.options());
-}
-
 Status ModelRollout::Advance() {
   const at::NoGradGuard no_grad;
-  if (scene_->action_kind != ActionKind::kNone && step_ + kKinematicTimes > robot_.row_count) {
+  if (scene_->action_kind != ActionKind::kNone && step_ + kKinematicTimes > rows_.row_count) {
     return Mismatch(reason::ACTION_SHAPE, "actions.row_count",
                     "a row for step " + std::to_string(step_ + 1),
-                    std::to_string(robot_.row_count - kObservedTimes));
+                    std::to_string(rows_.row_count - scene_->history.row_count));
   }
   CloudTensors next = newer_;
   if (asks_network_) {
-    next = step_graph_->Step({older_, newer_, KinematicWindow(), scene_->workspace});
+    next = step_graph_->Step(robot_.InputOf(step_ + 1, older_, newer_, scene_->workspace));
     if (!AreFinite(next)) {
       return DataLoss(reason::PREDICTION_NOT_FINITE,
                       "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
           .WithMetadata("step", std::to_string(step_ + 1));
     }
   }
-  next = carried_.PlaceInto(next, newer_, step_ + kObservedTimes);
+  next = robot_.Place(step_ + 1, next, newer_);
   // Only after all checks: an error leaves the rollout unchanged.
   older_ = std::move(newer_);
   newer_ = std::move(next);
@@ -157,8 +140,8 @@ StatusOr<ModelRollout::FieldValues> ModelRollout::RenderField(
 }
 
 std::span<const Transform> ModelRollout::LinksAt(int step) const {
-  if (robot_.link_poses.empty()) return {};
-  return robot_.link_poses.at(static_cast<std::size_t>(kObservedTimes - 1 + step));
+  if (rows_.link_poses.empty()) return {};
+  return rows_.link_poses.at(kNewestTime + static_cast<std::size_t>(step));
 }
 
 StatusOr<const ObservedScene*> ModelRollout::Observed() const {

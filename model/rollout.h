@@ -4,7 +4,7 @@
 ///
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
 /// action). With exact motion the particles of the robot follow its links instead of the network
-/// (model/lifting/carried_particles.h), and a scene without a robot stays to the bit; then, and
+/// (model/lifting/robot_steps.h), and a scene without a robot stays to the bit; then, and
 /// where the robot moves alone, the network is not asked. Implements Rollout of model/predictor.h;
 /// same errors and threads. Source: hd-vpd (recursion); grf-masking, App. C.3.
 
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/lifting/carried_particles.h"
 #include "model/lifting/lifted_scene.h"
+#include "model/lifting/robot_steps.h"
 #include "model/network/world_model.h"
 #include "model/observed_scene.h"
 #include "model/ops/device_render.h"
@@ -55,8 +55,6 @@ class ModelRollout : public Rollout {
 
  private:
   Status Advance();
-  /// The robot's points at the times of the next step. [3,p,3]
-  torch::Tensor KinematicWindow() const;
   Status PrepareRenderer() const;
   /// Writes results into the memory of the pixels; distances are along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
@@ -79,9 +77,8 @@ class ModelRollout : public Rollout {
   std::shared_ptr<const LiftedScene> scene_;
   const bool asks_network_;
   CloudTensors older_, newer_;
-  KinematicRows robot_;               ///< of the history, then of the actions
-  torch::Tensor kinematic_points_m_;  ///< [2 + actions, p, 3]
-  CarriedParticles carried_;          ///< the robot's, where its motion is exact
+  KinematicRows rows_;  ///< of the history, then of the actions
+  RobotSteps robot_;
   int step_ = 0;
   mutable Particles particles_;
   mutable int particles_step_ = -1;  ///< step of `particles_`

@@ -23,6 +23,15 @@ CloudTensors Cloned(const CloudTensors& cloud) {
   return {cloud.positions_m.clone(), cloud.features.clone()};
 }
 
+torch::Tensor ClonedIfDefined(const torch::Tensor& tensor) {
+  return tensor.defined() ? tensor.clone() : tensor;
+}
+
+SurfaceInput Cloned(const SurfaceInput& surface) {
+  return {ClonedIfDefined(surface.normals), ClonedIfDefined(surface.is_gripper),
+          ClonedIfDefined(surface.older_motion), ClonedIfDefined(surface.newer_motion)};
+}
+
 void LogUnrecorded(const std::string& why) {
   Log(LogLevel::kWarning, "steps are not recorded as CUDA graphs", {{"why", why}});
 }
@@ -30,6 +39,14 @@ void LogUnrecorded(const std::string& why) {
 void CopyInto(const CloudTensors& from, const CloudTensors& to) {
   to.positions_m.copy_(from.positions_m);
   to.features.copy_(from.features);
+}
+
+void CopyInto(const SurfaceInput& from, const SurfaceInput& to) {
+  if (!from.normals.defined()) return;
+  to.normals.copy_(from.normals);
+  to.is_gripper.copy_(from.is_gripper);
+  to.older_motion.copy_(from.older_motion);
+  to.newer_motion.copy_(from.newer_motion);
 }
 
 }  // namespace
@@ -56,7 +73,7 @@ StepGraph::Recording* StepGraph::Find(const Shape& shape) {
 
 void StepGraph::Record(const StepInput& input, Recording* recording) {
   recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
-                      input.workspace, input.graph_seed};
+                      input.workspace,     input.graph_seed,    Cloned(input.surface)};
   recording->work = RecordWork(
       model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
 }
@@ -84,6 +101,7 @@ CloudTensors StepGraph::Step(const StepInput& input) {
   CopyInto(input.older, recording->input.older);
   CopyInto(input.newer, recording->input.newer);
   recording->input.kinematic_points_m.copy_(input.kinematic_points_m);
+  CopyInto(input.surface, recording->input.surface);
   recording->work->Replay();
   ++replay_count_;
   return Cloned(recording->result);

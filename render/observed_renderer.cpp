@@ -153,7 +153,6 @@ BandLists SortIntoBands(const std::vector<Disc>& discs, int height_px) {
 /// One picture being drawn.
 struct Drawing {
   const DiscView& view;
-  const SurfelArrays& surfels;
   const std::vector<Disc>& discs;
   const std::vector<std::uint8_t>& is_kept;  ///< [h,w] pixels that keep their recorded colour
   ObservedPicture* picture;
@@ -193,19 +192,17 @@ struct Drawing {
     }
     std::vector<DiscSums> sums(count, DiscSums{});
     VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
-      const FrontRange& range = ranges[pixel - first];
-      const DiscSums add = ContributionOf(
-          disc, share, surfels.rgb + 3 * static_cast<std::int64_t>(disc.surfel), range);
-      DiscSums& sum = sums[pixel - first];
-      for (int c = 0; c < 3; ++c) sum.rgb[c] += add.rgb[c];
-      sum.weight += add.weight;
-      sum.depth += add.depth;
-      sum.depth_weight += add.depth_weight;
+      const DiscWeights weights = WeightsOf(disc, share, ranges[pixel - first]);
+      std::uint64_t* sum = sums[pixel - first].rgb_weight_depth_weight;
+      for (int k = 0; k < 6; ++k) {
+        sum[k] += std::uint64_t{disc.rgb_one_depth_one[k]} *
+                  (k < 4 ? weights.of_color : weights.of_depth);
+      }
     });
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t pixel = first + i;
       const PixelResult result =
-          ResultOf(view, sums[i], ranges[i], is_kept[pixel] != 0, static_cast<std::int64_t>(pixel));
+          ResultOf(view, sums[i], is_kept[pixel] != 0, static_cast<std::int64_t>(pixel));
       std::copy_n(result.rgb, 3, picture->color.pixels.begin() + 3 * static_cast<long>(pixel));
       picture->depth.pixels_m[pixel] = result.depth_m;
       picture->coverage[pixel] = result.coverage;
@@ -278,13 +275,21 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
   }
   const SurfelArrays surfels = SurfelsAt(positions_m.data());
   const std::size_t pixel_count = static_cast<std::size_t>(camera.width_px) * camera.height_px;
-  std::vector<std::uint8_t> is_kept(pixel_count, view.own_frame >= 0);
+  std::vector<std::uint8_t> is_still(pixel_count, 1), is_kept(pixel_count, 0);
   std::vector<SurfelPixel> pixels(static_cast<std::size_t>(count()));
   ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       pixels[static_cast<std::size_t>(i)] = ProjectSurfel(view, positions_m.data() + 3 * i);
       if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-        is_kept[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
+        is_still[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
+      }
+    }
+  });
+  ParallelFor(camera.height_px, kBandRows, [&](std::int64_t begin, std::int64_t end) {
+    for (int row = static_cast<int>(begin); row < end; ++row) {
+      for (int column = 0; column < camera.width_px; ++column) {
+        is_kept[static_cast<std::size_t>(row) * camera.width_px + column] =
+            KeepsColor(view, is_still.data(), row, column);
       }
     }
   });
@@ -303,7 +308,7 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
       {camera.width_px, camera.height_px, 3, std::vector<float>(3 * pixel_count, 0)},
       {camera.width_px, camera.height_px, std::vector<float>(pixel_count, kNoDepth)},
       std::vector<float>(pixel_count, 0)};
-  const Drawing drawing{view, surfels, discs, is_kept, &picture};
+  const Drawing drawing{view, discs, is_kept, &picture};
   ParallelFor(static_cast<std::int64_t>(lists.first.size()) - 1, 1,
               [&](std::int64_t begin, std::int64_t end) {
                 for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end);

@@ -11,8 +11,8 @@
 /// how near their centres are; depth is that of the band alone, so edges do not mix depths.
 /// In the camera that recorded a frame, pixels whose own surfel has not moved keep their recorded
 /// colour, bit for bit, unless a moved surfel is in front; so do pixels without depth unless a
-/// moved surfel covers them. Elsewhere pixels without depth are holes. In any camera, pixels that
-/// only surfels reach which have not moved are the same at every step.
+/// moved surfel covers them or one beside them moved. Elsewhere pixels without depth are holes. In
+/// any camera, pixels that only surfels reach which have not moved are the same at every step.
 ///   positions_m [n,3] float32, world frame, metres, in the order of surfels()
 /// A surfel has moved where its position is not the one where it was seen; without a finite
 /// position it is not drawn. Determinism: equal bits for any thread count, and on a device. Errors:

@@ -13,10 +13,18 @@ namespace {
 
 /// Rays that share blocks of samples; neighbours in the image share neighbours in space.
 constexpr std::int64_t kServingChunkRays = 64;
-/// Rays of one task, so that its buffers are reused.
+/// Rays of one task, so that its buffers are reused; fewer where tasks would be fewer than threads,
+/// such as for the holes of a picture.
 constexpr std::int64_t kServingTaskRays = 512;
+constexpr std::int64_t kServingTasks = 8;
 /// Samples that a ray adds to a block before its transmittance is checked again.
 constexpr int kSamplesPerRound = 4;
+
+/// Whole chunks: rays share a block with the same others in any split.
+std::int64_t ServingTaskRays(std::int64_t ray_count) {
+  const std::int64_t chunks = ray_count / (kServingTasks * kServingChunkRays);
+  return std::clamp(chunks * kServingChunkRays, kServingChunkRays, kServingTaskRays);
+}
 
 void WriteRay(const RendererConfig& config, RayState<float>& ray, std::int64_t r,
               const RayOutputs& out) {
@@ -59,7 +67,7 @@ class FastRenderer : public PointNerfRenderer {
     const PackedField packed(config_, field, kernels_);
     const Sampler sampler(config_, cloud_->tree, packed, kernels_);
     const std::int64_t ray_count = static_cast<std::int64_t>(rays.origins_m.size() / 3);
-    ParallelFor(ray_count, kServingTaskRays, [&](std::int64_t begin, std::int64_t end) {
+    ParallelFor(ray_count, ServingTaskRays(ray_count), [&](std::int64_t begin, std::int64_t end) {
       ServingWorkspace workspace;
       for (std::int64_t r = begin; r < end; r += kServingChunkRays) {
         ServeChunk(sampler, rays, r, std::min(r + kServingChunkRays, end), workspace, out);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "common/check.h"
 #include "common/thread_pool.h"
@@ -27,19 +28,33 @@ struct CellHash {
   }
 };
 
+/// How far a link takes points, and how much more than once distance across its surface counts.
+struct Reach {
+  double sq_m2;
+  double more_across;
+};
+
+Reach ReachOf(LinkPart part, const AttachOptions& options) {
+  if (part == LinkPart::kFinger) return {options.finger_radius_m * options.finger_radius_m, 0};
+  const double radius_m = part == LinkPart::kGripper
+                              ? (options.radius_m + 2 * options.finger_radius_m) / 3
+                              : options.radius_m;
+  return {radius_m * radius_m, kAcrossFactor * kAcrossFactor - 1};
+}
+
 /// Surface points by cells as wide as the largest radius, so that a search looks at 27 cells.
 class SurfaceIndex {
  public:
-  SurfaceIndex(const std::vector<Vec3d>& positions_m, double cell_m)
-      : positions_m_(positions_m), cell_m_(cell_m) {
-    for (std::uint32_t i = 0; i < positions_m.size(); ++i) {
-      cells_[CellOf(positions_m[i])].push_back(i);
+  /// `reaches` has one of every surface point.
+  SurfaceIndex(const PosedSurface& surface, std::vector<Reach> reaches, double cell_m)
+      : surface_(surface), reaches_(std::move(reaches)), cell_m_(cell_m) {
+    for (std::uint32_t i = 0; i < surface.positions_m.size(); ++i) {
+      cells_[CellOf(surface.positions_m[i])].push_back(i);
     }
   }
 
-  /// The nearest surface point of which `accepts(index, squared distance)` holds, or nothing.
-  template <typename Accepts>
-  std::int64_t Nearest(const Vec3d& point_m, Accepts accepts) const {
+  /// The nearest surface point that takes the point, or -1.
+  std::int64_t Nearest(const Vec3d& point_m) const {
     const Cell home = CellOf(point_m);
     std::int64_t best = -1;
     double best_sq_m2 = 0;
@@ -48,14 +63,16 @@ class SurfaceIndex {
           {home[0] + neighbor % 3 - 1, home[1] + neighbor / 3 % 3 - 1, home[2] + neighbor / 9 - 1});
       if (found == cells_.end()) continue;
       for (const std::uint32_t i : found->second) {
-        double sq_m2 = 0;
+        double sq_m2 = 0, across_m = 0;
         for (std::size_t axis = 0; axis < 3; ++axis) {
-          const double d = positions_m_[i][axis] - point_m[axis];
+          const double d = surface_.positions_m[i][axis] - point_m[axis];
           sq_m2 += d * d;
+          across_m += d * surface_.normals[i][axis];
         }
+        sq_m2 += reaches_[i].more_across * across_m * across_m;
         const bool is_nearer = best < 0 || sq_m2 < best_sq_m2 ||
                                (sq_m2 == best_sq_m2 && static_cast<std::int64_t>(i) < best);
-        if (!is_nearer || !accepts(i, sq_m2)) continue;
+        if (!is_nearer || sq_m2 > reaches_[i].sq_m2) continue;
         best = i;
         best_sq_m2 = sq_m2;
       }
@@ -72,7 +89,8 @@ class SurfaceIndex {
     return cell;
   }
 
-  const std::vector<Vec3d>& positions_m_;
+  const PosedSurface& surface_;
+  const std::vector<Reach> reaches_;
   const double cell_m_;
   std::unordered_map<Cell, std::vector<std::uint32_t>, CellHash> cells_;
 };
@@ -92,30 +110,22 @@ std::vector<std::int32_t> AttachPoints(const Robot& robot, std::span<const Trans
   INTERLACER_CHECK(positions_m.size() % 3 == 0 && poses.size() == robot.links.size(),
                    "sizes of an attachment");
   const PosedSurface surface = PoseSurface(robot, poses);
-  const SurfaceIndex index(surface.positions_m,
-                           std::max(options.radius_m, options.finger_radius_m));
-  std::vector<double> reach_sq_m2;
-  for (const RobotLink& link : robot.links) {
-    const double reach_m =
-        link.part == LinkPart::kFinger ? options.finger_radius_m : options.radius_m;
-    reach_sq_m2.push_back(reach_m * reach_m);
+  std::vector<Reach> reaches;
+  for (const std::int64_t link : robot.surface.links) {
+    reaches.push_back(ReachOf(robot.links[static_cast<std::size_t>(link)].part, options));
   }
-  const auto link_of = [&](std::size_t surface_point) {
-    return static_cast<std::size_t>(robot.surface.links[surface_point]);
-  };
+  const SurfaceIndex index(surface, std::move(reaches),
+                           std::max(options.radius_m, options.finger_radius_m));
   std::vector<std::int32_t> links(positions_m.size() / 3, kNotAttached);
   ParallelFor(
       static_cast<std::int64_t>(links.size()), kGrain, [&](std::int64_t begin, std::int64_t end) {
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           const float* p = positions_m.data() + 3 * i;
           if (!IsNear(p)) continue;
-          const std::int64_t nearest =
-              index.Nearest({p[0], p[1], p[2]}, [&](std::uint32_t candidate, double sq_m2) {
-                return sq_m2 <= reach_sq_m2[link_of(candidate)];
-              });
-          if (nearest >= 0) {
-            links[i] = static_cast<std::int32_t>(link_of(static_cast<std::size_t>(nearest)));
-          }
+          const std::int64_t nearest = index.Nearest({p[0], p[1], p[2]});
+          if (nearest < 0) continue;
+          links[i] =
+              static_cast<std::int32_t>(robot.surface.links[static_cast<std::size_t>(nearest)]);
         }
       });
   return links;

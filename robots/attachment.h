@@ -5,10 +5,12 @@
 ///   positions_m  [n,3] world frame, metres, of one observation
 ///   poses        [links] world_from_link of the measured joints at that time
 /// A point is attached to the link of the nearest surface point if that is no farther than
-/// `radius_m`, `finger_radius_m` for a finger: what a gripper holds touches its fingers and must
-/// not become part of them. Ties: smaller surface index. Points that are not finite are not
-/// attached. Deterministic. Threads: pure functions, which use the kernels' threads. Errors: broken
-/// invariants only; the robot must be valid, sizes right.
+/// `radius_m`, `finger_radius_m` for a finger and a third of the way between for the rest of a
+/// gripper: what it holds touches its fingers and must not become part of them. From links that are
+/// no fingers distances along the normal count kAcrossFactor times: surface points lie apart, yet
+/// what belongs to the robot lies on its surface. Ties: smaller surface index. Points that are not
+/// finite are not attached. Deterministic. Threads: pure functions, which use the kernels' threads.
+/// Errors: broken invariants only; the robot must be valid, sizes right.
 
 #include <cstdint>
 #include <span>
@@ -18,9 +20,11 @@
 
 namespace interlacer {
 
+inline constexpr double kAcrossFactor = 2;
+
 struct AttachOptions {
-  double radius_m = 0.015;
-  double finger_radius_m = 0.008;
+  double radius_m = 0.02;
+  double finger_radius_m = 0.004;
   bool operator==(const AttachOptions&) const = default;
 };
 

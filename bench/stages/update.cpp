@@ -72,10 +72,12 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
     }
   }
 
-  sample.kinematic_point_count = config.kinematics.point_count();
   const torch::Tensor robot_m = RobotPoints(options, config, options.rollout_steps + 2);
-  sample.kinematic_points_m.assign(robot_m.const_data_ptr<float>(),
-                                   robot_m.const_data_ptr<float>() + robot_m.numel());
+  sample.robot_rows = {
+      robot_m.size(0),
+      robot_m.size(1),
+      {robot_m.const_data_ptr<float>(), robot_m.const_data_ptr<float>() + robot_m.numel()},
+      {}};
   for (int step = 0; step <= options.rollout_steps; ++step) {
     std::vector<TargetView>& views = sample.target_steps.emplace_back();
     for (const Vec3d& eye_m : kEyesM) {

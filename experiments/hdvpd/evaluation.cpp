@@ -168,7 +168,7 @@ std::string_view ConditionName(Condition condition) {
       return "quarter_particles";
     case Condition::kHalfParticles:
       return "half_particles";
-    case Condition::kOracleRender:
+    case Condition::kTrueFrames:
       return "oracle_render";
   }
   return "";
@@ -322,7 +322,7 @@ Status StudyEvaluator::Evaluate(const Piece& piece, const std::stop_token& stop)
   results.step_duration_s = metadata.step_duration_s;
   results.image_width_px = metadata.cameras[0].width_px;
   results.image_height_px = metadata.cameras[0].height_px;
-  if (piece.condition == Condition::kOracleRender) {
+  if (piece.condition == Condition::kTrueFrames) {
     INTERLACER_RETURN_IF_ERROR(RunOracle(episode, model_.backend.get(), &results, stop));
   } else {
     EpisodeRunOptions run;

@@ -213,7 +213,7 @@ std::vector<NamedSubject> FigureSubjects(const Study& study) {
     if (study.Values(baseline, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) continue;
     add(SubjectLabel(subject), baseline);
   }
-  const StudySubject oracle{variants.front(), std::string(kModelSubject), Condition::kOracleRender};
+  const StudySubject oracle{variants.front(), std::string(kModelSubject), Condition::kTrueFrames};
   if (!study.Values(oracle, kSsim, kAllSteps, EpisodeGroup::kMoving).empty()) {
     add(first + ", true frames rendered", oracle);
   }

@@ -63,7 +63,7 @@ std::string AblationsHtml(const Study& study) {
   add("actions of another episode", Condition::kShuffledActions);
   add("half of the particles", Condition::kHalfParticles);
   add("a quarter of the particles", Condition::kQuarterParticles);
-  add("true frames encoded and rendered", Condition::kOracleRender);
+  add("true frames encoded and rendered", Condition::kTrueFrames);
   return table.rows.size() < 2 ? "" : SectionHtml("What the scores rest on", TableHtml(table));
 }
 

@@ -15,6 +15,8 @@ using Words = std::array<std::pair<E, std::string_view>, N>;
 
 constexpr Words<RobotMotion, 2> kRobotMotions{
     {{RobotMotion::kLearned, "learned"}, {RobotMotion::kKinematic, "kinematic"}}};
+constexpr Words<RobotTokens, 2> kRobotTokens{
+    {{RobotTokens::kLimbs, "limbs"}, {RobotTokens::kSurfacePoints, "surface_points"}}};
 constexpr Words<GraphScope, 2> kGraphScopes{
     {{GraphScope::kAll, "all"}, {GraphScope::kPerTime, "per_time"}}};
 constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
@@ -260,6 +262,8 @@ ordered_json ToJson(const TokenConfig& c) {
       {"kinematic_context", c.kinematic_context},
       {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
       {"displacement_scale", Shortest(c.displacement_scale)}};
+  // Omitted with limbs, as in configurations older than the field.
+  if (c.robot != RobotTokens::kLimbs) json["robot"] = WordOf(kRobotTokens, c.robot);
   // Omitted if there are none, so that older runs can be resumed.
   if (c.limb_rings > 0) {
     json["limb_rings"] = c.limb_rings;
@@ -271,6 +275,7 @@ ordered_json ToJson(const TokenConfig& c) {
 
 Status ReadTokens(const JsonObject& object, TokenConfig* out) {
   Reader reader(object);
+  reader.Field("robot", kRobotTokens, &out->robot);
   reader.Field("fourier_octaves", &out->fourier_octaves);
   reader.Field("kinematic_context", &out->kinematic_context);
   reader.Field("kinematic_context_bandwidths_m", &out->kinematic_context_bandwidths_m);
@@ -278,8 +283,9 @@ Status ReadTokens(const JsonObject& object, TokenConfig* out) {
   reader.Field("limb_rings", &out->limb_rings);
   reader.Field("limb_ring_points", &out->limb_ring_points);
   reader.Field("limb_radius_m", &out->limb_radius_m);
-  return reader.Finish({"fourier_octaves", "kinematic_context", "kinematic_context_bandwidths_m",
-                        "displacement_scale", "limb_rings", "limb_ring_points", "limb_radius_m"});
+  return reader.Finish({"robot", "fourier_octaves", "kinematic_context",
+                        "kinematic_context_bandwidths_m", "displacement_scale", "limb_rings",
+                        "limb_ring_points", "limb_radius_m"});
 }
 
 ordered_json ToJson(const GraphConfig& c) {
@@ -341,14 +347,18 @@ Status ReadGlobal(const JsonObject& object, GlobalLayerConfig* out) {
 }
 
 ordered_json ToJson(const NetworkConfig& c) {
-  return {{"width", c.width},
-          {"block_count", c.block_count},
-          {"ffn_factor", c.ffn_factor},
-          {"feature_epsilon", Shortest(c.feature_epsilon)},
-          {"normalizer_epsilon", Shortest(c.normalizer_epsilon)},
-          {"max_displacement_m", Shortest(c.max_displacement_m)},
-          {"global", {{"head_count", c.global.head_count}}},
-          {"local", ToJson(c.local)}};
+  ordered_json json = {{"width", c.width},
+                       {"block_count", c.block_count},
+                       {"ffn_factor", c.ffn_factor},
+                       {"feature_epsilon", Shortest(c.feature_epsilon)},
+                       {"normalizer_epsilon", Shortest(c.normalizer_epsilon)},
+                       {"max_displacement_m", Shortest(c.max_displacement_m)}};
+  // Omitted where there is none, as in configurations older than the fields.
+  if (c.motion_gate) json["motion_gate"] = true;
+  if (c.min_displacement_m > 0) json["min_displacement_m"] = Shortest(c.min_displacement_m);
+  json["global"] = {{"head_count", c.global.head_count}};
+  json["local"] = ToJson(c.local);
+  return json;
 }
 
 Status ReadNetwork(const JsonObject& object, NetworkConfig* out) {
@@ -359,10 +369,13 @@ Status ReadNetwork(const JsonObject& object, NetworkConfig* out) {
   reader.Field("feature_epsilon", &out->feature_epsilon);
   reader.Field("normalizer_epsilon", &out->normalizer_epsilon);
   reader.Field("max_displacement_m", &out->max_displacement_m);
+  reader.Field("motion_gate", &out->motion_gate);
+  reader.Field("min_displacement_m", &out->min_displacement_m);
   reader.Section("global", ReadGlobal, &out->global);
   reader.Section("local", ReadLocal, &out->local);
   return reader.Finish({"width", "block_count", "ffn_factor", "feature_epsilon",
-                        "normalizer_epsilon", "max_displacement_m", "global", "local"});
+                        "normalizer_epsilon", "max_displacement_m", "motion_gate",
+                        "min_displacement_m", "global", "local"});
 }
 
 ordered_json ToJson(const RendererConfig& c) {
@@ -405,7 +418,8 @@ ordered_json ConfigToJson(const InterlacerConfig& config) {
   if (ordered_json lifting = ToJson(config.lifting); !lifting.empty()) {
     json["lifting"] = std::move(lifting);
   }
-  json["kinematics"] = ToJson(config.kinematics);
+  // Surface points are of any robot.
+  if (config.tokens.robot == RobotTokens::kLimbs) json["kinematics"] = ToJson(config.kinematics);
   json["encoder"] = ToJson(config.encoder);
   json["tokens"] = ToJson(config.tokens);
   json["graph"] = ToJson(config.graph);

@@ -105,20 +105,33 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t particle = 0;
   if (writes) particle = clouds.particle_at == nullptr ? row : clouds.particle_at[row];
   ScaleAndShift<kItems>(layers.position_norm, y, scaled);
+  float gate = 1;
+  if (layers.gate_weight != nullptr) {
+    gate = 1 / (1 + expf(-(DotRows<kItems>(layers.gate_weight, scaled) + layers.gate_bias[0])));
+  }
+  float displacement_m[kAxes], squares_m2 = 0;
+#pragma unroll
   for (int axis = 0; axis < kAxes; ++axis) {
     const float sum = DotRows<kItems>(layers.position_weight + axis * kWidth, scaled);
+    displacement_m[axis] =
+        gate * (layers.max_displacement_m * tanhf(sum + layers.position_bias[axis]));
+    squares_m2 += displacement_m[axis] * displacement_m[axis];
+  }
+  // NaN is not short: it must be seen.
+  const bool stays = squares_m2 < layers.min_displacement_m * layers.min_displacement_m;
+#pragma unroll
+  for (int axis = 0; axis < kAxes; ++axis) {
     if (!writes) continue;
     const std::int64_t at = particle * kAxes + axis;
-    clouds.next_positions_m[at] =
-        clouds.positions_m[at] +
-        layers.max_displacement_m * tanhf(sum + layers.position_bias[axis]);
+    const float position_m = clouds.positions_m[at];
+    clouds.next_positions_m[at] = stays ? position_m : position_m + displacement_m[axis];
   }
   ScaleAndShift<kItems>(layers.feature_norm, y, scaled);
   for (int c = 0; c < layers.feature_width; ++c) {
     const float sum = DotRows<kItems>(layers.feature_weight + c * kWidth, scaled);
     if (!writes) continue;
     const std::int64_t at = particle * layers.feature_width + c;
-    clouds.next_features[at] = clouds.features[at] + (sum + layers.feature_bias[c]);
+    clouds.next_features[at] = clouds.features[at] + gate * (sum + layers.feature_bias[c]);
   }
 }
 

@@ -6,11 +6,12 @@
 ///   h [n,width] float32; y = LN_last(h)
 ///   next position = position + max_displacement tanh(W_p LN_p(y) + b_p)          [n,3], metres
 ///   next feature  = feature + W_f LN_f(y) + b_f                                  [n,feature_width]
-/// Row r belongs to particle particle_at[r], or r where that is null; clouds are indexed by
-/// particle, and the next cloud may overwrite this one. All in float32; width is 64, 128 or 256.
-/// NaN stays with its particle. Determinism: rows do not mix, every sum has a fixed order. Streams
-/// and errors: see model/kernels/packed_grf_cuda.h. Source: grf-masking, App. C.3 (0.25 m, scaled
-/// tanh).
+/// With a gate both changes are multiplied by sigmoid(w_g LN_p(y) + b_g). Displacements shorter
+/// than `min_displacement_m` are left out, and the position keeps its bits. Row r belongs to
+/// particle particle_at[r], or r where that is null; clouds are indexed by particle, and the next
+/// cloud may overwrite this one. All in float32; width is 64, 128 or 256. NaN stays with its
+/// particle. Determinism: rows do not mix, every sum has a fixed order. Streams and errors: see
+/// model/kernels/packed_grf_cuda.h. Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
 
 #include <cstdint>
 
@@ -28,6 +29,9 @@ struct DynamicsHeadLayers {
   const float* feature_bias = nullptr;
   int feature_width = 0;
   float max_displacement_m = 0;
+  float min_displacement_m = 0;
+  const float* gate_weight = nullptr;  ///< [width]; null without a gate
+  const float* gate_bias = nullptr;    ///< [1]
 };
 
 struct DynamicsHeadClouds {

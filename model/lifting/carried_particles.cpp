@@ -17,10 +17,11 @@ CarriedParticles::CarriedParticles(std::span<const std::int32_t> links,
                                    const torch::Tensor& positions_m,
                                    std::span<const std::vector<Transform>> link_poses,
                                    std::size_t observed) {
-  std::vector<std::int64_t> rows, of_rows;
+  std::vector<std::int64_t> rows, of_rows, others;
   for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    (links[i] == kNotAttached ? others : rows).push_back(row);
     if (links[i] == kNotAttached) continue;
-    rows.push_back(static_cast<std::int64_t>(i));
     of_rows.push_back(links[i]);
   }
   if (rows.empty() || link_poses.empty()) return;
@@ -39,6 +40,7 @@ CarriedParticles::CarriedParticles(std::span<const std::int32_t> links,
   const torch::Device device = positions_m.device();
   rows_ = at::tensor(rows, at::kLong).to(device);
   links_ = at::tensor(of_rows, at::kLong).to(device);
+  others_ = at::tensor(others, at::kLong).to(device);
   observed_m_ = positions_m.detach().index_select(0, rows_).to(at::kDouble);
   motions_ = at::tensor(motions, at::kDouble).reshape({times, link_count, 3, 4}).to(device);
   has_moved_ =
@@ -58,6 +60,11 @@ CloudTensors CarriedParticles::PlaceInto(const CloudTensors& predicted, const Cl
   return {predicted.positions_m.index_copy(
               0, rows_, PositionsAt(time).to(predicted.positions_m.scalar_type())),
           predicted.features.index_copy(0, rows_, before.features.index_select(0, rows_))};
+}
+
+CloudTensors CarriedParticles::OthersOf(const CloudTensors& cloud) const {
+  if (empty()) return cloud;
+  return {cloud.positions_m.index_select(0, others_), cloud.features.index_select(0, others_)};
 }
 
 }  // namespace interlacer

@@ -38,9 +38,12 @@ class CarriedParticles {
   /// `predicted` with these particles where they are at `time` and with the features of `before`.
   CloudTensors PlaceInto(const CloudTensors& predicted, const CloudTensors& before,
                          std::int64_t time) const;
+  /// All other particles of a cloud with the same rows.
+  CloudTensors OthersOf(const CloudTensors& cloud) const;
 
  private:
   torch::Tensor rows_, links_;  ///< [a] int64
+  torch::Tensor others_;        ///< [n - a] int64, rows
   torch::Tensor observed_m_;    ///< [a,3] float64
   torch::Tensor motions_;       ///< [times,links,3,4] float64, since the observation
   torch::Tensor has_moved_;     ///< [times,links,1] bool

@@ -127,19 +127,24 @@ StatusOr<KinematicRows> FromPoints(const ActionSequence& actions, const ModelMet
 
 void DescribeRobot(const InterlacerConfig& config, const Robot* robot, ModelMetadata* metadata) {
   const bool is_exact = config.robot_motion == RobotMotion::kKinematic;
+  const bool shows_surface = config.tokens.robot == RobotTokens::kSurfacePoints;
   const int bodies = config.kinematics.point_count();
-  metadata->robot_model_name = robot == nullptr ? config.kinematics.robot_model_name : robot->name;
   if (robot != nullptr) {
+    metadata->robot_model_name = robot->name;
     metadata->action_columns = ColumnsOf(*robot);
-  } else if (!is_exact && metadata->robot_model_name == kBimanualKuka &&
-             bodies == sim::kKinematicPoints) {
-    metadata->action_columns = ColumnsOfBodies();
+  } else if (!shows_surface) {
+    metadata->robot_model_name = config.kinematics.robot_model_name;
+    if (!is_exact && metadata->robot_model_name == kBimanualKuka &&
+        bodies == sim::kKinematicPoints) {
+      metadata->action_columns = ColumnsOfBodies();
+    }
   }
-  const bool has_bodies = HaveEqualNames(metadata->action_columns, ColumnsOfBodies());
-  metadata->accepts_joint_positions = has_bodies;
-  metadata->accepts_kinematic_points = !is_exact;
-  if (is_exact) return;
-  if (has_bodies && bodies == sim::kKinematicPoints) {
+  const bool has_bodies = bodies == sim::kKinematicPoints &&
+                          HaveEqualNames(metadata->action_columns, ColumnsOfBodies());
+  metadata->accepts_joint_positions = shows_surface ? robot != nullptr : has_bodies;
+  metadata->accepts_kinematic_points = !is_exact && !shows_surface;
+  if (!metadata->accepts_kinematic_points) return;
+  if (has_bodies) {
     metadata->kinematic_point_names = sim::KinematicPointNames();
     return;
   }
@@ -162,13 +167,13 @@ StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,
       return Mismatch(reason::ACTION_KIND, field + ".kind",
                       metadata.accepts_kinematic_points
                           ? "kinematic_points_m"
-                          : "none: neither the scene nor the checkpoint has a robot folder",
+                          : "none, as there is no robot folder that says where joints move links",
                       "joint_positions");
     case ActionKind::kKinematicPoints:
       if (metadata.accepts_kinematic_points) return FromPoints(actions, metadata, field);
       return Mismatch(reason::ACTION_KIND, field + ".kind",
-                      "joint_positions: the robot moves by the poses of its links, and points have "
-                      "no rotations",
+                      "joint_positions: the model takes the poses of the robot's links, and points "
+                      "have no rotations",
                       "kinematic_points_m");
   }
   if (actions.row_count != 0 || !actions.values.empty()) {
@@ -176,6 +181,21 @@ StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,
                     std::to_string(actions.row_count) + " rows");
   }
   return KinematicRows{};
+}
+
+Status CheckRobotTokens(const InterlacerConfig& config, const Robot* robot,
+                        const KinematicRows& rows) {
+  if (config.tokens.robot == RobotTokens::kLimbs) {
+    if (rows.point_count == config.kinematics.point_count()) return Status();
+    return Mismatch(reason::ACTION_KIND, "robot",
+                    "the model's own: its tokens show the bodies of no other",
+                    robot == nullptr ? "none" : robot->name);
+  }
+  const auto neighbors = static_cast<std::size_t>(LocalNeighborCount(config));
+  if (config.graph.scope == GraphScope::kAll || robot->surface.size() > neighbors) return Status();
+  return Mismatch(reason::ARGUMENT_INVALID, "robot.surface",
+                  "more than " + std::to_string(neighbors) + " points",
+                  std::to_string(robot->surface.size()));
 }
 
 KinematicRows JoinRows(KinematicRows first, const KinematicRows& then) {

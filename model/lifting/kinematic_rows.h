@@ -41,6 +41,10 @@ StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,
                                         const ModelMetadata& metadata, const Robot* robot,
                                         const std::string& field);
 
+/// Whether the model has tokens for the robot of these rows, which are not bare points.
+Status CheckRobotTokens(const InterlacerConfig& config, const Robot* robot,
+                        const KinematicRows& rows);
+
 /// The rows of `first`, then those of `then`; of one robot.
 KinematicRows JoinRows(KinematicRows first, const KinematicRows& then);
 

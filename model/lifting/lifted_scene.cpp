@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "data/robot_agreement.h"
 #include "data/scene_report.h"
 #include "model/cuda/device.h"
 #include "model/lifting/device_lifting.h"
@@ -64,6 +65,23 @@ std::vector<std::int32_t> AttachedLinks(const LiftedScene& scene, std::uint32_t 
                       options);
 }
 
+/// Whether the newest views see the robot where its joints say.
+Status AddRobotFindings(std::span<const RgbdView> newest, const SceneInput& input,
+                        LiftedScene* scene) {
+  if (!scene->robot) return Status();
+  const ActionSequence& history = input.history_actions;
+  const std::vector<double> joints(history.values.end() - history.column_count,
+                                   history.values.end());
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<Finding> findings,
+                              CheckRobotAgreement(newest, *scene->robot, joints));
+  for (Finding& finding : findings) {
+    const bool is_of_view = finding.field.starts_with("views[");
+    finding.field = is_of_view ? "observations[1]." + finding.field : "history_actions";
+    scene->report_.findings.push_back(std::move(finding));
+  }
+  return Status();
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
@@ -102,6 +120,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     for (Finding& finding : scene->report_.findings) {
       finding.field = "observations[" + std::to_string(time) + "]." + finding.field;
     }
+    INTERLACER_RETURN_IF_ERROR(AddRobotFindings(views.times[time], input, scene.get()));
     const std::int64_t count = scene->newer.positions_m.size(0);
     if (count < metadata.particle_count) {
       views.findings.push_back({"FEW_POINTS",

@@ -8,6 +8,7 @@
 #include "model/cuda/device.h"
 #include "model/kernels/kinematic_tokens_cuda.h"
 #include "model/kernels/token_features_cuda.h"
+#include "model/network/tokens.h"
 
 namespace interlacer {
 namespace {
@@ -45,23 +46,39 @@ RobotContext ContextOf(const TokenConfig& config, const torch::Tensor& bandwidth
   return context;
 }
 
+/// Writes the rows of one kind and time from the number `begin` of `rows` on.
+void Write(const TokenFeatures& tokens, const torch::Tensor& rows, std::int64_t begin) {
+  float* const out = rows.mutable_data_ptr<float>() + begin;
+  if (OnDevice(rows)) {
+    CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
+  } else {
+    WriteTokenFeatures(tokens, out, &ParallelFor);
+  }
+}
+
 }  // namespace
+
+int VisualFeatureWidth(const InterlacerConfig& config) {
+  const bool has_motion = config.tokens.robot == RobotTokens::kSurfacePoints;
+  return config.encoder.feature_width + (has_motion ? kRobotMotionWidth : 0);
+}
 
 bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config) {
   const torch::Tensor& bodies_m = input.kinematic_points_m;
   if (at::GradMode::is_enabled() || bodies_m.dim() != 3) return false;
   const std::int64_t bodies = bodies_m.size(1);
-  return (bodies == 0 || bodies == config.kinematics.point_count()) &&
+  const bool takes_any = config.tokens.robot == RobotTokens::kSurfacePoints;
+  return (bodies == 0 || takes_any || bodies == config.kinematics.point_count()) &&
          IsPlainOf(bodies_m, {kKinematicTimes, bodies, 3}) &&
-         IsPlainCloud(input.older, config.encoder.feature_width) &&
-         IsPlainCloud(input.newer, config.encoder.feature_width);
+         IsPlainCloud(input.older, VisualFeatureWidth(config)) &&
+         IsPlainCloud(input.newer, VisualFeatureWidth(config));
 }
 
 torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
                               const torch::Tensor& bandwidths_m) {
   TokenFeatures tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
-  tokens.feature_width = config.encoder.feature_width;
+  tokens.feature_width = VisualFeatureWidth(config);
   tokens.times = kVisualTimes;
   tokens.robot = ContextOf(config.tokens, bandwidths_m);
   tokens.robot.point_count = static_cast<int>(input.kinematic_points_m.size(1));
@@ -78,12 +95,27 @@ torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& co
     tokens.time = time;
     tokens.robot.points_m = bodies_m + 3 * time * tokens.robot.point_count;
     tokens.robot.next_points_m = tokens.robot.points_m + 3 * tokens.robot.point_count;
-    float* const out = rows.mutable_data_ptr<float>() + time * older_count * width;
-    if (OnDevice(rows)) {
-      CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
-    } else {
-      WriteTokenFeatures(tokens, out, &ParallelFor);
-    }
+    Write(tokens, rows, time * older_count * width);
+  }
+  return rows;
+}
+
+torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attributes,
+                               const InterlacerConfig& config) {
+  TokenFeatures tokens;
+  SetPlaces(input.workspace, config.tokens, &tokens);
+  tokens.n = input.kinematic_points_m.size(1);
+  tokens.feature_width = static_cast<int>(attributes.size(2));
+  tokens.times = kKinematicTimes;
+  const int width = TokenFeatureWidth(tokens);
+  const torch::Tensor rows =
+      at::empty({kKinematicTimes * tokens.n, width}, input.kinematic_points_m.options());
+  const torch::Tensor values = attributes.contiguous();
+  for (int time = 0; time < kKinematicTimes; ++time) {
+    tokens.time = time;
+    tokens.positions_m = input.kinematic_points_m.const_data_ptr<float>() + 3 * time * tokens.n;
+    tokens.features = values.const_data_ptr<float>() + time * tokens.n * tokens.feature_width;
+    Write(tokens, rows, time * tokens.n * width);
   }
   return rows;
 }

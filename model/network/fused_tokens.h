@@ -22,8 +22,12 @@ inline constexpr double kContextSoftening = 0.1;
 inline constexpr double kContextMassFloor = 1e-6;
 inline constexpr double kContextLogScale = 0.1;
 
+/// Width of the clouds' features that the token layers see: the encoder's, with surface points
+/// followed by the motion of attached particles (WithRobotMotion).
+int VisualFeatureWidth(const InterlacerConfig& config);
+
 /// Whether the fused form applies: gradients are off, and the step is contiguous float32 with the
-/// robot of `config` or none.
+/// robot of `config`, any robot's surface points, or none.
 bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config);
 
 /// Rows of the particles [older + newer,width]; `bandwidths_m` of the kinematic context are on the
@@ -39,5 +43,9 @@ struct RobotRows {
 /// Rows of the robot; the scene must have one.
 RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
                          const LimbSurface& limbs);
+
+/// Rows [3 p,width] of surface points; `attributes` [3,p,a] stand before their places.
+torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attributes,
+                               const InterlacerConfig& config);
 
 }  // namespace interlacer

@@ -3,11 +3,14 @@
 /// Output heads: from the newer cloud's tokens to the cloud one step later.
 ///
 ///   h [n,d]  ->  displacement [n,3] in +-max_displacement_m, feature change [n,feature_width]
-/// Each head: the network's last norm, layer norm, dense; the displacement is max tanh(.). The
-/// dense layers start at zero, so that an untrained step changes nothing. All in float32; on a
-/// device without gradients a single launch (model/kernels/dynamics_head_cuda.h) for the widths
-/// that it supports. Threads: as torch modules.
-/// Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
+/// Each head: the network's last norm, layer norm, dense; the displacement is max tanh(.). With
+/// network.motion_gate both are multiplied by g = sigmoid(.) of the displacement's normed rows; in
+/// inference displacements below network.min_displacement_m are zero, and such particles keep the
+/// bits of their positions. The dense layers start at zero and the gate's bias at kClosedGate, so
+/// that an untrained step changes nothing. All in float32; on a device without gradients a single
+/// launch (model/kernels/dynamics_head_cuda.h) for the widths that it supports. Threads: as torch
+/// modules.
+/// Source: grf-masking, App. C.3 (0.25 m, scaled tanh); the gate and the dead zone are ours.
 
 #include <torch/nn/module.h>
 
@@ -18,6 +21,9 @@
 #include "model/network/cloud_order.h"
 
 namespace interlacer {
+
+/// Bias with which a gate starts: less than two in a hundred of a displacement pass.
+inline constexpr double kClosedGate = -4;
 
 class DynamicsHead : public torch::nn::Module {
  public:
@@ -31,9 +37,10 @@ class DynamicsHead : public torch::nn::Module {
   CloudTensors FusedOnDevice(const torch::Tensor& h, const LayerNorm& last_norm,
                              const CloudTensors& cloud, const CloudOrder& order) const;
 
-  double max_displacement_m_;
+  double max_displacement_m_, min_displacement_m_;
   std::shared_ptr<LayerNorm> position_norm_, feature_norm_;
   std::shared_ptr<Dense> position_, feature_;
+  std::shared_ptr<Dense> gate_;  ///< null without a gate
 };
 
 }  // namespace interlacer

@@ -18,15 +18,21 @@ torch::Tensor TimeOneHot(std::int64_t count, int time, int times, const at::Tens
   return one_hot;
 }
 
+bool HasSurfacePoints(const InterlacerConfig& c) {
+  return c.tokens.robot == RobotTokens::kSurfacePoints;
+}
+
 int VisualInputWidth(const InterlacerConfig& c) {
   const int context = c.tokens.kinematic_context
                           ? 4 * static_cast<int>(c.tokens.kinematic_context_bandwidths_m.size())
                           : 0;
-  return c.encoder.feature_width + 3 + 6 * c.tokens.fourier_octaves + kVisualTimes + context;
+  return VisualFeatureWidth(c) + 3 + 6 * c.tokens.fourier_octaves + kVisualTimes + context;
 }
 
 int KinematicInputWidth(const InterlacerConfig& c) {
-  return 3 + 6 * c.tokens.fourier_octaves + kKinematicTimes + c.kinematics.attribute_width();
+  const int attributes =
+      HasSurfacePoints(c) ? kSurfaceAttributeWidth : c.kinematics.attribute_width();
+  return 3 + 6 * c.tokens.fourier_octaves + kKinematicTimes + attributes;
 }
 
 /// Angle between the incoming and the outgoing segment at each body of each arm; 0 at both ends and
@@ -122,6 +128,20 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
   return at::cat(parts, 1);
 }
 
+torch::Tensor SurfaceAttributes(const StepInput& input, double displacement_scale) {
+  const torch::Tensor& points_m = input.kinematic_points_m;
+  return at::cat({input.surface.is_gripper.reshape({1, -1, 1}).expand({kKinematicTimes, -1, 1}),
+                  displacement_scale * Displacements(points_m), input.surface.normals},
+                 2);
+}
+
+CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
+                             double displacement_scale) {
+  const torch::Tensor features = at::cat({cloud.features, motion}, 1);
+  features.narrow(1, cloud.features.size(1) + 1, 3).mul_(displacement_scale);
+  return {cloud.positions_m, features};
+}
+
 TokenEncoder::TokenEncoder(const InterlacerConfig& config)
     : config_(config),
       visual_(register_module(
@@ -130,10 +150,12 @@ TokenEncoder::TokenEncoder(const InterlacerConfig& config)
       kinematic_(register_module(
           "kinematic", std::make_shared<Dense>(KinematicInputWidth(config), config.network.width,
                                                Precision::kNative))),
-      limbs_(register_module("limbs",
-                             std::make_shared<LimbSurface>(config.kinematics, config.tokens))),
       bandwidths_m_(register_buffer(
-          "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat))) {}
+          "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat))) {
+  if (HasSurfacePoints(config)) return;
+  limbs_ =
+      register_module("limbs", std::make_shared<LimbSurface>(config.kinematics, config.tokens));
+}
 
 torch::Tensor TokenEncoder::Place(const torch::Tensor& positions_m, const Box& workspace) const {
   const torch::Tensor p = Normalize(positions_m, workspace);
@@ -177,6 +199,18 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
   return at::cat(rows, 0);
 }
 
+torch::Tensor TokenEncoder::SurfaceRows(const StepInput& input) const {
+  const torch::Tensor attributes = SurfaceAttributes(input, config_.tokens.displacement_scale);
+  std::vector<torch::Tensor> rows;
+  for (int time = 0; time < kKinematicTimes; ++time) {
+    const torch::Tensor points = input.kinematic_points_m.select(0, time);
+    rows.push_back(at::cat({attributes.select(0, time), Place(points, input.workspace),
+                            TimeOneHot(points.size(0), time, kKinematicTimes, points.options())},
+                           1));
+  }
+  return at::cat(rows, 0);
+}
+
 TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& points_m) const {
   TokenSet tokens;
   tokens.older_count = input.older.positions_m.size(0);
@@ -191,7 +225,11 @@ TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& 
 TokenSet TokenEncoder::Fused(const StepInput& input) const {
   const bool with_robot = input.kinematic_points_m.size(1) > 0;
   RobotRows robot{input.kinematic_points_m, {}};
-  if (with_robot) robot = FusedRobotRows(input, config_, *limbs_);
+  if (with_robot && limbs_) robot = FusedRobotRows(input, config_, *limbs_);
+  if (with_robot && !limbs_) {
+    robot.rows = FusedSurfaceRows(
+        input, SurfaceAttributes(input, config_.tokens.displacement_scale), config_);
+  }
   TokenSet tokens = CountTokens(input, robot.points_m);
   tokens.h =
       at::empty({tokens.positions_m.size(0), visual_->out_width()}, tokens.positions_m.options());
@@ -209,13 +247,14 @@ TokenSet TokenEncoder::forward(const StepInput& input) {
   if (visual_->weight.scalar_type() == at::kFloat && CanFuseTokens(input, config_)) {
     return Fused(input);
   }
-  const torch::Tensor points_m = limbs_->forward(input.kinematic_points_m);
+  const torch::Tensor points_m =
+      limbs_ ? limbs_->forward(input.kinematic_points_m) : input.kinematic_points_m;
   TokenSet tokens = CountTokens(input, points_m);
   // Both times share one product of the dense layer.
   std::vector<torch::Tensor> h{
       visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
   if (tokens.kinematic_count > 0) {
-    h.push_back(kinematic_->forward(KinematicInput(input, points_m)));
+    h.push_back(kinematic_->forward(limbs_ ? KinematicInput(input, points_m) : SurfaceRows(input)));
   }
   tokens.h = at::cat(h, 0);
   return tokens;

@@ -2,10 +2,14 @@
 
 /// Turns particles and robot points into tokens, the input of the Interlacer.
 ///
-/// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t; the kinematic ones are the
-/// points of model/network/limbs.h.
+/// Order of the T tokens: visual t-2, visual t-1, kinematic t-2, t-1, t. The kinematic ones are the
+/// points of model/network/limbs.h, or, by tokens.robot, points on the robot's surface, with which
+/// nothing depends on which robot it is.
 ///   visual     [f, p, Fourier(p), time one-hot (2), kinematic context]      -> dense -> d
 ///   kinematic  [p, Fourier(p), time one-hot (3), attributes]                -> dense -> d
+/// and with surface points
+///   visual     [f, robot motion (4), p, Fourier(p), time one-hot (2)]       -> dense -> d
+///   kinematic  [attributes (7), p, Fourier(p), time one-hot (3)]            -> dense -> d
 /// p = (position - box centre) / largest half extent; Fourier is sin and cos of 2^l pi p.
 /// Differentiable in positions, features and weights. Threads: as torch modules. Deviations of
 /// ours: Fourier features, the kinematic context, points on the limbs' surface, and as an attribute
@@ -40,15 +44,28 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
                                const torch::Tensor& displacements_m,
                                const std::vector<float>& bandwidths_m, double displacement_scale);
 
+/// Attributes [3,p,7] of surface points: gripper flag, displacement to the next time x
+/// displacement_scale (zero at t), normal.
+torch::Tensor SurfaceAttributes(const StepInput& input, double displacement_scale);
+inline constexpr int kSurfaceAttributeWidth = 7;
+
+/// A cloud whose features go on with `motion` [n,4] (SurfaceInput): whether the particle belongs to
+/// the robot, and its displacement to the next time x displacement_scale.
+CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
+                             double displacement_scale);
+inline constexpr int kRobotMotionWidth = 4;
+
 class TokenEncoder : public torch::nn::Module {
  public:
   explicit TokenEncoder(const InterlacerConfig& config);
+  /// With surface points the clouds are those of WithRobotMotion.
   TokenSet forward(const StepInput& input);
 
  private:
   torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
+  torch::Tensor SurfaceRows(const StepInput& input) const;
   /// Positions and counts of the tokens; `points_m` [3,q,3] are the positions of kinematic tokens.
   TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
   /// Form without gradients: the layers' inputs are written in one pass for each kind of token
@@ -57,8 +74,8 @@ class TokenEncoder : public torch::nn::Module {
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;
-  std::shared_ptr<LimbSurface> limbs_;
-  torch::Tensor bandwidths_m_;  ///< of the kinematic context, on the model's device
+  std::shared_ptr<LimbSurface> limbs_;  ///< null with surface points
+  torch::Tensor bandwidths_m_;          ///< of the kinematic context, on the model's device
 };
 
 }  // namespace interlacer

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/random.h"
+#include "model/network/head.h"
 #include "model/network/world_model.h"
 
 namespace interlacer {
@@ -17,6 +18,9 @@ constexpr double kHopDecay = 0.01;
 bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends_with(suffix); }
 
 bool IsHead(std::string_view name) { return name.starts_with("head."); }
+
+/// The value with which a head's last layer starts.
+double FirstValue(std::string_view name) { return name == "head.gate.bias" ? kClosedGate : 0; }
 
 /// Random stream of a parameter by its name (FNV-1a), so that layers which two configurations share
 /// start with equal weights.
@@ -58,8 +62,17 @@ void InitializeWeights(WorldModel* model, std::uint64_t seed) {
       const double fan_in = static_cast<double>(parameter[0].numel());
       FillTruncatedNormal(parameter, 1 / std::sqrt(fan_in), seed, DrawOf(item.key()));
     } else {
-      parameter.fill_(0);
+      parameter.fill_(FirstValue(item.key()));
     }
+  }
+}
+
+void ResetHeads(WorldModel* model) {
+  const at::NoGradGuard no_grad;
+  for (const auto& item : model->named_parameters()) {
+    if (!IsHead(item.key()) || item.key().find("_norm.") != std::string::npos) continue;
+    torch::Tensor parameter = item.value();
+    parameter.fill_(FirstValue(item.key()));
   }
 }
 

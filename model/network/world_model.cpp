@@ -31,9 +31,16 @@ WorldModel::~WorldModel() = default;
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
 CloudTensors WorldModel::Step(const StepInput& input) {
-  const OrderedClouds clouds = InSpatialOrder(input.older, input.newer);
-  TokenSet tokens =
-      tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m, input.workspace});
+  const auto with_motion = [&](const CloudTensors& cloud, const torch::Tensor& motion) {
+    return config_.tokens.robot == RobotTokens::kLimbs
+               ? cloud
+               : WithRobotMotion(cloud, motion, config_.tokens.displacement_scale);
+  };
+  const OrderedClouds clouds =
+      InSpatialOrder(with_motion(input.older, input.surface.older_motion),
+                     with_motion(input.newer, input.surface.newer_motion));
+  TokenSet tokens = tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m,
+                                      input.workspace, input.graph_seed, input.surface});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),

@@ -79,9 +79,12 @@ class WorldModel : public torch::nn::Module {
 };
 
 /// Draws initial weights: truncated normal (two deviations, std 1/sqrt(fan_in)) from Philox stream
-/// 7, biases 0, norms 1, heads 0, mask coefficients exp(-0.01 hops). Depends on seed and
-/// configuration alone.
+/// 7, biases 0, norms 1, heads 0 and their gate closed, mask coefficients exp(-0.01 hops). Depends
+/// on seed and configuration alone.
 void InitializeWeights(WorldModel* model, std::uint64_t seed);
+
+/// Gives the last layers of the heads, but not their norms, their initial values: nothing moves.
+void ResetHeads(WorldModel* model);
 
 /// False for biases, norms and mask coefficients.
 bool HasWeightDecay(const std::string& parameter_name);

@@ -10,11 +10,12 @@
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/resized_view.h"
-#include "data/sim/forward_kinematics.h"
 #include "data/training_windows.h"
 #include "data/unproject.h"
+#include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
+#include "robots/attachment.h"
 
 namespace interlacer {
 namespace {
@@ -54,8 +55,9 @@ std::vector<std::uint8_t> MovingMask(const RgbImage& now, const RgbImage& newest
 
 class DatasetSource : public SampleSource {
  public:
-  DatasetSource(const InterlacerConfig& config, std::uint64_t seed)
-      : config_(config), seed_(seed) {}
+  DatasetSource(const InterlacerConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {
+    DescribeRobot(config, nullptr, &actions_of_);
+  }
 
   Status Add(const TrainingDataset& dataset);
   StatusOr<TrainingSample> Draw(const SampleRequest& request) override;
@@ -63,6 +65,7 @@ class DatasetSource : public SampleSource {
     return std::any_of(sets_.begin(), sets_.end(),
                        [&](const auto& set) { return !set.splits.at(split).recordings.empty(); });
   }
+  std::string robot_folder() const override;
 
  private:
   struct WeightedSet {
@@ -85,10 +88,13 @@ class DatasetSource : public SampleSource {
                             const SampleRequest& request, std::uint32_t time) const;
   Status AddTargets(const Recording& recording, const TrainingWindow& window,
                     TrainingSample* sample) const;
-  static Status AddKinematics(const Recording& recording, const TrainingWindow& window,
-                              TrainingSample* sample);
+  StatusOr<KinematicRows> ToRows(const EpisodeReader& reader, const ActionSequence& actions) const;
+  Status AddRobot(const Recording& recording, const TrainingWindow& window,
+                  TrainingSample* sample) const;
+  void Attach(std::size_t time, const TrainingSample& sample, LiftedTime* lifted) const;
 
   InterlacerConfig config_;
+  ModelMetadata actions_of_;  ///< what the model takes from an episode without a robot folder
   std::uint64_t seed_;
   std::vector<WeightedSet> sets_;
 };
@@ -101,6 +107,12 @@ Status DatasetSource::AddEpisodes(const std::string& path, const char* split_nam
     INTERLACER_ASSIGN_OR_RETURN(
         const int stride,
         WindowStride(reader.manifest(), config_.data.step_duration_s, kStepToleranceS));
+    if (reader.actions().row_count > 0) {
+      // Before the first draw: does the model take this robot?
+      const ActionSequence no_rows{
+          reader.manifest().actions->kind, 0, reader.actions().column_count, {}};
+      INTERLACER_RETURN_IF_ERROR(ToRows(reader, no_rows).status());
+    }
     split->recordings.push_back({std::move(reader), stride});
   }
   return Status::Ok();
@@ -223,37 +235,60 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
   return Status::Ok();
 }
 
-Status DatasetSource::AddKinematics(const Recording& recording, const TrainingWindow& window,
-                                    TrainingSample* sample) {
+std::string DatasetSource::robot_folder() const {
+  for (const WeightedSet& set : sets_) {
+    for (const Recording& recording : set.splits.at(Split::kTrain).recordings) {
+      const EpisodeReader& reader = recording.reader;
+      if (reader.robot()) return reader.directory() + "/" + reader.manifest().robot->folder;
+    }
+  }
+  return "";
+}
+
+StatusOr<KinematicRows> DatasetSource::ToRows(const EpisodeReader& reader,
+                                              const ActionSequence& actions) const {
+  const bool is_joints = actions.kind == ActionKind::kJointPositions;
+  const Robot* robot = is_joints ? reader.robot().get() : nullptr;
+  const auto at_episode = [&](Status status) {
+    return std::move(status).WithFieldPrefix(reader.directory() + ": ");
+  };
+  auto rows = ToKinematicRows(actions, actions_of_, robot, "actions");
+  if (!rows.ok()) return at_episode(rows.status());
+  if (Status status = CheckRobotTokens(config_, robot, *rows); !status.ok()) {
+    return at_episode(std::move(status));
+  }
+  return rows;
+}
+
+Status DatasetSource::AddRobot(const Recording& recording, const TrainingWindow& window,
+                               TrainingSample* sample) const {
   const EpisodeReader& reader = recording.reader;
   if (reader.actions().row_count == 0) return Status::Ok();
-  const bool is_joints = reader.manifest().actions->kind == ActionKind::kJointPositions;
-  // Measured values for the past, commanded values from the first predicted time on.
-  const auto append = [&](const NumberTable& table, int step) -> Status {
+  ActionSequence rows{reader.manifest().actions->kind, 0, reader.actions().column_count, {}};
+  const auto append = [&](const NumberTable& table, int step) {
     const double* row = table.values.data() + step * table.column_count;
-    std::vector<double> points(row, row + table.column_count);
-    if (is_joints) {
-      if (table.column_count != sim::kStateColumns) {
-        return Mismatch(reason::ACTION_SHAPE, "actions", std::to_string(sim::kStateColumns),
-                        std::to_string(table.column_count));
-      }
-      points.clear();
-      for (const Vec3d& point : sim::ForwardKinematics(
-               std::span<const double, sim::kStateColumns>(row, sim::kStateColumns))) {
-        points.insert(points.end(), point.begin(), point.end());
-      }
-    }
-    sample->kinematic_point_count = static_cast<int>(points.size() / 3);
-    sample->kinematic_points_m.insert(sample->kinematic_points_m.end(), points.begin(),
-                                      points.end());
-    return Status::Ok();
+    rows.values.insert(rows.values.end(), row, row + table.column_count);
+    ++rows.row_count;
   };
-  INTERLACER_RETURN_IF_ERROR(append(reader.states(), window.older_step));
-  INTERLACER_RETURN_IF_ERROR(append(reader.states(), window.newest_step));
+  // Measured values for the past, commanded values from the first predicted time on.
+  append(reader.states(), window.older_step);
+  append(reader.states(), window.newest_step);
   for (std::size_t i = 1; i < window.target_steps.size(); ++i) {
-    INTERLACER_RETURN_IF_ERROR(append(reader.actions(), window.target_steps[i]));
+    append(reader.actions(), window.target_steps[i]);
   }
+  INTERLACER_ASSIGN_OR_RETURN(sample->robot_rows, ToRows(reader, rows));
+  if (rows.kind == ActionKind::kJointPositions) sample->robot = reader.robot();
   return Status::Ok();
+}
+
+/// Attaches the particles of a time to the links of the robot that moves exactly.
+void DatasetSource::Attach(std::size_t time, const TrainingSample& sample,
+                           LiftedTime* lifted) const {
+  if (config_.robot_motion != RobotMotion::kKinematic || sample.robot_rows.link_poses.empty()) {
+    return;
+  }
+  lifted->links = AttachPoints(*sample.robot, sample.robot_rows.link_poses[time],
+                               lifted->positions_m, config_.lifting.attach);
 }
 
 StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
@@ -268,7 +303,9 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   INTERLACER_ASSIGN_OR_RETURN(sample.newer,
                               Lift(recording, window.newest_step, window, request, 1));
   INTERLACER_RETURN_IF_ERROR(AddTargets(recording, window, &sample));
-  INTERLACER_RETURN_IF_ERROR(AddKinematics(recording, window, &sample));
+  INTERLACER_RETURN_IF_ERROR(AddRobot(recording, window, &sample));
+  Attach(0, sample, &sample.older);
+  Attach(1, sample, &sample.newer);
   return sample;
 }
 

@@ -14,6 +14,7 @@ constexpr double kSmoothFeature = 1e-2;
 constexpr double kSmoothDistanceM = 1e-4;
 
 torch::Tensor MeanLength(const torch::Tensor& rows, double smooth) {
+  if (rows.size(0) == 0) return rows.sum();
   return ((rows.square().sum(1) + smooth * smooth).sqrt() - smooth).mean();
 }
 

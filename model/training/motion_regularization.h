@@ -15,10 +15,10 @@
 
 namespace interlacer {
 
-/// Mean length in metres of the particles' displacements, smooth at zero.
+/// Mean length in metres of the particles' displacements, smooth at zero; 0 for none.
 torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to);
 
-/// Mean length of the particles' feature changes, smooth at zero.
+/// Mean length of the particles' feature changes, smooth at zero; 0 for none.
 torch::Tensor MeanFeatureChange(const CloudTensors& from, const CloudTensors& to);
 
 /// Change of the distances between neighbours since the observed cloud, [n,3] float32.

@@ -109,8 +109,8 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
 }
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    const WeightEma* average, std::int64_t steps_done,
-                    const TrainOptions& options) {
+                    const WeightEma* average, std::int64_t steps_done, const TrainOptions& options,
+                    const std::string& robot_folder) {
   const std::string partial = paths.checkpoint() + kPartialSuffix;
   const std::string old = paths.checkpoint() + kOldSuffix;
   std::error_code error;
@@ -119,7 +119,8 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
       {kOptimizerStepsKey, std::to_string(steps_done)},
       {"trained_step_count", std::to_string(LongestRollout(options.config.training, steps_done))},
       {"seed", std::to_string(options.seed)}};
-  INTERLACER_RETURN_IF_ERROR(SaveCheckpoint(partial, model, metadata));
+  INTERLACER_RETURN_IF_ERROR(
+      SaveCheckpoint(partial, model, metadata, StoredWeights::kFloat32, robot_folder));
   NamedTensors state = optimizer.State();
   if (average != nullptr) state.merge(average->State());
   INTERLACER_RETURN_IF_ERROR(WriteTensorFile(partial + kOptimizerFile, {state, metadata}));

@@ -35,9 +35,11 @@ Status CopyWeights(const WorldModel& from, WorldModel* to);
 /// `to`, whatever their shapes.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
-/// With an `average`, which may be null, the model must hold the average (WeightEma::Swap).
+/// With an `average`, which may be null, the model must hold the average (WeightEma::Swap). A
+/// robot folder is copied into the checkpoint, unless the path is empty.
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
-                    const WeightEma* average, std::int64_t steps_done, const TrainOptions& options);
+                    const WeightEma* average, std::int64_t steps_done, const TrainOptions& options,
+                    const std::string& robot_folder);
 
 /// Restores weights and optimiser state of the last checkpoint and returns its number of steps;
 /// returns 0 and changes nothing when the run has no checkpoint yet.

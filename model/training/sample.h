@@ -2,15 +2,18 @@
 
 /// One training sequence: two lifted clouds, the robot's motion and the frames to predict.
 ///
-/// A window of an episode starts at newest step s: clouds of s-1 and s, kinematic points of
+/// A window of an episode starts at newest step s: clouds of s-1 and s, the robot's rows of
 /// s-1 ... s+R, target views of s ... s+R (target_steps[0] is the reconstruction). A static scene
-/// repeats its frames in time and has no kinematic points. World frame, metres. Value types.
+/// repeats its frames in time and has no robot. World frame, metres. Value types.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "common/camera.h"
 #include "common/image.h"
+#include "model/lifting/kinematic_rows.h"
+#include "robots/robot.h"
 
 namespace interlacer {
 
@@ -29,13 +32,15 @@ struct LiftedTime {
   std::vector<RgbImage> images;
   std::vector<float> positions_m;          ///< [n,3]
   std::vector<std::int64_t> source_index;  ///< [n]
+  /// [n] link of each point (robots/attachment.h); empty where the robot's motion is learned.
+  std::vector<std::int32_t> links;
 };
 
 struct TrainingSample {
-  LiftedTime older;  ///< t-2
-  LiftedTime newer;  ///< t-1
-  int kinematic_point_count = 0;
-  std::vector<float> kinematic_points_m;              ///< [2 + R, p, 3]
+  LiftedTime older;                                   ///< t-2
+  LiftedTime newer;                                   ///< t-1
+  KinematicRows robot_rows;                           ///< 2 + R rows, or none
+  std::shared_ptr<const Robot> robot;                 ///< whose; null where nothing describes it
   std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views]
   Box workspace;
   float near_m = 0.1f;

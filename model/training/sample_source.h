@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/status.h"
@@ -37,6 +38,8 @@ class SampleSource {
   virtual StatusOr<TrainingSample> Draw(const SampleRequest& request) = 0;
   /// False when no data set has a window in that split.
   virtual bool Has(Split split) const = 0;
+  /// The robot folder of the first training episode that has one; empty if none has.
+  virtual std::string robot_folder() const = 0;
 };
 
 /// Reads `datasets`, images at the size of the model's cameras.

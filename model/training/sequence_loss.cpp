@@ -5,6 +5,7 @@
 
 #include "common/random.h"
 #include "model/lifting/lifting.h"
+#include "model/lifting/robot_steps.h"
 #include "model/runtime/torch_status.h"
 #include "model/training/motion_regularization.h"
 #include "model/training/ray_batch.h"
@@ -17,11 +18,6 @@ CloudTensors Lift(WorldModel* model, const LiftedTime& time) {
   return LiftCloud(model, ColorsInUnit(ImageBytes(time.images, model->device())),
                    RowsOf3(time.positions_m, model->device()),
                    torch::tensor(time.source_index, torch::kInt64).to(model->device()));
-}
-
-/// Robot points [3,p,3] at the times s-1, s, s+1, the input of predicted step s+1.
-torch::Tensor KinematicWindow(const torch::Tensor& kinematic_points_m, std::int64_t step) {
-  return kinematic_points_m.slice(0, step, step + 3);
 }
 
 std::uint64_t GraphSeed(const SequenceLossOptions& options, std::uint32_t step) {
@@ -62,12 +58,16 @@ CloudTensors WithJitter(const CloudTensors& cloud, const SequenceLossOptions& op
   return {cloud.positions_m + noise.to(cloud.positions_m.device()), cloud.features};
 }
 
-/// Regularisation terms of a predicted step.
-torch::Tensor RegularizationOf(const CloudTensors& from, const CloudTensors& to,
-                               const Stretch* stretch, const MotionRegularization& weights) {
+/// Regularisation terms of a predicted step. How far the robot goes is not the network's.
+torch::Tensor RegularizationOf(const CloudTensors& before, const CloudTensors& to,
+                               const RobotSteps& robot, const Stretch* stretch,
+                               const MotionRegularization& weights) {
   torch::Tensor sum = torch::zeros({}, to.positions_m.options());
-  if (weights.displacement > 0) sum = sum + weights.displacement * MeanDisplacement(from, to);
-  if (weights.feature_change > 0) sum = sum + weights.feature_change * MeanFeatureChange(from, to);
+  const CloudTensors from = robot.OthersOf(before), others = robot.OthersOf(to);
+  if (weights.displacement > 0) sum = sum + weights.displacement * MeanDisplacement(from, others);
+  if (weights.feature_change > 0) {
+    sum = sum + weights.feature_change * MeanFeatureChange(from, others);
+  }
   if (stretch != nullptr) sum = sum + weights.stretch * stretch->Mean(to.positions_m);
   return sum;
 }
@@ -80,12 +80,8 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   CloudTensors newer = Lift(model, sample.newer);
   CloudTensors older;  // used by dynamics steps only
   if (step_count > 0) older = Lift(model, sample.older);
-  const torch::Tensor kinematic = torch::tensor(sample.kinematic_points_m, torch::kFloat32)
-                                      .reshape({step_count + 2, sample.kinematic_point_count, 3})
-                                      .to(model->device());
-
   SequenceLoss loss;
-  torch::Tensor sum = torch::zeros({}, kinematic.options());
+  torch::Tensor sum = torch::zeros({}, newer.positions_m.options());
   double weight = 0;
   if (options.reconstruction_weight > 0) {
     const torch::Tensor view_loss = ViewLoss(model, WithJitter(newer, options), sample, 0, options);
@@ -95,15 +91,27 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   }
   std::optional<Stretch> stretch;
   if (options.regularization.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
+  const bool is_exact = model->config().robot_motion == RobotMotion::kKinematic;
+  const bool stands_still = is_exact && sample.robot_rows.row_count == 0;
+  std::optional<RobotSteps> robot;
+  if (step_count > 0) {
+    robot.emplace(model->config(), sample.robot.get(), sample.robot_rows, is_exact,
+                  AttachedCloud{older, sample.older.links},
+                  AttachedCloud{newer, sample.newer.links});
+  }
   for (std::int64_t step = 0; step < step_count; ++step) {
-    CloudTensors next =
-        model->Step({older, newer, KinematicWindow(kinematic, step), sample.workspace,
-                     GraphSeed(options, static_cast<std::uint32_t>(step))});
+    CloudTensors next = newer;
+    if (!stands_still) {
+      const std::uint64_t seed = GraphSeed(options, static_cast<std::uint32_t>(step));
+      next = model->Step(robot->InputOf(step + 1, older, newer, sample.workspace, seed));
+      next = robot->Place(step + 1, next, newer);
+    }
     const torch::Tensor view_loss =
         ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
     loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
     sum = sum + view_loss +
-          RegularizationOf(newer, next, stretch ? &*stretch : nullptr, options.regularization);
+          RegularizationOf(newer, next, *robot, stretch ? &*stretch : nullptr,
+                           options.regularization);
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

@@ -4,7 +4,9 @@
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
 /// predicted steps (all with the same weight) and the reconstruction (with its own weight), plus
-/// optional regularisation terms on the change of particles (motion_regularization.h). Gradients
+/// optional regularisation terms on the change of particles (motion_regularization.h). With exact
+/// robot motion the robot's particles follow its links as in a rollout, outside of the terms on
+/// displacement and feature change, and a sequence without a robot stands still. Gradients
 /// reach encoder, tokens, Interlacer, heads and radiance field through positions and features.
 /// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
 /// Source: hd-vpd; grf-masking, App. C.3.

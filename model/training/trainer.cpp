@@ -20,18 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Zeroes the last layers of the heads, but not their norms, so that nothing moves at step 0 of
-/// training.
-void ZeroHeads(WorldModel* model) {
-  const torch::NoGradGuard no_grad;
-  for (auto& item : model->named_parameters()) {
-    const std::string& name = item.key();
-    if (name.starts_with("head.") && name.find("_norm.") == std::string::npos) {
-      item.value().zero_();
-    }
-  }
-}
-
 bool IsAppearance(const std::string& parameter) {
   return parameter.starts_with("unet.") || parameter.starts_with("radiance_field.");
 }
@@ -138,7 +126,7 @@ Status TrainingRun::StartAlone(std::int64_t* steps_done) {
     INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
                                 LoadCheckpoint(options_.initial_checkpoint, {}));
     INTERLACER_RETURN_IF_ERROR(CopySharedWeights(*initial.model, &model_));
-    if (options_.reset_heads) ZeroHeads(&model_);
+    if (options_.reset_heads) ResetHeads(&model_);
   }
   if (options_.resume) {
     INTERLACER_ASSIGN_OR_RETURN(*steps_done,
@@ -242,7 +230,8 @@ Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, boo
   Status status;
   if (validates) status = Validate(steps_done, log);
   if (status.ok() && saves) {
-    status = SaveRunState(paths_, model_, optimizer_, average_.get(), steps_done, options_);
+    status = SaveRunState(paths_, model_, optimizer_, average_.get(), steps_done, options_,
+                          source_->robot_folder());
   }
   if (average_) average_->Swap();
   return status;

@@ -182,8 +182,8 @@ Status CheckSchedule(const Schedule<T>& schedule, const std::string& key) {
 StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
   RunConfig run;
   INTERLACER_ASSIGN_OR_RETURN(run.model, PresetConfig(name));
-  if (name == "paper") run.training.recompute_blocks = true;
-  if (name == "small") run.training = SmallTraining();
+  if (name.starts_with("paper")) run.training.recompute_blocks = true;
+  if (name.starts_with("small")) run.training = SmallTraining();
   if (name == "compact") run.training = CompactTraining();
   return run;
 }

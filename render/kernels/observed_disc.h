@@ -24,10 +24,13 @@ namespace interlacer {
 inline constexpr float kCoreShare = 0.3F;
 /// Units of a disc's share.
 inline constexpr float kShareUnits = 1024;
-/// Units of a depth within the band around the front.
-inline constexpr float kBandUnits = 65536;
+/// Units of a metre in sums of depths.
+inline constexpr float kDepthUnits = 65536;
 /// A step to a neighbour longer than so many times what it was where it was seen is torn.
 inline constexpr float kTornRatio = 2;
+/// Where something moved so near, a pixel without depth does not keep its colour: sensors measure
+/// nothing along the edges of what moves.
+inline constexpr int kEdgePx = 3;
 /// Front of a pixel that no core covers: above the bits of every depth.
 inline constexpr std::uint32_t kNoFront = 0xFFFFFFFFU;
 
@@ -71,23 +74,21 @@ struct SurfelPixel {
 /// share(d) = 1 - (uu du^2 + 2 uv du dv + vv dv^2), inside +-half_u_px, +-half_v_px; depth_m 0: not
 /// drawn.
 struct Disc {
-  float u_px = 0, v_px = 0, depth_m = 0;
-  float uu = 0, uv = 0, vv = 0;
-  float half_u_px = 0, half_v_px = 0;
-  std::int32_t surfel = 0;
-  bool has_moved = false;
+  float u_px, v_px, depth_m;
+  float uu, uv, vv;
+  float half_u_px, half_v_px;
+  std::uint32_t rgb_one_depth_one[6];  ///< what it shows, as DiscSums adds it
+  bool has_moved;
 };
 
 struct PixelRange {
   int first_row = 0, last_row = -1, first_column = 0, last_column = -1;
 };
 
-/// Sums over the discs of a pixel, weighed by their shares. 64 bits hold 2^31 discs.
+/// Sums over the discs of a pixel, weighed by their shares: colour and weight, then depth and
+/// weight of those within the band around the front. 64 bits hold 2^24 discs.
 struct DiscSums {
-  std::uint64_t rgb[3];
-  std::uint64_t weight;
-  std::uint64_t depth;         ///< of discs within the band around the front
-  std::uint64_t depth_weight;  ///< likewise
+  std::uint64_t rgb_weight_depth_weight[6];
 };
 
 /// What a pixel becomes.
@@ -114,12 +115,28 @@ INTERLACER_HOST_DEVICE inline bool HasMoved(const SurfelArrays& surfels, std::in
   return !(a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
 }
 
+/// Whether a pixel of the own frame keeps its colour. is_still [h,w]: 0 where its surfel has moved.
+INTERLACER_HOST_DEVICE inline bool KeepsColor(const DiscView& view, const std::uint8_t* is_still,
+                                              int row, int column) {
+  if (view.own_frame < 0) return false;
+  const std::int64_t pixel = static_cast<std::int64_t>(row) * view.width_px + column;
+  const float own_m = view.own_depth_m[pixel];
+  if (own_m > 0 && own_m < INFINITY) return is_still[pixel] != 0;
+  for (int r = row - kEdgePx; r <= row + kEdgePx; ++r) {
+    for (int c = column - kEdgePx; c <= column + kEdgePx; ++c) {
+      if (r < 0 || r >= view.height_px || c < 0 || c >= view.width_px) continue;
+      if (is_still[static_cast<std::int64_t>(r) * view.width_px + c] == 0) return false;
+    }
+  }
+  return true;
+}
+
 INTERLACER_HOST_DEVICE inline SurfelPixel ProjectSurfel(const DiscView& view, const float* p) {
   const double* m = view.camera_from_world;
   const double x = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3];
   const double y = m[4] * p[0] + m[5] * p[1] + m[6] * p[2] + m[7];
   const double z = m[8] * p[0] + m[9] * p[1] + m[10] * p[2] + m[11];
-  constexpr double kFarPx = 1e6, kFarM = 1e6;
+  constexpr double kFarPx = 1e6, kFarM = 1e4;
   if (!(z >= view.near_m && z < kFarM)) return {};
   const double per_z = 1 / z;
   const double u = view.fx_px * x * per_z + view.cx_px;
@@ -170,7 +187,7 @@ INTERLACER_HOST_DEVICE inline bool PixelStep(const DiscView& view, const SurfelA
 INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelArrays& surfels,
                                             const SurfelPixel* pixels, std::int64_t i) {
   const SurfelPixel at = pixels[i];
-  Disc disc;
+  Disc disc{};
   if (at.depth_m == 0) return disc;
   const SurfelNeighbors near = surfels.neighbors[i];
   const bool has_moved = HasMoved(surfels, i);
@@ -217,6 +234,7 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
     return disc;
   }
   const float per_determinant = 1 / (vuu * vvv - vuv * vuv);
+  const std::uint8_t* rgb = surfels.rgb + 3 * i;
   disc = {at.u_px,
           at.v_px,
           at.depth_m,
@@ -225,7 +243,7 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
           vuu * per_determinant,
           half_u,
           half_v,
-          static_cast<std::int32_t>(i),
+          {rgb[0], rgb[1], rgb[2], 1, static_cast<std::uint32_t>(at.depth_m * kDepthUnits), 1},
           has_moved};
   return disc;
 }
@@ -251,56 +269,44 @@ INTERLACER_HOST_DEVICE inline float ShareAt(const Disc& disc, int row, int colum
 /// Depths up to which discs count in a pixel, and from which on they are its surface.
 struct FrontRange {
   float first_m = 0, last_m = 0;
-  float units_per_m = 0;  ///< kBandUnits are first_m
 };
 
 /// `front_m`: least depth of cores, infinite without one. In a pixel that keeps its recorded colour
 /// discs count only in front of what was recorded.
 INTERLACER_HOST_DEVICE inline FrontRange RangeOf(float front_m, float depth_band, bool is_kept,
                                                  float own_m) {
-  FrontRange range{front_m * (1 - depth_band), front_m * (1 + depth_band), 0};
-  range.units_per_m = kBandUnits / range.first_m;
+  FrontRange range{front_m * (1 - depth_band), front_m * (1 + depth_band)};
   if (is_kept && own_m > 0 && own_m * (1 - depth_band) < range.last_m) {
     range.last_m = own_m * (1 - depth_band);
   }
   return range;
 }
 
-/// What a disc adds to a pixel: nothing without a share or behind the front. Without branches,
-/// which a CPU would guess wrong.
-INTERLACER_HOST_DEVICE inline DiscSums ContributionOf(const Disc& disc, float share,
-                                                      const std::uint8_t* rgb,
-                                                      const FrontRange& range) {
+/// How often a disc's colour and its depth count in a pixel: not at all without a share or behind
+/// the front. Without branches, which a CPU would guess wrong.
+struct DiscWeights {
+  std::uint32_t of_color, of_depth;
+};
+INTERLACER_HOST_DEVICE inline DiscWeights WeightsOf(const Disc& disc, float share,
+                                                    const FrontRange& range) {
   const bool counts = share > 0 && disc.depth_m <= range.last_m;
-  const std::int32_t weight = counts ? static_cast<std::int32_t>(share * kShareUnits) + 1 : 0;
-  const bool is_surface = counts && disc.depth_m >= range.first_m;
-  const std::int32_t place =
-      is_surface ? static_cast<std::int32_t>((disc.depth_m - range.first_m) * range.units_per_m)
-                 : 0;
-  DiscSums add;
-  for (int c = 0; c < 3; ++c) add.rgb[c] = static_cast<std::uint32_t>(weight * rgb[c]);
-  add.weight = static_cast<std::uint32_t>(weight);
-  add.depth = static_cast<std::uint32_t>(place * (is_surface ? weight : 0));
-  add.depth_weight = static_cast<std::uint32_t>(is_surface ? weight : 0);
-  return add;
+  const auto weight =
+      static_cast<std::uint32_t>(counts ? static_cast<std::int32_t>(share * kShareUnits) + 1 : 0);
+  return {weight, disc.depth_m >= range.first_m ? weight : 0};
 }
 
 /// The picture of a pixel from its sums.
 INTERLACER_HOST_DEVICE inline PixelResult ResultOf(const DiscView& view, const DiscSums& sums,
-                                                   const FrontRange& range, bool is_kept,
-                                                   std::int64_t pixel) {
+                                                   bool is_kept, std::int64_t pixel) {
   PixelResult result{{0, 0, 0}, NAN, 0};
-  if (sums.weight > 0) {
-    const float per_weight = 1 / static_cast<float>(sums.weight);
-    for (int c = 0; c < 3; ++c) {
-      result.rgb[c] = static_cast<float>(sums.rgb[c]) * per_weight / 255;
-    }
-    const float cover = 1.5F * (static_cast<float>(sums.weight) / kShareUnits) - 0.4F;
+  const std::uint64_t* sum = sums.rgb_weight_depth_weight;
+  if (sum[3] > 0) {
+    const float per_weight = 1 / static_cast<float>(sum[3]);
+    for (int c = 0; c < 3; ++c) result.rgb[c] = static_cast<float>(sum[c]) * per_weight / 255;
+    const float cover = 1.5F * (static_cast<float>(sum[3]) / kShareUnits) - 0.4F;
     result.coverage = cover < 0 ? 0 : cover < 1 ? cover : 1;
-    if (sums.depth_weight > 0) {
-      const float place =
-          static_cast<float>(sums.depth) / static_cast<float>(sums.depth_weight) / kBandUnits;
-      result.depth_m = range.first_m + place * range.first_m;
+    if (sum[5] > 0) {
+      result.depth_m = static_cast<float>(sum[4]) / static_cast<float>(sum[5]) / kDepthUnits;
     }
   }
   if (is_kept && result.coverage < 1) {

@@ -8,11 +8,12 @@ namespace {
 constexpr int kThreads = 128;
 
 struct Workspace {
-  SurfelPixel* pixels;    // [surfels]
-  Disc* discs;            // [surfels]
-  std::uint8_t* is_kept;  // [h,w]
-  std::uint32_t* front;   // [h,w] bits of the least depth of cores
-  DiscSums* sums;         // [h,w]
+  SurfelPixel* pixels;     // [surfels]
+  Disc* discs;             // [surfels]
+  std::uint8_t* is_still;  // [h,w] 0 where the own frame's surfel has moved
+  std::uint8_t* is_kept;   // [h,w]
+  std::uint32_t* front;    // [h,w] bits of the least depth of cores
+  DiscSums* sums;          // [h,w]
   std::size_t size_bytes;
 };
 
@@ -21,6 +22,7 @@ Workspace Carve(void* base, std::int64_t surfel_count, std::int64_t pixel_count)
   Workspace w;
   w.pixels = cutter.Take<SurfelPixel>(surfel_count);
   w.discs = cutter.Take<Disc>(surfel_count);
+  w.is_still = cutter.Take<std::uint8_t>(pixel_count);
   w.is_kept = cutter.Take<std::uint8_t>(pixel_count);
   w.front = cutter.Take<std::uint32_t>(pixel_count);
   w.sums = cutter.Take<DiscSums>(pixel_count);
@@ -58,8 +60,17 @@ __global__ void ProjectKernel(DiscView view, SurfelArrays surfels, Workspace w) 
   if (i >= surfels.count) return;
   w.pixels[i] = ProjectSurfel(view, surfels.positions_m + 3 * i);
   if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-    w.is_kept[surfels.pixel_of[i]] = 0;
+    w.is_still[surfels.pixel_of[i]] = 0;
   }
+}
+
+/// Bound: memory, 6 bytes a pixel; about fifty more from the L1 cache where depth is unknown.
+/// Block: a thread per pixel, nothing shared.
+__global__ void KeepKernel(DiscView view, std::int64_t pixel_count, Workspace w) {
+  const std::int64_t pixel = GlobalThread();
+  if (pixel >= pixel_count) return;
+  w.is_kept[pixel] = KeepsColor(view, w.is_still, static_cast<int>(pixel / view.width_px),
+                                static_cast<int>(pixel % view.width_px));
 }
 
 /// The discs, and the least depth of cores in each pixel.
@@ -69,7 +80,7 @@ __global__ void ProjectKernel(DiscView view, SurfelArrays surfels, Workspace w) 
 __global__ void FrontKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const std::int64_t i = GlobalThread();
   if (i >= surfels.count) return;
-  Disc disc;
+  Disc disc{};
   if (surfels.frame_of[i] != view.own_frame || HasMoved(surfels, i)) {
     disc = MakeDisc(view, surfels, w.pixels, i);
   }
@@ -89,18 +100,13 @@ __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const Disc disc = w.discs[i];
   if (disc.depth_m == 0) return;
   VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share) {
-    const DiscSums add = ContributionOf(disc, share, surfels.rgb + 3 * i, RangeAt(view, w, pixel));
-    const auto add_to = [](std::uint64_t* sum, std::uint64_t value) {
-      if (value != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(sum),
-                  static_cast<unsigned long long>(value));
-      }
-    };
-    DiscSums& sums = w.sums[pixel];
-    for (int c = 0; c < 3; ++c) add_to(sums.rgb + c, add.rgb[c]);
-    add_to(&sums.weight, add.weight);
-    add_to(&sums.depth, add.depth);
-    add_to(&sums.depth_weight, add.depth_weight);
+    const DiscWeights weights = WeightsOf(disc, share, RangeAt(view, w, pixel));
+    auto* const sum = reinterpret_cast<unsigned long long*>(w.sums[pixel].rgb_weight_depth_weight);
+    for (int k = 0; k < 6; ++k) {
+      const unsigned weight = k < 4 ? weights.of_color : weights.of_depth;
+      const auto add = static_cast<unsigned long long>(disc.rgb_one_depth_one[k]) * weight;
+      if (add != 0) atomicAdd(sum + k, add);
+    }
   });
 }
 
@@ -110,8 +116,7 @@ __global__ void ResultKernel(DiscView view, std::int64_t pixel_count, Workspace 
                              ObservedPictureDevice picture) {
   const std::int64_t pixel = GlobalThread();
   if (pixel >= pixel_count) return;
-  const PixelResult result =
-      ResultOf(view, w.sums[pixel], RangeAt(view, w, pixel), w.is_kept[pixel] != 0, pixel);
+  const PixelResult result = ResultOf(view, w.sums[pixel], w.is_kept[pixel] != 0, pixel);
   for (int c = 0; c < 3; ++c) picture.color[3 * pixel + c] = result.rgb[c];
   picture.depth_m[pixel] = result.depth_m;
   picture.coverage[pixel] = result.coverage;
@@ -129,14 +134,15 @@ int LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels, void*
   const std::int64_t pixels = static_cast<std::int64_t>(view.width_px) * view.height_px;
   const Workspace w = Carve(workspace_device, surfels.count, pixels);
   const auto count = static_cast<std::size_t>(pixels);
-  INTERLACER_CUDA_RETURN_IF_ERROR(
-      cudaMemsetAsync(w.is_kept, view.own_frame >= 0 ? 1 : 0, count, stream));
+  INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(w.is_still, 1, count, stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       cudaMemsetAsync(w.front, 0xFF, count * sizeof(std::uint32_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(w.sums, 0, count * sizeof(DiscSums), stream));
   const std::int64_t blocks = BlocksFor(surfels.count, kThreads);
   INTERLACER_CUDA_RETURN_IF_ERROR(
       LaunchBlocks(ProjectKernel, blocks, kThreads, stream, view, surfels, w));
+  INTERLACER_CUDA_RETURN_IF_ERROR(
+      LaunchBlocks(KeepKernel, BlocksFor(pixels, kThreads), kThreads, stream, view, pixels, w));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       LaunchBlocks(FrontKernel, blocks, kThreads, stream, view, surfels, w));
   INTERLACER_CUDA_RETURN_IF_ERROR(

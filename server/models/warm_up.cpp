@@ -62,15 +62,16 @@ RgbdView PlaneView(const ModelMetadata& metadata, const CameraSpec& spec, std::i
   return view;
 }
 
-/// The robot in the middle of its ranges, or its points in the middle of the workspace, so that a
-/// step has the tokens and the cost of a request with a robot.
+/// The robot in the middle of its ranges, at 0 where there are none, or its points in the middle of
+/// the workspace, so that a step has the tokens and the cost of a request with a robot.
 ActionSequence RobotAtRest(const ModelMetadata& metadata, int row_count) {
   std::vector<float> row;
   ActionSequence robot;
   if (metadata.accepts_joint_positions) {
     robot.kind = ActionKind::kJointPositions;
     for (const ActionColumn& column : metadata.action_columns) {
-      row.push_back(static_cast<float>(0.5 * (column.min_value + column.max_value)));
+      const double middle = 0.5 * (column.min_value + column.max_value);
+      row.push_back(std::isfinite(middle) ? static_cast<float>(middle) : 0.f);  // no limits
     }
   } else if (metadata.accepts_kinematic_points) {
     robot.kind = ActionKind::kKinematicPoints;

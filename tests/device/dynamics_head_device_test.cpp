@@ -29,7 +29,9 @@ struct Norm {
 struct Problem {
   int width;
   Norm last, position, feature;
-  Layer to_position, to_feature;
+  Layer to_position, to_feature, to_gate;
+  bool has_gate = false;
+  float min_displacement_m = 0;
   std::vector<float> h, positions_m, features;
   std::vector<std::int64_t> particle_at;
 
@@ -40,6 +42,7 @@ struct Problem {
         feature(width, 5),
         to_position(RandomLayer(width, 3, 10)),
         to_feature(RandomLayer(width, kFeatures, 20)),
+        to_gate(RandomLayer(width, 1, 30)),
         h(RandomNormal<float>(n * width, kSeed, 7)),
         positions_m(RandomNormal<float>(n * 3, kSeed, 8)),
         features(RandomNormal<float>(n * kFeatures, kSeed, 9)),
@@ -63,14 +66,20 @@ Cloud<double> ChangeOnHost(const Problem& p) {
   const std::vector<double> y = normed({p.h.begin(), p.h.end()}, p.last);
   const std::vector<double> d = DenseReference(normed(y, p.position), p.to_position);
   const std::vector<double> f = DenseReference(normed(y, p.feature), p.to_feature);
+  const std::vector<double> g = DenseReference(normed(y, p.position), p.to_gate);
   Cloud<double> change{std::vector<double>(d.size()), std::vector<double>(f.size())};
   for (std::int64_t row = 0; row < p.n(); ++row) {
     const std::int64_t to = p.particle_at[row];
+    const double gate = p.has_gate ? 1 / (1 + std::exp(-g[row])) : 1;
+    double* const moved_m = &change.positions_m[3 * to];
     for (int a = 0; a < 3; ++a) {
-      change.positions_m[3 * to + a] = kMaxDisplacementM * std::tanh(d[3 * row + a]);
+      moved_m[a] = gate * kMaxDisplacementM * std::tanh(d[3 * row + a]);
+    }
+    if (std::hypot(moved_m[0], moved_m[1], moved_m[2]) < p.min_displacement_m) {
+      std::fill_n(moved_m, 3, 0.);
     }
     for (int c = 0; c < kFeatures; ++c) {
-      change.features[kFeatures * to + c] = f[kFeatures * row + c];
+      change.features[kFeatures * to + c] = gate * f[kFeatures * row + c];
     }
   }
   return change;
@@ -85,7 +94,8 @@ Cloud<float> OnDevice(const Problem& p, bool in_order = false) {
                                       array(p.feature.bias)};
   const DeviceArray<float> wp = array(p.to_position.weight), bp = array(p.to_position.bias),
                            wf = array(p.to_feature.weight), bf = array(p.to_feature.bias),
-                           h = array(p.h), x = array(p.positions_m), f = array(p.features);
+                           wg = array(p.to_gate.weight), bg = array(p.to_gate.bias), h = array(p.h),
+                           x = array(p.positions_m), f = array(p.features);
   const DeviceArray<std::int64_t> particle_at(stream, p.particle_at);
   const DeviceArray<float> next_x(stream, 3 * p.n()), next_f(stream, kFeatures * p.n());
   EXPECT_EQ(LaunchDynamicsHead(p.n(), p.width,
@@ -97,7 +107,10 @@ Cloud<float> OnDevice(const Problem& p, bool in_order = false) {
                                 wf.get(),
                                 bf.get(),
                                 kFeatures,
-                                kMaxDisplacementM},
+                                kMaxDisplacementM,
+                                p.min_displacement_m,
+                                p.has_gate ? wg.get() : nullptr,
+                                p.has_gate ? bg.get() : nullptr},
                                h.get(),
                                {in_order ? nullptr : particle_at.get(), x.get(), f.get(),
                                 next_x.get(), next_f.get()},
@@ -129,6 +142,26 @@ TEST_P(DynamicsHeadDeviceTest, ChangesFollowDouble) {
     EXPECT_LE(RelativeL2(Difference(next.features, p.features), change.features),
               kFloatOpTolerance);
   }
+}
+
+TEST_P(DynamicsHeadDeviceTest, AGateAndADeadZoneFollowDouble) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Problem p(130, GetParam());
+  p.has_gate = true;
+  p.min_displacement_m = 0.1F;
+  const Cloud<double> change = ChangeOnHost(p);
+  const Cloud<float> next = OnDevice(p);
+  int still = 0;
+  for (std::size_t i = 0; i < p.positions_m.size(); i += 3) {
+    if (change.positions_m[i] != 0) continue;
+    ++still;
+    for (std::size_t a = i; a < i + 3; ++a) ASSERT_EQ(next.positions_m[a], p.positions_m[a]);
+  }
+  EXPECT_GT(still, 10);
+  EXPECT_LT(still, 120);
+  EXPECT_LE(RelativeL2(Difference(next.positions_m, p.positions_m), change.positions_m),
+            kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(Difference(next.features, p.features), change.features), kFloatOpTolerance);
 }
 
 TEST(DynamicsHeadDevice, WithoutAnOrderRowsAreParticles) {

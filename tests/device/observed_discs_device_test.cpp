@@ -95,11 +95,16 @@ struct DrawnPicture {
 DrawnPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
   const std::int64_t pixels = static_cast<std::int64_t>(view.width_px) * view.height_px;
   std::vector<SurfelPixel> at;
-  std::vector<std::uint8_t> is_kept(pixels, view.own_frame >= 0);
+  std::vector<std::uint8_t> is_still(pixels, 1), is_kept;
   for (std::int64_t i = 0; i < surfels.count; ++i) {
     at.push_back(ProjectSurfel(view, surfels.positions_m + 3 * i));
     if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-      is_kept[surfels.pixel_of[i]] = 0;
+      is_still[surfels.pixel_of[i]] = 0;
+    }
+  }
+  for (int row = 0; row < view.height_px; ++row) {
+    for (int column = 0; column < view.width_px; ++column) {
+      is_kept.push_back(KeepsColor(view, is_still.data(), row, column));
     }
   }
   DrawnPicture picture;
@@ -114,24 +119,24 @@ DrawnPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
         const Disc disc = MakeDisc(view, surfels, at.data(), i);
         if (disc.depth_m == 0) continue;
         const float share = ShareAt(disc, row, column);
-        if (share > 0) visit(disc, share, surfels.rgb + 3 * i);
+        if (share > 0) visit(disc, share);
       }
     };
     float front_m = INFINITY;
-    visit_discs([&](const Disc& disc, float share, const std::uint8_t*) {
+    visit_discs([&](const Disc& disc, float share) {
       if (share >= kCoreShare) front_m = std::min(front_m, disc.depth_m);
     });
     const FrontRange range = RangeOf(front_m, view.depth_band, is_kept[pixel] != 0,
                                      is_kept[pixel] ? view.own_depth_m[pixel] : 0);
     DiscSums sums{};
-    visit_discs([&](const Disc& disc, float share, const std::uint8_t* rgb) {
-      const DiscSums add = ContributionOf(disc, share, rgb, range);
-      for (int c = 0; c < 3; ++c) sums.rgb[c] += add.rgb[c];
-      sums.weight += add.weight;
-      sums.depth += add.depth;
-      sums.depth_weight += add.depth_weight;
+    visit_discs([&](const Disc& disc, float share) {
+      const DiscWeights weights = WeightsOf(disc, share, range);
+      for (int k = 0; k < 6; ++k) {
+        sums.rgb_weight_depth_weight[k] += std::uint64_t{disc.rgb_one_depth_one[k]} *
+                                           (k < 4 ? weights.of_color : weights.of_depth);
+      }
     });
-    const PixelResult result = ResultOf(view, sums, range, is_kept[pixel] != 0, pixel);
+    const PixelResult result = ResultOf(view, sums, is_kept[pixel] != 0, pixel);
     picture.color.insert(picture.color.end(), result.rgb, result.rgb + 3);
     picture.depth_m.push_back(result.depth_m);
     picture.coverage.push_back(result.coverage);

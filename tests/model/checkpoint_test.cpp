@@ -14,6 +14,8 @@
 #include "common/json.h"
 #include "common/sha256.h"
 #include "model/files/checkpoint_export.h"
+#include "robots/robot_folder.h"
+#include "tests/robots/small_robot.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
@@ -132,6 +134,57 @@ TEST_F(CheckpointTest, AbsentFiles) {
   EXPECT_EQ(LoadCheckpoint(dir_ + "_absent", {}).status().reason(), "FILE_NOT_FOUND");
   std::filesystem::remove(Weights());
   EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "FILE_NOT_FOUND");
+}
+
+/// A checkpoint of a model that was made with the small robot.
+class RobotCheckpointTest : public CheckpointTest {
+ protected:
+  void SetUp() override {
+    CheckpointTest::SetUp();
+    const std::string folder = dir_ + "_robot";
+    ASSERT_TRUE(WriteRobot(SmallRobot(), folder).ok());
+    sha256_ = ReadRobot(folder)->sha256;
+    WorldModel model(TinyConfig());
+    InitializeWeights(&model, 1);
+    ASSERT_TRUE(SaveCheckpoint(dir_, model, {}, StoredWeights::kFloat32, folder).ok());
+    std::filesystem::remove_all(folder);
+  }
+  std::string sha256_;
+};
+
+TEST_F(RobotCheckpointTest, HoldsItAndKeepsItWhenExported) {
+  const std::string exported = dir_ + "/exported";
+  ASSERT_TRUE(ExportCheckpoint(dir_, exported).ok());
+  for (const std::string& dir : {dir_, exported}) {
+    const auto loaded = LoadCheckpoint(dir, {});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+    ASSERT_NE(loaded->robot, nullptr);
+    EXPECT_EQ(loaded->robot->name, "small");
+    EXPECT_EQ(loaded->robot->sha256, sha256_);
+    EXPECT_EQ(loaded->metadata.at(kRobotSha256Key), sha256_);
+  }
+}
+
+TEST_F(RobotCheckpointTest, AMissingFolderIsAnError) {
+  std::filesystem::remove_all(dir_ + "/robot");
+  const Status status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.reason(), "FILE_NOT_FOUND");
+  EXPECT_THAT(status.ToString(), HasSubstr("robot/robot.json"));
+}
+
+TEST_F(RobotCheckpointTest, AnotherRobotThanTheWeightsNameIsAnError) {
+  Robot other = SmallRobot();
+  other.name = "other";
+  ASSERT_TRUE(WriteRobot(other, dir_ + "/robot").ok());
+  const Status status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.reason(), "HASH_MISMATCH");
+  EXPECT_THAT(status.field(), HasSubstr("/robot"));
+}
+
+TEST_F(CheckpointTest, AFolderThatWasPutThereLaterIsRead) {
+  EXPECT_EQ(LoadCheckpoint(dir_, {})->robot, nullptr);
+  ASSERT_TRUE(WriteRobot(SmallRobot(), dir_ + "/robot").ok());
+  EXPECT_EQ(LoadCheckpoint(dir_, {})->robot->name, "small");
 }
 
 TEST_F(CheckpointTest, ConfigOfAnotherModel) {

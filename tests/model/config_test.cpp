@@ -41,10 +41,13 @@ TEST(ConfigTest, TokenCountsOfTheShippedModel) {
 // Its phases name what presets have set otherwise since.
 TEST(ConfigTest, TheStoredCompactIsWhatItsLastPhaseTrains) {
   const std::string folder = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/compact/";
-  const auto stored = ParseConfigJson(*ReadTextFile(folder + "config.json"));
+  auto stored = ParseConfigJson(*ReadTextFile(folder + "config.json"));
   const auto phase = ParseRunConfigJson(*ReadTextFile(folder + "training/phase10.json"));
   ASSERT_TRUE(stored.ok()) << stored.status().ToString();
   ASSERT_TRUE(phase.ok()) << phase.status().ToString();
+  // Weights trained with learned motion; the robot of what is shipped moves exactly.
+  EXPECT_EQ(stored->robot_motion, RobotMotion::kKinematic);
+  stored->robot_motion = RobotMotion::kLearned;
   EXPECT_EQ(ConfigToJson(phase->model), ConfigToJson(*stored));
 }
 
@@ -125,6 +128,35 @@ TEST(ConfigTest, AnOutlierFilterSurvivesJsonAndIsOffByDefault) {
   }
 }
 
+TEST(ConfigTest, ExactPresetsNameNoRobot) {
+  for (const char* preset : {"paper_exact", "small_exact"}) {
+    const InterlacerConfig config = *PresetConfig(preset);
+    EXPECT_EQ(config.robot_motion, RobotMotion::kKinematic) << preset;
+    EXPECT_EQ(config.tokens.robot, RobotTokens::kSurfacePoints) << preset;
+    EXPECT_EQ(KinematicTokenCount(config), 1300) << preset;
+    const auto json = ConfigToJson(config);
+    EXPECT_FALSE(json.contains("kinematics")) << preset;
+    EXPECT_EQ(json["network"]["motion_gate"], true) << preset;
+    EXPECT_EQ(json["network"]["min_displacement_m"], 0.001) << preset;
+    EXPECT_EQ(ParseConfigJson(json.dump())->tokens, config.tokens) << preset;
+  }
+}
+
+TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
+  for (const char* preset : {"paper", "small", "compact"}) {
+    EXPECT_FALSE(ConfigToJson(*PresetConfig(preset)).contains("robot_motion")) << preset;
+  }
+  EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);
+  const auto config = ParseConfigJson(
+      R"({"robot_motion": "kinematic", "lifting": {"attach_finger_radius_m": 0.005}})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->robot_motion, RobotMotion::kKinematic);
+  const auto again = ParseConfigJson(ConfigToJson(*config).dump());
+  EXPECT_EQ(again->robot_motion, RobotMotion::kKinematic);
+  EXPECT_EQ(again->lifting, config->lifting);
+  EXPECT_EQ(again->lifting.attach.finger_radius_m, 0.005);
+}
+
 TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
   InterlacerConfig config = *PresetConfig("compact");
   EXPECT_EQ(KinematicTokenCount(config), 20);
@@ -167,6 +199,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {"kind": "message_passing", "anchor_neighbor_count": 32}}})",
                 "graph.scope"},
         Refusal{"TooManyRings", R"({"tokens": {"limb_rings": 65}})", "tokens.limb_rings"},
+        Refusal{"UnknownRobotMotion", R"({"robot_motion": "ballistic"})", "robot_motion"},
+        Refusal{"WindowsBesideSurfacePoints", R"({"tokens": {"robot": "surface_points"}})",
+                "tokens.kinematic_context"},
+        Refusal{"DeadZoneOverAllMotion", R"({"network": {"min_displacement_m": 0.3}})",
+                "network.min_displacement_m"},
+        Refusal{"NothingIsAttached", R"({"lifting": {"attach_radius_m": 0}})",
+                "lifting.attach_radius_m"},
         Refusal{"UnknownKey", R"({"netwrok": {}})", "netwrok"},
         Refusal{"UnknownNestedKey", R"({"network": {"local": {"kernel": 1}}})", "kernel"},
         Refusal{"WrongType", R"({"network": {"width": "wide"}})", "network.width"},

@@ -19,6 +19,7 @@
 #include "model/predictor.h"
 #include "model/step_graph.h"
 #include "tests/model/gradient_check.h"
+#include "tests/model/plane_robot.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
@@ -114,6 +115,23 @@ TEST(DevicePredictor, LeavesTheSameOutliersOutAsTheHost) {
   EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
   EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
   EXPECT_LT(RelativeL2(got.lifted_features, expected.lifted_features), device.encoder_tolerance());
+}
+
+TEST(DevicePredictor, ObservedPixelsOfStepZeroAreTheFrames) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  SceneInput input = MakeScene();
+  input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
+  const TestDevice device;
+  const auto predictor = WidePredictor(device.request());
+  const auto rollout = *predictor->Begin(*predictor->Lift(input), Joints(2, 1));
+  FloatImage color;
+  DepthImage depth;
+  for (const RgbdView& view : input.observations[1].views) {
+    const Camera camera = *rollout->SceneCamera(view.camera_name);
+    ASSERT_TRUE(
+        rollout->RenderRows(camera, 0, 48, RenderMode::kObserved, false, &color, &depth).ok());
+    EXPECT_EQ(QuantizeRgb(color).pixels, view.color.pixels);
+  }
 }
 
 /// Particles on the host are of the step that was read last: steps and views copy none.
@@ -229,6 +247,53 @@ INSTANTIATE_TEST_SUITE_P(
                       Recorded{"MessagePassingLimbs", LocalLayer::kMessagePassing,
                                DenseDtype::kFloat32, EdgeWeight::kUniform, true}),
     [](const auto& test) { return test.param.name; });
+
+TEST(StepGraph, ReplaysStepsOfAnExactModel) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  InterlacerConfig config = TinyExactConfig();
+  config.network.width = WideConfig().network.width;
+  const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{DenseDtype::kFloat32});
+  InitializeWeights(model.get(), 3);
+  PerturbHeads(model.get());
+  const at::NoGradGuard no_grad;
+  const TestDevice device;
+  model->to(device.place());
+  StepGraph steps(model);
+  StepInput input = device.Put(MakeSurfaceStepInput(150, 40, config));
+  for (int step = 0; step < 3; ++step) {
+    const CloudTensors expected = model->Step(input), got = steps.Step(input);
+    EXPECT_TRUE(at::equal(got.positions_m, expected.positions_m)) << step;
+    EXPECT_TRUE(at::equal(got.features, expected.features)) << step;
+    input.surface.newer_motion = input.surface.newer_motion + 0.01;
+    input.surface.normals = -input.surface.normals;
+  }
+  EXPECT_EQ(steps.replay_count(), 2);
+}
+
+/// The robot's particles go where they go on the host, all others stay.
+TEST(DevicePredictor, TheRobotAloneMovesAsOnTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  SceneInput input = MakeScene();
+  input.robot = std::make_shared<const Robot>(PlatesOfBodies());
+  const auto run = [&](DeviceRequest request) {
+    const auto predictor = WidePredictor(request);
+    const auto rollout =
+        *predictor->Begin(*predictor->Lift(input), Joints(2, 2), MotionSource::kRobotOnly);
+    std::vector<std::vector<float>> positions_m{(*rollout->ReadParticles())->positions_m};
+    for (int step = 0; step < 2; ++step) {
+      EXPECT_TRUE(rollout->Step().ok());
+      positions_m.push_back((*rollout->ReadParticles())->positions_m);
+    }
+    return positions_m;
+  };
+  const auto expected = run(DeviceRequest::kCpu);
+  EXPECT_NE(expected[2], expected[0]);
+  const TestDevice device;
+  const auto got = run(device.request());
+  for (std::size_t step = 0; step < got.size(); ++step) {
+    EXPECT_LT(RelativeL2(ToTensor(got[step]), ToTensor(expected[step])), kFloatSumTolerance);
+  }
+}
 
 TEST(StepGraph, LeavesAloneWhatNeedsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();

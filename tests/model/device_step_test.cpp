@@ -265,6 +265,33 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceStepWithoutPlaces,
                                            Variant{"MessagePassing", LocalLayer::kMessagePassing}),
                          [](const auto& test) { return test.param.name; });
 
+/// Surface tokens, the gate and the dead zone: in the fused head's widths and out of them.
+TEST(DeviceStepOfAnExactModel, PredictsAsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  for (const int width : {32, 64}) {
+    InterlacerConfig config = TinyExactConfig();
+    config.network.width = width;
+    config.network.min_displacement_m = 2e-3f;
+    WorldModel model(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
+    InitializeWeights(&model, 3);
+    PerturbHeads(&model);
+    const StepInput input = MakeSurfaceStepInput(kParticles, 30, config);
+    const at::NoGradGuard no_grad;
+    model.named_parameters()["head.gate.bias"].fill_(-1);
+    const torch::Tensor expected = Change(&model, input);
+    const auto still = [](const torch::Tensor& change) {
+      return change.narrow(1, 0, 3).eq(0).all(1).sum().item<std::int64_t>();
+    };
+    EXPECT_GT(still(expected), 0) << width;
+    EXPECT_LT(still(expected), kParticles) << width;
+    const TestDevice device;
+    const torch::Tensor got = Change(&model, input, device);
+    // A length at the limit may fall on either side of it.
+    EXPECT_NEAR(static_cast<double>(still(got)), static_cast<double>(still(expected)), 1) << width;
+    EXPECT_LT(RelativeL2(got, expected), 10 * kFloatStepTolerance) << width;
+  }
+}
+
 TEST(DeviceStepWithoutRobot, PredictsAsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const auto model = MakeModel({"GrfExact", LocalLayer::kGrfExact}, DenseDtype::kFloat32);

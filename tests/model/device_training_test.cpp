@@ -30,11 +30,12 @@ TrainingSample MakeSample(const TrainOptions& run, const TempFolder& folder) {
   const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
   TrainingSample sample =
       source->Draw({.rollout_steps = kRolloutSteps, .particle_count = kTrainedParticles}).value();
-  sample.kinematic_point_count = options.config.model.kinematics.point_count();
+  sample.robot_rows.row_count = kRolloutSteps + 2;
+  sample.robot_rows.point_count = options.config.model.kinematics.point_count();
   for (int time = 0; time < kRolloutSteps + 2; ++time) {
-    for (int point = 0; point < sample.kinematic_point_count; ++point) {
+    for (int point = 0; point < sample.robot_rows.point_count; ++point) {
       for (int axis = 0; axis < 3; ++axis) {
-        sample.kinematic_points_m.push_back(
+        sample.robot_rows.points_m.push_back(
             static_cast<float>(0.2 * std::sin(3 * point + 2 * axis) + 0.02 * time));
       }
     }

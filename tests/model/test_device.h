@@ -52,7 +52,14 @@ class TestDevice {
     return {Put(cloud.positions_m), Put(cloud.features)};
   }
   StepInput Put(const StepInput& input) const {
-    return {Put(input.older), Put(input.newer), Put(input.kinematic_points_m), input.workspace};
+    StepInput put{Put(input.older), Put(input.newer), Put(input.kinematic_points_m),
+                  input.workspace};
+    const SurfaceInput& surface = input.surface;
+    if (surface.normals.defined()) {
+      put.surface = {Put(surface.normals), Put(surface.is_gripper), Put(surface.older_motion),
+                     Put(surface.newer_motion)};
+    }
+    return put;
   }
 
  private:

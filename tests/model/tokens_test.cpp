@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/transforms.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/operation_count.h"
 #include "tests/model/tiny_scene.h"
@@ -215,6 +216,108 @@ INSTANTIATE_TEST_SUITE_P(
                       FusedCase{"FourBodiesBare", false, 0, 1, 4},
                       FusedCase{"EightOctaves", true, 6, 2, 10, 8}),
     [](const auto& test) { return test.param.name; });
+
+/// Every number of the rows of one particle and of one surface point, by loops. The layers pass on
+/// one column at a time.
+TEST(SurfaceTokens, RowsMatchTheirDefinition) {
+  constexpr int kCount = 9, kPoints = 5;
+  const InterlacerConfig config = TinyExactConfig();
+  const StepInput input = MakeSurfaceStepInput(kCount, kPoints, config);
+  const float scale = config.tokens.displacement_scale;
+  const auto place = [&](const float* x, std::vector<double>* row) {
+    const Vec3d center = BoxCenter(config.data.workspace);
+    double p[3];
+    for (int c = 0; c < 3; ++c) {
+      p[c] = (x[c] - center[c]) / LargestHalfExtent(config.data.workspace);
+      row->push_back(p[c]);
+    }
+    for (int octave = 0; octave < config.tokens.fourier_octaves; ++octave) {
+      for (const double v : p) row->push_back(std::sin(std::ldexp(kPi, octave) * v));
+      for (const double v : p) row->push_back(std::cos(std::ldexp(kPi, octave) * v));
+    }
+  };
+  std::vector<std::vector<double>> expected;
+  for (int time = 0; time < 2; ++time) {
+    const CloudTensors& cloud = time == 0 ? input.older : input.newer;
+    const torch::Tensor& motion =
+        time == 0 ? input.surface.older_motion : input.surface.newer_motion;
+    for (int i = 0; i < kCount; ++i) {
+      std::vector<double>& row = expected.emplace_back();
+      for (int c = 0; c < config.encoder.feature_width; ++c) {
+        row.push_back(cloud.features[i][c].item<float>());
+      }
+      row.push_back(i % 4 == 0 ? 1 : 0);
+      for (int c = 1; c < 4; ++c) row.push_back(scale * motion[i][c].item<float>());
+      place(cloud.positions_m[i].contiguous().const_data_ptr<float>(), &row);
+      row.insert(row.end(), {time == 0 ? 1. : 0., time == 1 ? 1. : 0.});
+    }
+  }
+  const std::size_t particle_rows = expected.size();
+  for (int time = 0; time < 3; ++time) {
+    for (int k = 0; k < kPoints; ++k) {
+      std::vector<double>& row = expected.emplace_back();
+      const torch::Tensor point = input.kinematic_points_m[time][k].contiguous();
+      row.push_back(input.surface.is_gripper[k].item<float>());
+      for (int c = 0; c < 3; ++c) {
+        row.push_back(
+            time == 2
+                ? 0
+                : scale * (input.kinematic_points_m[time + 1][k][c] - point[c]).item<float>());
+      }
+      for (int c = 0; c < 3; ++c) row.push_back(input.surface.normals[time][k][c].item<float>());
+      place(point.const_data_ptr<float>(), &row);
+      for (int t = 0; t < 3; ++t) row.push_back(t == time ? 1 : 0);
+    }
+  }
+
+  StepInput widened = input;
+  widened.older = WithRobotMotion(input.older, input.surface.older_motion, scale);
+  widened.newer = WithRobotMotion(input.newer, input.surface.newer_motion, scale);
+  TokenEncoder encoder(config);
+  for (auto& weight : encoder.parameters()) weight.requires_grad_(false).zero_();
+  for (const bool with_gradients : {true, false}) {
+    const at::AutoGradMode mode(with_gradients);
+    for (std::size_t column = 0; column < expected[0].size(); ++column) {
+      for (const auto& item : encoder.named_parameters()) {
+        if (!item.key().ends_with(".weight")) continue;
+        item.value().zero_();
+        const auto width = static_cast<std::size_t>(item.value().size(1));
+        if (column < width) item.value()[0][static_cast<std::int64_t>(column)] = 1;
+      }
+      const torch::Tensor h = encoder.forward(widened).h;
+      ASSERT_EQ(h.size(0), static_cast<std::int64_t>(expected.size()));
+      for (std::size_t row = 0; row < expected.size(); ++row) {
+        if (column >= expected[row].size()) continue;
+        ASSERT_NEAR(h[static_cast<std::int64_t>(row)][0].item<float>(), expected[row][column], 1e-4)
+            << "row " << row << " column " << column << " of " << particle_rows << " particles";
+      }
+    }
+  }
+}
+
+/// The one-pass form of surface tokens, with any number of points.
+TEST(SurfaceTokens, FusedEqualTensorsForEveryRobot) {
+  const InterlacerConfig config = TinyExactConfig();
+  for (const int points : {0, 1, 7, 200}) {
+    SCOPED_TRACE(points);
+    StepInput input = MakeSurfaceStepInput(50, points, config);
+    const double scale = config.tokens.displacement_scale;
+    input.older = WithRobotMotion(input.older, input.surface.older_motion, scale);
+    input.newer = WithRobotMotion(input.newer, input.surface.newer_motion, scale);
+    ExpectFusedEqualsTensors(config, input);
+  }
+}
+
+TEST(SurfaceTokens, ParametersDoNotDependOnTheRobot) {
+  InterlacerConfig one = TinyExactConfig(), other = one;
+  other.kinematics.arm_count = 1;
+  other.kinematics.bodies_per_arm = 5;
+  const TokenEncoder a(one), b(other);
+  const auto parameters = b.named_parameters();
+  for (const auto& item : a.named_parameters()) {
+    EXPECT_EQ(item.value().sizes(), parameters[item.key()].sizes()) << item.key();
+  }
+}
 
 /// A device starts each of them: the time of a recorded step goes with their number.
 TEST(TokenEncoderTest, FusedFormIsFewOperations) {

@@ -92,6 +92,132 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& test) { return test.param.name; });
 
+/// Steps of the tiny model with another configuration and random heads, on one input.
+class MotionGate : public ::testing::Test {
+ protected:
+  std::unique_ptr<WorldModel> Make(bool has_gate, float min_displacement_m) const {
+    InterlacerConfig config = TinyConfig();
+    config.network.motion_gate = has_gate;
+    config.network.min_displacement_m = min_displacement_m;
+    auto model = MakeModel(config);
+    PerturbHeads(model.get());
+    return model;
+  }
+  CloudTensors ChangeOf(WorldModel* model) const {
+    const CloudTensors next = model->Step(input_);
+    return {next.positions_m - input_.newer.positions_m, next.features - input_.newer.features};
+  }
+  StepInput input_ = MakeStepInput(kParticles, TinyConfig());
+};
+
+TEST_F(MotionGate, AnUntrainedModelPredictsNoMotion) {
+  InterlacerConfig config = TinyConfig();
+  config.network.motion_gate = true;
+  const auto model = MakeModel(config);
+  EXPECT_EQ(model->named_parameters()["head.gate.bias"].item<float>(), -4);
+  const CloudTensors next = model->Step(input_);
+  EXPECT_TRUE(at::equal(next.positions_m, input_.newer.positions_m));
+  EXPECT_TRUE(at::equal(next.features, input_.newer.features));
+  // The gate alone keeps what random heads would move: less than two in a hundred of 25 cm pass.
+  PerturbHeads(model.get());
+  const at::NoGradGuard no_grad;
+  model->named_parameters()["head.gate.weight"].zero_();
+  EXPECT_LE(ChangeOf(model.get()).positions_m.abs().max().item<float>(), 0.018 * 0.25);
+}
+
+TEST_F(MotionGate, MultipliesBothChangesByOneShareOfEachParticle) {
+  const auto gated = Make(true, 0), free = Make(false, 0);
+  const at::NoGradGuard no_grad;
+  for (auto& item : free->named_parameters()) {
+    item.value().copy_(gated->named_parameters()[item.key()]);
+  }
+  gated->named_parameters()["head.gate.bias"].fill_(0);
+  const CloudTensors all = ChangeOf(free.get()), passed = ChangeOf(gated.get());
+  const torch::Tensor share =
+      (passed.features.norm(2, {1}, true) / all.features.norm(2, {1}, true));
+  EXPECT_GT(share.std().item<float>(), 1e-3) << "it differs between particles";
+  EXPECT_TRUE(share.gt(0).logical_and(share.lt(1)).all().item<bool>());
+  EXPECT_LT(RelativeL2(passed.features, share * all.features), kFloatStepTolerance);
+  EXPECT_LT(RelativeL2(passed.positions_m, share * all.positions_m), kFloatStepTolerance);
+}
+
+TEST_F(MotionGate, HasGradients) {
+  const auto model = Make(true, 0);
+  const CloudTensors next = model->Step(input_);
+  (next.positions_m.square().sum() + next.features.square().sum()).backward();
+  for (const char* name : {"head.gate.weight", "head.gate.bias", "head.position.weight"}) {
+    EXPECT_GT(model->named_parameters()[name].grad().abs().max().item<float>(), 0) << name;
+  }
+}
+
+TEST_F(MotionGate, ShortDisplacementsKeepTheBitsInInference) {
+  const auto free = Make(false, 0);
+  torch::Tensor lengths_m;
+  CloudTensors all;
+  {
+    const at::NoGradGuard no_grad;
+    all = free->Step(input_);
+    lengths_m = (all.positions_m - input_.newer.positions_m).norm(2, {1});
+  }
+  const float limit_m = lengths_m.median().item<float>();
+  const auto quiet = Make(false, limit_m);
+  {
+    const at::NoGradGuard no_grad;
+    const CloudTensors next = quiet->Step(input_);
+    const torch::Tensor stays = next.positions_m.eq(input_.newer.positions_m).all(1);
+    EXPECT_NEAR(static_cast<double>(stays.sum().item<std::int64_t>()), kParticles / 2, 2);
+    EXPECT_TRUE(lengths_m.index({stays}).le(1.0001 * limit_m).all().item<bool>());
+    EXPECT_TRUE(at::equal(next.positions_m.index({~stays}), all.positions_m.index({~stays})));
+    EXPECT_TRUE(at::equal(next.features, all.features)) << "features change with the gate alone";
+  }
+  // Training sees every displacement.
+  EXPECT_LT(RelativeL2(quiet->Step(input_).positions_m, free->Step(input_).positions_m),
+            kFloatOpTolerance);
+  EXPECT_FALSE(
+      quiet->Step(input_).positions_m.eq(input_.newer.positions_m).all(1).any().item<bool>());
+}
+
+TEST_F(MotionGate, ADisplacementThatIsNotANumberIsNotShort) {
+  const auto model = Make(true, 0.1f);
+  const at::NoGradGuard no_grad;
+  model->named_parameters()["head.position.bias"].fill_(NAN);
+  EXPECT_TRUE(model->Step(input_).positions_m.isnan().all().item<bool>());
+}
+
+/// One set of weights for robots with any number of surface points.
+TEST(SurfaceModel, StepsWithAnyRobotAndSeesItsMotion) {
+  const auto model = MakeModel(TinyExactConfig());
+  PerturbHeads(model.get());
+  for (const int points : {0, 3, 90}) {
+    SCOPED_TRACE(points);
+    StepInput input = MakeSurfaceStepInput(kParticles, points, model->config());
+    const torch::Tensor features = model->Step(input).features;
+    EXPECT_TRUE(at::isfinite(features).all().item<bool>());
+    StepInput other = input;
+    other.surface.newer_motion = input.surface.newer_motion + 0.01;
+    EXPECT_FALSE(at::equal(model->Step(other).features, features)) << "motion of particles";
+    if (points == 0) continue;
+    other = input;
+    other.surface.normals = -input.surface.normals;
+    EXPECT_FALSE(at::equal(model->Step(other).features, features)) << "normals";
+    other = input;
+    other.surface.is_gripper = 1 - input.surface.is_gripper;
+    EXPECT_FALSE(at::equal(model->Step(other).features, features)) << "gripper";
+  }
+}
+
+TEST(SurfaceModel, GradientsReachEveryParameterOfTheStep) {
+  const auto model = MakeModel(TinyExactConfig());
+  PerturbHeads(model.get());
+  const CloudTensors next = model->Step(MakeSurfaceStepInput(kParticles, 40, model->config()));
+  (next.positions_m.square().sum() + next.features.square().sum()).backward();
+  for (const auto& item : model->named_parameters()) {
+    if (item.key().starts_with("unet.") || item.key().starts_with("radiance_field.")) continue;
+    ASSERT_TRUE(item.value().grad().defined()) << item.key();
+    EXPECT_GT(item.value().grad().abs().max().item<float>(), 0) << item.key();
+  }
+}
+
 /// Models that are compared differ in the local layer alone: equal size (2 %), equal first weights.
 TEST(WorldModelTest, LocalLayersCompareAtEqualSizeAndStart) {
   for (const char* preset : {"small", "paper"}) {

@@ -131,6 +131,27 @@ TEST(ObservedRenderer, PixelsThatDidNotMoveStayEqualBesideOnesThatDid) {
   }
 }
 
+TEST(ObservedRenderer, WhatMovesLeavesNoOutlineWithoutDepthBehind) {
+  // Columns 4 to 9 move out of view; the sensor measured nothing in columns 3 and 10.
+  ObservedFrame frame = RandomFrame({1, 0, 0.2}, 15, 0);
+  for (int pixel = 0; pixel < 24 * 18; ++pixel) {
+    const int column = pixel % 24;
+    if (column == 3 || column == 10 || column == 20) frame.depth.pixels_m[pixel] = kNoDepth;
+  }
+  const ObservedRenderer renderer = MakeRenderer({frame});
+  std::vector<float> positions_m = renderer.positions_m();
+  for (std::int64_t i = 0; i < renderer.count(); ++i) {
+    const int column = renderer.pixel_of()[i] % 24;
+    if (column >= 4 && column <= 9) positions_m[3 * i + 2] += 100;
+  }
+  const auto picture = renderer.Render(frame.camera, positions_m);
+  ASSERT_TRUE(picture.ok());
+  for (int pixel = 0; pixel < 24 * 18; ++pixel) {
+    const int column = pixel % 24;
+    EXPECT_EQ(picture->coverage[pixel], column >= 3 && column <= 10 ? 0 : 1) << column;
+  }
+}
+
 TEST(ObservedRenderer, ThreadsDoNotChangeABit) {
   const ObservedRenderer renderer =
       MakeRenderer({RandomFrame({1, 0, 0.2}, 6), RandomFrame({0, 1, 0.2}, 7)});

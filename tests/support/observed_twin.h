@@ -40,8 +40,7 @@ class ObservedTwin {
   }
 
   TwinPixel At(int pixel) const {
-    const int own_surfel = own_ < 0 ? -1 : surfel_at_[own_][pixel];
-    const bool is_kept = own_ >= 0 && (own_surfel < 0 || !HasMoved(own_surfel));
+    const bool is_kept = own_ >= 0 && KeepsColor(pixel);
     struct Hit {
       double depth_m, share;
       const std::uint8_t* rgb;
@@ -106,6 +105,18 @@ class ObservedTwin {
 
   bool HasMoved(int i) const {
     return Distance(PointOf(seen_m_, i), PointOf(now_m_, i)) != 0;  // NaN has moved
+  }
+
+  /// Without depth a pixel keeps its colour unless something within three pixels has moved.
+  bool KeepsColor(int pixel) const {
+    const int surfel = surfel_at_[own_][pixel], width = camera_.width_px;
+    if (surfel >= 0) return !HasMoved(surfel);
+    for (int other = 0; other < width * camera_.height_px; ++other) {
+      if (std::abs(other % width - pixel % width) > 3) continue;
+      if (std::abs(other / width - pixel / width) > 3) continue;
+      if (surfel_at_[own_][other] >= 0 && HasMoved(surfel_at_[own_][other])) return false;
+    }
+    return true;
   }
 
   /// Walks at most two pixels over a surface that goes on; the surfel there, and the way.

@@ -1,0 +1,59 @@
+#pragma once
+
+/// What each step of a rollout or of a training sequence is told of the robot, and where its
+/// particles are after it.
+///
+/// Times: 0 is t-2, 1 is t-1, the newest observation, 1 + s is that of step s, from 1 on. Nothing
+/// waits for a device. Threads: as tensors.
+
+#include <torch/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "model/clouds.h"
+#include "model/config.h"
+#include "model/lifting/carried_particles.h"
+#include "model/lifting/kinematic_rows.h"
+#include "robots/robot.h"
+
+namespace interlacer {
+
+/// The time of the newest observation, of step 0.
+inline constexpr std::size_t kNewestTime = 1;
+
+/// An observed cloud and the links that its particles are attached to; none without link poses.
+struct AttachedCloud {
+  const CloudTensors& cloud;
+  std::span<const std::int32_t> links;
+};
+
+class RobotSteps {
+ public:
+  /// `rows` of the times, empty for a scene without a robot. `robot` describes it and may be null
+  /// where the tokens lie on limbs. Without `moves_exactly` no particle follows a link.
+  RobotSteps(const InterlacerConfig& config, const Robot* robot, const KinematicRows& rows,
+             bool moves_exactly, const AttachedCloud& older, const AttachedCloud& newer);
+
+  /// Input of a step that goes on from these clouds.
+  StepInput InputOf(std::int64_t step, const CloudTensors& older, const CloudTensors& newer,
+                    const Box& workspace, std::uint64_t graph_seed = 0) const;
+  /// `predicted` with the robot's particles where the step takes them, and with their features as
+  /// in `newer`.
+  CloudTensors Place(std::int64_t step, const CloudTensors& predicted,
+                     const CloudTensors& newer) const;
+  /// The particles of a later cloud that follow no link.
+  CloudTensors OthersOf(const CloudTensors& cloud) const { return newer_.OthersOf(cloud); }
+
+ private:
+  SurfaceInput SurfaceOf(std::int64_t step, const CloudTensors& older,
+                         const CloudTensors& newer) const;
+
+  bool has_surface_tokens_;
+  torch::Tensor points_m_;              ///< [times,p,3]
+  torch::Tensor normals_, is_gripper_;  ///< [times,p,3], [p] with surface tokens
+  CarriedParticles older_, newer_;
+};
+
+}  // namespace interlacer

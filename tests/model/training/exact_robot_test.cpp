@@ -1,0 +1,157 @@
+/// Training where the robot moves exactly: a tiny model learns from an episode of another robot and
+/// predicts it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "data/scene_input.h"
+#include "model/files/checkpoint.h"
+#include "model/predictor.h"
+#include "model/training/sample_source.h"
+#include "model/training/sequence_loss.h"
+#include "robots/attachment.h"
+#include "tests/model/plate_episode.h"
+#include "tests/model/tiny_scene.h"
+#include "tests/model/training/trainer_fixture.h"
+
+namespace interlacer {
+namespace {
+
+using testing::CountingObserver;
+using ::testing::HasSubstr;
+
+class ExactRobotTraining : public testing::TrainerFixture {
+ protected:
+  void SetUp() override {
+    TrainerFixture::SetUp();
+    plates_ = testing::WritePlateEpisode(root_ + "/plates");
+  }
+
+  /// A run on an episode with the tiny exact model's tokens, gate and motion.
+  TrainOptions ExactOptions(const std::string& name, std::int64_t steps,
+                            const std::string& episode) const {
+    TrainOptions options = testing::TinyRun(episode, root_ + "/" + name, steps);
+    const InterlacerConfig exact = testing::TinyExactConfig();
+    InterlacerConfig& model = options.config.model;
+    model.robot_motion = exact.robot_motion;
+    model.tokens.robot = exact.tokens.robot;
+    model.tokens.kinematic_context = false;
+    model.network.motion_gate = true;
+    options.config.training.rollout_steps = {{0, 2}};
+    return options;
+  }
+
+  TrainingSample Draw(const TrainOptions& options) const {
+    const auto source =
+        MakeDatasetSource(options.config.model, options.datasets, options.seed).value();
+    return source->Draw({.rollout_steps = 2, .particle_count = 512}).value();
+  }
+
+  std::string plates_;
+};
+
+TEST_F(ExactRobotTraining, ATinyModelLearnsFromAnotherRobotAndPredictsIt) {
+  CountingObserver observer;
+  const auto summary = Train(ExactOptions("run", 4, plates_), &observer);
+  ASSERT_TRUE(summary.ok()) << summary.status().ToString();
+  for (const double loss : observer.losses) EXPECT_TRUE(std::isfinite(loss));
+  const auto checkpoint = LoadCheckpoint(root_ + "/run/checkpoint", {});
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().ToString();
+  ASSERT_NE(checkpoint->robot, nullptr);
+  const auto episode = EpisodeReader::Open(plates_).value();
+  EXPECT_EQ(checkpoint->robot->sha256, episode.robot()->sha256);
+
+  const auto predictor =
+      Predictor::Load(root_ + "/run/checkpoint", {"tiny", DeviceRequest::kCpu}).value();
+  EXPECT_EQ(predictor->metadata().robot_model_name, "two_plates");
+  EXPECT_EQ(predictor->metadata().action_columns[0].name, "turn_rad");
+  EXPECT_FALSE(predictor->metadata().accepts_kinematic_points);
+  SceneInput input = MakeSceneInput(episode, {}).value();
+  input.robot = nullptr;
+  const auto scene = predictor->Lift(input);
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto rollout = predictor->Begin(*scene, MakePlannedActions(episode, {}, 3).value()).value();
+  const std::vector<float> start = (*rollout->ReadParticles())->positions_m;
+  for (int step = 0; step < 3; ++step) ASSERT_TRUE(rollout->Step().ok());
+  const std::vector<float>& now = (*rollout->ReadParticles())->positions_m;
+  int of_slider = 0;
+  for (std::size_t i = 0; i < start.size(); i += 3) {
+    // Well inside the plate, which is one step along when it is seen.
+    const double x = start[i] - testing::kSlidingPlateXM - testing::kPlateSlideM;
+    if (std::max(std::abs(x), std::abs(double{start[i + 1]})) > testing::kPlateHalfM) continue;
+    ++of_slider;
+    EXPECT_NEAR(now[i], start[i] + 3 * testing::kPlateSlideM, 1e-6);
+    EXPECT_EQ(now[i + 1], start[i + 1]);
+  }
+  EXPECT_GT(of_slider, 3);
+}
+
+TEST_F(ExactRobotTraining, SamplesHoldPosesAndAttachments) {
+  const TrainingSample sample = Draw(ExactOptions("unused", 1, plates_));
+  EXPECT_EQ(sample.robot_rows.link_poses.size(), 4u);
+  EXPECT_EQ(sample.robot->name, "two_plates");
+  for (const LiftedTime* time : {&sample.older, &sample.newer}) {
+    ASSERT_EQ(time->links.size(), time->source_index.size());
+    EXPECT_GT(std::count(time->links.begin(), time->links.end(), 1), 5);
+    EXPECT_GT(std::count(time->links.begin(), time->links.end(), 2), 5);
+    EXPECT_GT(std::count(time->links.begin(), time->links.end(), kNotAttached), 100);
+  }
+  TrainOptions learned = ExactOptions("unused", 1, plates_);
+  learned.config.model.robot_motion = RobotMotion::kLearned;
+  EXPECT_TRUE(Draw(learned).newer.links.empty());
+}
+
+TEST_F(ExactRobotTraining, OnlyWhatTheNetworkMovesHasAPrice) {
+  const TrainOptions options = ExactOptions("unused", 1, plates_);
+  const TrainingSample sample = Draw(options);
+  WorldModel model(options.config.model);
+  InitializeWeights(&model, 3);  // nothing but the robot moves
+  SequenceLossOptions free, priced;
+  free.ray_count = priced.ray_count = 32;
+  priced.regularization.displacement = priced.regularization.feature_change = 100;
+  const double without = ComputeSequenceLoss(&model, sample, free).total.item<double>();
+  EXPECT_NEAR(ComputeSequenceLoss(&model, sample, priced).total.item<double>(), without,
+              1e-6 * without);
+}
+
+TEST_F(ExactRobotTraining, ASceneWithoutARobotStandsStillWhateverTheNetworkSays) {
+  const TrainOptions options = ExactOptions("unused", 1, episode_);
+  const TrainingSample sample = Draw(options);
+  const auto loss = [&](bool moves) {
+    WorldModel model(options.config.model);
+    InitializeWeights(&model, 3);
+    if (moves) testing::PerturbHeads(&model);
+    SequenceLossOptions loss_options;
+    loss_options.ray_count = 32;
+    return ComputeSequenceLoss(&model, sample, loss_options).prediction;
+  };
+  EXPECT_EQ(loss(true), loss(false));
+}
+
+TEST_F(ExactRobotTraining, AnEpisodeWithoutARobotFolderIsRefusedBeforeTheFirstStep) {
+  const std::string bare = testing::WritePlateEpisode(root_ + "/bare", false);
+  CountingObserver observer;
+  const auto summary = Train(ExactOptions("run", 1, bare), &observer);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.status().reason(), "ACTION_KIND");
+  EXPECT_THAT(summary.status().ToString(), HasSubstr(bare));
+  EXPECT_THAT(summary.status().ToString(), HasSubstr("robot folder"));
+}
+
+TEST_F(ExactRobotTraining, TokensOfBodiesRefuseAnotherRobot) {
+  TrainOptions options = ExactOptions("run", 1, plates_);
+  options.config.model.tokens.robot = RobotTokens::kLimbs;
+  CountingObserver observer;
+  const auto summary = Train(options, &observer);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.status().reason(), "ACTION_KIND");
+  EXPECT_THAT(summary.status().ToString(), HasSubstr("two_plates"));
+}
+
+}  // namespace
+}  // namespace interlacer
