@@ -13,10 +13,6 @@ namespace {
 
 static_assert(kStandsStill == kNotAttached);
 
-/// Surface points lie up to a centimetre apart, so that this is about 1.5 cm from the surface; what
-/// a gripper holds stays off its fingers.
-constexpr AttachOptions kRobotPixels{0.02, 0.008};
-
 /// What a mask calls an arm lies this near to its surface points, which are centimetres apart.
 constexpr AttachOptions kTrueArm{0.05, 0.05};
 
@@ -127,8 +123,7 @@ std::vector<std::int32_t> BodiesOfRobot(const BodyMotion& motion,
   if (motion.robot == nullptr) {
     return std::vector<std::int32_t>(positions_m.size() / 3, kStandsStill);
   }
-  return AttachPoints(*motion.robot, std::span(motion.start).first(motion.link_count), positions_m,
-                      kRobotPixels);
+  return AttachPoints(*motion.robot, std::span(motion.start).first(motion.link_count), positions_m);
 }
 
 std::vector<std::int32_t> TrueBodies(const BodyMotion& motion,
