@@ -37,7 +37,7 @@ enum class Condition {
   kShuffledActions,   ///< the planned rows of another episode
   kQuarterParticles,  ///< a quarter of the particles the model makes of the episode's scene
   kHalfParticles,     ///< half of them
-  kTrueFrames,      ///< true later frames, encoded and rendered: no dynamics
+  kTrueFrames,        ///< true later frames, encoded and rendered: no dynamics
 };
 inline constexpr std::array kAblations{Condition::kShuffledActions, Condition::kQuarterParticles,
                                        Condition::kHalfParticles, Condition::kTrueFrames};
