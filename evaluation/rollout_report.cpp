@@ -10,6 +10,7 @@
 #include "evaluation/frame_strip.h"
 #include "evaluation/html.h"
 #include "evaluation/results.h"
+#include "evaluation/score_chart.h"
 #include "evaluation/score_text.h"
 #include "evaluation/svg.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 /// Fewer steps make no curve.
 constexpr int kMinChartSteps = 2;
-constexpr int kThumbnailWidthPx = 240;
+constexpr int kRolloutThumbnailWidthPx = 240;
 
 std::string Seconds(double seconds) {
   char text[32];
@@ -44,13 +45,6 @@ ChartSeries Series(const RolloutReportInput& in, std::string_view subject,
                            .value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return series;
-}
-
-bool HasValues(const ChartSeries& series) {
-  for (const double y : series.y) {
-    if (y == y) return true;
-  }
-  return false;
 }
 
 std::string ChartOf(const RolloutReportInput& in, std::string_view metric) {
@@ -126,7 +120,7 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
     add(std::move(row));
     if (subject == kModelSubject) add(std::move(difference));
   }
-  return FrameStripHtml(strip, kThumbnailWidthPx, images);
+  return FrameStripHtml(strip, kRolloutThumbnailWidthPx, images);
 }
 
 std::string Verdict(const RolloutReportInput& in) {
