@@ -50,7 +50,6 @@ inline Robot TwoPlates() {
   robot.links = {RobotLink{.name = "ground"},
                  PlateLink("turn", JointType::kRevolute, kTurningPlateXM),
                  PlateLink("slide", JointType::kPrismatic, kSlidingPlateXM)};
-  robot.links[2].part = LinkPart::kGripper;
   robot.columns = {1, 2};
   AddPlate(1, &robot);
   AddPlate(2, &robot);
