@@ -20,14 +20,23 @@ constexpr float kCoincidentSqM2 = 1e-10f;
 constexpr float kFullCoverage = 0.5f;
 constexpr std::int64_t kPixelsPerChunk = 4096;
 
-ObservedFrame FrameOf(const RgbdView& sent, const LiftRegion& region) {
+/// The frame as it is carried; `outside_m` [h,w] becomes the far end of the rays of what it shows
+/// outside the region, NaN elsewhere.
+ObservedFrame FrameOf(const RgbdView& sent, const LiftRegion& region,
+                      std::vector<float>* outside_m) {
+  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
   RgbdView view = RectifiedView(sent);
   const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
   PaintOutsideWhite(classes, &view.color);
+  const PixelRayTables rays = MakePixelRayTables(view.camera);
+  outside_m->assign(classes.size(), kUnknown);
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] != PixelClass::kValid) {
-      view.depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
-    }
+    if (classes[i] == PixelClass::kValid) continue;
+    view.depth.pixels_m[i] = kUnknown;
+    if (classes[i] != PixelClass::kOutside) continue;
+    const auto width = static_cast<std::size_t>(view.camera.width_px);
+    const double x = rays.x[i % width], y = rays.y[i / width];
+    (*outside_m)[i] = static_cast<float>(region.far_m / std::sqrt(1 + x * x + y * y));
   }
   return {std::move(view.camera), std::move(view.color), std::move(view.depth)};
 }
@@ -69,14 +78,15 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
                                             const LiftRegion& region, const SceneMotion& start,
                                             const ObservedRobot& robot) {
   std::vector<ObservedFrame> frames;
-  std::vector<Camera> cameras;
+  std::vector<Recorded> recorded;
   for (const RgbdView& view : views) {
-    frames.push_back(FrameOf(view, region));
-    cameras.push_back(frames.back().camera);
+    std::vector<float> outside_m;
+    frames.push_back(FrameOf(view, region, &outside_m));
+    recorded.push_back({frames.back().camera, std::move(outside_m)});
   }
   INTERLACER_ASSIGN_OR_RETURN(ObservedRenderer renderer, ObservedRenderer::Make(std::move(frames)));
   ObservedScene scene(std::move(renderer));
-  scene.cameras_ = std::move(cameras);
+  scene.recorded_ = std::move(recorded);
   scene.start_particles_m_.assign(start.particles_m.begin(), start.particles_m.end());
   scene.start_links_.assign(start.links.begin(), start.links.end());
 
@@ -136,12 +146,18 @@ std::vector<float> ObservedScene::PositionsAt(const SceneMotion& now) const {
 
 StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
                                                 std::span<const float> positions_m) const {
-  for (const Camera& recorded : cameras_) {
-    if (recorded != camera &&
-        ResizedCamera(recorded, camera.width_px, camera.height_px) != camera) {
+  for (const Recorded& recorded : recorded_) {
+    if (recorded.camera != camera &&
+        ResizedCamera(recorded.camera, camera.width_px, camera.height_px) != camera) {
       continue;
     }
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_.Render(recorded, positions_m));
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
+                                renderer_.Render(recorded.camera, positions_m));
+    // What was outside and is not covered is far; asking the field for it would cost rays.
+    for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
+      float& depth_m = picture.depth.pixels_m[i];
+      if (std::isnan(depth_m) && picture.coverage[i] == 1) depth_m = recorded.outside_m[i];
+    }
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }
   return renderer_.Render(camera, positions_m);

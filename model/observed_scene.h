@@ -5,11 +5,12 @@
 ///
 /// Frames keep their own size; those of a camera with a lens are rectified. A pixel is carried
 /// where lifting would make a particle of it (data/unproject.h). What was measured outside the
-/// workspace or the depth range is white, as the field and true frames show it (PaintOutsideWhite);
-/// pixels without depth keep their colour in their own camera. Of a robot, pixels near its surface
-/// at the measured joints follow their link exactly (robots/attachment.h). Every other pixel moves
-/// as its three nearest particles do that belong to no link, weighed by the inverse of their
-/// squared distance at step 0; where these have not moved by a bit, neither has it.
+/// workspace or the depth range is white and far, as the field and true frames show it
+/// (PaintOutsideWhite); pixels without depth keep their colour in their own camera. Of a robot,
+/// pixels near its surface at the measured joints follow their link exactly (robots/attachment.h).
+/// Every other pixel moves as its three nearest particles do that belong to no link, weighed by the
+/// inverse of their squared distance at step 0; where these have not moved by a bit, neither has
+/// it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
 /// A view of a recorded camera at another size is drawn at the frame's size and resized as frames
 /// are. Deterministic. Threads: const methods may run together.
@@ -58,7 +59,14 @@ class ObservedScene {
   explicit ObservedScene(ObservedRenderer renderer) : renderer_(std::move(renderer)) {}
 
   ObservedRenderer renderer_;
-  std::vector<Camera> cameras_;
+  /// A recorded frame's camera, and the depth along z of what it shows outside the region: the end
+  /// of the depth range; NaN at other pixels.
+  struct Recorded {
+    Camera camera;
+    std::vector<float> outside_m;
+  };
+
+  std::vector<Recorded> recorded_;
   std::vector<float> start_particles_m_;
   std::vector<Transform> start_links_;
   std::vector<std::int32_t> links_;      ///< [n]

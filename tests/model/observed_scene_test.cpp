@@ -78,6 +78,12 @@ TEST(ObservedScene, StepZeroOfARecordedCameraIsItsFrame) {
       ASSERT_EQ(picture.coverage[i], 1);
       if (classes[i] == PixelClass::kValid) {
         ASSERT_EQ(picture.depth.pixels_m[i], view.depth.pixels_m[i]);
+      } else if (classes[i] == PixelClass::kOutside) {
+        const Vec3d at = Unproject(view.camera, static_cast<double>(i % kWidth),
+                                   static_cast<double>(i / kWidth), picture.depth.pixels_m[i]);
+        const Vec3d& eye = view.camera.world_from_camera.translation_m;
+        ASSERT_NEAR(std::hypot(at[0] - eye[0], at[1] - eye[1], at[2] - eye[2]), kRegion.far_m,
+                    1e-5);
       } else {
         ASSERT_TRUE(std::isnan(picture.depth.pixels_m[i]));
       }
@@ -86,7 +92,7 @@ TEST(ObservedScene, StepZeroOfARecordedCameraIsItsFrame) {
     EXPECT_EQ(
         FieldPixels(picture, 0, kHeight, /*needs_depth=*/true).size(),
         static_cast<std::size_t>(std::count_if(
-            classes.begin(), classes.end(), [](PixelClass c) { return c != PixelClass::kValid; })));
+            classes.begin(), classes.end(), [](PixelClass c) { return c == PixelClass::kHole; })));
   }
 }
 
