@@ -34,7 +34,7 @@ constexpr double kDamping = 0.02;
 constexpr double kExplainedShare = 0.6;
 /// A link's shift counts if most of its points have moved by this share of it: along its axis a
 /// link slides with hardly a change of distances, and noise shifts it there.
-constexpr double kSeenShare = 0.4;
+constexpr double kSeenShare = 0.34;
 
 double Dot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 Vec3d Plus(const Vec3d& a, const Vec3d& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
