@@ -1,6 +1,7 @@
 #include "evaluation/scene_motion.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,14 @@ class JointRows {
     for (const TableColumn& column : table.columns) names.push_back(column.name);
     JointRows rows(robot);
     INTERLACER_ASSIGN_OR_RETURN(rows.source_, MatchColumns(robot, names));
+    return rows;
+  }
+
+  /// Rows that have the robot's own order.
+  static JointRows InOrder(const Robot& robot) {
+    JointRows rows(robot);
+    rows.source_.resize(robot.columns.size());
+    std::iota(rows.source_.begin(), rows.source_.end(), 0);
     return rows;
   }
 
@@ -66,7 +75,9 @@ StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const Predict
     motion.later.resize(static_cast<std::size_t>(task.step_count));
     return motion;
   }
-  const bool has_joints = HasJoints(manifest.actions) && HasJoints(manifest.states);
+  const bool has_joints = (task.has_own_actions || HasJoints(manifest.actions)) &&
+                          task.actions.kind == ActionKind::kJointPositions &&
+                          HasJoints(manifest.states);
   if (!has_joints || task.input.robot == nullptr) {
     return Mismatch(reason::ACTION_KIND, "robot",
                     "joint positions and the folder of the robot (in the episode, or --robot)",
@@ -75,8 +86,10 @@ StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const Predict
   motion.robot = task.input.robot;
   INTERLACER_ASSIGN_OR_RETURN(const JointRows measured,
                               JointRows::Make(*motion.robot, *manifest.states));
-  INTERLACER_ASSIGN_OR_RETURN(const JointRows commanded,
-                              JointRows::Make(*motion.robot, *manifest.actions));
+  JointRows commanded = JointRows::InOrder(*motion.robot);
+  if (!task.has_own_actions) {
+    INTERLACER_ASSIGN_OR_RETURN(commanded, JointRows::Make(*motion.robot, *manifest.actions));
+  }
   INTERLACER_ASSIGN_OR_RETURN(motion.start, MeasuredPoses(episode, measured, task.start_step));
   motion.link_count = motion.start.size();
   for (std::int64_t row = 0; row < task.actions.row_count; ++row) {

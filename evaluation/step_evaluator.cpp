@@ -64,7 +64,8 @@ Status StepEvaluator::PrepareBaselines() {
     INTERLACER_RETURN_IF_ERROR(
         AddBaseline(kKinematicSubject, KinematicBaseline(episode_, task_, *pixels_)));
   }
-  if (!Wants(kOracleMotion) || !simulation_) return Status::Ok();
+  // What was recorded is not what other actions would have done.
+  if (!Wants(kOracleMotion) || !simulation_ || task_.has_own_actions) return Status::Ok();
   return AddBaseline(kOracleMotion, OracleMotionBaseline(episode_, task_, *simulation_, *pixels_));
 }
 
