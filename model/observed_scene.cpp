@@ -153,10 +153,17 @@ StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
     }
     INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
                                 renderer_.Render(recorded.camera, positions_m));
-    // What was outside and is not covered is far; asking the field for it would cost rays.
+    // What was measured outside stays white and far where nothing is carried in front of it. The
+    // field knows no better, blurs the outlines of what moves past, and costs rays.
     for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
+      if (std::isnan(recorded.outside_m[i])) continue;
+      const float covered = std::exchange(picture.coverage[i], 1.f);
+      for (std::size_t c = 0; c < 3; ++c) {
+        float& value = picture.color.pixels[3 * i + c];
+        value = covered * value + (1 - covered);
+      }
       float& depth_m = picture.depth.pixels_m[i];
-      if (std::isnan(depth_m) && picture.coverage[i] == 1) depth_m = recorded.outside_m[i];
+      if (covered < kFullCoverage || std::isnan(depth_m)) depth_m = recorded.outside_m[i];
     }
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }

@@ -6,11 +6,11 @@
 /// Frames keep their own size; those of a camera with a lens are rectified. A pixel is carried
 /// where lifting would make a particle of it (data/unproject.h). What was measured outside the
 /// workspace or the depth range is white and far, as the field and true frames show it
-/// (PaintOutsideWhite); pixels without depth keep their colour in their own camera. Of a robot,
-/// pixels near its surface at the measured joints follow their link exactly (robots/attachment.h).
-/// Every other pixel moves as its three nearest particles do that belong to no link, weighed by the
-/// inverse of their squared distance at step 0; where these have not moved by a bit, neither has
-/// it.
+/// (PaintOutsideWhite), and stays so in its own camera unless a pixel is carried in front; pixels
+/// without depth keep their colour in their own camera. Of a robot, pixels near its surface at the
+/// measured joints follow their link exactly (robots/attachment.h). Every other pixel moves as its
+/// three nearest particles do that belong to no link, weighed by the inverse of their squared
+/// distance at step 0; where these have not moved by a bit, neither has it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
 /// A view of a recorded camera at another size is drawn at the frame's size and resized as frames
 /// are. Deterministic. Threads: const methods may run together.

@@ -152,9 +152,15 @@ TEST(ObservedScene, OnlyPixelsOfMovedParticlesMove) {
   ASSERT_GT(raised, 20u);
   const ObservedPicture before = Draw(scene, views[0].camera, start_m);
   const ObservedPicture after = Draw(scene, views[0].camera, positions_m);
+  const auto classes = ClassifyPixels(views[0].camera, views[0].depth, kRegion);
   std::size_t equal = 0;
   for (std::size_t i = 0; i < before.coverage.size(); ++i) {
     equal += before.color.pixels[3 * i] == after.color.pixels[3 * i];
+    // Next to what moves too, the field is not asked for what was seen to be far.
+    if (classes[i] == PixelClass::kOutside) {
+      ASSERT_EQ(after.coverage[i], 1);
+      ASSERT_FALSE(std::isnan(after.depth.pixels_m[i]));
+    }
   }
   EXPECT_GT(equal, before.coverage.size() / 2);
   EXPECT_LT(equal, before.coverage.size());
