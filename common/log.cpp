@@ -66,12 +66,14 @@ std::string UtcNow() {
   return text;
 }
 
-/// Writes control characters as \xNN, so that a message cannot forge a second line.
-std::string Escaped(std::string_view text) {
+/// Writes everything but printable ASCII as \xNN, and the characters of `also` with a backslash, so
+/// that no text can forge a second line or move a terminal's cursor.
+std::string Escaped(std::string_view text, std::string_view also = "") {
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
+    if (byte >= 0x20 && byte < 0x7f) {
+      if (also.find(c) != std::string_view::npos) result += '\\';
       result += c;
       continue;
     }
@@ -80,6 +82,12 @@ std::string Escaped(std::string_view text) {
     result += code;
   }
   return result;
+}
+
+/// Quotes values that could be read as more than one field.
+std::string QuotedValue(std::string_view value) {
+  if (value.find_first_of(" =\"\\") == std::string_view::npos) return Escaped(value);
+  return '"' + Escaped(value, "\"\\") + '"';
 }
 
 }  // namespace
@@ -127,7 +135,7 @@ std::string FormatLogEvent(LogFormat format, LogLevel level, std::string_view ti
   for (const LogField& field : fields) {
     line += ' ';
     line += field.key;
-    line += '=' + Escaped(field.value);
+    line += '=' + QuotedValue(field.value);
   }
   return line;
 }

@@ -14,6 +14,22 @@ TEST(LogTest, TextIsOneLine) {
             "T ERROR a\\x0aT INFO forged");
 }
 
+TEST(LogTest, NoValueCanForgeAField) {
+  const auto line = [](const std::string& value) {
+    return FormatLogEvent(LogFormat::kText, LogLevel::kInfo, "T", "call", {{"f", value}});
+  };
+  EXPECT_EQ(line("plain"), "T INFO call f=plain");
+  EXPECT_EQ(line(""), "T INFO call f=");
+  EXPECT_EQ(line("x\" code=OK request_id=forged"),
+            "T INFO call f=\"x\\\" code=OK request_id=forged\"");
+  EXPECT_EQ(line("a=b"), "T INFO call f=\"a=b\"");
+  EXPECT_EQ(line("a\\x0a"), "T INFO call f=\"a\\\\x0a\"") << "an escape of the value's own";
+  // Control characters beyond ASCII, such as U+009B, which begins a terminal's commands.
+  EXPECT_EQ(line("\xc2\x9b"
+                 "1m"),
+            "T INFO call f=\\xc2\\x9b1m");
+}
+
 TEST(LogTest, JsonEscapesAndSurvivesBrokenText) {
   const std::string line = FormatLogEvent(LogFormat::kJson, LogLevel::kWarning, "T", "a\"\n\xff",
                                           {{"request_id", "x\ty"}});
