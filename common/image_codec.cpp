@@ -23,6 +23,9 @@ constexpr std::array<std::uint8_t, 3> kJpegMagic = {0xff, 0xd8, 0xff};
 /// Deflate cannot pack more than this many bytes into one.
 constexpr std::int64_t kMaxDeflateRatio = 1032;
 constexpr std::int64_t kMaxImageFileBytes = std::int64_t{512} << 20;
+/// Every scan of a progressive JPEG passes over all coefficients, also one that says nothing;
+/// encoders write about ten.
+constexpr int kMaxJpegScans = 32;
 
 Status Undecodable(std::string message) {
   const std::string got = message;
@@ -212,6 +215,21 @@ struct TurboJpegDeleter {
 };
 using TurboJpeg = std::unique_ptr<void, TurboJpegDeleter>;
 
+/// At least the number of scans: the marker that begins one may also occur in metadata by chance,
+/// but not in coded pixels. Stops after kMaxJpegScans.
+int CountJpegScans(Bytes data) {
+  constexpr std::uint8_t kMarker = 0xff, kStartOfScan = 0xda;
+  int count = 0;
+  for (auto at = data.begin(); count <= kMaxJpegScans; ++count) {
+    at = std::adjacent_find(at, data.end(), [](std::uint8_t first, std::uint8_t second) {
+      return first == kMarker && second == kStartOfScan;
+    });
+    if (at == data.end()) break;
+    at += 2;
+  }
+  return count;
+}
+
 StatusOr<ImageSize> ReadJpegHeader(tjhandle handle, Bytes data) {
   ImageSize size;
   int subsampling = 0, colorspace = 0;
@@ -221,6 +239,9 @@ StatusOr<ImageSize> ReadJpegHeader(tjhandle handle, Bytes data) {
     return Undecodable(std::string("JPEG header cannot be read: ") + tjGetErrorStr2(handle));
   }
   if (size.width_px < 1 || size.height_px < 1) return Undecodable("JPEG without pixels");
+  if (CountJpegScans(data) > kMaxJpegScans) {
+    return Undecodable("JPEG with more than " + std::to_string(kMaxJpegScans) + " scans");
+  }
   return size;
 }
 
@@ -283,7 +304,7 @@ StatusOr<RgbImage> DecodeJpegRgb(Bytes data, const ImageLimits& limits) {
   image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
   // A warning means missing or damaged data: the rest would be invented.
   if (tjDecompress2(handle.get(), data.data(), data.size(), image.pixels.data(), size.width_px, 0,
-                    size.height_px, TJPF_RGB, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
+                    size.height_px, TJPF_RGB, TJFLAG_STOPONWARNING) != 0) {
     return Undecodable(std::string("JPEG cannot be decoded: ") + tjGetErrorStr2(handle.get()));
   }
   return image;

@@ -147,6 +147,46 @@ TEST(JpegTest, HugeHeadersAllocateNothing) {
   EXPECT_LT(PeakMemoryKiB() - before_kib, 16 * 1024);
 }
 
+void AppendSegment(std::uint8_t marker, const Bytes& payload, Bytes* out) {
+  const std::size_t length = payload.size() + 2;
+  out->insert(out->end(), {0xff, marker, static_cast<std::uint8_t>(length >> 8),
+                           static_cast<std::uint8_t>(length)});
+  out->insert(out->end(), payload.begin(), payload.end());
+}
+
+/// A grey progressive image of 16 x 16 pixels: one scan of DC coefficients and `band_count` of AC
+/// bands, all empty.
+Bytes ProgressiveJpeg(int band_count) {
+  Bytes out = {0xff, 0xd8};
+  Bytes table(65, 1);
+  table[0] = 0;
+  AppendSegment(0xdb, table, &out);
+  AppendSegment(0xc2, {8, 0, 16, 0, 16, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0}, &out);
+  Bytes codes(18);  // of one bit: "0" is a difference of zero
+  codes[1] = 1;
+  AppendSegment(0xc4, codes, &out);
+  codes[0] = 0x10;  // "0" ends the band of a block
+  AppendSegment(0xc4, codes, &out);
+  AppendSegment(0xda, {3, 1, 0, 2, 0, 3, 0, 0, 0, 0}, &out);
+  out.insert(out.end(), {0x00, 0x0f});  // 12 blocks, padded by ones
+  for (int band = 0; band < band_count; ++band) {
+    const auto first = static_cast<std::uint8_t>(1 + 63 * band / band_count);
+    const auto last = static_cast<std::uint8_t>(63 * (band + 1) / band_count);
+    AppendSegment(0xda, {1, 1, 0, first, last, 0}, &out);
+    out.push_back(0x0f);  // 4 blocks
+  }
+  out.insert(out.end(), {0xff, 0xd9});
+  return out;
+}
+
+TEST(JpegTest, ProgressiveImagesOfAFewScansAreDecodedOfVeryManyRefused) {
+  const auto usual = DecodeJpegRgb(ProgressiveJpeg(9));
+  EXPECT_TRUE(usual.ok()) << usual.status().ToString();
+  EXPECT_TRUE(DecodeJpegRgb(ProgressiveJpeg(31)).ok());
+  EXPECT_EQ(DecodeJpegRgb(ProgressiveJpeg(32)).status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_EQ(ReadJpegSize(ProgressiveJpeg(32)).status().reason(), "IMAGE_UNDECODABLE");
+}
+
 TEST(ImageFileTest, OtherContentIsNamed) {
   const TempFolder folder;
   const std::string path = folder.File("picture.png");
