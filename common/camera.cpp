@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "common/number_text.h"
 #include "common/transforms.h"
@@ -12,6 +13,12 @@ namespace {
 
 constexpr double kUndistortTolerance = 1e-10;
 constexpr int kUndistortIterations = 50;
+/// Bounds of cameras whose rays keep their length and place in float32: wide of anything that is
+/// built.
+constexpr double kMinFocalPx = 1e-2;
+constexpr double kMaxFocalPx = 1e7;
+constexpr double kMaxCenterPx = 1e7;
+constexpr double kMaxCameraDistanceM = 1e4;
 /// A lens model is usable if undistorting a corner and distorting it again returns this close.
 constexpr double kCornerRoundTripPx = 1e-3;
 
@@ -104,18 +111,28 @@ Status ValidateCamera(const Camera& camera) {
     double value;
   } focal[] = {{"fx_px", camera.fx_px}, {"fy_px", camera.fy_px}};
   for (const auto& f : focal) {
-    if (!(std::isfinite(f.value) && f.value > 0)) {
-      return Mismatch(reason::CALIBRATION_INVALID, f.name, "a finite number above 0",
+    if (!(f.value >= kMinFocalPx && f.value <= kMaxFocalPx)) {
+      return Mismatch(reason::CALIBRATION_INVALID, f.name,
+                      NumberText(kMinFocalPx) + " to " + NumberText(kMaxFocalPx),
                       NumberText(f.value));
     }
   }
-  if (!std::isfinite(camera.cx_px) || !std::isfinite(camera.cy_px)) {
-    return Mismatch(reason::CALIBRATION_INVALID, "cx_px, cy_px", "finite numbers",
-                    NumberText(camera.cx_px) + ", " + NumberText(camera.cy_px));
+  for (const auto& [name, value] :
+       {std::pair{"cx_px", camera.cx_px}, std::pair{"cy_px", camera.cy_px}}) {
+    if (!(std::abs(value) <= kMaxCenterPx)) {
+      return Mismatch(reason::CALIBRATION_INVALID, name,
+                      "within " + NumberText(kMaxCenterPx) + " of 0", NumberText(value));
+    }
   }
   INTERLACER_RETURN_IF_ERROR(ValidateDistortion(camera));
   if (Status status = ValidateTransform(camera.world_from_camera); !status.ok()) {
     return std::move(status).WithFieldPrefix("world_from_camera");
+  }
+  for (const double coordinate_m : camera.world_from_camera.translation_m) {
+    if (std::abs(coordinate_m) <= kMaxCameraDistanceM) continue;
+    return Mismatch(reason::CALIBRATION_INVALID, "world_from_camera.translation_m",
+                    "within " + NumberText(kMaxCameraDistanceM) + " m of the origin",
+                    NumberText(coordinate_m) + " m");
   }
   return Status::Ok();
 }

@@ -15,8 +15,6 @@ namespace {
 
 constexpr double kMinPlausibleDepthM = 0.05;
 constexpr double kMaxPlausibleDepthM = 20;
-constexpr double kMaxRangeM = 100;
-constexpr double kMaxWorkspaceSideM = 100;
 
 Status CheckImageSizes(const RgbdView& view) {
   const std::string expected = SizeText(view.camera.width_px, view.camera.height_px);
@@ -116,8 +114,8 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
   const LiftRegion region{input.workspace.value_or(metadata.workspace),
                           input.near_m.value_or(metadata.near_m),
                           input.far_m.value_or(metadata.far_m)};
-  INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxWorkspaceSideM));
-  if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxRangeM)) {
+  INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxSceneSideM));
+  if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxSceneRangeM)) {
     // Names the value that the caller chose: near if far is the model's own.
     const bool is_near_wrong = !(region.near_m > 0) || !input.far_m.has_value();
     return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_wrong ? "near_m" : "far_m",

@@ -6,6 +6,8 @@
 
 #include "common/checked_math.h"
 #include "common/joint_limits.h"
+#include "common/number_text.h"
+#include "common/scene.h"
 
 namespace interlacer {
 namespace {
@@ -66,6 +68,17 @@ Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata)
   return Status::Ok();
 }
 
+Status CheckCoordinates(const ActionSequence& points) {
+  for (std::size_t i = 0; i < points.values.size(); ++i) {
+    if (std::abs(points.values[i]) <= kMaxRobotCoordinateM) continue;
+    return Mismatch(reason::ACTION_OUT_OF_RANGE, "values_f32le",
+                    "within " + NumberText(kMaxRobotCoordinateM) + " m of the origin",
+                    NumberText(points.values[i]) + " at " +
+                        CellText(i / points.column_count, i % points.column_count));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
@@ -91,7 +104,7 @@ StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
   std::memcpy(actions.values.data(), matrix.values_f32le().data(), matrix.values_f32le().size());
 
   Status status = CheckFinite(actions);
-  if (status.ok() && is_joints) status = CheckRanges(actions, metadata);
+  if (status.ok()) status = is_joints ? CheckRanges(actions, metadata) : CheckCoordinates(actions);
   if (!status.ok()) return std::move(status).WithFieldPrefix(field);
   return actions;
 }

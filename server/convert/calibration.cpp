@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/duration.h"
+#include "common/scene.h"
 #include "common/transforms.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kMaxBoxSideM = 1000.0;
 /// Leaves a margin for the times of predicted steps.
 constexpr std::int64_t kMaxSeconds = INT64_MAX / kNanosecondsPerSecond - 1'000'000;
 
@@ -23,19 +23,11 @@ Status CheckFinite(std::initializer_list<std::pair<const char*, double>> fields)
   return Status::Ok();
 }
 
-Status CheckIntrinsics(const wire::CameraCalibration& c) {
+Status CheckSize(const wire::CameraCalibration& c) {
   for (const auto& [field, side_px] :
        {std::pair{"width_px", c.width_px()}, std::pair{"height_px", c.height_px()}}) {
     if (side_px < 1) {
       return Mismatch(reason::CALIBRATION_INVALID, field, "at least 1", std::to_string(side_px));
-    }
-  }
-  INTERLACER_RETURN_IF_ERROR(CheckFinite(
-      {{"fx_px", c.fx_px()}, {"fy_px", c.fy_px()}, {"cx_px", c.cx_px()}, {"cy_px", c.cy_px()}}));
-  for (const auto& [field, focal_px] :
-       {std::pair{"fx_px", c.fx_px()}, std::pair{"fy_px", c.fy_px()}}) {
-    if (focal_px <= 0) {
-      return Mismatch(reason::CALIBRATION_INVALID, field, "above 0", std::to_string(focal_px));
     }
   }
   return Status::Ok();
@@ -97,7 +89,7 @@ StatusOr<Transform> ToTransform(const wire::Transform& t) {
 }  // namespace
 
 StatusOr<Camera> ToCamera(const wire::CameraCalibration& calibration) {
-  INTERLACER_RETURN_IF_ERROR(CheckIntrinsics(calibration));
+  INTERLACER_RETURN_IF_ERROR(CheckSize(calibration));
   INTERLACER_ASSIGN_OR_RETURN(const DistortionModel model, ToDistortionModel(calibration));
   if (!calibration.has_world_from_camera()) {
     return Mismatch(reason::CALIBRATION_INVALID, "world_from_camera", "a pose", "nothing");
@@ -114,14 +106,18 @@ StatusOr<Camera> ToCamera(const wire::CameraCalibration& calibration) {
       model,
       {calibration.distortion_coefficients().begin(), calibration.distortion_coefficients().end()},
       *pose};
-  INTERLACER_RETURN_IF_ERROR(ValidateCamera(camera));
+  if (Status status = ValidateCamera(camera); !status.ok()) {
+    // The library's path of the coefficients is that of files.
+    if (status.reason() == reason::DISTORTION_INVALID) status.WithField("distortion_coefficients");
+    return status;
+  }
   return camera;
 }
 
 StatusOr<Box> ToBox(const wire::Box& box) {
   const Box plain{{box.min_m().x(), box.min_m().y(), box.min_m().z()},
                   {box.max_m().x(), box.max_m().y(), box.max_m().z()}};
-  if (Status status = ValidateBox(plain, kMaxBoxSideM); !status.ok()) {
+  if (Status status = ValidateBox(plain, kMaxSceneSideM); !status.ok()) {
     return std::move(status).WithField("");
   }
   return plain;

@@ -183,9 +183,10 @@ Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metad
   if (!std::isfinite(near_m) || near_m <= 0) {
     return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "above 0", NumberText(near_m));
   }
-  if (!std::isfinite(far_m) || far_m <= near_m) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "far_m", "above near_m " + NumberText(near_m),
-                    NumberText(far_m));
+  if (!(far_m > near_m && far_m <= kMaxSceneRangeM)) {
+    return Mismatch(reason::DEPTH_RANGE_INVALID, input.has_far_m() ? "far_m" : "near_m",
+                    "near_m below far_m, which is at most " + NumberText(kMaxSceneRangeM),
+                    NumberText(near_m) + " to " + NumberText(far_m));
   }
   return Status::Ok();
 }

@@ -6,6 +6,8 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/image_codec.h"
 #include "tests/support/in_process_server.h"
@@ -94,6 +96,36 @@ constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
 constexpr auto kRange = grpc::StatusCode::OUT_OF_RANGE;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+/// A view from the camera of the newest frame, to be spoiled.
+v1::CameraCalibration* FreeCamera(Request* r) {
+  v1::RenderTarget* target = Target(r);
+  *target->mutable_camera() = *Calibration(r);
+  return target->mutable_camera();
+}
+
+void SetWorkspace(Request* r, double min_m, double max_m) {
+  v1::Box* box = Scene(r)->mutable_workspace();
+  for (const auto& [corner, value_m] :
+       {std::pair{box->mutable_min_m(), min_m}, std::pair{box->mutable_max_m(), max_m}}) {
+    corner->set_x(value_m);
+    corner->set_y(value_m);
+    corner->set_z(value_m);
+  }
+}
+
+v1::FloatMatrix PointRows(int row_count, float value_m) {
+  v1::FloatMatrix matrix;
+  matrix.set_row_count(row_count);
+  matrix.set_column_count(6);
+  matrix.set_values_f32le(BytesOf(std::vector<float>(6 * row_count, value_m)));
+  return matrix;
+}
+
+void SetPoints(Request* r, float history_m, float planned_m) {
+  *Scene(r)->mutable_history_actions()->mutable_kinematic_points_m() = PointRows(2, history_m);
+  *r->mutable_actions()->mutable_kinematic_points_m() = PointRows(2, planned_m);
+}
+
 // clang-format off
 const BadRequestCase kCases[] = {
   // Request, model, source
@@ -164,6 +196,10 @@ const BadRequestCase kCases[] = {
   {"DistortionCount", [](Request* r) { Calibration(r)->set_distortion_model(v1::DISTORTION_MODEL_PLUMB_BOB); Calibration(r)->add_distortion_coefficients(0.1); }, kInvalid, "DISTORTION_INVALID", "source.scene_input.observations[1].views[0].calibration.distortion_coefficients"},
   // Overrides
   {"WorkspaceInverted", [](Request* r) { auto* box = Scene(r)->mutable_workspace(); for (auto* corner : {box->mutable_min_m(), box->mutable_max_m()}) { corner->set_x(1); corner->set_y(1); corner->set_z(1); } }, kInvalid, "WORKSPACE_INVALID", "source.scene_input.workspace"},
+  {"WorkspaceOfAHundredMetres", [](Request* r) { SetWorkspace(r, -50, 50.5); }, kInvalid, "WORKSPACE_INVALID", "source.scene_input.workspace"},
+  {"FarBeyondReason", [](Request* r) { Scene(r)->set_far_m(1e300); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
+  {"NearBeyondFar", [](Request* r) { Scene(r)->set_near_m(50); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.near_m"},
+  {"LensThatExplodes", [](Request* r) { Calibration(r)->set_distortion_model(v1::DISTORTION_MODEL_PLUMB_BOB); for (const double k : {1e300, 0., 0., 0., 0.}) Calibration(r)->add_distortion_coefficients(k); }, kInvalid, "DISTORTION_INVALID", "source.scene_input.observations[1].views[0].calibration.distortion_coefficients"},
   {"NearNegative", [](Request* r) { Scene(r)->set_near_m(-1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.near_m"},
   {"FarBelowNear", [](Request* r) { Scene(r)->set_near_m(2); Scene(r)->set_far_m(1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
   // Actions
@@ -177,6 +213,8 @@ const BadRequestCase kCases[] = {
   {"ActionNan", [](Request* r) { SetAction(r, kNan); }, kInvalid, "ACTION_NOT_FINITE", "actions.joint_positions.values_f32le"},
   {"DegreesForRadians", [](Request* r) { SetAction(r, 45); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
   {"ActionPastTheTolerance", [](Request* r) { SetAction(r, -3.13f); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
+  {"PointsFarAway", [](Request* r) { SetPoints(r, 0, 1e30f); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.kinematic_points_m.values_f32le"},
+  {"MeasuredPointsFarAway", [](Request* r) { SetPoints(r, -101, 0); }, kInvalid, "ACTION_OUT_OF_RANGE", "source.scene_input.history_actions.kinematic_points_m.values_f32le"},
   {"ActionJump", [](Request* r) { SetAction(r, 2); }, kInvalid, "ACTION_OUT_OF_RANGE", "actions.joint_positions.values_f32le"},
   // Output
   {"StepNegative", [](Request* r) { r->mutable_output()->add_steps(-1); }, kInvalid, "STEP_INVALID", "output.steps[0]"},
@@ -194,6 +232,11 @@ const BadRequestCase kCases[] = {
   {"TargetWithoutView", [](Request* r) { Target(r)->clear_view(); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[0].camera"},
   {"TargetCameraUnknown", [](Request* r) { Target(r)->set_scene_camera_name("top"); }, kInvalid, "CAMERA_UNKNOWN", "output.render_targets[0].scene_camera_name"},
   {"TargetSide", [](Request* r) { *Target(r)->mutable_camera() = *Calibration(r); r->mutable_output()->mutable_render_targets(0)->mutable_camera()->set_width_px(4096); }, kRange, "LIMIT_RENDER_SIDE", "output.render_targets[0].camera.width_px"},
+  {"TargetFocalTiny", [](Request* r) { FreeCamera(r)->set_fx_px(1e-300); }, kInvalid, "CALIBRATION_INVALID", "output.render_targets[0].camera.fx_px"},
+  {"TargetFocalDenormal", [](Request* r) { FreeCamera(r)->set_fy_px(5e-324); }, kInvalid, "CALIBRATION_INVALID", "output.render_targets[0].camera.fy_px"},
+  {"TargetFocalHuge", [](Request* r) { FreeCamera(r)->set_fx_px(1e300); }, kInvalid, "CALIBRATION_INVALID", "output.render_targets[0].camera.fx_px"},
+  {"TargetCenterHuge", [](Request* r) { FreeCamera(r)->set_cy_px(-1e300); }, kInvalid, "CALIBRATION_INVALID", "output.render_targets[0].camera.cy_px"},
+  {"TargetFarAway", [](Request* r) { FreeCamera(r)->mutable_world_from_camera()->mutable_translation_m()->set_z(1e30); }, kInvalid, "CALIBRATION_INVALID", "output.render_targets[0].camera.world_from_camera.translation_m"},
   {"TargetEncoding", [](Request* r) { Target(r)->set_encoding(v1::PIXEL_ENCODING_BGR8); }, kInvalid, "PIXEL_ENCODING_UNSUPPORTED", "output.render_targets[0].encoding"},
   {"TargetDepthPng", [](Request* r) { auto* t = Target(r); t->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32); t->set_compression(v1::IMAGE_COMPRESSION_PNG); }, kInvalid, "COMPRESSION_UNSUPPORTED", "output.render_targets[0].compression"},
   {"TargetQuality", [](Request* r) { Target(r)->set_jpeg_quality(101); }, kInvalid, "RENDER_TARGET_INVALID", "output.render_targets[0].jpeg_quality"},
@@ -240,6 +283,21 @@ INSTANTIATE_TEST_SUITE_P(All, RequestValidationTest, ::testing::ValuesIn(kCases)
                          [](const auto& test) { return std::string(test.param.name); });
 
 class ValidRequestTest : public RequestValidationTest {};
+
+TEST_F(ValidRequestTest, MeasuredJointsMayPassTheirLimitsByALittle) {
+  Request request = MakeRolloutRequest(1);
+  // The first joint's range is -3 to 3, of which 2 % are allowed beyond either end.
+  const auto set_joints = [&](float first) {
+    *Scene(&request)->mutable_history_actions()->mutable_joint_positions() =
+        MakeJoints(2, first, 0);
+    *Actions(&request) = MakeJoints(1, 3, 0);
+  };
+  set_joints(3.1f);
+  EXPECT_TRUE(Predict(request).ok());
+  set_joints(3.13f);
+  EXPECT_EQ(ReadDetails(Predict(request)).field(),
+            "source.scene_input.history_actions.joint_positions.values_f32le");
+}
 
 TEST_F(ValidRequestTest, ExpectedAndGotAreInTheMetadata) {
   Request request = MakeRolloutRequest(1);
