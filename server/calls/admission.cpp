@@ -55,10 +55,19 @@ StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, const ServedMode
   return scene;
 }
 
-/// Checks the remaining time, then reserves memory.
+/// Checks the remaining time, then reserves memory. A call without a deadline has the time that the
+/// server gives every call.
 Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedScene* scene) {
   scene->deadline = call.deadline;
-  const double left_s = SecondsBetween(Clock::now(), call.deadline);
+  const double limit_s = server.limits.max_call_duration_s;
+  if (scene->cost_s > limit_s) {
+    return DeadlineExceeded(reason::CALL_TOO_LONG,
+                            "the call needs about " + std::to_string(scene->cost_s) +
+                                " s, the server allows " + std::to_string(limit_s) + " s")
+        .WithMetadata("expected", std::to_string(scene->cost_s))
+        .WithMetadata("limit", std::to_string(limit_s));
+  }
+  const double left_s = std::min(SecondsBetween(Clock::now(), call.deadline), limit_s);
   const double needed_s = scene->cost_s + server.worker.CostAheadS(scene->priority);
   if (needed_s > left_s) {
     return DeadlineExceeded(reason::DEADLINE_TOO_SHORT,
@@ -67,6 +76,10 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
                                 std::to_string(left_s) + " s")
         .WithMetadata("expected", std::to_string(needed_s))
         .WithMetadata("got", std::to_string(left_s));
+  }
+  if (server.calls.unsent_bytes() > server.limits.max_inflight_request_bytes) {
+    return ResourceExhausted(reason::HOST_MEMORY, "too many answers wait for their readers")
+        .WithMetadata("limit", std::to_string(server.limits.max_inflight_request_bytes));
   }
   // Twice the request: gRPC keeps its bytes until the call ends, and a compressed payload that
   // arrived in pieces is joined for its decoder.

@@ -17,12 +17,24 @@ DecodePool::~DecodePool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void DecodePool::Post(int priority, std::function<void()> task) {
+void DecodePool::Post(int priority, const void* owner, std::function<void()> task) {
   {
     std::lock_guard lock(mutex_);
-    tasks_.emplace(priority, std::move(task));
+    tasks_.emplace(priority, Task{owner, std::move(task)});
   }
   changed_.notify_one();
+}
+
+void DecodePool::Remove(const void* owner) {
+  // Destroyed after the lock is released: a task may hold the last reference to its owner.
+  std::vector<Task> removed;
+  std::lock_guard lock(mutex_);
+  for (auto task = tasks_.begin(); task != tasks_.end();) {
+    const auto here = task++;
+    if (here->second.owner != owner) continue;
+    removed.push_back(std::move(here->second));
+    tasks_.erase(here);
+  }
 }
 
 void DecodePool::Run() {
@@ -33,7 +45,7 @@ void DecodePool::Run() {
     {
       const auto next = tasks_.extract(tasks_.begin());
       lock.unlock();
-      next.mapped()();
+      next.mapped().run();
     }
     lock.lock();
   }

@@ -1,7 +1,8 @@
 #pragma once
 
 /// Threads that decode the images of calls while these wait for the device. Higher priorities run
-/// first, then in the order of Post; tasks still queued at destruction run before it returns.
+/// first, then in the order of Post; tasks still queued at destruction run before it returns. The
+/// queue is no longer than the number of calls that wait: each removes its task when it ends.
 /// Thread-safe.
 
 #include <condition_variable>
@@ -20,15 +21,22 @@ class DecodePool {
   DecodePool(const DecodePool&) = delete;
   DecodePool& operator=(const DecodePool&) = delete;
 
-  void Post(int priority, std::function<void()> task);
+  /// `owner` is a name for Remove only.
+  void Post(int priority, const void* owner, std::function<void()> task);
+  /// Drops the owner's tasks that have not begun.
+  void Remove(const void* owner);
 
  private:
   void Run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  struct Task {
+    const void* owner;
+    std::function<void()> run;
+  };
   /// Sorted by priority; equal priorities in order of arrival.
-  std::multimap<int, std::function<void()>, std::greater<>> tasks_;
+  std::multimap<int, Task, std::greater<>> tasks_;
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

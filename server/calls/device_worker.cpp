@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/check.h"
 #include "server/convert/grpc_status.h"
 
 namespace interlacer {
@@ -27,7 +28,7 @@ DeviceWorker::~DeviceWorker() { Stop(); }
 Status DeviceWorker::CheckRoom(int priority) const {
   const double cost_ahead_s = CostAheadS(priority);
   std::lock_guard lock(mutex_);
-  return CheckRoomFor(cost_ahead_s);
+  return CheckRoomFor(priority, cost_ahead_s);
 }
 
 Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
@@ -35,7 +36,7 @@ Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
   const double cost_ahead_s = CostAheadS(job->priority());
   {
     std::lock_guard lock(mutex_);
-    INTERLACER_RETURN_IF_ERROR(CheckRoomFor(cost_ahead_s));
+    INTERLACER_RETURN_IF_ERROR(CheckRoomFor(job->priority(), cost_ahead_s));
     entries_.push_back(std::make_unique<Entry>());
     entries_.back()->job = std::move(job);
     entries_.back()->is_ready = is_ready;
@@ -44,14 +45,14 @@ Status DeviceWorker::Submit(std::shared_ptr<DeviceJob> job, bool is_ready) {
   return Status::Ok();
 }
 
-Status DeviceWorker::CheckRoomFor(double cost_ahead_s) const {
+Status DeviceWorker::CheckRoomFor(int priority, double cost_ahead_s) const {
   if (is_stopping_) return Unavailable(reason::DRAINING, "the server is stopping");
-  // All jobs count, also active ones that wait for their client.
-  const int limit = max_queue_ + max_active_;
-  if (static_cast<int>(entries_.size()) >= limit) {
+  const int place_count = PlaceCount(priority);
+  if (place_count >= max_queue_ + max_active_) {
     const double delay_s = std::clamp(cost_ahead_s, kMinRetryDelayS, kMaxRetryDelayS);
-    return ResourceExhausted(reason::QUEUE_FULL,
-                             std::to_string(entries_.size()) + " calls run or wait already")
+    return ResourceExhausted(reason::QUEUE_FULL, std::to_string(place_count) +
+                                                     " calls of this priority or above run or "
+                                                     "wait already")
         .WithMetadata("limit", std::to_string(max_queue_))
         .WithMetadata(kRetryDelayKey, std::to_string(delay_s));
   }
@@ -64,6 +65,7 @@ void DeviceWorker::Wake(const DeviceJob* job) {
     Entry* entry = Find(job);
     if (entry == nullptr || entry->is_ready) return;
     entry->is_ready = true;
+    entry->parked_since.reset();
     // The worker checks the entry after the unit that it runs.
     if (entry->is_running) return;
   }
@@ -71,7 +73,7 @@ void DeviceWorker::Wake(const DeviceJob* job) {
 }
 
 void DeviceWorker::Cancel(const DeviceJob* job, Status status) {
-  std::shared_ptr<DeviceJob> removed;
+  Ending ending;
   {
     std::lock_guard lock(mutex_);
     Entry* entry = Find(job);
@@ -81,11 +83,12 @@ void DeviceWorker::Cancel(const DeviceJob* job, Status status) {
       entry->stop_status = std::move(status);
       return;
     }
-    removed = Remove(job);
+    ending = Remove(job, std::move(status));
+    if (ending.has_device_state) retired_.push_back(ending.job);
     changed_.notify_one();
   }
   // Outside of the lock, because End runs code of the job that may call the worker.
-  removed->End(std::move(status));
+  ending.job->End(std::move(ending.status));
 }
 
 void DeviceWorker::CancelAll(Status status) {
@@ -104,7 +107,8 @@ double DeviceWorker::CostAheadS(int priority) const {
   double cost_s = 0;
   for (const auto& entry : entries_) {
     const bool is_over = !entry->stop_status.ok() || !entry->job->CheckAlive(now).ok();
-    if (!is_over && entry->job->priority() >= priority) cost_s += entry->job->RemainingCostS();
+    if (!is_over && !entry->parked_since && entry->job->priority() >= priority)
+      cost_s += entry->job->RemainingCostS();
   }
   return cost_s;
 }
@@ -141,9 +145,16 @@ void DeviceWorker::Run() {
     // Jobs that are over end before another one gets its turn.
     std::vector<Ending> endings;
     CollectOver(Clock::now(), &endings);
-    if (!endings.empty()) {
+    std::vector<std::shared_ptr<DeviceJob>> retired = std::exchange(retired_, {});
+    if (!endings.empty() || !retired.empty()) {
       lock.unlock();
-      for (Ending& ending : endings) ending.job->End(std::move(ending.status));
+      for (const auto& job : retired) job->FreeDeviceState();
+      retired.clear();
+      for (Ending& ending : endings) {
+        if (ending.has_device_state) ending.job->FreeDeviceState();
+        ending.job->End(std::move(ending.status));
+      }
+      endings.clear();
       lock.lock();
       // The list may have changed while the lock was released.
       continue;
@@ -166,19 +177,38 @@ void DeviceWorker::Run() {
 void DeviceWorker::CollectOver(Clock::time_point now, std::vector<Ending>* endings) {
   for (const auto& entry : entries_) {
     Status status = entry->job->CheckAlive(now);
-    if (!status.ok()) endings->push_back({entry->job, std::move(status)});
+    if (!status.ok()) endings->push_back({entry->job, entry->is_active, std::move(status)});
   }
-  for (const Ending& ending : *endings) Remove(ending.job.get());
+  if (endings->empty()) CollectParked(endings);
+  for (Ending& ending : *endings) ending = Remove(ending.job.get(), std::move(ending.status));
+}
+
+void DeviceWorker::CollectParked(std::vector<Ending>* endings) const {
+  const Entry* longest = nullptr;
+  int parked_count = 0;
+  for (const auto& entry : entries_) {
+    if (!entry->parked_since) continue;
+    ++parked_count;
+    if (longest == nullptr || *entry->parked_since < *longest->parked_since) longest = entry.get();
+  }
+  if (parked_count <= max_queue_ + max_active_) return;
+  endings->push_back({longest->job, true,
+                      Status(StatusCode::kCancelled, reason::SLOW_READER,
+                             "the client does not read, and too many others do not either")});
 }
 
 DeviceWorker::Entry* DeviceWorker::PickNext() {
-  // Active jobs keep their turn; a new one starts only while fewer than max_active take turns.
-  const bool has_room = TurnCount() < max_active_;
   Entry* best = nullptr;
   for (const auto& entry : entries_) {
-    if (!entry->is_ready || !(entry->is_active || has_room)) continue;
-    // `>` keeps the earlier of two entries with equal priority.
-    if (best == nullptr || entry->job->priority() > best->job->priority()) best = entry.get();
+    if (!entry->is_ready) continue;
+    const int priority = entry->job->priority();
+    // Active jobs keep their turn; a new one starts only while few take turns.
+    if (!entry->is_active && TurnCount(priority) >= max_active_) continue;
+    // Of equal ones the job whose last unit lies furthest back; the earlier of two new ones.
+    if (best == nullptr || priority > best->job->priority() ||
+        (priority == best->job->priority() && entry->last_turn < best->last_turn)) {
+      best = entry.get();
+    }
   }
   return best;
 }
@@ -188,6 +218,7 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
   entry->is_running = true;
   // A Wake during the unit sets it again.
   entry->is_ready = false;
+  entry->last_turn = ++turn_count_;
   unit_start_ = Clock::now();
   const std::shared_ptr<DeviceJob> job = entry->job;
   lock->unlock();
@@ -199,13 +230,16 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
   const bool is_done = progress.ok() && *progress == DeviceJob::Progress::kDone;
   if (progress.ok() && !is_done && entry->stop_status.ok()) {
     if (*progress == DeviceJob::Progress::kReady) entry->is_ready = true;
+    // Its reader may have woken it meanwhile.
+    if (!entry->is_ready) entry->parked_since = Clock::now();
     return;
   }
   Status status = progress.ok() ? Status::Ok() : progress.status();
   if (!is_done && !entry->stop_status.ok()) status = entry->stop_status;
-  Remove(job.get());
+  Ending ending = Remove(job.get(), std::move(status));
   lock->unlock();
-  job->End(std::move(status));
+  job->FreeDeviceState();
+  job->End(std::move(ending.status));
   lock->lock();
 }
 
@@ -224,14 +258,14 @@ DeviceWorker::Entry* DeviceWorker::Find(const DeviceJob* job) {
   return nullptr;
 }
 
-std::shared_ptr<DeviceJob> DeviceWorker::Remove(const DeviceJob* job) {
+DeviceWorker::Ending DeviceWorker::Remove(const DeviceJob* job, Status status) {
   const auto it = std::find_if(entries_.begin(), entries_.end(),
                                [&](const auto& entry) { return entry->job.get() == job; });
-  if (it == entries_.end()) return nullptr;
-  std::shared_ptr<DeviceJob> removed = std::move((*it)->job);
+  INTERLACER_CHECK(it != entries_.end(), "the job is not known");
+  Ending ending{std::move((*it)->job), (*it)->is_active, std::move(status)};
   entries_.erase(it);
   if (when_idle_) idle_limit_ = Clock::now() + idle_delay_;
-  return removed;
+  return ending;
 }
 
 int DeviceWorker::ActiveCount() const {
@@ -239,9 +273,15 @@ int DeviceWorker::ActiveCount() const {
                                         [](const auto& entry) { return entry->is_active; }));
 }
 
-int DeviceWorker::TurnCount() const {
-  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) {
-    return entry->is_active && entry->is_ready;
+int DeviceWorker::PlaceCount(int priority) const {
+  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return !entry->parked_since && entry->job->priority() >= priority;
+  }));
+}
+
+int DeviceWorker::TurnCount(int priority) const {
+  return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry->is_active && entry->is_ready && entry->job->priority() >= priority;
   }));
 }
 

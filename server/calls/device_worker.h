@@ -3,13 +3,16 @@
 /// Schedules calls on the thread of a device: a bounded set of calls takes turns, one unit of work
 /// each.
 ///
-/// Between two units the worker chooses again: highest priority first, then first come. A call
-/// starts when fewer than `max_active` take turns; up to `max_queue` more wait. A call whose client
-/// does not read (kWaiting) takes no turns and keeps its device state, so that up to `max_queue` +
-/// `max_active` calls may hold some. A call that is cancelled, past its deadline or otherwise ended
-/// is removed before its next unit, or at once if it is not running. Every submitted job gets
-/// exactly one End. Once the last job has ended and none followed for a while, `when_idle` runs
-/// once. Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
+/// Between two units the worker chooses again: highest priority first; equal ones take turns. For
+/// each priority there are `max_queue` + `max_active` places, of which calls of lower priorities
+/// take none; a call starts when fewer than `max_active` of its priority or above take turns. A
+/// call whose client does not read (kWaiting) is parked: it takes no turns and no place, costs
+/// nobody time and keeps its device state. As many may be parked as there are places for one
+/// priority; beyond, the one that has waited longest ends as SLOW_READER. A call that is cancelled,
+/// past its deadline or otherwise ended is removed before its next unit, or at once if it is not
+/// running. Every submitted job gets exactly one End, and its device state is freed on the worker's
+/// thread. Once the last job has ended and none followed for a while, `when_idle` runs once.
+/// Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
 /// QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
@@ -40,7 +43,8 @@ class DeviceJob {
   virtual ~DeviceJob() = default;
   /// Jobs with a higher priority run first.
   virtual int priority() const = 0;
-  /// Estimate of the remaining device time in seconds. Any thread.
+  /// Estimate of the remaining device time in seconds, at most the rest of the job's life. Any
+  /// thread.
   virtual double RemainingCostS() const = 0;
   /// An error if the job must not continue, such as after its deadline. Any thread.
   virtual Status CheckAlive(Clock::time_point now) const = 0;
@@ -48,7 +52,10 @@ class DeviceJob {
   virtual Clock::time_point NextCheck() const = 0;
   /// Runs one unit on the worker's thread. An error ends the job.
   virtual StatusOr<Progress> RunUnit() = 0;
-  /// The last call to the job: frees device state and sends the status.
+  /// Called once after the last unit of a job that ran any, on the worker's thread; before End, or
+  /// after it when another thread ended the job.
+  virtual void FreeDeviceState() = 0;
+  /// Sends the status. Any thread.
   virtual void End(Status status) = 0;
 };
 
@@ -89,25 +96,35 @@ class DeviceWorker {
     bool is_ready = false;
     bool is_active = false;
     bool is_running = false;
+    /// Set while the job waits for its reader.
+    std::optional<Clock::time_point> parked_since;
+    /// Number of the job's last unit among all; 0 before its first.
+    std::int64_t last_turn = 0;
     Status stop_status;
   };
   struct Ending {
     std::shared_ptr<DeviceJob> job;
+    bool has_device_state = false;
     Status status;
   };
 
-  /// Requires the lock.
-  Status CheckRoomFor(double cost_ahead_s) const;
+  /// All below require the lock; Run and RunOne release it while a job works.
+  Status CheckRoomFor(int priority, double cost_ahead_s) const;
   void Run();
   void CollectOver(Clock::time_point now, std::vector<Ending>* endings);
   Entry* PickNext();
   void RunOne(Entry* entry, std::unique_lock<std::mutex>* lock);
   Clock::time_point NextCheck() const;
   Entry* Find(const DeviceJob* job);
-  std::shared_ptr<DeviceJob> Remove(const DeviceJob* job);
+  /// Adds the job that has been parked longest if too many are.
+  void CollectParked(std::vector<Ending>* endings) const;
+  /// The job must be known.
+  Ending Remove(const DeviceJob* job, Status status);
   int ActiveCount() const;
-  /// Number of active calls with a unit to run.
-  int TurnCount() const;
+  /// Number of calls that are not parked, of this priority or above.
+  int PlaceCount(int priority) const;
+  /// Number of active calls with a unit to run, of this priority or above.
+  int TurnCount(int priority) const;
 
   const int max_queue_;
   const int max_active_;
@@ -117,6 +134,9 @@ class DeviceWorker {
   std::condition_variable changed_;
   /// Entries in order of arrival; their addresses are stable.
   std::vector<std::unique_ptr<Entry>> entries_;
+  /// Jobs that another thread ended, whose device state is still to be freed.
+  std::vector<std::shared_ptr<DeviceJob>> retired_;
+  std::int64_t turn_count_ = 0;
   std::optional<Clock::time_point> unit_start_;
   /// Time at which when_idle runs unless a job arrives; set whenever a job ends.
   std::optional<Clock::time_point> idle_limit_;

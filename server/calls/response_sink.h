@@ -42,7 +42,9 @@ class ResponseSink {
   virtual void Abort() = 0;
   /// Number of bytes of all messages sent so far.
   virtual std::int64_t sent_bytes() const = 0;
-  /// Time since which a message has been waiting for the reader.
+  /// Number of bytes that wait for the reader.
+  virtual std::int64_t unsent_bytes() const = 0;
+  /// Time since which a message or the status has been waiting for the reader.
   virtual std::optional<std::chrono::steady_clock::time_point> stalled_since() const = 0;
 };
 

@@ -32,7 +32,10 @@ class RolloutCall final : public SceneCall, private RolloutWriter {
     return runner_.Begin(scene(), admitted().checked.newest_capture_time_ns);
   }
   Status RunLifted() override { return runner_.RunUnit(); }
-  void FreeDeviceState() override { runner_.Free(); }
+  void FreeDeviceState() override {
+    runner_.Free();
+    SceneCall::FreeDeviceState();
+  }
 
   void NoteStep(double seconds) override;
   Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,

@@ -43,7 +43,9 @@ void SceneCall::Start() {
   if (!status.ok()) {
     End(std::move(status));
   } else if (!is_decoded_at_once) {
-    server_.decoders.Post(priority(), [self = shared_from_this()] { self->DecodeInPool(); });
+    server_.decoders.Post(priority(), this, [self = shared_from_this()] { self->DecodeInPool(); });
+    // The call may have ended before its task was there to be removed.
+    if (is_over_) server_.decoders.Remove(this);
   }
 }
 
@@ -55,7 +57,7 @@ Status SceneCall::Decode() {
   const Clock::time_point start = Clock::now();
   decoded_ = server_.frames.Take();
   Status status = DecodeSceneInput(admitted_.scene_input, admitted_.payloads,
-                                   admitted_.model->metadata, &decoded_);
+                                   admitted_.model->metadata, is_over_, &decoded_);
   FreeRequest();
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
@@ -77,7 +79,10 @@ void SceneCall::DecodeInPool() {
   }
 }
 
-double SceneCall::RemainingCostS() const { return std::max(admitted_.cost_s - used_s_, 0.0); }
+double SceneCall::RemainingCostS() const {
+  return std::clamp(admitted_.cost_s - used_s_, 0.0,
+                    std::max(SecondsBetween(Clock::now(), LifeEnd()), 0.0));
+}
 
 Status SceneCall::CheckAlive(Clock::time_point now) const {
   if (now >= admitted_.deadline) {
@@ -97,7 +102,7 @@ Status SceneCall::CheckAlive(Clock::time_point now) const {
 }
 
 Clock::time_point SceneCall::NextCheck() const {
-  Clock::time_point next = std::min(admitted_.deadline, call_limit_);
+  Clock::time_point next = LifeEnd();
   if (const auto stalled_since = sink_->stalled_since()) {
     next = std::min(next, *stalled_since + Seconds(server_.limits.slow_reader_timeout_s));
   }
@@ -165,10 +170,12 @@ SceneReport SceneCall::MakeReport() const {
 }
 
 void SceneCall::End(Status status) {
-  FreeDeviceState();
-  scene_.reset();
+  is_over_ = true;
   const bool is_never_decoded = !is_decode_claimed_.exchange(true);
-  if (is_never_decoded) FreeRequest();
+  if (is_never_decoded) {
+    server_.decoders.Remove(this);
+    FreeRequest();
+  }
   // gRPC releases a call some time after its status was sent, on a thread of its own; calls that
   // arrive meanwhile must not be charged for it. A failed call may still be in the decoder.
   if (status.ok() || is_never_decoded) admitted_.memory = {};

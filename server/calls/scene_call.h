@@ -4,9 +4,9 @@
 /// the method. Base of ValidateCall and RolloutCall.
 ///
 /// Lifetime: Start (queue slot and decoding; small raw frames at once, others in the pool) -
-/// RunUnit on the worker's thread - End, exactly once. Only RunUnit and End use the sink.
-/// the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
+/// RunUnit on the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -57,6 +57,7 @@ class SceneCall : public DeviceJob,
   Status CheckAlive(Clock::time_point now) const override;
   Clock::time_point NextCheck() const override;
   StatusOr<Progress> RunUnit() override;
+  void FreeDeviceState() override { scene_.reset(); }
   void End(Status status) override;
 
   void OnClientGone() override;
@@ -69,8 +70,6 @@ class SceneCall : public DeviceJob,
   virtual Status OnLifted() = 0;
   /// Runs one unit after the lift.
   virtual Status RunLifted() = 0;
-  /// Frees the call's device memory.
-  virtual void FreeDeviceState() = 0;
 
   const ServerContext& server() const { return server_; }
   const AdmittedScene& admitted() const { return admitted_; }
@@ -94,6 +93,8 @@ class SceneCall : public DeviceJob,
   Status Lift();
   SceneReport MakeReport() const;
   void NoteFirstUnit();
+  /// The earlier of the client's deadline and the limit of every call.
+  Clock::time_point LifeEnd() const { return std::min(admitted_.deadline, call_limit_); }
 
   const ServerContext& server_;
   CallRecord record_;
@@ -104,6 +105,8 @@ class SceneCall : public DeviceJob,
   /// Set by the first of two: the decoder, which then reads the request, or the end of the call,
   /// which then frees it.
   std::atomic<bool> is_decode_claimed_{false};
+  /// Set by End: the decoder stops at the next image.
+  std::atomic<bool> is_over_{false};
   /// Written by the decoder before the job becomes ready.
   SceneInput decoded_;
   double decode_s_ = 0;

@@ -13,7 +13,6 @@ class ValidateCall final : public SceneCall {
  private:
   Status OnLifted() override;
   Status RunLifted() override { return Status::Ok(); }
-  void FreeDeviceState() override {}
 };
 
 }  // namespace interlacer

@@ -269,7 +269,8 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
 }
 
 Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
-                        const ModelMetadata& metadata, SceneInput* plain) {
+                        const ModelMetadata& metadata, const std::atomic<bool>& is_over,
+                        SceneInput* plain) {
   plain->seed = input.seed();
   plain->workspace.reset();
   if (input.has_workspace()) {
@@ -283,6 +284,7 @@ Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payl
     std::vector<RgbdView>& views = plain->observations[o].views;
     views.resize(metadata.cameras.size());
     for (int v = 0; v < input.observations(o).views_size(); ++v) {
+      if (is_over) return Cancelled("the call has ended");
       const wire::RgbdView& view = input.observations(o).views(v);
       if (Status status =
               DecodeView(view, payloads, &views[*CameraIndex(metadata, view.camera_name())]);

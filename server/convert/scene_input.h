@@ -4,10 +4,12 @@
 ///
 /// Check covers everything that is known without decoding pixels: cameras, sizes, headers,
 /// calibrations, times, history and overrides. Decode expects a checked message and overwrites
-/// `plain` with the views in the order of the model's cameras, reusing its memory. Errors: the
-/// reasons of images.h, calibration.h and actions.h, CAMERA_*, HISTORY_*, DEPTH_RANGE_INVALID;
-/// field paths relative to the message. Thread-safe.
+/// `plain` with the views in the order of the model's cameras, reusing its memory; it stops before
+/// the next view once `is_over`. Errors: the reasons of images.h, calibration.h and actions.h,
+/// CAMERA_*, HISTORY_*, DEPTH_RANGE_INVALID; CANCELLED; field paths relative to the message.
+/// Thread-safe.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,7 +48,8 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
                                        const ModelMetadata& metadata, const Limits& limits);
 
 Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
-                        const ModelMetadata& metadata, SceneInput* plain);
+                        const ModelMetadata& metadata, const std::atomic<bool>& is_over,
+                        SceneInput* plain);
 
 /// Maps a field path of the decoded scene, such as "observations[1].views[0].depth", to that of the
 /// request, whose views may be in another order. Other paths stay unchanged.

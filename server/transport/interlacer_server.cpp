@@ -31,6 +31,8 @@ constexpr char kReflectionPlugin[] = "proto_server_reflection";
 /// 128 random bits as hexadecimal text.
 std::string NewInstanceId() {
   std::random_device random;
+/// Time after the end of a drain after which the server stops whatever its clients do.
+constexpr std::chrono::seconds kDrainGrace(3);
   std::string id;
   for (int i = 0; i < 4; ++i) {
     char word[9];
@@ -224,3 +226,9 @@ std::optional<ServerExit> InterlacerServer::Poll() {
 }
 
 }  // namespace interlacer
+  calls_.LimitUnsent(options_.limits.max_inflight_request_bytes);
+    if (Clock::now() > *drain_limit_ + kDrainGrace) {
+      Log(LogLevel::kWarning, "stopped without the end of some calls",
+          {{"calls", std::to_string(calls_.count())}});
+      return ServerExit::kDone;
+    }

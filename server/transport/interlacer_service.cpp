@@ -14,8 +14,9 @@
 namespace interlacer {
 namespace {
 
-UnarySink* NewUnarySink(const ServerContext& server, grpc::ByteBuffer* response) {
-  return new UnarySink(response, &server.calls);
+UnarySink* NewUnarySink(const ServerContext& server, grpc::CallbackServerContext* context,
+                        grpc::ByteBuffer* response) {
+  return new UnarySink(context, response, &server.calls);
 }
 
 StreamSink* NewStreamSink(const ServerContext& server, grpc::CallbackServerContext* context) {
@@ -87,7 +88,7 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
 grpc::ServerUnaryReactor* InterlacerService::ValidateScene(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return StartOrRefuse(server_, ReadContext(*context, "ValidateScene", *request),
-                       NewUnarySink(server_, response), interlacer::ValidateScene);
+                       NewUnarySink(server_, context, response), interlacer::ValidateScene);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
@@ -99,13 +100,13 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
 grpc::ServerUnaryReactor* InterlacerService::CreateScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return RefuseNotBuilt(server_, ReadContext(*context, "CreateScene", *request),
-                        NewUnarySink(server_, response));
+                        NewUnarySink(server_, context, response));
 }
 
 grpc::ServerUnaryReactor* InterlacerService::DeleteScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return RefuseNotBuilt(server_, ReadContext(*context, "DeleteScene", *request),
-                        NewUnarySink(server_, response));
+                        NewUnarySink(server_, context, response));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates(
@@ -117,7 +118,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates
 grpc::ServerUnaryReactor* InterlacerService::GetStatistics(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return RefuseNotBuilt(server_, ReadContext(*context, "GetStatistics", *request),
-                        NewUnarySink(server_, response));
+                        NewUnarySink(server_, context, response));
 }
 
 }  // namespace interlacer

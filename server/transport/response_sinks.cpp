@@ -17,12 +17,31 @@ void UnarySink::Send(grpc::ByteBuffer message) {
 }
 
 void UnarySink::Finish(const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    finish_time_ = std::chrono::steady_clock::now();
+  }
   grpc::ServerUnaryReactor::Finish(ToGrpcStatus(status));
 }
 
 void UnarySink::FinishWith(grpc::ByteBuffer message) {
   Send(std::move(message));
   Finish(Status::Ok());
+}
+
+void UnarySink::Abort() {
+  std::shared_ptr<SinkListener> listener;
+  {
+    std::lock_guard lock(mutex_);
+    listener = listener_;
+  }
+  if (listener != nullptr) listener->OnReset();
+  context_->TryCancel();
+}
+
+std::optional<std::chrono::steady_clock::time_point> UnarySink::stalled_since() const {
+  std::lock_guard lock(mutex_);
+  return finish_time_;
 }
 
 void UnarySink::OnCancel() {
@@ -46,9 +65,14 @@ bool StreamSink::HasRoom() const {
          (static_cast<int>(messages_.size()) < max_messages_ && buffered_bytes_ < max_bytes_);
 }
 
+std::int64_t StreamSink::unsent_bytes() const {
+  std::lock_guard lock(mutex_);
+  return buffered_bytes_;
+}
+
 std::optional<std::chrono::steady_clock::time_point> StreamSink::stalled_since() const {
   std::lock_guard lock(mutex_);
-  if (messages_.empty()) return std::nullopt;
+  if (messages_.empty() && !is_finishing_) return std::nullopt;
   return write_start_;
 }
 
@@ -67,6 +91,10 @@ StreamSink::Action StreamSink::NextAction() {
   }
   // The status is sent together with the last message.
   if (messages_.size() <= 1) action.finish = std::exchange(final_status_, std::nullopt);
+  if (action.finish) {
+    is_finishing_ = true;
+    write_start_ = std::chrono::steady_clock::now();
+  }
   return action;
 }
 

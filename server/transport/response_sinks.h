@@ -24,29 +24,33 @@ namespace interlacer {
 
 class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
  public:
-  UnarySink(grpc::ByteBuffer* response, CallRegistry* registry)
-      : response_(response), entry_(registry, this) {}
+  UnarySink(grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
+            CallRegistry* registry)
+      : context_(context), response_(response), entry_(registry, this) {}
 
   void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override { return true; }
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void FinishWith(grpc::ByteBuffer message) override;
-  void Abort() override {}
+  void Abort() override;
   std::int64_t sent_bytes() const override { return sent_bytes_; }
-  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
-    return std::nullopt;
-  }
+  std::int64_t unsent_bytes() const override { return sent_bytes_; }
+  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 
  private:
   void OnCancel() override;
   void OnDone() override { delete this; }
 
+  grpc::CallbackServerContext* const context_;
   grpc::ByteBuffer* const response_;
-  const CallRegistry::Entry entry_;
   std::atomic<std::int64_t> sent_bytes_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::shared_ptr<SinkListener> listener_;
+  /// Set by Finish: from then on the client is awaited.
+  std::optional<std::chrono::steady_clock::time_point> finish_time_;
+  /// The last member: the registry may ask the sink until this one is destroyed.
+  const CallRegistry::Entry entry_;
 };
 
 class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public ResponseSink {
@@ -65,6 +69,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   void FinishWith(grpc::ByteBuffer message) override;
   void Abort() override;
   std::int64_t sent_bytes() const override { return sent_bytes_; }
+  std::int64_t unsent_bytes() const override;
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 
  private:
@@ -88,7 +93,6 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   grpc::CallbackServerContext* const context_;
   const int max_messages_;
   const std::int64_t max_bytes_;
-  const CallRegistry::Entry entry_;
   std::atomic<std::int64_t> sent_bytes_{0};
 
   mutable std::mutex mutex_;
@@ -97,9 +101,13 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   std::deque<grpc::ByteBuffer> messages_;
   std::int64_t buffered_bytes_ = 0;
   bool is_broken_ = false;
+  /// From the moment at which the status is passed to the library.
+  bool is_finishing_ = false;
   std::chrono::steady_clock::time_point write_start_;
   /// Set by Finish until the status is passed to the library.
   std::optional<grpc::Status> final_status_;
+  /// The last member: the registry may ask the sink until this one is destroyed.
+  const CallRegistry::Entry entry_;
 };
 
 }  // namespace interlacer

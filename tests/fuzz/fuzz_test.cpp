@@ -81,7 +81,7 @@ bool Admit(v1::PredictRolloutRequest request) {
   if (!checked.ok()) return false;
   EXPECT_LE(checked->decoded_bytes, 1 << 20);
   SceneInput plain;
-  const Status decoded = DecodeSceneInput(scene, payloads, metadata, &plain);
+  const Status decoded = DecodeSceneInput(scene, payloads, metadata, false, &plain);
   ExpectExplained(decoded);
   if (decoded.ok()) ExpectSoundScene(plain, metadata);
   if (actions.ok()) ExpectExplained(CheckStepChanges(checked->history_actions, *actions, metadata));

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/in_process_server.h"
@@ -46,10 +48,15 @@ class CountingJob final : public DeviceJob {
   Clock::time_point NextCheck() const override { return limit; }
   StatusOr<Progress> RunUnit() override {
     if (gate_ != nullptr) gate_->Pass();
+    unit_thread = std::this_thread::get_id();
     journal_.Add(name_);
     if (fails) return Internal("broken");
     if (--units_left_ == 0) return Progress::kDone;
     return is_reader_stalled ? Progress::kWaiting : Progress::kReady;
+  }
+  void FreeDeviceState() override {
+    ++free_count;
+    freeing_thread = std::this_thread::get_id();
   }
   void End(Status status) override {
     ++end_count;
@@ -57,6 +64,8 @@ class CountingJob final : public DeviceJob {
   }
 
   std::atomic<int> end_count{0};
+  std::atomic<int> free_count{0};
+  std::atomic<std::thread::id> unit_thread, freeing_thread;
   bool fails = false;
   std::atomic<bool> is_reader_stalled{false};
   Clock::time_point limit = Clock::time_point::max();
@@ -84,7 +93,7 @@ class DeviceWorkerTest : public ::testing::Test {
   DeviceWorker worker_{2, 2};
 };
 
-TEST_F(DeviceWorkerTest, FirstComeIsFinishedFirst) {
+TEST_F(DeviceWorkerTest, EqualPrioritiesTakeTurns) {
   gate_.Close();
   auto a = Job("a", 1, 2), b = Job("b", 1, 2);
   SubmitReady(a);
@@ -92,7 +101,7 @@ TEST_F(DeviceWorkerTest, FirstComeIsFinishedFirst) {
   SubmitReady(b);
   gate_.Open();
   ASSERT_TRUE(WaitUntil([&] { return b->end_count == 1; }));
-  EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"a", "a", "a OK", "b", "b", "b OK"}));
+  EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"a", "b", "a", "a OK", "b", "b OK"}));
 }
 
 TEST_F(DeviceWorkerTest, HigherPriorityTakesTheNextUnit) {
@@ -120,6 +129,83 @@ TEST_F(DeviceWorkerTest, JobsWithAStalledReaderTakeNoPlaceAndGoOnWhenItReads) {
   worker_.Wake(a.get());
   ASSERT_TRUE(WaitUntil([&] { return a->end_count == 1; }));
   EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"a", "b", "c", "c", "c OK", "a", "a OK"}));
+}
+
+TEST_F(DeviceWorkerTest, ManyJobsOfLowPriorityDoNotKeepAHigherOneFromStarting) {
+  gate_.Close();
+  auto first = Job("low", 0, 3), second = Job("low", 0, 3), urgent = Job("urgent", 2, 1);
+  SubmitReady(first);
+  ASSERT_TRUE(gate_.WaitForUnit());
+  SubmitReady(second);
+  gate_.Allow(1);
+  // Both are active now, as many as may take turns.
+  ASSERT_TRUE(WaitUntil([&] { return worker_.active_count() == 2; }));
+  SubmitReady(urgent);
+  gate_.Open();
+  ASSERT_TRUE(WaitUntil([&] { return second->end_count == 1; }));
+  const std::vector<std::string> journal = journal_.Read();
+  EXPECT_EQ(std::vector<std::string>(journal.begin(), journal.begin() + 4),
+            (std::vector<std::string>{"low", "low", "urgent", "urgent OK"}));
+}
+
+TEST_F(DeviceWorkerTest, LowerPrioritiesTakeNoPlaceOfHigherOnes) {
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", 0, 1)).ok());
+  EXPECT_EQ(worker_.Submit(Job("late", 0, 1)).reason(), reason::QUEUE_FULL);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", 2, 1)).ok());
+  EXPECT_EQ(worker_.CheckRoom(2).reason(), reason::QUEUE_FULL);
+  EXPECT_EQ(worker_.CheckRoom(1).reason(), reason::QUEUE_FULL);
+}
+
+TEST_F(DeviceWorkerTest, JobsWithAStalledReaderLeaveTheirPlacesAndCostNothing) {
+  std::vector<std::shared_ptr<CountingJob>> parked;
+  for (int i = 0; i < 4; ++i) {
+    parked.push_back(Job("p", 1, 10));
+    parked.back()->is_reader_stalled = true;
+    SubmitReady(parked.back());
+  }
+  ASSERT_TRUE(WaitUntil([&] { return journal_.Read().size() == 4 && !worker_.unit_start(); }));
+  EXPECT_EQ(worker_.CostAheadS(1), 0);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", 1, 1)).ok());
+  EXPECT_EQ(worker_.Submit(Job("late", 1, 1)).reason(), reason::QUEUE_FULL);
+  for (const auto& job : parked) EXPECT_EQ(job->end_count, 0);
+}
+
+TEST_F(DeviceWorkerTest, OfTooManyStalledReadersTheLongestWaitingIsCutOff) {
+  std::vector<std::shared_ptr<CountingJob>> parked;
+  for (int i = 0; i < 6; ++i) {
+    parked.push_back(Job(std::to_string(i), 1, 10));
+    parked.back()->is_reader_stalled = true;
+    SubmitReady(parked.back());
+    ASSERT_TRUE(WaitUntil([&] {
+      const auto journal = journal_.Read();
+      return std::find(journal.begin(), journal.end(), std::to_string(i)) != journal.end();
+    }));
+  }
+  ASSERT_TRUE(WaitUntil([&] { return parked[1]->end_count == 1; }));
+  EXPECT_EQ(parked[0]->end_count, 1);
+  EXPECT_EQ(parked[2]->end_count, 0);
+  const auto journal = journal_.Read();
+  EXPECT_EQ(std::count(journal.begin(), journal.end(), "0 SLOW_READER"), 1);
+}
+
+TEST_F(DeviceWorkerTest, DeviceStateIsFreedOnceOnTheThreadOfTheDevice) {
+  auto done = Job("done", 1, 1), cancelled = Job("cancelled", 1, 10), never = Job("never", 1, 1);
+  cancelled->is_reader_stalled = true;
+  SubmitReady(done);
+  SubmitReady(cancelled);
+  ASSERT_TRUE(worker_.Submit(never).ok());
+  ASSERT_TRUE(WaitUntil([&] { return worker_.active_count() == 1 && done->end_count == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return worker_.CostAheadS(1) == 1; }));  // the other is parked
+  worker_.Cancel(cancelled.get(), Cancelled("test"));
+  EXPECT_EQ(cancelled->end_count, 1) << "the status does not wait for the device";
+  worker_.Cancel(never.get(), Cancelled("test"));
+  ASSERT_TRUE(WaitUntil([&] { return cancelled->free_count == 1; }));
+  EXPECT_EQ(cancelled->freeing_thread.load(), cancelled->unit_thread.load());
+  EXPECT_EQ(done->freeing_thread.load(), done->unit_thread.load());
+  worker_.Stop();
+  EXPECT_EQ(done->free_count, 1);
+  EXPECT_EQ(cancelled->free_count, 1);
+  EXPECT_EQ(never->free_count, 0) << "it had no device state";
 }
 
 TEST_F(DeviceWorkerTest, CancelledAndOverdueJobsCostNothingAhead) {
