@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace interlacer {
 namespace {
@@ -24,6 +25,11 @@ const Buckets kBytes = {1e3, 1e4, 1e5, 1e6, 4e6, 1.6e7, 6.4e7};
 const Buckets kRatio = {.05, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95};
 const Buckets kSkewSeconds = {.0001, .001, .002, .005, .01, .02, .05, .1};
 const Buckets kMeters = {.001, .002, .005, .01, .02, .03, .05, .1, .2};
+
+/// A scrape has its thread for this long at most, so that clients that send half a request hold up
+/// others for a moment only, however many they are.
+constexpr char kScrapeThreads[] = "16";
+constexpr char kScrapeTimeoutMs[] = "500";
 
 constexpr ServerState kStates[] = {ServerState::kStarting, ServerState::kWarmingUp,
                                    ServerState::kServing, ServerState::kDraining,
@@ -59,6 +65,8 @@ struct Metrics::Families {
       Counter("interlacer_requests_total", "finished calls");
   prometheus::Family<prometheus::Counter>& cancelled =
       Counter("interlacer_cancelled_total", "cancelled calls, by where they were");
+  prometheus::Family<prometheus::Counter>& refusals =
+      Counter("interlacer_refused_total", "calls and connections refused before their method");
   prometheus::Family<prometheus::Counter>& steps =
       Counter("interlacer_steps_total", "dynamics steps computed");
   prometheus::Family<prometheus::Counter>& rendered_pixels =
@@ -206,6 +214,12 @@ void Metrics::CountLostResponse() {
   families_->cancelled.Add({{"where", "slow_reader"}}).Increment();
 }
 
+void Metrics::CountRefusal(const Status& status) {
+  families_->refusals
+      .Add({{"code", std::string(StatusCodeName(status.code()))}, {"reason", status.reason()}})
+      .Increment();
+}
+
 void Metrics::CountStep(const std::string& model_name, double seconds) {
   std::lock_guard lock(families_->mutex);
   Families::ModelSeries& series = families_->OfModel(model_name);
@@ -230,7 +244,9 @@ void Metrics::ObserveScene(const SceneReport& report) {
 
 Status Metrics::Expose(const std::string& address) {
   try {
-    families_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
+    families_->exposer = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", address, "num_threads", kScrapeThreads,
+                                 "request_timeout_ms", kScrapeTimeoutMs});
   } catch (const std::exception& error) {
     return InvalidArgument(reason::CONFIG_INVALID,
                            "metrics address " + address + " cannot be used: " + error.what())

@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "common/check.h"
 #include "common/log.h"
 #include "common/process_memory.h"
 #include "common/version.h"
@@ -18,21 +19,25 @@
 namespace interlacer {
 namespace {
 
-/// Shortest interval of a client's pings, also without calls in flight.
-constexpr int kMinPingIntervalMs = 10'000;
+/// Shortest interval of a client's pings, also without calls in flight: half of the ten seconds
+/// that clients are told, so that jitter never counts as too many.
+constexpr int kMinPingIntervalMs = 5'000;
+/// Threads of the library's synchronous services, of which reflection is the only one. It holds one
+/// for every open stream.
+constexpr int kMaxLibraryThreads = 16;
 /// Time limit for the responses of calls that a lost device ended.
 constexpr std::chrono::seconds kDeviceLostGrace(1);
 /// Time limit for responses in flight when the server stops; open health watches use all of it.
 constexpr std::chrono::milliseconds kResponseFlushTime(200);
 /// Time limit for the status of calls that were cancelled at the end of a drain.
 constexpr double kCancelledStatusTimeS = 1;
+/// Time after the end of a drain after which the server stops whatever its clients do.
+constexpr std::chrono::seconds kDrainGrace(3);
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
 
 /// 128 random bits as hexadecimal text.
 std::string NewInstanceId() {
   std::random_device random;
-/// Time after the end of a drain after which the server stops whatever its clients do.
-constexpr std::chrono::seconds kDrainGrace(3);
   std::string id;
   for (int i = 0; i < 4; ++i) {
     char word[9];
@@ -75,14 +80,27 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   // CheckResponseBytes limits responses before work starts, so the library's own limit is set high.
   builder->SetMaxSendMessageSize(
       MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kMinPingIntervalMs);
+  // The library would inflate a message before it compares its size with the limit.
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder->SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
   grpc::ResourceQuota quota("interlacer");
   quota.Resize(static_cast<std::size_t>(limits.memory_quota_bytes));
+  quota.SetMaxThreads(kMaxLibraryThreads);
   builder->SetResourceQuota(quota);
+}
+
+using Builder = grpc::ServerBuilder::experimental_type;
+
+FrontDoorLimits DoorLimits(const Limits& limits) {
+  return {{limits.max_request_bytes, std::chrono::duration_cast<Http2Gate::Clock::duration>(
+                                         std::chrono::duration<double>(limits.upload_timeout_s))},
+          limits.max_inflight_request_bytes,
+          limits.max_connections};
 }
 
 /// Failures that may pass when a supervisor tries again, such as a lack of memory, are not the
@@ -129,6 +147,7 @@ InterlacerServer::~InterlacerServer() {
     worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
     server_->Shutdown(std::chrono::system_clock::now() + kResponseFlushTime);
   }
+  if (door_ != nullptr) door_->Stop();
   worker_.Stop();
 }
 
@@ -136,22 +155,28 @@ Status InterlacerServer::Listen() {
   if (!options_.metrics_address.empty()) {
     INTERLACER_RETURN_IF_ERROR(metrics_.Expose(options_.metrics_address));
   }
+  INTERLACER_ASSIGN_OR_RETURN(door_,
+                              FrontDoor::Open(options_.address, DoorLimits(options_.limits)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   if (!HasReflection(options_)) builder.SetOption(std::make_unique<WithoutReflection>());
   SetLimits(options_.limits, &builder);
-  builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port_);
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      Builder::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.RegisterService(&service_);
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr) {
-    return InvalidArgument(reason::CONFIG_INVALID,
-                           "cannot listen on " + options_.address + "; is it in use?")
-        .WithField("address");
-  }
+  INTERLACER_CHECK(server_ != nullptr, "the gRPC library cannot start");
   health_.Attach(server_->GetHealthCheckService(), state_.state());
+  door_->Start(
+      [this](int fd) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+        connection.fd = fd;
+        acceptor_->HandleNewConnection(&connection);
+      },
+      [this](const Status& status) { metrics_.CountRefusal(status); });
   Log(LogLevel::kInfo, "listening",
-      {{"address", options_.address}, {"port", std::to_string(port_)}, {"version", kVersion}});
+      {{"address", options_.address}, {"port", std::to_string(port())}, {"version", kVersion}});
   loader_ = std::jthread([this](std::stop_token stop) { LoadModels(stop); });
   return Status::Ok();
 }
@@ -207,6 +232,7 @@ void InterlacerServer::CancelCalls() {
 std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
   calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
+  calls_.LimitUnsent(options_.limits.max_inflight_request_bytes);
   const auto unit_start = worker_.unit_start();
   const std::chrono::duration<double> watchdog(options_.limits.watchdog_s);
   if (unit_start && Clock::now() - *unit_start > watchdog) {
@@ -215,6 +241,11 @@ std::optional<ServerExit> InterlacerServer::Poll() {
   if (state_.state() == ServerState::kDeviceLost) return PollDeviceLost();
   if (drain_limit_) {
     if (calls_.count() == 0) return ServerExit::kDone;
+    if (Clock::now() > *drain_limit_ + kDrainGrace) {
+      Log(LogLevel::kWarning, "stopped without the end of some calls",
+          {{"calls", std::to_string(calls_.count())}});
+      return ServerExit::kDone;
+    }
     if (Clock::now() > *drain_limit_) {
       CancelCalls();
       calls_.AbortStalled(kCancelledStatusTimeS);
@@ -226,9 +257,3 @@ std::optional<ServerExit> InterlacerServer::Poll() {
 }
 
 }  // namespace interlacer
-  calls_.LimitUnsent(options_.limits.max_inflight_request_bytes);
-    if (Clock::now() > *drain_limit_ + kDrainGrace) {
-      Log(LogLevel::kWarning, "stopped without the end of some calls",
-          {{"calls", std::to_string(calls_.count())}});
-      return ServerExit::kDone;
-    }
