@@ -4,9 +4,8 @@
 /// or turbojpeg.
 ///
 /// The size in the header is compared with `limits` and with the expectation before anything is
-/// allocated or decoded; JPEGs of very many scans are refused like damaged ones. Errors:
-/// INVALID_ARGUMENT IMAGE_UNDECODABLE, OUT_OF_RANGE LIMIT_IMAGE_SIDE, NOT_FOUND FILE_NOT_FOUND,
-/// FILE_UNREADABLE, FILE_UNWRITABLE. Thread-safe.
+/// allocated or decoded. Errors: INVALID_ARGUMENT IMAGE_UNDECODABLE, also for JPEGs of many scans,
+/// OUT_OF_RANGE LIMIT_IMAGE_SIDE, NOT_FOUND FILE_*. Thread-safe.
 
 #include <cstdint>
 #include <span>

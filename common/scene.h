@@ -17,11 +17,6 @@
 
 namespace interlacer {
 
-/// Bounds of what a request may ask for; every door to the model keeps them.
-inline constexpr double kMaxSceneSideM = 100;        ///< side of a workspace
-inline constexpr double kMaxSceneRangeM = 100;       ///< far end of the depth range
-inline constexpr double kMaxRobotCoordinateM = 100;  ///< of a kinematic point
-
 /// One camera at one model timestep; depth is registered to colour (same size, same camera).
 struct RgbdView {
   std::string camera_name;

@@ -7,6 +7,7 @@
 
 #include "common/duration.h"
 #include "common/number_text.h"
+#include "common/scene_limits.h"
 #include "common/transforms.h"
 #include "data/resized_view.h"
 

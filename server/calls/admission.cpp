@@ -68,7 +68,9 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("limit", std::to_string(limit_s));
   }
   const double left_s = std::min(SecondsBetween(Clock::now(), call.deadline), limit_s);
-  const double needed_s = scene->cost_s + server.worker.CostAheadS(scene->priority);
+  const double decode_s =
+      scene->checked.is_raw ? 0 : server.decoders.CostS(scene->checked.decoded_bytes);
+  const double needed_s = decode_s + scene->cost_s + server.worker.CostAheadS(scene->priority);
   if (needed_s > left_s) {
     return DeadlineExceeded(reason::DEADLINE_TOO_SHORT,
                             "the call needs about " + std::to_string(needed_s) +

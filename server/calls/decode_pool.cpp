@@ -1,5 +1,6 @@
 #include "server/calls/decode_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace interlacer {
@@ -35,6 +36,14 @@ void DecodePool::Remove(const void* owner) {
     removed.push_back(std::move(here->second));
     tasks_.erase(here);
   }
+}
+
+void DecodePool::NoteCost(std::int64_t bytes, double seconds) {
+  constexpr double kWeight = 0.1;
+  const double present = seconds_per_byte_;
+  const double sample = seconds / static_cast<double>(std::max<std::int64_t>(bytes, 1));
+  // Two samples at once may lose one of them, which does no harm to a mean.
+  seconds_per_byte_ = present == 0 ? sample : present + kWeight * (sample - present);
 }
 
 void DecodePool::Run() {

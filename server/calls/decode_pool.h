@@ -5,7 +5,9 @@
 /// queue is no longer than the number of calls that wait: each removes its task when it ends.
 /// Thread-safe.
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -26,6 +28,10 @@ class DecodePool {
   /// Drops the owner's tasks that have not begun.
   void Remove(const void* owner);
 
+  /// What decoding took, in a running mean, and what it will take. Bytes of decoded frames.
+  void NoteCost(std::int64_t bytes, double seconds);
+  double CostS(std::int64_t bytes) const { return seconds_per_byte_ * static_cast<double>(bytes); }
+
  private:
   void Run();
 
@@ -38,6 +44,7 @@ class DecodePool {
   /// Sorted by priority; equal priorities in order of arrival.
   std::multimap<int, Task, std::greater<>> tasks_;
   bool is_stopping_ = false;
+  std::atomic<double> seconds_per_byte_{0};
   std::vector<std::thread> threads_;
 };
 

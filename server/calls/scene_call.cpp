@@ -61,6 +61,9 @@ Status SceneCall::Decode() {
   FreeRequest();
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
+  if (!admitted_.checked.is_raw && status.ok()) {
+    server_.decoders.NoteCost(admitted_.checked.decoded_bytes, decode_s_);
+  }
   if (status.ok()) return status;
   return std::move(status).WithFieldPrefix(admitted_.field);
 }

@@ -7,7 +7,7 @@
 #include "common/checked_math.h"
 #include "common/joint_limits.h"
 #include "common/number_text.h"
-#include "common/scene.h"
+#include "common/scene_limits.h"
 
 namespace interlacer {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/duration.h"
-#include "common/scene.h"
+#include "common/scene_limits.h"
 #include "common/transforms.h"
 
 namespace interlacer {

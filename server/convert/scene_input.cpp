@@ -10,6 +10,7 @@
 #include "common/checked_math.h"
 #include "common/duration.h"
 #include "common/number_text.h"
+#include "common/scene_limits.h"
 #include "server/convert/actions.h"
 #include "server/convert/calibration.h"
 #include "server/convert/images.h"

@@ -255,10 +255,10 @@ void FrontDoor::Admit(UniqueFd client) {
   const std::uint64_t id = next_id_++;
   SetTcpOptions(client.get());
   SetName(ours.get(), name_ + "." + std::to_string(id) + "/" + PeerName(client.get()));
-  const auto [it, is_new] = connections_.emplace(
-      std::piecewise_construct, std::forward_as_tuple(id),
-      std::forward_as_tuple(std::move(client), std::move(ours), limits_.gate, on_refusal_,
-                            Clock::now()));
+  const auto [it, is_new] =
+      connections_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
+                           std::forward_as_tuple(std::move(client), std::move(ours), limits_.gate,
+                                                 on_refusal_, Clock::now()));
   Watch(id, &it->second);
   hand_over_(theirs.Release());
 }

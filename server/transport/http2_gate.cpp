@@ -131,7 +131,8 @@ std::string StatusHeaders(const Status& status) {
   AppendHeaderField("content-type", "application/grpc", &block);
   AppendHeaderField("grpc-status", std::to_string(converted.error_code()), &block);
   std::string message;
-  for (const char c : converted.error_message()) message += c == '%' ? std::string("%25") : std::string(1, c);
+  for (const char c : converted.error_message())
+    message += c == '%' ? std::string("%25") : std::string(1, c);
   AppendHeaderField("grpc-message", message, &block);
   AppendHeaderField("grpc-status-details-bin", Base64(converted.error_details()), &block);
   return block;
@@ -223,7 +224,8 @@ bool Http2Gate::TakePayload(Bytes bytes, Clock::time_point now) {
       --left_bytes;
       ReturnWindow(stream, 1);
     }
-    const std::size_t data_bytes = std::min(bytes.size(), left_bytes - std::min(left_bytes, *pad_bytes_));
+    const std::size_t data_bytes =
+        std::min(bytes.size(), left_bytes - std::min(left_bytes, *pad_bytes_));
     ReturnWindow(stream, bytes.size() - data_bytes);
     bytes = bytes.first(data_bytes);
   }
@@ -262,10 +264,10 @@ Status Http2Gate::ReadMessageBytes(Bytes bytes, Clock::time_point now, Stream* s
       }
       stream->left_bytes = ReadNumber(Bytes(stream->prefix).subspan(1));
       if (stream->left_bytes > limits_.max_message_bytes) {
-        return ResourceExhausted(reason::HOST_MEMORY,
-                                 "a message of " + std::to_string(stream->left_bytes) +
-                                     " bytes is larger than the limit of " +
-                                     std::to_string(limits_.max_message_bytes))
+        return ResourceExhausted(reason::HOST_MEMORY, "a message of " +
+                                                          std::to_string(stream->left_bytes) +
+                                                          " bytes is larger than the limit of " +
+                                                          std::to_string(limits_.max_message_bytes))
             .WithMetadata("got", std::to_string(stream->left_bytes))
             .WithMetadata("limit", std::to_string(limits_.max_message_bytes));
       }

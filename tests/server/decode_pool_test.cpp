@@ -51,5 +51,14 @@ TEST(DecodePoolTest, RemovedTasksNeverRunAndAreForgotten) {
   EXPECT_EQ(order, (std::vector<std::string>{"b"}));
 }
 
+TEST(DecodePoolTest, CostsFollowWhatWasMeasured) {
+  DecodePool pool(1);
+  EXPECT_EQ(pool.CostS(1000), 0);
+  pool.NoteCost(100, 2);
+  EXPECT_DOUBLE_EQ(pool.CostS(1000), 20);
+  for (int i = 0; i < 100; ++i) pool.NoteCost(100, 1);
+  EXPECT_NEAR(pool.CostS(1000), 10, 0.01);
+}
+
 }  // namespace
 }  // namespace interlacer::testing

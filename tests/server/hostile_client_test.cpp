@@ -1,0 +1,374 @@
+/// Clients that break rules or dawdle, at the socket: each costs nobody else an answer.
+
+#include <gtest/gtest.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/server/health_client.h"
+#include "tests/server/rollout_call.h"
+#include "tests/support/raw_http2.h"
+
+namespace interlacer::testing {
+namespace {
+
+const std::string kValidatePath = std::string(kServicePath) + "ValidateScene";
+const std::string kRolloutPath = std::string(kServicePath) + "PredictRollout";
+
+std::string Message(const google::protobuf::Message& message) {
+  const std::string bytes = message.SerializeAsString();
+  return MessagePrefix(static_cast<std::uint32_t>(bytes.size())) + bytes;
+}
+
+v1::ValidateSceneRequest MakeValidation() {
+  v1::ValidateSceneRequest request;
+  *request.mutable_scene_input() = MakeSceneInput();
+  return request;
+}
+
+v1::PredictRolloutRequest WithPriority(v1::PredictRolloutRequest request,
+                                       v1::RequestPriority priority) {
+  request.set_priority(priority);
+  return request;
+}
+
+bool IsServed(InProcessServer* fixture) {
+  return Call(fixture, WithPriority(MakeRolloutRequest(1), v1::REQUEST_PRIORITY_CONTROL), 5)
+      .Finish()
+      .ok();
+}
+
+int ThreadCount() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  while (file >> word) {
+    if (word == "Threads:") {
+      int count = 0;
+      file >> count;
+      return count;
+    }
+  }
+  return 0;
+}
+
+TEST(HostileClient, CompressedMessagesAreRefusedUnread) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t call = client.Open(kValidatePath, {{"grpc-encoding", "gzip"}});
+  client.Data(call, std::string("\1", 1) + BigEndian(100, 4) + std::string(100, 'z'), true);
+  ASSERT_TRUE(client.WaitForEnd(call));
+  EXPECT_EQ(client.Header(call, "grpc-status"), "12");
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+TEST(HostileClient, AMessageThatIsTooLargeIsRefusedAtOnce) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t call = client.Open(kValidatePath);
+  client.Data(call, MessagePrefix(1u << 30) + std::string(30'000, 'x'));
+  ASSERT_TRUE(client.WaitForEnd(call)) << "long before a gigabyte has been sent";
+  EXPECT_EQ(client.Header(call, "grpc-status"), "8");
+  // The connection may send as many bytes as before.
+  const std::uint32_t next = client.Open(kValidatePath);
+  client.Data(next, Message(MakeValidation()), true);
+  ASSERT_TRUE(client.WaitForEnd(next));
+  EXPECT_EQ(client.Header(next, "grpc-status"), "0");
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_refused_total{code=\"RESOURCE_EXHAUSTED\""));
+}
+
+TEST(HostileClient, HalfUploadsEndWhetherTheyHaveBegunOrNot) {
+  ServerOptions options = TestServerOptions();
+  options.limits.upload_timeout_s = 0.3;
+  auto fixture = ServingServer(options);
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t mute = client.Open(kRolloutPath);
+  const std::uint32_t half = client.Open(kRolloutPath);
+  client.Data(half, MessagePrefix(60 << 20) + std::string(30'000, 'x'));
+  EXPECT_TRUE(IsServed(fixture.get()));
+  ASSERT_TRUE(client.WaitForEnd(mute));
+  ASSERT_TRUE(client.WaitForEnd(half));
+  EXPECT_EQ(client.Header(half, "grpc-status"), "4");
+}
+
+TEST(HostileClient, OfUploadsThatExceedTheBudgetTheOldestAreRefused) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_inflight_request_bytes = 100'000;
+  auto fixture = ServingServer(options);
+  std::vector<std::unique_ptr<RawHttp2>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+    ASSERT_EQ(clients.back()->Open(kRolloutPath), 1u);
+    clients.back()->Data(1, MessagePrefix(60 << 20) + std::string(40'000, 'x'));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(clients[0]->WaitForEnd(1));
+  EXPECT_TRUE(clients[1]->WaitForEnd(1));
+  EXPECT_FALSE(clients[3]->WaitForEnd(1, 0.2));
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+TEST(HostileClient, ABadHeaderEndsItsCallAndNoOtherOfTheConnection) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t watch = client.Open("/grpc.health.v1.Health/Watch");
+  client.Data(watch, MessagePrefix(0), true);
+  ASSERT_TRUE(client.ReadUntil([&] { return client.stream(watch).data_bytes > 0; }));
+  for (const char* value : {"!!!", "a", "====", "\x7f"}) {
+    const std::uint32_t bad = client.Open(kValidatePath, {{"x-bad-bin", value}}, true);
+    ASSERT_TRUE(client.WaitForEnd(bad)) << value;
+    EXPECT_EQ(client.Header(bad, "grpc-status"), "3") << value;
+  }
+  EXPECT_FALSE(client.stream(watch).is_over());
+  EXPECT_FALSE(client.has_goaway());
+}
+
+TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_queue_length = 2;
+  options.limits.max_active_calls = 2;
+  options.limits.max_buffered_messages = 1;
+  auto fixture = ServingServer(options);
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
+  const std::string request = Message(MakeRolloutRequest(8));
+  std::vector<std::uint32_t> calls;
+  for (int i = 0; i < 4; ++i) {
+    calls.push_back(client.Open(kRolloutPath));
+    client.Data(calls.back(), request, true);
+    ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().active_count() == i + 1; }));
+  }
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(2), 5).Finish().ok()) << round;
+    for (const std::uint32_t call : calls) client.GiveWindow(call, 3000);  // about a message
+    client.ReadUntil([] { return false; }, 0.05);
+  }
+  for (const std::uint32_t call : calls) EXPECT_FALSE(client.stream(call).is_over());
+}
+
+TEST(HostileClient, CallsOfLowPriorityTakeNoPlaceOfUrgentOnes) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_queue_length = 2;
+  options.limits.max_active_calls = 1;
+  auto fixture = ServingServer(options);
+  fixture->controls->gate.Close();
+  const auto slow = WithPriority(MakeRolloutRequest(50), v1::REQUEST_PRIORITY_BACKGROUND);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 3; ++i) {
+    calls.push_back(std::make_unique<Call>(fixture.get(), slow));
+    ASSERT_TRUE(WaitUntil([&] {
+      return fixture->server->worker().active_count() + fixture->server->worker().queue_length() ==
+             i + 1;
+    }));
+  }
+  EXPECT_EQ(ReadDetails(Call(fixture.get(), slow).Finish()).info.reason(), "QUEUE_FULL");
+  Call urgent(fixture.get(), WithPriority(MakeRolloutRequest(2), v1::REQUEST_PRIORITY_CONTROL));
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().queue_length() >= 3; }));
+  fixture->controls->gate.Open();
+  EXPECT_TRUE(urgent.Finish().ok());
+  for (auto& call : calls) EXPECT_TRUE(call->Finish().ok());
+}
+
+TEST(HostileClient, AnEstimateBeyondTheLimitOfCallsIsRefusedAndHoldsNobodyUp) {
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 10;
+  ServerOptions options = TestServerOptions();
+  options.limits.max_call_duration_s = 50;
+  InProcessServer fixture(options, controls);
+  ASSERT_TRUE(fixture.WaitForServing());
+  const auto predict = [&](int step_count) {
+    grpc::ClientContext context;  // without a deadline
+    auto reader = fixture.stub->PredictRollout(&context, MakeRolloutRequest(step_count));
+    v1::PredictRolloutResponse message;
+    while (reader->Read(&message)) {
+    }
+    return reader->Finish();
+  };
+  const ErrorDetails refusal = ReadDetails(predict(6));
+  EXPECT_EQ(refusal.info.reason(), "CALL_TOO_LONG");
+  EXPECT_EQ(controls->lift_count, 0);
+  EXPECT_TRUE(predict(4).ok());
+  // What is ahead counts no longer than it may live.
+  controls->gate.Close();
+  Call ahead(&fixture, MakeRolloutRequest(4), 1.0);
+  EXPECT_EQ(ReadDetails(ahead.Finish()).info.reason(), "DEADLINE_TOO_SHORT");
+  Call slow(&fixture, MakeRolloutRequest(4), 45);
+  ASSERT_TRUE(controls->gate.WaitForUnit());
+  EXPECT_LE(fixture.server->worker().CostAheadS(0), 45);
+  controls->gate.Open();
+  EXPECT_TRUE(slow.Finish().ok());
+}
+
+TEST(HostileClient, AnUnreadUnaryAnswerNeitherStaysNorHoldsADrain) {
+  ServerOptions options = TestServerOptions();
+  options.limits.drain_timeout_s = 0.1;
+  auto fixture = ServingServer(options);
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
+  const std::uint32_t call = client.Open(kValidatePath);
+  client.Data(call, Message(MakeValidation()), true);
+  ASSERT_TRUE(HasMetric(*fixture, "code=\"OK\",method=\"ValidateScene\""));
+  fixture->server->Drain();
+  EXPECT_TRUE(WaitUntil([&] { return fixture->server->Poll() == ServerExit::kDone; }));
+}
+
+TEST(HostileClient, AnUnreadUnaryAnswerIsResetAfterTheTimeOfSlowReaders) {
+  ServerOptions options = TestServerOptions();
+  options.limits.slow_reader_timeout_s = 0.2;
+  auto fixture = ServingServer(options);
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
+  const std::uint32_t call = client.Open(kValidatePath);
+  client.Data(call, Message(MakeValidation()), true);
+  EXPECT_TRUE(client.ReadUntil([&] {
+    fixture->server->Poll();
+    return client.stream(call).is_over();
+  }));
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_cancelled_total{where=\"slow_reader\"} 1"));
+}
+
+TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_inflight_request_bytes = 400'000;
+  options.limits.max_buffered_messages = 20;
+  auto fixture = ServingServer(options);
+  auto request = MakeRolloutRequest(1);
+  auto* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("large");
+  *target->mutable_camera() = MakeView("left", 0).calibration();
+  target->mutable_camera()->set_width_px(256);
+  target->mutable_camera()->set_height_px(256);  // about 200 kB
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
+  std::vector<std::uint32_t> calls;
+  for (int i = 0; i < 3; ++i) {
+    calls.push_back(client.Open(kRolloutPath));
+    client.Data(calls.back(), Message(request), true);
+    ASSERT_TRUE(HasMetric(*fixture,
+                          "interlacer_requests_total{code=\"OK\","
+                          "method=\"PredictRollout\",reason=\"\"} " +
+                              std::to_string(i + 1)));
+  }
+  EXPECT_EQ(ReadDetails(Call(fixture.get(), MakeRolloutRequest(1)).Finish()).info.reason(),
+            "HOST_MEMORY");
+  EXPECT_TRUE(client.ReadUntil([&] {
+    fixture->server->Poll();
+    return client.stream(calls[0]).is_over();
+  }));
+  EXPECT_FALSE(client.stream(calls[2]).is_over());
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_connections = 8;
+  auto fixture = ServingServer(options);
+  ASSERT_TRUE(IsServed(fixture.get()));
+  std::vector<std::unique_ptr<RawHttp2>> idle;
+  for (int i = 0; i < 40; ++i) {
+    idle.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+  }
+  EXPECT_TRUE(IsServed(fixture.get()));
+  fixture->Connect();
+  EXPECT_TRUE(IsServed(fixture.get()));
+  int open_count = 0;
+  for (auto& client : idle) {
+    client->ReadUntil([] { return false; }, 0.01);
+    open_count += client->is_closed() ? 0 : 1;
+  }
+  EXPECT_LE(open_count, 8);
+}
+
+TEST(HostileClient, StreamsOfReflectionHoldFewThreads) {
+  auto fixture = ServingServer();
+  ASSERT_TRUE(IsServed(fixture.get()));
+  const int before = ThreadCount();
+  std::vector<std::unique_ptr<RawHttp2>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+    for (int j = 0; j < 15; ++j) {
+      const std::uint32_t call =
+          clients.back()->Open("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+      clients.back()->Data(call, MessagePrefix(3) + "\x3a\x01*");
+    }
+    clients.back()->ReadUntil([] { return false; }, 0.05);
+  }
+  EXPECT_LE(ThreadCount() - before, 40);
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+/// A port of loopback that nobody uses at the moment.
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+int SendText(int port, const std::string& text) {
+  const int fd = ConnectToLoopback(port);
+  EXPECT_EQ(send(fd, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  return fd;
+}
+
+TEST(HostileClient, HalfAScrapeHoldsUpNoOther) {
+  const int port = FreePort();
+  ServerOptions options = TestServerOptions();
+  options.metrics_address = "127.0.0.1:" + std::to_string(port);
+  auto fixture = ServingServer(options);
+  const std::string half = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
+  std::vector<int> held;
+  for (int i = 0; i < 24; ++i) held.push_back(SendText(port, half));
+  const int scrape = SendText(port, half + "\r\n");
+  pollfd entry{scrape, POLLIN, 0};
+  EXPECT_EQ(poll(&entry, 1, 4000), 1);
+  std::string answer(1000, '\0');
+  EXPECT_GT(recv(scrape, answer.data(), answer.size(), 0), 0);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
+  held.push_back(scrape);
+  for (const int fd : held) close(fd);
+}
+
+TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
+  const std::string path = ::testing::TempDir() + "/interlacer_hostile_test.sock";
+  ServerOptions options = TestServerOptions();
+  options.address = "unix:" + path;
+  {
+    InProcessServer first(options);
+    const auto second = InterlacerServer::Start(options, {});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.status().reason(), reason::CONFIG_INVALID);
+    EXPECT_EQ(access(path.c_str(), F_OK), 0) << "the second must not take the first one's socket";
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int leftover = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(leftover, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  close(leftover);
+  InProcessServer third(options);
+  EXPECT_TRUE(third.WaitForServing());
+}
+
+TEST(Address, NamesAndPortsThatCannotBeUsedAreErrors) {
+  ServerOptions options = TestServerOptions();
+  options.insecure = true;
+  for (const char* address : {"", "nobody", "127.0.0.1:x", "127.0.0.1:70000", "256.0.0.1:1",
+                              "unix:", "unix:/nowhere/at/all/socket"}) {
+    options.address = address;
+    const auto server = InterlacerServer::Start(options, {});
+    ASSERT_FALSE(server.ok()) << address;
+    EXPECT_EQ(server.status().reason(), reason::CONFIG_INVALID) << address;
+    EXPECT_EQ(server.status().field(), "address") << address;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
