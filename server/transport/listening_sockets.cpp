@@ -114,6 +114,12 @@ Status ListeningSockets::OpenAbstract(const std::string& name) {
 }
 
 Status ListeningSockets::OpenHost(const std::string& host, const std::string& port) {
+  // The system's own reading takes 70000 for 4464.
+  constexpr std::size_t kMaxDigits = 5;
+  constexpr int kMaxPort = 65535;
+  const bool is_number = !port.empty() && port.size() <= kMaxDigits &&
+                         port.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoi(port) > kMaxPort) return Unusable("a port is 0 to 65535");
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

@@ -196,9 +196,9 @@ TEST(HostileClient, AnEstimateBeyondTheLimitOfCallsIsRefusedAndHoldsNobodyUp) {
   controls->gate.Close();
   Call ahead(&fixture, MakeRolloutRequest(4), 1.0);
   EXPECT_EQ(ReadDetails(ahead.Finish()).info.reason(), "DEADLINE_TOO_SHORT");
-  Call slow(&fixture, MakeRolloutRequest(4), 45);
+  Call slow(&fixture, MakeRolloutRequest(4), 40.5);
   ASSERT_TRUE(controls->gate.WaitForUnit());
-  EXPECT_LE(fixture.server->worker().CostAheadS(0), 45);
+  EXPECT_TRUE(WaitUntil([&] { return fixture.server->worker().CostAheadS(0) < 39.9; }));
   controls->gate.Open();
   EXPECT_TRUE(slow.Finish().ok());
 }
@@ -231,7 +231,7 @@ TEST(HostileClient, AnUnreadUnaryAnswerIsResetAfterTheTimeOfSlowReaders) {
 
 TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
   ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = 400'000;
+  options.limits.max_inflight_request_bytes = 500'000;
   options.limits.max_buffered_messages = 20;
   auto fixture = ServingServer(options);
   auto request = MakeRolloutRequest(1);
@@ -257,7 +257,7 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
     return client.stream(calls[0]).is_over();
   }));
   EXPECT_FALSE(client.stream(calls[2]).is_over());
-  EXPECT_TRUE(IsServed(fixture.get()));
+  EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
 }
 
 TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
@@ -269,7 +269,7 @@ TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
   for (int i = 0; i < 40; ++i) {
     idle.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
   }
-  EXPECT_TRUE(IsServed(fixture.get()));
+  EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
   fixture->Connect();
   EXPECT_TRUE(IsServed(fixture.get()));
   int open_count = 0;
@@ -360,8 +360,8 @@ TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
 TEST(Address, NamesAndPortsThatCannotBeUsedAreErrors) {
   ServerOptions options = TestServerOptions();
   options.insecure = true;
-  for (const char* address : {"", "nobody", "127.0.0.1:x", "127.0.0.1:70000", "256.0.0.1:1",
-                              "unix:", "unix:/nowhere/at/all/socket"}) {
+  for (const char* address : {"", "nobody", "127.0.0.1:x", "127.0.0.1:70000",
+                              "127.0.0.1:", "unix:", "unix:/nowhere/at/all/socket"}) {
     options.address = address;
     const auto server = InterlacerServer::Start(options, {});
     ASSERT_FALSE(server.ok()) << address;
