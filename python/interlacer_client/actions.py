@@ -34,7 +34,7 @@ def joint_rows(model: ModelMetadata, joints: Actions, field: str = "actions") ->
     through: a name that is nobody's is more often a typing error than a joint to leave out."""
     if isinstance(joints, Mapping):
         return np.stack(np.broadcast_arrays(*_by_column(model, joints, field)), axis=-1)
-    if not isinstance(joints, np.ndarray) and len(joints) > 0 and isinstance(joints[0], Mapping):
+    if isinstance(joints, (list, tuple)) and joints and isinstance(joints[0], Mapping):
         return np.concatenate([joint_rows(model, row, f"{field}[{i}]") for i, row in enumerate(joints)])
     rows = np.atleast_2d(np.asarray(joints, dtype=np.float32))
     width = len(model.action_columns)

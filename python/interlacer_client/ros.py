@@ -64,9 +64,9 @@ def camera(info: Any, world_from_camera: Any) -> Camera:
 
 
 def transform(msg: Any) -> NDArray[Any]:
-    """4 x 4 of a TransformStamped, Transform, PoseStamped or Pose. lookup_transform("world", "camera_optical", ...) gives
-    world_from_camera."""
-    for part in ("transform", "pose"):
+    """4 x 4 of a TransformStamped, Transform, PoseStamped or Pose. What
+    lookup_transform("world", "camera_optical", stamp) gives is world_from_camera."""
+    for part in ("transform", "pose", "pose"):  # twice: with covariance
         msg = getattr(msg, part, msg)
     t = msg.translation if hasattr(msg, "translation") else msg.position
     q = msg.rotation if hasattr(msg, "rotation") else msg.orientation
