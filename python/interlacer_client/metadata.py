@@ -97,6 +97,7 @@ class ModelMetadata:
     step_cost_s: float
     render_cost_s: float
     ingest_cost_s: float
+    carry_cost_s: float
     min_particle_count: int
 
     @staticmethod
@@ -118,7 +119,7 @@ class ModelMetadata:
             kinematic_point_names=tuple(m.kinematic_point_names), robot_model_name=m.robot_model_name,
             trained_step_count=m.trained_step_count, step_cost_s=seconds(m.step_cost),
             render_cost_s=seconds(m.render_cost), ingest_cost_s=seconds(m.ingest_cost),
-            min_particle_count=m.min_particle_count)
+            carry_cost_s=seconds(m.carry_cost), min_particle_count=m.min_particle_count)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from .metadata import Box
 
 _POSITIONS = {"": types.POSITION_ENCODING_UNSPECIFIED, "float32": types.POSITION_ENCODING_FLOAT32,
               "u16": types.POSITION_ENCODING_WORKSPACE_U16}
+_RENDER_MODES = {"observed": types.RENDER_MODE_OBSERVED, "field": types.RENDER_MODE_FIELD}
+_MOTIONS = {"model": types.MOTION_SOURCE_MODEL, "robot_only": types.MOTION_SOURCE_ROBOT_ONLY}
 _ENCODINGS = {"rgb8": types.PIXEL_ENCODING_RGB8, "depth": types.PIXEL_ENCODING_DEPTH_F32}
 _COMPRESSIONS = {"none": types.IMAGE_COMPRESSION_NONE, "png": types.IMAGE_COMPRESSION_PNG,
                  "jpeg": types.IMAGE_COMPRESSION_JPEG}
@@ -59,13 +61,16 @@ class RenderView:
 class Output:
     """Nothing heavy is sent unless asked for.
 
-    steps      ascending; 0 is the reconstruction of the newest observation. None: all from 1 (of candidates: the last).
-               The rollout ends at the largest
-    positions  "float32", "u16" (16 bits over the workspace box; half the bytes) or "": none
-    colors     of the pixels that the particles came from
-    region     only particles that lie in it at step 0
-    stride     every n-th of those
-    views      names of the scene's cameras, or RenderViews
+    steps        ascending; 0 is the reconstruction of the newest observation. None: all from 1 (of candidates: the
+                 last). The rollout ends at the largest
+    positions    "float32", "u16" (16 bits over the workspace box; half the bytes) or "": none
+    colors       of the pixels that the particles came from
+    region       only particles that lie in it at step 0
+    stride       every n-th of those
+    views        names of the scene's cameras, or RenderViews
+    render_mode  "observed": pixels of the newest frames, carried to where they have moved, and the field in their holes;
+                 "field": the point-based NeRF of all particles alone
+    motion       "model": all that the model predicts; "robot_only": the robot by its joints, all else stands still
     """
 
     steps: Optional[Sequence[int]] = None
@@ -74,12 +79,16 @@ class Output:
     region: Optional[Box] = None
     stride: int = 1
     views: Sequence[Union[str, RenderView]] = ()
+    render_mode: str = "observed"
+    motion: str = "model"
 
     def to_proto(self) -> service.OutputOptions:
         views = [RenderView(view) if isinstance(view, str) else view for view in self.views]
         output = service.OutputOptions(
             steps=list(self.steps or ()), include_positions=self.positions != "", include_colors=self.colors,
             position_encoding=choose(_POSITIONS, self.positions, "output.positions"),
+            render_mode=choose(_RENDER_MODES, self.render_mode, "output.render_mode"),
+            motion=choose(_MOTIONS, self.motion, "output.motion"),
             render_targets=[view.to_proto(f"output.views[{i}]") for i, view in enumerate(views)])
         if self.stride != 1:
             output.particle_selection.stride = self.stride
