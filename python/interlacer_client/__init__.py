@@ -14,13 +14,15 @@ Units are in the names: metres, radians, seconds, pixels. world_from_camera maps
 from .actions import Actions, KinematicPoints, joint_names
 from .aio import AsyncClient, AsyncRollout
 from .camera import Camera, pose_matrix
-from .candidates import Candidate, CandidateSource
+from .candidates import Candidate, CandidateSource, FrameSource
 from .client import Client, Rollout
+from .costs import GoalCloud, KeepOut, KeepStill, ObjectToBox, ObjectToPoint, SmallAction, SmoothAction, Term
 from .errors import InterlacerError
 from .frames import RgbdView, SceneFrames
 from .latest import Answer, LatestOnly
 from .metadata import ActionColumn, Box, CameraSpec, Limits, ModelMetadata, ModelStatus, ServerInfo
 from .output import Output, RenderView
+from .planner import Plan, Planner
 from .prediction import CameraReport, Finding, PredictedStep, Prediction, SceneReport, Summary
 from .recorder import Recorder, read_recording
 

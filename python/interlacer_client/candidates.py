@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Iterator, Optional, Protocol, Sequence
+from typing import TYPE_CHECKING, Iterator, Optional, Protocol, Sequence
 
 from .actions import Actions, row_count
 from .errors import InterlacerError
+from .frames import SceneFrames
 from .metadata import ModelMetadata
 from .output import Output
 from .prediction import Prediction
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,33 @@ class CandidateSource(Protocol):
 
     def candidates(self, candidates: Sequence[Actions], output: Output) -> Iterator[Candidate]:
         """A Candidate for each, in any order."""
+        ...
+
+    def cost_s(self, candidate_count: int, step_count: int) -> float:
+        """Time that so many candidates of so many steps are expected to take."""
+        ...
+
+
+class FrameSource:
+    """A server that gets the frames with every candidate: Client.candidates. Each is lifted anew."""
+
+    def __init__(self, client: Client, frames: SceneFrames, *, priority: str = "normal",
+                 deadline_s: Optional[float] = None) -> None:
+        self._client = client
+        self._frames = frames.copy()
+        self._priority = priority
+        self._deadline_s = deadline_s
+
+    @property
+    def model(self) -> ModelMetadata:
+        return self._frames.model
+
+    def candidates(self, candidates: Sequence[Actions], output: Output) -> Iterator[Candidate]:
+        return self._client.candidates(self._frames, candidates, output, priority=self._priority,
+                                       deadline_s=self._deadline_s)
+
+    def cost_s(self, candidate_count: int, step_count: int) -> float:
+        return candidate_count * (self.model.ingest_cost_s + step_count * self.model.step_cost_s)
 
 
 def output_of_candidate(model: ModelMetadata, actions: Actions, output: Output) -> Output:
