@@ -27,4 +27,11 @@ from .prediction import CameraReport, Finding, PredictedStep, Prediction, SceneR
 from .recorder import Recorder, read_recording
 
 __version__ = "0.1.0"
-__all__ = [name for name in dir() if name[0].isupper() or name in ("joint_names", "pose_matrix", "read_recording")]
+__all__ = [
+    "ActionColumn", "Actions", "Answer", "AsyncClient", "AsyncRollout", "Box", "Camera", "CameraReport",
+    "CameraSpec", "Candidate", "CandidateSource", "Client", "Finding", "FrameSource", "GoalCloud",
+    "InterlacerError", "KeepOut", "KeepStill", "KinematicPoints", "LatestOnly", "Limits", "ModelMetadata",
+    "ModelStatus", "ObjectToBox", "ObjectToPoint", "Output", "Plan", "Planner", "PredictedStep", "Prediction",
+    "Recorder", "RenderView", "RgbdView", "Rollout", "SceneFrames", "SceneReport", "ServerInfo", "SmallAction",
+    "SmoothAction", "Summary", "Term", "joint_names", "pose_matrix", "read_recording",
+]

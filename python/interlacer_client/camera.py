@@ -43,7 +43,8 @@ class Camera:
         if k.shape != (3, 3) or k[0, 1] != 0 or k[1, 0] != 0 or tuple(k[2]) != (0, 0, 1):
             raise mismatch(field + ".intrinsics", "rows fx 0 cx / 0 fy cy / 0 0 1", k.tolist(), "CALIBRATION_INVALID")
         if self.distortion_model not in _DISTORTION:
-            raise mismatch(field + ".distortion_model", " or ".join(_DISTORTION), self.distortion_model, "DISTORTION_INVALID")
+            raise mismatch(field + ".distortion_model", " or ".join(_DISTORTION), self.distortion_model,
+                           "DISTORTION_INVALID")
         return types.CameraCalibration(
             width_px=self.width_px, height_px=self.height_px,
             fx_px=k[0, 0], fy_px=k[1, 1], cx_px=k[0, 2], cy_px=k[1, 2],

@@ -56,7 +56,8 @@ class RgbdView:
             return self._encoded(self.color, encoding, field)
         pixels = np.asarray(self.color)
         if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-            raise mismatch(field, "uint8 [height, width, 3]", f"{pixels.dtype} {list(pixels.shape)}", "PIXEL_ENCODING_UNSUPPORTED")
+            raise mismatch(field, "uint8 [height, width, 3]", f"{pixels.dtype} {list(pixels.shape)}",
+                           "PIXEL_ENCODING_UNSUPPORTED")
         return _raw(pixels, encoding)
 
     def _depth(self, field: str) -> types.Image:
@@ -64,11 +65,13 @@ class RgbdView:
         is_integer = isinstance(depth, bytes) or depth.dtype == np.uint16
         if is_integer != (self.depth_unit_m is not None):
             raise mismatch(field, "depth_unit_m with 16-bit depth, and not with metres",
-                           f"depth_unit_m {self.depth_unit_m} with {'16-bit depth' if is_integer else 'floats'}", "DEPTH_UNIT_MISSING")
+                           f"depth_unit_m {self.depth_unit_m} with {'16-bit depth' if is_integer else 'floats'}",
+                           "DEPTH_UNIT_MISSING")
         if isinstance(depth, bytes):
             image = self._encoded(depth, types.PIXEL_ENCODING_DEPTH_U16, field)
         elif depth.ndim != 2 or not (is_integer or np.issubdtype(depth.dtype, np.floating)):
-            raise mismatch(field, "float or uint16 [height, width]", f"{depth.dtype} {list(depth.shape)}", "PIXEL_ENCODING_UNSUPPORTED")
+            raise mismatch(field, "float or uint16 [height, width]", f"{depth.dtype} {list(depth.shape)}",
+                           "PIXEL_ENCODING_UNSUPPORTED")
         elif is_integer:
             image = _raw(depth.astype("<u2", copy=False), types.PIXEL_ENCODING_DEPTH_U16)
         else:

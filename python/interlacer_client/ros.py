@@ -97,7 +97,8 @@ def _depth(msg: Any) -> Union[NDArray[Any], bytes]:
     if not hasattr(msg, "format"):
         return image(msg)
     if re.match(r"32FC1\b", msg.format):
-        raise mismatch("depth.format", "16UC1; compressed depth in metres is not exact", msg.format, "COMPRESSION_UNSUPPORTED")
+        raise mismatch("depth.format", "16UC1; compressed depth in metres is not exact", msg.format,
+                       "COMPRESSION_UNSUPPORTED")
     data = bytes(msg.data)
     return data[_COMPRESSED_DEPTH_HEADER_BYTES:] if "compressedDepth" in msg.format else data
 

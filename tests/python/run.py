@@ -51,7 +51,7 @@ def check_wheel(wheel):
         metadata = files.read(next(name for name in names if name.endswith("/METADATA"))).decode()
     assert "interlacer_client/py.typed" in names and "interlacer/v1/types_pb2.pyi" in names, names
     assert not [name for name in names if name.endswith((".so", ".pyc"))], names
-    needs = sorted(re.sub(r"[ ()]", "", line.split(": ")[1]) for line in metadata.splitlines() if line.startswith("Requires-Dist"))
+    needs = sorted(re.sub(r"[ ()]", "", need) for need in re.findall(r"^Requires-Dist: (.*)$", metadata, re.M))
     assert [need.split(">=")[0] for need in needs] == ["grpcio", "numpy", "protobuf"] and "<" not in "".join(needs), needs
     print(f"{wheel.name}: {size} bytes, needs {', '.join(needs)}")
 
@@ -73,8 +73,8 @@ def main():
     variables = {**os.environ, "TEST_INTERLACER": str(options.interlacer), "TEST_SERVER": str(options.server),
                  "TEST_CHECKPOINT": str(options.checkpoint), "PYTHONDONTWRITEBYTECODE": "1"}
     variables.pop("PYTHONPATH", None)
-    tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={options.work / 'tmp'}", Path(__file__).parent]
-    sys.exit(subprocess.run(tests, env=variables).returncode)
+    tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={options.work / 'tmp'}"]
+    sys.exit(subprocess.run([*tests, Path(__file__).parent], env=variables).returncode)
 
 
 main()

@@ -151,7 +151,8 @@ class TestSceneFrames:
             frames.add(step * 10**9, {"left": view}, {name: step / 100 for name in joint_names(model)})
         other = frames.copy().add(9 * 10**9, {"left": view}, np.zeros(16))
         message = frames.to_proto()
-        assert [o.views[0].capture_time.seconds for o in message.observations] == [1, 2] and frames.newest_time_ns == 2 * 10**9
+        assert [o.views[0].capture_time.seconds for o in message.observations] == [1, 2]
+        assert frames.newest_time_ns == 2 * 10**9
         assert other.newest_time_ns == 9 * 10**9
         history = np.frombuffer(message.history_actions.joint_positions.values_f32le, "<f4").reshape(2, 16)
         np.testing.assert_allclose(history[:, 0], [0.01, 0.02])

@@ -65,7 +65,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 import interlacer_client
 for name in ("google/rpc/status.proto", "google/rpc/error_details.proto", "grpc/health/v1/health.proto"):
     file = descriptor_pb2.FileDescriptorProto(name=name, package=name.rsplit("/", 1)[0].replace("/", "."))
-    file.message_type.add(name={"status": "Status", "error_details": "ErrorInfo"}.get(name.split("/")[-1][:-6], "HealthCheckRequest"))
+    names = {"status": "Status", "error_details": "ErrorInfo", "health": "HealthCheckRequest"}
+    file.message_type.add(name=names[name.split("/")[-1][:-6]])
     descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

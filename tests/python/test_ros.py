@@ -25,7 +25,8 @@ def info(camera, d=(), model="plumb_bob"):
 
 
 @pytest.mark.parametrize("encoding, dtype, channels", [
-    ("rgb8", np.uint8, 3), ("bgra8", np.uint8, 4), ("16UC1", np.uint16, 1), ("mono16", np.uint16, 1), ("32FC1", np.float32, 1)])
+    ("rgb8", np.uint8, 3), ("bgra8", np.uint8, 4), ("16UC1", np.uint16, 1), ("mono16", np.uint16, 1),
+    ("32FC1", np.float32, 1)])
 @pytest.mark.parametrize("margin", [0, 7])
 @pytest.mark.parametrize("is_bigendian", [0, 1])
 def test_images_of_every_encoding_come_back(encoding, dtype, channels, margin, is_bigendian):
@@ -48,15 +49,17 @@ def test_images_that_are_none_are_refused():
 
 def test_a_prediction_from_messages_is_that_from_arrays(client, model, episode, plan):
     color, depth_mm, camera = table()
-    pose = Message(header=header(3), transform=Message(translation=Message(x=0, y=0, z=1.2), rotation=Message(x=1, y=0, z=0, w=0)))
+    pose = Message(transform=Message(translation=Message(x=0, y=0, z=1.2), rotation=Message(x=1, y=0, z=0, w=0)))
     robot_names = {name: "lbr_" + name for name in joint_names(model)}
     order = list(reversed(joint_names(model)))
     state = Message(name=["wheel"] + [robot_names[name] for name in order],
                     position=[9.0] + [episode.states[0][joint_names(model).index(name)] for name in order])
     compressed_color = Message(header=header(3), format="rgb8; png compressed bgr8", data=png(color))
     compressed_depth = Message(header=header(3), format="16UC1; compressedDepth png", data=b"\0" * 12 + png(depth_mm))
-    forms = [(image(color, "rgb8"), image(depth_mm, "16UC1")), (image(color[:, :, ::-1], "bgr8"), image(depth_mm, "16UC1", 2)),
-             (compressed_color, compressed_depth), (image(color, "rgb8"), image((depth_mm / 1000).astype(np.float32), "32FC1"))]
+    forms = [(image(color, "rgb8"), image(depth_mm, "16UC1")),
+             (image(color[:, :, ::-1], "bgr8"), image(depth_mm, "16UC1", 2)),
+             (compressed_color, compressed_depth),
+             (image(color, "rgb8"), image((depth_mm / 1000).astype(np.float32), "32FC1"))]
     predictions = []
     for color_msg, depth_msg in forms:
         frames = SceneFrames(model)
