@@ -109,6 +109,7 @@ class ServingWait:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._end_s = time.monotonic() + timeout_s
+        self._why = "no answer"
 
     def left_s(self) -> float:
         return max(0.001, self._end_s - time.monotonic())
@@ -117,7 +118,9 @@ class ServingWait:
         """Before the next question, after this answer; or raises."""
         if isinstance(why, InterlacerError) and why.code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
             raise why
+        if isinstance(why, str) or why.code == "UNAVAILABLE":  # the last question has no time for an answer
+            self._why = str(why)
         if time.monotonic() >= self._end_s:
-            raise InterlacerError("DEADLINE_EXCEEDED", f"not serving within {self._timeout_s:g} s: {why}",
+            raise InterlacerError("DEADLINE_EXCEEDED", f"not serving within {self._timeout_s:g} s: {self._why}",
                                   metadata={"limit": f"{self._timeout_s:g}"})
         return min(0.1, self.left_s())

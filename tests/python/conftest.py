@@ -18,7 +18,7 @@ from interlacer_client import Camera, Client, RgbdView, SceneFrames, pose_matrix
 def start_server(log_path):
     """The process, and its address."""
     command = [os.environ["TEST_SERVER"], "--model", "small=" + os.environ["TEST_CHECKPOINT"],
-               "--address", "127.0.0.1:0", "--metrics-address", "", "--log-format", "json"]
+               "--address", "127.0.0.1:0", "--metrics-address", "", "--log-format", "json", "--threads", "1"]
     with open(log_path, "w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     for _ in range(2000):
@@ -34,7 +34,7 @@ def start_server(log_path):
 def address(tmp_path_factory):
     process, address = start_server(tmp_path_factory.mktemp("server") / "log")
     with Client(address) as client:
-        client.wait_until_serving(60)
+        client.wait_until_serving(120)
     yield address
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0

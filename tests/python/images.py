@@ -4,7 +4,7 @@ import struct
 import zlib
 
 import numpy as np
-from interlacer_client import Camera
+from interlacer_client import Camera, SceneFrames
 
 WIDTH, HEIGHT = 96, 64
 
@@ -22,12 +22,20 @@ def png(pixels):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
 
 
-def table():
-    """Colour, depth in millimetres and camera of a table seen from straight above; noise, so that no pixel is another's."""
+def table(width=WIDTH, height=HEIGHT):
+    """Colour, depth in millimetres and camera of a table seen from straight above: noise, so that pixels differ."""
     noise = np.random.default_rng(3)
-    color = noise.integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
-    depth_mm = noise.integers(1000, 1200, (HEIGHT, WIDTH), np.uint16)
+    color = noise.integers(0, 256, (height, width, 3), np.uint8)
+    depth_mm = noise.integers(1000, 1200, (height, width), np.uint16)
     depth_mm[:4] = 0  # no measurement
-    camera = Camera(WIDTH, HEIGHT, [[90, 0, 47.5], [0, 90, 31.5], [0, 0, 1]],
+    camera = Camera(width, height, [[90, 0, (width - 1) / 2], [0, 90, (height - 1) / 2], [0, 0, 1]],
                     [[1, 0, 0, 0], [0, -1, 0, 0], [0, 0, -1, 1.2], [0, 0, 0, 1]])
     return color, depth_mm, camera
+
+
+def still(model, joints, make_view, **options):
+    """Frames of a scene at rest, the same in every camera."""
+    frames = SceneFrames(model, **options)
+    for step in range(model.history_step_count):
+        frames.add(step * 500_000_000, {camera.name: make_view() for camera in model.cameras}, joints)
+    return frames

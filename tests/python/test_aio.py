@@ -75,6 +75,6 @@ def test_cancelling_a_rollout_and_cancelling_its_task(address, frames, plan):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(aio.predict(frames, plan).result(), 10)  # the worker is free again
+        await asyncio.wait_for(aio.predict(frames, plan).result(), 60)  # the worker is free again
 
     run(address, body)

@@ -2,19 +2,11 @@
 
 import numpy as np
 import pytest
-from images import HEIGHT, WIDTH, png, table
+from images import HEIGHT, WIDTH, png, still, table
 from interlacer_client import (Box, Camera, InterlacerError, KinematicPoints, Output, RgbdView, SceneFrames, joint_names,
                                pose_matrix)
 from interlacer_client.actions import joint_rows, to_proto
 from interlacer_client.camera import quaternion_xyzw
-
-
-def scene(model, joints, make_view, **options):
-    """The table, at rest, in both cameras."""
-    frames = SceneFrames(model, **options)
-    for step in range(model.history_step_count):
-        frames.add(step * 500_000_000, {camera.name: make_view() for camera in model.cameras}, joints)
-    return frames
 
 
 class TestImages:
@@ -31,7 +23,7 @@ class TestImages:
             "other unit": RgbdView(color, (depth_mm * 10).astype(np.uint16), camera, depth_unit_m=0.0001),
         }
         output = Output(positions="float32", colors=True)
-        steps = {name: client.predict(scene(model, episode.states[0], lambda v=view: v), plan[:1], output).result().steps[0]
+        steps = {name: client.predict(still(model, episode.states[0], lambda v=view: v), plan[:1], output).result().steps[0]
                  for name, view in forms.items()}
         for name, step in steps.items():
             tolerance_m = 1e-4 if name == "other unit" else 0
@@ -43,7 +35,7 @@ class TestImages:
         color, depth_mm, camera = table()
         depth_m = depth_mm.astype(dtype) / 1000
         depth_m[0], depth_m[1], depth_m[2] = np.nan, np.inf, -1
-        reports = [client.validate(scene(model, episode.states[0], lambda v=view: v)) for view in (
+        reports = [client.validate(still(model, episode.states[0], lambda v=view: v)) for view in (
             RgbdView(color, depth_mm, camera, depth_unit_m=0.001), RgbdView(color, depth_m, camera))]
         assert reports[0].candidate_point_count == reports[1].candidate_point_count > 1000
         assert reports[0].cameras[0].valid_depth_ratio == reports[1].cameras[0].valid_depth_ratio == 60 / 64
@@ -71,7 +63,7 @@ class TestImages:
         color, depth_mm, camera = table()
         view = RgbdView(color[:-1], depth_mm[:-1], camera, depth_unit_m=0.001)
         with pytest.raises(InterlacerError) as caught:
-            client.validate(scene(model, episode.states[0], lambda: view))
+            client.validate(still(model, episode.states[0], lambda: view))
         assert caught.value.reason == "CALIBRATION_SIZE_MISMATCH"
 
 
@@ -169,7 +161,7 @@ class TestSceneFrames:
 
     def test_a_scene_without_a_robot_is_predicted_by_steps(self, client, model):
         color, depth_mm, camera = table()
-        frames = scene(model, None, lambda: RgbdView(color, depth_mm, camera, depth_unit_m=0.001))
+        frames = still(model, None, lambda: RgbdView(color, depth_mm, camera, depth_unit_m=0.001))
         steps = client.predict(frames, output=Output(steps=[0, 2], positions="float32")).result().steps
         assert [step.step for step in steps] == [0, 2]
 

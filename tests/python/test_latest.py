@@ -1,62 +1,116 @@
-"""LatestOnly against the real server: every request gets a word."""
+"""LatestOnly gives every request a word. Time and order are a client's of the tests; the last test has the real server."""
 
-import time
+import threading
 
 import numpy as np
 import pytest
-from interlacer_client import Client, InterlacerError, LatestOnly, Output
+from interlacer_client import Client, InterlacerError, LatestOnly, Output, Prediction
 
 
-@pytest.fixture
-def control(address):
-    with Client(address, retry=False) as client:
-        yield client
+class ScriptedClient:
+    """Answers when told: `release` lets the call in flight end, with `error` where there is one."""
+
+    def __init__(self):
+        self.calls = []
+        self.started = threading.Semaphore(0)
+        self.release = threading.Semaphore(0)
+        self.error = None
+
+    def predict(self, *arguments, **options):
+        self.calls.append((arguments, options))
+        self.started.release()
+        return self
+
+    def result(self):
+        assert self.release.acquire(timeout=60)
+        if self.error is not None:
+            raise self.error
+        return Prediction([], None)
+
+    def cancel(self):
+        self.error = InterlacerError("CANCELLED", "the caller ended the call")
+        self.release.release()
 
 
-def test_the_newest_request_wins_and_the_others_are_told(control, client, frames, plan):
-    expected = client.predict(frames, plan, Output(positions="float32")).result().positions_m
-    with LatestOnly(control, max_age_s=60) as loop:
-        futures = [loop.submit(frames, np.repeat(plan, 8, axis=0))]
-        time.sleep(0.1)  # it is in flight
-        futures += [loop.submit(frames, plan, Output(positions="float32")) for _ in range(4)]
+class Frames:
+    """Counts its copies."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def copy(self):
+        return Frames(self.name + " copied")
+
+
+def test_the_newest_request_wins_and_the_others_are_told():
+    client = ScriptedClient()
+    with LatestOnly(client, max_age_s=100) as loop:
+        futures = [loop.submit(Frames("0"), "plan 0")]
+        assert client.started.acquire(timeout=60)
+        futures += [loop.submit(Frames(str(i)), f"plan {i}", Output(positions="u16")) for i in range(1, 5)]
+        assert [future.done() for future in futures] == [False, True, True, True, False]
+        client.release.release(2)
         answers = [future.result(60) for future in futures]
     assert [answer.word for answer in answers] == ["FRESH", "SUPERSEDED", "SUPERSEDED", "SUPERSEDED", "FRESH"]
     assert [answer.prediction is None for answer in answers] == [False, True, True, True, False]
-    assert len(answers[0].prediction.steps) == 24
-    np.testing.assert_array_equal(answers[4].prediction.positions_m, expected)
-    assert all(answer.age_s >= 0 for answer in answers) and answers[4].age_s > answers[1].age_s
+    assert [(arguments[0].name, arguments[1]) for arguments, _ in client.calls] == [
+        ("0 copied", "plan 0"), ("4 copied", "plan 4")]
+    assert client.calls[1][0][2].positions == "u16"
+    assert all(options["priority"] == "control" and 0 < options["deadline_s"] <= 100 for _, options in client.calls)
 
 
-def test_what_is_too_old_is_stale_before_and_during_the_call(control, frames, plan):
-    with LatestOnly(control, max_age_s=0.3) as loop:
-        assert loop.submit(frames, plan, age_s=0.5).result(60).word == "STALE"
-        start_s = time.monotonic()
-        answer = loop.submit(frames, np.repeat(plan, 40, axis=0)).result(60)
-        assert (answer.word, answer.prediction) == ("STALE", None)
-        assert time.monotonic() - start_s < 2  # the call ended with its use
+def test_what_is_too_old_before_it_is_sent_is_stale():
+    client = ScriptedClient()
+    with LatestOnly(client, max_age_s=100) as loop:
+        answer = loop.submit(Frames("0"), age_s=100.5).result(60)
+        assert (answer.word, answer.prediction) == ("STALE", None) and answer.age_s > 100 and client.calls == []
+        client.release.release()
+        assert loop.submit(Frames("1"), age_s=90).result(60).word == "FRESH"
+        assert client.calls[0][1]["deadline_s"] <= 10  # the call ends with its use
 
 
-def test_errors_reach_the_caller(control, frames, plan):
-    with LatestOnly(control, max_age_s=10) as loop:
-        with pytest.raises(InterlacerError, match="ACTION_OUT_OF_RANGE"):
-            loop.submit(frames, plan + 90).result(60)
-        with pytest.raises(InterlacerError, match="ACTION_SHAPE"):
-            loop.submit(frames, plan[:, :3]).result(60)
-        assert loop.submit(frames, plan).result(60).word == "FRESH"
+def test_a_call_that_ends_with_its_age_is_stale_and_other_errors_are_raised():
+    client = ScriptedClient()
+    with LatestOnly(client, max_age_s=100) as loop:
+        for error in (InterlacerError("DEADLINE_EXCEEDED", "late"),
+                      InterlacerError("DEADLINE_EXCEEDED", "foreseen", "DEADLINE_TOO_SHORT")):
+            client.error = error
+            client.release.release()
+            assert loop.submit(Frames("0")).result(60).word == "STALE"
+        for error in (InterlacerError("RESOURCE_EXHAUSTED", "full", "QUEUE_FULL"), ValueError("a mistake")):
+            client.error = error
+            client.release.release()
+            with pytest.raises(type(error), match=str(error)):
+                loop.submit(Frames("0")).result(60)
 
 
-def test_closing_ends_what_runs_and_what_waits(control, frames, plan):
-    loop = LatestOnly(control, max_age_s=60)
-    futures = [loop.submit(frames, np.repeat(plan, 40, axis=0))]
-    time.sleep(0.2)
-    futures.append(loop.submit(frames, plan))
+def test_closing_ends_what_runs_and_what_waits():
+    client = ScriptedClient()
+    loop = LatestOnly(client, max_age_s=100)
+    futures = [loop.submit(Frames("0"))]
+    assert client.started.acquire(timeout=60)
+    futures.append(loop.submit(Frames("1")))
     loop.close()
-    futures.append(loop.submit(frames, plan))
+    futures.append(loop.submit(Frames("2")))
     for future in futures:
         with pytest.raises(InterlacerError, match="CANCELLED"):
-            future.result(10)
+            future.result(60)
 
 
-def test_an_age_that_nothing_can_keep_is_refused(control):
+def test_an_age_that_nothing_can_keep_is_refused():
     with pytest.raises(InterlacerError, match="max_age_s"):
-        LatestOnly(control, max_age_s=0)
+        LatestOnly(ScriptedClient(), max_age_s=0)
+
+
+def test_against_the_server(address, client, frames, plan):
+    expected = client.predict(frames, plan, Output(positions="float32")).result().positions_m
+    with Client(address, retry=False) as control:
+        with LatestOnly(control, max_age_s=300) as loop:
+            answer = loop.submit(frames, plan, Output(positions="float32")).result(300)
+            assert answer.word == "FRESH"
+            np.testing.assert_array_equal(answer.prediction.positions_m, expected)
+            with pytest.raises(InterlacerError, match="ACTION_OUT_OF_RANGE"):
+                loop.submit(frames, plan + 90).result(300)
+        with LatestOnly(control, max_age_s=0.05) as loop:
+            answer = loop.submit(frames, np.repeat(plan, 40, axis=0)).result(300)
+            assert (answer.word, answer.prediction) == ("STALE", None)

@@ -11,7 +11,7 @@ import pytest
 FORK = """
 import os, sys
 from interlacer_client import Client, InterlacerError
-client = Client(sys.argv[1], deadline_s=5)
+client = Client(sys.argv[1], deadline_s=30)
 if sys.argv[2] == "used": print("parent", client.info().state)
 child = os.fork()
 if child == 0:
@@ -27,7 +27,7 @@ print("parent", client.info().state)
 
 @pytest.mark.parametrize("when", ["unused", "used"])
 def test_a_forked_child_has_a_connection_of_its_own(address, when):
-    done = subprocess.run([sys.executable, "-c", FORK, address, when], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", FORK, address, when], capture_output=True, text=True, timeout=120)
     said = sorted(done.stdout.split("\n"))
     assert done.returncode == 0, done.stderr
     assert "child SERVING" in said and "parent SERVING" in said, done
@@ -52,8 +52,8 @@ for step in client.predict(episode.frames(model, 1), plan):
     assert process.stdout.readline() == "1\n"
     process.send_signal(signal.SIGINT)
     start_s = time.monotonic()
-    _, said = process.communicate(timeout=20)
-    assert time.monotonic() - start_s < 10 and process.returncode != 0
+    _, said = process.communicate(timeout=120)
+    assert time.monotonic() - start_s < 60 and process.returncode != 0
     assert "KeyboardInterrupt" in said
 
 
@@ -69,5 +69,5 @@ for name in ("google/rpc/status.proto", "google/rpc/error_details.proto", "grpc/
     file.message_type.add(name=names[name.split("/")[-1][:-6]])
     descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -138,18 +138,21 @@ class TestErrors:
             start_s = time.monotonic()
             with pytest.raises(InterlacerError, match="not serving within 0.3 s") as caught:
                 absent.wait_until_serving(0.3)
-            assert caught.value.code == "DEADLINE_EXCEEDED" and 0.3 <= time.monotonic() - start_s < 5
+            assert caught.value.code == "DEADLINE_EXCEEDED" and 0.3 <= time.monotonic() - start_s < 20
 
 
 def test_cancelling_ends_the_call_on_the_server(client, frames, plan):
-    long_plan = np.repeat(plan, 40, axis=0)
-    with client.predict(frames, long_plan) as rollout:
+    def duration_s():
+        start_s = time.monotonic()
+        client.predict(frames, plan, priority="background").result()
+        return time.monotonic() - start_s
+
+    before_s = duration_s()
+    with client.predict(frames, np.repeat(plan, 40, axis=0), deadline_s=300) as rollout:
         next(rollout)
     with pytest.raises(InterlacerError, match="CANCELLED"):
         rollout.result()
-    start_s = time.monotonic()  # a call of 120 steps would hold the one worker for longer than this
-    client.predict(frames, plan, priority="background").result()
-    assert time.monotonic() - start_s < 10
+    assert duration_s() < 10 * before_s  # 119 steps more, before it in the one worker, would make it 40 times that
 
 
 def test_one_client_serves_many_threads(client, frames, plan):
