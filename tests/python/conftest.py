@@ -42,7 +42,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def client(address):
-    with Client(address) as client:
+    with Client(address, deadline_s=300) as client:  # time enough for a loaded machine
         yield client
 
 

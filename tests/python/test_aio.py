@@ -66,11 +66,11 @@ def test_cancelling_a_rollout_and_cancelling_its_task(address, frames, plan):
     long_plan = np.repeat(plan, 40, axis=0)
 
     async def body(aio):
-        async with aio.predict(frames, long_plan) as rollout:
+        async with aio.predict(frames, long_plan, deadline_s=600) as rollout:
             await rollout.__anext__()
         with pytest.raises(InterlacerError, match="CANCELLED"):
             await rollout.result()
-        task = asyncio.ensure_future(aio.predict(frames, long_plan).result())
+        task = asyncio.ensure_future(aio.predict(frames, long_plan, deadline_s=600).result())
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -41,7 +41,7 @@ sys.path.insert(0, {os.path.dirname(__file__)!r})
 from conftest import Episode
 from interlacer_client import Client
 import numpy as np
-client = Client({address!r})
+client = Client({address!r}, deadline_s=600)  # the server refuses what it expects to take longer
 model = client.metadata()
 episode = Episode(pathlib.Path({str(episode.folder)!r}))
 plan = np.repeat(episode.actions[2:5], 40, axis=0)
