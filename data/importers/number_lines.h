@@ -1,8 +1,14 @@
 #pragma once
 
-/// Parses text files of numbers: blank- or comma-separated, `#` starts a comment line.
+/// Parses text tables of numbers as the tools of their formats read them: blanks, tabs and commas
+/// separate, `#` starts a comment line, lines end in LF, CR LF or CR.
+///
+/// Trackers that have lost the camera write NaN, infinities or zeros; such values are read and left
+/// to the caller where the name says so. Text is UTF-8, with or without its mark; UTF-16 is named
+/// and refused.
 /// Errors: INVALID_ARGUMENT SCHEMA_INVALID or NOT_FINITE with the field given. Thread-safe.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,20 +21,27 @@ namespace interlacer {
 /// How far a matrix of few digits may be from a rotation.
 inline constexpr double kRotationTolerance = 5e-3;
 
-/// All numbers of a text; `separator` ' ' also takes tabs and runs of blanks.
-StatusOr<std::vector<double>> ParseNumbers(std::string_view text, char separator,
-                                           const std::string& field);
+bool IsTableSeparator(char c);
+
+/// All numbers of a text, finite ones only.
+StatusOr<std::vector<double>> ParseNumbers(std::string_view text, const std::string& field);
+/// NaN and infinities too, in the words of C and of older Microsoft libraries ("-1.#IND").
+StatusOr<std::vector<double>> ParseNumbersOrNan(std::string_view text, const std::string& field);
 
 struct TextLine {
   int number = 0;  ///< from 1
   std::string text;
 };
-/// Lines without trailing blanks and carriage returns; empty ones and a byte order mark are left
-/// out.
-std::vector<TextLine> SplitLines(std::string_view text);
+/// Lines without blanks at their ends; empty ones are left out. `file` is the field of the error.
+StatusOr<std::vector<TextLine>> SplitLines(std::string_view text, const std::string& file);
 
-/// A pose from `lines[first]` ... `lines[first + 3]`, four numbers each.
-StatusOr<Transform> ParseMatrixLines(const std::vector<TextLine>& lines, std::size_t first,
-                                     const std::string& file);
+/// Whether a tracker that had lost the camera wrote this: numbers that are not finite, or nothing
+/// but zeros in the rotation.
+bool IsLostPose(const Matrix4d& matrix);
+
+/// A pose from `lines[first]` ... `lines[first + 3]`, four numbers each; none where it
+/// is a lost one.
+StatusOr<std::optional<Transform>> ParseMatrixLines(const std::vector<TextLine>& lines,
+                                                    std::size_t first, const std::string& file);
 
 }  // namespace interlacer
