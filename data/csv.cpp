@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "data/importers/number_lines.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {

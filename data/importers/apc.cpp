@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "common/file_io.h"
-#include "data/importers/number_lines.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
+#include "data/number_lines.h"
 #include "data/system_files.h"
 
 namespace interlacer {

@@ -9,7 +9,7 @@
 
 #include "common/number_text.h"
 #include "common/transforms.h"
-#include "data/importers/number_lines.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {

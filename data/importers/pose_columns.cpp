@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "data/importers/number_lines.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {

@@ -9,10 +9,10 @@
 #include "common/transforms.h"
 #include "data/importers/frame_pairs.h"
 #include "data/importers/intrinsics.h"
-#include "data/importers/number_lines.h"
 #include "data/importers/pose_keys.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {

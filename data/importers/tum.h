@@ -7,7 +7,7 @@
 /// partner or pose are counted; listed images that are not there are named by the finding
 /// FILE_MISSING. Poses are world_from_camera of the colour camera; their quaternions
 /// are renormalised and the largest error is noted; rows of a lost tracker (NaN, zeros) are counted
-/// and left out, as the benchmark's own tools do. Tables: data/importers/number_lines.h and
+/// and left out, as the benchmark's own tools do. Tables: data/number_lines.h and
 /// pose_columns.h; time stamps: time_stamps.h. Entries that repeat a stamp are left out; where they
 /// differ they are counted. The archive has no intrinsics: they are a required option. Errors: as
 /// data/importers/importers.h.

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "data/importers/number_lines.h"
 #include "data/importers/pose_columns.h"
 #include "data/importers/time_stamps.h"
 #include "data/importers/tum.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/importers/number_lines.h"
+#include "data/number_lines.h"
 
 #include <algorithm>
 #include <charconv>
