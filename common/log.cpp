@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "common/json.h"
+#include "common/printable_text.h"
 
 namespace interlacer {
 namespace {
@@ -66,22 +68,6 @@ std::string UtcNow() {
   return text;
 }
 
-/// Writes control characters as \xNN, so that a message cannot forge a second line.
-std::string Escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      result += c;
-      continue;
-    }
-    char code[8];
-    std::snprintf(code, sizeof(code), "\\x%02x", static_cast<unsigned>(byte));
-    result += code;
-  }
-  return result;
-}
-
 }  // namespace
 
 StatusOr<LogLevel> ParseLogLevel(std::string_view text) {
@@ -118,16 +104,16 @@ std::string FormatLogEvent(LogFormat format, LogLevel level, std::string_view ti
     line["level"] = LevelName(level);
     line["message"] = message;
     for (const LogField& field : fields) line[std::string(field.key)] = field.value;
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return JsonText(line, -1);
   }
   std::string line(time);
   line += ' ';
   for (const char* c = LevelName(level); *c != 0; ++c) line += static_cast<char>(*c - 'a' + 'A');
-  line += ' ' + Escaped(message);
+  line += ' ' + PrintableLine(message);
   for (const LogField& field : fields) {
     line += ' ';
     line += field.key;
-    line += '=' + Escaped(field.value);
+    line += '=' + PrintableLine(field.value);
   }
   return line;
 }

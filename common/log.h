@@ -2,7 +2,7 @@
 
 /// Log lines to stderr, as text or as JSON; no other part includes spdlog.
 ///
-/// One event is one line: control characters in messages and values are escaped. Before InitLogging
+/// One event is one line: what common/printable_text.h calls unprintable is escaped. Before InitLogging
 /// the level is kInfo and the format text. Thread-safe.
 ///   text  2026-11-21T10:00:00.123Z INFO server ready address=127.0.0.1:50051
 ///   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"info","message":"server ready",...}
