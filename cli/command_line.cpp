@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/verb.h"
 #include "cli/verbs/verbs.h"
 #include "common/log.h"
+#include "common/printable_text.h"
 
 namespace interlacer::cli {
 namespace {
@@ -82,7 +84,15 @@ void PrintError(const CommonOptions& options, const std::string& message) {
   const bool is_colored = IsColorWanted(
       options.color,
       {isatty(STDERR_FILENO) == 1, EnvironmentValue("NO_COLOR"), EnvironmentValue("TERM")});
-  std::cerr << Alarming("error:", is_colored) << " " << message << std::endl;
+  std::cerr << Alarming("error:", is_colored) << " " << PrintableText(message) << std::endl;
+}
+
+/// The parser's message, which repeats arguments.
+int RefuseUsage(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream message;
+  app.exit(error, message, message);
+  std::cerr << PrintableText(message.str()) << std::flush;
+  return kExitUsage;
 }
 
 }  // namespace
@@ -102,16 +112,12 @@ int RunCommandLine(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::RequiredError& error) {
     // --print-config also shows which required options are missing.
-    if (!common.print_config) {
-      app.exit(error);
-      return kExitUsage;
-    }
+    if (!common.print_config) return RefuseUsage(app, error);
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return kExitUsage;
+    return RefuseUsage(app, error);
   }
   if (common.print_config) {
-    std::cout << EffectiveConfigText(app, {argv + 1, argv + argc}) << std::flush;
+    std::cout << PrintableText(EffectiveConfigText(app, {argv + 1, argv + argc})) << std::flush;
     return kExitDone;
   }
   InitLogging(common.verbose ? LogLevel::kInfo : LogLevel::kWarning, LogFormat::kText);

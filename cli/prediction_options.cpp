@@ -1,7 +1,6 @@
 #include "cli/prediction_options.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -34,14 +33,15 @@ Robot RobotOfColumns(const ModelMetadata& metadata) {
 }  // namespace
 
 void AddRenderOption(CLI::App* verb, RenderMode* mode) {
-  const std::map<std::string, RenderMode> modes{{"observed", RenderMode::kObserved},
-                                                {"field", RenderMode::kField}};
-  verb->add_option("--render", *mode,
-                   "What views are made of: observed, the pixels of the newest frames carried to "
-                   "where they are, with the field where none of them shows; or field, the "
-                   "point-based NeRF alone")
+  verb->add_option_function<std::string>(
+          "--render",
+          [mode](const std::string& text) {
+            *mode = text == NameOf(RenderMode::kField) ? RenderMode::kField : RenderMode::kObserved;
+          },
+          "What views are made of: observed, the pixels of the newest frames carried to where they "
+          "are, with the field where none of them shows; or field, the point-based NeRF alone")
       ->default_str("observed")
-      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description("observed|field"));
+      ->check(CLI::IsMember({"observed", "field"}));
 }
 
 void AddRobotOption(CLI::App* verb, std::string* robot_dir) {

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "common/printable_text.h"
+
 namespace interlacer::cli {
 namespace {
 
@@ -105,7 +107,7 @@ std::string Progress::StateText() const {
 void Progress::Draw() {
   is_current_ = true;
   if (!options_.is_shown) return;
-  const std::string text = StateText();
+  const std::string text = PrintableLine(StateText());
   if (options_.is_terminal) {
     const std::size_t blank = drawn_width_ > text.size() ? drawn_width_ - text.size() : 0;
     *stream_ << '\r' << text << std::string(blank, ' ') << std::flush;

@@ -6,11 +6,12 @@
 #include <iostream>
 
 #include "common/json.h"
+#include "common/printable_text.h"
 
 namespace interlacer::cli {
 
 void VerbContext::Message(const std::string& text) const {
-  if (!options_.quiet) std::cerr << text << std::endl;
+  if (!options_.quiet) std::cerr << PrintableText(text) << std::endl;
 }
 
 void VerbContext::Detail(const std::string& text) const {
@@ -19,9 +20,9 @@ void VerbContext::Detail(const std::string& text) const {
 
 void VerbContext::Result(const nlohmann::ordered_json& json, const std::string& text) const {
   if (options_.json) {
-    std::cout << json.dump(2) << std::endl;
+    std::cout << JsonText(json, 2) << std::endl;
   } else {
-    std::cout << text << std::flush;
+    std::cout << PrintableText(text) << std::flush;
   }
 }
 

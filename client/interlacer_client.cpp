@@ -10,6 +10,7 @@
 #include "client/convert/geometry.h"
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"
+#include "client/proxy.h"
 #include "client/service_config.h"
 #include "client/status_from_grpc.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -26,8 +27,10 @@ constexpr int kMaxReconnectPauseMs = 1000;
 /// One call's context: deadline, waiting rule and the link from stop token to cancellation.
 class Call {
  public:
-  Call(const CallOptions& options, double default_deadline_s)
-      : deadline_s_(options.deadline_s == 0 ? default_deadline_s : options.deadline_s),
+  /// `proxy` is the variable of the proxy that the channel may go through, or empty.
+  Call(const CallOptions& options, double default_deadline_s, const std::string& proxy)
+      : proxy_(proxy),
+        deadline_s_(options.deadline_s == 0 ? default_deadline_s : options.deadline_s),
         on_stop_(options.stop, [this] { context_.TryCancel(); }) {
     context_.set_deadline(std::chrono::system_clock::now() +
                           std::chrono::microseconds(std::llround(deadline_s_ * 1e6)));
@@ -38,6 +41,14 @@ class Call {
 
   Status Finish(const grpc::Status& status) const {
     Status out = StatusFromGrpc(status);
+    const bool is_unreachable =
+        out.reason().empty() &&
+        (out.code() == StatusCode::kUnavailable || out.code() == StatusCode::kDeadlineExceeded);
+    if (is_unreachable && !proxy_.empty()) {
+      out = Status(out.code(), "",
+                   out.message() + " (the environment sets " + proxy_ +
+                       ": the connection goes through that proxy unless no_proxy names the host)");
+    }
     if (out.code() != StatusCode::kDeadlineExceeded || !out.reason().empty()) return out;
     return DeadlineExceeded("", "no answer within the deadline of " + std::to_string(deadline_s_) +
                                     " s: " + out.message())
@@ -45,6 +56,7 @@ class Call {
   }
 
  private:
+  const std::string& proxy_;
   double deadline_s_;
   grpc::ClientContext context_;
   std::stop_callback<std::function<void()>> on_stop_;
@@ -70,14 +82,15 @@ v1::RequestPriority PriorityToProto(RequestPriority priority) {
 
 class GrpcClient : public Client {
  public:
-  explicit GrpcClient(const std::shared_ptr<grpc::Channel>& channel)
-      : service_(v1::InterlacerService::NewStub(channel)),
+  GrpcClient(const std::shared_ptr<grpc::Channel>& channel, std::string proxy)
+      : proxy_(std::move(proxy)),
+        service_(v1::InterlacerService::NewStub(channel)),
         health_(grpc::health::v1::Health::NewStub(channel)) {}
 
   StatusOr<ServerInfo> GetServerInfo(const CallOptions& options) override {
     INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::GetServerInfoResponse response;
-    Call call(options, kUnaryDeadlineS);
+    Call call(options, kUnaryDeadlineS, proxy_);
     INTERLACER_RETURN_IF_ERROR(call.Finish(service_->GetServerInfo(call.context(), {}, &response)));
     return FromProto(response);
   }
@@ -87,7 +100,7 @@ class GrpcClient : public Client {
     v1::GetModelMetadataRequest request;
     request.set_model_name(options.model_name);
     v1::GetModelMetadataResponse response;
-    Call call(options, kUnaryDeadlineS);
+    Call call(options, kUnaryDeadlineS, proxy_);
     INTERLACER_RETURN_IF_ERROR(
         call.Finish(service_->GetModelMetadata(call.context(), request, &response)));
     return FromProto(response);
@@ -102,7 +115,7 @@ class GrpcClient : public Client {
       return std::move(s).WithFieldPrefix("scene_input");
     }
     v1::ValidateSceneResponse response;
-    Call call(options, kUnaryDeadlineS);
+    Call call(options, kUnaryDeadlineS, proxy_);
     INTERLACER_RETURN_IF_ERROR(
         call.Finish(service_->ValidateScene(call.context(), request, &response)));
     return FromProto(response.report());
@@ -120,7 +133,7 @@ class GrpcClient : public Client {
       workspace = metadata.workspace;
     }
 
-    Call call(options, kStreamDeadlineS);
+    Call call(options, kStreamDeadlineS, proxy_);
     const auto reader = service_->PredictRollout(call.context(), request);
     Status callback_status;
     RolloutSummary summary;
@@ -146,7 +159,7 @@ class GrpcClient : public Client {
     grpc::health::v1::HealthCheckRequest request;
     request.set_service(service);
     grpc::health::v1::HealthCheckResponse response;
-    Call call(options, kUnaryDeadlineS);
+    Call call(options, kUnaryDeadlineS, proxy_);
     INTERLACER_RETURN_IF_ERROR(call.Finish(health_->Check(call.context(), request, &response)));
     return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
   }
@@ -178,6 +191,7 @@ class GrpcClient : public Client {
     return on_step(std::move(plain));
   }
 
+  const std::string proxy_;
   const std::unique_ptr<v1::InterlacerService::Stub> service_;
   const std::unique_ptr<grpc::health::v1::Health::Stub> health_;
 };
@@ -207,8 +221,11 @@ StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
     arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE,
                      static_cast<int>(options.max_message_bytes));
   }
+  const bool is_local = IsLocalAddress(options.address);
+  if (is_local) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return std::unique_ptr<Client>(std::make_unique<GrpcClient>(
-      grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments)));
+      grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments),
+      is_local ? "" : SettingProxy()));
 }
 
 }  // namespace interlacer

@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "common/check.h"
 #include "common/checked_math.h"
@@ -39,6 +44,26 @@ bool StartsWith(Bytes data, const std::array<std::uint8_t, n>& magic) {
   return data.size() >= n && std::equal(magic.begin(), magic.end(), data.begin());
 }
 
+/// What other files begin with, for the message.
+std::string ContentHint(Bytes data) {
+  if (data.empty()) return "an empty file";
+  const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+  for (const auto& [magic, name] :
+       {std::pair<std::string_view, const char*>{"version https://git-lfs",
+                                                 "a Git LFS pointer, which git lfs pull replaces"},
+        {"II*", "a TIFF image"},
+        {std::string_view("MM\0*", 4), "a TIFF image"},
+        {"BM", "a BMP image"},
+        {"GIF8", "a GIF image"},
+        {"RIFF", "a WebP image or a film"},
+        {"\x76\x2f\x31\x01", "an EXR image"},
+        {"<", "a web page or XML"},
+        {"\x93NUMPY", "a NumPy array"}}) {
+    if (text.starts_with(magic)) return name;
+  }
+  return std::to_string(data.size()) + " bytes of another kind";
+}
+
 Status CheckLimits(const ImageSize& size, const ImageLimits& limits) {
   if (size.width_px <= limits.max_side_px && size.height_px <= limits.max_side_px) {
     return Status::Ok();
@@ -67,7 +92,7 @@ std::uint32_t BigEndian32(const std::uint8_t* p) {
 
 StatusOr<PngHeader> ReadPngHeader(Bytes data) {
   constexpr std::size_t kHeaderBytes = 33;  // magic 8, length 4, "IHDR" 4, content 13, CRC 4
-  if (!StartsWith(data, kPngMagic)) return Undecodable("not a PNG: wrong magic number");
+  if (!StartsWith(data, kPngMagic)) return Undecodable("not a PNG but " + ContentHint(data));
   if (data.size() < kHeaderBytes || std::memcmp(data.data() + 12, "IHDR", 4) != 0) {
     return Undecodable("PNG without a header: " + std::to_string(data.size()) + " bytes");
   }
@@ -142,9 +167,10 @@ bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::si
   png_set_chunk_malloc_max(png, 1 << 20);
   png_set_chunk_cache_max(png, 64);
   png_read_info(png, info);
+  png_set_strip_alpha(png);
   if (target == PngTarget::kRgb8) {
+    png_set_scale_16(png);
     png_set_expand(png);
-    png_set_strip_alpha(png);
     png_set_gray_to_rgb(png);
   } else {
     png_set_swap(png);  // file order is big-endian, ours little-endian
@@ -158,13 +184,36 @@ bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::si
   return true;
 }
 
+/// The parts of a PNG that make its pixels. What tools put between them (texts, thumbnails, colour
+/// profiles, also damaged or huge ones) and behind them changes no pixel. Parts that are cut stay
+/// cut.
+std::vector<std::uint8_t> PixelParts(Bytes data) {
+  constexpr std::size_t kFrameBytes = 12;  // length, name, CRC
+  std::vector<std::uint8_t> parts(data.begin(), data.begin() + kPngMagic.size());
+  std::string_view last;
+  std::size_t at = kPngMagic.size();
+  while (data.size() - at >= kFrameBytes && last != "IEND") {
+    const std::size_t bytes = std::size_t{BigEndian32(data.data() + at)} + kFrameBytes;
+    if (bytes > data.size() - at) break;
+    last = {reinterpret_cast<const char*>(data.data()) + at + 4, 4};
+    const bool is_critical = (last.front() & 0x20) == 0;
+    if (is_critical || last == "tRNS") {
+      parts.insert(parts.end(), data.begin() + at, data.begin() + at + bytes);
+    }
+    at += bytes;
+  }
+  if (last != "IEND") parts.insert(parts.end(), data.begin() + at, data.end());
+  return parts;
+}
+
 Status DecodePng(Bytes data, const ImageSize& size, PngTarget target, std::uint8_t* pixels) {
   const std::size_t row_bytes =
       static_cast<std::size_t>(size.width_px) * (target == PngTarget::kRgb8 ? 3 : 2);
   std::vector<png_bytep> rows(size.height_px);
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels + y * row_bytes;
+  const std::vector<std::uint8_t> parts = PixelParts(data);
   PngSource source;
-  source.data = data;
+  source.data = parts;
   if (!RunPngDecoder(&source, target, rows.data(), row_bytes)) {
     return Undecodable(std::string("PNG cannot be decoded: ") + source.error.data());
   }
@@ -245,6 +294,42 @@ StatusOr<ImageSize> ReadJpegHeader(tjhandle handle, Bytes data) {
   return size;
 }
 
+/// libjpeg's rules for a whole image; the message of the first breach.
+std::optional<std::string> TryDecodeJpeg(tjhandle handle, Bytes data, RgbImage* image) {
+  // A warning means missing or damaged data: the rest would be invented.
+  const int failed =
+      tjDecompress2(handle, data.data(), data.size(), image->pixels.data(), image->width_px, 0,
+                    image->height_px, TJPF_RGB, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS);
+  if (failed == 0) return std::nullopt;
+  return tjGetErrorStr2(handle);
+}
+
+/// The data without a few bytes that USB cameras leave between the last pixel and the end mark.
+/// Nothing where the message tells of another breach; whether all pixels are there decides a second
+/// look.
+std::optional<std::vector<std::uint8_t>> WithoutStuffing(Bytes data, const std::string& message) {
+  constexpr std::array<std::uint8_t, 2> kEndMark = {0xff, 0xd9};
+  constexpr std::size_t kMaxStuffing = 64;
+  unsigned count = 0, marker = 0;
+  const std::size_t at = message.find_first_of("0123456789");
+  if (at == std::string::npos ||
+      std::sscanf(message.c_str() + at, "%u extraneous bytes before marker 0x%x", &count,
+                  &marker) != 2 ||
+      marker != kEndMark[1]) {
+    return std::nullopt;
+  }
+  const auto end = std::find_end(data.begin(), data.end(), kEndMark.begin(), kEndMark.end());
+  if (end == data.end() || end - data.begin() < static_cast<std::ptrdiff_t>(count)) {
+    return std::nullopt;
+  }
+  const auto stuffing = end - static_cast<std::ptrdiff_t>(count);
+  const bool is_padding = std::all_of(stuffing, end, [](std::uint8_t byte) { return byte == 0; });
+  if (count > kMaxStuffing && !is_padding) return std::nullopt;
+  std::vector<std::uint8_t> clean(data.begin(), stuffing);
+  clean.insert(clean.end(), kEndMark.begin(), kEndMark.end());
+  return clean;
+}
+
 // ---- Files -----------------------------------------------------------------------------------
 
 /// A decoder's error with the path as its field.
@@ -270,9 +355,11 @@ StatusOr<ImageSize> ReadJpegSize(Bytes data) {
 StatusOr<RgbImage> DecodePngRgb(Bytes data, const ImageLimits& limits) {
   INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
   INTERLACER_RETURN_IF_ERROR(CheckPngHeader(header, data, limits));
-  if (header.bit_depth == 16) {
-    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "bit_depth", "at most 8 bits a channel",
-                    "16");
+  const bool is_grey =
+      header.color_type == PNG_COLOR_TYPE_GRAY || header.color_type == PNG_COLOR_TYPE_GRAY_ALPHA;
+  if (header.bit_depth == 16 && is_grey) {
+    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "color",
+                    "colour, or grey of at most 8 bits", "16-bit grey, as depth images are");
   }
   RgbImage image{header.size.width_px, header.size.height_px, {}};
   image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
@@ -283,8 +370,10 @@ StatusOr<RgbImage> DecodePngRgb(Bytes data, const ImageLimits& limits) {
 StatusOr<DepthImage16> DecodePngDepth(Bytes data, double unit_m, const ImageLimits& limits) {
   INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
   INTERLACER_RETURN_IF_ERROR(CheckPngHeader(header, data, limits));
-  if (header.bit_depth != 16 || header.color_type != PNG_COLOR_TYPE_GRAY) {
-    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "depth", "16-bit grey",
+  const bool is_grey =
+      header.color_type == PNG_COLOR_TYPE_GRAY || header.color_type == PNG_COLOR_TYPE_GRAY_ALPHA;
+  if (header.bit_depth != 16 || !is_grey) {
+    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "depth", "16-bit grey integers of a unit",
                     std::to_string(header.bit_depth) + " bits, " +
                         std::to_string(ChannelCount(header.color_type)) + " channels");
   }
@@ -302,18 +391,19 @@ StatusOr<RgbImage> DecodeJpegRgb(Bytes data, const ImageLimits& limits) {
   INTERLACER_RETURN_IF_ERROR(CheckLimits(size, limits));
   RgbImage image{size.width_px, size.height_px, {}};
   image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
-  // A warning means missing or damaged data: the rest would be invented.
-  if (tjDecompress2(handle.get(), data.data(), data.size(), image.pixels.data(), size.width_px, 0,
-                    size.height_px, TJPF_RGB, TJFLAG_STOPONWARNING) != 0) {
-    return Undecodable(std::string("JPEG cannot be decoded: ") + tjGetErrorStr2(handle.get()));
+  auto failure = TryDecodeJpeg(handle.get(), data, &image);
+  if (failure) {
+    const auto clean = WithoutStuffing(data, *failure);
+    if (clean) failure = TryDecodeJpeg(handle.get(), *clean, &image);
   }
+  if (failure) return Undecodable("JPEG cannot be decoded: " + *failure);
   return image;
 }
 
 StatusOr<RgbImage> DecodeRgb(Bytes data, const ImageLimits& limits) {
   if (StartsWith(data, kPngMagic)) return DecodePngRgb(data, limits);
   if (StartsWith(data, kJpegMagic)) return DecodeJpegRgb(data, limits);
-  return Undecodable("neither PNG nor JPEG by its first bytes");
+  return Undecodable("neither PNG nor JPEG but " + ContentHint(data));
 }
 
 std::vector<std::uint8_t> EncodePng(const RgbImage& image) {

@@ -26,11 +26,14 @@ struct ImageSize {
 
 StatusOr<ImageSize> ReadPngSize(std::span<const std::uint8_t> data);
 StatusOr<ImageSize> ReadJpegSize(std::span<const std::uint8_t> data);
-/// 8-bit grey, palette and alpha PNGs are expanded to RGB (alpha dropped).
+/// Grey of up to 8 bits, palette, alpha and 16-bit colour become 8-bit RGB (alpha dropped);
+/// chunks beside the pixels do not count.
 StatusOr<RgbImage> DecodePngRgb(std::span<const std::uint8_t> data, const ImageLimits& limits = {});
-/// 16-bit grey only; `unit_m` is stored, not applied.
+/// 16-bit grey only (alpha dropped); `unit_m` is stored, not applied.
 StatusOr<DepthImage16> DecodePngDepth(std::span<const std::uint8_t> data, double unit_m,
                                       const ImageLimits& limits = {});
+/// Every pixel must be there: cut and damaged data is refused. A few stray bytes before the end mark
+/// lose none and are taken.
 StatusOr<RgbImage> DecodeJpegRgb(std::span<const std::uint8_t> data,
                                  const ImageLimits& limits = {});
 /// PNG or JPEG by magic number.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/file_io.h"
+#include "common/printable_text.h"
 
 namespace interlacer {
 namespace {
@@ -20,6 +21,41 @@ std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > kMaxShownBytes) text = text.substr(0, kMaxShownBytes) + "...";
   return text;
+}
+
+/// The same document with texts and keys of valid UTF-8.
+nlohmann::ordered_json WithValidTexts(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return ValidUtf8(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return value;
+  nlohmann::ordered_json copy =
+      value.is_array() ? nlohmann::ordered_json::array() : nlohmann::ordered_json::object();
+  for (const auto& [key, item] : value.items()) {
+    if (value.is_array()) {
+      copy.push_back(WithValidTexts(item));
+    } else {
+      copy[ValidUtf8(key)] = WithValidTexts(item);
+    }
+  }
+  return copy;
+}
+
+/// nlohmann-json escapes the controls below U+0020 alone. All others have two or three bytes, but
+/// for DEL, and can stand in texts only.
+std::string WithoutSteering(const std::string& text) {
+  if (PrintableText(text).size() == text.size()) return text;
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view character(&text[i],
+                                     Utf8CharacterBytes(std::string_view(text).substr(i)));
+    i += character.size();
+    if (PrintableText(character) == character) {
+      out += character;
+    } else {
+      const std::string quoted = Json(character).dump(-1, ' ', true);
+      out += std::string_view(quoted).substr(1, quoted.size() - 2);
+    }
+  }
+  return out;
 }
 
 template <typename T>
@@ -106,6 +142,9 @@ struct Field<std::vector<T>> {
 
 StatusOr<Json> ParseJson(std::string_view text, const std::string& origin,
                          std::string_view reason) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return Mismatch(reason, origin, "JSON in UTF-8", "UTF-16; iconv -f UTF-16 -t UTF-8 turns it");
+  }
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
@@ -120,7 +159,15 @@ StatusOr<Json> ReadJsonFile(const std::string& path, std::string_view reason) {
 }
 
 Status WriteJsonFile(const std::string& path, const nlohmann::ordered_json& value) {
-  return WriteFileAtomic(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return WriteFileAtomic(path, JsonText(value, 1) + "\n");
+}
+
+std::string JsonText(const nlohmann::ordered_json& value, int indent) {
+  try {
+    return WithoutSteering(value.dump(indent));
+  } catch (const Json::type_error&) {  // a text that is no UTF-8
+    return WithoutSteering(WithValidTexts(value).dump(indent));
+  }
 }
 
 StatusOr<JsonObject> JsonObject::Make(const Json& value, std::string path,

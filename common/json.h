@@ -26,6 +26,9 @@ StatusOr<nlohmann::json> ParseJson(std::string_view text, const std::string& ori
                                    std::string_view reason = reason::SCHEMA_INVALID);
 StatusOr<nlohmann::json> ReadJsonFile(const std::string& path,
                                       std::string_view reason = reason::SCHEMA_INVALID);
+/// Valid UTF-8 whatever the texts hold: bytes that are none become \xNN in them, and characters that
+/// steer a terminal are JSON escapes. `indent` < 0: one line.
+std::string JsonText(const nlohmann::ordered_json& value, int indent);
 /// Indented, with a final line break; temporary name and rename.
 Status WriteJsonFile(const std::string& path, const nlohmann::ordered_json& value);
 
@@ -61,10 +64,12 @@ class JsonObject {
   /// An error at a field of this object, in the document's reason.
   Status Invalid(std::string_view key, std::string expected, std::string got) const;
 
+  /// The value of a required field, whatever its type.
+  StatusOr<const nlohmann::json*> Find(std::string_view key) const;
+
  private:
   JsonObject(const nlohmann::json& value, std::string path, std::string_view reason)
       : value_(&value), path_(std::move(path)), reason_(reason) {}
-  StatusOr<const nlohmann::json*> Find(std::string_view key) const;
 
   const nlohmann::json* value_;
   std::string path_;

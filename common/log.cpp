@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "common/json.h"
+#include "common/printable_text.h"
 
 namespace interlacer {
 namespace {
@@ -66,28 +68,15 @@ std::string UtcNow() {
   return text;
 }
 
-/// Writes everything but printable ASCII as \xNN, and the characters of `also` with a backslash, so
-/// that no text can forge a second line or move a terminal's cursor.
-std::string Escaped(std::string_view text, std::string_view also = "") {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      if (also.find(c) != std::string_view::npos) result += '\\';
-      result += c;
-      continue;
-    }
-    char code[8];
-    std::snprintf(code, sizeof(code), "\\x%02x", static_cast<unsigned>(byte));
-    result += code;
-  }
-  return result;
-}
-
 /// Quotes values that could be read as more than one field.
 std::string QuotedValue(std::string_view value) {
-  if (value.find_first_of(" =\"\\") == std::string_view::npos) return Escaped(value);
-  return '"' + Escaped(value, "\"\\") + '"';
+  if (value.find_first_of(" =\"\\") == std::string_view::npos) return PrintableLine(value);
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return PrintableLine(quoted + '"');
 }
 
 }  // namespace
@@ -126,12 +115,12 @@ std::string FormatLogEvent(LogFormat format, LogLevel level, std::string_view ti
     line["level"] = LevelName(level);
     line["message"] = message;
     for (const LogField& field : fields) line[std::string(field.key)] = field.value;
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return JsonText(line, -1);
   }
   std::string line(time);
   line += ' ';
   for (const char* c = LevelName(level); *c != 0; ++c) line += static_cast<char>(*c - 'a' + 'A');
-  line += ' ' + Escaped(message);
+  line += ' ' + PrintableLine(message);
   for (const LogField& field : fields) {
     line += ' ';
     line += field.key;

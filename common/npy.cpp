@@ -5,7 +5,9 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -26,10 +28,11 @@ struct TypeInfo {
   std::string_view descriptor;
   std::int64_t size_bytes;
 };
-constexpr TypeInfo kTypes[] = {{NpyType::kFloat32, "<f4", 4},
-                               {NpyType::kFloat64, "<f8", 8},
-                               {NpyType::kInt64, "<i8", 8},
-                               {NpyType::kUint8, "|u1", 1}};
+constexpr TypeInfo kTypes[] = {{NpyType::kFloat16, "<f2", 2}, {NpyType::kFloat32, "<f4", 4},
+                               {NpyType::kFloat64, "<f8", 8}, {NpyType::kInt8, "|i1", 1},
+                               {NpyType::kInt16, "<i2", 2},   {NpyType::kInt32, "<i4", 4},
+                               {NpyType::kInt64, "<i8", 8},   {NpyType::kUint8, "|u1", 1},
+                               {NpyType::kUint16, "<u2", 2},  {NpyType::kUint32, "<u4", 4}};
 
 const TypeInfo& InfoOf(NpyType type) {
   return *std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -90,6 +93,29 @@ std::vector<std::uint8_t> Encode(NpyType type, const void* data, std::size_t siz
   return bytes;
 }
 
+template <typename Stored, typename Value>
+std::vector<Value> Converted(const NpyArray& array) {
+  std::vector<Stored> stored(static_cast<std::size_t>(array.element_count()));
+  std::memcpy(stored.data(), array.data.data(), array.data.size());
+  return {stored.begin(), stored.end()};
+}
+
+/// IEEE 754 binary16: sign, 5 bits of exponent, 10 of fraction.
+std::vector<double> HalvesToDoubles(const NpyArray& array) {
+  std::vector<double> values;
+  for (const std::uint16_t bits : Converted<std::uint16_t, std::uint16_t>(array)) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double value = std::ldexp(1024 + fraction, exponent - 25);
+    if (exponent == 0) value = std::ldexp(fraction, -24);
+    if (exponent == 31) {
+      value = fraction == 0 ? std::numeric_limits<double>::infinity()
+                            : std::numeric_limits<double>::quiet_NaN();
+    }
+    values.push_back((bits & 0x8000) != 0 ? -value : value);
+  }
+  return values;
+}
+
 }  // namespace
 
 std::int64_t NpyArray::element_count() const {
@@ -118,7 +144,7 @@ StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes) {
     return descriptor.substr(0, 1) == "'" && descriptor.substr(1).starts_with(t.descriptor);
   });
   if (info == std::end(kTypes)) {
-    return NotNpy("float32, float64, int64 or uint8, little-endian",
+    return NotNpy("floats of 16 to 64 bits or integers, little-endian and at most int64 or uint32",
                   std::string(descriptor.substr(0, 8)));
   }
   if (!ValueOf(header, "fortran_order").starts_with("False")) {
@@ -149,27 +175,41 @@ StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
 }
 
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {
-  std::vector<double> values(static_cast<std::size_t>(array.element_count()));
-  if (array.type == NpyType::kFloat64) {
-    std::memcpy(values.data(), array.data.data(), array.data.size());
-    return values;
+  switch (array.type) {
+    case NpyType::kFloat16:
+      return HalvesToDoubles(array);
+    case NpyType::kFloat32:
+      return Converted<float, double>(array);
+    case NpyType::kFloat64:
+      return Converted<double, double>(array);
+    case NpyType::kInt64:
+      return NotNpy("numbers that doubles can hold", std::string(InfoOf(array.type).descriptor));
+    default:
+      break;
   }
-  if (array.type != NpyType::kFloat32) {
-    return NotNpy("float32 or float64", std::string(InfoOf(array.type).descriptor));
-  }
-  std::vector<float> floats(values.size());
-  std::memcpy(floats.data(), array.data.data(), array.data.size());
-  std::copy(floats.begin(), floats.end(), values.begin());
-  return values;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::int64_t> integers, NpyToInt64(array));
+  return std::vector<double>(integers.begin(), integers.end());
 }
 
 StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array) {
-  if (array.type != NpyType::kInt64) {
-    return NotNpy("int64", std::string(InfoOf(array.type).descriptor));
+  switch (array.type) {
+    case NpyType::kInt8:
+      return Converted<std::int8_t, std::int64_t>(array);
+    case NpyType::kInt16:
+      return Converted<std::int16_t, std::int64_t>(array);
+    case NpyType::kInt32:
+      return Converted<std::int32_t, std::int64_t>(array);
+    case NpyType::kInt64:
+      return Converted<std::int64_t, std::int64_t>(array);
+    case NpyType::kUint8:
+      return Converted<std::uint8_t, std::int64_t>(array);
+    case NpyType::kUint16:
+      return Converted<std::uint16_t, std::int64_t>(array);
+    case NpyType::kUint32:
+      return Converted<std::uint32_t, std::int64_t>(array);
+    default:
+      return NotNpy("integers", std::string(InfoOf(array.type).descriptor));
   }
-  std::vector<std::int64_t> values(static_cast<std::size_t>(array.element_count()));
-  std::memcpy(values.data(), array.data.data(), array.data.size());
-  return values;
 }
 
 std::vector<std::uint8_t> EncodeNpy(std::span<const double> values,

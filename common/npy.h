@@ -1,7 +1,8 @@
 #pragma once
 
-/// Reads and writes NumPy .npy files of version 1 and 2: C order, little-endian float32, float64,
-/// int64 or uint8.
+/// Reads NumPy .npy files of version 1 and 2 in C order, little-endian: floats of 16 to 64 bits,
+/// signed integers of 8 to 64 and unsigned ones of 8 to 32 bits. Writes float32, float64, int64 and
+/// uint8.
 ///
 /// Shape and byte count are compared with each other and with the size of the file before anything
 /// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH; those
@@ -16,7 +17,18 @@
 
 namespace interlacer {
 
-enum class NpyType { kFloat32, kFloat64, kInt64, kUint8 };
+enum class NpyType {
+  kFloat16,
+  kFloat32,
+  kFloat64,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint16,
+  kUint32
+};
 
 /// An array; numbers of any of the types are given as double or int64.
 struct NpyArray {
@@ -29,9 +41,9 @@ struct NpyArray {
 StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes);
 StatusOr<NpyArray> ReadNpyFile(const std::string& path);
 
-/// float32 and float64 arrays as double; the other types are refused.
+/// Every type whose values are all doubles: int64 is refused.
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array);
-/// int64 arrays only.
+/// Every integer type; floats are refused.
 StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array);
 
 std::vector<std::uint8_t> EncodeNpy(std::span<const double> values,

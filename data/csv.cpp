@@ -4,26 +4,32 @@
 #include <cmath>
 #include <cstdio>
 
+#include "data/number_lines.h"
+
 namespace interlacer {
 namespace {
 
-std::vector<std::string_view> SplitLine(std::string_view line) {
+std::string_view Trimmed(std::string_view cell, std::string_view framing) {
+  const std::size_t first = cell.find_first_not_of(framing);
+  if (first == std::string_view::npos) return {};
+  return cell.substr(first, cell.find_last_not_of(framing) - first + 1);
+}
+
+std::vector<std::string_view> SplitCells(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   for (;;) {
-    const std::size_t comma = line.find(',');
-    std::string_view cell = line.substr(0, comma);
-    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-    cells.push_back(cell);
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
+    const std::size_t end = line.find(separator);
+    cells.push_back(Trimmed(line.substr(0, end), " \t\""));
+    if (end == std::string_view::npos) return cells;
+    line.remove_prefix(end + 1);
   }
 }
 
-StatusOr<double> ParseNumber(std::string_view cell, const std::string& field) {
+StatusOr<double> ParseCell(std::string_view cell, const std::string& field) {
   double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size()) {
+  const std::string_view digits = cell.substr(cell.starts_with('+') ? 1 : 0);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
     return Mismatch(reason::SCHEMA_INVALID, field, "a number", std::string(cell.substr(0, 40)));
   }
   if (!std::isfinite(value)) {
@@ -32,30 +38,54 @@ StatusOr<double> ParseNumber(std::string_view cell, const std::string& field) {
   return value;
 }
 
+std::string_view WithoutUnit(std::string_view name) {
+  for (const std::string_view unit : {"_rad", "_m"}) {
+    if (name.ends_with(unit)) return name.substr(0, name.size() - unit.size());
+  }
+  return name;
+}
+
+/// The index of the column that a header's name means, or -1.
+int FindName(std::span<const std::string> names, const std::string& name) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i] || name == WithoutUnit(names[i])) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+std::string Joined(std::span<const std::string> names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 }  // namespace
 
 StatusOr<CsvTable> ParseCsv(std::string_view text) {
   CsvTable csv;
-  for (int line_number = 1; !text.empty(); ++line_number) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.empty()) continue;
-    const std::vector<std::string_view> cells = SplitLine(line);
+  char separator = ',';
+  INTERLACER_ASSIGN_OR_RETURN(const auto lines, SplitLines(text, "text"));
+  for (const TextLine& line : lines) {
     if (csv.column_names.empty()) {
-      csv.column_names.assign(cells.begin(), cells.end());
-      csv.table.column_count = static_cast<std::int64_t>(cells.size());
+      const std::string_view header = Trimmed(line.text, "# ");
+      const bool has_commas = header.find(',') != std::string_view::npos;
+      separator = !has_commas && header.find('\t') != std::string_view::npos ? '\t' : ',';
+      const auto names = SplitCells(header, separator);
+      csv.column_names.assign(names.begin(), names.end());
+      csv.table.column_count = static_cast<std::int64_t>(names.size());
       continue;
     }
-    const std::string field = "line " + std::to_string(line_number);
+    const std::string field = "line " + std::to_string(line.number);
+    const std::vector<std::string_view> cells = SplitCells(line.text, separator);
     if (cells.size() != csv.column_names.size()) {
       return Mismatch(reason::SCHEMA_INVALID, field,
                       std::to_string(csv.column_names.size()) + " cells",
                       std::to_string(cells.size()));
     }
     for (std::string_view cell : cells) {
-      INTERLACER_ASSIGN_OR_RETURN(const double value, ParseNumber(cell, field));
+      INTERLACER_ASSIGN_OR_RETURN(const double value, ParseCell(cell, field));
       csv.table.values.push_back(value);
     }
     ++csv.table.row_count;
@@ -64,6 +94,35 @@ StatusOr<CsvTable> ParseCsv(std::string_view text) {
     return Mismatch(reason::SCHEMA_INVALID, "line 1", "a header line", "an empty file");
   }
   return csv;
+}
+
+StatusOr<NumberTable> TakeColumns(const CsvTable& csv, std::span<const std::string> names) {
+  std::vector<int> source(names.size(), -1);
+  for (std::size_t i = 0; i < csv.column_names.size(); ++i) {
+    const std::string& name = csv.column_names[i];
+    const int column = FindName(names, name);
+    if (column < 0) {
+      return Mismatch(reason::ACTION_SHAPE, "header",
+                      "the columns " + Joined(names) + " in any order",
+                      "'" + name.substr(0, 40) + "'");
+    }
+    if (source[column] >= 0) {
+      return Mismatch(reason::ACTION_SHAPE, "header", "each column once", "'" + name + "' again");
+    }
+    source[column] = static_cast<int>(i);
+  }
+  for (std::size_t column = 0; column < names.size(); ++column) {
+    if (source[column] >= 0) continue;
+    return Mismatch(reason::ACTION_SHAPE, "header", "the columns " + Joined(names),
+                    "no '" + names[column] + "'");
+  }
+  NumberTable table{csv.table.row_count, static_cast<std::int64_t>(names.size()), {}};
+  for (std::int64_t row = 0; row < table.row_count; ++row) {
+    for (const int column : source) {
+      table.values.push_back(csv.table.values[row * table.column_count + column]);
+    }
+  }
+  return table;
 }
 
 std::string FormatCsv(const CsvTable& csv) {

@@ -63,11 +63,15 @@ StatusOr<T> AtFile(StatusOr<T> result, const std::string& file) {
   return std::move(result.status().WithField(file));
 }
 
-StatusOr<NumberTable> ParseTable(const std::string& file, const std::vector<std::uint8_t>& bytes) {
+StatusOr<NumberTable> ParseTable(const MotionTable& motion,
+                                 const std::vector<std::uint8_t>& bytes) {
+  const std::string& file = motion.file;
   if (file.ends_with(".csv")) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    INTERLACER_ASSIGN_OR_RETURN(CsvTable csv, AtFile(ParseCsv(text), file));
-    return std::move(csv.table);
+    INTERLACER_ASSIGN_OR_RETURN(const CsvTable csv, AtFile(ParseCsv(text), file));
+    std::vector<std::string> names;
+    for (const TableColumn& column : motion.columns) names.push_back(column.name);
+    return AtFile(TakeColumns(csv, names), file);
   }
   INTERLACER_ASSIGN_OR_RETURN(const NpyArray array, AtFile(ParseNpy(bytes), file));
   INTERLACER_ASSIGN_OR_RETURN(std::vector<double> values, AtFile(NpyToDoubles(array), file));
@@ -80,7 +84,7 @@ StatusOr<NumberTable> ParseTable(const std::string& file, const std::vector<std:
 
 StatusOr<NumberTable> ReadTable(const EpisodeReader& episode, const MotionTable& motion) {
   INTERLACER_ASSIGN_OR_RETURN(const auto bytes, episode.ReadFile(motion.file));
-  INTERLACER_ASSIGN_OR_RETURN(NumberTable table, ParseTable(motion.file, bytes));
+  INTERLACER_ASSIGN_OR_RETURN(NumberTable table, ParseTable(motion, bytes));
   INTERLACER_RETURN_IF_ERROR(
       ExpectShape(motion.file, {table.row_count, table.column_count},
                   {episode.step_count(), static_cast<std::int64_t>(motion.columns.size())}));

@@ -8,6 +8,7 @@
 namespace interlacer {
 namespace {
 
+constexpr std::uint16_t kLargestDepthInteger = 65535;
 constexpr std::size_t kConstantMinPixels = 1000;
 
 bool IsConstant(const DepthImage16& depth) {
@@ -34,6 +35,9 @@ FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera) {
       static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
       static_cast<double>(classes.size());
   facts.median_depth_m = MedianDepthM(depth);
+  facts.saturated_ratio = static_cast<double>(std::count(raw->pixels.begin(), raw->pixels.end(),
+                                                         kLargestDepthInteger)) /
+                          static_cast<double>(raw->pixels.size());
   facts.is_constant = IsConstant(*raw);
   return facts;
 }

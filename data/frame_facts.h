@@ -17,7 +17,8 @@ struct FrameFacts {
   double valid_depth_ratio = 0;
   double workspace_ratio = 0;  ///< share of pixels inside workspace and range
   std::optional<double> median_depth_m;
-  bool is_constant = false;  ///< every pixel has the same depth: no sensor does that
+  double saturated_ratio = 0;  ///< share of 65535, which is no distance but the end of the integers
+  bool is_constant = false;    ///< every pixel has the same depth: no sensor does that
 };
 
 FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera);

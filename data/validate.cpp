@@ -20,6 +20,7 @@
 #include "data/robot_agreement.h"
 #include "data/scene_report.h"
 #include "data/simulation_truth.h"
+#include "data/system_files.h"
 #include "data/unproject.h"
 #include "data/view_overlap.h"
 
@@ -134,6 +135,12 @@ class Validator {
                  "the median depth is " + std::to_string(*frame.median_depth_m) +
                      " m, outside 0.05 to 20 m: is unit_m right?");
     }
+    if (frame.saturated_ratio > 0) {
+      AddFinding("DEPTH_SATURATED", path,
+                 Percent(frame.saturated_ratio) +
+                     " of the pixels have the depth 65535, the largest integer: if it means no "
+                     "measurement, 0 should stand there");
+    }
     if (frame.is_constant) AddFinding("DEPTH_CONSTANT", path, "every pixel has the same depth");
     if (frame.valid_depth_ratio < kAlmostEmptyRatio) {
       AddFinding("DEPTH_ALMOST_EMPTY", path,
@@ -234,6 +241,26 @@ class Validator {
   void CheckMotion() {
     if (manifest_.actions) CheckTable(*manifest_.actions, episode_.actions());
     if (manifest_.states) CheckTable(*manifest_.states, episode_.states());
+    if (manifest_.actions && manifest_.states) CompareTurns();
+  }
+
+  /// Of two sources one may count turns and the other wrap them.
+  void CompareTurns() {
+    const MotionTable& motion = *manifest_.actions;
+    const NumberTable &actions = episode_.actions(), &states = episode_.states();
+    if (motion.kind != ActionKind::kJointPositions || motion.columns != manifest_.states->columns) {
+      return;
+    }
+    for (std::size_t i = 0; i < std::min(actions.values.size(), states.values.size()); ++i) {
+      const TableColumn& rule = motion.columns[i % motion.columns.size()];
+      const double difference = actions.values[i] - states.values[i];
+      if (rule.unit != "rad" || std::abs(difference) <= std::numbers::pi) continue;
+      AddFinding(
+          "ANGLE_WRAPPED",
+          motion.file + " row " + std::to_string(i / motion.columns.size()) + ", " + rule.name,
+          "differs from the state by " + std::to_string(difference) +
+              " rad: is one of them wrapped to one turn?");
+    }
   }
 
   void CheckTable(const MotionTable& motion, const NumberTable& table) {
@@ -250,8 +277,13 @@ class Validator {
         }
         const double before =
             row == 0 ? value : table.values[(row - 1) * table.column_count + column];
-        if (motion.kind == ActionKind::kJointPositions && rule.unit == "rad" &&
-            std::abs(value - before) > kJumpRangeShare * (rule.max_value - rule.min_value)) {
+        const bool is_angle = motion.kind == ActionKind::kJointPositions && rule.unit == "rad";
+        if (is_angle && std::abs(value - before) > std::numbers::pi) {
+          AddFinding("ANGLE_WRAPPED", field,
+                     "changes by " + std::to_string(value - before) +
+                         " rad in one step: wrapped to one turn? a motion goes on past it");
+        } else if (is_angle &&
+                   std::abs(value - before) > kJumpRangeShare * (rule.max_value - rule.min_value)) {
           AddFinding("ACTION_JUMP", field,
                      "changes by " + std::to_string(value - before) + " rad in one step");
         }
@@ -316,7 +348,10 @@ class Validator {
     for (const auto& entry : fs::recursive_directory_iterator(root, error)) {
       if (!entry.is_regular_file(error)) continue;
       const std::string path = fs::relative(entry.path(), root, error).generic_string();
-      if (path == kManifestFile || path == "files.sha256" || listed.count(path) > 0) continue;
+      if (path == kManifestFile || path == "files.sha256" || listed.count(path) > 0 ||
+          IsInSystemFiles(path)) {
+        continue;
+      }
       AddFinding("FILE_UNLISTED", path, "not listed in files.sha256");
     }
   }

@@ -15,7 +15,7 @@
 /// onto the pixel's centre at the pixel's depth. The mask says what the pixel shows. Steps from 1;
 /// too few particles give a null with a reason.
 /// Errors: those of data/simulation_truth.h. Const methods may run together.
-/// Source: moved and static particles as PointWorld has them.
+/// Source: pointworld (moved and static particles).
 
 #include <cstdint>
 #include <set>

@@ -9,7 +9,7 @@
 /// ones count more, by the eighth power of their depth. A pixel of unknown depth counts as the
 /// farthest beside it. Fully covered pixels keep their bits. Deterministic. Threads: pure function.
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH.
-/// Source: the push-pull filter of the Lumigraph (Gortler et al. 1996); the depths are ours.
+/// Source: lumigraph (push-pull filter). The depths are ours.
 
 #include <span>
 

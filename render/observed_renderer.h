@@ -17,7 +17,8 @@
 /// A surfel has moved where its position is not the one where it was seen; without a finite
 /// position it is not drawn. Determinism: equal bits for any thread count, and on a device. Errors:
 /// INVALID_ARGUMENT of ValidateCamera, IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH. Threads: const methods
-/// may run together. Source: ours; elliptical discs with a depth band follow surface splatting.
+/// may run together. Source: surface-splatting (elliptical discs
+/// with a depth band).
 
 #include <cstdint>
 #include <optional>

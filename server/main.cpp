@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/log.h"
+#include "common/printable_text.h"
 #include "common/thread_pool.h"
 #include "model/runtime/process_setup.h"
 #include "server/models/checkpoint_source.h"
@@ -74,7 +75,8 @@ int Serve(const ServerOptions& options) {
   const sigset_t signals = BlockStopSignals();
   auto server = InterlacerServer::Start(options, Sources(options));
   if (!server.ok()) {
-    std::fprintf(stderr, "interlacer-server: %s\n", server.status().ToString().c_str());
+    std::fprintf(stderr, "interlacer-server: %s\n",
+                 PrintableText(server.status().ToString()).c_str());
     return static_cast<int>(ServerExit::kUsage);
   }
   const ServerExit exit = RunUntilStopped(signals, server->get());
@@ -91,7 +93,7 @@ int RecordWarmUps(const ServerOptions& options) {
     Status status = predictor.status();
     if (status.ok()) status = RecordWarmUp(dir, predictor->get());
     if (!status.ok()) {
-      std::fprintf(stderr, "interlacer-server: %s\n", status.ToString().c_str());
+      std::fprintf(stderr, "interlacer-server: %s\n", PrintableText(status.ToString()).c_str());
       return static_cast<int>(ServerExit::kBadModel);
     }
   }
@@ -102,11 +104,11 @@ int Main(int argc, char** argv) {
   auto parsed = ParseServerOptions({argv + 1, argv + argc}, Environment());
   if (!parsed.ok()) {
     std::fprintf(stderr, "interlacer-server: %s\nSee interlacer-server --help.\n",
-                 parsed.status().message().c_str());
+                 PrintableText(parsed.status().message()).c_str());
     return static_cast<int>(ServerExit::kUsage);
   }
   if (parsed->is_done) {
-    std::fputs(parsed->text.c_str(), stdout);
+    std::fputs(PrintableText(parsed->text).c_str(), stdout);
     return static_cast<int>(ServerExit::kDone);
   }
   const ServerOptions& options = parsed->options;

@@ -21,6 +21,7 @@ struct ImportArguments {
   double near_m = 0;
   double far_m = 0;
   double depth_unit_m = 0;
+  int no_depth_value = 0;
   std::vector<double> workspace_m;
 };
 
@@ -31,6 +32,9 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
   if (arguments.near_m > 0) options.near_m = arguments.near_m;
   if (arguments.far_m > 0) options.far_m = arguments.far_m;
   if (arguments.depth_unit_m > 0) options.depth_unit_m = arguments.depth_unit_m;
+  if (arguments.no_depth_value > 0) {
+    options.no_depth_value = static_cast<std::uint16_t>(arguments.no_depth_value);
+  }
   if (!arguments.workspace_m.empty()) {
     const std::vector<double>& w = arguments.workspace_m;
     options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
@@ -65,7 +69,9 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
       ->check(CLI::IsMember(FormatNames()));
   verb->add_option("source", options.source_dir, "Folder of the recording")->required();
   verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
-  verb->add_option("--id", options.episode_id, "Name of the episode; default the folder's");
+  verb->add_option(
+      "--id", options.episode_id,
+      "Name of the episode; default the folder's, with _ for other than A-Z a-z 0-9 . _ -");
   verb->add_option(
       "--intrinsics", options.intrinsics,
       "fx,fy,cx,cy in pixels, optionally with k1,k2,p1,p2,k3 of the lens; tum-fr1, "
@@ -73,6 +79,12 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--depth-unit", arguments->depth_unit_m,
                    "Metres of one depth integer, where the format's own does not hold")
       ->check(AboveZero());
+  verb->add_option("--no-depth-value", arguments->no_depth_value,
+                   "Depth integer that means no measurement, beside 0 and 65535")
+      ->check(CLI::Range(1, 65535));
+  verb->add_option("--time-unit", options.time_unit,
+                   "tum: unit of the time stamps, s, ms, us or ns; default by their size")
+      ->check(CLI::IsMember({"s", "ms", "us", "ns"}));
   verb->add_option("--trajectory", options.trajectory,
                    "File with poses, in the source or elsewhere");
   verb->add_option("--color-folder", options.color_folder,

@@ -44,10 +44,13 @@ StatusOr<RunConfig> ReadRunConfig(const std::string& name_or_path) {
   return ParseRunConfigJson(text);
 }
 
-/// "PATH" or "PATH=WEIGHT".
+/// "PATH" or "PATH=WEIGHT"; a folder that is there under the whole text is that folder.
 StatusOr<TrainingDataset> ParseDataset(const std::string& text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos) return TrainingDataset{text, 1.0};
+  std::error_code error;
+  if (equals == std::string::npos || std::filesystem::is_directory(text, error)) {
+    return TrainingDataset{text, 1.0};
+  }
   char* end = nullptr;
   const std::string number = text.substr(equals + 1);
   const double weight = std::strtod(number.c_str(), &end);

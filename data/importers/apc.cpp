@@ -5,9 +5,10 @@
 #include <filesystem>
 
 #include "common/file_io.h"
-#include "data/importers/number_lines.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
+#include "data/number_lines.h"
+#include "data/system_files.h"
 
 namespace interlacer {
 namespace {
@@ -42,7 +43,7 @@ Status ParseColorMatrix(const std::vector<TextLine>& lines, std::size_t first,
   std::vector<double> k;
   for (std::size_t row = first; row < first + 3 && row < lines.size(); ++row) {
     const std::string field = file + ":" + std::to_string(lines[row].number);
-    INTERLACER_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(lines[row].text, ' ', field));
+    INTERLACER_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(lines[row].text, field));
     k.insert(k.end(), numbers.begin(), numbers.end());
   }
   if (k.size() != 9 || k[8] != 1) {
@@ -60,7 +61,8 @@ int CountColorFrames(const std::string& folder) {
   int count = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().ends_with(".color.png")) ++count;
+    const std::string name = entry.path().filename().string();
+    if (!IsSystemFile(name) && name.ends_with(".color.png")) ++count;
   }
   return count;
 }
@@ -69,7 +71,7 @@ int CountColorFrames(const std::string& folder) {
 
 StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::string& file) {
   ApcCameraInfo info;
-  const std::vector<TextLine> lines = SplitLines(text);
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<TextLine> lines, SplitLines(text, file));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string& line = lines[i].text;
     if (line.find(kColorTitle) != std::string::npos) {
@@ -77,8 +79,12 @@ StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::str
     } else if (line.find(kPoseTitle) != std::string::npos) {
       const std::string field = file + ":" + std::to_string(lines[i].number);
       INTERLACER_ASSIGN_OR_RETURN(const int number, FrameNumber(line, field));
-      INTERLACER_ASSIGN_OR_RETURN(info.world_from_camera[number],
-                                  ParseMatrixLines(lines, i + 1, file));
+      INTERLACER_ASSIGN_OR_RETURN(const auto pose, ParseMatrixLines(lines, i + 1, file));
+      if (pose) {
+        info.world_from_camera[number] = *pose;
+      } else {
+        ++info.lost_count;
+      }
     }
   }
   if (info.color_camera.fx_px == 0) {
@@ -93,8 +99,11 @@ StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::str
 
 StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   const std::string& folder = options.source_dir;
-  const std::string info_path =
-      SourcePath(folder, options.trajectory.empty() ? kInfoFile : options.trajectory);
+  std::string info_path = SourcePath(folder, options.trajectory);
+  if (options.trajectory.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(
+        info_path, FirstOf(folder, {kInfoFile}, "file with camera and poses", "--trajectory"));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(info_path));
   INTERLACER_ASSIGN_OR_RETURN(const ApcCameraInfo info, ParseApcCameraInfo(text, info_path));
   ImportedRecording recording;
@@ -107,11 +116,11 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   recording.notes = {
       "depth bits rotated back; depth registered to the colour camera",
       "poses: robot kinematics, as recorded in " + fs::path(info_path).filename().string()};
-  std::error_code error;
+  AddLostPoses(info.lost_count, &recording);
   for (const auto& [number, pose] : info.world_from_camera) {
     const std::string color = FrameFile(folder, number, "color");
     const std::string depth = FrameFile(folder, number, "depth");
-    if (!fs::exists(color, error) || !fs::exists(depth, error)) {
+    if (!HasContent(color) || !HasContent(depth)) {
       ++recording.skipped_count;
       continue;
     }

@@ -22,6 +22,7 @@ namespace interlacer {
 struct ApcCameraInfo {
   Camera color_camera;
   std::map<int, Transform> world_from_camera;
+  int lost_count = 0;  ///< poses of moments without tracking, left out
 };
 StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::string& file);
 

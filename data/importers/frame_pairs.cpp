@@ -9,6 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "data/importers/source_files.h"
+#include "data/system_files.h"
+
 namespace interlacer {
 namespace {
 
@@ -118,7 +121,9 @@ StatusOr<std::vector<std::string>> ListImages(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (IsImage(entry.path())) paths.push_back(entry.path().string());
+    if (IsSystemFile(entry.path().filename().string())) continue;
+    if (IsImage(entry.path()) && HasContent(entry.path().string()))
+      paths.push_back(entry.path().string());
   }
   if (error) {
     return NotFound(reason::FILE_NOT_FOUND, folder + ": " + error.message()).WithField(folder);

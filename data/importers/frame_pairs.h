@@ -35,7 +35,8 @@ struct FramePairs {
 
 StatusOr<FramePairs> PairImages(const std::string& color_folder, const std::string& depth_folder);
 
-/// PNG and JPEG files of a folder, in natural order of their names.
+/// PNG and JPEG files of a folder but for hidden ones (data/system_files.h) and empty ones, in
+/// natural order of their names.
 StatusOr<std::vector<std::string>> ListImages(const std::string& folder);
 
 /// Runs of digits compare as numbers, the rest as text.

@@ -20,11 +20,16 @@ namespace interlacer {
 struct ImportOptions {
   std::string source_dir;
   std::string episode_dir;  ///< written
-  std::string episode_id;   ///< empty: the name of episode_dir
+  std::string episode_id;   ///< empty: the name of episode_dir, with _ for what names may not have
   /// As data/importers/intrinsics.h; required for tum and redwood.
   std::string intrinsics;
   /// Metres per depth integer, where the format's own (tum 1/5000, redwood 1/1000) does not hold.
   std::optional<double> depth_unit_m;
+  /// Depth integer that means "no measurement" beside 0 and 65535
+  /// (data/importers/no_measurement.h).
+  std::optional<std::uint16_t> no_depth_value;
+  /// Of time stamps: s, ms, us or ns; empty: found by their size (data/importers/time_stamps.h).
+  std::string time_unit;
   /// File with poses, relative to source_dir or the working folder; empty: the format's usual name.
   std::string trajectory;
   /// Folders of images inside source_dir (redwood); empty: the format's usual names.

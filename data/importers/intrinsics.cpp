@@ -1,16 +1,21 @@
 #include "data/importers/intrinsics.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <tuple>
 #include <vector>
 
-#include "common/json.h"
 #include "common/number_text.h"
 #include "common/transforms.h"
-#include "data/importers/number_lines.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {
 
+/// Of every named camera.
+constexpr int kPresetWidthPx = 640, kPresetHeightPx = 480;
 constexpr std::size_t kPlumbBobCount = 5, kRationalCount = 8;
 
 struct Preset {
@@ -49,44 +54,112 @@ Camera MakeCamera(const std::vector<double>& numbers) {
   return camera;
 }
 
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+StatusOr<Camera> ReadIntrinsicsFile(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
+                              ReadJsonFile(path, reason::CALIBRATION_INVALID));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject object,
+                              JsonObject::Make(document, path, reason::CALIBRATION_INVALID));
+  return ParseOpen3DIntrinsics(object);
+}
+
+/// Column by column as Open3D writes it, or three rows.
+StatusOr<std::vector<double>> ReadMatrixColumns(const JsonObject& object) {
+  const auto list = object.Find("intrinsic_matrix");
+  if (!list.ok() || !(*list)->is_array() || (*list)->empty() || !(*list)->front().is_array()) {
+    return object.GetNumbers("intrinsic_matrix", 9);
+  }
+  std::vector<double> columns(9);
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t column = 0; column < 3; ++column) {
+      const bool is_there = (*list)->size() == 3 && (**list)[row].is_array() &&
+                            (**list)[row].size() == 3 && (**list)[row][column].is_number();
+      if (!is_there)
+        return object.Invalid("intrinsic_matrix", "3 rows of 3 numbers", "another form");
+      columns[3 * column + row] = (**list)[row][column].get<double>();
+    }
+  }
+  return columns;
+}
+
+StatusOr<Camera> CommonCamera(const std::vector<JsonObject>& views, const JsonObject& object) {
+  std::optional<Camera> common;
+  for (const JsonObject& view : views) {
+    INTERLACER_ASSIGN_OR_RETURN(const Camera camera, ParseOpen3DIntrinsics(view));
+    if (common && !HasSamePinhole(*common, camera)) {
+      return Mismatch(reason::CALIBRATION_INVALID, view.path(),
+                      "the intrinsics of the first view: all images of one camera",
+                      "other numbers");
+    }
+    common = camera;
+  }
+  if (!common) return object.Invalid("parameters", "at least one view", "none");
+  return *common;
+}
+
 }  // namespace
 
 StatusOr<Camera> ParseIntrinsics(const std::string& text) {
+  const std::string forms = "fx,fy,cx,cy, a JSON file of Open3D, or the name of a camera: ";
   if (text.empty()) {
     return InvalidArgument(reason::NO_CALIBRATION,
-                           "the source has no intrinsics: expected fx,fy,cx,cy, a JSON file, or "
-                           "the name of a camera " +
-                               PresetNames())
+                           "the source has no intrinsics: expected " + forms + PresetNames())
         .WithField("intrinsics");
   }
   for (const Preset& preset : kPresets) {
-    if (text == preset.name) return MakeCamera(preset.numbers);
+    if (text != preset.name) continue;
+    Camera camera = MakeCamera(preset.numbers);
+    camera.width_px = kPresetWidthPx;
+    camera.height_px = kPresetHeightPx;
+    return camera;
   }
-  if (text.find(',') == std::string::npos) {
-    INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
-                                ReadJsonFile(text, reason::CALIBRATION_INVALID));
-    return ParseOpen3DIntrinsics(document, text);
+  if (IsFile(text)) return ReadIntrinsicsFile(text);
+  const auto numbers = ParseNumbers(text, "intrinsics");
+  if (!numbers.ok()) {
+    return NotFound(reason::FILE_NOT_FOUND,
+                    "no such file and no numbers: " + text + "; expected " + forms + PresetNames())
+        .WithField("intrinsics");
   }
-  INTERLACER_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(text, ',', "intrinsics"));
-  if (numbers.size() != 4 && numbers.size() != 4 + kPlumbBobCount &&
-      numbers.size() != 4 + kRationalCount) {
+  if (numbers->size() != 4 && numbers->size() != 4 + kPlumbBobCount &&
+      numbers->size() != 4 + kRationalCount) {
     return Mismatch(reason::CALIBRATION_INVALID, "intrinsics",
                     "4 numbers fx,fy,cx,cy, 9 with k1,k2,p1,p2,k3, or 12 with k4,k5,k6",
-                    std::to_string(numbers.size()));
+                    std::to_string(numbers->size()));
   }
-  return MakeCamera(numbers);
+  return MakeCamera(*numbers);
 }
 
-StatusOr<Camera> ParseOpen3DIntrinsics(const nlohmann::json& value, const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const JsonObject object,
-                              JsonObject::Make(value, path, reason::CALIBRATION_INVALID));
+StatusOr<Camera> ParseOpen3DIntrinsics(const JsonObject& object) {
+  if (object.Has("intrinsic")) {
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject inner, object.GetObject("intrinsic"));
+    return ParseOpen3DIntrinsics(inner);
+  }
+  if (object.Has("parameters")) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto views, object.GetObjects("parameters"));
+    return CommonCamera(views, object);
+  }
+  if (!object.Has("intrinsic_matrix")) {
+    return object.Invalid("intrinsic_matrix",
+                          "width, height and intrinsic_matrix of Open3D's PinholeCameraIntrinsic, "
+                          "here or below \"intrinsic\" (PinholeCameraParameters)",
+                          "no such field");
+  }
   Camera camera;
   INTERLACER_ASSIGN_OR_RETURN(camera.width_px, object.Get<int>("width"));
   INTERLACER_ASSIGN_OR_RETURN(camera.height_px, object.Get<int>("height"));
-  INTERLACER_ASSIGN_OR_RETURN(const auto m, object.GetNumbers("intrinsic_matrix", 9));
+  if (camera.width_px < 1 || camera.height_px < 1) {
+    return object.Invalid("width, height", "the size of the images in pixels",
+                          SizeText(camera.width_px, camera.height_px));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const auto m, ReadMatrixColumns(object));
   // Column by column: cx and cy are entries 6 and 7. A row-major matrix has them at 2 and 5.
-  if (m[2] != 0 || m[5] != 0 || m[8] != 1) {
-    return object.Invalid("intrinsic_matrix", "column-major [fx,0,0, 0,fy,0, cx,cy,1]",
+  if (m[1] != 0 || m[2] != 0 || m[3] != 0 || m[5] != 0 || m[8] != 1) {
+    return object.Invalid("intrinsic_matrix",
+                          "column-major [fx,0,0, 0,fy,0, cx,cy,1] without skew, or three rows",
                           "a row-major or general matrix");
   }
   camera.fx_px = m[0];
@@ -94,6 +167,13 @@ StatusOr<Camera> ParseOpen3DIntrinsics(const nlohmann::json& value, const std::s
   camera.cx_px = m[6];
   camera.cy_px = m[7];
   return camera;
+}
+
+bool HasSamePinhole(const Camera& a, const Camera& b) {
+  const auto numbers = [](const Camera& c) {
+    return std::tuple(c.width_px, c.height_px, c.fx_px, c.fy_px, c.cx_px, c.cy_px);
+  };
+  return numbers(a) == numbers(b);
 }
 
 Status NormalizeFocalSigns(Camera* camera) {

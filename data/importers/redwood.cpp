@@ -1,5 +1,6 @@
 #include "data/importers/redwood.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -8,10 +9,10 @@
 #include "common/transforms.h"
 #include "data/importers/frame_pairs.h"
 #include "data/importers/intrinsics.h"
-#include "data/importers/number_lines.h"
 #include "data/importers/pose_keys.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
+#include "data/number_lines.h"
 
 namespace interlacer {
 namespace {
@@ -72,17 +73,19 @@ StatusOr<RedwoodTrajectory> ReadTrajectory(const std::string& path) {
 StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::string& file) {
   constexpr std::size_t kBlockLines = 5;
   RedwoodTrajectory trajectory;
-  const std::vector<TextLine> lines = SplitLines(text);
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<TextLine> lines, SplitLines(text, file));
   for (std::size_t i = 0; i < lines.size(); i += kBlockLines) {
     const std::string field = file + ":" + std::to_string(lines[i].number);
-    INTERLACER_ASSIGN_OR_RETURN(const auto header, ParseNumbers(lines[i].text, ' ', field));
+    INTERLACER_ASSIGN_OR_RETURN(const auto header, ParseNumbers(lines[i].text, field));
     if (header.size() != 3 || header[0] < 0 || header[0] != std::floor(header[0]) ||
         header[0] > 1e6) {
       return Mismatch(reason::SCHEMA_INVALID, field, "a header of three integers", lines[i].text);
     }
     const int frame = static_cast<int>(header[0]);
-    INTERLACER_ASSIGN_OR_RETURN(const Transform pose, ParseMatrixLines(lines, i + 1, file));
-    if (!trajectory.world_from_camera.emplace(frame, pose).second) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto pose, ParseMatrixLines(lines, i + 1, file));
+    if (!pose) {
+      ++trajectory.lost_count;
+    } else if (!trajectory.world_from_camera.emplace(frame, *pose).second) {
       return Mismatch(reason::SCHEMA_INVALID, field, "each frame once",
                       "frame " + std::to_string(frame) + " again");
     }
@@ -98,7 +101,13 @@ StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const s
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject object, JsonObject::Make(document, file));
   INTERLACER_ASSIGN_OR_RETURN(const auto items, object.GetObjects("parameters"));
   RedwoodTrajectory trajectory;
-  for (const JsonObject& item : items) {
+  const bool has_intrinsics = std::all_of(
+      items.begin(), items.end(), [](const JsonObject& item) { return item.Has("intrinsic"); });
+  if (has_intrinsics && !items.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(trajectory.intrinsics, ParseOpen3DIntrinsics(object));
+  }
+  for (std::size_t frame = 0; frame < items.size(); ++frame) {
+    const JsonObject& item = items[frame];
     INTERLACER_ASSIGN_OR_RETURN(const auto columns, item.GetNumbers("extrinsic", 16));
     Matrix4d camera_from_world;
     for (int row = 0; row < 4; ++row) {
@@ -106,14 +115,13 @@ StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const s
         camera_from_world[4 * row + column] = columns[4 * column + row];
       }
     }
+    if (IsLostPose(camera_from_world)) {
+      ++trajectory.lost_count;
+      continue;
+    }
     auto pose = FromMatrix(camera_from_world, kRotationTolerance);
     if (!pose.ok()) return std::move(pose.status()).WithFieldPrefix(item.PathOf("extrinsic"));
-    const int frame = static_cast<int>(trajectory.world_from_camera.size());
-    trajectory.world_from_camera[frame] = Inverse(*pose);
-    if (trajectory.intrinsics || !item.Has("intrinsic")) continue;
-    INTERLACER_ASSIGN_OR_RETURN(trajectory.intrinsics,
-                                ParseOpen3DIntrinsics(document["parameters"][frame]["intrinsic"],
-                                                      item.PathOf("intrinsic")));
+    trajectory.world_from_camera[static_cast<int>(frame)] = Inverse(*pose);
   }
   if (trajectory.world_from_camera.empty()) {
     return InvalidArgument(reason::NO_CALIBRATION, file + " has no poses").WithField(file);
@@ -143,6 +151,7 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   recording.skipped_count = static_cast<int>(trajectory.world_from_camera.size() - used +
                                              images.pairs.size() - used + images.unpaired.size());
   AddFindings(images, posed, &recording);
+  AddLostPoses(trajectory.lost_count, &recording);
   const std::string up = TurnUpAxisToZ(&recording.frames);
   recording.notes = {"poses: " + fs::path(file).filename().string() +
                          "; may be the result of a reconstruction, not ground truth",

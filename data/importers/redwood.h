@@ -25,6 +25,7 @@ namespace interlacer {
 struct RedwoodTrajectory {
   std::map<int, Transform> world_from_camera;  ///< by frame
   std::optional<Camera> intrinsics;            ///< from JSON
+  int lost_count = 0;                          ///< poses of moments without tracking, left out
 };
 StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::string& file);
 StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const std::string& file);

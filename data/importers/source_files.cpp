@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "data/system_files.h"
+
 namespace interlacer {
 
 namespace fs = std::filesystem;
@@ -11,6 +13,11 @@ std::string SourcePath(const std::string& source_dir, const std::string& name) {
   std::error_code error;
   const fs::path inside = fs::path(source_dir) / name;
   return !fs::exists(inside, error) && fs::exists(name, error) ? name : inside.string();
+}
+
+bool HasContent(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0 && !error;
 }
 
 StatusOr<std::string> FirstOf(const std::string& source_dir,
@@ -25,7 +32,7 @@ StatusOr<std::string> FirstOf(const std::string& source_dir,
   }
   std::vector<std::string> present;
   for (const auto& entry : fs::directory_iterator(source_dir, error)) {
-    present.push_back(entry.path().string());
+    if (!IsSystemFile(entry.path().filename().string())) present.push_back(entry.path().string());
   }
   std::sort(present.begin(), present.end());
   return NotFound(reason::FILE_NOT_FOUND,

@@ -14,6 +14,9 @@ namespace interlacer {
 /// names are kept.
 std::string SourcePath(const std::string& source_dir, const std::string& name);
 
+/// Whether a regular file with content is there: recorders that are stopped leave empty ones.
+bool HasContent(const std::string& path);
+
 /// The first of `names` that is in `source_dir` (folders or files). Errors: NOT_FOUND
 /// FILE_NOT_FOUND with the names and `option`, by which another name can be given.
 StatusOr<std::string> FirstOf(const std::string& source_dir,

@@ -1,16 +1,14 @@
 #include "data/importers/tum.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <filesystem>
+#include <cstdio>
 #include <optional>
 
 #include "common/duration.h"
 #include "common/file_io.h"
 #include "common/transforms.h"
 #include "data/importers/intrinsics.h"
-#include "data/importers/number_lines.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
 
@@ -20,14 +18,6 @@ namespace {
 constexpr double kTumDepthUnitM = 1.0 / 5000;
 constexpr double kMaxDepthOffsetS = 0.020;
 constexpr double kMaxPoseGapS = 0.050;
-/// A quaternion farther from norm 1 than this is not a rounded one.
-constexpr double kMaxNormError = 0.01;
-
-std::vector<TextLine> DataLines(std::string_view text) {
-  std::vector<TextLine> lines = SplitLines(text);
-  std::erase_if(lines, [](const TextLine& line) { return line.text.front() == '#'; });
-  return lines;
-}
 
 struct Candidate {
   double offset_s;
@@ -89,51 +79,6 @@ double MedianSpacingS(const std::vector<TumImage>& color, const std::vector<TumM
 
 }  // namespace
 
-StatusOr<std::vector<TumImage>> ParseTumImageList(std::string_view text, const std::string& file) {
-  std::vector<TumImage> images;
-  for (const TextLine& line : DataLines(text)) {
-    TumImage image;
-    const char* end = line.text.data() + line.text.size();
-    const auto [next, error] = std::from_chars(line.text.data(), end, image.time_s);
-    image.path = std::string(next, end);
-    image.path.erase(0, image.path.find_first_not_of(" \t"));
-    const bool leaves_folder =
-        image.path.find("..") != std::string::npos || image.path.starts_with("/");
-    if (error != std::errc() || !std::isfinite(image.time_s) || image.path.empty() ||
-        leaves_folder) {
-      return Mismatch(reason::SCHEMA_INVALID, file + ":" + std::to_string(line.number),
-                      "a time and a path inside the recording", line.text.substr(0, 80));
-    }
-    images.push_back(std::move(image));
-  }
-  std::stable_sort(images.begin(), images.end(),
-                   [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
-  return images;
-}
-
-StatusOr<TumTrajectory> ParseTumTrajectory(std::string_view text, const std::string& file) {
-  TumTrajectory trajectory;
-  for (const TextLine& line : DataLines(text)) {
-    const std::string field = file + ":" + std::to_string(line.number);
-    INTERLACER_ASSIGN_OR_RETURN(const auto n, ParseNumbers(line.text, ' ', field));
-    if (n.size() != 8) {
-      return Mismatch(reason::SCHEMA_INVALID, field, "8 numbers t tx ty tz qx qy qz qw",
-                      std::to_string(n.size()));
-    }
-    const double norm = std::sqrt(n[4] * n[4] + n[5] * n[5] + n[6] * n[6] + n[7] * n[7]);
-    if (!(std::abs(norm - 1) <= kMaxNormError)) {
-      return Mismatch(reason::QUATERNION_NOT_UNIT, field, "norm 1 within 0.01",
-                      std::to_string(norm));
-    }
-    trajectory.largest_norm_error = std::max(trajectory.largest_norm_error, std::abs(norm - 1));
-    trajectory.poses.push_back(
-        {n[0], {{n[1], n[2], n[3]}, {n[4] / norm, n[5] / norm, n[6] / norm, n[7] / norm}}});
-  }
-  std::stable_sort(trajectory.poses.begin(), trajectory.poses.end(),
-                   [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
-  return trajectory;
-}
-
 std::vector<TumMatch> MatchTumFrames(const std::vector<TumImage>& color,
                                      const std::vector<TumImage>& depth,
                                      const std::vector<TumPose>& poses) {
@@ -149,23 +94,53 @@ std::vector<TumMatch> MatchTumFrames(const std::vector<TumImage>& color,
 
 namespace {
 
+/// "10.1 to 12.5 s".
+template <typename Item>
+std::string TimeRange(const std::vector<Item>& items) {
+  if (items.empty()) return "none";
+  char text[80];
+  std::snprintf(text, sizeof(text), "%.6f to %.6f s", items.front().time_s, items.back().time_s);
+  return text;
+}
+
+/// Some tools write more columns behind the path; paths may hold blanks too.
+std::string PathThatIsThere(const std::string& folder, const std::string& path) {
+  const std::string first = path.substr(0, path.find(' '));
+  return !HasContent(folder + path) && HasContent(folder + first) ? first : path;
+}
+
+void AddSameTimes(int count, const std::string& file, ImportedRecording* recording) {
+  if (count == 0) return;
+  recording->findings.push_back(
+      {"TIMESTAMP_DUPLICATE",
+       std::to_string(count) + " entries with the time stamp of another were left out", file});
+}
+
 /// Reads a list without its missing images, which copies of a sequence often leave out; they become
 /// a finding.
-StatusOr<std::vector<TumImage>> ReadList(const std::string& folder, const std::string& name,
+StatusOr<std::vector<TumImage>> ReadList(const ImportOptions& options, const std::string& name,
                                          ImportedRecording* recording) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(folder + name));
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<TumImage> images, ParseTumImageList(text, folder + name));
+  const std::string folder = options.source_dir + "/";
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::string path,
+      FirstOf(options.source_dir, {name.c_str()}, "list of images", "another format than tum"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  INTERLACER_ASSIGN_OR_RETURN(TumImageList list,
+                              ParseTumImageList(text, folder + name, options.time_unit));
+  AddSameTimes(list.same_time_count, name, recording);
+  if (name == "rgb.txt") recording->skipped_count += list.same_time_count;
+  std::vector<TumImage> images = std::move(list.images);
   std::vector<std::string> absent;
-  std::error_code error;
-  std::erase_if(images, [&](const TumImage& image) {
-    const bool is_absent = !std::filesystem::exists(folder + image.path, error);
+  std::erase_if(images, [&](TumImage& image) {
+    image.path = PathThatIsThere(folder, image.path);
+    const bool is_absent = !HasContent(folder + image.path);
     if (is_absent) absent.push_back(image.path);
     return is_absent;
   });
   if (absent.empty()) return images;
   const std::string message = std::to_string(absent.size()) + " of " +
                               std::to_string(absent.size() + images.size()) +
-                              " listed images are not there: " + AbbreviatedList(absent);
+                              " listed images are not there or empty: " + AbbreviatedList(absent);
   if (images.empty()) {
     return NotFound(reason::FILE_NOT_FOUND, folder + name + ": " + message)
         .WithField(folder + name);
@@ -185,14 +160,26 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   recording.depth_unit_m = options.depth_unit_m.value_or(kTumDepthUnitM);
   recording.world_frame_name = "motion_capture";
   INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
-  INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(folder, "rgb.txt", &recording));
-  INTERLACER_ASSIGN_OR_RETURN(const auto depth, ReadList(folder, "depth.txt", &recording));
-  const std::string pose_file = SourcePath(
-      options.source_dir, options.trajectory.empty() ? "groundtruth.txt" : options.trajectory);
+  INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(options, "rgb.txt", &recording));
+  INTERLACER_ASSIGN_OR_RETURN(const auto depth, ReadList(options, "depth.txt", &recording));
+  std::string pose_file = SourcePath(options.source_dir, options.trajectory);
+  if (options.trajectory.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(pose_file, FirstOf(options.source_dir, {"groundtruth.txt"},
+                                                   "file with poses", "--trajectory"));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const std::string pose_text, ReadTextFile(pose_file));
   INTERLACER_ASSIGN_OR_RETURN(const TumTrajectory trajectory,
-                              ParseTumTrajectory(pose_text, pose_file));
+                              ParseTumTrajectory(pose_text, pose_file, options.time_unit));
+  AddSameTimes(trajectory.same_time_count, pose_file, &recording);
+  AddLostPoses(trajectory.lost_count, &recording);
   const std::vector<TumMatch> matches = MatchTumFrames(color, depth, trajectory.poses);
+  if (matches.empty()) {
+    return Mismatch(
+        reason::NO_DEPTH, options.source_dir,
+        "colour and depth within 20 ms of each other, between poses at most 50 ms apart",
+        "colour " + TimeRange(color) + ", depth " + TimeRange(depth) + ", poses " +
+            TimeRange(trajectory.poses));
+  }
   for (const TumMatch& match : matches) {
     const double offset_s = color[match.color].time_s - color[matches.front().color].time_s;
     recording.frames.push_back({match.world_from_camera, ToNanoseconds(offset_s),

@@ -6,8 +6,11 @@
 /// image once; the pose is interpolated between neighbours at most 50 ms apart. Frames without
 /// partner or pose are counted; listed images that are not there are named by the finding
 /// FILE_MISSING. Poses are world_from_camera of the colour camera; their quaternions
-/// are renormalised and the largest error is noted. The archive has no intrinsics: they are a
-/// required option. Errors: as data/importers/importers.h.
+/// are renormalised and the largest error is noted; rows of a lost tracker (NaN, zeros) are counted
+/// and left out, as the benchmark's own tools do. Tables: data/number_lines.h and
+/// pose_columns.h; time stamps: time_stamps.h. Entries that repeat a stamp are left out; where they
+/// differ they are counted. The archive has no intrinsics: they are a required option. Errors: as
+/// data/importers/importers.h.
 
 #include <cstdint>
 #include <string>
@@ -24,12 +27,18 @@ struct TumImage {
   double time_s = 0;
   std::string path;  ///< relative to the recording
 };
+struct TumImageList {
+  std::vector<TumImage> images;  ///< ascending in time
+  int same_time_count = 0;       ///< other images of a time that is there, left out
+};
 struct TumPose {
   double time_s = 0;
   Transform world_from_camera;
 };
 struct TumTrajectory {
   std::vector<TumPose> poses;     ///< ascending in time
+  int lost_count = 0;             ///< rows of moments without tracking, left out
+  int same_time_count = 0;        ///< other poses of a time that is there, left out
   double largest_norm_error = 0;  ///< of quaternions, before they were normalised
 };
 /// Index of a colour image with its depth image and pose.
@@ -39,8 +48,11 @@ struct TumMatch {
   Transform world_from_camera;
 };
 
-StatusOr<std::vector<TumImage>> ParseTumImageList(std::string_view text, const std::string& file);
-StatusOr<TumTrajectory> ParseTumTrajectory(std::string_view text, const std::string& file);
+/// `time_unit`: that of the stamps, empty to find it.
+StatusOr<TumImageList> ParseTumImageList(std::string_view text, const std::string& file,
+                                         const std::string& time_unit = "");
+StatusOr<TumTrajectory> ParseTumTrajectory(std::string_view text, const std::string& file,
+                                           const std::string& time_unit = "");
 std::vector<TumMatch> MatchTumFrames(const std::vector<TumImage>& color,
                                      const std::vector<TumImage>& depth,
                                      const std::vector<TumPose>& poses);

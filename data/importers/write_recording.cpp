@@ -9,11 +9,15 @@
 #include <utility>
 
 #include "common/image_codec.h"
+#include "common/number_text.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "common/version.h"
+#include "data/episode_reader.h"
 #include "data/episode_writer.h"
+#include "data/importers/depth_and_poses.h"
 #include "data/importers/intrinsics.h"
+#include "data/importers/no_measurement.h"
 #include "data/importers/scene_extent.h"
 #include "data/manifest.h"
 
@@ -68,9 +72,30 @@ Status SetImageSize(ImportedRecording* recording) {
   if (camera.width_px == first.width_px && camera.height_px == first.height_px) {
     return Status::Ok();
   }
+  const Camera resized = ResizedCamera(camera, first.width_px, first.height_px);
+  const std::string numbers = NumberText(resized.fx_px) + "," + NumberText(resized.fy_px) + "," +
+                              NumberText(resized.cx_px) + "," + NumberText(resized.cy_px);
   return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, "intrinsics",
-                  std::to_string(first.width_px) + " x " + std::to_string(first.height_px),
-                  std::to_string(camera.width_px) + " x " + std::to_string(camera.height_px));
+                  "those of the images, which are " + SizeText(first.width_px, first.height_px) +
+                      " (" + numbers + " if they were resized and not cropped)",
+                  "those of " + SizeText(camera.width_px, camera.height_px));
+}
+
+/// Cropping moves the principal point; so does taking the intrinsics of images of another size.
+void AddPrincipalPointFinding(ImportedRecording* recording) {
+  constexpr double kMostOffsetShare = 0.2;
+  const Camera& c = recording->camera;
+  const double u_px = c.cx_px - 0.5 * c.width_px, v_px = c.cy_px - 0.5 * c.height_px;
+  if (std::abs(u_px) <= kMostOffsetShare * c.width_px &&
+      std::abs(v_px) <= kMostOffsetShare * c.height_px) {
+    return;
+  }
+  recording->findings.push_back(
+      {"PRINCIPAL_POINT_OFF_CENTER",
+       "cx,cy " + NumberText(c.cx_px) + "," + NumberText(c.cy_px) +
+           " is far from the middle of images of " + SizeText(c.width_px, c.height_px) +
+           ": were they cropped, or are these the intrinsics of another size?",
+       "intrinsics"});
 }
 
 StatusOr<Camera> CameraOf(const ImportedRecording& recording, std::size_t frame) {
@@ -80,12 +105,22 @@ StatusOr<Camera> CameraOf(const ImportedRecording& recording, std::size_t frame)
   return camera;
 }
 
+/// A name of an episode from that of a folder, which may have blanks, accents and more.
+std::string NameFrom(std::string folder) {
+  constexpr std::size_t kMostBytes = 64;
+  for (char& c : folder) {
+    if (!IsValidName(std::string("x") + c)) c = '_';
+  }
+  folder.resize(std::min(folder.size(), kMostBytes));
+  return folder.starts_with('.') ? "_" + folder.substr(1) : folder;
+}
+
 EpisodeManifest MakeManifest(const ImportedRecording& recording, const ImportOptions& options) {
   EpisodeManifest manifest;
   manifest.episode_id = options.episode_id;
   if (manifest.episode_id.empty()) {
     const auto path = std::filesystem::path(options.episode_dir + "/").lexically_normal();
-    manifest.episode_id = path.parent_path().filename().string();
+    manifest.episode_id = NameFrom(path.parent_path().filename().string());
   }
   manifest.kind = recording.kind;
   manifest.created_time = CurrentTimeRfc3339();
@@ -129,9 +164,16 @@ Status CheckSize(const std::string& path, const Camera& camera, int width_px, in
                   std::to_string(width_px) + " x " + std::to_string(height_px));
 }
 
+/// What is known of the depths of one frame or of all.
+struct DepthFacts {
+  SceneExtent extent;
+  DepthCodes codes;
+};
+
 /// Loads and writes one frame.
-Status WriteFrame(const ImportedRecording& recording, std::size_t index, EpisodeWriter* writer,
-                  std::int64_t max_samples, SceneExtent* extent) {
+Status WriteFrame(const ImportedRecording& recording, const ImportOptions& options,
+                  std::size_t index, EpisodeWriter* writer, std::int64_t max_samples,
+                  DepthFacts* facts) {
   const ImportFrame& frame = recording.frames[index];
   const bool moving = recording.kind == EpisodeKind::kMovingCamera;
   INTERLACER_ASSIGN_OR_RETURN(const Camera camera, CameraOf(recording, index));
@@ -144,35 +186,37 @@ Status WriteFrame(const ImportedRecording& recording, std::size_t index, Episode
     std::transform(depth.pixels.begin(), depth.pixels.end(), depth.pixels.begin(),
                    recording.decode_depth);
   }
+  facts->codes = RemoveNoMeasurement(options.no_depth_value, &depth);
   INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(
       moving ? static_cast<int>(index) : 0, moving ? 0 : static_cast<int>(index), color, depth));
-  extent->Add(camera, DepthToMeters(depth), max_samples);
+  facts->extent.Add(camera, DepthToMeters(depth), max_samples);
   return Status::Ok();
 }
 
 Status WriteFrames(const ImportedRecording& recording, const ImportOptions& options,
-                   EpisodeWriter* writer, SceneExtent* extent) {
+                   EpisodeWriter* writer, DepthFacts* all) {
   const std::size_t count = recording.frames.size();
   const auto max_samples =
       std::max<std::int64_t>(1, kMaxExtentSamples / std::ssize(recording.frames));
   std::vector<Status> statuses(count);
   std::mutex mutex;  // guards `done` and the caller's function
   std::int64_t done = 0;
-  std::vector<SceneExtent> extents(count);
+  std::vector<DepthFacts> facts(count);
   ParallelFor(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       if (options.stop.stop_requested()) {
         statuses[i] = Cancelled("import stopped");
         continue;
       }
-      statuses[i] = WriteFrame(recording, i, writer, max_samples, &extents[i]);
+      statuses[i] = WriteFrame(recording, options, i, writer, max_samples, &facts[i]);
       const std::lock_guard<std::mutex> lock(mutex);
       if (options.on_frame) options.on_frame(++done, std::ssize(recording.frames));
     }
   });
   for (std::size_t i = 0; i < count; ++i) {
     INTERLACER_RETURN_IF_ERROR(statuses[i]);
-    extent->Append(std::exchange(extents[i], {}));
+    all->extent.Append(std::exchange(facts[i].extent, {}));
+    all->codes.Add(facts[i].codes);
   }
   if (recording.kind != EpisodeKind::kMovingCamera) return Status::Ok();
   std::vector<Transform> poses;
@@ -186,20 +230,51 @@ Status WriteFrames(const ImportedRecording& recording, const ImportOptions& opti
   return writer->WriteCaptureTimes(times_ns);
 }
 
+/// Range and box; where they were computed, an error names what they come from.
+StatusOr<SceneExtent::Result> FindExtent(const ImportedRecording& recording,
+                                         const ImportOptions& options, const DepthFacts& facts) {
+  auto found = facts.extent.Finish(options.near_m, options.far_m, options.workspace);
+  if (found.ok() || options.far_m || options.workspace) return found;
+  const Status& status = found.status();
+  std::string message = status.message() + "; computed from depths of " +
+                        NumberText(recording.depth_unit_m) +
+                        " m an integer: is --depth-unit right?";
+  for (const Finding& finding : DescribeCodes(facts.codes, recording.depth_unit_m)) {
+    message += "; " + finding.message;
+  }
+  return Status(status.code(), status.reason(), std::move(message)).WithField(status.field());
+}
+
+/// Findings about the source before those of the episode.
+Status AddSourceFindings(const ImportedRecording& recording, const ImportOptions& options,
+                         const DepthCodes& codes, ImportReport* report) {
+  std::vector<Finding> findings = recording.findings;
+  for (Finding& finding : DescribeCodes(codes, recording.depth_unit_m)) {
+    findings.push_back(std::move(finding));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
+                              EpisodeReader::Open(options.episode_dir, {false}));
+  if (auto suspect = CompareDepthWithPoses(episode)) findings.push_back(*std::move(suspect));
+  auto& all = report->validation.findings;
+  all.insert(all.begin(), findings.begin(), findings.end());
+  return Status::Ok();
+}
+
 }  // namespace
 
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options) {
   INTERLACER_RETURN_IF_ERROR(KeepEveryNth(&recording, options.frame_stride));
   INTERLACER_RETURN_IF_ERROR(SetImageSize(&recording));
+  AddPrincipalPointFinding(&recording);
   EpisodeManifest manifest = MakeManifest(recording, options);
   INTERLACER_RETURN_IF_ERROR(AddCameras(recording, &manifest));
   INTERLACER_ASSIGN_OR_RETURN(
       auto writer,
       EpisodeWriter::Create(options.episode_dir, std::move(manifest), {options.overwrite}));
-  SceneExtent extent;
-  INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, options, writer.get(), &extent));
+  DepthFacts facts;
+  INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, options, writer.get(), &facts));
   INTERLACER_ASSIGN_OR_RETURN(const SceneExtent::Result found,
-                              extent.Finish(options.near_m, options.far_m, options.workspace));
+                              FindExtent(recording, options, facts));
   EpisodeManifest& final_manifest = writer->manifest();
   final_manifest.workspace = found.workspace;
   for (EpisodeCamera& camera : final_manifest.cameras) {
@@ -216,9 +291,15 @@ StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportO
   report.skipped_count = recording.skipped_count;
   INTERLACER_ASSIGN_OR_RETURN(report.validation,
                               ValidateEpisode(options.episode_dir, {.stop = options.stop}));
-  auto& findings = report.validation.findings;
-  findings.insert(findings.begin(), recording.findings.begin(), recording.findings.end());
+  INTERLACER_RETURN_IF_ERROR(AddSourceFindings(recording, options, facts.codes, &report));
   return report;
+}
+
+void AddLostPoses(int count, ImportedRecording* recording) {
+  if (count == 0) return;
+  recording->findings.push_back(
+      {"POSES_LOST",
+       std::to_string(count) + " poses without tracking (zeros or not finite) were left out", ""});
 }
 
 std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames) {

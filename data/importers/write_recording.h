@@ -43,6 +43,9 @@ struct ImportedRecording {
 
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options);
 
+/// Adds the finding POSES_LOST if a tracker had lost the camera at `count` moments.
+void AddLostPoses(int count, ImportedRecording* recording);
+
 /// World frames of reconstructions have any axis up. Turns all poses so that the signed axis
 /// nearest to the cameras' mean upward direction becomes z; gives the axis, such as "-y".
 std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames);

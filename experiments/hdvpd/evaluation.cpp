@@ -46,7 +46,19 @@ int ParticleDivisor(Condition condition) {
   return condition == Condition::kHalfParticles ? 2 : 1;
 }
 
-/// A checkpoint of the same weights that draws `count` particles.
+/// The link is made at once and renamed over an earlier one, which may lead to another target, so
+/// that shards which meet here never see half a file.
+Status Link(const fs::path& target, const fs::path& link) {
+  std::error_code error;
+  if (fs::read_symlink(link, error) == target && !error) return Status::Ok();
+  const fs::path fresh = link.string() + "." + std::to_string(getpid());
+  fs::create_symlink(target, fresh, error);
+  if (!error) fs::rename(fresh, link, error);
+  if (!error) return Status::Ok();
+  return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(link.string());
+}
+
+/// A checkpoint of the same weights and robot that draws `count` particles.
 StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRun& run,
                                         std::int64_t count) {
   const fs::path folder = fs::path(setup.output_dir) / "evaluations" / run.name() /
@@ -57,17 +69,11 @@ StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRu
   data["particle_count"] = count;
   data["min_particle_count"] = std::min(count, data.value("min_particle_count", count));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / "config.json").string(), config));
-  // A link is made at once and renamed over an earlier one, which may lead to other weights, so
-  // that shards which meet here never see half a file.
-  const fs::path link = folder / "weights.safetensors";
-  const fs::path target = fs::absolute(run.checkpoint_dir()) / link.filename();
-  std::error_code error;
-  if (fs::read_symlink(link, error) == target && !error) return folder.string();
-  const fs::path fresh = folder / ("weights." + std::to_string(getpid()));
-  fs::create_symlink(target, fresh, error);
-  if (!error) fs::rename(fresh, link, error);
-  if (!error) return folder.string();
-  return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
+  for (const char* name : {"weights.safetensors", "robot"}) {
+    const fs::path target = fs::absolute(run.checkpoint_dir()) / name;
+    if (fs::exists(target)) INTERLACER_RETURN_IF_ERROR(Link(target, folder / name));
+  }
+  return folder.string();
 }
 
 /// Particles the model makes of the scene an episode starts with: fewer than it could draw where

@@ -10,7 +10,7 @@
 /// that an untrained step changes nothing. All in float32; on a device without gradients a single
 /// launch (model/kernels/dynamics_head_cuda.h) for the widths that it supports. Threads: as torch
 /// modules.
-/// Source: grf-masking, App. C.3 (0.25 m, scaled tanh); the gate and the dead zone are ours.
+/// Source: grf-masking, App. C.3 (0.25 m, scaled tanh). The gate and the dead zone are ours.
 
 #include <torch/nn/module.h>
 

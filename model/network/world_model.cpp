@@ -36,9 +36,8 @@ CloudTensors WorldModel::Step(const StepInput& input) {
                ? cloud
                : WithRobotMotion(cloud, motion, config_.tokens.displacement_scale);
   };
-  const OrderedClouds clouds =
-      InSpatialOrder(with_motion(input.older, input.surface.older_motion),
-                     with_motion(input.newer, input.surface.newer_motion));
+  const OrderedClouds clouds = InSpatialOrder(with_motion(input.older, input.surface.older_motion),
+                                              with_motion(input.newer, input.surface.newer_motion));
   TokenSet tokens = tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m,
                                       input.workspace, input.graph_seed, input.surface});
   const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed);

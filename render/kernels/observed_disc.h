@@ -11,7 +11,7 @@
 /// more everywhere within it and to less than 2/5 from 0.8 steps beyond its last pixels on:
 ///   coverage = 3/2 sum - 2/5, within [0,1]
 /// Lengths in metres and pixels. Pure functions.
-/// Source: elliptical weights follow surface splatting.
+/// Source: surface-splatting (elliptical weights).
 
 #include <cmath>
 #include <cstdint>

@@ -111,7 +111,7 @@ TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
   const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/compact";
   const fs::path copy = folder.File("copy");
   fs::create_directories(copy);
-  for (const char* name : {"weights.safetensors", "warmup"}) {
+  for (const char* name : {"weights.safetensors", "warmup", "robot"}) {
     fs::create_symlink(shipped / name, copy / name);
   }
   nlohmann::json config = *ReadJsonFile(shipped / "config.json");

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "common/file_io.h"
 #include "common/random.h"
@@ -111,6 +113,89 @@ TEST(PngTest, HugeHeadersAllocateNothing) {
   EXPECT_EQ(DecodePngRgb(bomb, {INT32_MAX}).status().reason(), "IMAGE_UNDECODABLE");
   SetBigEndian(&bomb, 16, 0);
   EXPECT_EQ(ReadPngSize(bomb).status().reason(), "IMAGE_UNDECODABLE");
+}
+
+/// A chunk with a CRC that is right or wrong.
+Bytes PngChunk(const std::string& name, Bytes content, bool has_good_crc = true) {
+  Bytes checked(name.begin(), name.end());
+  checked.insert(checked.end(), content.begin(), content.end());
+  std::uint32_t crc = 0xffffffff;
+  for (const std::uint8_t byte : checked) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+  }
+  Bytes chunk(4);
+  SetBigEndian(&chunk, 0, static_cast<std::uint32_t>(content.size()));
+  chunk.insert(chunk.end(), checked.begin(), checked.end());
+  chunk.resize(chunk.size() + 4);
+  SetBigEndian(&chunk, chunk.size() - 4, has_good_crc ? ~crc : crc);
+  return chunk;
+}
+
+Bytes Inserted(Bytes data, std::size_t at, const Bytes& more) {
+  data.insert(data.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
+  return data;
+}
+
+TEST(PngTest, WhatToolsPutAroundThePixelsChangesNone) {
+  constexpr std::size_t kBehindHeader = 33;
+  const RgbImage image = RandomImage(13, 9);
+  const Bytes plain = EncodePng(image);
+  for (const Bytes& odd : {Inserted(plain, kBehindHeader, PngChunk("tEXt", Bytes(2'000'000, 'x'))),
+                           Inserted(plain, kBehindHeader, PngChunk("eXIf", Bytes(20, 1), false)),
+                           Inserted(plain, kBehindHeader, PngChunk("iCCP", Bytes(40, 7))),
+                           Inserted(plain, kBehindHeader, PngChunk("gAMA", {0, 0, 1, 2})),
+                           Inserted(plain, plain.size(), Bytes(100, 0))}) {
+    const auto decoded = DecodePngRgb(odd);
+    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+    EXPECT_EQ(decoded->pixels, image.pixels);
+  }
+  EXPECT_FALSE(DecodePngRgb(Inserted(plain, kBehindHeader, PngChunk("ABCD", {1}))).ok());
+}
+
+TEST(PngTest, SixteenBitColourAndGreyWithAlphaAreTaken) {
+  // One white pixel with alpha, uncompressed: zlib header, a stored block of one row, Adler-32.
+  const auto png = [](std::uint8_t color_type, const Bytes& row) {
+    std::uint32_t a = 1, b = 0;
+    for (const std::uint8_t byte : row) b += a += byte;
+    const auto count = static_cast<std::uint8_t>(row.size());
+    Bytes stream = {0x78, 1, 1, count, 0, static_cast<std::uint8_t>(~count), 0xff};
+    stream.insert(stream.end(), row.begin(), row.end());
+    stream.resize(stream.size() + 4);
+    SetBigEndian(&stream, stream.size() - 4, b << 16 | a);
+    Bytes data = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    for (const Bytes& chunk : {PngChunk("IHDR", {0, 0, 0, 1, 0, 0, 0, 1, 16, color_type, 0, 0, 0}),
+                               PngChunk("IDAT", stream), PngChunk("IEND", {})}) {
+      data.insert(data.end(), chunk.begin(), chunk.end());
+    }
+    return data;
+  };
+  constexpr std::uint8_t kRgb = 2, kGreyAlpha = 4;
+  const auto color = DecodePngRgb(png(kRgb, {0, 0xff, 0xff, 0x80, 0x80, 0, 0}));
+  ASSERT_TRUE(color.ok()) << color.status().ToString();
+  EXPECT_EQ(color->pixels, (Bytes{255, 128, 0}));
+  const Bytes grey = png(kGreyAlpha, {0, 0x03, 0xe8, 0xff, 0xff});
+  const auto depth = DecodePngDepth(grey, 0.001);
+  ASSERT_TRUE(depth.ok()) << depth.status().ToString();
+  EXPECT_EQ(depth->pixels, (std::vector<std::uint16_t>{1000}));
+  EXPECT_EQ(DecodePngRgb(grey).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
+}
+
+TEST(JpegTest, BytesBeforeTheEndMarkLoseNoPixel) {
+  const Bytes clean = EncodeJpeg(RandomImage(64, 48), 90);
+  const auto expected = DecodeJpegRgb(clean);
+  ASSERT_TRUE(expected.ok());
+  for (const Bytes& stuffing : {Bytes{0}, Bytes{0x55, 0xaa, 0x11, 0x22}, Bytes{0xff, 0, 7},
+                                Bytes(63, 0x5a), Bytes(3000, 0)}) {
+    const auto decoded = DecodeJpegRgb(Inserted(clean, clean.size() - 2, stuffing));
+    ASSERT_TRUE(decoded.ok()) << stuffing.size() << ": " << decoded.status().ToString();
+    EXPECT_EQ(decoded->pixels, expected->pixels);
+  }
+  // Many bytes that are no padding may be pixels that a damaged stream did not reach.
+  EXPECT_FALSE(DecodeJpegRgb(Inserted(clean, clean.size() - 2, Bytes(200, 0x5a))).ok());
+  Bytes cut(clean.begin(), clean.end() - static_cast<std::ptrdiff_t>(clean.size() / 3));
+  cut.insert(cut.end(), {0xff, 0xd9});
+  EXPECT_FALSE(DecodeJpegRgb(cut).ok());
 }
 
 TEST(JpegTest, SmoothImagesSurvive) {

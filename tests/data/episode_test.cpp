@@ -102,6 +102,21 @@ TEST_F(EpisodeTest, TablesMustHaveARowAStep) {
   EXPECT_EQ(status.metadata().at("expected"), "[5,2]");
 }
 
+TEST_F(EpisodeTest, CsvTablesAreReadByTheirHeader) {
+  std::string manifest = *ReadTextFile(episode_ + "/manifest.json");
+  const std::string from = "\"actions.npy\"";
+  Overwrite("manifest.json", manifest.replace(manifest.find(from), from.size(), "\"actions.csv\""));
+  Overwrite("actions.csv", "grip_m,joint_1_rad\n0.5,1\n0.5,2\n0.5,2.5\n0.5,3\n");
+  const auto episode = EpisodeReader::Open(episode_, {.verify_hashes = false});
+  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
+  EXPECT_EQ(episode->actions().values, (std::vector<double>{1, 0.5, 2, 0.5, 2.5, 0.5, 3, 0.5}));
+  Overwrite("actions.csv", "grip_m,wrist_rad\n0.5,1\n0.5,2\n0.5,3\n0.5,3\n");
+  const Status unknown = EpisodeReader::Open(episode_, {.verify_hashes = false}).status();
+  EXPECT_EQ(unknown.reason(), "ACTION_SHAPE");
+  EXPECT_EQ(unknown.field(), "actions.csv");
+  EXPECT_NE(unknown.message().find("joint_1_rad"), std::string::npos);
+}
+
 TEST_F(EpisodeTest, ManifestErrorsNameFileAndField) {
   std::string manifest = *ReadTextFile(episode_ + "/manifest.json");
   const std::string from = "\"optical\"";

@@ -57,6 +57,34 @@ TEST(NpyTest, RoundTripsEveryTypeAndShape) {
   EXPECT_EQ(ParseNpy(EncodeNpy(std::vector<double>{4}, {}))->element_count(), 1);
 }
 
+TEST(NpyTest, ReadsOtherIntegersAndHalfFloats) {
+  const auto file = [](const std::string& type, const Bytes& data, int count) {
+    const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" +
+                               std::to_string(count) + ",), }\n";
+    Bytes bytes = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()),
+                   0};
+    bytes.insert(bytes.end(), header.begin(), header.end());
+    bytes.insert(bytes.end(), data.begin(), data.end());
+    return *ParseNpy(bytes);
+  };
+  using Integers = std::vector<std::int64_t>;
+  EXPECT_EQ(*NpyToInt64(file("|i1", {0xff, 1}, 2)), (Integers{-1, 1}));
+  EXPECT_EQ(*NpyToInt64(file("|u1", {0xff, 1}, 2)), (Integers{255, 1}));
+  EXPECT_EQ(*NpyToInt64(file("<i2", {0xfe, 0xff}, 1)), (Integers{-2}));
+  EXPECT_EQ(*NpyToInt64(file("<u2", {0xfe, 0xff}, 1)), (Integers{65534}));
+  EXPECT_EQ(*NpyToInt64(file("<i4", {0, 0, 0, 0x80}, 1)), (Integers{-2147483648LL}));
+  EXPECT_EQ(*NpyToInt64(file("<u4", {0, 0, 0, 0x80}, 1)), (Integers{2147483648LL}));
+  EXPECT_EQ(*NpyToDoubles(file("<i4", {5, 0, 0, 0}, 1)), (std::vector<double>{5}));
+  // numpy.float16 of 1, -2, 65504, 2^-24, 0.1, inf
+  const auto halves = NpyToDoubles(
+      file("<f2", {0, 0x3c, 0, 0xc0, 0xff, 0x7b, 1, 0, 0x66, 0x2e, 0, 0x7c, 1, 0x7c}, 7));
+  ASSERT_TRUE(halves.ok()) << halves.status().ToString();
+  EXPECT_EQ(std::vector<double>(halves->begin(), halves->begin() + 6),
+            (std::vector<double>{1, -2, 65504, 1.0 / (1 << 24), 0.0999755859375, INFINITY}));
+  EXPECT_TRUE(std::isnan((*halves)[6]));
+  EXPECT_FALSE(NpyToInt64(file("<f2", {0, 0x3c}, 1)).ok());
+}
+
 TEST(NpyTest, RefusesWhatItDoesNotUnderstand) {
   const Bytes good = NumpyFile();
   const auto refused = [](const Bytes& bytes) { return ParseNpy(bytes).status().reason(); };
@@ -92,6 +120,39 @@ TEST(CsvTest, NamesTheLine) {
   EXPECT_EQ(ParseCsv("a\nx\n").status().reason(), "SCHEMA_INVALID");
   EXPECT_EQ(ParseCsv("a\nnan\n").status().reason(), "NOT_FINITE");
   EXPECT_FALSE(ParseCsv("").ok());
+}
+
+TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
+  for (const char* text : {"\xEF\xBB\xBF"
+                           "a_rad,b_m\r\n1,2\r\n",
+                           "# a_rad,b_m\n1,2\n", "a_rad\tb_m\n1\t2\n",
+                           "\"a_rad\",\"b_m\"\n\"1\",2\n", "a_rad,b_m\r+1,2\r"}) {
+    const auto parsed = ParseCsv(text);
+    ASSERT_TRUE(parsed.ok()) << text << parsed.status().ToString();
+    EXPECT_EQ(parsed->column_names, (std::vector<std::string>{"a_rad", "b_m"})) << text;
+    EXPECT_EQ(parsed->table.values, (std::vector<double>{1, 2})) << text;
+  }
+  const std::string wide(
+      "\xFF\xFE"
+      "a\0\n\0",
+      6);
+  EXPECT_NE(ParseCsv(wide).status().message().find("UTF-16"), std::string::npos);
+  EXPECT_FALSE(ParseCsv("a_rad;b_m\n0,5;1\n").ok());  // a decimal comma
+  EXPECT_FALSE(ParseCsv("a_rad,b_m\n1,\n").ok());     // an empty cell is no 0
+}
+
+TEST(CsvTest, ColumnsAreTakenByNameNotByPlace) {
+  const std::vector<std::string> names = {"pan_rad", "elbow_rad", "grip_m"};
+  const auto table = TakeColumns(*ParseCsv("grip,elbow_rad,pan\n1,2,3\n4,5,6\n"), names);
+  ASSERT_TRUE(table.ok()) << table.status().ToString();
+  EXPECT_EQ(table->values, (std::vector<double>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(table->row_count, 2);
+  for (const char* header : {"pan_rad,elbow_rad", "pan_rad,elbow_rad,grip_m,wrist_rad",
+                             "pan_deg,elbow_rad,grip_m", "pan_rad,pan,grip_m", "0.1,0.2,0.3"}) {
+    const auto csv = ParseCsv(std::string(header) + "\n");
+    ASSERT_TRUE(csv.ok());
+    EXPECT_EQ(TakeColumns(*csv, names).status().reason(), "ACTION_SHAPE") << header;
+  }
 }
 
 TEST(DepthTest, StatisticsIgnoreHoles) {

@@ -50,6 +50,7 @@ TEST_P(RealRecordingTest, ImportsAndValidates) {
   EXPECT_TRUE(report->validation.errors.empty()) << report->validation.errors.front().ToString();
   for (const Finding& finding : report->validation.findings) {
     EXPECT_NE(finding.reason, "CALIBRATION_SUSPECT") << finding.field << ": " << finding.message;
+    EXPECT_NE(finding.reason, "DEPTH_UNIT_SUSPECT") << finding.message;
     EXPECT_NE(finding.reason, "DEPTH_IMPLAUSIBLE") << finding.field << ": " << finding.message;
   }
   EXPECT_GT(report->validation.cross_camera_distance_m, 0);

@@ -54,6 +54,117 @@ TEST_F(ImportTest, TumQuaternionsAreNormalisedAndReported) {
   EXPECT_FALSE(ParseTumImageList("1.0 ../../etc/passwd\n", "rgb.txt").ok());
 }
 
+TEST_F(ImportTest, TumTablesAreReadAsTheirToolsReadThem) {
+  for (const char* text :
+       {"1.5 rgb/a b.png\n2.5 rgb/c.png\n", "1.5,rgb/a b.png\r\n2.5,rgb/c.png",
+        "# time\n1.5\trgb/a b.png\t\n2.5\trgb/c.png\n", "1.5, rgb/a b.png, 3\r2.5, rgb/c.png, 4\r",
+        "timestamp,filename\n\"1.5\",\"rgb/a b.png\"\n2.5,\"rgb/c.png\"\n",
+        "1.5 rgb\\a b.png\n2.5 rgb\\c.png\n"}) {
+    const auto list = ParseTumImageList(text, "rgb.txt");
+    ASSERT_TRUE(list.ok()) << text << list.status().ToString();
+    ASSERT_EQ(list->images.size(), 2u) << text;
+    EXPECT_EQ(list->images[0].path, "rgb/a b.png") << text;
+    EXPECT_EQ(list->images[1].time_s, 2.5);
+  }
+  for (const char* text :
+       {"1305031102,175304 rgb/0.png\n", "1.5;rgb/0.png\n", "rgb/0.png 1.5\n", "1.5 /etc/passwd\n",
+        "1.5 a/../../b.png\n", "nan rgb/0.png\n", "1.5\n"}) {
+    const Status status = ParseTumImageList(text, "rgb.txt").status();
+    EXPECT_EQ(status.reason(), "SCHEMA_INVALID") << text;
+    EXPECT_EQ(status.field(), "rgb.txt:1") << text;
+  }
+  const std::string wide(
+      "\xFF\xFE"
+      "1\0",
+      4);
+  EXPECT_EQ(ParseTumImageList(wide, "rgb.txt").status().field(), "rgb.txt");
+  EXPECT_NE(ParseTumImageList(wide, "rgb.txt").status().message().find("UTF-16"),
+            std::string::npos);
+  EXPECT_EQ(ParseTumImageList(std::string("1 a\n2\0", 6), "rgb.txt").status().field(), "rgb.txt:2");
+}
+
+TEST_F(ImportTest, TumPosesComeByTheNamesOfTheirColumns) {
+  const Transform expected{{1, 2, 3}, {0.5, 0.5, 0.5, -0.5}};
+  for (const char* text :
+       {"1.5 1 2 3 .5 .5 .5 -.5\n", "# timestamp tx ty tz qx qy qz qw\n1.5,1,2,3,.5,.5,.5,-.5\n",
+        "# format: timestamp tx ty tz qw qx qy qz\n1.5 1 2 3 -.5 .5 .5 .5\n",
+        "timestamp,tx,ty,tz,qw,qx,qy,qz\n1.5,1,2,3,-.5,.5,.5,.5\n",
+        "#timestamp [s], p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y "
+        "[], "
+        "q_RS_z [], v_RS_R_x [m s^-1]\n1.5,1,2,3,-.5,.5,.5,.5,9\n",
+        "%time,field.header.seq,field.pose.position.x,field.pose.position.y,"
+        "field.pose.position.z,field.pose.orientation.x,field.pose.orientation.y,"
+        "field.pose.orientation.z,field.pose.orientation.w\n1.5,7,1,2,3,.5,.5,.5,-.5\n"}) {
+    const auto trajectory = ParseTumTrajectory(text, "gt.txt");
+    ASSERT_TRUE(trajectory.ok()) << text << trajectory.status().ToString();
+    ASSERT_EQ(trajectory->poses.size(), 1u) << text;
+    EXPECT_EQ(trajectory->poses[0].time_s, 1.5);
+    EXPECT_EQ(trajectory->poses[0].world_from_camera, expected) << text;
+  }
+  const auto refused = [](const char* text) {
+    return ParseTumTrajectory(text, "gt.txt").status().field();
+  };
+  EXPECT_EQ(refused("timestamp,tx,ty,tz,roll,pitch,yaw\n1,0,0,0,0,0,0\n"), "gt.txt:1");
+  EXPECT_EQ(refused("# t x y z qx qy qz qw qw\n1 0 0 0 0 0 0 1 1\n"), "gt.txt:1");
+  EXPECT_EQ(refused("1,5 0,1 0,2 0,3 0,5 0,5 0,5 0,5\n"), "gt.txt:1");  // decimal commas
+}
+
+TEST_F(ImportTest, TumRowsOfALostTrackerAreLeftOutAndCounted) {
+  const auto trajectory = ParseTumTrajectory(
+      "1.0 1 0 0 0 0 0 1\n1.1 0 0 0 0 0 0 0\n1.2 nan nan nan nan nan nan nan\n"
+      "1.3 inf 0 0 0 0 0 1\n1.4 -nan(ind) 0 0 0 0 0 1\n1.5 -1.#IND 0 0 0 0 0 1\n1.6 2 0 0 0 0 0 "
+      "1\n",
+      "gt.txt");
+  ASSERT_TRUE(trajectory.ok()) << trajectory.status().ToString();
+  EXPECT_EQ(trajectory->poses.size(), 2u);
+  EXPECT_EQ(trajectory->lost_count, 5);
+}
+
+TEST_F(ImportTest, TumStampsTellTheirUnitOrAreRefused) {
+  const auto first_and_last = [](const std::string& text, const std::string& unit = "") {
+    const auto list = ParseTumImageList(text, "rgb.txt", unit);
+    EXPECT_TRUE(list.ok()) << text << list.status().ToString();
+    return list.ok() ? list->images.back().time_s - list->images.front().time_s : -1;
+  };
+  EXPECT_NEAR(first_and_last("1403636579763555584 a\n1403636579796888917 b\n"), 0.033333, 1e-6);
+  EXPECT_NEAR(first_and_last("1403636579763555.5 a\n1403636579796888.9 b\n"), 0.033333, 1e-6);
+  EXPECT_NEAR(first_and_last("1403636579763 a\n1403636579797 b\n"), 0.034, 1e-6);
+  EXPECT_NEAR(first_and_last("1403636579.763 a\n1403636579.797 b\n"), 0.034, 1e-6);
+  EXPECT_NEAR(first_and_last("0.0 a\n0.033 b\n"), 0.033, 1e-9);
+  EXPECT_NEAR(first_and_last("0 a\n33333333 b\n", "ns"), 0.033333333, 1e-12);
+  EXPECT_NEAR(first_and_last("0 a\n60 b\n", "s"), 60, 1e-12);  // said, not guessed
+  for (const char* text :
+       {"0 a\n33333333 b\n", "0 a\n33333 b\n", "0 a\n33 b\n", "123456789012 a\n123490122345 b\n"}) {
+    const Status status = ParseTumImageList(text, "rgb.txt").status();
+    EXPECT_EQ(status.reason(), "TIMESTAMP_INVALID") << text;
+    EXPECT_NE(status.message().find("--time-unit"), std::string::npos);
+  }
+  EXPECT_EQ(ParseTumImageList("0 a\n", "rgb.txt", "h").status().reason(), "ARGUMENT_INVALID");
+}
+
+TEST_F(ImportTest, TumStampsOfTooFewDigitsAreRefusedAndRepeatedRowsAreNot) {
+  std::string coarse, one;
+  for (int i = 0; i < 30; ++i) {
+    coarse += std::to_string(1305031102 + i / 10) + " rgb/" + std::to_string(i) + ".png\n";
+    one += std::to_string(i == 7 ? 6 : i) + " rgb/" + std::to_string(i) + ".png\n";
+  }
+  const Status status = ParseTumImageList(coarse, "rgb.txt").status();
+  EXPECT_EQ(status.reason(), "TIMESTAMP_INVALID");
+  EXPECT_NE(status.message().find("digits"), std::string::npos);
+  const auto single = ParseTumImageList(one, "rgb.txt");
+  ASSERT_TRUE(single.ok());
+  EXPECT_EQ(single->same_time_count, 1);
+  EXPECT_EQ(single->images.size(), 29u);
+  const auto repeated = ParseTumImageList("1 a\n2 b\n2 b\n", "rgb.txt");
+  ASSERT_TRUE(repeated.ok());
+  EXPECT_EQ(repeated->same_time_count, 0);
+  EXPECT_EQ(repeated->images.size(), 2u);
+  EXPECT_EQ(ParseTumTrajectory("1.3e+09 0 0 0 0 0 0 1\n1.3e+09 1 0 0 0 0 0 1\n", "gt.txt")
+                .status()
+                .reason(),
+            "TIMESTAMP_INVALID");
+}
+
 class TumImportTest : public ImportTest {
  protected:
   TumImportTest() {
@@ -100,6 +211,76 @@ TEST_F(TumImportTest, ListedImagesThatAreAbsentAreCountedAndNamed) {
   fs::remove_all(options_.source_dir + "/rgb");
   options_.overwrite = true;
   EXPECT_EQ(ImportRecording("tum", options_).status().reason(), "FILE_NOT_FOUND");
+}
+
+TEST_F(TumImportTest, ListsInNanosecondsGoWithPosesInSeconds) {
+  const std::string rgb =
+      "timestamp,filename\n1403636579000000000,rgb/0.png\n1403636579100000000,rgb/1.png,\n";
+  const std::string depth = "1403636579.004\tdepth/0.png\n1403636579.104\tdepth/1.png\n";
+  std::string poses;
+  for (int i = 0; i < 8; ++i) {
+    poses += "14036365" + std::to_string(78.98 + 0.03 * i) + " 0 0 1 0 0 0 1\n";
+  }
+  WriteText("rgb.txt", rgb);
+  WriteText("depth.txt", depth);
+  WriteText("groundtruth.txt", poses);
+  const auto report = ImportRecording("tum", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->frame_count, 2);
+  EXPECT_NEAR(EpisodeReader::Open(options_.episode_dir)->manifest().step_duration_s, 0.1, 1e-6);
+}
+
+TEST_F(TumImportTest, RecordingsThatShareNoTimeShowTheirTimes) {
+  WriteText("depth.txt", "20.015 depth/0.png\n20.115 depth/1.png\n");
+  const Status status = ImportRecording("tum", options_).status();
+  EXPECT_EQ(status.reason(), "NO_DEPTH");
+  EXPECT_NE(status.message().find("depth 20.015000 to 20.115000 s"), std::string::npos)
+      << status.message();
+}
+
+TEST_F(TumImportTest, AFileThatWasCutToNothingCostsItsFrame) {
+  WriteText("depth/2.png", "");
+  const auto report = ImportRecording("tum", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->frame_count, 2);
+  EXPECT_EQ(report->validation.findings[0].reason, "FILE_MISSING");
+  EXPECT_NE(report->validation.findings[0].message.find("2.png"), std::string::npos);
+}
+
+TEST_F(TumImportTest, AnotherLayoutIsAnsweredWithWhatIsThere) {
+  fs::remove(options_.source_dir + "/groundtruth.txt");
+  const Status poses = ImportRecording("tum", options_).status();
+  EXPECT_EQ(poses.reason(), "FILE_NOT_FOUND");
+  EXPECT_NE(poses.message().find("--trajectory"), std::string::npos) << poses.message();
+  fs::remove(options_.source_dir + "/rgb.txt");
+  const Status list = ImportRecording("tum", options_).status();
+  EXPECT_NE(list.message().find("depth.txt"), std::string::npos) << list.message();
+}
+
+TEST_F(TumImportTest, LostPosesCostTheirFramesAlone) {
+  std::string poses;
+  for (int i = 0; i < 10; ++i) {
+    const std::string time = std::to_string(9.99 + 0.04 * i);
+    poses += time + (i == 3 ? " 0 0 0 0 0 0 0\n" : " 0 0 1 0 0 0 1\n");
+  }
+  WriteText("groundtruth.txt", poses);
+  const auto report = ImportRecording("tum", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->frame_count, 2);  // 10.1 s lies between 10.07 and 10.15 s
+  EXPECT_EQ(report->skipped_count, 1);
+  EXPECT_EQ(report->validation.findings[0].reason, "POSES_LOST");
+}
+
+TEST_F(TumImportTest, NamedCamerasHaveASize) {
+  options_.intrinsics = "tum-fr3";
+  const Status status = ImportRecording("tum", options_).status();
+  EXPECT_EQ(status.reason(), "CALIBRATION_SIZE_MISMATCH");
+  EXPECT_NE(status.message().find("640x480"), std::string::npos);
+  EXPECT_NE(status.message().find("13.385,13.48,"), std::string::npos) << status.message();
+  options_.intrinsics = "20,20,15.5,11.5";  // of 32 x 24 pixels
+  const auto report = ImportRecording("tum", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->validation.findings[0].reason, "PRINCIPAL_POINT_OFF_CENTER");
 }
 
 TEST_F(TumImportTest, ListsMayBeginWithAByteOrderMark) {

@@ -39,7 +39,7 @@ TEST(Examples, CppAndPythonPrintTheSamePrediction) {
   EXPECT_EQ(cpp.exit_code, 0) << cpp.err;
   ExpectFourSteps(cpp.out);
   const ProcessResult python =
-      ChildProcess({"/usr/bin/env", "PYTHONPATH=" INTERLACER_PYTHON_STUBS, INTERLACER_PYTHON,
+      ChildProcess({"/usr/bin/env", "PYTHONPATH=" INTERLACER_PYTHON_PATH, INTERLACER_PYTHON,
                     kSource + "/docs/examples/predict.py", server.address()})
           .Wait();
   EXPECT_EQ(python.exit_code, 0) << python.err;

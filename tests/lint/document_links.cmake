@@ -2,7 +2,7 @@
 # and paths in backquotes that do not exist.
 cmake_minimum_required(VERSION 3.25)
 
-set(folders "bench|checkpoints|cli|client|cmake|common|data|deploy|docs|evaluation|experiments|knn|model|proto|render|scripts|server|tests")
+set(folders "bench|checkpoints|cli|client|cmake|common|data|deploy|docs|evaluation|experiments|knn|model|proto|python|render|scripts|server|tests")
 
 # Without code blocks, and without what CMake's lists would take for their own.
 function(read_text file out)

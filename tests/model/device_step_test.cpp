@@ -269,15 +269,24 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceStepWithoutPlaces,
 TEST(DeviceStepOfAnExactModel, PredictsAsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const int width : {32, 64}) {
-    InterlacerConfig config = TinyExactConfig();
-    config.network.width = width;
-    config.network.min_displacement_m = 2e-3f;
-    WorldModel model(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
-    InitializeWeights(&model, 3);
-    PerturbHeads(&model);
-    const StepInput input = MakeSurfaceStepInput(kParticles, 30, config);
     const at::NoGradGuard no_grad;
-    model.named_parameters()["head.gate.bias"].fill_(-1);
+    const auto make = [&](float min_displacement_m) {
+      InterlacerConfig config = TinyExactConfig();
+      config.network.width = width;
+      config.network.min_displacement_m = min_displacement_m;
+      const auto made = std::make_unique<WorldModel>(
+          config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
+      InitializeWeights(made.get(), 3);
+      PerturbHeads(made.get());
+      made->named_parameters()["head.gate.bias"].fill_(-1);
+      return made;
+    };
+    const auto without = make(0);
+    const StepInput input = MakeSurfaceStepInput(kParticles, 30, without->config());
+    const float median_m =
+        Change(without.get(), input).narrow(1, 0, 3).norm(2, 1).median().item<float>();
+    const auto with = make(median_m);
+    WorldModel& model = *with;
     const torch::Tensor expected = Change(&model, input);
     const auto still = [](const torch::Tensor& change) {
       return change.narrow(1, 0, 3).eq(0).all(1).sum().item<std::int64_t>();

@@ -1,0 +1,86 @@
+#include "data/importers/no_measurement.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "common/number_text.h"
+
+namespace interlacer {
+namespace {
+
+/// Ends of ranges of integers and of sensors; the largest depth of a scene hardly is one of these.
+constexpr std::array<std::uint16_t, 18> kUsualCodes = {255,   1023,  2046,  2047,  4000,  4095,
+                                                       8000,  8191,  10000, 16383, 20000, 32000,
+                                                       32001, 32767, 32768, 50000, 65280, 65534};
+/// A code lies far above the depths of the scene.
+constexpr double kLeastGapRatio = 1.5;
+constexpr double kLeastShare = 0.01;
+
+std::string Share(std::int64_t count, std::int64_t total) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%",
+                100 * static_cast<double>(count) / static_cast<double>(total));
+  return text;
+}
+
+}  // namespace
+
+void DepthCodes::Add(const DepthCodes& other) {
+  pixel_count += other.pixel_count;
+  saturated_count += other.saturated_count;
+  named_count += other.named_count;
+  for (const auto& [value, count] : other.suspects) suspects[value] += count;
+}
+
+DepthCodes RemoveNoMeasurement(std::optional<std::uint16_t> no_depth_value, DepthImage16* depth) {
+  DepthCodes codes;
+  codes.pixel_count = static_cast<std::int64_t>(depth->pixels.size());
+  std::uint16_t largest = 0, second = 0;
+  std::int64_t largest_count = 0;
+  for (std::uint16_t& value : depth->pixels) {
+    if (value == kSaturatedDepth || value == no_depth_value) {
+      ++(value == no_depth_value ? codes.named_count : codes.saturated_count);
+      value = 0;
+    } else if (value > largest) {
+      second = largest;
+      largest = value;
+      largest_count = 1;
+    } else if (value == largest) {
+      ++largest_count;
+    } else {
+      second = std::max(second, value);
+    }
+  }
+  const bool is_usual =
+      std::find(kUsualCodes.begin(), kUsualCodes.end(), largest) != kUsualCodes.end();
+  if (is_usual && second > 0 && largest >= kLeastGapRatio * second) {
+    codes.suspects[largest] = largest_count;
+  }
+  return codes;
+}
+
+std::vector<Finding> DescribeCodes(const DepthCodes& codes, double unit_m) {
+  std::vector<Finding> findings;
+  if (codes.saturated_count > 0) {
+    findings.push_back({"DEPTH_NO_MEASUREMENT_VALUE",
+                        "65535 was taken for no measurement in " +
+                            Share(codes.saturated_count, codes.pixel_count) + " of the pixels",
+                        "depth"});
+  }
+  for (const auto& [value, count] : codes.suspects) {
+    if (static_cast<double>(count) < kLeastShare * static_cast<double>(codes.pixel_count)) continue;
+    const std::string number = std::to_string(value);
+    findings.push_back({"DEPTH_CODE_SUSPECT",
+                        Share(count, codes.pixel_count) + " of the pixels have the depth " +
+                            number + " (" + NumberText(value * unit_m) +
+                            " m), far above all others: if it means no measurement, "
+                            "--no-depth-value " +
+                            number,
+                        "depth"});
+  }
+  return findings;
+}
+
+}  // namespace interlacer

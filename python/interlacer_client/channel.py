@@ -1,0 +1,69 @@
+"""Connections: options of the channel, and one channel a process."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import pkgutil
+import threading
+from typing import Any, Callable, List, Optional, Tuple
+
+from .errors import mismatch
+
+#: Default deadlines of calls, seconds.
+UNARY_DEADLINE_S = 10.0
+STREAM_DEADLINE_S = 60.0
+MAX_MESSAGE_BYTES = 64 << 20
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address of gRPC is on this machine: unix sockets, "localhost", 127.0.0.0/8, ::1."""
+    name = address.split(":///")[-1] if ":///" in address else address
+    for scheme in ("dns:", "ipv4:", "ipv6:"):
+        name = name[len(scheme):] if name.startswith(scheme) else name
+    if name.startswith("unix:") or address.startswith("unix"):
+        return True
+    host = name.split("]")[0].strip("[") if name.startswith("[") else name.rsplit(":", 1)[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:
+    """Of the channel. A connection that fails is tried again every second; one that is idle is not pinged."""
+    if not address:
+        raise mismatch("address", "host:port, dns: or unix: address", "nothing")
+    chosen: List[Tuple[str, Any]] = [
+        ("grpc.max_send_message_length", max_message_bytes), ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_permit_without_calls", 0),
+        ("grpc.max_reconnect_backoff_ms", 1000), ("grpc.enable_retries", int(retry))]
+    if retry:
+        config = pkgutil.get_data(__package__, "service_config.json") or b"{}"
+        # A message that does not fit is sent once only; the default is 256 KiB.
+        chosen += [("grpc.service_config", config.decode()), ("grpc.per_rpc_retry_buffer_size", max_message_bytes)]
+    if is_loopback(address):
+        chosen.append(("grpc.enable_http_proxy", 0))  # http_proxy would send our own machine's calls elsewhere
+    return chosen
+
+
+class ProcessChannel:
+    """A channel that is made by the first call, and anew after a fork: a child has none of the library's threads."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._channel: Optional[Any] = None
+        self._process = 0
+
+    def get(self) -> Any:
+        with self._lock:
+            if self._channel is None or self._process != os.getpid():
+                self._channel, self._process = self._make(), os.getpid()
+            return self._channel
+
+    def take(self) -> Optional[Any]:
+        """The channel, to be closed; the next call makes another. None where this process has none."""
+        with self._lock:
+            channel, self._channel = self._channel, None
+            return channel if self._process == os.getpid() else None

@@ -1,0 +1,62 @@
+"""Recordings hold what went over the wire, also when they were cut."""
+
+import pytest
+from google.protobuf import any_pb2
+from interlacer_client import Client, InterlacerError, Output, Recorder, read_recording
+
+
+def names(messages):
+    return [type(message).__name__ for message in messages]
+
+
+def test_requests_answers_and_errors_in_their_order(address, frames, plan, tmp_path):
+    path = tmp_path / "run.ipb"
+    with Client(address) as client, Recorder(client, path) as recorder:
+        client.info()
+        steps = client.predict(frames, plan, Output(positions="float32")).result().steps
+        client.predict(frames, plan[:1], request_id="mine").result()
+        with pytest.raises(InterlacerError):
+            client.metadata("absent")
+        assert recorder.dropped_count == 0
+    client.close()
+    messages = list(read_recording(path))
+    assert names(messages) == [
+        "GetServerInfoRequest", "GetServerInfoResponse", "PredictRolloutRequest", *["PredictRolloutResponse"] * 3,
+        "PredictRolloutRequest", "PredictRolloutResponse", "GetModelMetadataRequest", "Status"]
+    assert [message.request_id for message in messages[2:8]] == ["recorded-1"] * 4 + ["mine"] * 2
+    assert messages[2].source.scene_input == frames.to_proto()
+    assert messages[5].step.particles.positions == steps[2].positions_m.tobytes()
+    assert messages[-1].code == 5 and messages[-1].details[0].type_url.endswith("google.rpc.ErrorInfo")
+
+
+def test_nothing_is_written_before_after_and_past_the_limit(address, tmp_path):
+    path = tmp_path / "short.ipb"
+    with Client(address) as client:
+        client.info()
+        with Recorder(client, path, max_bytes=100) as recorder:
+            client.info()
+            assert recorder.dropped_count == 1  # the answer
+            client.is_serving()
+        client.info()
+    assert names(read_recording(path)) == ["GetServerInfoRequest"]
+
+
+def test_a_recording_that_was_cut_gives_what_is_whole(address, tmp_path):
+    path = tmp_path / "cut.ipb"
+    with Client(address) as client, Recorder(client, path):
+        client.metadata()
+    whole = path.read_bytes()
+    first = len(any_pb2.Any(type_url="type.googleapis.com/interlacer.v1.GetModelMetadataRequest").SerializeToString()) + 1
+    for length, count in ((len(whole), 2), (len(whole) - 1, 1), (first + 1, 1), (first, 1), (first - 1, 0), (1, 0), (0, 0)):
+        path.write_bytes(whole[:length])
+        found = []
+        try:
+            found += read_recording(path)
+            for message in read_recording(path):
+                assert message in found
+        except InterlacerError as error:
+            assert error.code == "DATA_LOSS" and length not in (0, first, len(whole))
+            assert f"at byte {first if count else 0}" in str(error)
+            iterator = read_recording(path)
+            found = [next(iterator) for _ in range(count)]
+        assert len(found) == count, length
