@@ -32,8 +32,8 @@ StatusOr<RgbImage> DecodePngRgb(std::span<const std::uint8_t> data, const ImageL
 /// 16-bit grey only (alpha dropped); `unit_m` is stored, not applied.
 StatusOr<DepthImage16> DecodePngDepth(std::span<const std::uint8_t> data, double unit_m,
                                       const ImageLimits& limits = {});
-/// Every pixel must be there: cut and damaged data is refused. A few stray bytes before the end mark
-/// lose none and are taken.
+/// Every pixel must be there: cut and damaged data is refused. A few stray bytes before the end
+/// mark lose none and are taken.
 StatusOr<RgbImage> DecodeJpegRgb(std::span<const std::uint8_t> data,
                                  const ImageLimits& limits = {});
 /// PNG or JPEG by magic number.

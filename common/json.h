@@ -26,8 +26,8 @@ StatusOr<nlohmann::json> ParseJson(std::string_view text, const std::string& ori
                                    std::string_view reason = reason::SCHEMA_INVALID);
 StatusOr<nlohmann::json> ReadJsonFile(const std::string& path,
                                       std::string_view reason = reason::SCHEMA_INVALID);
-/// Valid UTF-8 whatever the texts hold: bytes that are none become \xNN in them, and characters that
-/// steer a terminal are JSON escapes. `indent` < 0: one line.
+/// Valid UTF-8 whatever the texts hold: bytes that are none become \xNN in them, and characters
+/// that steer a terminal are JSON escapes. `indent` < 0: one line.
 std::string JsonText(const nlohmann::ordered_json& value, int indent);
 /// Indented, with a final line break; temporary name and rename.
 Status WriteJsonFile(const std::string& path, const nlohmann::ordered_json& value);

@@ -2,9 +2,9 @@
 
 /// Log lines to stderr, as text or as JSON; no other part includes spdlog.
 ///
-/// One event is one line: what common/printable_text.h calls unprintable is escaped; in text, values
-/// with spaces, "=", quotes or backslashes are quoted. Before InitLogging the level is kInfo and the
-/// format text. Thread-safe.
+/// One event is one line: what common/printable_text.h calls unprintable is escaped; in text,
+/// values with spaces, "=", quotes or backslashes are quoted. Before InitLogging the level is kInfo
+/// and the format text. Thread-safe.
 ///   text  2026-11-21T10:00:00.123Z INFO server ready address=127.0.0.1:50051
 ///   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"info","message":"server ready",...}
 
