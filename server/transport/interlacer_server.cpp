@@ -10,7 +10,6 @@
 #include <random>
 #include <utility>
 
-#include "common/check.h"
 #include "common/log.h"
 #include "common/process_memory.h"
 #include "common/version.h"
@@ -80,6 +79,7 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   // CheckResponseBytes limits responses before work starts, so the library's own limit is set high.
   builder->SetMaxSendMessageSize(
       MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
@@ -92,15 +92,6 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   quota.Resize(static_cast<std::size_t>(limits.memory_quota_bytes));
   quota.SetMaxThreads(kMaxLibraryThreads);
   builder->SetResourceQuota(quota);
-}
-
-using Builder = grpc::ServerBuilder::experimental_type;
-
-FrontDoorLimits DoorLimits(const Limits& limits) {
-  return {{limits.max_request_bytes, std::chrono::duration_cast<Http2Gate::Clock::duration>(
-                                         std::chrono::duration<double>(limits.upload_timeout_s))},
-          limits.max_inflight_request_bytes,
-          limits.max_connections};
 }
 
 /// Failures that may pass when a supervisor tries again, such as a lack of memory, are not the
@@ -147,7 +138,6 @@ InterlacerServer::~InterlacerServer() {
     worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
     server_->Shutdown(std::chrono::system_clock::now() + kResponseFlushTime);
   }
-  if (door_ != nullptr) door_->Stop();
   worker_.Stop();
 }
 
@@ -155,28 +145,22 @@ Status InterlacerServer::Listen() {
   if (!options_.metrics_address.empty()) {
     INTERLACER_RETURN_IF_ERROR(metrics_.Expose(options_.metrics_address));
   }
-  INTERLACER_ASSIGN_OR_RETURN(door_,
-                              FrontDoor::Open(options_.address, DoorLimits(options_.limits)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   if (!HasReflection(options_)) builder.SetOption(std::make_unique<WithoutReflection>());
   SetLimits(options_.limits, &builder);
-  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Builder::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(&service_);
   server_ = builder.BuildAndStart();
-  INTERLACER_CHECK(server_ != nullptr, "the gRPC library cannot start");
+  if (server_ == nullptr) {
+    return InvalidArgument(reason::CONFIG_INVALID,
+                           "cannot listen on " + options_.address + "; is it in use?")
+        .WithField("address");
+  }
   health_.Attach(server_->GetHealthCheckService(), state_.state());
-  door_->Start(
-      [this](int fd) {
-        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-        connection.fd = fd;
-        acceptor_->HandleNewConnection(&connection);
-      },
-      [this](const Status& status) { metrics_.CountRefusal(status); });
   Log(LogLevel::kInfo, "listening",
-      {{"address", options_.address}, {"port", std::to_string(port())}, {"version", kVersion}});
+      {{"address", options_.address}, {"port", std::to_string(port_)}, {"version", kVersion}});
   loader_ = std::jthread([this](std::stop_token stop) { LoadModels(stop); });
   return Status::Ok();
 }

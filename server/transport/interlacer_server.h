@@ -19,7 +19,6 @@
 #include "common/status.h"
 #include "server/calls/server_context.h"
 #include "server/server_options.h"
-#include "server/transport/front_door.h"
 #include "server/transport/health.h"
 #include "server/transport/interlacer_service.h"
 
@@ -45,7 +44,7 @@ class InterlacerServer {
   InterlacerServer& operator=(const InterlacerServer&) = delete;
 
   /// The port in use; 0 for unix sockets.
-  int port() const { return door_->port(); }
+  int port() const { return port_; }
   ServerState state() const { return state_.state(); }
   const Metrics& metrics() const { return metrics_; }
   const DeviceWorker& worker() const { return worker_; }
@@ -79,9 +78,7 @@ class InterlacerServer {
   DecodePool decoders_;
   InterlacerService service_;
   std::unique_ptr<grpc::Server> server_;
-  /// Takes the connections that the door has accepted.
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
-  std::unique_ptr<FrontDoor> door_;
+  int port_ = 0;
   std::atomic<int> load_exit_{0};
   std::optional<Clock::time_point> drain_limit_;
   std::optional<Clock::time_point> device_lost_limit_;

@@ -9,18 +9,10 @@
 #include "server/handlers/get_server_info.h"
 #include "server/handlers/predict_rollout.h"
 #include "server/handlers/validate_scene.h"
-#include "server/transport/front_door.h"
 #include "server/transport/response_sinks.h"
 
 namespace interlacer {
 namespace {
-
-IncomingCall Incoming(const grpc::CallbackServerContext& context, const char* method,
-                      const grpc::ByteBuffer& request) {
-  IncomingCall call = ReadContext(context, method, request);
-  call.record.peer = FrontDoor::ClientName(call.record.peer);
-  return call;
-}
 
 UnarySink* NewUnarySink(const ServerContext& server, grpc::CallbackServerContext* context,
                         grpc::ByteBuffer* response) {
@@ -79,7 +71,7 @@ Sink* RefuseNotBuilt(const ServerContext& server, const IncomingCall& call, Sink
 grpc::ServerUnaryReactor* InterlacerService::GetServerInfo(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetServerInfoRequest>(
-      server_, context, Incoming(*context, "GetServerInfo", *request), response,
+      server_, context, ReadContext(*context, "GetServerInfo", *request), response,
       [this](const auto&) {
         return StatusOr<wire::GetServerInfoResponse>(interlacer::GetServerInfo(server_));
       });
@@ -89,43 +81,43 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
                                                               const Bytes* request,
                                                               Bytes* response) {
   return AnswerNow<wire::GetModelMetadataRequest>(
-      server_, context, Incoming(*context, "GetModelMetadata", *request), response,
+      server_, context, ReadContext(*context, "GetModelMetadata", *request), response,
       [this](const auto& message) { return interlacer::GetModelMetadata(server_, message); });
 }
 
 grpc::ServerUnaryReactor* InterlacerService::ValidateScene(Context* context, const Bytes* request,
                                                            Bytes* response) {
-  return StartOrRefuse(server_, Incoming(*context, "ValidateScene", *request),
+  return StartOrRefuse(server_, ReadContext(*context, "ValidateScene", *request),
                        NewUnarySink(server_, context, response), interlacer::ValidateScene);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
     Context* context, const Bytes* request) {
-  return StartOrRefuse(server_, Incoming(*context, "PredictRollout", *request),
+  return StartOrRefuse(server_, ReadContext(*context, "PredictRollout", *request),
                        NewStreamSink(server_, context), interlacer::PredictRollout);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::CreateScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return RefuseNotBuilt(server_, Incoming(*context, "CreateScene", *request),
+  return RefuseNotBuilt(server_, ReadContext(*context, "CreateScene", *request),
                         NewUnarySink(server_, context, response));
 }
 
 grpc::ServerUnaryReactor* InterlacerService::DeleteScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return RefuseNotBuilt(server_, Incoming(*context, "DeleteScene", *request),
+  return RefuseNotBuilt(server_, ReadContext(*context, "DeleteScene", *request),
                         NewUnarySink(server_, context, response));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates(
     Context* context, const Bytes* request) {
-  return RefuseNotBuilt(server_, Incoming(*context, "PredictCandidates", *request),
+  return RefuseNotBuilt(server_, ReadContext(*context, "PredictCandidates", *request),
                         NewStreamSink(server_, context));
 }
 
 grpc::ServerUnaryReactor* InterlacerService::GetStatistics(Context* context, const Bytes* request,
                                                            Bytes* response) {
-  return RefuseNotBuilt(server_, Incoming(*context, "GetStatistics", *request),
+  return RefuseNotBuilt(server_, ReadContext(*context, "GetStatistics", *request),
                         NewUnarySink(server_, context, response));
 }
 

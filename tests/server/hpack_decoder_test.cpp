@@ -1,6 +1,6 @@
 /// Header blocks against the examples of RFC 7541, and blocks that break its rules.
 
-#include "server/transport/hpack_decoder.h"
+#include "tests/support/hpack_decoder.h"
 
 #include <gtest/gtest.h>
 

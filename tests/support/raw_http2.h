@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/transport/hpack_decoder.h"
+#include "tests/support/hpack_decoder.h"
 
 namespace interlacer::testing {
 

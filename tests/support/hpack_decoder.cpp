@@ -1,4 +1,4 @@
-#include "server/transport/hpack_decoder.h"
+#include "tests/support/hpack_decoder.h"
 
 #include <algorithm>
 #include <array>
