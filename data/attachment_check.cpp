@@ -1,45 +1,12 @@
 #include "data/attachment_check.h"
 
-#include <algorithm>
-#include <array>
-#include <string>
 #include <vector>
 
-#include "common/npy.h"
 #include "data/episode_joints.h"
 #include "data/unproject.h"
 #include "robots/forward_kinematics.h"
 
 namespace interlacer {
-namespace {
-
-constexpr char kContactsFile[] = "truth/contacts.npy";
-
-/// [objects] whether an arm touches it at a step.
-StatusOr<std::vector<bool>> TouchedObjects(const EpisodeReader& episode, std::size_t object_count,
-                                           int step) {
-  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, episode.ReadFile(kContactsFile));
-  INTERLACER_ASSIGN_OR_RETURN(const NpyArray contacts, ParseNpy(bytes));
-  const bool fits = contacts.type == NpyType::kUint8 && contacts.shape.size() == 3 &&
-                    contacts.shape[0] == episode.step_count() &&
-                    contacts.shape[2] == static_cast<std::int64_t>(object_count);
-  if (!fits) {
-    return Mismatch(reason::SHAPE_MISMATCH, kContactsFile, "[steps,arms,objects] uint8",
-                    "another array");
-  }
-  const auto arm_count = static_cast<std::size_t>(contacts.shape[1]);
-  std::vector<bool> touched(object_count, false);
-  for (std::size_t arm = 0; arm < arm_count; ++arm) {
-    for (std::size_t object = 0; object < object_count; ++object) {
-      const std::size_t row = static_cast<std::size_t>(step) * arm_count + arm;
-      if (contacts.data[row * object_count + object] != 0) touched[object] = true;
-    }
-  }
-  return touched;
-}
-
-}  // namespace
-
 AttachmentScore& AttachmentScore::operator+=(const AttachmentScore& other) {
   robot_pixels += other.robot_pixels;
   attached_pixels += other.attached_pixels;
@@ -53,8 +20,10 @@ StatusOr<AttachmentScore> ScoreAttachment(const EpisodeReader& episode,
                                           const SimulationTruth& truth, int step,
                                           const AttachOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<double> joints, MeasuredJoints(episode, step));
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<bool> is_held,
-                              TouchedObjects(episode, truth.object_names().size(), step));
+  if (!truth.object_names().empty() && !truth.PhaseAt(step, 0)) {
+    return NotFound(reason::FILE_NOT_FOUND, "the episode holds no contacts of its objects")
+        .WithField("truth/contacts.npy");
+  }
   const Robot& robot = *episode.robot();
   const std::vector<Transform> poses = LinkPoses(robot, joints);
   AttachmentScore score;
@@ -70,8 +39,9 @@ StatusOr<AttachmentScore> ScoreAttachment(const EpisodeReader& episode,
           truth.Classify(labels.pixels_m[static_cast<std::size_t>(points.source_index[i])]);
       const bool is_attached = links[i] != kNotAttached;
       const bool is_robot = shown.kind == SimulationTruth::PixelKind::kArm;
-      const bool is_of_held = shown.kind == SimulationTruth::PixelKind::kObject &&
-                              is_held[static_cast<std::size_t>(shown.object)];
+      const bool is_of_held =
+          shown.kind == SimulationTruth::PixelKind::kObject &&
+          truth.PhaseAt(step, shown.object) == SimulationTruth::ContactPhase::kTouched;
       score.robot_pixels += is_robot;
       score.attached_pixels += is_attached;
       score.attached_robot_pixels += is_attached && is_robot;

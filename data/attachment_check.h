@@ -4,8 +4,8 @@
 /// simulated episode.
 ///
 /// Counted are pixels that lift into the workspace. An object is held while an arm touches it
-/// (truth/contacts.npy). Errors: those of data/simulation_truth.h and data/episode_joints.h.
-/// Thread-safe.
+/// (truth/contacts.npy). Errors: those of data/simulation_truth.h and data/episode_joints.h;
+/// NOT_FOUND FILE_NOT_FOUND without contacts. Thread-safe.
 
 #include <cstdint>
 
