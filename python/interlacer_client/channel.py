@@ -8,7 +8,7 @@ import pkgutil
 import threading
 from typing import Any, Callable, List, Optional, Tuple
 
-from .errors import mismatch
+from .errors import InterlacerError, mismatch
 
 #: Default deadlines of calls, seconds.
 UNARY_DEADLINE_S = 10.0
@@ -47,8 +47,24 @@ def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str
     return chosen
 
 
+#: The process in which this package first used gRPC.
+_first_process: List[int] = []
+
+
+def check_not_forked() -> None:
+    """gRPC's threads do not survive a fork, and calls of the child would wait for them for ever."""
+    if not _first_process:
+        _first_process.append(os.getpid())
+    supported = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "").lower() in ("1", "true", "yes")
+    if _first_process[0] != os.getpid() and not supported:
+        raise InterlacerError(
+            "FAILED_PRECONDITION", "this process was forked off after the first call, and gRPC cannot be used in it: fork "
+            "before the first call, start processes with multiprocessing's \"spawn\", or set GRPC_ENABLE_FORK_SUPPORT=1 "
+            "before gRPC is imported", "FORKED_AFTER_USE")
+
+
 class ProcessChannel:
-    """A channel that is made by the first call, and anew after a fork: a child has none of the library's threads."""
+    """A channel that is made by the first call in a process."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -59,6 +75,7 @@ class ProcessChannel:
     def get(self) -> Any:
         with self._lock:
             if self._channel is None or self._process != os.getpid():
+                check_not_forked()
                 self._channel, self._process = self._make(), os.getpid()
             return self._channel
 

@@ -64,7 +64,8 @@ class Rollout(Iterator[PredictedStep]):
 
 class Client(calls.BaseClient):
     """A client of one address. Methods raise InterlacerError, and may be called from several threads at once. The
-    connection is made by the first call, and anew in a process that was forked off."""
+    connection is made by the first call; a process that was forked off before it makes its own, later ones are refused
+    with FORKED_AFTER_USE."""
 
     def __init__(self, address: str, *, deadline_s: Optional[float] = None, wait_for_ready: bool = False,
                  retry: bool = True, max_message_bytes: int = channels.MAX_MESSAGE_BYTES) -> None:

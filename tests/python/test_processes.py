@@ -18,19 +18,19 @@ if child == 0:
     try:
         print("child", client.info().state, flush=True)
     except InterlacerError as error:
-        print("child", error.code, flush=True)
+        print("child", error.reason, flush=True)
     os._exit(0)
 os.waitpid(child, 0)
 print("parent", client.info().state)
 """
 
 
-@pytest.mark.parametrize("when", ["unused", "used"])
-def test_a_forked_child_has_a_connection_of_its_own(address, when):
+@pytest.mark.parametrize("when, child", [("unused", "SERVING"), ("used", "FORKED_AFTER_USE")])
+def test_a_child_forked_before_the_first_call_has_its_own_connection_and_later_ones_are_told(address, when, child):
     done = subprocess.run([sys.executable, "-c", FORK, address, when], capture_output=True, text=True, timeout=120)
     said = sorted(done.stdout.split("\n"))
     assert done.returncode == 0, done.stderr
-    assert "child SERVING" in said and "parent SERVING" in said, done
+    assert "child " + child in said and "parent SERVING" in said, done
 
 
 def test_ctrl_c_ends_the_waiting_and_the_call(address, client, episode, tmp_path):
