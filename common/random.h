@@ -26,6 +26,8 @@ enum class RandomStream : std::uint32_t {
   kDropout = 9,
   kBootstrap = 10,
   kPositionJitter = 11,
+  kBackgrounds = 12,
+  kAugmentation = 13,
 };
 
 struct PhiloxWords {

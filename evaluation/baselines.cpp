@@ -57,8 +57,12 @@ CarriedPixels::~CarriedPixels() = default;
 
 StatusOr<CarriedPixels> CarriedPixels::Make(const PredictionTask& task) {
   std::vector<ObservedFrame> frames;
-  for (const RgbdView& recorded : task.input.observations.back().views) {
-    RgbdView view = RectifiedView(recorded);
+  auto recorded = task.input.observations.back().views.begin();
+  for (const TargetView& target : task.targets) {
+    if (!target.is_input) continue;
+    // At the size that is asked for, so that a model of small pictures is compared with pictures
+    // made of the same pixels.
+    RgbdView view = ResizedView(RectifiedView(*recorded++), target.width_px, target.height_px);
     frames.push_back({view.camera, std::move(view.color), std::move(view.depth)});
   }
   INTERLACER_ASSIGN_OR_RETURN(ObservedRenderer renderer, ObservedRenderer::Make(std::move(frames)));
@@ -73,7 +77,7 @@ StatusOr<std::vector<SimulationTruth::PixelTruth>> CarriedPixels::Shown(
   for (const TargetView& target : task.targets) {
     if (!target.is_input) continue;
     INTERLACER_ASSIGN_OR_RETURN(DepthImage mask, truth.ReadLabels(task.start_step, target.name));
-    labels.push_back(std::move(mask));
+    labels.push_back(ResizeNearest(mask, target.width_px, target.height_px));
   }
   std::vector<SimulationTruth::PixelTruth> shown;
   for (std::size_t i = 0; i < static_cast<std::size_t>(renderer_->count()); ++i) {

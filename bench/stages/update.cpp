@@ -57,6 +57,7 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
       static_cast<std::size_t>(options.image_width_px) * options.image_height_px;
 
   TrainingSample sample;
+  sample.step_count = options.rollout_steps;
   const std::vector<float> positions_m = MakeCloud(options);
   auto position_m = positions_m.begin();
   for (LiftedTime* time : {&sample.older, &sample.newer}) {
@@ -81,7 +82,9 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
   for (int step = 0; step <= options.rollout_steps; ++step) {
     std::vector<TargetView>& views = sample.target_steps.emplace_back();
     for (const Vec3d& eye_m : kEyesM) {
-      views.push_back({CameraAt(options, eye_m), RandomImage(options, draw++),
+      const Camera camera = CameraAt(options, eye_m);
+      const DepthImage depth{camera.width_px, camera.height_px, std::vector<float>(pixels, 1)};
+      views.push_back({camera, RandomImage(options, draw++), depth,
                        std::vector<std::uint8_t>(pixels, 1), std::vector<std::uint8_t>(pixels, 0)});
     }
   }

@@ -24,7 +24,7 @@ struct TrainArguments {
   std::string variant;
   std::vector<std::string> data;
   std::string output;
-  std::string initial_checkpoint;
+  std::string initial_checkpoint, initial_appearance;
   std::uint64_t seed = 0;
   std::int64_t step_count = 0;
   int threads = 0;
@@ -67,20 +67,30 @@ std::string Digits(double value) {
   return text;
 }
 
+/// Losses of the pictures, and those of depth and tracks where they are asked for.
+template <typename Record>
+std::string Parts(const Record& record) {
+  std::string parts = "step 0 " + Digits(record.reconstruction_loss) + ", predicted " +
+                      Digits(record.prediction_loss);
+  if (record.depth_loss_m > 0) parts += ", depth " + Digits(record.depth_loss_m) + " m";
+  if (record.track_loss_m > 0) parts += ", tracks " + Digits(record.track_loss_m) + " m";
+  return parts;
+}
+
 class ProgressObserver : public TrainObserver {
  public:
   ProgressObserver(const VerbContext& context, std::int64_t step_count)
       : context_(context), progress_(context.MakeProgress("train", step_count)) {}
   bool OnStep(const TrainingRecord& record, std::int64_t) override {
-    progress_->Update(record.step, "loss " + Digits(record.loss) + " (step 0 " +
-                                       Digits(record.reconstruction_loss) + ", predicted " +
-                                       Digits(record.prediction_loss) + ")");
+    progress_->Update(record.step, "loss " + Digits(record.loss) + " (" + Parts(record) + ")");
     return !context_.stop().stop_requested();
   }
   void OnValidation(const ValidationRecord& record) override {
-    context_.Message("validation after " + std::to_string(record.step) + " steps: step 0 " +
-                     Digits(record.reconstruction_loss) + ", predicted " +
-                     Digits(record.prediction_loss));
+    const std::string still = record.still_track_loss_m > 0
+                                  ? ", standing still " + Digits(record.still_track_loss_m) + " m"
+                                  : "";
+    context_.Message("validation after " + std::to_string(record.step) +
+                     " steps: " + Parts(record) + still);
   }
   void Finish() { progress_->Finish(); }
 
@@ -118,6 +128,7 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
   INTERLACER_ASSIGN_OR_RETURN(options.device, ParseDeviceRequest(arguments.device));
   options.output_dir = arguments.output;
   options.initial_checkpoint = arguments.initial_checkpoint;
+  options.initial_appearance = arguments.initial_appearance;
   options.reset_heads = arguments.reset_heads;
   options.seed = arguments.seed;
   options.resume = arguments.resume;
@@ -155,6 +166,9 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
       ->required();
   verb->add_option("--output", arguments->output, "Folder of the run")->required();
   verb->add_option("--init", arguments->initial_checkpoint, "Checkpoint to start from");
+  verb->add_option("--init-appearance", arguments->initial_appearance,
+                   "Checkpoint whose encoder and radiance field to start from; the rest of its "
+                   "configuration may differ");
   verb->add_option("--seed", arguments->seed, "Seed of weights, windows, particles and rays")
       ->capture_default_str();
   verb->add_option("--steps", arguments->step_count, "Steps in all instead of the configuration's")

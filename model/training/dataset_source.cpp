@@ -1,20 +1,24 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "common/random.h"
+#include "common/transforms.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/resized_view.h"
+#include "data/simulation_truth.h"
 #include "data/training_windows.h"
 #include "data/unproject.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
+#include "model/training/track_loss.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
@@ -33,10 +37,29 @@ struct WindowRef {
   TrainingWindow window;
 };
 
+struct WindowList {
+  std::vector<WindowRef> all;
+  std::vector<std::size_t> moving;  ///< of `all`, those in which an object moves
+};
+
+bool AnObjectMoves(const SimulationTruth& truth, const TrainingWindow& window) {
+  for (int k = 0; k < static_cast<int>(truth.object_names().size()); ++k) {
+    const Vec3d start_m = truth.WorldFromObject(window.newest_step, k).translation_m;
+    for (const int step : window.target_steps) {
+      const Vec3d now_m = truth.WorldFromObject(step, k).translation_m;
+      if (std::hypot(now_m[0] - start_m[0], now_m[1] - start_m[1], now_m[2] - start_m[2]) >=
+          kMovedM) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// The episodes of one split of a data set, with their windows by rollout length.
 struct SplitData {
   std::vector<Recording> recordings;
-  std::map<int, std::vector<WindowRef>> windows;
+  std::map<int, WindowList> windows;
 };
 
 LiftRegion RegionOf(const EpisodeManifest& manifest) {
@@ -75,8 +98,7 @@ class DatasetSource : public SampleSource {
   };
 
   Status AddEpisodes(const std::string& path, const char* split_name, SplitData* split);
-  StatusOr<const std::vector<WindowRef>*> Windows(const std::string& path, SplitData* split,
-                                                  int rollout_steps);
+  StatusOr<const WindowList*> Windows(const std::string& path, SplitData* split, int rollout_steps);
   WeightedSet* ChooseSet(Split split, double u);
   std::uint64_t SeedOf(Split split) const {
     return split == Split::kValidation ? kValidationSeed : seed_;
@@ -92,6 +114,8 @@ class DatasetSource : public SampleSource {
   Status AddRobot(const Recording& recording, const TrainingWindow& window,
                   TrainingSample* sample) const;
   void Attach(std::size_t time, const TrainingSample& sample, LiftedTime* lifted) const;
+  Status AddTracks(const Recording& recording, const TrainingWindow& window,
+                   TrainingSample* sample) const;
 
   InterlacerConfig config_;
   ModelMetadata actions_of_;  ///< what the model takes from an episode without a robot folder
@@ -130,9 +154,8 @@ Status DatasetSource::Add(const TrainingDataset& dataset) {
   return Status::Ok();
 }
 
-StatusOr<const std::vector<WindowRef>*> DatasetSource::Windows(const std::string& path,
-                                                               SplitData* split,
-                                                               int rollout_steps) {
+StatusOr<const WindowList*> DatasetSource::Windows(const std::string& path, SplitData* split,
+                                                   int rollout_steps) {
   const auto [it, is_new] = split->windows.try_emplace(rollout_steps);
   for (std::size_t r = 0; is_new && r < split->recordings.size(); ++r) {
     WindowOptions options;
@@ -143,15 +166,21 @@ StatusOr<const std::vector<WindowRef>*> DatasetSource::Windows(const std::string
       options.camera_names.push_back(camera.name);
     INTERLACER_ASSIGN_OR_RETURN(
         auto windows, ListTrainingWindows(split->recordings[r].reader.manifest(), options));
-    for (TrainingWindow& window : windows) it->second.push_back({r, std::move(window)});
+    INTERLACER_ASSIGN_OR_RETURN(const auto truth,
+                                SimulationTruth::Open(split->recordings[r].reader));
+    for (TrainingWindow& window : windows) {
+      if (truth && AnObjectMoves(*truth, window))
+        it->second.moving.push_back(it->second.all.size());
+      it->second.all.push_back({r, std::move(window)});
+    }
   }
-  if (it->second.empty()) {
+  if (it->second.all.empty()) {
     return FailedPrecondition(reason::ARGUMENT_INVALID,
                               path + ": no window of " + std::to_string(rollout_steps) +
                                   " rollout steps; the episodes are too short")
         .WithField(path);
   }
-  return const_cast<const std::vector<WindowRef>*>(&it->second);
+  return const_cast<const WindowList*>(&it->second);
 }
 
 DatasetSource::WeightedSet* DatasetSource::ChooseSet(Split split, double u) {
@@ -180,7 +209,13 @@ StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
   SplitData& split = set->splits.at(request.split);
   INTERLACER_ASSIGN_OR_RETURN(const auto* windows,
                               Windows(set->path, &split, request.rollout_steps));
-  const WindowRef& chosen = (*windows)[random.Below(static_cast<std::uint32_t>(windows->size()))];
+  const auto below = [&](std::size_t count) {
+    return random.Below(static_cast<std::uint32_t>(count));
+  };
+  const bool moves = request.moving_share > 0 && random.Uniform() < request.moving_share &&
+                     !windows->moving.empty();
+  const WindowRef& chosen = windows->all[moves ? windows->moving[below(windows->moving.size())]
+                                               : below(windows->all.size())];
   return Load(split.recordings[chosen.recording], chosen.window, request);
 }
 
@@ -223,11 +258,17 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
       const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
       PaintOutsideWhite(classes, &view.color);
       TargetView target;
-      for (const PixelClass c : classes) target.is_supervised.push_back(c != PixelClass::kHole);
+      for (std::size_t i = 0; i < classes.size(); ++i) {
+        target.is_supervised.push_back(classes[i] != PixelClass::kHole);
+        if (classes[i] != PixelClass::kValid) {
+          view.depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
+        }
+      }
       if (sample->target_steps.empty()) newest.push_back(view.color);
       target.is_moving = MovingMask(view.color, newest[views.size()]);
       target.camera = std::move(view.camera);
       target.color = std::move(view.color);
+      target.depth = std::move(view.depth);
       views.push_back(std::move(target));
     }
     sample->target_steps.push_back(std::move(views));
@@ -291,6 +332,48 @@ void DatasetSource::Attach(std::size_t time, const TrainingSample& sample,
                                lifted->positions_m, config_.lifting.attach);
 }
 
+/// Objects go along with their bodies, what is fixed stays, and where an arm's particles go is
+/// given by its joints.
+Status DatasetSource::AddTracks(const Recording& recording, const TrainingWindow& window,
+                                TrainingSample* sample) const {
+  INTERLACER_ASSIGN_OR_RETURN(const auto truth, SimulationTruth::Open(recording.reader));
+  if (!truth) return Status::Ok();
+  std::vector<float> labels;  // of the pixels of all views, as source_index counts them
+  for (std::size_t v = 0; v < window.input_cameras.size(); ++v) {
+    const EpisodeCamera& camera = recording.reader.manifest().cameras[window.input_cameras[v]];
+    INTERLACER_ASSIGN_OR_RETURN(const DepthImage mask,
+                                truth->ReadLabels(window.newest_step, camera.name));
+    const RgbImage& image = sample->newer.images[v];
+    const DepthImage resized = ResizeNearest(mask, image.width_px, image.height_px);
+    labels.insert(labels.end(), resized.pixels_m.begin(), resized.pixels_m.end());
+  }
+  const LiftedTime& newer = sample->newer;
+  std::vector<SimulationTruth::PixelTruth> shown;
+  for (std::size_t i = 0; i < newer.source_index.size(); ++i) {
+    shown.push_back(truth->Classify(labels[static_cast<std::size_t>(newer.source_index[i])]));
+    const bool follows_link = !newer.links.empty() && newer.links[i] != kNotAttached;
+    const bool is_known = !follows_link && shown[i].kind != SimulationTruth::PixelKind::kArm;
+    sample->tracks.is_known.push_back(is_known ? 1 : 0);
+  }
+  for (std::size_t step = 1; step < window.target_steps.size(); ++step) {
+    std::vector<Transform> now_from_newest;
+    for (int k = 0; k < static_cast<int>(truth->object_names().size()); ++k) {
+      now_from_newest.push_back(Compose(truth->WorldFromObject(window.target_steps[step], k),
+                                        Inverse(truth->WorldFromObject(window.newest_step, k))));
+    }
+    std::vector<float> at_m = newer.positions_m;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      if (shown[i].kind != SimulationTruth::PixelKind::kObject) continue;
+      float* p = at_m.data() + 3 * i;
+      const Vec3d now =
+          Apply(now_from_newest[static_cast<std::size_t>(shown[i].object)], {p[0], p[1], p[2]});
+      for (int axis = 0; axis < 3; ++axis) p[axis] = static_cast<float>(now[axis]);
+    }
+    sample->tracks.positions_m.push_back(std::move(at_m));
+  }
+  return Status::Ok();
+}
+
 StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
                                              const TrainingWindow& window,
                                              const SampleRequest& request) const {
@@ -302,10 +385,12 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   INTERLACER_ASSIGN_OR_RETURN(sample.older, Lift(recording, window.older_step, window, request, 0));
   INTERLACER_ASSIGN_OR_RETURN(sample.newer,
                               Lift(recording, window.newest_step, window, request, 1));
-  INTERLACER_RETURN_IF_ERROR(AddTargets(recording, window, &sample));
+  sample.step_count = static_cast<int>(window.target_steps.size()) - 1;
+  if (request.with_views) INTERLACER_RETURN_IF_ERROR(AddTargets(recording, window, &sample));
   INTERLACER_RETURN_IF_ERROR(AddRobot(recording, window, &sample));
   Attach(0, sample, &sample.older);
   Attach(1, sample, &sample.newer);
+  if (request.with_tracks) INTERLACER_RETURN_IF_ERROR(AddTracks(recording, window, &sample));
   return sample;
 }
 

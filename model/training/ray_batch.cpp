@@ -31,7 +31,10 @@ Status AppendRays(const TargetView& view, const std::vector<std::int64_t>& pixel
   rays->origins_m.insert(rays->origins_m.end(), chosen.origins_m.begin(), chosen.origins_m.end());
   rays->directions.insert(rays->directions.end(), chosen.directions.begin(),
                           chosen.directions.end());
-  for (const std::int64_t pixel : pixels) {
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const std::int64_t pixel = pixels[i];
+    rays->target_distance_m.push_back(view.depth.pixels_m[static_cast<std::size_t>(pixel)] /
+                                      chosen.depth_per_distance[i]);
     for (int c = 0; c < 3; ++c) {
       rays->target_rgb.push_back(static_cast<float>(view.color.pixels[3 * pixel + c]) / 255.0f);
     }

@@ -15,10 +15,11 @@
 
 namespace interlacer {
 
-/// origins_m, directions [r,3] world frame, unit; target_rgb [r,3] in [0,1].
+/// origins_m, directions [r,3] world frame, unit; target_rgb [r,3] in [0,1]; target_distance_m [r]
+/// along the ray, NaN where the ray leaves the workspace without meeting anything.
 struct TrainingRays {
   std::int64_t count = 0;
-  std::vector<float> origins_m, directions, target_rgb;
+  std::vector<float> origins_m, directions, target_rgb, target_distance_m;
 };
 
 struct RayDraw {

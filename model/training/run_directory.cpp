@@ -79,6 +79,14 @@ Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
   });
 }
 
+bool IsAppearance(const std::string& parameter_name) {
+  return parameter_name.starts_with("unet.") || parameter_name.starts_with("radiance_field.");
+}
+
+Status CopyAppearance(const WorldModel& from, WorldModel* to) {
+  return CopyEqual(from, to, [](const std::string& name) { return !IsAppearance(name); });
+}
+
 Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
   const std::string text = RunConfigToJson(options.config);
   std::error_code error;

@@ -35,6 +35,11 @@ Status CopyWeights(const WorldModel& from, WorldModel* to);
 /// `to`, whatever their shapes.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
+/// Encoder and radiance field: what gives particles their features and shows them.
+bool IsAppearance(const std::string& parameter_name);
+/// Copies these alone; the rest of the models may differ.
+Status CopyAppearance(const WorldModel& from, WorldModel* to);
+
 /// With an `average`, which may be null, the model must hold the average (WeightEma::Swap). A
 /// robot folder is copied into the checkpoint, unless the path is empty.
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,

@@ -12,6 +12,7 @@ namespace interlacer {
 namespace {
 
 constexpr char kFirstWeights[] = "initial_weights_sha256";
+constexpr char kFirstAppearance[] = "initial_appearance_sha256";
 constexpr char kResetHeads[] = "reset_heads";
 
 StatusOr<std::string> EpisodesSha256(const std::string& path) {
@@ -36,6 +37,10 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
   if (!options.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstWeights],
                                 Sha256OfFile(options.initial_checkpoint + "/weights.safetensors"));
+  }
+  if (!options.initial_appearance.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstAppearance],
+                                Sha256OfFile(options.initial_appearance + "/weights.safetensors"));
   }
   if (options.reset_heads) inputs[kResetHeads] = true;
   return inputs;
@@ -74,7 +79,7 @@ Status CheckRunInputs(const TrainOptions& options, const std::string& path, bool
                     now["data"][i][key]);
     }
   }
-  for (const char* key : {kFirstWeights, kResetHeads}) {
+  for (const char* key : {kFirstWeights, kFirstAppearance, kResetHeads}) {
     if (has_state && !now.contains(key)) continue;
     if (value(stored, key) == value(now, key)) continue;
     return differ(key, value(stored, key), value(now, key));

@@ -25,6 +25,12 @@ std::string KeptLines(const std::string& path, std::int64_t last_step) {
   return kept;
 }
 
+template <typename Record>
+void AddOptional(const Record& record, OrderedJson* line) {
+  if (record.depth_loss_m > 0) (*line)["depth_loss_m"] = record.depth_loss_m;
+  if (record.track_loss_m > 0) (*line)["track_loss_m"] = record.track_loss_m;
+}
+
 }  // namespace
 
 StatusOr<RunLog> RunLog::Open(const std::string& path, std::int64_t resume_step) {
@@ -41,24 +47,26 @@ Status RunLog::WriteLine(const std::string& line) {
 }
 
 Status RunLog::Write(const TrainingRecord& record) {
-  return WriteLine(OrderedJson{
-      {"kind", "train"},
-      {"step", record.step},
-      {"loss", record.loss},
-      {"reconstruction_loss", record.reconstruction_loss},
-      {"prediction_loss", record.prediction_loss},
-      {"gradient_norm", record.gradient_norm},
-      {"learning_rate", record.learning_rate},
-      {"seconds",
-       record.seconds}}.dump());
+  OrderedJson line{{"kind", "train"},
+                   {"step", record.step},
+                   {"loss", record.loss},
+                   {"reconstruction_loss", record.reconstruction_loss},
+                   {"prediction_loss", record.prediction_loss}};
+  AddOptional(record, &line);
+  line["gradient_norm"] = record.gradient_norm;
+  line["learning_rate"] = record.learning_rate;
+  line["seconds"] = record.seconds;
+  return WriteLine(line.dump());
 }
 
 Status RunLog::Write(const ValidationRecord& record) {
-  return WriteLine(OrderedJson{{"kind", "validation"},
-                               {"step", record.step},
-                               {"reconstruction_loss", record.reconstruction_loss},
-                               {"prediction_loss", record.prediction_loss}}
-                       .dump());
+  OrderedJson line{{"kind", "validation"},
+                   {"step", record.step},
+                   {"reconstruction_loss", record.reconstruction_loss},
+                   {"prediction_loss", record.prediction_loss}};
+  AddOptional(record, &line);
+  if (record.still_track_loss_m > 0) line["still_track_loss_m"] = record.still_track_loss_m;
+  return WriteLine(line.dump());
 }
 
 }  // namespace interlacer

@@ -18,7 +18,9 @@ struct TrainingRecord {
   double loss = 0;
   double reconstruction_loss = 0;  ///< of step 0
   double prediction_loss = 0;      ///< mean over predicted steps
-  double gradient_norm = 0;        ///< before clipping
+  double depth_loss_m = 0;         ///< written where it is above 0, as is the next
+  double track_loss_m = 0;
+  double gradient_norm = 0;  ///< before clipping
   double learning_rate = 0;
   double seconds = 0;  ///< of this step
 };
@@ -27,6 +29,9 @@ struct ValidationRecord {
   std::int64_t step = 0;
   double reconstruction_loss = 0;
   double prediction_loss = 0;
+  double depth_loss_m = 0;  ///< written where it is above 0, as are the next two
+  double track_loss_m = 0;
+  double still_track_loss_m = 0;  ///< track loss of the prediction that nothing moves
 };
 
 class RunLog {

@@ -3,8 +3,9 @@
 /// One training sequence: two lifted clouds, the robot's motion and the frames to predict.
 ///
 /// A window of an episode starts at newest step s: clouds of s-1 and s, the robot's rows of
-/// s-1 ... s+R, target views of s ... s+R (target_steps[0] is the reconstruction). A static scene
-/// repeats its frames in time and has no robot. World frame, metres. Value types.
+/// s-1 ... s+R, target views of s ... s+R (target_steps[0] is the reconstruction), tracks of s+1
+/// ... s+R. A static scene repeats its frames in time and has no robot. World frame, metres. Value
+/// types.
 
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,8 @@ namespace interlacer {
 struct TargetView {
   Camera camera;
   RgbImage color;
+  /// Along the optical axis; NaN outside the workspace and where none was measured.
+  DepthImage depth;
   /// [h,w] 1 where the pixel may be supervised (0: no depth was measured).
   std::vector<std::uint8_t> is_supervised;
   /// [h,w] 1 where the colour differs from the newest input frame of the same camera.
@@ -36,12 +39,21 @@ struct LiftedTime {
   std::vector<std::int32_t> links;
 };
 
+/// Where the particles of the newest time truly are later, as far as a data set knows.
+struct TrueTracks {
+  std::vector<std::vector<float>> positions_m;  ///< [R][n,3]
+  /// [n] 0 where the motion is not known, or given: that of what follows a link.
+  std::vector<std::uint8_t> is_known;
+};
+
 struct TrainingSample {
+  int step_count = 0;                                 ///< R
   LiftedTime older;                                   ///< t-2
   LiftedTime newer;                                   ///< t-1
   KinematicRows robot_rows;                           ///< 2 + R rows, or none
   std::shared_ptr<const Robot> robot;                 ///< whose; null where nothing describes it
-  std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views]
+  std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views], or empty
+  TrueTracks tracks;                                  ///< empty unless asked for and known
   Box workspace;
   float near_m = 0.1f;
   float far_m = 2.0f;

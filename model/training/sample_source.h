@@ -3,10 +3,12 @@
 /// Interface for the source of training sequences.
 ///
 /// A training draw depends on (seed, index) alone: data sets by weight, then a window of the split
-/// uniformly (Philox stream 8), so that a resumed run sees the same sequences. A validation draw
-/// depends on its index alone, so that losses of runs with different seeds are comparable. Errors:
-/// those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no window of
-/// the requested length. Threads: Draw may run in any thread, one call per split at a time.
+/// uniformly, or by a share from those in which an object truly moves 1 cm or more, as far as the
+/// data set knows (Philox stream 8), so that a resumed run sees the same sequences. A validation
+/// draw depends on its index alone, so that losses of runs with different seeds are comparable.
+/// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
+/// window of the requested length. Threads: Draw may run in any thread, one call per split at a
+/// time.
 
 #include <cstdint>
 #include <memory>
@@ -30,6 +32,10 @@ struct SampleRequest {
   std::int64_t index = 0;  ///< of the sequence
   int rollout_steps = 1;
   std::int64_t particle_count = 0;  ///< per time
+  /// Of the draws, so many come from windows in which an object moves, where a data set has such.
+  double moving_share = 0;
+  bool with_views = true;    ///< whether target_steps are read
+  bool with_tracks = false;  ///< whether true tracks are read, where there are any
 };
 
 class SampleSource {

@@ -9,6 +9,7 @@
 #include "model/runtime/torch_status.h"
 #include "model/training/motion_regularization.h"
 #include "model/training/ray_batch.h"
+#include "model/training/track_loss.h"
 #include "render/rays.h"
 
 namespace interlacer {
@@ -24,11 +25,40 @@ std::uint64_t GraphSeed(const SequenceLossOptions& options, std::uint32_t step) 
   return RandomSequence(options.seed, RandomStream::kAnchors, options.draw_index, step).Next64();
 }
 
-torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const TrainingSample& sample,
-                       std::size_t step, const SequenceLossOptions& options) {
+/// Smooth below this, so that the noise of depth sensors does not pull.
+constexpr double kDepthHuberM = 0.01;
+
+struct ViewLosses {
+  torch::Tensor video;
+  torch::Tensor depth_m;  ///< undefined without a weight
+};
+
+/// Colours behind the rays, as a change of the renderer's white.
+torch::Tensor DrawBackgrounds(std::int64_t ray_count, std::size_t step,
+                              const SequenceLossOptions& options) {
+  RandomSequence random(options.seed, RandomStream::kBackgrounds, options.draw_index,
+                        static_cast<std::uint32_t>(step));
+  std::vector<float> colors(static_cast<std::size_t>(3 * ray_count));
+  for (float& value : colors) value = random.Uniform();
+  return torch::tensor(colors, torch::kFloat32).reshape({-1, 3});
+}
+
+/// Huber's loss of the rendered distance, over rays that meet something.
+torch::Tensor DepthLoss(const torch::Tensor& distance_m, const torch::Tensor& target_m,
+                        const torch::Tensor& is_hit) {
+  const torch::Tensor error_m = at::where(is_hit, distance_m - target_m, at::zeros_like(target_m));
+  const torch::Tensor loss_m =
+      at::huber_loss(error_m, at::zeros_like(error_m), at::Reduction::Sum, kDepthHuberM) /
+      kDepthHuberM;
+  return loss_m / is_hit.sum().clamp_min(1);
+}
+
+ViewLosses ViewLossesOf(WorldModel* model, const CloudTensors& cloud, const TrainingSample& sample,
+                        std::size_t step, const SequenceLossOptions& options) {
   const RayDraw draw{options.ray_count, options.moving_ray_share, options.seed, options.draw_index,
                      static_cast<std::uint32_t>(step)};
   const TrainingRays rays = ValueOrThrow(DrawTrainingRays(sample.target_steps[step], draw));
+  const torch::Device device = model->device();
   const RendererConfig renderer =
       RendererForRange(model->config().renderer, sample.near_m, sample.far_m);
   torch::Tensor jitter;
@@ -39,12 +69,32 @@ torch::Tensor ViewLoss(WorldModel* model, const CloudTensors& cloud, const Train
                  DrawDepthJitter(options.seed, jitter_draw, rays.count, renderer.samples_per_ray),
                  torch::kFloat32)
                  .reshape({rays.count, renderer.samples_per_ray})
-                 .to(model->device());
+                 .to(device);
   }
-  const RenderedRays rendered =
-      model->RenderRays(cloud, RowsOf3(rays.origins_m, model->device()),
-                        RowsOf3(rays.directions, model->device()), jitter, renderer);
-  return (rendered.rgb - RowsOf3(rays.target_rgb, model->device())).square().mean();
+  const RenderedRays rendered = model->RenderRays(
+      cloud, RowsOf3(rays.origins_m, device), RowsOf3(rays.directions, device), jitter, renderer);
+  const torch::Tensor target_m = torch::tensor(rays.target_distance_m, torch::kFloat32).to(device);
+  const torch::Tensor is_hit = at::isfinite(target_m);
+  torch::Tensor rgb = rendered.rgb, target_rgb = RowsOf3(rays.target_rgb, device);
+  if (options.random_background) {
+    const torch::Tensor background = DrawBackgrounds(rays.count, step, options).to(device);
+    rgb = rgb + (1 - rendered.opacity).unsqueeze(1) * (background - 1);
+    target_rgb = at::where(is_hit.unsqueeze(1), target_rgb, background);
+  }
+  ViewLosses losses;
+  losses.video = (rgb - target_rgb).square().mean();
+  if (options.depth_weight > 0) losses.depth_m = DepthLoss(rendered.distance_m, target_m, is_hit);
+  return losses;
+}
+
+/// The terms of a rendered step; counts them in `loss`, the depth as one of `step_count` steps.
+torch::Tensor WeightedViewLoss(const ViewLosses& losses, double weight,
+                               const SequenceLossOptions& options, std::int64_t rendered_count,
+                               SequenceLoss* loss) {
+  torch::Tensor sum = weight * losses.video;
+  if (!losses.depth_m.defined()) return sum;
+  loss->depth_m += losses.depth_m.item<double>() / static_cast<double>(rendered_count);
+  return sum + options.depth_weight * losses.depth_m;
 }
 
 /// Adds noise to the positions, with one standard deviation for all particles of a sequence.
@@ -76,18 +126,27 @@ torch::Tensor RegularizationOf(const CloudTensors& before, const CloudTensors& t
 
 SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,
                                  const SequenceLossOptions& options) {
-  const auto step_count = static_cast<std::int64_t>(sample.target_steps.size()) - 1;
+  const std::int64_t step_count = sample.step_count;
   CloudTensors newer = Lift(model, sample.newer);
   CloudTensors older;  // used by dynamics steps only
   if (step_count > 0) older = Lift(model, sample.older);
   SequenceLoss loss;
   torch::Tensor sum = torch::zeros({}, newer.positions_m.options());
   double weight = 0;
-  if (options.reconstruction_weight > 0) {
-    const torch::Tensor view_loss = ViewLoss(model, WithJitter(newer, options), sample, 0, options);
-    loss.reconstruction = view_loss.item<double>();
-    sum = sum + options.reconstruction_weight * view_loss;
+  const bool shows_start = options.reconstruction_weight > 0,
+             shows_steps = options.video_weight > 0;
+  const std::int64_t rendered_count = (shows_start ? 1 : 0) + (shows_steps ? step_count : 0);
+  if (shows_start) {
+    const ViewLosses losses = ViewLossesOf(model, WithJitter(newer, options), sample, 0, options);
+    loss.reconstruction = losses.video.item<double>();
+    sum = sum +
+          WeightedViewLoss(losses, options.reconstruction_weight, options, rendered_count, &loss);
     weight += options.reconstruction_weight;
+  }
+  const torch::Tensor start_m = newer.positions_m;
+  std::optional<TrackLoss> tracks;
+  if (options.track_weight > 0) {
+    tracks.emplace(sample.tracks, sample.newer.positions_m, model->device());
   }
   std::optional<Stretch> stretch;
   if (options.regularization.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
@@ -106,12 +165,21 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
       next = model->Step(robot->InputOf(step + 1, older, newer, sample.workspace, seed));
       next = robot->Place(step + 1, next, newer);
     }
-    const torch::Tensor view_loss =
-        ViewLoss(model, next, sample, static_cast<std::size_t>(step) + 1, options);
-    loss.prediction += view_loss.item<double>() / static_cast<double>(step_count);
-    sum = sum + view_loss +
-          RegularizationOf(newer, next, *robot, stretch ? &*stretch : nullptr,
-                           options.regularization);
+    if (shows_steps) {
+      const ViewLosses losses =
+          ViewLossesOf(model, next, sample, static_cast<std::size_t>(step) + 1, options);
+      loss.prediction += losses.video.item<double>() / static_cast<double>(step_count);
+      sum = sum + WeightedViewLoss(losses, options.video_weight, options, rendered_count, &loss);
+    }
+    sum = sum + RegularizationOf(newer, next, *robot, stretch ? &*stretch : nullptr,
+                                 options.regularization);
+    if (tracks && tracks->is_known()) {
+      const torch::Tensor track_m = tracks->At(step + 1, next.positions_m);
+      loss.track_m += track_m.item<double>() / static_cast<double>(step_count);
+      loss.still_track_m +=
+          tracks->At(step + 1, start_m).item<double>() / static_cast<double>(step_count);
+      sum = sum + options.track_weight * track_m;
+    }
     weight += 1;
     older = std::move(newer);
     newer = std::move(next);

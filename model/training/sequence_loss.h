@@ -1,15 +1,16 @@
 #pragma once
 
-/// The video loss of one sequence: encode, lift, roll out, render rays, compare colours.
+/// The loss of one sequence: encode, lift, roll out, render rays, compare colours.
 ///
 /// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
 /// predicted steps (all with the same weight) and the reconstruction (with its own weight), plus
-/// optional regularisation terms on the change of particles (motion_regularization.h). With exact
-/// robot motion the robot's particles follow its links as in a rollout, outside of the terms on
-/// displacement and feature change, and a sequence without a robot stands still. Gradients
-/// reach encoder, tokens, Interlacer, heads and radiance field through positions and features.
-/// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel.
-/// Source: hd-vpd; grf-masking, App. C.3.
+/// options that the paper does not have: depth of the same rays, the distance of particles to their
+/// true tracks (track_loss.h), random colours behind the rays, and regularisation terms on the
+/// change of particles (motion_regularization.h). With exact robot motion the robot's particles
+/// follow its links as in a rollout, outside of the terms on displacement and feature change, and a
+/// sequence without a robot stands still. Gradients reach encoder, tokens, Interlacer, heads and
+/// radiance field through positions and features. Errors: StatusException
+/// (model/runtime/torch_status.h). Threads: as WorldModel. Source: hd-vpd; grf-masking, App. C.3.
 
 #include <torch/types.h>
 
@@ -29,6 +30,10 @@ struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
+  double video_weight = 1;         ///< of each predicted step; 0 renders none
+  double depth_weight = 0;         ///< per metre, in each rendered step
+  double track_weight = 0;         ///< per metre, in each predicted step with known tracks
+  bool random_background = false;  ///< behind rays; what leaves the workspace has its colour
   MotionRegularization regularization;
   bool jitter_depth = true;
   /// Largest standard deviation of the noise in the positions of the reconstructed view.
@@ -41,6 +46,9 @@ struct SequenceLoss {
   torch::Tensor total;
   double reconstruction = 0;  ///< 0 when its weight is 0
   double prediction = 0;      ///< mean over predicted steps
+  double depth_m = 0;         ///< mean depth term of all rendered steps, without its weight
+  double track_m = 0;         ///< mean track loss of the predicted steps, without its weight
+  double still_track_m = 0;   ///< the same of the prediction that nothing moves
 };
 
 SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample,

@@ -24,6 +24,9 @@ struct TrainOptions {
   /// Initial weights (a checkpoint of the same configuration except for the local layers); empty
   /// for random initial weights.
   std::string initial_checkpoint;
+  /// Encoder and radiance field of this checkpoint in place of the initial ones; the rest of its
+  /// configuration may differ. Empty for none.
+  std::string initial_appearance;
   /// Zeroes the dynamics heads of the initial weights. After further training of the encoder the
   /// heads' knowledge of its features is stale, and zero heads predict that nothing moves.
   bool reset_heads = false;

@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <numbers>
 #include <optional>
 
 #include "common/duration.h"
+#include "common/random.h"
 #include "model/cuda/device_choice.h"
 #include "model/runtime/torch_errors.h"
+#include "model/training/augmentation.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
 #include "model/training/sample_source.h"
@@ -20,9 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool IsAppearance(const std::string& parameter) {
-  return parameter.starts_with("unet.") || parameter.starts_with("radiance_field.");
-}
+/// Draws of RandomStream::kAugmentation.
+constexpr std::uint32_t kDensityDraw = 0, kYawDraw = 1;
 
 /// Freezes or frees encoder and radiance field; the optimizer skips parameters without a gradient.
 void SetAppearanceTrainable(WorldModel* model, bool learns) {
@@ -31,11 +33,44 @@ void SetAppearanceTrainable(WorldModel* model, bool learns) {
   }
 }
 
-SampleRequest RequestAt(const RunConfig& config, std::int64_t step, int sequence) {
+bool RendersAnything(const TrainingConfig& training) {
+  return training.video_weight > 0 || training.reconstruction_weight > 0;
+}
+
+/// All validation draws have the whole number of particles.
+SampleRequest RequestAt(const RunConfig& config, std::int64_t step) {
   const std::int64_t particles = ValueAt(config.training.particle_count, step);
-  return {Split::kTrain, step * config.training.batch_size + sequence,
-          ValueAt(config.training.rollout_steps, step),
-          particles > 0 ? particles : config.model.data.particle_count};
+  SampleRequest request;
+  request.rollout_steps = ValueAt(config.training.rollout_steps, step);
+  request.particle_count = particles > 0 ? particles : config.model.data.particle_count;
+  request.moving_share = config.training.moving_sequence_share;
+  request.with_views = RendersAnything(config.training);
+  request.with_tracks = config.training.track_weight > 0;
+  return request;
+}
+
+SampleRequest RequestAt(const RunConfig& config, std::uint64_t seed, std::int64_t step,
+                        int sequence) {
+  SampleRequest request = RequestAt(config, step);
+  request.index = step * config.training.batch_size + sequence;
+  const double share = config.training.min_particle_share;
+  if (share < 1) {
+    RandomSequence random(seed, RandomStream::kAugmentation,
+                          static_cast<std::uint32_t>(request.index), kDensityDraw);
+    const double drawn = std::pow(share, random.Uniform());
+    request.particle_count = std::max<std::int64_t>(
+        1, std::llround(drawn * static_cast<double>(request.particle_count)));
+  }
+  return request;
+}
+
+/// Turns the sequence by an angle of its own, where the configuration asks for it.
+void Augment(const TrainingConfig& training, std::uint64_t seed, std::int64_t index,
+             TrainingSample* sample) {
+  if (!training.random_yaw) return;
+  RandomSequence random(seed, RandomStream::kAugmentation, static_cast<std::uint32_t>(index),
+                        kYawDraw);
+  TurnSample(random.Uniform(0, 2 * std::numbers::pi), sample);
 }
 
 /// Decodes the next sequence in a second thread while the current one is trained on.
@@ -128,6 +163,11 @@ Status TrainingRun::StartAlone(std::int64_t* steps_done) {
     INTERLACER_RETURN_IF_ERROR(CopySharedWeights(*initial.model, &model_));
     if (options_.reset_heads) ResetHeads(&model_);
   }
+  if (!options_.initial_appearance.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
+                                LoadCheckpoint(options_.initial_appearance, {}));
+    INTERLACER_RETURN_IF_ERROR(CopyAppearance(*initial.model, &model_));
+  }
   if (options_.resume) {
     INTERLACER_ASSIGN_OR_RETURN(*steps_done,
                                 LoadRunState(paths_, &model_, &optimizer_, average_.get()));
@@ -140,6 +180,10 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
   result.ray_count = config_.training.rays_per_step;
   result.moving_ray_share = config_.training.moving_ray_share;
   result.reconstruction_weight = config_.training.reconstruction_weight;
+  result.video_weight = config_.training.video_weight;
+  result.depth_weight = config_.training.depth_weight;
+  result.track_weight = config_.training.track_weight;
+  result.random_background = config_.training.random_background;
   result.regularization = {ValueAt(config_.training.displacement_weight, step),
                            ValueAt(config_.training.stretch_weight, step),
                            ValueAt(config_.training.feature_change_weight, step)};
@@ -152,6 +196,7 @@ SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t dra
 /// Appearance is frozen at its average, because the weights of a single step are noisy. Rank 0's
 /// average counts, since those of the others start anew when a run is resumed.
 void TrainingRun::PrepareAppearance(std::int64_t step) {
+  if (config_.training.freeze_appearance) SetAppearanceTrainable(&model_, false);
   const std::int64_t step_count = config_.training.appearance_step_count;
   if (step_count == 0) return;
   SetAppearanceTrainable(&model_, step < step_count);
@@ -168,20 +213,26 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* sam
   PrepareAppearance(step);
   for (int i = ranks_->rank(); i < batch; i += ranks_->size()) {
     const int after = i + ranks_->size();
-    const SampleRequest next = after < batch ? RequestAt(config_, step, after)
-                                             : RequestAt(config_, step + 1, ranks_->rank());
-    INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample,
-                                samples->Take(RequestAt(config_, step, i), next));
-    const SequenceLoss loss =
-        ComputeSequenceLoss(&model_, sample, LossOptions(step, step * batch + i));
-    // The loss of a batch is a mean, so accumulating parts of it is exact.
-    (loss.total / batch).backward();
+    const SampleRequest next = after < batch
+                                   ? RequestAt(config_, options_.seed, step, after)
+                                   : RequestAt(config_, options_.seed, step + 1, ranks_->rank());
+    INTERLACER_ASSIGN_OR_RETURN(TrainingSample sample,
+                                samples->Take(RequestAt(config_, options_.seed, step, i), next));
+    const std::int64_t index = step * batch + i;
+    Augment(config_.training, options_.seed, index, &sample);
+    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step, index));
+    // The loss of a batch is a mean, so accumulating parts of it is exact. A scene that stands
+    // still teaches nothing to dynamics whose loss renders nothing.
+    if (loss.total.requires_grad()) (loss.total / batch).backward();
     record.loss += loss.total.item<double>() / batch;
     record.reconstruction_loss += loss.reconstruction / batch;
     record.prediction_loss += loss.prediction / batch;
+    record.depth_loss_m += loss.depth_m / batch;
+    record.track_loss_m += loss.track_m / batch;
   }
   SumGradients(ranks_.get(), &model_);
-  SumNumbers(ranks_.get(), {&record.loss, &record.reconstruction_loss, &record.prediction_loss});
+  SumNumbers(ranks_.get(), {&record.loss, &record.reconstruction_loss, &record.prediction_loss,
+                            &record.depth_loss_m, &record.track_loss_m});
   record.learning_rate = ValueAt(config_.training.learning_rate, step);
   record.gradient_norm = optimizer_.Step(record.learning_rate);
   record.seconds = SecondsSince(start);
@@ -202,7 +253,7 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   ValidationRecord record;
   record.step = steps_done;
   for (int i = 0; i < count; ++i) {
-    SampleRequest request = RequestAt(config_, step, 0);
+    SampleRequest request = RequestAt(config_, step);
     request.split = Split::kValidation;
     request.index = i;
     INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
@@ -211,8 +262,11 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
     options.jitter_depth = false;
     options.reconstruction_jitter_m = 0;
     options.moving_ray_share = 0;
-    options.reconstruction_weight = 1;
+    options.reconstruction_weight = RendersAnything(config_.training) ? 1 : 0;
     const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
+    record.depth_loss_m += loss.depth_m / count;
+    record.track_loss_m += loss.track_m / count;
+    record.still_track_loss_m += loss.still_track_m / count;
     record.reconstruction_loss += loss.reconstruction / count;
     record.prediction_loss += loss.prediction / count;
   }

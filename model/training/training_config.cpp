@@ -53,6 +53,14 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
   if (c.average_decay > 0) out["average_decay"] = c.average_decay;
   if (c.appearance_step_count > 0) out["appearance_step_count"] = c.appearance_step_count;
   const TrainingConfig paper;
+  if (c.video_weight != paper.video_weight) out["video_weight"] = c.video_weight;
+  if (c.depth_weight > 0) out["depth_weight"] = c.depth_weight;
+  if (c.track_weight > 0) out["track_weight"] = c.track_weight;
+  if (c.moving_sequence_share > 0) out["moving_sequence_share"] = c.moving_sequence_share;
+  if (c.random_background) out["random_background"] = true;
+  if (c.min_particle_share != 1) out["min_particle_share"] = c.min_particle_share;
+  if (c.random_yaw) out["random_yaw"] = true;
+  if (c.freeze_appearance) out["freeze_appearance"] = true;
   if (c.stretch_weight != paper.stretch_weight) {
     out["stretch_weight"] = ScheduleToJson(c.stretch_weight);
   }
@@ -73,6 +81,14 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                                           "rays_per_step",
                                           "moving_ray_share",
                                           "reconstruction_weight",
+                                          "video_weight",
+                                          "depth_weight",
+                                          "track_weight",
+                                          "moving_sequence_share",
+                                          "random_background",
+                                          "min_particle_share",
+                                          "random_yaw",
+                                          "freeze_appearance",
                                           "displacement_weight",
                                           "stretch_weight",
                                           "feature_change_weight",
@@ -95,6 +111,18 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                               o.GetOr<double>("moving_ray_share", c.moving_ray_share));
   INTERLACER_ASSIGN_OR_RETURN(c.reconstruction_weight,
                               o.GetOr<double>("reconstruction_weight", c.reconstruction_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.video_weight, o.GetOr<double>("video_weight", c.video_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.depth_weight, o.GetOr<double>("depth_weight", c.depth_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.track_weight, o.GetOr<double>("track_weight", c.track_weight));
+  INTERLACER_ASSIGN_OR_RETURN(c.moving_sequence_share,
+                              o.GetOr<double>("moving_sequence_share", c.moving_sequence_share));
+  INTERLACER_ASSIGN_OR_RETURN(c.random_background,
+                              o.GetOr<bool>("random_background", c.random_background));
+  INTERLACER_ASSIGN_OR_RETURN(c.min_particle_share,
+                              o.GetOr<double>("min_particle_share", c.min_particle_share));
+  INTERLACER_ASSIGN_OR_RETURN(c.random_yaw, o.GetOr<bool>("random_yaw", c.random_yaw));
+  INTERLACER_ASSIGN_OR_RETURN(c.freeze_appearance,
+                              o.GetOr<bool>("freeze_appearance", c.freeze_appearance));
   INTERLACER_ASSIGN_OR_RETURN(c.displacement_weight,
                               ScheduleOr(o, "displacement_weight", c.displacement_weight));
   INTERLACER_ASSIGN_OR_RETURN(c.stretch_weight, ScheduleOr(o, "stretch_weight", c.stretch_weight));
@@ -228,6 +256,18 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      "moving_ray_share", "0..1", c.moving_ray_share));
   INTERLACER_RETURN_IF_ERROR(require(c.reconstruction_weight >= 0, "reconstruction_weight", ">= 0",
                                      c.reconstruction_weight));
+  for (const auto& [name, weight] :
+       {std::pair{"video_weight", c.video_weight}, std::pair{"depth_weight", c.depth_weight},
+        std::pair{"track_weight", c.track_weight}}) {
+    INTERLACER_RETURN_IF_ERROR(require(weight >= 0, name, ">= 0", weight));
+  }
+  INTERLACER_RETURN_IF_ERROR(require(c.video_weight > 0 || c.track_weight > 0, "video_weight",
+                                     "> 0 without a track_weight", c.video_weight));
+  INTERLACER_RETURN_IF_ERROR(require(c.moving_sequence_share >= 0 && c.moving_sequence_share <= 1,
+                                     "moving_sequence_share", "0..1", c.moving_sequence_share));
+  INTERLACER_RETURN_IF_ERROR(require(c.min_particle_share > 0 && c.min_particle_share <= 1,
+                                     "min_particle_share", "above 0, at most 1",
+                                     c.min_particle_share));
   INTERLACER_RETURN_IF_ERROR(require(c.weight_decay >= 0, "weight_decay", ">= 0", c.weight_decay));
   INTERLACER_RETURN_IF_ERROR(
       require(c.gradient_clip_norm > 0, "gradient_clip_norm", "> 0", c.gradient_clip_norm));
@@ -250,9 +290,13 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                        "rollout_steps.value",
                                        "1..64, or 0 beside a reconstruction weight", entry.value));
   }
+  INTERLACER_RETURN_IF_ERROR(require(!c.freeze_appearance || c.appearance_step_count == 0,
+                                     "appearance_step_count", "0 beside freeze_appearance",
+                                     static_cast<double>(c.appearance_step_count)));
   // A reconstruction trains nothing once encoder and radiance field are frozen.
   const std::int64_t kept_from = c.appearance_step_count;
-  for (std::size_t i = 0; kept_from > 0 && i < c.rollout_steps.size(); ++i) {
+  for (std::size_t i = 0; (kept_from > 0 || c.freeze_appearance) && i < c.rollout_steps.size();
+       ++i) {
     const std::int64_t end =
         i + 1 < c.rollout_steps.size() ? c.rollout_steps[i + 1].from_step : c.step_count;
     INTERLACER_RETURN_IF_ERROR(

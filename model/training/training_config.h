@@ -29,6 +29,29 @@ struct TrainingConfig {
   double moving_ray_share = 0.0;
   /// Weight of the reconstructed view (step 0); each predicted step has weight 1.
   double reconstruction_weight = 0.0;
+  /// Weight of the squared colour error of each predicted step; 0 renders none of them.
+  double video_weight = 1.0;
+  /// Weight, per metre, of the error of rendered depth along the same rays (sequence_loss.h). It
+  /// uses nothing that a user lacks: the input holds depth. Ours; 0 is the paper's loss.
+  double depth_weight = 0.0;
+  /// Weight, per metre, of the distance of particles to where they truly are in each predicted step
+  /// (track_loss.h), for data sets that know. It renders nothing. Ours; 0 is the paper's loss.
+  double track_weight = 0.0;
+  /// So many sequences come from windows in which an object moves 1 cm or more, where a data set
+  /// knows; in the others most of what can be learnt is to keep still. Validation too. Ours; 0
+  /// draws all windows alike.
+  double moving_sequence_share = 0.0;
+  /// Draws a colour behind every ray instead of white, so that fog or holes before white things are
+  /// errors. Ours; false is the paper's training.
+  bool random_background = false;
+  /// Draws the number of particles of each sequence between this share of particle_count and all,
+  /// uniformly in its logarithm: dynamics that have seen clouds of many densities can be trained
+  /// with few particles. 1 draws none.
+  double min_particle_share = 1.0;
+  /// Turns each sequence by a random angle around the vertical line through the middle of its
+  /// workspace: where things are then tells little about how they move. Ours; false is the paper's
+  /// training.
+  bool random_yaw = false;
   /// Regularisation weight on mean particle displacement, per metre, in each predicted step, beside
   /// the squared colour error. Images hardly determine where particles of one colour go; a small
   /// weight keeps particles still that nothing moves. Before the model has learnt that arms move at
@@ -44,6 +67,8 @@ struct TrainingConfig {
   /// freezing, rollouts with an uncertain outcome teach them to render fog, and certain outcomes
   /// are rendered through the same fog. Ours; 0 is the paper's training.
   std::int64_t appearance_step_count = 0;
+  /// Encoder and radiance field keep the values that the run begins with. Ours.
+  bool freeze_appearance = false;
   /// Noise on the particles of the reconstructed view: normal, with a standard deviation drawn for
   /// every sequence between 0 and this many metres. It teaches the radiance field to show surfaces
   /// whose particles a prediction has pulled apart. Without it such surfaces get holes, and

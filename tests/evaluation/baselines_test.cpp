@@ -195,6 +195,21 @@ TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {
   EXPECT_EQ(pixels.Draw(other, pixels.positions_m(), task)->color.pixels[3 * at], 40);
 }
 
+TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
+  const EpisodeReader episode = Write({});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  for (CameraSpec& camera : metadata_.cameras) {
+    camera.width_px /= 2;
+    camera.height_px /= 2;
+  }
+  const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  const CarriedPixels pixels = *CarriedPixels::Make(task);
+  const TrueFrame truth = **ReadTrueFrame(episode, task, task.targets[0], 0);
+  const auto own = pixels.Draw(truth.camera, pixels.positions_m(), task);
+  ASSERT_TRUE(own.ok()) << own.status().ToString();
+  EXPECT_EQ(own->color.pixels, truth.color.pixels);
+}
+
 TEST_F(BaselinesTest, DepthIsKnownWhereThingsLandAndAroundThem) {
   const EpisodeReader episode = Write({});
   metadata_ = *MetadataWithoutModel(episode.manifest(), {});

@@ -21,6 +21,7 @@ TargetView MakeView(std::uint8_t blue) {
     view.color.pixels[3 * p] = p;
     view.color.pixels[3 * p + 2] = blue;
   }
+  view.depth = {4, 3, std::vector<float>(12, 0.5f)};
   view.is_supervised.assign(12, 1);
   view.is_moving.assign(12, 0);
   return view;

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "common/random.h"
+#include "model/lifting/lifting.h"
 #include "model/network/world_model.h"
+#include "model/training/ray_batch.h"
 #include "model/training/sample_source.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/trainer_fixture.h"
@@ -91,6 +96,100 @@ TEST_F(SequenceLossTest, JitterMovesTheReconstructionAlone) {
   EXPECT_GT(std::abs(loss_of(0.02, 1).reconstruction - jittered.reconstruction),
             1e-4 * jittered.reconstruction);
   EXPECT_NEAR(loss_of(1e-9, 0).reconstruction, still.reconstruction, 1e-5 * still.reconstruction);
+}
+
+/// The loss of a still cloud's rays by its definition, in float64.
+struct SlowViewLoss {
+  double video = 0, depth_m = 0;
+};
+SlowViewLoss SlowLossOf(const RenderedRays& rendered, const TrainingRays& rays,
+                        const std::vector<float>& background) {
+  SlowViewLoss loss;
+  std::int64_t hits = 0;
+  for (std::int64_t r = 0; r < rays.count; ++r) {
+    const double target_m = rays.target_distance_m[r], opacity = rendered.opacity[r].item<double>();
+    const bool hits_something = std::isfinite(target_m);
+    for (int c = 0; c < 3; ++c) {
+      const double behind = background.empty() ? 1 : background[3 * r + c];
+      const double shown = rendered.rgb[r][c].item<double>() + (1 - opacity) * (behind - 1);
+      const double target = hits_something ? rays.target_rgb[3 * r + c] : behind;
+      loss.video += (shown - target) * (shown - target) / (3.0 * static_cast<double>(rays.count));
+    }
+    if (!hits_something) continue;
+    ++hits;
+    const double error_m = std::abs(rendered.distance_m[r].item<double>() - target_m);
+    loss.depth_m += error_m < 0.01 ? error_m * error_m / 0.02 : error_m - 0.005;
+  }
+  loss.depth_m /= static_cast<double>(std::max<std::int64_t>(1, hits));
+  return loss;
+}
+
+TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
+  const TrainOptions options = Options("unused", 1);
+  WorldModel model(options.config.model, {});
+  InitializeWeights(&model, 7);  // nothing moves
+  TrainingSample sample = MakeDatasetSource(options.config.model, options.datasets, 7)
+                              .value()
+                              ->Draw({.particle_count = 256})
+                              .value();
+  // Nothing stands in a third of the pixels.
+  TargetView& view = sample.target_steps[1][0];
+  for (std::size_t i = 0; i < view.depth.pixels_m.size(); i += 3) {
+    view.depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
+    std::fill_n(view.color.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i), 3, 255);
+  }
+  SequenceLossOptions drawn;
+  drawn.jitter_depth = false;
+  drawn.depth_weight = 0.3;
+  drawn.draw_index = 5;
+  drawn.seed = 9;
+  const TrainingRays rays =
+      DrawTrainingRays(sample.target_steps[1], {drawn.ray_count, 0, 9, 5, 1}).value();
+  torch::NoGradGuard no_grad;
+  const CloudTensors cloud =
+      LiftCloud(&model, ColorsInUnit(ImageBytes(sample.newer.images, torch::kCPU)),
+                RowsOf3(sample.newer.positions_m, torch::kCPU),
+                torch::tensor(sample.newer.source_index, torch::kInt64));
+  const RenderedRays rendered = model.RenderRays(
+      cloud, RowsOf3(rays.origins_m, torch::kCPU), RowsOf3(rays.directions, torch::kCPU), {},
+      RendererForRange(model.config().renderer, sample.near_m, sample.far_m));
+  for (const bool random_background : {false, true}) {
+    std::vector<float> background;
+    RandomSequence random(9, RandomStream::kBackgrounds, 5, 1);
+    for (std::int64_t i = 0; random_background && i < 3 * rays.count; ++i) {
+      background.push_back(random.Uniform());
+    }
+    drawn.random_background = random_background;
+    const SequenceLoss loss = ComputeSequenceLoss(&model, sample, drawn);
+    const SlowViewLoss slow = SlowLossOf(rendered, rays, background);
+    EXPECT_NEAR(loss.prediction, slow.video, 1e-5);
+    EXPECT_NEAR(loss.depth_m, slow.depth_m, 1e-5);
+    EXPECT_NEAR(loss.total.item<double>(), loss.prediction + 0.3 * loss.depth_m, 1e-6);
+  }
+}
+
+TEST_F(SequenceLossTest, WithoutVideoOnlyTheTracksTeach) {
+  const TrainOptions options = Options("unused", 1);
+  WorldModel model(options.config.model, {});
+  InitializeWeights(&model, 7);
+  TrainingSample sample = MakeDatasetSource(options.config.model, options.datasets, 7)
+                              .value()
+                              ->Draw({.particle_count = 256, .with_views = false})
+                              .value();
+  SequenceLossOptions drawn;
+  drawn.video_weight = 0;
+  drawn.track_weight = 2;
+  EXPECT_FALSE(ComputeSequenceLoss(&model, sample, drawn).total.requires_grad());
+  sample.tracks.positions_m = {sample.newer.positions_m};
+  for (float& value : sample.tracks.positions_m[0]) value += 0.03f;
+  sample.tracks.is_known.assign(sample.newer.source_index.size(), 1);
+  const SequenceLoss loss = ComputeSequenceLoss(&model, sample, drawn);
+  const double expected_m = 0.5 * (std::sqrt(3.0) * 0.03 - 0.005);  // nothing stands still
+  EXPECT_NEAR(loss.track_m, expected_m, 1e-5);
+  EXPECT_NEAR(loss.still_track_m, expected_m, 1e-5);
+  EXPECT_NEAR(loss.total.item<double>(), 2 * expected_m, 2e-5);
+  loss.total.backward();
+  EXPECT_GT(model.named_parameters()["head.position.bias"].grad().abs().sum().item<double>(), 0);
 }
 
 }  // namespace

@@ -23,6 +23,24 @@ TEST(TrainingConfig, PresetsRoundTripThroughJson) {
   }
 }
 
+TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
+  RunConfig run = PresetRunConfig("compact").value();
+  for (const char* key :
+       {"video_weight", "depth_weight", "track_weight", "moving_sequence_share",
+        "random_background", "min_particle_share", "random_yaw", "freeze_appearance"}) {
+    EXPECT_EQ(RunConfigToJson(run).find(key), std::string::npos) << key;
+  }
+  TrainingConfig& training = run.training;
+  training.rollout_steps = {{0, 1}};
+  training.video_weight = 0;
+  training.depth_weight = 0.1;
+  training.track_weight = 2;
+  training.moving_sequence_share = 0.5;
+  training.random_background = training.random_yaw = training.freeze_appearance = true;
+  training.min_particle_share = 0.25;
+  EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, training);
+}
+
 TEST(TrainingConfig, PaperNumbers) {
   const TrainingConfig c = PresetRunConfig("paper").value().training;
   EXPECT_EQ(c.batch_size, 16);
@@ -51,6 +69,13 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"preset": "huge"})", "huge");
   ExpectRefused(R"({"training": {"batch_size": 0}})", "batch_size");
   ExpectRefused(R"({"training": {"average_decay": 1}})", "average_decay");
+  ExpectRefused(R"({"training": {"video_weight": 0}})", "video_weight: expected > 0 without a");
+  ExpectRefused(R"({"training": {"depth_weight": -1}})", "depth_weight");
+  ExpectRefused(R"({"training": {"track_weight": "much"}})", "track_weight");
+  ExpectRefused(R"({"training": {"moving_sequence_share": 1.5}})", "moving_sequence_share");
+  ExpectRefused(R"({"training": {"min_particle_share": 0}})", "min_particle_share");
+  ExpectRefused(R"({"preset": "small", "training": {"freeze_appearance": true}})",
+                "appearance_step_count");
   ExpectRefused(R"({"training": {"batch_size": "two"}})", "batch_size");
   ExpectRefused(R"({"training": {"learning_rate": [{"from_step": 5, "value": 1e-3}]}})",
                 "learning_rate: expected a list that starts at from_step 0 and ascends, got "
