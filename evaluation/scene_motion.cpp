@@ -176,4 +176,13 @@ std::vector<float> PositionsAt(const BodyMotion& motion, int step,
   return carried_m;
 }
 
+std::vector<Vec3d> ToolPlaces(const BodyMotion& motion, int step) {
+  std::vector<Vec3d> places_m;
+  for (std::size_t link = 0; motion.robot != nullptr && link < motion.link_count; ++link) {
+    if (motion.robot->links[link].part == LinkPart::kBody) continue;
+    places_m.push_back(motion.later[static_cast<std::size_t>(step - 1)][link].translation_m);
+  }
+  return places_m;
+}
+
 }  // namespace interlacer

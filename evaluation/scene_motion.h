@@ -59,4 +59,7 @@ std::vector<float> PositionsAt(const BodyMotion& motion, int step,
                                std::span<const std::int32_t> bodies,
                                std::span<const float> positions_m);
 
+/// [k] origins of the robot's grippers and fingers at a step, from 1 on; none without a robot.
+std::vector<Vec3d> ToolPlaces(const BodyMotion& motion, int step);
+
 }  // namespace interlacer

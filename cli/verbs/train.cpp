@@ -156,7 +156,8 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
 void AddTrain(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("train", "Train a world model end to end from video");
   const auto arguments = std::make_shared<TrainArguments>();
-  verb->add_option("--config", arguments->config, "paper, small, compact, or a JSON file")
+  verb->add_option("--config", arguments->config,
+                   "A preset (paper, small, compact, paper_exact, small_exact), or a JSON file")
       ->capture_default_str();
   verb->add_option("--variant", arguments->variant,
                    "Local layer instead of the configuration's, at equal size: grf_exact, "

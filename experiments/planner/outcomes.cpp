@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "data/simulation_truth.h"
 #include "evaluation/prediction_task.h"
+#include "evaluation/scene_motion.h"
 #include "evaluation/tracked_particles.h"
 
 namespace interlacer {
@@ -55,6 +56,19 @@ class ObjectTracks {
  private:
   std::vector<TrackedParticles> views_;
 };
+
+/// Where the tools are at the end of the commanded motion, from a place on; none without a robot
+/// folder.
+std::vector<Vec3d> ToolsFrom(const Vec3d& place_m, const EpisodeReader& episode,
+                             const PredictionTask& task) {
+  const StatusOr<BodyMotion> motion = CommandedMotion(episode, task);
+  if (!motion.ok()) return {};
+  std::vector<Vec3d> tools_m = ToolPlaces(*motion, static_cast<int>(motion->later.size()));
+  for (Vec3d& at_m : tools_m) {
+    for (int axis = 0; axis < 3; ++axis) at_m[axis] -= place_m[axis];
+  }
+  return tools_m;
+}
 
 }  // namespace
 
@@ -115,8 +129,9 @@ StatusOr<MotionOutcome> PredictMotion(const std::string& episode_dir, int horizo
   };
   INTERLACER_RETURN_IF_ERROR(
       backend->Predict(task.input, task.actions, task.output, on_step, stop).status());
-  return MotionOutcome{episode.manifest().episode_id, move.predicted_m, move.true_m,
-                       move.particle_count};
+  return MotionOutcome{
+      episode.manifest().episode_id, move.predicted_m, move.true_m, move.particle_count,
+      ToolsFrom(truth->WorldFromObject(task.start_step, kObject).translation_m, episode, task)};
 }
 
 }  // namespace interlacer

@@ -38,9 +38,13 @@ std::vector<std::pair<std::string, std::string>> Lines(const PlannerSummary& sum
        MeanText(summary.travel_correlation, kRankDecimals)},
       {"rank correlation, end distance to a goal",
        MeanText(summary.goal_correlation, kRankDecimals)},
+      {"the same by where the robot's tool ends, without a model",
+       MeanText(summary.tool_goal_correlation, kRankDecimals)},
       {"end distance of the chosen motion, m", MeanText(summary.chosen_m, kMeterDecimals)},
+      {"of the motion chosen by the tool, m", MeanText(summary.tool_chosen_m, kMeterDecimals)},
       {"of the best candidate, m", MeanText(summary.best_m, kMeterDecimals)},
-      {"of a guess, m", MeanText(summary.guessed_m, kMeterDecimals)},
+      {"of a guess, as by the robot's motion alone, m",
+       MeanText(summary.guessed_m, kMeterDecimals)},
       {"error of the predicted displacement, m", MeanText(summary.error_m, kMeterDecimals)},
   };
 }
@@ -60,7 +64,9 @@ PlannerSummary Summarize(const std::vector<SceneRanking>& scenes) {
   return {
       MeanOver(scenes, [](Ranking s) { return s.travel_correlation; }),
       MeanOver(scenes, [](Ranking s) { return s.goal_correlation; }),
+      MeanOver(scenes, [](Ranking s) { return s.tool_goal_correlation; }),
       MeanOver(scenes, [](Ranking s) { return std::optional(s.chosen_m); }),
+      MeanOver(scenes, [](Ranking s) { return s.tool_chosen_m; }),
       MeanOver(scenes, [](Ranking s) { return std::optional(s.best_m); }),
       MeanOver(scenes, [](Ranking s) { return std::optional(s.guessed_m); }),
       MeanOver(scenes, [](Ranking s) { return std::optional(s.mean_error_m); }),
@@ -81,20 +87,23 @@ std::string PlannerPageHtml(const PlannerStudy& study) {
   chart.title = "Rank correlation of each scene";
   chart.value_label = "Spearman's coefficient";
   chart.alt_text = "Rank correlations of predicted with simulated outcomes, one dot a scene";
-  chart.groups = {{"how far it goes", {}}, {"distance to a goal", {}}};
+  chart.groups = {
+      {"how far it goes", {}}, {"distance to a goal", {}}, {"the same by the tool", {}}};
   chart.reference_value = 0;
   HtmlTable table;
   table.caption = "One row a scene; distances in metres";
-  table.header = {"scene",  "motions", "travel ranks", "goal ranks",
-                  "chosen", "best",    "guess",        "error"};
+  table.header = {"scene",  "motions",        "travel ranks", "goal ranks", "by tool",
+                  "chosen", "chosen by tool", "best",         "guess",      "error"};
   for (const SceneRanking& s : study.scenes) {
     if (s.travel_correlation) chart.groups[0].values.push_back(*s.travel_correlation);
     if (s.goal_correlation) chart.groups[1].values.push_back(*s.goal_correlation);
+    if (s.tool_goal_correlation) chart.groups[2].values.push_back(*s.tool_goal_correlation);
     table.rows.push_back(
         {s.scene, std::to_string(s.motions.size()), ScoreText(s.travel_correlation, kRankDecimals),
-         ScoreText(s.goal_correlation, kRankDecimals), ScoreText(s.chosen_m, kMeterDecimals),
-         ScoreText(s.best_m, kMeterDecimals), ScoreText(s.guessed_m, kMeterDecimals),
-         ScoreText(s.mean_error_m, kMeterDecimals)});
+         ScoreText(s.goal_correlation, kRankDecimals),
+         ScoreText(s.tool_goal_correlation, kRankDecimals), ScoreText(s.chosen_m, kMeterDecimals),
+         ScoreText(s.tool_chosen_m, kMeterDecimals), ScoreText(s.best_m, kMeterDecimals),
+         ScoreText(s.guessed_m, kMeterDecimals), ScoreText(s.mean_error_m, kMeterDecimals)});
   }
   HtmlTable skipped;
   skipped.header = {"skipped scene", "reason"};
@@ -137,7 +146,9 @@ nlohmann::ordered_json PlannerToJson(const PlannerStudy& study) {
       {"summary",
        {{"travel_correlation", ToJson(summary.travel_correlation)},
         {"goal_correlation", ToJson(summary.goal_correlation)},
+        {"tool_goal_correlation", ToJson(summary.tool_goal_correlation)},
         {"chosen_m", ToJson(summary.chosen_m)},
+        {"tool_chosen_m", ToJson(summary.tool_chosen_m)},
         {"best_m", ToJson(summary.best_m)},
         {"guessed_m", ToJson(summary.guessed_m)},
         {"error_m", ToJson(summary.error_m)}}},
@@ -148,7 +159,9 @@ nlohmann::ordered_json PlannerToJson(const PlannerStudy& study) {
     nlohmann::ordered_json scene = {{"scene", s.scene},
                                     {"travel_correlation", ToJson(s.travel_correlation)},
                                     {"goal_correlation", ToJson(s.goal_correlation)},
+                                    {"tool_goal_correlation", ToJson(s.tool_goal_correlation)},
                                     {"chosen_m", s.chosen_m},
+                                    {"tool_chosen_m", ToJson(s.tool_chosen_m)},
                                     {"best_m", s.best_m},
                                     {"guessed_m", s.guessed_m},
                                     {"error_m", s.mean_error_m}};

@@ -31,8 +31,8 @@ struct PlannerStudy {
 /// Over scenes, with intervals by bootstrap; scenes without a correlation take no part.
 struct PlannerSummary {
   std::optional<MeanEstimate> travel_correlation;
-  std::optional<MeanEstimate> goal_correlation;
-  std::optional<MeanEstimate> chosen_m, best_m, guessed_m, error_m;
+  std::optional<MeanEstimate> goal_correlation, tool_goal_correlation;
+  std::optional<MeanEstimate> chosen_m, tool_chosen_m, best_m, guessed_m, error_m;
 };
 PlannerSummary Summarize(const std::vector<SceneRanking>& scenes);
 

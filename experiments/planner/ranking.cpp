@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -39,6 +40,15 @@ std::vector<double> Each(const std::vector<MotionOutcome>& motions, Measure meas
   return values;
 }
 
+/// From the goal, at the object's height, to the nearest tool.
+double ToolDistance(const MotionOutcome& motion, double x_m, double y_m) {
+  double least_m = std::numeric_limits<double>::infinity();
+  for (const Vec3d& tool_m : motion.tools_m) {
+    least_m = std::min(least_m, std::hypot(tool_m[0] - x_m, tool_m[1] - y_m, tool_m[2]));
+  }
+  return least_m;
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -70,7 +80,10 @@ SceneRanking RankMotions(std::string scene, std::vector<MotionOutcome> motions) 
     return Horizontal(m.predicted_m[0] - m.true_m[0], m.predicted_m[1] - m.true_m[1]);
   }));
 
-  std::vector<double> correlations;
+  const bool has_tools =
+      std::none_of(motions.begin(), motions.end(), [](const auto& m) { return m.tools_m.empty(); });
+  if (has_tools) ranking.tool_chosen_m = 0;
+  std::vector<double> correlations, tool_correlations;
   for (int goal = 0; goal < kGoalCount; ++goal) {
     const double angle_rad = 2 * std::numbers::pi * goal / kGoalCount;
     const double x_m = kGoalDistanceM * std::cos(angle_rad);
@@ -83,10 +96,18 @@ SceneRanking RankMotions(std::string scene, std::vector<MotionOutcome> motions) 
     if (const auto rho = SpearmanCorrelation(predicted_m, true_m)) correlations.push_back(*rho);
     const auto choice = std::min_element(predicted_m.begin(), predicted_m.end());
     ranking.chosen_m += true_m[static_cast<std::size_t>(choice - predicted_m.begin())] / kGoalCount;
+    if (has_tools) {
+      const std::vector<double> tool_m =
+          Each(motions, [&](const auto& m) { return ToolDistance(m, x_m, y_m); });
+      if (const auto rho = SpearmanCorrelation(tool_m, true_m)) tool_correlations.push_back(*rho);
+      const auto nearest = std::min_element(tool_m.begin(), tool_m.end()) - tool_m.begin();
+      *ranking.tool_chosen_m += true_m[static_cast<std::size_t>(nearest)] / kGoalCount;
+    }
     ranking.best_m += *std::min_element(true_m.begin(), true_m.end()) / kGoalCount;
     ranking.guessed_m += MeanOf(true_m) / kGoalCount;
   }
   if (!correlations.empty()) ranking.goal_correlation = MeanOf(correlations);
+  if (!tool_correlations.empty()) ranking.tool_goal_correlation = MeanOf(tool_correlations);
   ranking.motions = std::move(motions);
   return ranking;
 }

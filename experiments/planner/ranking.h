@@ -7,7 +7,11 @@
 ///   goal     how far the object ends from a goal on the table: kGoalCount goals around its first
 ///            place, kGoalDistanceM away, each ranked on its own, then the mean
 ///   choice   for each goal, the true end distance of the motion with the smallest predicted one,
-///            beside the best of all candidates and their mean (a planner that guesses)
+///            beside the best of all candidates and their mean (a planner that guesses; so does one
+///            that predicts by the robot's motion alone, which moves no object)
+///   tool     the same ranks and choice without a model: by how far from the goal the robot's
+///   nearest
+///            tool ends
 /// Ranks are compared by Spearman's coefficient, ties sharing their mean rank; it is absent where
 /// one side has no two different values. Metres; distances are horizontal. Pure functions,
 /// thread-safe.
@@ -30,6 +34,8 @@ struct MotionOutcome {
   Vec3d predicted_m{};
   Vec3d true_m{};
   int particle_count = 0;  ///< that show the object
+  /// Where the robot's tools end as commanded, from the object's first place on.
+  std::vector<Vec3d> tools_m{};
 };
 
 struct SceneRanking {
@@ -37,7 +43,9 @@ struct SceneRanking {
   std::vector<MotionOutcome> motions;
   std::optional<double> travel_correlation;
   std::optional<double> goal_correlation;
+  std::optional<double> tool_goal_correlation;
   double chosen_m = 0;
+  std::optional<double> tool_chosen_m;  ///< absent where a motion has no tools
   double best_m = 0;
   double guessed_m = 0;
   double mean_error_m = 0;  ///< of the predicted displacement

@@ -71,6 +71,22 @@ TEST(RankMotions, AModelThatTurnsAllMotionsAroundChoosesTheWorst) {
   EXPECT_NEAR(ranking.guessed_m, (best_m + chosen_m) / 2, 1e-6);
 }
 
+TEST(RankMotions, TheNearestToolRanksWithoutAModel) {
+  const std::vector<Vec3d> ends{{0.1, 0, 0}, {0, 0.12, 0}, {-0.02, 0, 0}, {0, -0.2, 0}};
+  std::vector<MotionOutcome> motions;
+  for (const Vec3d& end : ends) {
+    motions.push_back(Motion({}, end));
+    motions.back().tools_m = {{5, 5, 0}, end};  // one is far away, one beside the object
+  }
+  const SceneRanking ranking = RankMotions("scene", motions);
+  EXPECT_GT(*ranking.tool_goal_correlation, 0.99);  // distances that are equal may round apart
+  EXPECT_NEAR(*ranking.tool_chosen_m, ranking.best_m, testing::kDoubleSumTolerance);
+  motions[1].tools_m.clear();
+  const SceneRanking without = RankMotions("scene", motions);
+  EXPECT_FALSE(without.tool_goal_correlation);
+  EXPECT_FALSE(without.tool_chosen_m);
+}
+
 TEST(RankMotions, AModelThatMovesNothingHasNoRanks) {
   const SceneRanking ranking =
       RankMotions("scene", {Motion({}, {0.1, 0, 0}), Motion({}, {0, 0.1, 0})});
