@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "data/episode_reader.h"
+#include "robots/joint_values.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer::cli {
 namespace {
@@ -11,11 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kRobotModel[] = "paper";
+constexpr char kOtherRobotModel[] = "small";
 constexpr char kRecordingModel[] = "compact";
+
+std::string UseOf(const std::string& name) {
+  if (name == kRobotModel) return "the robot that it was trained with";
+  return name == kOtherRobotModel ? "other robots" : "recordings without a robot";
+}
 
 }  // namespace
 
-std::string ShippedModelFor(const EpisodeManifest& manifest) {
+std::string ShippedModelFor(const EpisodeManifest& manifest, const Robot* robot,
+                            const std::vector<std::string>& known_columns) {
+  if (robot != nullptr && ColumnNames(*robot) != known_columns) return kOtherRobotModel;
   return manifest.robot || manifest.states || manifest.actions ? kRobotModel : kRecordingModel;
 }
 
@@ -41,11 +51,18 @@ StatusOr<BackendOptions> WithShippedModel(BackendOptions options, const std::str
                                           const VerbContext& context) {
   if (!options.model_dir.empty() || !options.server.empty()) return options;
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
-  const std::string name = ShippedModelFor(episode.manifest());
+  std::vector<std::string> known_columns;
+  if (episode.robot() != nullptr) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string paper, FindShippedModel(kRobotModel));
+    INTERLACER_ASSIGN_OR_RETURN(const Robot known, ReadRobot(paper + "/robot"));
+    known_columns = ColumnNames(known);
+  }
+  const std::string name =
+      ShippedModelFor(episode.manifest(), episode.robot().get(), known_columns);
   INTERLACER_ASSIGN_OR_RETURN(options.model_dir, FindShippedModel(name));
   if (options.model_name.empty()) options.model_name = name;
   context.Message("no --model: predicting with " + options.model_dir + ", which is for " +
-                  (name == kRobotModel ? "episodes with a robot" : "recordings without a robot"));
+                  UseOf(name));
   return options;
 }
 

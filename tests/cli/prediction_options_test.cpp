@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/shipped_models.h"
+#include "robots/joint_values.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
 #include "tests/support/temp_folder.h"
@@ -78,18 +79,22 @@ TEST(RobotOption, ReadsTheFolderOrNamesWhatItLacks) {
   EXPECT_THAT(ReadRobotOption(folder.File("robot")).status().ToString(), HasSubstr(kRobotFile));
 }
 
-TEST(ShippedModels, EpisodesWithARobotTakePaperAndRecordingsCompact) {
+TEST(ShippedModels, AreChosenByTheRobot) {
+  const std::vector<std::string> known = ColumnNames(testing::SmallRobot());
   EpisodeManifest manifest;
-  EXPECT_EQ(ShippedModelFor(manifest), "compact");
+  EXPECT_EQ(ShippedModelFor(manifest, nullptr, {}), "compact");
   manifest.states.emplace();
-  EXPECT_EQ(ShippedModelFor(manifest), "paper");
+  EXPECT_EQ(ShippedModelFor(manifest, nullptr, {}), "paper");
   EpisodeManifest described;
   described.robot.emplace();
-  EXPECT_EQ(ShippedModelFor(described), "paper");
+  EXPECT_EQ(ShippedModelFor(described, nullptr, {}), "paper");
+  const Robot robot = testing::SmallRobot();
+  EXPECT_EQ(ShippedModelFor(described, &robot, known), "paper");
+  EXPECT_EQ(ShippedModelFor(described, &robot, {"another_rad"}), "small");
 }
 
 TEST(ShippedModels, AreFoundFromTheProgramUpward) {
-  for (const char* const name : {"paper", "compact"}) {
+  for (const char* const name : {"paper", "small", "compact"}) {
     const auto found = FindShippedModel(name);
     ASSERT_TRUE(found.ok()) << found.status().ToString();
     EXPECT_TRUE(std::filesystem::exists(*found + "/weights.safetensors"));
