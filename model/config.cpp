@@ -9,6 +9,7 @@ namespace {
 constexpr int kMaxImageSidePx = 2048;
 constexpr std::int64_t kMaxParticles = std::int64_t{1} << 22;
 constexpr double kMaxWorkspaceSideM = 100;
+constexpr std::string_view kOnesVariant = "grf_ones";
 
 /// Collects the first violated limit.
 class Limits {
@@ -211,6 +212,11 @@ StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
 }
 
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name) {
+  if (name == kOnesVariant) {
+    INTERLACER_ASSIGN_OR_RETURN(config, WithLocalLayer(std::move(config), "grf_exact"));
+    config.network.local.mask_positivity = MaskPositivity::kOnes;
+    return config;
+  }
   constexpr LocalLayer kKinds[] = {LocalLayer::kGrfExact, LocalLayer::kGrfSampled,
                                    LocalLayer::kMessagePassing, LocalLayer::kUnmasked,
                                    LocalLayer::kNone};
@@ -218,7 +224,8 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
                                   [&](LocalLayer k) { return LocalLayerName(k) == name; });
   if (kind == std::end(kKinds)) {
     return Mismatch(reason::CONFIG_INVALID, "network.local.kind",
-                    "grf_exact, grf_sampled, message_passing, unmasked or none", std::string(name));
+                    "grf_exact, grf_ones, grf_sampled, message_passing, unmasked or none",
+                    std::string(name));
   }
   LocalLayerConfig& local = config.network.local;
   local.kind = *kind;
@@ -299,7 +306,10 @@ std::string_view LocalLayerName(LocalLayer kind) {
 }
 
 std::string AttentionVariant(const InterlacerConfig& config) {
-  return std::string(LocalLayerName(config.network.local.kind)) + "+linear_relu";
+  const LocalLayerConfig& local = config.network.local;
+  const bool is_ones =
+      local.kind == LocalLayer::kGrfExact && local.mask_positivity == MaskPositivity::kOnes;
+  return std::string(is_ones ? kOnesVariant : LocalLayerName(local.kind)) + "+linear_relu";
 }
 
 }  // namespace interlacer

@@ -122,7 +122,9 @@ struct GraphConfig {
 /// kUnmasked: the layer of kGrfExact with every pair of tokens and all weights one. kNone: no local
 /// layer and no feed-forward layers after it.
 enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone };
-enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone };
+/// How coefficients become weights of pairs; kOnes has none of them: every pair of the lists weighs
+/// one, so that the lists alone are compared with the mask that is learnt over them.
+enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone, kOnes };
 
 struct GlobalLayerConfig {
   int head_count = 4;
@@ -184,9 +186,9 @@ StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 
 /// The configuration with another local layer in place of attention, for comparisons at equal size:
-/// messages get the width at which the layer has as many parameters as attention; with `none` the
-/// remaining feed-forward layers get the parameters of the local layer and its own. CONFIG_INVALID
-/// for an unknown name (LocalLayerName).
+/// "grf_ones" is grf_exact with MaskPositivity::kOnes. Messages get the width at which the layer
+/// has as many parameters as attention; with `none` the remaining feed-forward layers get the
+/// parameters of the local layer and its own. CONFIG_INVALID for an unknown name (LocalLayerName).
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
 /// Number of neighbours that the local layer looks for: of a token, or of an anchor.

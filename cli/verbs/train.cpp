@@ -161,7 +161,7 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str();
   verb->add_option("--variant", arguments->variant,
                    "Local layer instead of the configuration's, at equal size: grf_exact, "
-                   "grf_sampled, message_passing, unmasked, none");
+                   "grf_ones, grf_sampled, message_passing, unmasked, none");
   verb->add_option("--data", arguments->data,
                    "Data set or episode, PATH or PATH=WEIGHT; may be given several times")
       ->required();

@@ -33,6 +33,8 @@ torch::Tensor GrfMaskedAttention::WeightsOfLoads(const WalkMask& mask) const {
       return at::matmul(loads, f).abs();
     case MaskPositivity::kSoftplusCoefficients:
       return at::matmul(loads, at::softplus(f));
+    case MaskPositivity::kOnes:
+      return at::ones({loads.size(0)}, f.options().requires_grad(false));
     case MaskPositivity::kNone:
       break;
   }

@@ -2,8 +2,8 @@
 
 /// Local attention masked by walks on the token graph, with learned hop coefficients.
 ///
-///   w_ij  = sum_t F_t loads_t(i,j)      F_t = |f_t| (or another MaskPositivity)
-///   out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
+///   w_ij  = sum_t F_t loads_t(i,j)      F_t = |f_t| (or another MaskPositivity; w_ij = 1 with
+///   kOnes) out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
 /// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules. The
 /// division by n in Alg. 2 is left out unless `paper_literal_division` asks for it.
 /// Source: grf-masking, Alg. 2 and Sec. 3.2.

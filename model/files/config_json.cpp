@@ -33,11 +33,12 @@ constexpr Words<LocalLayer, 5> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"
                                              {LocalLayer::kMessagePassing, "message_passing"},
                                              {LocalLayer::kUnmasked, "unmasked"},
                                              {LocalLayer::kNone, "none"}}};
-constexpr Words<MaskPositivity, 4> kMaskPositivities{
+constexpr Words<MaskPositivity, 5> kMaskPositivities{
     {{MaskPositivity::kAbsCoefficients, "abs_f"},
      {MaskPositivity::kAbsMask, "abs_mask"},
      {MaskPositivity::kSoftplusCoefficients, "softplus_f"},
-     {MaskPositivity::kNone, "none"}}};
+     {MaskPositivity::kNone, "none"},
+     {MaskPositivity::kOnes, "ones"}}};
 constexpr Words<WalkSampler, 4> kWalkSamplers{
     {{WalkSampler::kRepelling, "repelling"},
      {WalkSampler::kRepellingPerPrefix, "repelling_per_prefix"},

@@ -175,6 +175,11 @@ TEST(ConfigTest, AnotherLocalLayerByName) {
   const auto other = WithLocalLayer(*PresetConfig("small"), "message_passing");
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(other->network.local.kind, LocalLayer::kMessagePassing);
+  const auto ones = WithLocalLayer(*PresetConfig("small"), "grf_ones");
+  ASSERT_TRUE(ones.ok());
+  EXPECT_EQ(ones->network.local.kind, LocalLayer::kGrfExact);
+  EXPECT_EQ(AttentionVariant(*ones), "grf_ones+linear_relu");
+  EXPECT_EQ(ParseConfigJson(ConfigToJson(*ones).dump())->network.local, ones->network.local);
   const auto wrong = WithLocalLayer(*PresetConfig("small"), "softmax");
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.status().reason(), reason::CONFIG_INVALID);

@@ -269,6 +269,21 @@ TEST(WorldModelTest, SampledWalksEqualExactLists) {
   EXPECT_LT(RelativeL2(b->Step(input).positions_m, a->Step(input).positions_m), 1e-6);
 }
 
+TEST(WorldModelTest, OnesWeighEveryPairOfTheListsAlike) {
+  const InterlacerConfig config = *WithLocalLayer(TinyConfig(), "grf_ones");
+  const auto ones = MakeModel(config), masked = MakeModel(TinyConfig());
+  PerturbHeads(ones.get());
+  PerturbHeads(masked.get());
+  const StepInput input = MakeStepInput(kParticles, config);
+  const torch::Tensor before = ones->Step(input).positions_m;
+  EXPECT_GT((before - masked->Step(input).positions_m).abs().max().item<double>(), 0);
+  torch::NoGradGuard no_grad;
+  for (auto& item : ones->named_parameters()) {
+    if (item.key().ends_with(".hop_coefficients")) item.value().zero_();
+  }
+  EXPECT_TRUE(at::equal(ones->Step(input).positions_m, before));
+}
+
 TEST(WorldModelTest, SceneWithoutARobot) {
   const auto model = MakeModel(TinyConfig());
   PerturbHeads(model.get());
