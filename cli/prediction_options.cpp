@@ -32,6 +32,16 @@ Robot RobotOfColumns(const ModelMetadata& metadata) {
 
 }  // namespace
 
+CLI::Option* AddSubjectsOption(CLI::App* verb, std::vector<std::string>* subjects) {
+  return verb
+      ->add_option("--subjects", *subjects,
+                   "Whose predictions are scored: all, or some of model, model_field, kinematic, "
+                   "kinematic_field, copy_last, reconstruction, splat, oracle_motion, "
+                   "oracle_render; kinematic, copy_last and oracle_motion need no model. Default "
+                   "all but model_field and oracle_render, which ask the model twice")
+      ->delimiter(',');
+}
+
 void AddRenderOption(CLI::App* verb, RenderMode* mode) {
   verb->add_option_function<std::string>(
           "--render",

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/model_metadata.h"
 #include "common/prediction.h"
@@ -13,7 +14,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace interlacer::cli {
 
@@ -21,6 +23,8 @@ namespace interlacer::cli {
 void AddRenderOption(CLI::App* verb, RenderMode* mode);
 /// `--robot DIR`.
 void AddRobotOption(CLI::App* verb, std::string* robot_dir);
+/// `--subjects NAME,...` (evaluation/subjects.h).
+CLI::Option* AddSubjectsOption(CLI::App* verb, std::vector<std::string>* subjects);
 
 /// Null for an empty folder name. Errors: those of robots/robot_folder.h.
 StatusOr<std::shared_ptr<const Robot>> ReadRobotOption(const std::string& robot_dir);

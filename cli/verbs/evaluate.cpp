@@ -189,12 +189,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
                    "True frames: white_outside_workspace or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
-  verb->add_option("--subjects", options->subjects,
-                   "Whose predictions are scored: all, or some of model, model_field, kinematic, "
-                   "kinematic_field, copy_last, reconstruction, splat, oracle_motion, "
-                   "oracle_render; kinematic, copy_last and oracle_motion need no model. Default "
-                   "all but model_field and oracle_render, which ask the model twice")
-      ->delimiter(',');
+  AddSubjectsOption(verb, &options->subjects);
   verb->add_flag("--no-frames", options->no_frames, "Write no pictures");
   CLI::Option* resume =
       verb->add_flag("--resume", options->resume, "Go on after the last finished episode")

@@ -23,6 +23,7 @@
 #include "evaluation/evaluation_plan.h"
 #include "evaluation/rollout_report.h"
 #include "evaluation/score_text.h"
+#include "evaluation/subjects.h"
 
 namespace interlacer::cli {
 namespace {
@@ -37,6 +38,7 @@ struct PredictOptions {
   std::string robot_dir;
   std::string actions_file;
   std::string background = "white_outside_workspace";
+  std::vector<std::string> subjects;
   bool no_particles = false;
   bool report = false;
   bool force = false;
@@ -190,6 +192,11 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
                                 ReadActionTable(options.actions_file, robot, backend->metadata()));
   }
   if (options.report) options.request.subjects = SubjectsOfReports();
+  if (!options.subjects.empty()) {
+    // The prediction itself is what the verb is for, whoever stands beside it.
+    options.subjects.push_back(std::string(kModelSubject));
+    INTERLACER_ASSIGN_OR_RETURN(options.request.subjects, ParseSubjects(options.subjects));
+  }
   const bool is_choice_ours = options.request.input_cameras.empty();
   INTERLACER_ASSIGN_OR_RETURN(
       options.request,
@@ -266,7 +273,9 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
   verb->add_flag("--no-particles", options->no_particles, "Write no particle files");
-  verb->add_flag("--report", options->report, "Write report.html, one page that works offline");
+  CLI::Option* report =
+      verb->add_flag("--report", options->report, "Write report.html, one page that works offline");
+  AddSubjectsOption(verb, &options->subjects)->needs(report);
   verb->add_flag("--force", options->force, "Replace existing output");
   verbs->Add(verb, [options](const VerbContext& context) { return RunPredict(*options, context); });
 }

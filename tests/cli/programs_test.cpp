@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -84,10 +85,21 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   const std::string exported = folder_.File("exported");
   const ProcessResult result = RunVerb({"export", checkpoint_, "-o", exported});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(RunVerb({"predict", episodes_ + "/push_block_000005", "--steps", "1", "-o",
-                     folder_.File("prediction"), "--model", exported})
-                .exit_code,
-            0);
+  const std::vector<std::string> predict{
+      "predict", episodes_ + "/push_block_000005", "--steps", "1",
+      "-o",      folder_.File("prediction"),       "--model", exported};
+  EXPECT_EQ(RunVerb(predict).exit_code, 0);
+  // Whoever is asked for stands beside the prediction.
+  std::vector<std::string> beside = predict;
+  beside.insert(beside.end(), {"--force", "--report", "--subjects", "kinematic,model_field"});
+  const ProcessResult reported = RunVerb(beside);
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  std::set<std::string> subjects;
+  for (const auto& score :
+       ReadJsonFile(folder_.File("prediction") + "/prediction.json").value()["scores"]) {
+    subjects.insert(score["subject"].get<std::string>());
+  }
+  EXPECT_THAT(subjects, ::testing::ElementsAre("kinematic", "model", "model_field"));
   EXPECT_EQ(RunVerb({"export", checkpoint_, "-o", exported}).exit_code, 8);
   EXPECT_EQ(RunVerb({"export", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
