@@ -270,6 +270,7 @@ TEST(WorldModelTest, SampledWalksEqualExactLists) {
 }
 
 TEST(WorldModelTest, OnesWeighEveryPairOfTheListsAlike) {
+  const torch::NoGradGuard no_grad;
   const InterlacerConfig config = *WithLocalLayer(TinyConfig(), "grf_ones");
   const auto ones = MakeModel(config), masked = MakeModel(TinyConfig());
   PerturbHeads(ones.get());
@@ -277,7 +278,6 @@ TEST(WorldModelTest, OnesWeighEveryPairOfTheListsAlike) {
   const StepInput input = MakeStepInput(kParticles, config);
   const torch::Tensor before = ones->Step(input).positions_m;
   EXPECT_GT((before - masked->Step(input).positions_m).abs().max().item<double>(), 0);
-  torch::NoGradGuard no_grad;
   for (auto& item : ones->named_parameters()) {
     if (item.key().ends_with(".hop_coefficients")) item.value().zero_();
   }
