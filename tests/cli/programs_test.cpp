@@ -95,8 +95,9 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   const ProcessResult reported = RunVerb(beside);
   ASSERT_EQ(reported.exit_code, 0) << reported.err;
   std::set<std::string> subjects;
-  for (const auto& score :
-       ReadJsonFile(folder_.File("prediction") + "/prediction.json").value()["scores"]) {
+  const auto prediction = ReadJsonFile(folder_.File("prediction") + "/prediction.json");
+  ASSERT_TRUE(prediction.ok()) << prediction.status().ToString();
+  for (const auto& score : prediction->at("scores")) {
     subjects.insert(score["subject"].get<std::string>());
   }
   EXPECT_THAT(subjects, ::testing::ElementsAre("kinematic", "model", "model_field"));
