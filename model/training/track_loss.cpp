@@ -12,7 +12,7 @@ namespace interlacer {
 namespace {
 
 /// Keeps the gradient of a distance finite where prediction and truth coincide.
-constexpr double kLeastDistanceM = 1e-5;
+constexpr double kLeastDistanceM = 1e-4;
 
 bool Moves(const TrueTracks& tracks, const std::vector<float>& start_m, std::size_t particle) {
   return std::any_of(tracks.positions_m.begin(), tracks.positions_m.end(),
@@ -52,7 +52,7 @@ torch::Tensor TrackLoss::At(std::int64_t step, const torch::Tensor& positions_m)
   const torch::Tensor offset_m =
       SelectRows(positions_m, known_) - true_m_[static_cast<std::size_t>(step - 1)];
   const torch::Tensor sq_m2 = offset_m.square().sum(1);
-  const torch::Tensor distance_m = (sq_m2 + kLeastDistanceM * kSmoothM).sqrt();
+  const torch::Tensor distance_m = (sq_m2 + kLeastDistanceM * kLeastDistanceM).sqrt();
   const torch::Tensor loss_m = at::where(distance_m.lt(kTrackHuberM), sq_m2 / (2 * kTrackHuberM),
                                          distance_m - kTrackHuberM / 2);
   return (loss_m * weights_).sum();
