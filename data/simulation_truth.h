@@ -22,6 +22,9 @@ namespace interlacer {
 
 class SimulationTruth {
  public:
+  /// A displacement, metres, from which on something counts as moved.
+  static constexpr double kMovedM = 0.01;
+
   /// What a pixel shows: something that never moves, an arm, or an object.
   enum class PixelKind { kStatic, kArm, kObject };
   struct PixelTruth {

@@ -98,7 +98,7 @@ std::set<int> TrackedParticles::MovedObjects() const {
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       const int object = ObjectOf(bodies_[i]);
       if (object == kNoObject || moved.contains(object)) continue;
-      if (DistanceM(true_m, start_m_, i) >= kMovedM) moved.insert(object);
+      if (DistanceM(true_m, start_m_, i) >= SimulationTruth::kMovedM) moved.insert(object);
     }
   }
   return moved;

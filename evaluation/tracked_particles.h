@@ -32,8 +32,7 @@
 
 namespace interlacer {
 
-/// A displacement that counts as moved, and how many particles make a mean.
-inline constexpr double kMovedM = 0.01;
+/// How many particles make a mean.
 inline constexpr int kMinTrackedParticles = 5;
 
 /// Mean displacement since step 0 of the particles of one object.

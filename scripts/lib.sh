@@ -60,10 +60,23 @@ build() {
   cmake --build "$build_dir" -j "$(build_jobs)" ${1:+--target "$@"}
 }
 
-# run_tests BUILD_FOLDER CTEST_ARGUMENT...: what failed in full, else ctest's closing lines.
+# failed_tests LOG: what ctest wrote of each failed test, its last lines at most; then their names.
+failed_tests() {
+  awk '
+    function print_tail(  i) { for (i = count > 60 ? count - 59 : 1; i <= count; ++i) print lines[i]; count = 0 }
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ { print_tail(); is_failed = !/ Passed |Skipped/ }
+    /^ +Start +[0-9]+:/ { next }
+    /tests passed, .* failed out of/ { print_tail(); is_failed = 0 }
+    /^The following tests FAILED/ { is_list = 1 }
+    is_list && !/\(Skipped\)/ { list = list $0 "\n" }
+    is_failed { lines[++count] = $0 }
+    END { print_tail(); printf "%s", list }' "$1"
+}
+
+# run_tests BUILD_FOLDER CTEST_ARGUMENT...: what failed, else ctest's closing lines.
 run_tests() {
   local log=$1/test.log; shift
   ctest --output-on-failure --parallel "$(nproc)" --no-tests=error "$@" >"$log" 2>&1 ||
-    { grep -v ' Passed ' "$log" | tail -200; return 1; }
+    { failed_tests "$log"; return 1; }
   grep -E 'tests passed|Total Test time|Skipped' "$log"
 }

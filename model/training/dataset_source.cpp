@@ -3,12 +3,11 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "common/random.h"
-#include "common/transforms.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/resized_view.h"
@@ -18,7 +17,7 @@
 #include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
-#include "model/training/track_loss.h"
+#include "model/training/true_tracks.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
@@ -39,22 +38,9 @@ struct WindowRef {
 
 struct WindowList {
   std::vector<WindowRef> all;
-  std::vector<std::size_t> moving;  ///< of `all`, those in which an object moves
+  /// Of `all`, those in which an object moves; listed once they are asked for.
+  std::optional<std::vector<std::size_t>> moving;
 };
-
-bool AnObjectMoves(const SimulationTruth& truth, const TrainingWindow& window) {
-  for (int k = 0; k < static_cast<int>(truth.object_names().size()); ++k) {
-    const Vec3d start_m = truth.WorldFromObject(window.newest_step, k).translation_m;
-    for (const int step : window.target_steps) {
-      const Vec3d now_m = truth.WorldFromObject(step, k).translation_m;
-      if (std::hypot(now_m[0] - start_m[0], now_m[1] - start_m[1], now_m[2] - start_m[2]) >=
-          kMovedM) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
 
 /// The episodes of one split of a data set, with their windows by rollout length.
 struct SplitData {
@@ -98,7 +84,7 @@ class DatasetSource : public SampleSource {
   };
 
   Status AddEpisodes(const std::string& path, const char* split_name, SplitData* split);
-  StatusOr<const WindowList*> Windows(const std::string& path, SplitData* split, int rollout_steps);
+  StatusOr<WindowList*> Windows(const std::string& path, SplitData* split, int rollout_steps);
   WeightedSet* ChooseSet(Split split, double u);
   std::uint64_t SeedOf(Split split) const {
     return split == Split::kValidation ? kValidationSeed : seed_;
@@ -114,8 +100,6 @@ class DatasetSource : public SampleSource {
   Status AddRobot(const Recording& recording, const TrainingWindow& window,
                   TrainingSample* sample) const;
   void Attach(std::size_t time, const TrainingSample& sample, LiftedTime* lifted) const;
-  Status AddTracks(const Recording& recording, const TrainingWindow& window,
-                   TrainingSample* sample) const;
 
   InterlacerConfig config_;
   ModelMetadata actions_of_;  ///< what the model takes from an episode without a robot folder
@@ -154,8 +138,8 @@ Status DatasetSource::Add(const TrainingDataset& dataset) {
   return Status::Ok();
 }
 
-StatusOr<const WindowList*> DatasetSource::Windows(const std::string& path, SplitData* split,
-                                                   int rollout_steps) {
+StatusOr<WindowList*> DatasetSource::Windows(const std::string& path, SplitData* split,
+                                             int rollout_steps) {
   const auto [it, is_new] = split->windows.try_emplace(rollout_steps);
   for (std::size_t r = 0; is_new && r < split->recordings.size(); ++r) {
     WindowOptions options;
@@ -166,13 +150,7 @@ StatusOr<const WindowList*> DatasetSource::Windows(const std::string& path, Spli
       options.camera_names.push_back(camera.name);
     INTERLACER_ASSIGN_OR_RETURN(
         auto windows, ListTrainingWindows(split->recordings[r].reader.manifest(), options));
-    INTERLACER_ASSIGN_OR_RETURN(const auto truth,
-                                SimulationTruth::Open(split->recordings[r].reader));
-    for (TrainingWindow& window : windows) {
-      if (truth && AnObjectMoves(*truth, window))
-        it->second.moving.push_back(it->second.all.size());
-      it->second.all.push_back({r, std::move(window)});
-    }
+    for (TrainingWindow& window : windows) it->second.all.push_back({r, std::move(window)});
   }
   if (it->second.all.empty()) {
     return FailedPrecondition(reason::ARGUMENT_INVALID,
@@ -180,7 +158,22 @@ StatusOr<const WindowList*> DatasetSource::Windows(const std::string& path, Spli
                                   " rollout steps; the episodes are too short")
         .WithField(path);
   }
-  return const_cast<const WindowList*>(&it->second);
+  return &it->second;
+}
+
+/// The windows of one recording stand together in the list.
+StatusOr<std::vector<std::size_t>> MovingWindows(const std::vector<Recording>& recordings,
+                                                 const std::vector<WindowRef>& windows) {
+  std::vector<std::size_t> moving;
+  std::optional<SimulationTruth> truth;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (i == 0 || windows[i].recording != windows[i - 1].recording) {
+      INTERLACER_ASSIGN_OR_RETURN(truth,
+                                  SimulationTruth::Open(recordings[windows[i].recording].reader));
+    }
+    if (truth && AnObjectMoves(*truth, windows[i].window)) moving.push_back(i);
+  }
+  return moving;
 }
 
 DatasetSource::WeightedSet* DatasetSource::ChooseSet(Split split, double u) {
@@ -207,15 +200,18 @@ StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
     return FailedPrecondition(reason::ARGUMENT_INVALID, "no data set has episodes of this split");
   }
   SplitData& split = set->splits.at(request.split);
-  INTERLACER_ASSIGN_OR_RETURN(const auto* windows,
+  INTERLACER_ASSIGN_OR_RETURN(WindowList * windows,
                               Windows(set->path, &split, request.rollout_steps));
   const auto below = [&](std::size_t count) {
     return random.Below(static_cast<std::uint32_t>(count));
   };
-  const bool moves = request.moving_share > 0 && random.Uniform() < request.moving_share &&
-                     !windows->moving.empty();
-  const WindowRef& chosen = windows->all[moves ? windows->moving[below(windows->moving.size())]
-                                               : below(windows->all.size())];
+  const bool is_moving = request.moving_share > 0 && random.Uniform() < request.moving_share;
+  if (is_moving && !windows->moving) {
+    INTERLACER_ASSIGN_OR_RETURN(windows->moving, MovingWindows(split.recordings, windows->all));
+  }
+  const WindowRef& chosen = windows->all[is_moving && !windows->moving->empty()
+                                             ? (*windows->moving)[below(windows->moving->size())]
+                                             : below(windows->all.size())];
   return Load(split.recordings[chosen.recording], chosen.window, request);
 }
 
@@ -332,48 +328,6 @@ void DatasetSource::Attach(std::size_t time, const TrainingSample& sample,
                                lifted->positions_m, config_.lifting.attach);
 }
 
-/// Objects go along with their bodies, what is fixed stays, and where an arm's particles go is
-/// given by its joints.
-Status DatasetSource::AddTracks(const Recording& recording, const TrainingWindow& window,
-                                TrainingSample* sample) const {
-  INTERLACER_ASSIGN_OR_RETURN(const auto truth, SimulationTruth::Open(recording.reader));
-  if (!truth) return Status::Ok();
-  std::vector<float> labels;  // of the pixels of all views, as source_index counts them
-  for (std::size_t v = 0; v < window.input_cameras.size(); ++v) {
-    const EpisodeCamera& camera = recording.reader.manifest().cameras[window.input_cameras[v]];
-    INTERLACER_ASSIGN_OR_RETURN(const DepthImage mask,
-                                truth->ReadLabels(window.newest_step, camera.name));
-    const RgbImage& image = sample->newer.images[v];
-    const DepthImage resized = ResizeNearest(mask, image.width_px, image.height_px);
-    labels.insert(labels.end(), resized.pixels_m.begin(), resized.pixels_m.end());
-  }
-  const LiftedTime& newer = sample->newer;
-  std::vector<SimulationTruth::PixelTruth> shown;
-  for (std::size_t i = 0; i < newer.source_index.size(); ++i) {
-    shown.push_back(truth->Classify(labels[static_cast<std::size_t>(newer.source_index[i])]));
-    const bool follows_link = !newer.links.empty() && newer.links[i] != kNotAttached;
-    const bool is_known = !follows_link && shown[i].kind != SimulationTruth::PixelKind::kArm;
-    sample->tracks.is_known.push_back(is_known ? 1 : 0);
-  }
-  for (std::size_t step = 1; step < window.target_steps.size(); ++step) {
-    std::vector<Transform> now_from_newest;
-    for (int k = 0; k < static_cast<int>(truth->object_names().size()); ++k) {
-      now_from_newest.push_back(Compose(truth->WorldFromObject(window.target_steps[step], k),
-                                        Inverse(truth->WorldFromObject(window.newest_step, k))));
-    }
-    std::vector<float> at_m = newer.positions_m;
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      if (shown[i].kind != SimulationTruth::PixelKind::kObject) continue;
-      float* p = at_m.data() + 3 * i;
-      const Vec3d now =
-          Apply(now_from_newest[static_cast<std::size_t>(shown[i].object)], {p[0], p[1], p[2]});
-      for (int axis = 0; axis < 3; ++axis) p[axis] = static_cast<float>(now[axis]);
-    }
-    sample->tracks.positions_m.push_back(std::move(at_m));
-  }
-  return Status::Ok();
-}
-
 StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
                                              const TrainingWindow& window,
                                              const SampleRequest& request) const {
@@ -390,7 +344,10 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   INTERLACER_RETURN_IF_ERROR(AddRobot(recording, window, &sample));
   Attach(0, sample, &sample.older);
   Attach(1, sample, &sample.newer);
-  if (request.with_tracks) INTERLACER_RETURN_IF_ERROR(AddTracks(recording, window, &sample));
+  if (request.with_tracks) {
+    INTERLACER_ASSIGN_OR_RETURN(sample.tracks,
+                                ReadTrueTracks(recording.reader, window, sample.newer));
+  }
   return sample;
 }
 

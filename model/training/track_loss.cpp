@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/simulation_truth.h"
 #include "model/clouds.h"
 #include "model/ops/deterministic_gradients.h"
 
@@ -19,7 +20,7 @@ bool Moves(const TrueTracks& tracks, const std::vector<float>& start_m, std::siz
                      [&](const std::vector<float>& at_m) {
                        const std::size_t p = 3 * particle;
                        return std::hypot(at_m[p] - start_m[p], at_m[p + 1] - start_m[p + 1],
-                                         at_m[p + 2] - start_m[p + 2]) >= kMovedM;
+                                         at_m[p + 2] - start_m[p + 2]) >= SimulationTruth::kMovedM;
                      });
 }
 

@@ -19,8 +19,6 @@
 namespace interlacer {
 
 inline constexpr double kTrackHuberM = 0.01;
-/// A shorter way than this at every step of the sequence is standing still.
-inline constexpr float kMovedM = 0.01f;
 
 class TrackLoss {
  public:

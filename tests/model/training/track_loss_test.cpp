@@ -18,7 +18,7 @@ namespace interlacer {
 namespace {
 
 constexpr double kTrackTolerance = 1e-6;
-/// Of gradients below 0.1: millimetres between float32 places of order one.
+/// Of gradients below 0.1: the loss smooths the distance by 0.1 mm, the slow twin does not.
 constexpr double kTrackGradientTolerance = 5e-6;
 
 /// Particles of two steps: every third moves 4 cm a step, every fifth is of unknown motion.
