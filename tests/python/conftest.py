@@ -21,7 +21,7 @@ def start_server(log_path):
                "--address", "127.0.0.1:0", "--metrics-address", "", "--log-format", "json", "--threads", "1"]
     with open(log_path, "w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-    for _ in range(2000):
+    for _ in range(12000):  # a loaded machine reads libraries for long
         match = re.search(r'"listening".*"port":"(\d+)"', log_path.read_text())
         if match:
             return process, "127.0.0.1:" + match[1]

@@ -36,7 +36,8 @@ def test_a_child_forked_before_the_first_call_has_its_own_connection_and_later_o
 def test_ctrl_c_ends_the_waiting_and_the_call(address, client, episode, tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(f"""
-import sys, pathlib
+import signal, sys, pathlib
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
 sys.path.insert(0, {os.path.dirname(__file__)!r})
 from conftest import Episode
 from interlacer_client import Client

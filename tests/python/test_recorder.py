@@ -11,7 +11,7 @@ def names(messages):
 
 def test_requests_answers_and_errors_in_their_order(address, frames, plan, tmp_path):
     path = tmp_path / "run.ipb"
-    with Client(address) as client, Recorder(client, path) as recorder:
+    with Client(address, deadline_s=300) as client, Recorder(client, path) as recorder:
         client.info()
         steps = client.predict(frames, plan, Output(positions="float32")).result().steps
         client.predict(frames, plan[:1], request_id="mine").result()
