@@ -1,9 +1,11 @@
 #include "cli/prediction_options.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "cli/option_checks.h"
 #include "common/file_io.h"
 #include "data/csv.h"
 #include "robots/joint_values.h"
@@ -52,6 +54,27 @@ void AddRenderOption(CLI::App* verb, RenderMode* mode) {
           "are, with the field where none of them shows; or field, the point-based NeRF alone")
       ->default_str("observed")
       ->check(CLI::IsMember({"observed", "field"}));
+}
+
+StatusOr<PictureSize> ParsePictureSize(const std::string& text) {
+  if (text == "model") return PictureSize{};
+  if (text == "recorded") return PictureSize{PictureSize::Of::kRecorded, 0, 0};
+  PictureSize size{PictureSize::Of::kGiven, 0, 0};
+  int length = 0;
+  const bool is_size =
+      std::sscanf(text.c_str(), "%5dx%5d%n", &size.width_px, &size.height_px, &length) == 2 &&
+      static_cast<std::size_t>(length) == text.size();
+  if (is_size && size.width_px > 0 && size.height_px > 0) return size;
+  return Mismatch(reason::ARGUMENT_INVALID, "--picture-size",
+                  "model, recorded or WIDTHxHEIGHT in pixels, such as 320x240", text);
+}
+
+void AddPictureSizeOption(CLI::App* verb, PictureSize* size) {
+  verb->add_option("--picture-size",
+                   "Size of the pictures: model, that of the model's images; recorded, that of the "
+                   "episode's; or WIDTHxHEIGHT")
+      ->default_str(size->of == PictureSize::Of::kModel ? "model" : "recorded")
+      ->check(ParsedInto(size, ParsePictureSize));
 }
 
 void AddRobotOption(CLI::App* verb, std::string* robot_dir) {

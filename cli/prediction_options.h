@@ -11,6 +11,7 @@
 #include "common/prediction.h"
 #include "common/scene.h"
 #include "common/status.h"
+#include "evaluation/prediction_task.h"
 
 namespace CLI {
 class App;
@@ -21,6 +22,10 @@ namespace interlacer::cli {
 
 /// `--render observed|field`.
 void AddRenderOption(CLI::App* verb, RenderMode* mode);
+/// `--picture-size model|recorded|WIDTHxHEIGHT`.
+void AddPictureSizeOption(CLI::App* verb, PictureSize* size);
+/// INVALID_ARGUMENT naming the three forms.
+StatusOr<PictureSize> ParsePictureSize(const std::string& text);
 /// `--robot DIR`.
 void AddRobotOption(CLI::App* verb, std::string* robot_dir);
 /// `--subjects NAME,...` (evaluation/subjects.h).

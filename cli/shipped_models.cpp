@@ -4,28 +4,18 @@
 #include <utility>
 
 #include "data/episode_reader.h"
-#include "robots/joint_values.h"
-#include "robots/robot_folder.h"
 
 namespace interlacer::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kRobotModel[] = "paper";
-constexpr char kOtherRobotModel[] = "small";
+constexpr char kRobotModel[] = "small";
 constexpr char kRecordingModel[] = "compact";
-
-std::string UseOf(const std::string& name) {
-  if (name == kRobotModel) return "the robot that it was trained with";
-  return name == kOtherRobotModel ? "other robots" : "recordings without a robot";
-}
 
 }  // namespace
 
-std::string ShippedModelFor(const EpisodeManifest& manifest, const Robot* robot,
-                            const std::vector<std::string>& known_columns) {
-  if (robot != nullptr && ColumnNames(*robot) != known_columns) return kOtherRobotModel;
+std::string ShippedModelFor(const EpisodeManifest& manifest) {
   return manifest.robot || manifest.states || manifest.actions ? kRobotModel : kRecordingModel;
 }
 
@@ -51,18 +41,11 @@ StatusOr<BackendOptions> WithShippedModel(BackendOptions options, const std::str
                                           const VerbContext& context) {
   if (!options.model_dir.empty() || !options.server.empty()) return options;
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
-  std::vector<std::string> known_columns;
-  if (episode.robot() != nullptr) {
-    INTERLACER_ASSIGN_OR_RETURN(const std::string paper, FindShippedModel(kRobotModel));
-    INTERLACER_ASSIGN_OR_RETURN(const Robot known, ReadRobot(paper + "/robot"));
-    known_columns = ColumnNames(known);
-  }
-  const std::string name =
-      ShippedModelFor(episode.manifest(), episode.robot().get(), known_columns);
+  const std::string name = ShippedModelFor(episode.manifest());
   INTERLACER_ASSIGN_OR_RETURN(options.model_dir, FindShippedModel(name));
   if (options.model_name.empty()) options.model_name = name;
   context.Message("no --model: predicting with " + options.model_dir + ", which is for " +
-                  UseOf(name));
+                  (name == kRobotModel ? "scenes with a robot" : "recordings without a robot"));
   return options;
 }
 

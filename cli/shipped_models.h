@@ -3,27 +3,22 @@
 /// The checkpoints that come with the program, and which of them predicts an episode when no other
 /// is named.
 ///
-///   paper     episodes with the robot that it was trained with
-///   small     episodes with another one
+///   small     episodes with a robot, whichever it is
 ///   compact   recordings without one: a third of its training was such
 /// They lie in share/interlacer/checkpoints of an installation, in checkpoints/ of a source tree.
 /// Errors: NOT_FOUND FILE_NOT_FOUND, which names the option that would help. Thread-safe.
 
 #include <string>
-#include <vector>
 
 #include "cli/backend_options.h"
 #include "cli/verb.h"
 #include "common/status.h"
 #include "data/episode.h"
-#include "robots/robot.h"
 
 namespace interlacer::cli {
 
-/// "paper", "small" or "compact". `robot`: the episode's description, or null; `known_columns`: the
-/// joints of the robot that paper knows.
-std::string ShippedModelFor(const EpisodeManifest& manifest, const Robot* robot,
-                            const std::vector<std::string>& known_columns);
+/// "small" or "compact".
+std::string ShippedModelFor(const EpisodeManifest& manifest);
 
 /// Folder of a shipped checkpoint, looked for from the program's own folder upward.
 StatusOr<std::string> FindShippedModel(const std::string& name);

@@ -16,6 +16,7 @@ PredictionRequest BaseRequest(const PlanOptions& options) {
   request.step_count = options.step_count;
   request.input_cameras = options.input_cameras;
   request.target_cameras = options.target_cameras;
+  request.picture_size = options.picture_size;
   request.seed = options.seed;
   request.paint_outside_white = options.paint_outside_white;
   request.render_mode = options.render_mode;

@@ -29,6 +29,7 @@ struct PlanOptions {
   int window_count = 1;
   std::vector<std::string> input_cameras;
   std::vector<std::string> target_cameras;
+  PictureSize picture_size;
   std::int64_t seed = 0;
   bool paint_outside_white = true;
   RenderMode render_mode = OutputOptions().render_mode;

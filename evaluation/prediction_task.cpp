@@ -31,8 +31,10 @@ Status AddTarget(const EpisodeReader& episode, const ModelMetadata& metadata,
       std::any_of(task->targets.begin(), task->targets.end(),
                   [&](const TargetView& target) { return target.episode_camera == index; });
   if (is_known) return Status::Ok();
-  const CameraSpec& size = metadata.cameras[is_input ? task->targets.size() : 0];
-  const TargetView target{name, index, is_input, size.width_px, size.height_px};
+  const auto [width_px, height_px] =
+      SizeOf(task->request.picture_size, metadata.cameras[is_input ? task->targets.size() : 0],
+             episode.manifest().cameras[static_cast<std::size_t>(index)]);
+  const TargetView target{name, index, is_input, width_px, height_px};
 
   const Camera camera = RectifiedCamera(episode.CameraAt(task->start_step, index));
   RenderTarget view;
@@ -140,10 +142,24 @@ std::string DepthViewName(const TargetView& target) {
   return "depth:" + std::to_string(target.episode_camera);
 }
 
+std::pair<int, int> SizeOf(const PictureSize& size, const CameraSpec& model,
+                           const EpisodeCamera& recorded) {
+  switch (size.of) {
+    case PictureSize::Of::kGiven:
+      return {size.width_px, size.height_px};
+    case PictureSize::Of::kRecorded:
+      return {recorded.camera.width_px, recorded.camera.height_px};
+    case PictureSize::Of::kModel:
+      break;
+  }
+  return {model.width_px, model.height_px};
+}
+
 StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
                                             const ModelMetadata& metadata,
                                             const PredictionRequest& request) {
   PredictionTask task;
+  task.request = request;
   INTERLACER_RETURN_IF_ERROR(ChooseSteps(episode.manifest(), metadata, request, &task));
   INTERLACER_RETURN_IF_ERROR(AddTargets(episode, metadata, request, &task));
 
@@ -167,7 +183,6 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   task.output.include_positions = true;
   task.output.include_colors = true;
   task.output.render_mode = request.render_mode;
-  task.request = request;
   return task;
 }
 

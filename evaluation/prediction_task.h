@@ -2,7 +2,7 @@
 
 /// Sets up one prediction from an episode: the input, the requested views and their true frames.
 ///
-/// Views are rendered at the model's image size by rectified cameras. The true frame of a view is
+/// Views are rendered at the asked size by rectified cameras. The true frame of a view is
 /// the episode's frame resized (and, for cameras with a lens model, resampled) to that camera, with
 /// everything outside the scene's workspace and depth range painted white when asked for. A static
 /// scene is true at every step. A moving camera is given as its views (AsStaticViews of the
@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/model_metadata.h"
@@ -29,6 +30,13 @@ inline constexpr int kDefaultRolloutSteps = 8;
 /// A static scene shows the same at every step; a few of them show that the rollout keeps still.
 inline constexpr int kDefaultStaticSteps = 2;
 
+/// Of the pictures: that of the model's images, that of the recording, or one that is given.
+struct PictureSize {
+  enum class Of : std::uint8_t { kModel, kRecorded, kGiven };
+  Of of = Of::kModel;
+  int width_px = 0, height_px = 0;  ///< of kGiven
+};
+
 struct PredictionRequest {
   /// Newest observed step; negative takes the first one with a full history.
   int start_step = -1;
@@ -40,6 +48,7 @@ struct PredictionRequest {
   std::optional<ActionSequence> actions;
   /// Further episode cameras to predict, which the model does not see.
   std::vector<std::string> target_cameras;
+  PictureSize picture_size;
   std::int64_t seed = 0;
   bool paint_outside_white = true;
   RenderMode render_mode = OutputOptions().render_mode;
@@ -85,6 +94,10 @@ struct PredictionTask {
   /// Episode step of a model step; of a static scene always the first.
   int EpisodeStep(int step) const { return is_static ? start_step : start_step + step * stride; }
 };
+
+/// Width and height of the pictures of a camera whose model takes images of `model`'s size.
+std::pair<int, int> SizeOf(const PictureSize& size, const CameraSpec& model,
+                           const EpisodeCamera& recorded);
 
 StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
                                             const ModelMetadata& metadata,

@@ -123,15 +123,19 @@ Status StepEvaluator::StartParticles(const PredictedStep& step) {
   }
   if (!simulation_) return Status::Ok();
   std::vector<std::int32_t> true_bodies(start_m_.size() / 3, kUnknownMotion);
-  for (const TargetView& target : task_.targets) {
-    INTERLACER_ASSIGN_OR_RETURN(const TrueFrame* newest, NewestObserved(target));
-    if (newest == nullptr) continue;
+  for (std::size_t i = 0; i < task_.targets.size(); ++i) {
+    TargetView target = task_.targets[i];
+    if (!target.is_input || task_.is_static) continue;
+    // Particles are pixels of what the model saw, whatever the size of the pictures is.
+    target.width_px = metadata_.cameras[i].width_px;
+    target.height_px = metadata_.cameras[i].height_px;
+    INTERLACER_ASSIGN_OR_RETURN(const auto newest, ReadTrueFrame(episode_, task_, target, 0));
     INTERLACER_ASSIGN_OR_RETURN(
         TrackedParticles tracked,
         TrackedParticles::Start(*simulation_, true_motion_, task_, target, *newest, start_m_));
     moved_.merge(tracked.MovedObjects());
-    for (std::size_t i = 0; i < true_bodies.size(); ++i) {
-      if (true_bodies[i] == kUnknownMotion) true_bodies[i] = tracked.bodies()[i];
+    for (std::size_t k = 0; k < true_bodies.size(); ++k) {
+      if (true_bodies[k] == kUnknownMotion) true_bodies[k] = tracked.bodies()[k];
     }
     tracked_.emplace(target.name, std::move(tracked));
   }

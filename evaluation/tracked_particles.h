@@ -47,9 +47,9 @@ enum class ParticleKind : std::uint8_t { kUntracked, kStatic, kMoved, kRobot };
 
 class TrackedParticles {
  public:
-  /// particles_m [n,3] of step 0, world frame; `newest` is the view's true frame at step 0, whose
-  /// camera and size the model was given. `truth` and `motion` (TrueMotion) must outlive the
-  /// result.
+  /// particles_m [n,3] of step 0, world frame; `newest` is the true frame at step 0 of `target`,
+  /// whose camera and size are what the model was given. `truth` and `motion` (TrueMotion) must
+  /// outlive the result.
   static StatusOr<TrackedParticles> Start(const SimulationTruth& truth, const BodyMotion& motion,
                                           const PredictionTask& task, const TargetView& target,
                                           const TrueFrame& newest,

@@ -1,6 +1,8 @@
 #include "cli/verbs/evaluation_run.h"
 
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "cli/describe.h"
@@ -19,27 +21,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What of the head the model decides.
-void DescribeModel(const ModelMetadata& metadata, Results* results) {
-  results->step_duration_s = metadata.step_duration_s;
-  results->image_width_px = metadata.cameras[0].width_px;
-  results->image_height_px = metadata.cameras[0].height_px;
+/// The first episode that can be read; the run says which cannot.
+std::optional<EpisodeReader> FirstReadable(const std::vector<std::string>& episode_dirs) {
+  for (const std::string& dir : episode_dirs) {
+    StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
+    if (recording.ok()) return recording->AsStaticViews();
+  }
+  return std::nullopt;
 }
 
-Status DescribeWithoutModel(const EvaluateOptions& options,
-                            const std::vector<std::string>& episode_dirs, Results* results) {
-  results->device = "cpu";
-  results->location = "none";
-  results->model = {{"name", "none"}};
-  for (const std::string& dir : episode_dirs) {
-    const StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
-    if (!recording.ok()) continue;  // the run says so
+/// What of the head model and pictures decide, the latter by their first camera.
+Status DescribePictures(const EvaluateOptions& options, const RolloutBackend* backend,
+                        const std::optional<EpisodeReader>& first, Results* results) {
+  if (backend == nullptr && !first) return Status::Ok();
+  ModelMetadata metadata;
+  if (backend != nullptr) {
+    metadata = backend->metadata();
+  } else {
     INTERLACER_ASSIGN_OR_RETURN(
-        const ModelMetadata metadata,
-        MetadataWithoutModel(recording->AsStaticViews().manifest(), options.plan.input_cameras));
-    DescribeModel(metadata, results);
-    break;
+        metadata, MetadataWithoutModel(first->manifest(), options.plan.input_cameras));
   }
+  results->step_duration_s = metadata.step_duration_s;
+  const EpisodeCamera recorded = first ? first->manifest().cameras.front() : EpisodeCamera();
+  std::tie(results->image_width_px, results->image_height_px) =
+      SizeOf(options.plan.picture_size, metadata.cameras[0], recorded);
   return Status::Ok();
 }
 
@@ -57,14 +62,12 @@ StatusOr<Results> HeadOf(const EvaluateOptions& options, const RolloutBackend* b
   results.subjects = options.plan.subjects;
   results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,
                   options.plan.target_cameras};
-  if (backend == nullptr) {
-    INTERLACER_RETURN_IF_ERROR(DescribeWithoutModel(options, episode_dirs, &results));
-    return results;
-  }
-  results.device = backend->device_name();
-  results.location = backend->location();
-  results.model = ToJson(backend->metadata());
-  DescribeModel(backend->metadata(), &results);
+  INTERLACER_RETURN_IF_ERROR(
+      DescribePictures(options, backend, FirstReadable(episode_dirs), &results));
+  results.device = backend == nullptr ? "cpu" : backend->device_name();
+  results.location = backend == nullptr ? "none" : backend->location();
+  results.model = backend == nullptr ? nlohmann::ordered_json{{"name", "none"}}
+                                     : nlohmann::ordered_json(ToJson(backend->metadata()));
   return results;
 }
 

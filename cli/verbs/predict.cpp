@@ -260,6 +260,8 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
           "of a static scene: one between them")
       ->delimiter(',');
   AddRenderOption(verb, &options->request.render_mode);
+  options->request.picture_size.of = PictureSize::Of::kRecorded;
+  AddPictureSizeOption(verb, &options->request.picture_size);
   AddRobotOption(verb, &options->robot_dir);
   verb->add_option("--actions", options->actions_file,
                    "CSV of planned joint values in place of the episode's: a header of joint names "

@@ -68,6 +68,21 @@ TEST_F(ActionTable, NamesTheFileAndWhatIsWrong) {
   EXPECT_FALSE(ReadActionTable("/no/such/file.csv", &robot_, metadata_).ok());
 }
 
+TEST(PictureSizeOption, IsAWordOrTwoNumbers) {
+  EXPECT_EQ(ParsePictureSize("model")->of, PictureSize::Of::kModel);
+  EXPECT_EQ(ParsePictureSize("recorded")->of, PictureSize::Of::kRecorded);
+  const PictureSize given = *ParsePictureSize("320x240");
+  EXPECT_EQ(given.of, PictureSize::Of::kGiven);
+  EXPECT_EQ(given.width_px, 320);
+  EXPECT_EQ(given.height_px, 240);
+  for (const char* const bad : {"", "320", "320x", "x240", "0x240", "320x-1", "320x240x3", "3.5x2",
+                                "320x240 ", "1000000x2", "as recorded"}) {
+    const Status refused = ParsePictureSize(bad).status();
+    EXPECT_EQ(refused.reason(), reason::ARGUMENT_INVALID) << bad;
+    EXPECT_THAT(refused.message(), HasSubstr("WIDTHxHEIGHT")) << bad;
+  }
+}
+
 TEST(RobotOption, ReadsTheFolderOrNamesWhatItLacks) {
   const TempFolder folder;
   EXPECT_EQ(*ReadRobotOption(""), nullptr);
@@ -80,17 +95,13 @@ TEST(RobotOption, ReadsTheFolderOrNamesWhatItLacks) {
 }
 
 TEST(ShippedModels, AreChosenByTheRobot) {
-  const std::vector<std::string> known = ColumnNames(testing::SmallRobot());
   EpisodeManifest manifest;
-  EXPECT_EQ(ShippedModelFor(manifest, nullptr, {}), "compact");
+  EXPECT_EQ(ShippedModelFor(manifest), "compact");
   manifest.states.emplace();
-  EXPECT_EQ(ShippedModelFor(manifest, nullptr, {}), "paper");
+  EXPECT_EQ(ShippedModelFor(manifest), "small");
   EpisodeManifest described;
   described.robot.emplace();
-  EXPECT_EQ(ShippedModelFor(described, nullptr, {}), "paper");
-  const Robot robot = testing::SmallRobot();
-  EXPECT_EQ(ShippedModelFor(described, &robot, known), "paper");
-  EXPECT_EQ(ShippedModelFor(described, &robot, {"another_rad"}), "small");
+  EXPECT_EQ(ShippedModelFor(described), "small");
 }
 
 TEST(ShippedModels, AreFoundFromTheProgramUpward) {

@@ -210,6 +210,18 @@ TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
   EXPECT_EQ(own->color.pixels, truth.color.pixels);
 }
 
+TEST_F(BaselinesTest, ParticlesAreFollowedWhateverTheSizeOfThePictures) {
+  const EpisodeReader episode = Write({});
+  const EpisodeEvaluation whole = Evaluate(episode);
+  request_.picture_size = {PictureSize::Of::kGiven, 40, 30};
+  const EpisodeEvaluation small = Evaluate(episode);
+  EXPECT_EQ(small.Find("left", 1)->truth->width_px, 40);
+  EXPECT_GT(Value(whole, 2, kCopyLast, kL2Moved), 0);
+  for (const std::string_view metric : {kL2Moved, kL2Static}) {
+    EXPECT_EQ(Value(small, 2, kCopyLast, metric), Value(whole, 2, kCopyLast, metric)) << metric;
+  }
+}
+
 TEST_F(BaselinesTest, DepthIsKnownWhereThingsLandAndAroundThem) {
   const EpisodeReader episode = Write({});
   metadata_ = *MetadataWithoutModel(episode.manifest(), {});

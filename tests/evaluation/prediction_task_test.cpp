@@ -62,6 +62,21 @@ TEST_F(PlaneTaskTest, TargetsAreTheInputsAndTheHeldOutViewAtTheModelsSize) {
   EXPECT_EQ(task->input.observations.size(), 2u);
 }
 
+TEST_F(PlaneTaskTest, PicturesHaveTheSizeThatIsAskedFor) {
+  const auto size_of = [&](PictureSize size) {
+    request_.picture_size = size;
+    const auto task = MakePredictionTask(*episode_, metadata_, request_);
+    INTERLACER_CHECK(task.ok(), task.status().ToString());
+    const auto truth = ReadTrueFrame(*episode_, *task, task->targets[2], 0);
+    EXPECT_EQ((*truth)->color.width_px, task->targets[2].width_px);
+    EXPECT_EQ(task->output.render_targets[4].camera->width_px, task->targets[2].width_px);
+    return std::pair(task->targets[2].width_px, task->targets[2].height_px);
+  };
+  EXPECT_EQ(size_of({}), std::pair(32, 24));
+  EXPECT_EQ(size_of({PictureSize::Of::kRecorded, 0, 0}), std::pair(64, 48));
+  EXPECT_EQ(size_of({PictureSize::Of::kGiven, 20, 10}), std::pair(20, 10));
+}
+
 TEST_F(PlaneTaskTest, TheTruthOfAStaticSceneHoldsAtEveryStep) {
   const auto task = MakePredictionTask(*episode_, metadata_, request_);
   ASSERT_TRUE(task.ok());
