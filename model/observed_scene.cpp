@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/thread_pool.h"
 #include "data/rectified_view.h"
+#include "render/narrow_holes.h"
 #include "render/nearest_particles.h"
 
 namespace interlacer {
@@ -16,8 +17,6 @@ namespace {
 constexpr int kNeighborCount = 3;
 /// Added to squared distances, so that the very pixel of a particle follows it.
 constexpr float kCoincidentSqM2 = 1e-10f;
-/// Coverage from which a pixel shows what was observed and nothing else.
-constexpr float kFullCoverage = 0.5f;
 constexpr std::int64_t kPixelsPerChunk = 4096;
 
 /// The frame as it is carried; `outside_m` [h,w] becomes the far end of the rays of what it shows
@@ -165,9 +164,12 @@ StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
       float& depth_m = picture.depth.pixels_m[i];
       if (covered < kFullCoverage || std::isnan(depth_m)) depth_m = recorded.outside_m[i];
     }
+    INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }
-  return renderer_.Render(camera, positions_m);
+  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_.Render(camera, positions_m));
+  INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
+  return picture;
 }
 
 ObservedPicture ResizedPicture(const ObservedPicture& picture, int width_px, int height_px) {

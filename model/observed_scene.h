@@ -12,6 +12,7 @@
 /// three nearest particles do that belong to no link, weighed by the inverse of their squared
 /// distance at step 0; where these have not moved by a bit, neither has it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
+/// Narrow holes take the colours of their surroundings (render/narrow_holes.h).
 /// A view of a recorded camera at another size is drawn at the frame's size and resized as frames
 /// are. Deterministic. Threads: const methods may run together.
 /// Errors: broken invariants only for frames that lifting takes; Render: those of ObservedRenderer.
