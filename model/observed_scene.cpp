@@ -167,7 +167,7 @@ StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
     }
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }
-  return renderer_.Render(camera, positions_m);
+  return renderer_.RenderNearestFirst(camera, positions_m);
 }
 
 ObservedPicture ResizedPicture(const ObservedPicture& picture, int width_px, int height_px) {
