@@ -77,7 +77,8 @@ std::string ScoreTable(const Results& results) {
       Format("episodes: %zu, failures: %zu\n", results.episodes.size(), results.failures.size());
   for (const std::string_view metric : kPrintedMetrics) text += MetricTable(results, metric, {});
   std::string held_out;
-  for (const std::string_view metric : {kDepthAbs, kSsim, kSsimWorkspace, kPsnr}) {
+  for (const std::string_view metric :
+       {kDepthAbs, kSsim, kSsimWorkspace, kSsimCarried, kPsnr, kPsnrCarried}) {
     held_out += MetricTable(results, metric, false);
   }
   return held_out.empty() ? text : text + "held-out cameras only:\n" + held_out;

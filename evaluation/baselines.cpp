@@ -17,6 +17,8 @@ namespace {
 /// As many as a model of the paper's size draws.
 constexpr std::int64_t kParticleCount = 32768;
 constexpr char kNoModel[] = "none";
+/// From here on a pixel shows what was observed more than what fills holes.
+constexpr float kReachedCoverage = 0.5f;
 /// DrawSubset's time of the newest observation.
 constexpr std::uint32_t kNewestTime = 1;
 
@@ -88,10 +90,23 @@ StatusOr<std::vector<SimulationTruth::PixelTruth>> CarriedPixels::Shown(
   return shown;
 }
 
+StatusOr<std::vector<std::uint8_t>> CarriedPixels::Reached(const Camera& camera,
+                                                           const PredictionTask& task) const {
+  INTERLACER_ASSIGN_OR_RETURN(const ObservedPicture picture,
+                              renderer_->RenderNearestFirst(camera, positions_m()));
+  const std::vector<PixelClass> classes = ClassifyPixels(camera, picture.depth, task.region);
+  std::vector<std::uint8_t> reached(classes.size());
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    reached[i] = picture.coverage[i] >= kReachedCoverage && classes[i] == PixelClass::kValid;
+  }
+  return reached;
+}
+
 StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera,
                                               std::span<const float> positions_m,
                                               const PredictionTask& task) const {
-  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_->Render(camera, positions_m));
+  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
+                              renderer_->RenderNearestFirst(camera, positions_m));
   PaintOutside(task, camera, &picture);
   INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, picture.depth, 1, &picture.color));
   INTERLACER_RETURN_IF_ERROR(FillDepth(&picture));

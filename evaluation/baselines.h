@@ -47,6 +47,10 @@ class CarriedPixels {
   /// What each of them shows; the episode is simulated.
   StatusOr<std::vector<SimulationTruth::PixelTruth>> Shown(const SimulationTruth& truth,
                                                            const PredictionTask& task) const;
+  /// [h,w] 1 where they cover a pixel of a camera by one half or more as long as none has moved,
+  /// and what covers it lies in the task's region: the mask `@carried`.
+  StatusOr<std::vector<std::uint8_t>> Reached(const Camera& camera,
+                                              const PredictionTask& task) const;
   /// A picture of the pixels at these places.
   StatusOr<BaselinePicture> Draw(const Camera& camera, std::span<const float> positions_m,
                                  const PredictionTask& task) const;

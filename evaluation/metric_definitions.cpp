@@ -22,6 +22,10 @@ constexpr char kMovingMask[] =
 constexpr char kObjectsMask[] =
     "pixels that truly show an object at this step, grown by 5 px; none below 100 px";
 constexpr char kWorkspaceMask[] = "valid true depth inside the workspace; none below 100 px";
+constexpr char kCarriedMask[] =
+    "held-out cameras of scenes where nothing moves: pixels that the pixels of the input views, "
+    "taken at the size of the views and drawn as discs where they were seen, cover by one half or "
+    "more, the drawn depth inside the workspace and the depth range; none below 100 px";
 constexpr char kMovedMask[] =
     "objects of which some particle truly is 0.01 m or more from its start at some step of the "
     "rollout, at every step from 1 on; arms are left out";
@@ -84,6 +88,8 @@ Json MetricDefinitions() {
   all[std::string(kPsnrObjects)] = WithMask(masked_psnr, kObjectsMask);
   all[std::string(kSsimWorkspace)] = WithMask(ssim, kWorkspaceMask);
   all[std::string(kPsnrWorkspace)] = WithMask(masked_psnr, kWorkspaceMask);
+  all[std::string(kSsimCarried)] = WithMask(ssim, kCarriedMask);
+  all[std::string(kPsnrCarried)] = WithMask(masked_psnr, kCarriedMask);
   return all;
 }
 

@@ -40,6 +40,8 @@ std::string MetricLabel(std::string_view metric) {
   if (metric == kPsnrMoving) return "PSNR where something moves";
   if (metric == kPsnrObjects) return "PSNR on objects";
   if (metric == kPsnrWorkspace) return "PSNR inside the workspace";
+  if (metric == kSsimCarried) return "SSIM on carried pixels";
+  if (metric == kPsnrCarried) return "PSNR on carried pixels";
   if (metric == kDepthAbs) return "Depth error";
   if (metric == kChamferHalf) return "Chamfer distance";
   if (metric == kL2Moved) return "Objects that move, distance to the truth";

@@ -58,7 +58,8 @@ Status StepEvaluator::AddBaseline(std::string_view subject, StatusOr<Baseline> b
 }
 
 Status StepEvaluator::PrepareBaselines() {
-  if (!Wants(kKinematicSubject) && !Wants(kOracleMotion)) return Status::Ok();
+  const bool has_baseline = Wants(kKinematicSubject) || Wants(kOracleMotion);
+  if (!has_baseline && !task_.is_static) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(pixels_, CarriedPixels::Make(task_));
   if (Wants(kKinematicSubject)) {
     INTERLACER_RETURN_IF_ERROR(
@@ -108,6 +109,17 @@ StatusOr<const TrueFrame*> StepEvaluator::NewestObserved(const TargetView& targe
     INTERLACER_ASSIGN_OR_RETURN(std::optional<TrueFrame> newest,
                                 ReadTrueFrame(episode_, task_, target, 0));
     found = newest_observed_.emplace(target.name, *std::move(newest)).first;
+  }
+  return &found->second;
+}
+
+StatusOr<const std::vector<std::uint8_t>*> StepEvaluator::Carried(const TargetView& target,
+                                                                  const Camera& camera) {
+  if (target.is_input || !task_.is_static) return nullptr;
+  auto found = carried_.find(target.name);
+  if (found == carried_.end()) {
+    INTERLACER_ASSIGN_OR_RETURN(std::vector<std::uint8_t> reached, pixels_->Reached(camera, task_));
+    found = carried_.emplace(target.name, std::move(reached)).first;
   }
   return &found->second;
 }
@@ -262,9 +274,11 @@ Status StepEvaluator::ScoreShown(const TargetView& target, const TrueFrame& trut
                               ShowsObject(target, step.step));
   std::vector<SubjectView> views;
   for (const Shown& one : shown) views.push_back({one.subject, &one.color, DepthOf(one.depth)});
-  INTERLACER_ASSIGN_OR_RETURN(*scores, ScorePictures(views, truth, task_.region.workspace,
-                                                     {newest == nullptr ? nullptr : &newest->color,
-                                                      shows_object ? &*shows_object : nullptr}));
+  MaskSources masks;
+  if (newest != nullptr) masks.newest_observed = &newest->color;
+  if (shows_object) masks.shows_object = &*shows_object;
+  INTERLACER_ASSIGN_OR_RETURN(masks.carried, Carried(target, truth.camera));
+  INTERLACER_ASSIGN_OR_RETURN(*scores, ScorePictures(views, truth, task_.region.workspace, masks));
   const auto append = [&](std::vector<ViewScore> more) {
     scores->insert(scores->end(), std::make_move_iterator(more.begin()),
                    std::make_move_iterator(more.end()));

@@ -48,6 +48,9 @@ class StepEvaluator {
 
   /// Newest observed frame of a view; null for views that were not observed.
   StatusOr<const TrueFrame*> NewestObserved(const TargetView& target);
+  /// Of a held-out view of a scene where nothing moves; else null.
+  StatusOr<const std::vector<std::uint8_t>*> Carried(const TargetView& target,
+                                                     const Camera& camera);
   Status StartParticles(const PredictedStep& step);
   std::map<std::string_view, std::vector<float>> ParticlesOf(const PredictedStep& step) const;
 
@@ -82,6 +85,7 @@ class StepEvaluator {
   std::set<int> moved_;
   std::map<std::string, TrueFrame> newest_observed_;
   std::map<std::string, Shown> reconstructions_;
+  std::map<std::string, std::vector<std::uint8_t>> carried_;  ///< by view
 };
 
 }  // namespace interlacer

@@ -56,7 +56,8 @@ StatusOr<std::vector<ViewScore>> ScorePictures(std::span<const SubjectView> subj
   std::vector<ScoredPart> parts{
       {kSsimMoving, kPsnrMoving, {}, "no earlier frame of this camera"},
       {kSsimObjects, kPsnrObjects, {}, "what the pixels show is not known"},
-      {kSsimWorkspace, kPsnrWorkspace, {}, ""}};
+      {kSsimWorkspace, kPsnrWorkspace, {}, ""},
+      {kSsimCarried, kPsnrCarried, {}, "not a held-out camera of a still scene"}};
   if (masks.newest_observed != nullptr) {
     INTERLACER_ASSIGN_OR_RETURN(parts[0].mask, MovingMask(truth.color, *masks.newest_observed));
   }
@@ -64,6 +65,9 @@ StatusOr<std::vector<ViewScore>> ScorePictures(std::span<const SubjectView> subj
     parts[1].mask = ObjectsMask(truth.color.width_px, truth.color.height_px, *masks.shows_object);
   }
   INTERLACER_ASSIGN_OR_RETURN(parts[2].mask, WorkspaceMask(truth.camera, truth.depth, workspace));
+  if (masks.carried != nullptr) {
+    parts[3].mask = {truth.color.width_px, truth.color.height_px, *masks.carried};
+  }
   std::vector<ViewScore> scores;
   for (const SubjectView& view : subjects) {
     if (view.color == nullptr) continue;

@@ -3,7 +3,7 @@
 /// Scores of predicted views of one camera at one step against the true frame.
 ///
 /// Metrics of pictures (definitions in render/image_metrics.h): ssim_wang_rgb_v1 and psnr_rgb8_v1,
-/// whole and over the masks `@moving`, `@objects` and `@workspace`; of geometry:
+/// whole and over the masks `@moving`, `@objects`, `@workspace` and `@carried`; of geometry:
 /// evaluation/geometry_scores.h; of particles: evaluation/tracked_particles.h. Subjects:
 /// evaluation/subjects.h. A score that does not exist is null with a reason. Pure functions,
 /// thread-safe. Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH.
@@ -39,14 +39,16 @@ inline constexpr std::string_view kSsimObjects = "ssim_wang_rgb_v1@objects";
 inline constexpr std::string_view kPsnrObjects = "psnr_rgb8_v1@objects";
 inline constexpr std::string_view kSsimWorkspace = "ssim_wang_rgb_v1@workspace";
 inline constexpr std::string_view kPsnrWorkspace = "psnr_rgb8_v1@workspace";
+inline constexpr std::string_view kSsimCarried = "ssim_wang_rgb_v1@carried";
+inline constexpr std::string_view kPsnrCarried = "psnr_rgb8_v1@carried";
 
 /// In the order of tables. Beside them there is one metric an object, ObjectMetric of its name.
 inline constexpr std::array kGeometryMetrics{kL2Moved,        kL2Static,     kL2MovedBefore,
                                              kL2MovedTouched, kL2MovedAfter, kL2Robot,
                                              kDepthAbs,       kChamferHalf};
-inline constexpr std::array kPictureMetrics{kSsim,          kPsnr,         kSsimMoving,
-                                            kPsnrMoving,    kSsimObjects,  kPsnrObjects,
-                                            kSsimWorkspace, kPsnrWorkspace};
+inline constexpr std::array kPictureMetrics{
+    kSsim,        kPsnr,          kSsimMoving,    kPsnrMoving,  kSsimObjects,
+    kPsnrObjects, kSsimWorkspace, kPsnrWorkspace, kSsimCarried, kPsnrCarried};
 inline constexpr auto kMetrics = [] {
   std::array<std::string_view, kGeometryMetrics.size() + kPictureMetrics.size()> all;
   std::size_t i = 0;
@@ -79,6 +81,9 @@ struct MaskSources {
   const RgbImage* newest_observed = nullptr;
   /// Pixels that truly show an object, of the truth's size; null where that is not known.
   const std::vector<std::uint8_t>* shows_object = nullptr;
+  /// Pixels that observed pixels reach (CarriedPixels::Reached), of the truth's size; null where
+  /// things move and in cameras that were observed.
+  const std::vector<std::uint8_t>* carried = nullptr;
 };
 
 /// Picture scores of all subjects with a picture.

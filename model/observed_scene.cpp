@@ -167,7 +167,8 @@ StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
     INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }
-  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, renderer_.Render(camera, positions_m));
+  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
+                              renderer_.RenderNearestFirst(camera, positions_m));
   INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
   return picture;
 }

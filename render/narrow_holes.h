@@ -15,8 +15,6 @@
 
 namespace interlacer {
 
-/// Coverage from which a pixel shows what was observed and nothing else.
-inline constexpr float kFullCoverage = 0.5f;
 inline constexpr int kNearPx = 2;
 inline constexpr int kFarPx = 6;
 

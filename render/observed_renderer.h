@@ -47,6 +47,9 @@ struct ObservedOptions {
   double near_m = 0.01;
 };
 
+/// Coverage from which a pixel shows what was observed and nothing else.
+inline constexpr float kFullCoverage = 0.5f;
+
 struct ObservedPicture {
   FloatImage color;             ///< [h,w,3] in [0,1]; 0 where nothing lands
   DepthImage depth;             ///< z in metres, NaN where nothing lands or was measured
@@ -67,6 +70,14 @@ class ObservedRenderer {
 
   /// `camera` without lens distortion.
   StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
+
+  /// As Render in recorded cameras. In any other, surfels that have not moved show what the frame
+  /// of the nearest camera saw, and those of farther cameras only where nearer ones show nothing or
+  /// lie 5 % of their depth or more behind: depths and poses of two cameras disagree, and their
+  /// colours would mix. What has moved is drawn with the nearest frame's. One picture a frame: host
+  /// only.
+  StatusOr<ObservedPicture> RenderNearestFirst(const Camera& camera,
+                                               std::span<const float> positions_m) const;
 
   /// What Render draws, for the form on a device (render/kernels/observed_discs_cuda.h): pointers
   /// into this object and to the caller's positions.

@@ -195,6 +195,34 @@ TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {
   EXPECT_EQ(pixels.Draw(other, pixels.positions_m(), task)->color.pixels[3 * at], 40);
 }
 
+TEST_F(BaselinesTest, ReachedAreThePixelsThatShowWhatWasSeen) {
+  const EpisodeReader episode = Write({});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  const CarriedPixels pixels = *CarriedPixels::Make(task);
+  Camera between = SyntheticCamera(true);
+  between.world_from_camera.translation_m[0] += 0.03;
+  const auto reached_at = [&](const Vec3d& point_m) {
+    const auto reached = pixels.Reached(between, task);
+    INTERLACER_CHECK(reached.ok(), reached.status().ToString());
+    const ProjectedPixel at = Project(between, point_m);
+    return int{(*reached)[static_cast<std::size_t>(std::lround(at.v_px)) * between.width_px +
+                          static_cast<std::size_t>(std::lround(at.u_px))]};
+  };
+  const Vec3d top_m = {0.02, 0, 0.15}, table_m = {0.35, 0, 0};
+  EXPECT_EQ(reached_at(top_m), 1);
+  EXPECT_EQ(reached_at(table_m), 1);
+  task.region.workspace.max_m[2] = 0.1f;  // cuts the block's top off
+  EXPECT_EQ(reached_at(top_m), 0);
+  EXPECT_EQ(reached_at(table_m), 1);
+
+  // Where no camera looked nothing arrives.
+  between.world_from_camera.translation_m[0] += 5;
+  const auto nothing = pixels.Reached(between, task);
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_EQ(std::count(nothing->begin(), nothing->end(), 1), 0);
+}
+
 TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
   const EpisodeReader episode = Write({});
   metadata_ = *MetadataWithoutModel(episode.manifest(), {});

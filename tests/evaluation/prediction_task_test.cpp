@@ -1,5 +1,6 @@
 #include "evaluation/prediction_task.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 
 namespace interlacer {
 namespace {
+
+using ::testing::HasSubstr;
 
 class PlaneTaskTest : public ::testing::Test {
  protected:
@@ -143,6 +146,20 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
   };
   EXPECT_TRUE(has(kModelSubject, kDepthAbs) && has(kSplat, kDepthAbs) &&
               has(kModelSubject, kChamferHalf));
+  // Carried pixels are those of the held-out view, and the same for all.
+  for (const std::string_view subject : {kModelSubject, kKinematicSubject, kSplat}) {
+    for (const std::string_view metric : {kSsimCarried, kPsnrCarried}) {
+      EXPECT_TRUE(std::any_of(view->scores.begin(), view->scores.end(),
+                              [&](const ViewScore& s) {
+                                return s.subject == subject && s.metric == metric && s.value;
+                              }))
+          << subject << " " << metric;
+    }
+  }
+  for (const ViewScore& score : evaluation->Find("view_0", 2)->scores) {
+    if (score.metric != kSsimCarried) continue;
+    EXPECT_THAT(score.reason, HasSubstr("held-out"));
+  }
   // No copy_last: nothing moves, and the camera was not observed.
   EXPECT_EQ(subjects, (std::vector<std::string>{"model", "kinematic", "reconstruction", "splat"}));
 }

@@ -76,10 +76,31 @@ TEST_F(PictureScores, WhatIsNotKnownHasAReason) {
   picture.pixels[3 * (30 * 80 + 40)] ^= 64;
   for (const ViewScore& score : Score(picture, {})) {
     const bool needs_more = score.metric == kSsimMoving || score.metric == kPsnrMoving ||
-                            score.metric == kSsimObjects || score.metric == kPsnrObjects;
+                            score.metric == kSsimObjects || score.metric == kPsnrObjects ||
+                            score.metric == kSsimCarried || score.metric == kPsnrCarried;
     EXPECT_EQ(score.value.has_value(), !needs_more) << score.metric;
     EXPECT_EQ(score.reason.empty(), !needs_more) << score.metric;
   }
+}
+
+TEST_F(PictureScores, CarriedPixelsAreThoseOfTheMaskAndNoOthers) {
+  const int w = truth_.color.width_px;
+  std::vector<std::uint8_t> carried(shows_object_.size(), 0);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = static_cast<int>(i) % w < w / 2;
+  RgbImage picture = truth_.color;
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    // The half that was not carried is wrong, one pixel of the other half too.
+    if (carried[i] == 0) picture.pixels[3 * i] ^= 64;
+  }
+  const std::size_t at = static_cast<std::size_t>(20 * w + 10);
+  picture.pixels[3 * at] = static_cast<std::uint8_t>(picture.pixels[3 * at] ^ 8);
+  MaskSources masks;
+  masks.carried = &carried;
+  const auto scores = Score(picture, masks);
+  const int count = (w / 2 - 5) * (truth_.color.height_px - 10);
+  EXPECT_NEAR(*ScoreNamed(scores, kPsnrCarried), 10 * std::log10(255. * 255. * 3 * count / 64),
+              testing::kGoldenScoreTolerance);
+  EXPECT_GT(*ScoreNamed(scores, kSsimCarried), *ScoreNamed(scores, kSsim));
 }
 
 TEST_F(PictureScores, AnObjectOfFewPixelsHasNoScore) {
