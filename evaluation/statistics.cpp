@@ -1,8 +1,8 @@
 #include "evaluation/statistics.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <string>
 
@@ -53,19 +53,29 @@ double SampleDeviation(std::span<const double> values, double mean) {
   return std::sqrt(square_sum / static_cast<double>(values.size() - 1));
 }
 
-/// 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond them the last is wide
-/// enough.
-constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
-                              2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-                              2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+/// The probability that Student's t with `freedom` degrees of freedom lies between -t and t, by the
+/// finite series for whole degrees (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+double StudentCoverage(double t, int freedom) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
+  const double cosine = std::cos(angle), square = cosine * cosine;
+  const bool is_odd = freedom % 2 == 1;
+  double term = is_odd ? cosine : 1, sum = freedom == 1 ? 0 : term;
+  for (int k = is_odd ? 3 : 2; k <= freedom - 2; k += 2) {
+    term *= square * (k - 1) / k;
+    sum += term;
+  }
+  if (!is_odd) return std::sin(angle) * sum;
+  return 2 / std::numbers::pi * (angle + std::sin(angle) * sum);
+}
 
-/// mean -+ t * s / sqrt(n) with n - 1 degrees of freedom.
-std::optional<Interval> StudentInterval(std::span<const double> values) {
-  if (values.size() < 2) return std::nullopt;
-  const double mean = Mean(values), n = static_cast<double>(values.size());
-  const double half_width = kStudent[std::min(values.size() - 2, kStudent.size() - 1)] *
-                            SampleDeviation(values, mean) / std::sqrt(n);
-  return Interval{mean - half_width, mean + half_width};
+double StudentQuantile(double coverage, int freedom) {
+  double low = 0, high = 1;
+  while (StudentCoverage(high, freedom) < coverage) high *= 2;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (StudentCoverage(middle, freedom) < coverage ? low : high) = middle;
+  }
+  return (low + high) / 2;
 }
 
 std::vector<double> MeanOverRuns(const RunValues& runs) {
@@ -97,6 +107,14 @@ std::optional<MeanEstimate> EstimateRunMean(const RunValues& runs,
   return estimate;
 }
 
+std::optional<Interval> StudentInterval(std::span<const double> values, double confidence) {
+  if (values.size() < 2) return std::nullopt;
+  const double mean = Mean(values), n = static_cast<double>(values.size());
+  const double half_width = StudentQuantile(confidence, static_cast<int>(values.size()) - 1) *
+                            SampleDeviation(values, mean) / std::sqrt(n);
+  return Interval{mean - half_width, mean + half_width};
+}
+
 StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<const double> b,
                                          const BootstrapOptions& options) {
   return ComparePairedRuns(RunValues{{a.begin(), a.end()}}, RunValues{{b.begin(), b.end()}},
@@ -119,13 +137,12 @@ StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues
   }
   PairedDifference out;
   out.run_count = static_cast<int>(differences.size());
-  std::vector<double> run_means;
   for (const std::vector<double>& run : differences) {
-    run_means.push_back(Mean(run));
-    out.runs_above += run_means.back() > 0;
-    out.runs_below += run_means.back() < 0;
+    out.run_means.push_back(Mean(run));
+    out.runs_above += out.run_means.back() > 0;
+    out.runs_below += out.run_means.back() < 0;
   }
-  out.over_runs = StudentInterval(run_means);
+  out.over_runs = StudentInterval(out.run_means);
   for (const double difference : MeanOverRuns(differences)) {
     if (difference > 0) {
       ++out.wins;

@@ -59,7 +59,8 @@ struct PairedDifference {
   int run_count = 0;
   int runs_above = 0;  ///< runs whose mean difference is above 0
   int runs_below = 0;
-  /// Student's 95 % interval over the runs' mean differences; absent for fewer than two runs.
+  std::vector<double> run_means;  ///< the mean difference of each run
+  /// Student's 95 % interval over them; absent for fewer than two runs.
   std::optional<Interval> over_runs;
 };
 
@@ -70,6 +71,9 @@ StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<co
 /// are counted on means over runs.
 StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues& b,
                                              const BootstrapOptions& options = {});
+
+/// Student's interval of the mean, n - 1 degrees of freedom; absent for fewer than two values.
+std::optional<Interval> StudentInterval(std::span<const double> values, double confidence = 0.95);
 
 /// Linear interpolation between order statistics; p in [0,1]; absent for no values.
 std::optional<double> Percentile(std::vector<double> values, double p);

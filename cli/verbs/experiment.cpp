@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/shard.h"
+#include "cli/verbs/experiment_plan.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/json.h"
@@ -19,6 +22,7 @@
 #include "data/manifest.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
+#include "experiments/hdvpd/cells.h"
 #include "experiments/hdvpd/episodes.h"
 #include "experiments/hdvpd/evaluation.h"
 #include "experiments/hdvpd/failures.h"
@@ -27,13 +31,23 @@
 #include "experiments/hdvpd/record.h"
 #include "experiments/hdvpd/relations.h"
 #include "experiments/hdvpd/study.h"
+#include "experiments/hdvpd/verdicts.h"
 
 namespace interlacer::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Pictures of the radiance field alone, the paper's renderer, unless a plan asks for others.
+PlanOptions FieldPlan() {
+  PlanOptions plan;
+  plan.render_mode = RenderMode::kField;
+  return plan;
+}
+
 struct HdvpdArguments {
+  std::string plan;
+  int job_count = 0;
   std::string data;
   std::string runs;
   std::string output;
@@ -44,7 +58,7 @@ struct HdvpdArguments {
   Shard shard;
   std::string background = "white_outside_workspace";
   std::string device = "auto";
-  PlanOptions plan;
+  PlanOptions plan_options = FieldPlan();
   std::int64_t episode_limit = 0;
   int strip_count = 4;
   bool no_ablations = false;
@@ -72,12 +86,10 @@ StatusOr<StudySetup> SetupOf(const HdvpdArguments& arguments) {
   }
   setup.split = arguments.split;
   setup.target_background = arguments.background;
-  setup.plan = arguments.plan;
+  setup.plan = arguments.plan_options;
   setup.plan.paint_outside_white = arguments.background != "none";
-  // The paper's renderer.
-  setup.plan.render_mode = RenderMode::kField;
   setup.output_dir = arguments.output;
-  setup.with_ablations = !arguments.no_ablations;
+  if (arguments.no_ablations) setup.ablations.clear();
   setup.strip_count = arguments.strip_count;
   setup.load = [device = arguments.device](const std::string& dir) {
     return LoadModel(dir, device);
@@ -170,32 +182,61 @@ std::string SummaryText(const Study& study, const std::vector<Relation>& relatio
   return text + FailuresText(study.failures());
 }
 
-Status WriteStudy(const Study& study, const std::vector<Relation>& relations,
-                  const nlohmann::ordered_json& json, const VerbContext& context) {
+Status WriteStudy(const StudyPageInput& page, const nlohmann::ordered_json& json) {
+  const Study& study = *page.study;
   const fs::path folder(study.setup().output_dir);
-  StudyPageInput page{&study, relations, context.command_line(), CurrentTimeRfc3339()};
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / kStudyFile).string(), json));
   INTERLACER_RETURN_IF_ERROR(
       WriteFileAtomic((folder / "per_step.csv").string(), StudyToCsv(study)));
-  INTERLACER_RETURN_IF_ERROR(
-      WriteFileAtomic((folder / "tables.md").string(), StudyToMarkdown(study, relations)));
+  INTERLACER_RETURN_IF_ERROR(WriteFileAtomic((folder / "tables.md").string(),
+                                             StudyToMarkdown(study, page.relations, page.claims)));
   return WriteFileAtomic((folder / "report.html").string(), StudyPageHtml(page));
+}
+
+std::string ClaimsText(const std::vector<Claim>& claims) {
+  std::string text;
+  for (const Claim& claim : claims) {
+    text += Format("%-13s  %s better than %s in %s%s: %s\n",
+                   std::string(VerdictText(claim.verdict)).c_str(), claim.a.name.c_str(),
+                   claim.b.name.c_str(), MetricLabel(claim.metric).c_str(),
+                   claim.is_primary ? " (primary)" : "",
+                   GapText(claim.difference, MetricDecimals(claim.metric)).c_str());
+  }
+  return text;
 }
 
 ExitCode ExitCodeAfter(const std::vector<PieceFailure>& failures) {
   return failures.empty() ? kExitDone : kExitBadInput;
 }
 
-StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
-  if (arguments.force) {
-    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
+/// A plan whose runs are trained and frozen.
+struct TrainedPlan {
+  StudyPlan plan;
+  std::set<std::string> left_out;
+};
+
+/// Scores the runs and writes the page; `trained` is null for runs without a plan.
+StatusOr<ExitCode> ScoreRuns(const HdvpdArguments& arguments, const TrainedPlan* trained,
+                             const VerbContext& context) {
+  const std::set<std::string> left_out = trained ? trained->left_out : std::set<std::string>();
+  INTERLACER_ASSIGN_OR_RETURN(
+      std::vector<TrainedRun> runs,
+      ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds, left_out));
+  const std::string cells_dir = arguments.output + "/runs";
+  for (TrainedRun& run : runs) {
+    if (trained == nullptr) continue;
+    run.is_flat = run.is_flat && AreEarlierStagesFlat(trained->plan, cells_dir, run.name());
   }
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<TrainedRun> runs,
-                              ReadTrainedRuns(arguments.runs, arguments.variants, arguments.seeds));
   INTERLACER_ASSIGN_OR_RETURN(
       const StudyEpisodes episodes,
       ListStudyEpisodes(arguments.data, arguments.split, arguments.episode_limit));
-  INTERLACER_ASSIGN_OR_RETURN(const StudySetup setup, SetupOf(arguments));
+  INTERLACER_ASSIGN_OR_RETURN(StudySetup setup, SetupOf(arguments));
+  if (trained != nullptr) {
+    setup.dataset_name = trained->plan.name + ", test";
+    setup.ablations.clear();
+    // What the field could show of the true frames; observed pixels would show them whole.
+    if (setup.plan.render_mode == RenderMode::kField) setup.ablations = {Condition::kTrueFrames};
+  }
   if (arguments.force) RemoveEarlier(arguments.output);
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   INTERLACER_ASSIGN_OR_RETURN(
@@ -212,21 +253,76 @@ StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& 
     return ExitCodeAfter(failures);
   }
   INTERLACER_ASSIGN_OR_RETURN(const Study study, Study::Read(setup, runs, episodes));
-  const std::vector<Relation> relations = CheckRelations(study);
-  const nlohmann::ordered_json json = StudyToJson(study, relations);
-  INTERLACER_RETURN_IF_ERROR(WriteStudy(study, relations, json, context));
-  context.Result(json, SummaryText(study, relations));
+  StudyPageInput page;
+  page.study = &study;
+  page.relations = CheckRelations(study);
+  page.command = context.command_line();
+  page.created_time = CurrentTimeRfc3339();
+  if (trained != nullptr) {
+    page.plan = &trained->plan;
+    page.claims = CheckClaims(study, trained->plan.primary_metric);
+    page.cells_dir = cells_dir;
+    page.left_out.assign(left_out.begin(), left_out.end());
+  }
+  const nlohmann::ordered_json json = StudyToJson(study, page.relations, page.claims);
+  INTERLACER_RETURN_IF_ERROR(WriteStudy(page, json));
+  context.Result(json, SummaryText(study, page.relations) + ClaimsText(page.claims));
   return ExitCodeAfter(study.failures());
+}
+
+/// Data, runs, frozen weights and test episodes by the plan, then scores of them.
+StatusOr<ExitCode> RunPlan(const HdvpdArguments& given, const VerbContext& context) {
+  TrainedPlan trained;
+  INTERLACER_ASSIGN_OR_RETURN(trained.plan, ReadStudyPlan(given.plan));
+  const StudyPlan& plan = trained.plan;
+  PlannedStudyOptions options{given.plan, given.output, given.data, given.device};
+  if (options.data.empty()) options.data = options.output + "/data";
+  INTERLACER_RETURN_IF_ERROR(MakeFolders(options.output));
+  options.jobs_at_once =
+      given.job_count > 0 ? given.job_count : static_cast<int>(std::thread::hardware_concurrency());
+  INTERLACER_ASSIGN_OR_RETURN(trained.left_out, MakePlannedRuns(plan, options, context));
+  HdvpdArguments scores = given;
+  scores.data = options.test();
+  scores.runs = options.runs() + "/" + plan.stages.back().name;
+  scores.variants = plan.VariantNames();
+  scores.seeds = plan.seeds;
+  scores.split = "test";
+  scores.plan_options.step_count = plan.rollout_steps;
+  scores.plan_options.window_count = plan.window_count;
+  scores.plan_options.render_mode = plan.render_mode;
+  return ScoreRuns(scores, &trained, context);
+}
+
+StatusOr<ExitCode> RunHdvpd(const HdvpdArguments& arguments, const VerbContext& context) {
+  if (!arguments.plan.empty()) return RunPlan(arguments, context);
+  for (const auto& [option, value] :
+       {std::pair{"--data", &arguments.data}, std::pair{"--runs", &arguments.runs}}) {
+    if (!value->empty()) continue;
+    return Mismatch(reason::ARGUMENT_INVALID, option, "a folder, or --plan", "nothing");
+  }
+  if (arguments.force) {
+    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(arguments.output, kStudyFile));
+  }
+  return ScoreRuns(arguments, nullptr, context);
 }
 
 void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
   CLI::App* verb = experiment->add_subcommand(
       "hdvpd", "Variants of the local layer on held-out episodes, beside the published figure");
   const auto arguments = std::make_shared<HdvpdArguments>();
-  verb->add_option("--data", arguments->data, "Data set")->required();
+  CLI::Option* plan = verb->add_option(
+      "--plan", arguments->plan,
+      "Plan of a whole study: makes data, search, runs, test episodes, scores and page, as far as "
+      "they are missing");
+  verb->add_option("--jobs", arguments->job_count,
+                   "With --plan, trainings at once, one thread each; default one a core")
+      ->check(AboveZero());
+  verb->add_option("--data", arguments->data,
+                   "Data set; with --plan, the folder of its training and validation episodes "
+                   "(default OUTPUT/data)");
   verb->add_option("--runs", arguments->runs,
                    "Folder of the trained runs, <variant>-<seed> as `train` leaves them")
-      ->required();
+      ->excludes(plan);
   verb->add_option("-o,--output", arguments->output,
                    "Folder to write; what is there and still holds is kept")
       ->required();
@@ -242,16 +338,16 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--episodes", arguments->episode_limit,
                    "At most so many episodes, spread over the data set; 0: all")
       ->check(ZeroOrMore());
-  verb->add_option("--steps", arguments->plan.step_count, "Future steps of each rollout")
+  verb->add_option("--steps", arguments->plan_options.step_count, "Future steps of each rollout")
       ->capture_default_str()
       ->check(AboveZero());
-  verb->add_option("--start-step", arguments->plan.start_step,
+  verb->add_option("--start-step", arguments->plan_options.start_step,
                    "Newest observed step; default the first with a full history");
-  verb->add_option("--windows", arguments->plan.window_count,
+  verb->add_option("--windows", arguments->plan_options.window_count,
                    "Rollouts of an episode, spread over it; one where the arms hold still")
       ->capture_default_str()
       ->check(AboveZero());
-  verb->add_option("--seed", arguments->plan.seed, "Seed of the draw of particles")
+  verb->add_option("--seed", arguments->plan_options.seed, "Seed of the draw of particles")
       ->capture_default_str();
   verb->add_option("--target-background", arguments->background,
                    "True frames: white_outside_workspace or none")
@@ -261,13 +357,16 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
   CLI::Option* shard =
       verb->add_option("--shard",
                        "I/N: this process evaluates one of N shares; all write to one folder")
-          ->check(ParsedInto(&arguments->shard, ParseShard));
+          ->check(ParsedInto(&arguments->shard, ParseShard))
+          ->excludes(plan);
   verb->add_option("--strips", arguments->strip_count, "Episodes whose frames the page shows")
       ->capture_default_str()
       ->check(ZeroOrMore());
   verb->add_flag("--no-ablations", arguments->no_ablations,
                  "Leave out other actions, fewer particles and true frames rendered");
-  verb->add_flag("--force", arguments->force, "Begin a finished study anew")->excludes(shard);
+  verb->add_flag("--force", arguments->force, "Begin a finished study anew")
+      ->excludes(shard)
+      ->excludes(plan);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunHdvpd(*arguments, context); });
 }

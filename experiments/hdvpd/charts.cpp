@@ -103,9 +103,9 @@ std::string PublishedChart() {
 
 std::string LossChart(const Study& study) {
   ChartSpec spec;
-  spec.title = "Validation loss of predicted steps";
+  spec.title = "Validation loss";
   spec.x_label = "training step";
-  spec.y_label = "mean squared colour error";
+  spec.y_label = "what training minimises";
   spec.alt_text = "Validation loss of every run against training step";
   const std::vector<std::string> variants = study.variants();
   for (const TrainedRun& run : study.runs()) {
@@ -118,7 +118,7 @@ std::string LossChart(const Study& study) {
                        static_cast<std::size_t>(style - variants.begin())};
     for (const LoggedLoss& loss : run.validations) {
       series.x.push_back(static_cast<double>(loss.step));
-      series.y.push_back(loss.prediction_loss);
+      series.y.push_back(loss.loss);
     }
     if (HasValues(series)) spec.series.push_back(std::move(series));
   }

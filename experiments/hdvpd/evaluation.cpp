@@ -34,11 +34,11 @@ Status MakeFolder(const fs::path& folder) {
 /// Where nothing moves, one rollout is as good as several.
 PlanOptions PlanOf(const StudySetup& setup, const StudyEpisode& episode) {
   PlanOptions plan = setup.plan;
-  // The papers' renderer.
-  plan.render_mode = RenderMode::kField;
   if (episode.is_still) plan.window_count = 1;
   return plan;
 }
+
+bool DrawsField(const StudySetup& setup) { return setup.plan.render_mode == RenderMode::kField; }
 
 /// 4 for a quarter of the particles.
 int ParticleDivisor(Condition condition) {
@@ -131,7 +131,7 @@ Results HeadOf(const StudySetup& setup, const Piece& piece, nlohmann::ordered_js
   results.split = setup.split;
   results.step_count = setup.plan.step_count;
   results.target_background = setup.target_background;
-  results.render_mode = "field";
+  results.render_mode = DrawsField(setup) ? "field" : "observed";
   results.seed = setup.plan.seed;
   return results;
 }
@@ -195,8 +195,8 @@ std::vector<Piece> ListPieces(const StudySetup& setup, const std::vector<Trained
       pieces.push_back(
           {&run, Condition::kRecorded, &episode, nullptr, is_shown && shown.count(&episode) > 0});
     }
-    if (!setup.with_ablations || run.variant != runs.front().variant) continue;
-    for (const Condition condition : kAblations) {
+    if (run.variant != runs.front().variant) continue;
+    for (const Condition condition : setup.ablations) {
       const bool is_shuffled = condition == Condition::kShuffledActions;
       if (is_shuffled && moving.size() < 2) continue;
       for (std::size_t i = 0; i < moving.size(); ++i) {
@@ -227,6 +227,7 @@ nlohmann::json PieceKey(const StudySetup& setup, const Piece& piece) {
       {"frames", piece.writes_frames}};
   // Earlier versions took a share of the particles that the model could draw.
   if (ParticleDivisor(piece.condition) > 1) key["share_of"] = "scene";
+  if (!DrawsField(setup)) key["render"] = "observed";
   return key;
 }
 

@@ -66,15 +66,16 @@ struct StudySetup {
   std::string target_background;
   PlanOptions plan;
   std::string output_dir;
-  bool with_ablations = true;
+  /// Further conditions, for the runs of the first variant.
+  std::vector<Condition> ablations{kAblations.begin(), kAblations.end()};
   /// Episodes whose pictures are kept for the page.
   int strip_count = 4;
   std::function<StatusOr<LoadedModel>(const std::string& checkpoint_dir)> load;
 };
 
-/// Every run on every episode; the ablations for the runs of the first variant on the episodes in
-/// which the arms move. Pictures are kept for the first seed of each variant, on `strip_count`
-/// episodes spread over those. The arguments must outlive the pieces.
+/// Every run on every episode; the setup's ablations for the runs of the first variant on the
+/// episodes in which the arms move. Pictures are kept for the first seed of each variant, on
+/// `strip_count` episodes spread over those. The arguments must outlive the pieces.
 std::vector<Piece> ListPieces(const StudySetup& setup, const std::vector<TrainedRun>& runs,
                               const std::vector<StudyEpisode>& episodes);
 

@@ -13,11 +13,12 @@
 #include "experiments/hdvpd/charts.h"
 #include "experiments/hdvpd/strips.h"
 #include "experiments/hdvpd/tables.h"
+#include "experiments/hdvpd/training_table.h"
 
 namespace interlacer {
 namespace {
 
-constexpr std::size_t kWantedSeeds = 3;
+constexpr std::size_t kWantedSeeds = 5;
 /// From here on drawing one run alone is rarer than the tail of an interval.
 constexpr std::size_t kRunsToResample = 4;
 
@@ -26,10 +27,10 @@ class PageBuilder {
   explicit PageBuilder(const StudyPageInput& in) : in_(in), study_(*in.study) {}
 
   std::string Build() {
-    std::string body = Warnings() + Limits() + Headline() + MainFigure() + Relations() + Frames() +
+    std::string body = Warnings() + Headline() + Claims() + MainFigure() + Relations() + Frames() +
                        FurtherScores() + Geometry() + StillArms() + TasksHtml(study_) +
-                       AblationsHtml(study_) + TrainingHtml(study_) + ScoreTablesHtml(study_) +
-                       Provenance();
+                       AblationsHtml(study_) + PlannedTraining() + TrainingHtml(study_) +
+                       ScoreTablesHtml(study_) + Provenance();
     return PageHtml("Variants of the world model on " + study_.setup().dataset_name, Verdict(),
                     body);
   }
@@ -37,6 +38,12 @@ class PageBuilder {
  private:
   std::string Verdict() const {
     std::string text;
+    for (const Claim& claim : in_.claims) {
+      if (!claim.is_primary) continue;
+      text += (text.empty() ? "" : " ") + claim.a.name + " better than " + claim.b.name + " in " +
+              MetricLabel(claim.metric) + ": " + std::string(VerdictText(claim.verdict)) + ".";
+    }
+    if (!text.empty()) return text;
     for (const auto& [a, b] : ComparedPairs(study_)) {
       const auto gap =
           study_.Difference(a.subject, b.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
@@ -76,23 +83,6 @@ class PageBuilder {
            (interval.Contains(0) ? ", which includes 0" : "");
   }
 
-  /// Limits of the study that a reader has to know before the figures; for runs by the preset
-  /// `small` and similar ones.
-  std::string Limits() const {
-    return SectionHtml(
-        "What this comparison cannot show",
-        ParagraphHtml(
-            "Runs by the preset `small` are one condition of an ablation, not evidence that graph "
-            "masking helps. With narrow windows of the robot's motion (5, 10 and 20 cm, the form "
-            "of "
-            "the shipped models with 32768 particles) nine runs of the layers learnt equally well: "
-            "GRF - message passing 0.0000 [-0.0068, 0.0079] of SSIM. The preset's window of 80 cm "
-            "was chosen so that the layers part. Its schedule and regularisers were tuned with GRF "
-            "alone, and message passing is stopped while its loss still falls about three times as "
-            "fast as GRF's. SSIM is mostly arms, whose motion is given: in the shipped comparison "
-            "objects are 15 cm off at the last step with GRF and with message passing alike."));
-  }
-
   /// Seeds of the variant with the fewest runs.
   std::size_t SeedCount() const {
     std::map<std::string, std::size_t> counts;
@@ -108,10 +98,15 @@ class PageBuilder {
       out += "<p class=\"warning\">" + EscapeHtml(text) + "</p>\n";
     };
     if (SeedCount() < kWantedSeeds) {
-      warn("Only " + std::to_string(SeedCount()) + " of the 3 seeds that a comparison needs.");
+      warn("Only " + std::to_string(SeedCount()) + " of the 5 seeds that a comparison needs.");
     }
     for (const TrainedRun& run : study_.runs()) {
       if (run.has_diverged) warn("Run " + run.name() + " diverged and takes no part.");
+    }
+    for (const std::string& run : in_.left_out) {
+      warn("The training of run " + run +
+           " stopped with a loss that is not finite; it takes no "
+           "part, nor does its seed in pairs.");
     }
     for (const std::string& line : FailureLines(study_.failures())) warn("Failed: " + line);
     if (!study_.failures().empty()) {
@@ -127,14 +122,14 @@ class PageBuilder {
     const auto ssim = study_.Mean(first.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
     if (ssim) {
       figures.push_back({ScoreText(ssim->mean, 3), "SSIM of " + first.name + ", mean of all steps",
-                         IntervalText(*ssim, 3)});
+                         interlacer::IntervalText(*ssim, 3)});
     }
     for (const auto& [a, b] : ComparedPairs(study_)) {
       const auto gap =
           study_.Difference(a.subject, b.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
       if (!gap) continue;
       figures.push_back({SignedText(gap->difference.mean, kStudyDecimals), a.name + " - " + b.name,
-                         IntervalText(gap->difference, kStudyDecimals)});
+                         interlacer::IntervalText(gap->difference, kStudyDecimals)});
     }
     const auto count = [&](Outcome outcome) {
       return std::count_if(in_.relations.begin(), in_.relations.end(),
@@ -146,6 +141,55 @@ class PageBuilder {
                        std::to_string(count(Outcome::kNotReproduced)) + " not, " +
                            std::to_string(count(Outcome::kNotTestable)) + " not testable here"});
     return HeadlineHtml(figures);
+  }
+
+  /// The claims of a planned study; a page of runs without a plan decides nothing.
+  std::string Claims() const {
+    if (in_.claims.empty()) return "";
+    HtmlTable table;
+    table.is_numeric = false;
+    table.header = {"claim",
+                    "metric",
+                    "difference, over seeds and episodes",
+                    "over seeds",
+                    "share of oracle - copy",
+                    "runs for it",
+                    "verdict"};
+    for (const Claim& claim : in_.claims) {
+      const int decimals = MetricDecimals(claim.metric);
+      const bool larger_is_better = claim.metric != kL2Moved;
+      const PairedDifference& gap = claim.difference;
+      const std::string note = claim.note.empty() ? "" : " (" + claim.note + ")";
+      table.rows.push_back(
+          {claim.a.name + " better than " + claim.b.name + (claim.is_primary ? ", primary" : ""),
+           MetricLabel(claim.metric), GapText(gap, decimals),
+           claim.over_runs ? IntervalText(*claim.over_runs, decimals) : "–",
+           ScoreText(claim.share, 2),
+           std::to_string(larger_is_better ? gap.runs_above : gap.runs_below) + " of " +
+               std::to_string(gap.run_count),
+           std::string(VerdictText(claim.verdict)) + note});
+    }
+    return SectionHtml(
+        "What holds",
+        TableHtml(table) +
+            ParagraphHtml(
+                "Means over the rollout's steps. A claim holds when both intervals of the paired "
+                "difference lie on its side of zero, does not hold when both lie on the other, and "
+                "is undecided otherwise. Over seeds: Student's interval of the runs' means, "
+                "corrected for the number of primary claims (Bonferroni), 95 % for the others. "
+                "Over "
+                "seeds and episodes: bootstrap of both, 95 %."));
+  }
+
+  static std::string IntervalText(const Interval& interval, int decimals) {
+    return "[" + ScoreText(interval.low, decimals) + ", " + ScoreText(interval.high, decimals) +
+           "]";
+  }
+
+  std::string PlannedTraining() const {
+    if (in_.plan == nullptr) return "";
+    return SearchHtml(*in_.plan, in_.cells_dir) +
+           TrainingCostHtml(*in_.plan, in_.cells_dir, study_);
   }
 
   std::string MainFigure() const {
@@ -226,8 +270,9 @@ class PageBuilder {
         "averaged first, "
         "then the seeds; intervals are percentile bootstrap over runs and episodes, 10,000 draws, "
         "seed 0; differences are paired over seeds and episodes. Variants differ in the local "
-        "layer alone: "
-        "one configuration, one schedule, equal seeds and order of data. Published figures: GRF "
+        "layer, "
+        "its sizes and the learning rate alone: one configuration, equal seeds and order of data. "
+        "Published figures: GRF "
         "masking paper, Fig. 5 and App. C.3, recordings that are not public.";
     return SectionHtml("How it was computed", ParagraphHtml(how) + TableHtml(table));
   }

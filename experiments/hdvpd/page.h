@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "experiments/hdvpd/plan.h"
 #include "experiments/hdvpd/relations.h"
 #include "experiments/hdvpd/study.h"
+#include "experiments/hdvpd/verdicts.h"
 
 namespace interlacer {
 
@@ -17,6 +19,11 @@ struct StudyPageInput {
   std::vector<Relation> relations;
   std::string command;
   std::string created_time;
+  // Of a planned study.
+  const StudyPlan* plan = nullptr;
+  std::vector<Claim> claims = {};
+  std::string cells_dir = {};
+  std::vector<std::string> left_out = {};  ///< runs that took no part
 };
 
 std::string StudyPageHtml(const StudyPageInput& input);

@@ -158,6 +158,44 @@ std::string GapTable(const Study& study) {
          StepHeader(study, "step") + rows;
 }
 
+Json Claims(const std::vector<Claim>& claims) {
+  Json list = Json::array();
+  for (const Claim& claim : claims) {
+    Json entry = {{"a", claim.a.subject.variant},
+                  {"b", claim.b.subject.variant},
+                  {"metric", claim.metric},
+                  {"primary", claim.is_primary}};
+    entry.update(ToJson(claim.difference.difference));
+    entry["run_means"] = claim.difference.run_means;
+    entry["over_runs"] =
+        claim.over_runs ? Json{claim.over_runs->low, claim.over_runs->high} : Json();
+    entry["share"] = claim.share ? Json(*claim.share) : Json();
+    entry["verdict"] = VerdictText(claim.verdict);
+    if (!claim.note.empty()) entry["note"] = claim.note;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::string ClaimTable(const std::vector<Claim>& claims) {
+  if (claims.empty()) return "";
+  std::string out =
+      "\n**Claims: means over steps; intervals over seeds and episodes, and over seeds**\n\n" +
+      MarkdownRow({"better than", "metric", "difference", "over seeds", "verdict"}) +
+      MarkdownRow({"---", "---", "---", "---", "---"});
+  for (const Claim& claim : claims) {
+    const int decimals = MetricDecimals(claim.metric);
+    const auto& seeds = claim.over_runs;
+    out += MarkdownRow({claim.a.name + ", " + claim.b.name + (claim.is_primary ? " (primary)" : ""),
+                        MetricLabel(claim.metric), GapText(claim.difference, decimals),
+                        seeds ? "[" + ScoreText(seeds->low, decimals) + ", " +
+                                    ScoreText(seeds->high, decimals) + "]"
+                              : "–",
+                        std::string(VerdictText(claim.verdict))});
+  }
+  return out;
+}
+
 std::string RunTable(const Study& study) {
   std::string out = "\n**Runs**\n\n" +
                     MarkdownRow({"run", "parameters", "training steps", "steps/s",
@@ -176,7 +214,8 @@ std::string RunTable(const Study& study) {
 
 }  // namespace
 
-Json StudyToJson(const Study& study, const std::vector<Relation>& relations) {
+Json StudyToJson(const Study& study, const std::vector<Relation>& relations,
+                 const std::vector<Claim>& claims) {
   Json runs = Json::array(), checks = Json::array(), published = Json::array(),
        episodes = Json::array();
   for (const TrainedRun& run : study.runs()) runs.push_back(RunJson(study, run));
@@ -216,6 +255,7 @@ Json StudyToJson(const Study& study, const std::vector<Relation>& relations) {
             {"seed", setup.plan.seed}}},
           {"runs", runs},
           {"failures", FailuresToJson(study.failures())},
+          {"claims", Claims(claims)},
           {"relations", checks},
           {"differences", Differences(study)},
           {"curves", Curves(study)},
@@ -249,7 +289,8 @@ std::string StudyToCsv(const Study& study) {
   return out;
 }
 
-std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations) {
+std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations,
+                            const std::vector<Claim>& claims) {
   std::string out = "Data set " + study.setup().dataset_name + ", split " + study.setup().split +
                     ": " + std::to_string(study.EpisodeCount(EpisodeGroup::kMoving)) +
                     " episodes in which the arms move, " +
@@ -260,7 +301,7 @@ std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& rel
     out += "\nFailed and left out: " + line + "\n";
   }
   for (const std::string_view metric : kMetrics) out += MetricTable(study, metric);
-  out += GapTable(study) + RunTable(study) + "\n**Relations**\n\n" +
+  out += GapTable(study) + ClaimTable(claims) + RunTable(study) + "\n**Relations**\n\n" +
          MarkdownRow({"", "relation", "outcome", "numbers"}) +
          MarkdownRow({"---", "---", "---", "---"});
   for (const Relation& r : relations) {

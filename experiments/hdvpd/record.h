@@ -9,13 +9,17 @@
 
 #include "experiments/hdvpd/relations.h"
 #include "experiments/hdvpd/study.h"
+#include "experiments/hdvpd/verdicts.h"
 
 namespace interlacer {
 
 inline constexpr char kStudyFile[] = "hdvpd.json";
 
-nlohmann::ordered_json StudyToJson(const Study& study, const std::vector<Relation>& relations);
+/// `claims` of a planned study, else none.
+nlohmann::ordered_json StudyToJson(const Study& study, const std::vector<Relation>& relations,
+                                   const std::vector<Claim>& claims = {});
 std::string StudyToCsv(const Study& study);
-std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations);
+std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& relations,
+                            const std::vector<Claim>& claims = {});
 
 }  // namespace interlacer

@@ -77,8 +77,11 @@ class Checker {
     return gap ? GapText(*gap, kScoreDecimals) : "none";
   }
 
+  /// Of several runs Student's interval over them too: a bootstrap over few runs is too narrow.
   static bool IsAboveZero(const std::optional<PairedDifference>& gap) {
-    return gap && gap->difference.interval && gap->difference.interval->low > 0;
+    const bool has_interval = gap && gap->difference.interval;
+    return has_interval && gap->difference.interval->low > 0 &&
+           (!gap->over_runs || gap->over_runs->low > 0);
   }
 
   /// Steps of the rollout at which `holds` is false, as steps of the figure.

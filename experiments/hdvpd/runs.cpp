@@ -51,7 +51,12 @@ Status ReadLog(TrainedRun* run) {
       if (is_finite) {
         INTERLACER_ASSIGN_OR_RETURN(loss, record.Get<double>("prediction_loss"));
       }
-      run->validations.push_back({step, loss});
+      run->validations.push_back({step, loss, loss});
+      if (record.Has("loss") && is_finite) {
+        INTERLACER_ASSIGN_OR_RETURN(run->validations.back().loss, record.Get<double>("loss"));
+      }
+    } else if (kind == "end") {
+      INTERLACER_ASSIGN_OR_RETURN(run->is_flat, record.Get<bool>("flat"));
     }
   }
   seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
@@ -71,7 +76,7 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
   if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ": ");
   run->steps_done = *steps;
   const std::int64_t step_count = run->training.value("step_count", *steps);
-  if (*steps >= step_count) return Status::Ok();
+  if (*steps >= step_count || run->is_flat) return Status::Ok();
   const std::string expected = "weights after " + std::to_string(step_count) + " training steps";
   const std::string got = "weights after " + std::to_string(*steps);
   return FailedPrecondition(reason::CHECKPOINT_INVALID,
@@ -83,8 +88,9 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
       .WithMetadata("got", got);
 }
 
-/// Reads the data and first weights, in which two runs must agree, and checks the seed; paths are
-/// left out because they differ between machines.
+/// Reads the data, in which two runs must agree, and checks the seed; paths are left out because
+/// they differ between machines, first weights because a stage begins with those of the stage
+/// before.
 Status ReadInputs(TrainedRun* run) {
   const std::string path = run->dir + "/inputs.json";
   std::error_code error;
@@ -95,9 +101,20 @@ Status ReadInputs(TrainedRun* run) {
     return Mismatch(reason::CONFIG_INVALID, path + ": seed", std::to_string(run->seed),
                     seed.dump());
   }
-  run->inputs.erase("seed");
+  for (const char* own : {"seed", "initial_weights_sha256", "initial_appearance_sha256"}) {
+    run->inputs.erase(own);
+  }
   for (nlohmann::json& dataset : run->inputs["data"]) dataset.erase("path");
   return Status::Ok();
+}
+
+/// The kind of the local layer, or the name of a form of it that is a variant of its own.
+std::string VariantOf(const nlohmann::json& config) {
+  const nlohmann::json local =
+      config.value(nlohmann::json::json_pointer("/network/local"), nlohmann::json::object());
+  const std::string kind = local.value("kind", "");
+  const bool is_ones = kind == kGrfVariant && local.value("mask_positivity", "") == "ones";
+  return is_ones ? std::string(kOnesVariant) : kind;
 }
 
 StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::string& variant,
@@ -115,8 +132,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(config));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadJsonFile(run.dir + "/run.json"));
   run.training = whole.value("training", nlohmann::json::object());
-  const nlohmann::json::json_pointer kind("/network/local/kind");
-  const std::string got = run.config.value(kind, std::string());
+  const std::string got = VariantOf(run.config);
   if (got != variant) {
     return Mismatch(reason::CONFIG_INVALID, run.checkpoint_dir() + ": network.local.kind", variant,
                     got);
@@ -127,12 +143,18 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   return run;
 }
 
-/// The configuration without what a variant may change: the layer, and the width that makes it as
-/// large as the others (WithLocalLayer in model/config.h).
+/// The configuration without what a variant may change: the layer with its sizes, and the width
+/// that makes a network without one as large as the others.
 nlohmann::json WithoutVariant(nlohmann::json config, bool is_ffn_variant) {
-  for (const char* key : {"kind", "message_width"}) config["network"]["local"].erase(key);
+  config["network"].erase("local");
   if (is_ffn_variant) config["network"].erase("ffn_factor");
   return config;
+}
+
+/// The rate is chosen for each variant.
+nlohmann::json WithoutRate(nlohmann::json training) {
+  training.erase("learning_rate");
+  return training;
 }
 
 Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& run) {
@@ -147,7 +169,8 @@ Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& ru
       reference.variant == kNoLocalVariant || run.variant == kNoLocalVariant;
   INTERLACER_RETURN_IF_ERROR(check(WithoutVariant(reference.config, is_ffn_variant),
                                    WithoutVariant(run.config, is_ffn_variant), "model"));
-  INTERLACER_RETURN_IF_ERROR(check(reference.training, run.training, "training"));
+  INTERLACER_RETURN_IF_ERROR(
+      check(WithoutRate(reference.training), WithoutRate(run.training), "training"));
   const bool are_known = !reference.inputs.is_null() && !run.inputs.is_null();
   return are_known ? check(reference.inputs, run.inputs, "inputs") : Status::Ok();
 }
@@ -179,17 +202,19 @@ void MarkDiverged(std::vector<TrainedRun>* runs) {
 
 std::optional<double> TrainedRun::LastValidationLoss() const {
   if (validations.empty()) return std::nullopt;
-  return validations.back().prediction_loss;
+  return validations.back().loss;
 }
 
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
-                                                  const std::vector<std::int64_t>& seeds) {
+                                                  const std::vector<std::int64_t>& seeds,
+                                                  const std::set<std::string>& left_out) {
   INTERLACER_RETURN_IF_ERROR(CheckDistinct(variants, "--variants"));
   INTERLACER_RETURN_IF_ERROR(CheckDistinct(seeds, "--seeds"));
   std::vector<TrainedRun> runs;
   for (const std::string& variant : variants) {
     for (const std::int64_t seed : seeds) {
+      if (left_out.contains(variant + "-" + std::to_string(seed))) continue;
       INTERLACER_ASSIGN_OR_RETURN(TrainedRun run, ReadTrainedRun(runs_dir, variant, seed));
       runs.push_back(std::move(run));
       INTERLACER_RETURN_IF_ERROR(CheckEqualButForVariant(runs.front(), runs.back()));

@@ -4,17 +4,18 @@
 /// leaves it.
 ///
 /// A run must be what its folder says, kind and seed, and all runs must have one configuration but
-/// for the kind of the local layer, one training schedule, run to its end by what the weights say,
-/// and the same data and first weights (by inputs.json, which runs of early versions lack). Speed
-/// is the inverse of the median time of a training step over the second half of the log, which
-/// start-up and interruptions do not touch. A run has diverged when its last validation loss is not
-/// finite or more than twice the median of its variant (three runs or more). Errors: NOT_FOUND
-/// FILE_NOT_FOUND naming the folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID,
-/// ARGUMENT_INVALID for a variant or seed given twice; FAILED_PRECONDITION CHECKPOINT_INVALID for
-/// an unfinished run; those of common/json.h.
+/// for the local layer and its sizes, one training schedule but for the learning rate, run to its
+/// end by what the weights and its own stopping rule say, and the same data (by inputs.json, which
+/// runs of early versions lack). Speed is the inverse of the median time of a training step over
+/// the second half of the log, which start-up and interruptions do not touch. A run has diverged
+/// when its last validation loss is not finite or more than twice the median of its variant (three
+/// runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder and the command that makes it;
+/// INVALID_ARGUMENT CONFIG_INVALID, ARGUMENT_INVALID for a variant or seed given twice;
+/// FAILED_PRECONDITION CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ namespace interlacer {
 struct LoggedLoss {
   std::int64_t step = 0;
   double prediction_loss = 0;
+  double loss = 0;  ///< what training minimises; prediction_loss in logs of early versions
 };
 
 struct TrainedRun {
@@ -40,6 +42,8 @@ struct TrainedRun {
   std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are damaged
   double steps_per_s = 0;
   std::vector<LoggedLoss> validations;
+  /// Ended by its stopping rule, before its last update; of a planned study in every stage.
+  bool is_flat = false;
   bool has_diverged = false;
 
   std::string name() const { return variant + "-" + std::to_string(seed); }
@@ -47,9 +51,10 @@ struct TrainedRun {
   std::optional<double> LastValidationLoss() const;
 };
 
-/// By variant, then by seed, in the order given.
+/// By variant, then by seed, in the order given, without the runs named in `left_out`.
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
-                                                  const std::vector<std::int64_t>& seeds);
+                                                  const std::vector<std::int64_t>& seeds,
+                                                  const std::set<std::string>& left_out = {});
 
 }  // namespace interlacer

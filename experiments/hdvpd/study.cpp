@@ -190,6 +190,7 @@ std::optional<double> Study::RunMean(const TrainedRun& run, std::string_view sub
 
 std::string VariantLabel(std::string_view variant) {
   if (variant == kGrfVariant) return "GRF";
+  if (variant == kOnesVariant) return "lists without a mask";
   if (variant == kMessageVariant) return "message passing";
   if (variant == kUnmaskedVariant) return "unmasked";
   if (variant == kNoLocalVariant) return "no local layer";

@@ -1,6 +1,7 @@
 #include "model/training/run_log.h"
 
 #include <filesystem>
+#include <limits>
 #include <sstream>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// Lines of an earlier run up to `last_step`; an unreadable tail (an incomplete line) is dropped.
+/// Lines of an earlier run up to `last_step` without its end; an unreadable tail (an incomplete
+/// line) is dropped.
 std::string KeptLines(const std::string& path, std::int64_t last_step) {
   std::ifstream old(path);
   std::string kept, line;
@@ -20,6 +22,7 @@ std::string KeptLines(const std::string& path, std::int64_t last_step) {
     const auto record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (record.is_discarded() || !record.contains("step")) break;
     if (record["step"].get<std::int64_t>() > last_step) break;
+    if (record.value("kind", "") == "end") continue;
     kept += line + "\n";
   }
   return kept;
@@ -62,11 +65,31 @@ Status RunLog::Write(const TrainingRecord& record) {
 Status RunLog::Write(const ValidationRecord& record) {
   OrderedJson line{{"kind", "validation"},
                    {"step", record.step},
+                   {"loss", record.loss},
                    {"reconstruction_loss", record.reconstruction_loss},
                    {"prediction_loss", record.prediction_loss}};
   AddOptional(record, &line);
   if (record.still_track_loss_m > 0) line["still_track_loss_m"] = record.still_track_loss_m;
   return WriteLine(line.dump());
+}
+
+Status RunLog::WriteEnd(std::int64_t step, bool is_flat) {
+  return WriteLine(OrderedJson{{"kind", "end"}, {"step", step}, {"flat", is_flat}}.dump());
+}
+
+std::vector<double> ReadValidationLosses(const std::string& path) {
+  std::vector<double> losses;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const auto record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (record.is_discarded() || record.value("kind", "") != "validation") continue;
+    const auto loss = record.find("loss");
+    if (loss == record.end()) continue;
+    // One that was not finite was written as null.
+    losses.push_back(loss->is_number() ? loss->get<double>()
+                                       : std::numeric_limits<double>::infinity());
+  }
+  return losses;
 }
 
 }  // namespace interlacer

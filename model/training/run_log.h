@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 
@@ -27,6 +28,8 @@ struct TrainingRecord {
 
 struct ValidationRecord {
   std::int64_t step = 0;
+  /// What training minimises, by its weights, without regularisation terms and noise.
+  double loss = 0;
   double reconstruction_loss = 0;
   double prediction_loss = 0;
   double depth_loss_m = 0;  ///< written where it is above 0, as are the next two
@@ -39,11 +42,17 @@ class RunLog {
   static StatusOr<RunLog> Open(const std::string& path, std::int64_t resume_step);
   Status Write(const TrainingRecord& record);
   Status Write(const ValidationRecord& record);
+  /// The last line of a run that has reached its end: `is_flat` where it stopped before its
+  /// step_count.
+  Status WriteEnd(std::int64_t step, bool is_flat);
 
  private:
   explicit RunLog(std::ofstream file) : file_(std::move(file)) {}
   Status WriteLine(const std::string& line);
   std::ofstream file_;
 };
+
+/// Losses of the validations in a log, in order; runs of earlier versions have none.
+std::vector<double> ReadValidationLosses(const std::string& path);
 
 }  // namespace interlacer

@@ -117,6 +117,7 @@ class TrainingRun {
   Status StartAlone(std::int64_t* steps_done);
   StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
   Status ValidateAndSave(std::int64_t steps_done, bool validates, bool saves, RunLog* log);
+  bool HasFlattened() const { return IsFlat(validation_losses_, config_.training.stop_when_flat); }
   Status Validate(std::int64_t steps_done, RunLog* log);
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
   void PrepareAppearance(std::int64_t step);
@@ -131,6 +132,7 @@ class TrainingRun {
   std::unique_ptr<WeightEma> average_;  // null without averaging
   std::unique_ptr<SampleSource> source_;
   std::unique_ptr<RankGroup> ranks_;
+  std::vector<double> validation_losses_;  // on rank 0 only
 };
 
 Status TrainingRun::Start(std::int64_t* steps_done) {
@@ -270,6 +272,12 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
     record.reconstruction_loss += loss.reconstruction / count;
     record.prediction_loss += loss.prediction / count;
   }
+  const TrainingConfig& training = config_.training;
+  record.loss = training.reconstruction_weight * record.reconstruction_loss +
+                training.video_weight * record.prediction_loss +
+                training.depth_weight * record.depth_loss_m +
+                training.track_weight * record.track_loss_m;
+  validation_losses_.push_back(record.loss);
   observer_->OnValidation(record);
   return log->Write(record);
 }
@@ -297,12 +305,14 @@ StatusOr<TrainSummary> TrainingRun::Run() {
   std::optional<RunLog> log;  // on rank 0 only
   if (ranks_->is_first()) {
     INTERLACER_ASSIGN_OR_RETURN(log, RunLog::Open(paths_.log(), steps_done));
+    validation_losses_ = ReadValidationLosses(paths_.log());
   }
   Prefetcher samples(source_.get());
   const TrainingConfig& training = config_.training;
   TrainSummary summary{steps_done, 0, paths_.checkpoint()};
   bool go_on = true;
-  while (go_on && summary.steps_done < training.step_count) {
+  bool is_flat = AnyRank(ranks_.get(), HasFlattened());
+  while (go_on && !is_flat && summary.steps_done < training.step_count) {
     INTERLACER_ASSIGN_OR_RETURN(const TrainingRecord record, OneStep(summary.steps_done, &samples));
     summary.steps_done = record.step;
     if (average_) average_->Update(record.step);
@@ -310,16 +320,19 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     if (log) INTERLACER_RETURN_IF_ERROR(log->Write(record));
     go_on = !AnyRank(ranks_.get(), !observer_->OnStep(record, training.step_count));
     const bool last = record.step == training.step_count;
-    const bool saves = last || !go_on || record.step % training.checkpoint_every == 0;
     const bool validates = last || record.step % training.validation_every == 0;
+    const bool may_end = validates && training.stop_when_flat.window > 0;
+    const bool saves = last || !go_on || may_end || record.step % training.checkpoint_every == 0;
     if (saves) CheckEqualWeights(ranks_.get(), model_);
     if (log) INTERLACER_RETURN_IF_ERROR(ValidateAndSave(record.step, validates, saves, &*log));
+    if (may_end) is_flat = AnyRank(ranks_.get(), HasFlattened());
   }
   AnyRank(ranks_.get(), false);  // rank 0 serves the rendezvous, so it must leave last
   if (!go_on) {
     return Cancelled("stopped after step " + std::to_string(summary.steps_done) +
                      "; the run can be resumed");
   }
+  if (log) INTERLACER_RETURN_IF_ERROR(log->WriteEnd(summary.steps_done, is_flat));
   return summary;
 }
 

@@ -61,6 +61,10 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
   if (c.min_particle_share != 1) out["min_particle_share"] = c.min_particle_share;
   if (c.random_yaw) out["random_yaw"] = true;
   if (c.freeze_appearance) out["freeze_appearance"] = true;
+  if (c.stop_when_flat.window > 0) {
+    out["stop_when_flat"] = {{"window", c.stop_when_flat.window},
+                             {"min_improvement", c.stop_when_flat.min_improvement}};
+  }
   if (c.stretch_weight != paper.stretch_weight) {
     out["stretch_weight"] = ScheduleToJson(c.stretch_weight);
   }
@@ -101,7 +105,8 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                                           "recompute_blocks",
                                           "checkpoint_every",
                                           "validation_every",
-                                          "validation_sample_count"}));
+                                          "validation_sample_count",
+                                          "stop_when_flat"}));
   INTERLACER_ASSIGN_OR_RETURN(c.step_count, o.GetOr<std::int64_t>("step_count", c.step_count));
   INTERLACER_ASSIGN_OR_RETURN(c.batch_size, o.GetOr<int>("batch_size", c.batch_size));
   INTERLACER_ASSIGN_OR_RETURN(c.rollout_steps, ScheduleOr(o, "rollout_steps", c.rollout_steps));
@@ -146,6 +151,15 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                               o.GetOr<std::int64_t>("validation_every", c.validation_every));
   INTERLACER_ASSIGN_OR_RETURN(c.validation_sample_count,
                               o.GetOr<int>("validation_sample_count", c.validation_sample_count));
+  if (o.Has("stop_when_flat")) {
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject rule, o.GetObject("stop_when_flat"));
+    INTERLACER_RETURN_IF_ERROR(rule.AllowOnly({"window", "min_improvement"}));
+    INTERLACER_ASSIGN_OR_RETURN(c.stop_when_flat.window,
+                                rule.GetOr<int>("window", c.stop_when_flat.window));
+    INTERLACER_ASSIGN_OR_RETURN(
+        c.stop_when_flat.min_improvement,
+        rule.GetOr<double>("min_improvement", c.stop_when_flat.min_improvement));
+  }
   return c;
 }
 
@@ -279,6 +293,15 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
       require(c.validation_every > 0, "validation_every", "> 0", c.validation_every));
   INTERLACER_RETURN_IF_ERROR(require(c.validation_sample_count >= 0, "validation_sample_count",
                                      ">= 0", c.validation_sample_count));
+  const FlatnessRule& flat = c.stop_when_flat;
+  INTERLACER_RETURN_IF_ERROR(
+      require(flat.window >= 0, "stop_when_flat.window", ">= 0", flat.window));
+  INTERLACER_RETURN_IF_ERROR(require(flat.min_improvement >= 0 && flat.min_improvement < 1,
+                                     "stop_when_flat.min_improvement", "0 or more, below 1",
+                                     flat.min_improvement));
+  INTERLACER_RETURN_IF_ERROR(require(flat.window == 0 || c.validation_sample_count > 0,
+                                     "validation_sample_count", "> 0 beside stop_when_flat",
+                                     c.validation_sample_count));
   INTERLACER_RETURN_IF_ERROR(require(c.appearance_step_count >= 0, "appearance_step_count", ">= 0",
                                      static_cast<double>(c.appearance_step_count)));
   INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.rollout_steps, "rollout_steps"));

@@ -12,6 +12,7 @@
 
 #include "common/status.h"
 #include "model/config.h"
+#include "model/training/early_stopping.h"
 #include "model/training/schedule.h"
 
 namespace interlacer {
@@ -86,6 +87,9 @@ struct TrainingConfig {
   std::int64_t checkpoint_every = 500;
   std::int64_t validation_every = 500;
   int validation_sample_count = 8;
+  /// Ends the run at the validation at which its loss (ValidationRecord) has flattened, before
+  /// step_count. Off by default.
+  FlatnessRule stop_when_flat;
   bool operator==(const TrainingConfig&) const = default;
 };
 

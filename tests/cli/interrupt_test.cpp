@@ -42,7 +42,7 @@ std::vector<std::int64_t> StepsOfLog(const std::string& run) {
   std::istringstream lines(files["metrics.jsonl"]);
   for (std::string line; std::getline(lines, line);) {
     const auto record = nlohmann::json::parse(line);
-    if (record.contains("loss")) steps.push_back(record["step"]);
+    if (record["kind"] == "train") steps.push_back(record["step"]);
   }
   return steps;
 }

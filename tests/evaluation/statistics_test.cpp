@@ -106,6 +106,27 @@ TEST(ComparePairedRuns, StudentsIntervalIsOverTheRunsMeans) {
   EXPECT_FALSE(ComparePairedRuns({{1, 2}}, {{0, 0}})->over_runs) << "one run";
 }
 
+TEST(StudentInterval, HasTheQuantilesOfPrintedTables) {
+  struct Row {
+    int count;
+    double confidence, quantile;
+  };
+  for (const Row& row : {Row{2, .95, 12.706}, Row{3, .95, 4.303}, Row{5, .95, 2.776},
+                         Row{5, .99, 4.604}, Row{6, .9, 2.015}, Row{31, .95, 2.042}}) {
+    std::vector<double> values(static_cast<std::size_t>(row.count), 1);
+    values[0] = 3;
+    const double n = row.count, mean = 1 + 2 / n;
+    double squares = 0;
+    for (const double v : values) squares += (v - mean) * (v - mean);
+    const double error = std::sqrt(squares / (n - 1) / n);
+    const auto interval = StudentInterval(values, row.confidence);
+    ASSERT_TRUE(interval);
+    EXPECT_NEAR((interval->high - mean) / error, row.quantile, 5e-4) << row.count;
+    EXPECT_NEAR((mean - interval->low) / error, row.quantile, 5e-4) << row.count;
+  }
+  EXPECT_FALSE(StudentInterval(std::vector<double>{1}));
+}
+
 TEST(ComparePairedRuns, RefusesListsThatDoNotPair) {
   EXPECT_EQ(ComparePairedRuns({{1}, {2}}, {{1}}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(ComparePairedRuns({{1}, {2, 3}}, {{1}, {2, 3}}).status().reason(),

@@ -151,7 +151,7 @@ TEST_F(HdvpdFailuresTest, AreNamedByPageAndFiles) {
     EXPECT_THAT(page, HasSubstr(line));
     EXPECT_THAT(StudyToMarkdown(study, relations), HasSubstr(line));
   }
-  EXPECT_THAT(page, HasSubstr("Only 1 of the 3 seeds"));
+  EXPECT_THAT(page, HasSubstr("Only 1 of the 5 seeds"));
   EXPECT_EQ(StudyToJson(study, relations)["failures"].size(), 5u);
 }
 

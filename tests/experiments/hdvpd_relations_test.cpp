@@ -176,7 +176,8 @@ const RelationCase kRelationCases[] = {
       .shifts = {Shift{.by = 0.01, .condition = Condition::kHalfParticles}}}},
     {"M1", "UnmaskedJustAboveCopying", kHolds, {.copy_last = 0.48}},
     {"M1", "UnmaskedBelowCopyingAtTheLastStep", kFails, {.copy_last = 0.485}},
-    {"M2", "EverySeedAbove", kHolds, {.shifts = {Shift{.by = -0.015, .seed = 1}}}},
+    {"M2", "EverySeedAbove", kHolds, {.shifts = {Shift{.by = -0.0005, .seed = 1}}}},
+    {"M2", "TwoSeedsFarApart", kFails, {.shifts = {Shift{.by = -0.015, .seed = 1}}}},
     {"M2",
      "SeedsDisagreeAtTheLastStep",
      kFails,
@@ -192,7 +193,7 @@ class RelationOutcomeTest : public HdvpdRelationsTest,
  protected:
   void SetUp() override {
     const FakeNumbers& numbers = GetParam().numbers;
-    fake_.setup.with_ablations = numbers.with_ablations;
+    if (numbers.with_ablations) fake_.setup.ablations.assign(kAblations.begin(), kAblations.end());
     for (TrainedRun& run : fake_.runs) {
       run.has_diverged = numbers.has_grf_diverged && run.variant == kGrfVariant;
     }

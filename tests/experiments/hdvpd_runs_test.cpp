@@ -150,6 +150,51 @@ TEST_F(TrainedRunsTest, RefusesARunThatEndedEarly) {
   EXPECT_EQ(status.metadata().at("got"), "weights after 5");
 }
 
+TEST_F(TrainedRunsTest, TakesARunThatItsStoppingRuleEnded) {
+  WriteRun("grf_exact-0", "grf_exact", 64, "0.1", 6);
+  std::ofstream(folder_.File("grf_exact-0/metrics.jsonl"))
+      << R"({"kind":"validation","step":5,"prediction_loss":0.1,"loss":0.7})"
+      << "\n"
+      << R"({"kind":"end","step":5,"flat":true})"
+      << "\n";
+  const auto runs = Read({"grf_exact"}, {0});
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  EXPECT_TRUE((*runs)[0].is_flat);
+  EXPECT_EQ((*runs)[0].LastValidationLoss(), 0.7);
+}
+
+TEST_F(TrainedRunsTest, WhatASearchChoosesMayDifferBetweenVariants) {
+  const auto change = [&](const std::string& name, const std::string& local,
+                          const std::string& training) {
+    WriteRun(name, "grf_exact");
+    std::ofstream(folder_.File(name) + "/checkpoint/config.json")
+        << R"({"network": {"width": 64, "ffn_factor": 4, "local": )" << local << "}}";
+    std::ofstream(folder_.File(name) + "/run.json") << R"({"training": )" << training << "}";
+  };
+  change("grf_exact-0", R"({"kind": "grf_exact", "key_width": 32})",
+         R"({"step_count": 5, "learning_rate": [{"from_step": 0, "value": 1}]})");
+  const std::string ones = R"({"kind": "grf_exact", "mask_positivity": "ones", "key_width": 64})";
+  change("grf_ones-0", ones,
+         R"({"step_count": 5, "learning_rate": [{"from_step": 0, "value": 2}]})");
+  const auto runs = Read({"grf_exact", "grf_ones"}, {0});
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  EXPECT_EQ((*runs)[1].variant, "grf_ones");
+  change("grf_exact-0", ones, R"({"step_count": 5})");
+  EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID)
+      << "a mask of ones under the name of the learnt one";
+  change("grf_ones-0", ones, R"({"step_count": 4})");
+  change("grf_exact-0", R"({"kind": "grf_exact"})", R"({"step_count": 5})");
+  EXPECT_EQ(Read({"grf_exact", "grf_ones"}, {0}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST_F(TrainedRunsTest, RunsThatAreLeftOutNeedNotBeThere) {
+  WriteRun("grf_exact-0", "grf_exact");
+  const auto runs =
+      ReadTrainedRuns(folder_.path(), {"grf_exact"}, {0, 1}, {std::string("grf_exact-1")});
+  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
+  EXPECT_EQ(runs->size(), 1u);
+}
+
 TEST_F(TrainedRunsTest, RefusesWeightsThatTheLogIsAheadOf) {
   WriteRun("grf_exact-0", "grf_exact");
   EXPECT_EQ((*Read({"grf_exact"}, {0}))[0].steps_done, 5);

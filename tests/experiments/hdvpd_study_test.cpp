@@ -119,7 +119,7 @@ TEST_F(HdvpdStudyTest, PageAndFilesCarryTheNumbers) {
   EXPECT_THAT(page, HasSubstr("GRF is above unmasked in SSIM by 0.0200"));
   EXPECT_THAT(page, HasSubstr("above in 2 of 2 runs"));
   EXPECT_THAT(page, HasSubstr("message passing is above unmasked in SSIM by 0.0100"));
-  EXPECT_THAT(page, HasSubstr("Only 2 of the 3 seeds"));
+  EXPECT_THAT(page, HasSubstr("Only 2 of the 5 seeds"));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
   const auto json = StudyToJson(study, relations);
   EXPECT_EQ(json["runs"].size(), 6u);

@@ -36,7 +36,8 @@ struct FakeStudy {
     setup.target_background = "none";
     setup.plan.step_count = 2;
     setup.output_dir = folder.File("study");
-    setup.with_ablations = false;
+    setup.ablations.clear();
+    setup.plan.render_mode = RenderMode::kField;
     for (const char* variant : {"grf_exact", "message_passing", "unmasked"}) AddRuns(variant);
     for (int e = 0; e < 4; ++e) {
       episodes.readable.push_back({"episode_" + std::to_string(e), "", "hash" + std::to_string(e),

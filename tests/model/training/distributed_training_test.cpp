@@ -82,7 +82,8 @@ class DistributedTrainingTest : public ::testing::Test {
     std::vector<double> losses;
     std::istringstream lines(ReadTextFile(folder_.File(run) + "/metrics.jsonl").value());
     for (std::string line; std::getline(lines, line);) {
-      losses.push_back(nlohmann::json::parse(line).at("loss"));
+      const auto record = nlohmann::json::parse(line);
+      if (record.at("kind") == "train") losses.push_back(record.at("loss"));
     }
     return losses;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 
 namespace interlacer {
@@ -34,6 +35,21 @@ TEST_F(RunLogTest, ResumeDropsLaterLinesAndACutTail) {
   RunLog log = RunLog::Open(path_, 3).value();
   ASSERT_TRUE(log.Write(ValidationRecord{.step = 4}).ok());
   EXPECT_EQ(Steps(), (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(RunLogTest, ResumeKeepsValidationLossesAndDropsTheEnd) {
+  {
+    RunLog log = RunLog::Open(path_, 0).value();
+    ASSERT_TRUE(log.Write(ValidationRecord{.step = 2, .loss = 0.5}).ok());
+    ASSERT_TRUE(log.Write(ValidationRecord{.step = 4, .loss = std::nan("")}).ok());
+    ASSERT_TRUE(log.WriteEnd(4, true).ok());
+  }
+  const std::vector<double> losses = ReadValidationLosses(path_);
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_EQ(losses[0], 0.5);
+  EXPECT_FALSE(std::isfinite(losses[1]));
+  const RunLog resumed = RunLog::Open(path_, 4).value();
+  EXPECT_EQ(Steps(), (std::vector<std::int64_t>{2, 4}));
 }
 
 TEST_F(RunLogTest, UnwritableFolderIsAnError) {

@@ -148,8 +148,42 @@ TEST_F(TrainerResumeTest, ARunStoppedWhereItValidatesLosesNoValidation) {
   ASSERT_TRUE(Train(resumed, &second).ok());
   const std::vector<std::string> lines = LogLines("whole");
   EXPECT_EQ(LogLines("parts"), lines);
-  ASSERT_EQ(lines.size(), 6u);
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_EQ(lines.back(), R"({"kind":"end","step":4,"flat":false})");
   EXPECT_TRUE(lines[2].starts_with(R"({"kind":"validation","step":2,)")) << lines[2];
+}
+
+TEST_F(TrainerResumeTest, ARunEndsWhereItsValidationLossIsFlatAndStaysThere) {
+  ASSERT_TRUE(WriteSplits(root_ + "/data").ok());
+  SetThreadCount(1);
+  const auto flat = [this](const std::string& name) {
+    TrainOptions options = ValidatedOptions(name, 100);
+    // Whatever is not a thousandth of the loss before is flat: so is the second validation.
+    options.config.training.stop_when_flat = {1, 0.999};
+    return options;
+  };
+  CountingObserver whole, first(3), second, again;
+  const auto done = Train(flat("whole"), &whole);
+  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  const std::int64_t end = 2 * flat("whole").config.training.validation_every;
+  EXPECT_EQ(done->steps_done, end);
+  ASSERT_EQ(whole.validations.size(), 2u);
+  EXPECT_GT(whole.validations[0].loss, 0);
+  const std::vector<std::string> lines = LogLines("whole");
+  EXPECT_EQ(lines.back(), R"({"kind":"end","step":)" + std::to_string(end) + R"(,"flat":true})");
+
+  EXPECT_EQ(Train(flat("parts"), &first).status().code(), StatusCode::kCancelled);
+  TrainOptions resumed = flat("parts");
+  resumed.resume = true;
+  ASSERT_TRUE(Train(resumed, &second).ok());
+  EXPECT_EQ(LogLines("parts"), lines);
+  EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
+  // A run that has ended is not trained on.
+  const auto at_end = Train(resumed, &again);
+  ASSERT_TRUE(at_end.ok());
+  EXPECT_EQ(at_end->steps_done, end);
+  EXPECT_TRUE(again.losses.empty());
+  EXPECT_EQ(LogLines("parts"), lines);
 }
 
 TEST_F(TrainerResumeTest, ResumesWithTheInputsThatItBeganWith) {
@@ -254,7 +288,7 @@ TEST_P(KilledRunTest, ResumesAsIfItHadNotBeenKilled) {
             std::vector<double>(whole.losses.begin() + moment.saved_steps, whole.losses.end()));
   EXPECT_EQ(Weights(killed.dir), Weights(root_ + "/whole"));
   EXPECT_EQ(LogLines("killed"), LogLines("whole"));
-  EXPECT_EQ(LogLines("whole").size(), 9u) << "six steps, three validations";
+  EXPECT_EQ(LogLines("whole").size(), 10u) << "six steps, three validations, the end";
   for (const char* suffix : {".old", ".partial"}) {
     EXPECT_FALSE(fs::exists(killed.checkpoint() + suffix)) << suffix;
   }

@@ -41,6 +41,13 @@ TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, training);
 }
 
+TEST(TrainingConfig, AStoppingRuleIsWrittenWhereItIsOn) {
+  RunConfig run = PresetRunConfig("compact").value();
+  EXPECT_EQ(RunConfigToJson(run).find("stop_when_flat"), std::string::npos);
+  run.training.stop_when_flat = {3, 0.25};
+  EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
+}
+
 TEST(TrainingConfig, PaperNumbers) {
   const TrainingConfig c = PresetRunConfig("paper").value().training;
   EXPECT_EQ(c.batch_size, 16);
@@ -100,6 +107,11 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"displacement_weight": [{"from_step": 1, "value": 1}]}})",
                 "displacement_weight");
   ExpectRefused(R"({"training": {"rollout_steps": []}})", "rollout_steps");
+  ExpectRefused(R"({"training": {"stop_when_flat": {"window": -1}}})", "stop_when_flat.window");
+  ExpectRefused(R"({"training": {"stop_when_flat": {"min_improvement": 1}}})",
+                "stop_when_flat.min_improvement");
+  ExpectRefused(R"({"training": {"validation_sample_count": 0, "stop_when_flat": {"window": 2}}})",
+                "validation_sample_count");
   ExpectRefused("{", "");
 }
 

@@ -1,0 +1,274 @@
+#include "cli/verbs/experiment_plan.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "cli/child_jobs.h"
+#include "common/file_io.h"
+#include "common/json.h"
+#include "common/sha256.h"
+#include "experiments/hdvpd/cells.h"
+
+namespace interlacer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDivergedFile[] = "/diverged.json";
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::string TextOf(const std::string& path) {
+  StatusOr<std::string> text = ReadTextFile(path);
+  return text.ok() ? *std::move(text) : "";
+}
+
+/// Held by this process and by its children, which inherit the file: a study that was killed is
+/// taken up again only when the last training has saved and ended.
+class FolderLock {
+ public:
+  static StatusOr<FolderLock> Take(const std::string& folder) {
+    const std::string path = folder + "/lock";
+    FolderLock lock(open(path.c_str(), O_RDWR | O_CREAT, 0644));
+    if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    return FailedPrecondition(reason::FILE_UNWRITABLE,
+                              "another command, or a training that it left, is at work here; wait "
+                              "for its end")
+        .WithField(path);
+  }
+  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock() {
+    if (file_ >= 0) close(file_);
+  }
+
+ private:
+  explicit FolderLock(int file) : file_(file) {}
+  int file_;
+};
+
+class PlannedStudy {
+ public:
+  PlannedStudy(const StudyPlan& plan, const PlannedStudyOptions& options,
+               const VerbContext& context)
+      : plan_(plan), options_(options), context_(context) {}
+
+  StatusOr<std::set<std::string>> Make() {
+    INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options_.output));
+    INTERLACER_RETURN_IF_ERROR(KeepPlan());
+    INTERLACER_RETURN_IF_ERROR(Simulate("train", plan_.train, options_.data + "/train"));
+    INTERLACER_RETURN_IF_ERROR(Simulate("val", plan_.val, options_.data + "/val"));
+    INTERLACER_RETURN_IF_ERROR(TrainCells("appearance", AppearanceCells(plan_)));
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<Choice> choices, Search());
+    std::vector<Cell> last;
+    for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      last = RunsOf(stage, choices);
+      INTERLACER_RETURN_IF_ERROR(TrainCells(plan_.stages[stage].name, last));
+    }
+    INTERLACER_RETURN_IF_ERROR(Freeze(last));
+    INTERLACER_RETURN_IF_ERROR(Simulate("test", plan_.test, options_.test()));
+    std::set<std::string> left_out;
+    for (const Cell& cell : last) {
+      if (HasDiverged(cell)) left_out.insert(fs::path(cell.name).filename().string());
+    }
+    return left_out;
+  }
+
+ private:
+  std::string DirOf(const std::string& cell) const { return options_.runs() + "/" + cell; }
+  std::string LogOf(const std::string& job) const {
+    return options_.output + "/logs/" + job + ".log";
+  }
+  bool HasDiverged(const Cell& cell) const { return Exists(DirOf(cell.name) + kDivergedFile); }
+
+  /// A study has one plan: results of two would be taken for those of one.
+  Status KeepPlan() const {
+    const std::string& plan_path = options_.plan_path;
+    const std::string kept = options_.output + "/plan.json";
+    INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(plan_path));
+    if (!Exists(kept)) return WriteFileAtomic(kept, text);
+    INTERLACER_ASSIGN_OR_RETURN(const std::string first, ReadTextFile(kept));
+    if (first == text) return Status::Ok();
+    return FailedPrecondition(reason::CONFIG_INVALID,
+                              plan_path + ": expected the plan that the study began with, " + kept +
+                                  ", got another; a changed plan is another study, in a folder of "
+                                  "its own")
+        .WithField("--plan");
+  }
+
+  Status Simulate(const std::string& split, const PlannedEpisodes& episodes,
+                  const std::string& folder) const {
+    ChildJob job{"simulate " + split,
+                 {"simulate", "--split", split, "--seed", std::to_string(episodes.first_seed),
+                  "--episodes", std::to_string(episodes.count), "--jobs",
+                  std::to_string(options_.jobs_at_once), "--output", folder, "--resume", "--quiet"},
+                 LogOf("simulate-" + split)};
+    job.arguments.insert(job.arguments.end(), plan_.simulate_options.begin(),
+                         plan_.simulate_options.end());
+    const std::string log = job.log_path;
+    int exit_code = 0;
+    INTERLACER_RETURN_IF_ERROR(RunChildJobs({std::move(job)}, 1, context_.stop(),
+                                            [&](std::size_t, int code) { exit_code = code; }));
+    return exit_code == 0 ? Status::Ok() : FailedChild("simulate " + split, log, exit_code);
+  }
+
+  static Status FailedChild(const std::string& name, const std::string& log, int exit_code) {
+    std::string text = TextOf(log);
+    while (text.ends_with('\n')) text.pop_back();
+    const std::size_t begin = text.rfind('\n');
+    return Internal(name + " ended with exit code " + std::to_string(exit_code) + ": " +
+                    text.substr(begin == std::string::npos ? 0 : begin + 1) +
+                    "; the same command goes on once that is mended")
+        .WithField(log);
+  }
+
+  /// Trains what has not ended. A loss that is not finite ends its cell and those that build on it;
+  /// other failures are reported when the other cells have ended.
+  Status TrainCells(const std::string& label, const std::vector<Cell>& cells) const {
+    std::vector<ChildJob> jobs;
+    for (const Cell& cell : cells) {
+      if (ReadCell(DirOf(cell.name)).has_ended || HasDiverged(cell)) continue;
+      if (!cell.init.empty() && Exists(DirOf(cell.init) + kDivergedFile)) {
+        INTERLACER_RETURN_IF_ERROR(MarkDiverged(cell.name, "its first weights: " + cell.init));
+        continue;
+      }
+      INTERLACER_ASSIGN_OR_RETURN(ChildJob job, JobOf(cell));
+      jobs.push_back(std::move(job));
+    }
+    const auto total = static_cast<std::int64_t>(cells.size());
+    const auto progress = context_.MakeProgress(label, total);
+    std::int64_t done = total - static_cast<std::int64_t>(jobs.size());
+    if (done > 0) progress->Found(done);
+    Status status;
+    const auto on_end = [&](std::size_t i, int exit_code) {
+      if (exit_code != 0 && context_.stop().stop_requested()) return;
+      progress->Update(++done, jobs[i].name);
+      if (exit_code == 0 || !status.ok()) return;
+      const std::string log = TextOf(jobs[i].log_path);
+      status = log.find(reason::PREDICTION_NOT_FINITE) != std::string::npos
+                   ? MarkDiverged(jobs[i].name, "the loss is not finite")
+                   : FailedChild("training " + jobs[i].name, jobs[i].log_path, exit_code);
+    };
+    INTERLACER_RETURN_IF_ERROR(RunChildJobs(jobs, options_.jobs_at_once, context_.stop(), on_end));
+    progress->Finish();
+    return status;
+  }
+
+  Status MarkDiverged(const std::string& cell, const std::string& why) const {
+    context_.Message(cell + " takes no part: " + why);
+    std::error_code error;
+    fs::create_directories(DirOf(cell), error);
+    return WriteJsonFile(DirOf(cell) + kDivergedFile, {{"why", why}});
+  }
+
+  StatusOr<ChildJob> JobOf(const Cell& cell) const {
+    const std::string config = options_.output + "/configs/" + cell.name + ".json";
+    std::error_code error;
+    fs::create_directories(fs::path(config).parent_path(), error);
+    INTERLACER_RETURN_IF_ERROR(WriteJsonFile(config, nlohmann::ordered_json(cell.config)));
+    ChildJob job{cell.name,
+                 {"train", "--config", config, "--data", options_.data + "/train", "--data",
+                  options_.data + "/val", "--seed", std::to_string(cell.seed), "--threads", "1",
+                  "--device", options_.device, "--output", DirOf(cell.name), "--resume", "--quiet"},
+                 LogOf(cell.name)};
+    if (!cell.init.empty()) {
+      job.arguments.push_back(cell.takes_appearance_alone ? "--init-appearance" : "--init");
+      job.arguments.push_back(DirOf(cell.init) + "/checkpoint");
+    }
+    return job;
+  }
+
+  /// The trials of all variants, and what each of them chose.
+  StatusOr<std::vector<Choice>> Search() const {
+    std::vector<Cell> all;
+    for (const PlannedVariant& variant : plan_.variants) {
+      const std::vector<Cell> trials = TrialCells(plan_, variant);
+      all.insert(all.end(), trials.begin(), trials.end());
+    }
+    INTERLACER_RETURN_IF_ERROR(TrainCells("search", all));
+    std::vector<Choice> choices;
+    nlohmann::ordered_json record = nlohmann::ordered_json::array();
+    for (const PlannedVariant& variant : plan_.variants) {
+      const std::vector<std::optional<double>> losses =
+          TrialLosses(plan_, variant, options_.runs());
+      const std::optional<std::size_t> best = ChooseTrial(losses);
+      if (!best) {
+        return FailedPrecondition(reason::PREDICTION_NOT_FINITE,
+                                  "no trial of " + variant.name + " ended with a finite loss")
+            .WithField(DirOf("search"));
+      }
+      choices.push_back(ChoiceOf(plan_, *best));
+      record.push_back({{"variant", variant.name},
+                        {"model", variant.models[choices.back().model]},
+                        {"learning_rate", choices.back().learning_rate},
+                        {"trial", *best}});
+    }
+    INTERLACER_RETURN_IF_ERROR(WriteJsonFile(options_.output + "/choices.json", record));
+    return choices;
+  }
+
+  /// All variants of a seed before the next seed.
+  std::vector<Cell> RunsOf(std::size_t stage, const std::vector<Choice>& choices) const {
+    std::vector<Cell> cells;
+    for (std::size_t v = 0; v < plan_.variants.size(); ++v) {
+      const auto runs = StageCells(plan_, plan_.variants[v], stage, choices[v]);
+      cells.insert(cells.end(), runs.begin(), runs.end());
+    }
+    const auto place = [&](std::int64_t seed) {
+      return std::find(plan_.seeds.begin(), plan_.seeds.end(), seed);
+    };
+    std::stable_sort(cells.begin(), cells.end(),
+                     [&](const Cell& a, const Cell& b) { return place(a.seed) < place(b.seed); });
+    return cells;
+  }
+
+  Status Freeze(const std::vector<Cell>& cells) const {
+    nlohmann::ordered_json frozen{{"schema", "interlacer.frozen_runs"}, {"schema_version", 1}};
+    for (const Cell& cell : cells) {
+      if (HasDiverged(cell)) continue;
+      INTERLACER_ASSIGN_OR_RETURN(
+          frozen["weights_sha256"][cell.name],
+          Sha256OfFile(DirOf(cell.name) + "/checkpoint/weights.safetensors"));
+    }
+    const std::string path = options_.output + "/frozen.json";
+    if (!Exists(path)) {
+      if (Exists(options_.test())) {
+        return FailedPrecondition(reason::OUTPUT_EXISTS,
+                                  "test episodes are there before the runs were frozen")
+            .WithField(options_.test());
+      }
+      return WriteJsonFile(path, frozen);
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json first, ReadJsonFile(path));
+    const nlohmann::json patch = nlohmann::json::diff(first, nlohmann::json(frozen));
+    if (patch.empty()) return Status::Ok();
+    return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                              "expected the weights that were frozen before the test episodes were "
+                              "made, got others at " +
+                                  patch[0].value("path", ""))
+        .WithField(path);
+  }
+
+  const StudyPlan& plan_;
+  const PlannedStudyOptions& options_;
+  const VerbContext& context_;
+};
+
+}  // namespace
+
+StatusOr<std::set<std::string>> MakePlannedRuns(const StudyPlan& plan,
+                                                const PlannedStudyOptions& options,
+                                                const VerbContext& context) {
+  return PlannedStudy(plan, options, context).Make();
+}
+
+}  // namespace interlacer::cli
