@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr int kInterrupted = 130;
-
 constexpr char kTinyPlan[] = R"({
   "name": "tiny",
   "episodes": {"task": "push_block", "steps": 6, "width_px": 64, "height_px": 48,

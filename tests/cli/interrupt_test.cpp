@@ -21,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr int kInterrupted = 130;
-
 /// Starts the verb, interrupts it as soon as `has_begun`, and returns how it ended.
 ProcessResult Interrupt(const Words& arguments, const std::function<bool()>& has_begun) {
   ChildProcess process(Interlacer(arguments));

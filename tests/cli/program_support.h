@@ -25,6 +25,9 @@ namespace interlacer::testing {
 
 using Words = std::vector<std::string>;
 
+/// Exit code of a verb that SIGINT ended.
+inline constexpr int kInterrupted = 130;
+
 inline Words Interlacer(Words arguments) {
   arguments.insert(arguments.begin(), INTERLACER_PROGRAM);
   return arguments;
