@@ -6,13 +6,13 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string_view>
 
 #include "common/checked_math.h"
 #include "common/file_io.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -95,8 +95,7 @@ std::vector<std::uint8_t> Encode(NpyType type, const void* data, std::size_t siz
 
 template <typename Stored, typename Value>
 std::vector<Value> Converted(const NpyArray& array) {
-  std::vector<Stored> stored(static_cast<std::size_t>(array.element_count()));
-  std::memcpy(stored.data(), array.data.data(), array.data.size());
+  const std::vector<Stored> stored = ValuesOfBytes<Stored>(array.data);
   return {stored.begin(), stored.end()};
 }
 

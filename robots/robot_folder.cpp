@@ -1,13 +1,13 @@
 #include "robots/robot_folder.h"
 
 #include <array>
-#include <cstring>
 #include <filesystem>
 
 #include "common/file_io.h"
 #include "common/json.h"
 #include "common/npy.h"
 #include "common/sha256.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -73,9 +73,7 @@ StatusOr<std::vector<Vec3f>> ParseVectors(const FolderFile& file) {
   if (array->type != NpyType::kFloat32 || array->shape.size() != 2 || array->shape[1] != 3) {
     return Mismatch(reason::SHAPE_MISMATCH, "npy", "[n,3] float32", "another array");
   }
-  std::vector<Vec3f> vectors(static_cast<std::size_t>(array->shape[0]));
-  std::memcpy(vectors.data(), array->data.data(), array->data.size());
-  return vectors;
+  return ValuesOfBytes<Vec3f>(array->data);
 }
 
 StatusOr<std::vector<std::int64_t>> ParseIndices(const FolderFile& file) {

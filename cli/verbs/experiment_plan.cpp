@@ -139,7 +139,7 @@ class PlannedStudy {
   }
 
   /// Trains what has not ended. A loss that is not finite ends its cell and those that build on it;
-  /// other failures are reported when the other cells have ended.
+  /// other failures are reported when the other cells have ended, the first in the plan's order.
   Status TrainCells(const std::string& label, const std::vector<Cell>& cells) const {
     std::vector<ChildJob> jobs;
     for (const Cell& cell : cells) {
@@ -156,14 +156,19 @@ class PlannedStudy {
     std::int64_t done = total - static_cast<std::int64_t>(jobs.size());
     if (done > 0) progress->Found(done);
     Status status;
+    std::size_t failed = jobs.size();
     const auto on_end = [&](std::size_t i, int exit_code) {
       if (exit_code != 0 && context_.stop().stop_requested()) return;
       progress->Update(++done, jobs[i].name);
-      if (exit_code == 0 || !status.ok()) return;
+      if (exit_code == 0 || i > failed) return;
       const std::string log = TextOf(jobs[i].log_path);
-      status = log.find(reason::PREDICTION_NOT_FINITE) != std::string::npos
-                   ? MarkDiverged(jobs[i].name, "the loss is not finite")
-                   : FailedChild("training " + jobs[i].name, jobs[i].log_path, exit_code);
+      const Status ended =
+          log.find(reason::PREDICTION_NOT_FINITE) != std::string::npos
+              ? MarkDiverged(jobs[i].name, "the loss is not finite")
+              : FailedChild("training " + jobs[i].name, jobs[i].log_path, exit_code);
+      if (ended.ok()) return;
+      status = ended;
+      failed = i;
     };
     INTERLACER_RETURN_IF_ERROR(RunChildJobs(jobs, options_.jobs_at_once, context_.stop(), on_end));
     progress->Finish();

@@ -1,6 +1,5 @@
 #include "client/convert/responses.h"
 
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "client/convert/geometry.h"
 #include "common/image_codec.h"
 #include "common/number_text.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -29,8 +29,7 @@ Status ReadBlock(const std::string& data, std::int64_t n, const std::string& fie
                      std::to_string(n) + " values of " + std::to_string(sizeof(T)) + " bytes",
                      std::to_string(data.size()) + " bytes");
   }
-  out->resize(static_cast<std::size_t>(n));
-  std::memcpy(out->data(), data.data(), data.size());
+  *out = ValuesOfBytes<T>(data);
   return Status::Ok();
 }
 

@@ -47,6 +47,12 @@ def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str
     return chosen
 
 
+# Unasked, gRPC's core stops and joins its threads in whoever forks, and in gRPC 1.51 (Debian 12) the fork of a process
+# that has made a call often never returns. A process that wants those handlers says so itself. gRPC reads this when its
+# first channel is made.
+_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
+os.environ.setdefault(_FORK_SUPPORT, "0")
+
 #: The process in which this package first used gRPC.
 _first_process: List[int] = []
 
@@ -55,12 +61,11 @@ def check_not_forked() -> None:
     """gRPC's threads do not survive a fork, and calls of the child would wait for them for ever."""
     if not _first_process:
         _first_process.append(os.getpid())
-    supported = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "").lower() in ("1", "true", "yes")
+    supported = os.environ.get(_FORK_SUPPORT, "").lower() in ("1", "true", "yes")
     if _first_process[0] != os.getpid() and not supported:
         raise InterlacerError(
             "FAILED_PRECONDITION", "this process was forked off after the first call, and gRPC cannot be used in it: fork "
-            "before the first call, start processes with multiprocessing's \"spawn\", or set GRPC_ENABLE_FORK_SUPPORT=1 "
-            "before gRPC is imported", "FORKED_AFTER_USE")
+            "before the first call, or start processes with multiprocessing's \"spawn\"", "FORKED_AFTER_USE")
 
 
 class ProcessChannel:

@@ -1,13 +1,13 @@
 #include "server/convert/actions.h"
 
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include "common/checked_math.h"
 #include "common/joint_limits.h"
 #include "common/number_text.h"
 #include "common/scene_limits.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -100,8 +100,7 @@ StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
   }
   actions.row_count = matrix.row_count();
   actions.column_count = matrix.column_count();
-  actions.values.resize(matrix.values_f32le().size() / sizeof(float));
-  std::memcpy(actions.values.data(), matrix.values_f32le().data(), matrix.values_f32le().size());
+  actions.values = ValuesOfBytes<float>(matrix.values_f32le());
 
   Status status = CheckFinite(actions);
   if (status.ok()) status = is_joints ? CheckRanges(actions, metadata) : CheckCoordinates(actions);

@@ -150,6 +150,7 @@ TEST_F(ExperimentPlanTest, AFailingTrainingNamesItsLog) {
   std::ofstream(plan_) << plan.dump();
   const ProcessResult failed = RunVerb(Command());
   EXPECT_NE(failed.exit_code, 0);
+  // Of two that run at once, the one that the plan names first, whichever ended first.
   EXPECT_THAT(failed.err, HasSubstr("logs/appearance/9.log"));
   EXPECT_THAT(failed.err, HasSubstr("head_count"));
 }
