@@ -170,7 +170,7 @@ struct Drawing {
         for (int column = range.first_column; column <= range.last_column; ++column) {
           const std::size_t pixel = first + static_cast<std::size_t>(column);
           if (!disc.has_moved && is_kept[pixel]) continue;
-          visit(disc, pixel, ShareAt(disc, row, column));
+          visit(disc, pixel, ShareAt(disc, row, column), DepthAt(disc, row, column));
         }
       }
     }
@@ -181,24 +181,27 @@ struct Drawing {
     const std::size_t count = static_cast<std::size_t>(row_end - row_begin) * view.width_px;
     constexpr float kNowhere = std::numeric_limits<float>::infinity();
     std::vector<float> front_m(count, kNowhere);
-    VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
-      const float core_m = share >= kCoreShare ? disc.depth_m : kNowhere;
-      front_m[pixel - first] = std::min(front_m[pixel - first], core_m);
-    });
+    VisitShares(band, row_begin, row_end,
+                [&](const Disc&, std::size_t pixel, float share, float depth_m) {
+                  const float core_m = share >= kCoreShare ? depth_m : kNowhere;
+                  front_m[pixel - first] = std::min(front_m[pixel - first], core_m);
+                });
     std::vector<FrontRange> ranges(count);
     for (std::size_t i = 0; i < count; ++i) {
       const float own_m = is_kept[first + i] ? view.own_depth_m[first + i] : 0;
       ranges[i] = RangeOf(front_m[i], view.depth_band, is_kept[first + i] != 0, own_m);
     }
     std::vector<DiscSums> sums(count, DiscSums{});
-    VisitShares(band, row_begin, row_end, [&](const Disc& disc, std::size_t pixel, float share) {
-      const DiscWeights weights = WeightsOf(disc, share, ranges[pixel - first]);
-      std::uint64_t* sum = sums[pixel - first].rgb_weight_depth_weight;
-      for (int k = 0; k < 6; ++k) {
-        sum[k] += std::uint64_t{disc.rgb_one_depth_one[k]} *
-                  (k < 4 ? weights.of_color : weights.of_depth);
-      }
-    });
+    VisitShares(band, row_begin, row_end,
+                [&](const Disc& disc, std::size_t pixel, float share, float depth_m) {
+                  const DiscWeights weights = WeightsOf(depth_m, share, ranges[pixel - first]);
+                  const DiscTerms terms = TermsOf(disc, depth_m);
+                  std::uint64_t* sum = sums[pixel - first].rgb_weight_depth_weight;
+                  for (int k = 0; k < 6; ++k) {
+                    sum[k] += std::uint64_t{terms.rgb_one_depth_one[k]} *
+                              (k < 4 ? weights.of_color : weights.of_depth);
+                  }
+                });
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t pixel = first + i;
       const PixelResult result =

@@ -7,8 +7,9 @@
 /// A pixel of a frame is a parallelogram on the surface that it saw, spanned by the steps to the
 /// pixels beside and below it. A disc is the ellipse around its picture:
 ///   share(d) = 1 - d' inverse(V) d,   V = 3/4 (a a' + b b') + 1/4 px^2
-/// with the steps a, b in pixels of the picture. Shares of a surface's discs add up to about 1 or
-/// more everywhere within it and to less than 2/5 from 0.8 steps beyond its last pixels on:
+/// with the steps a, b in pixels of the picture; its depth goes on as the steps' does. Shares of a
+/// surface's discs add up to about 1 or more everywhere within it and to less than 2/5 from 0.8
+/// steps beyond its last pixels on:
 ///   coverage = 3/2 sum - 2/5, within [0,1]
 /// Lengths in metres and pixels. Pure functions.
 /// Source: surface-splatting (elliptical weights).
@@ -31,6 +32,8 @@ inline constexpr float kTornRatio = 2;
 /// Where something moved so near, a pixel without depth does not keep its colour: sensors measure
 /// nothing along the edges of what moves.
 inline constexpr int kEdgePx = 3;
+/// A disc's depth changes by at most this share of it from its centre to its edge.
+inline constexpr float kMaxDepthReach = 0.1F;
 /// Front of a pixel that no core covers: above the bits of every depth.
 inline constexpr std::uint32_t kNoFront = 0xFFFFFFFFU;
 
@@ -75,9 +78,10 @@ struct SurfelPixel {
 /// drawn.
 struct Disc {
   float u_px, v_px, depth_m;
+  float depth_m_per_u, depth_m_per_v;
   float uu, uv, vv;
   float half_u_px, half_v_px;
-  std::uint32_t rgb_one_depth_one[6];  ///< what it shows, as DiscSums adds it
+  std::uint32_t rgb[3];
   bool has_moved;
 };
 
@@ -163,11 +167,12 @@ INTERLACER_HOST_DEVICE inline SurfelPixel NeighborPixel(const DiscView& view,
   return ProjectSurfel(view, surfels.seen_m + 3 * neighbor);
 }
 
-/// The step of one pixel of the frame in the picture; false where the surface ends or tore.
+/// The step of one pixel of the frame in the picture and along its axis; false where the surface
+/// ends or tore.
 INTERLACER_HOST_DEVICE inline bool PixelStep(const DiscView& view, const SurfelArrays& surfels,
                                              const SurfelPixel* pixels, bool has_moved,
                                              std::int32_t from, std::int32_t to, float per_pixel,
-                                             float* u_px, float* v_px) {
+                                             SurfelPixel* step) {
   if (from == to) return false;
   const SurfelPixel a = NeighborPixel(view, surfels, pixels, from, has_moved);
   const SurfelPixel b = NeighborPixel(view, surfels, pixels, to, has_moved);
@@ -178,9 +183,27 @@ INTERLACER_HOST_DEVICE inline bool PixelStep(const DiscView& view, const SurfelA
       return false;
     }
   }
-  *u_px = (b.u_px - a.u_px) * per_pixel;
-  *v_px = (b.v_px - a.v_px) * per_pixel;
+  *step = {(b.u_px - a.u_px) * per_pixel, (b.v_px - a.v_px) * per_pixel,
+           (b.depth_m - a.depth_m) * per_pixel};
   return true;
+}
+
+/// How the depth of a disc changes with the pixel: the plane through its two steps. Steps that are
+/// nearly one line tell nothing across it.
+INTERLACER_HOST_DEVICE inline void SetSlope(const SurfelPixel& a, const SurfelPixel& b,
+                                            Disc* disc) {
+  const float a2 = a.u_px * a.u_px + a.v_px * a.v_px, b2 = b.u_px * b.u_px + b.v_px * b.v_px;
+  const float turn = a.u_px * b.v_px - a.v_px * b.u_px;
+  float per_u = 0, per_v = 0;
+  if (turn * turn > 0.0625F * a2 * b2) {
+    per_u = (a.depth_m * b.v_px - b.depth_m * a.v_px) / turn;
+    per_v = (b.depth_m * a.u_px - a.depth_m * b.u_px) / turn;
+  }
+  const float reach_m = std::fabs(per_u) * disc->half_u_px + std::fabs(per_v) * disc->half_v_px;
+  const float most_m = kMaxDepthReach * disc->depth_m;
+  const float scale = reach_m > most_m ? most_m / reach_m : 1;
+  disc->depth_m_per_u = per_u * scale;
+  disc->depth_m_per_v = per_v * scale;
 }
 
 /// The disc of a surfel; pixels [n] are those of ProjectSurfel.
@@ -191,11 +214,12 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
   if (at.depth_m == 0) return disc;
   const SurfelNeighbors near = surfels.neighbors[i];
   const bool has_moved = HasMoved(surfels, i);
-  float au = 0, av = 0, bu = 0, bv = 0;
+  SurfelPixel a, b;
   const bool has_a =
-      PixelStep(view, surfels, pixels, has_moved, near.left, near.right, near.per_column, &au, &av);
+      PixelStep(view, surfels, pixels, has_moved, near.left, near.right, near.per_column, &a);
   const bool has_b =
-      PixelStep(view, surfels, pixels, has_moved, near.above, near.below, near.per_row, &bu, &bv);
+      PixelStep(view, surfels, pixels, has_moved, near.above, near.below, near.per_row, &b);
+  float au = a.u_px, av = a.v_px, bu = b.u_px, bv = b.v_px;
   const float facing_px = surfels.pixel_m[i] * view.focal_px / at.depth_m;
   float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
   if (has_a && has_b) {
@@ -215,6 +239,7 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
     const float scale = a2 > 0 ? facing_px / std::sqrt(a2) : 0;
     bu = -av * scale, bv = au * scale;
   }
+  a.u_px = au, a.v_px = av, b.u_px = bu, b.v_px = bv;
   a2 = au * au + av * av, b2 = bu * bu + bv * bv;
   const float most = view.max_step_px * view.max_step_px;
   if (a2 > most) {
@@ -238,13 +263,16 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
   disc = {at.u_px,
           at.v_px,
           at.depth_m,
+          0,
+          0,
           vvv * per_determinant,
           -vuv * per_determinant,
           vuu * per_determinant,
           half_u,
           half_v,
-          {rgb[0], rgb[1], rgb[2], 1, static_cast<std::uint32_t>(at.depth_m * kDepthUnits), 1},
+          {rgb[0], rgb[1], rgb[2]},
           has_moved};
+  SetSlope(a, b, &disc);
   return disc;
 }
 
@@ -264,6 +292,12 @@ INTERLACER_HOST_DEVICE inline float ShareAt(const Disc& disc, int row, int colum
   const float du = static_cast<float>(column) - disc.u_px;
   const float dv = static_cast<float>(row) - disc.v_px;
   return 1 - (disc.uu * (du * du) + 2 * disc.uv * (du * dv) + disc.vv * (dv * dv));
+}
+
+INTERLACER_HOST_DEVICE inline float DepthAt(const Disc& disc, int row, int column) {
+  const float du = static_cast<float>(column) - disc.u_px;
+  const float dv = static_cast<float>(row) - disc.v_px;
+  return disc.depth_m + (disc.depth_m_per_u * du + disc.depth_m_per_v * dv);
 }
 
 /// Depths up to which discs count in a pixel, and from which on they are its surface.
@@ -287,12 +321,22 @@ INTERLACER_HOST_DEVICE inline FrontRange RangeOf(float front_m, float depth_band
 struct DiscWeights {
   std::uint32_t of_color, of_depth;
 };
-INTERLACER_HOST_DEVICE inline DiscWeights WeightsOf(const Disc& disc, float share,
+INTERLACER_HOST_DEVICE inline DiscWeights WeightsOf(float depth_m, float share,
                                                     const FrontRange& range) {
-  const bool counts = share > 0 && disc.depth_m <= range.last_m;
+  const bool counts = share > 0 && depth_m <= range.last_m;
   const auto weight =
       static_cast<std::uint32_t>(counts ? static_cast<std::int32_t>(share * kShareUnits) + 1 : 0);
-  return {weight, disc.depth_m >= range.first_m ? weight : 0};
+  return {weight, depth_m >= range.first_m ? weight : 0};
+}
+
+/// What a disc of `depth_m` here adds to DiscSums, before its weights.
+struct DiscTerms {
+  std::uint32_t rgb_one_depth_one[6];
+};
+INTERLACER_HOST_DEVICE inline DiscTerms TermsOf(const Disc& disc, float depth_m) {
+  // Also of pixels outside the disc, where the weights are 0 and depth may be anything.
+  const float units = depth_m > 0 ? depth_m * kDepthUnits : 0;
+  return {{disc.rgb[0], disc.rgb[1], disc.rgb[2], 1, static_cast<std::uint32_t>(units), 1}};
 }
 
 /// The picture of a pixel from its sums.

@@ -37,7 +37,7 @@ __device__ FrontRange RangeAt(const DiscView& view, const Workspace& w, std::int
                  is_kept ? view.own_depth_m[pixel] : 0.F);
 }
 
-/// Calls visit(pixel, share) for the pixels under a disc that it may draw.
+/// Calls visit(pixel, share, depth_m) for the pixels under a disc that it may draw.
 template <typename Visit>
 __device__ void VisitShares(const DiscView& view, const std::uint8_t* is_kept, const Disc& disc,
                             const Visit& visit) {
@@ -47,7 +47,7 @@ __device__ void VisitShares(const DiscView& view, const std::uint8_t* is_kept, c
       const std::int64_t pixel = static_cast<std::int64_t>(row) * view.width_px + column;
       if (!disc.has_moved && is_kept[pixel] != 0) continue;
       const float share = ShareAt(disc, row, column);
-      if (share > 0) visit(pixel, share);
+      if (share > 0) visit(pixel, share, DepthAt(disc, row, column));
     }
   }
 }
@@ -86,8 +86,8 @@ __global__ void FrontKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   }
   w.discs[i] = disc;
   if (disc.depth_m == 0) return;
-  VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share) {
-    if (share >= kCoreShare) atomicMin(w.front + pixel, __float_as_uint(disc.depth_m));
+  VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share, float depth_m) {
+    if (share >= kCoreShare) atomicMin(w.front + pixel, __float_as_uint(depth_m));
   });
 }
 
@@ -99,12 +99,13 @@ __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   if (i >= surfels.count) return;
   const Disc disc = w.discs[i];
   if (disc.depth_m == 0) return;
-  VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share) {
-    const DiscWeights weights = WeightsOf(disc, share, RangeAt(view, w, pixel));
+  VisitShares(view, w.is_kept, disc, [&](std::int64_t pixel, float share, float depth_m) {
+    const DiscWeights weights = WeightsOf(depth_m, share, RangeAt(view, w, pixel));
+    const DiscTerms terms = TermsOf(disc, depth_m);
     auto* const sum = reinterpret_cast<unsigned long long*>(w.sums[pixel].rgb_weight_depth_weight);
     for (int k = 0; k < 6; ++k) {
       const unsigned weight = k < 4 ? weights.of_color : weights.of_depth;
-      const auto add = static_cast<unsigned long long>(disc.rgb_one_depth_one[k]) * weight;
+      const auto add = static_cast<unsigned long long>(terms.rgb_one_depth_one[k]) * weight;
       if (add != 0) atomicAdd(sum + k, add);
     }
   });

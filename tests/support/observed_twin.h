@@ -56,8 +56,9 @@ class ObservedTwin {
       const double share =
           1 - (e.vvv * du * du - 2 * e.vuv * du * dv + e.vuu * dv * dv) / determinant;
       if (share <= 0) continue;
-      hits.push_back({e.depth_m, share, &frames_[e.frame].color.pixels[3 * e.pixel]});
-      if (share >= 0.3) front_m = std::min(front_m, e.depth_m);
+      const double depth_m = e.depth_m + e.depth_m_per_u * du + e.depth_m_per_v * dv;
+      hits.push_back({depth_m, share, &frames_[e.frame].color.pixels[3 * e.pixel]});
+      if (share >= 0.3) front_m = std::min(front_m, depth_m);
     }
     const double own_m = is_kept ? frames_[own_].depth.pixels_m[pixel] : 0;
     double last_m = front_m * (1 + options_.depth_band);
@@ -90,9 +91,10 @@ class ObservedTwin {
     int frame = 0, pixel = 0;
     double u_px = 0, v_px = 0, depth_m = 0;
     double vuu = 0, vuv = 0, vvv = 0;
+    double depth_m_per_u = 0, depth_m_per_v = 0;
     bool is_drawn = false;
   };
-  using Step = std::array<double, 2>;
+  using Step = std::array<double, 3>;  ///< two in pixels, metres of depth
 
   static Vec3d PointOf(std::span<const float> points_m, int i) {
     return {points_m[3 * i], points_m[3 * i + 1], points_m[3 * i + 2]};
@@ -146,9 +148,10 @@ class ObservedTwin {
     const ProjectedPixel pa = Project(camera_, a), pb = Project(camera_, b);
     if (back + ahead == 0 || !(pa.depth_m >= options_.near_m && pb.depth_m >= options_.near_m) ||
         !(Distance(a, b) <= 2 * Distance(PointOf(seen_m_, from), PointOf(seen_m_, to)))) {
-      return {0, 0};
+      return {0, 0, 0};
     }
-    return {(pb.u_px - pa.u_px) / (back + ahead), (pb.v_px - pa.v_px) / (back + ahead)};
+    return {(pb.u_px - pa.u_px) / (back + ahead), (pb.v_px - pa.v_px) / (back + ahead),
+            (pb.depth_m - pa.depth_m) / (back + ahead)};
   }
 
   void Place(int i) {
@@ -164,9 +167,10 @@ class ObservedTwin {
     const double facing_px = frames_[e.frame].depth.pixels_m[e.pixel] *
                              std::sqrt(camera_.fx_px * camera_.fy_px) /
                              std::sqrt(seen.fx_px * seen.fy_px) / at.depth_m;
-    if (Length(a) == 0 && Length(b) == 0) a = {facing_px, 0}, b = {0, facing_px};
-    if (Length(a) == 0) a = {b[1] * facing_px / Length(b), -b[0] * facing_px / Length(b)};
-    if (Length(b) == 0) b = {-a[1] * facing_px / Length(a), a[0] * facing_px / Length(a)};
+    if (Length(a) == 0 && Length(b) == 0) a = {facing_px, 0, 0}, b = {0, facing_px, 0};
+    if (Length(a) == 0) a = {b[1] * facing_px / Length(b), -b[0] * facing_px / Length(b), 0};
+    if (Length(b) == 0) b = {-a[1] * facing_px / Length(a), a[0] * facing_px / Length(a), 0};
+    const Step plane = PlaneOf(a, b);
     for (Step* step : {&a, &b}) {
       const double scale = std::min(1.0, options_.max_step_px / Length(*step));
       for (double& x : *step) x *= scale;
@@ -175,7 +179,18 @@ class ObservedTwin {
     e.vuv = 0.75 * (a[0] * a[1] + b[0] * b[1]);
     e.vvv = 0.75 * (a[1] * a[1] + b[1] * b[1]) + 0.25;
     e.u_px = at.u_px, e.v_px = at.v_px, e.depth_m = at.depth_m;
+    const double reach_m =
+        std::abs(plane[0]) * std::sqrt(e.vuu) + std::abs(plane[1]) * std::sqrt(e.vvv);
+    const double scale = reach_m > 0 ? std::min(1.0, 0.1 * at.depth_m / reach_m) : 0;
+    e.depth_m_per_u = scale * plane[0], e.depth_m_per_v = scale * plane[1];
     e.is_drawn = true;
+  }
+
+  /// Metres of depth a pixel to the right and a pixel down, on the plane of two steps.
+  static Step PlaneOf(const Step& a, const Step& b) {
+    const double turn = a[0] * b[1] - a[1] * b[0];
+    if (std::abs(turn) <= 0.25 * Length(a) * Length(b)) return {0, 0, 0};
+    return {(a[2] * b[1] - b[2] * a[1]) / turn, (b[2] * a[0] - a[2] * b[0]) / turn, 0};
   }
 
   const std::vector<ObservedFrame>& frames_;
