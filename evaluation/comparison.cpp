@@ -161,6 +161,7 @@ Json ComparisonToJson(const std::vector<Variant>& variants) {
          {"weights_sha256", variant.results->model.value("weights_sha256", "")},
          {"command", variant.results->command}});
   }
+  out["metrics"] = variants[0].results->metrics;
   out["reference"] = variants.empty() ? "" : variants[0].name;
   std::vector<int> steps{-1};
   for (const int step : StepsOf(*variants[0].results)) steps.push_back(step);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "common/json.h"
+#include "evaluation/html.h"
+#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -91,6 +93,22 @@ Json MetricDefinitions() {
   all[std::string(kSsimCarried)] = WithMask(ssim, kCarriedMask);
   all[std::string(kPsnrCarried)] = WithMask(masked_psnr, kCarriedMask);
   return all;
+}
+
+std::string MetricDefinitionsHtml(const std::vector<std::string>& metrics,
+                                  const Json& definitions) {
+  HtmlTable table{"", {"metric", "name in files", "definition"}, {}, false};
+  for (const std::string& metric : metrics) {
+    // All objects share one definition.
+    const std::string name = definitions.contains(metric) ? metric : ObjectMetric("NAME");
+    std::string text;
+    for (const auto& [key, value] : definitions.value(name, Json::object()).items()) {
+      text += (text.empty() ? "" : "; ") + (key == "definition" ? "" : key + ": ") +
+              (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    table.rows.push_back({MetricLabel(metric), metric, text});
+  }
+  return "<details><summary>What the metrics are</summary>" + TableHtml(table) + "</details>\n";
 }
 
 }  // namespace interlacer

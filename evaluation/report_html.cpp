@@ -5,7 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "common/json.h"
 #include "evaluation/html.h"
+#include "evaluation/metric_definitions.h"
 #include "evaluation/report_charts.h"
 #include "evaluation/report_strips.h"
 #include "evaluation/score_text.h"
@@ -150,12 +152,12 @@ std::string Provenance(const ReportInput& in) {
   table.rows.push_back({"this page", in.created_time});
   table.rows.push_back({"command of this page", in.command});
   const std::string how =
-      "SSIM is ssim_wang_rgb_v1: Gaussian window of 11 px, sigma 1.5, 8-bit RGB, population "
-      "covariances, windows inside the image only; where something moves: pixels that differ from "
-      "the newest observed frame by 16 or more, grown by 5 px. PSNR is psnr_rgb8_v1. Views, starts "
-      "and cameras of one episode are averaged first; intervals are percentile bootstrap over "
-      "episodes, 2000 draws, seed 0.";
-  return SectionHtml("How it was computed", ParagraphHtml(how) + TableHtml(table));
+      "Views, starts and cameras of one episode are averaged first; intervals are percentile "
+      "bootstrap over episodes, 2000 draws, seed 0.";
+  const Results& first = in.reference();
+  return SectionHtml("How it was computed",
+                     ParagraphHtml(how) + TableHtml(table) +
+                         MetricDefinitionsHtml(MetricsOf(first), first.metrics));
 }
 
 }  // namespace

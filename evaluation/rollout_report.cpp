@@ -6,9 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "common/json.h"
 #include "data/manifest.h"
 #include "evaluation/frame_strip.h"
 #include "evaluation/html.h"
+#include "evaluation/metric_definitions.h"
 #include "evaluation/results.h"
 #include "evaluation/score_chart.h"
 #include "evaluation/score_text.h"
@@ -247,10 +249,8 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   }
   if (!tables.empty()) body += SectionHtml("The numbers", tables);
   body += Findings(in) + Provenance(in);
-  body +=
-      "<footer>SSIM is ssim_wang_rgb_v1: Gaussian window of 11 px, sigma 1.5, 8-bit RGB, "
-      "windows inside the image only. PSNR is psnr_rgb8_v1. Full pictures and numbers lie "
-      "beside this page.</footer>\n";
+  body += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
+  body += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
   return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/file_io.h"
 #include "common/json.h"
+#include "common/number_text.h"
 #include "robots/mesh_file.h"
 #include "robots/mesh_path.h"
 #include "robots/primitives.h"
@@ -70,7 +71,9 @@ StatusOr<urdf::ModelInterfaceSharedPtr> ParseUrdf(const std::string& text,
     problem = error.what();
   }
   console_bridge::restorePreviousOutputHandler();
-  if (model != nullptr && model->getRoot() != nullptr) return model;
+  // A link whose shape it cannot read it keeps without the shape.
+  const bool is_whole = errors.text().find("Could not parse") == std::string::npos;
+  if (model != nullptr && model->getRoot() != nullptr && is_whole) return model;
   return Mismatch(reason::SCHEMA_INVALID, path, "a sound URDF", problem + errors.text());
 }
 
@@ -236,19 +239,30 @@ class UrdfReader {
     TriangleStream surface;
     std::string what = "a shape";
     Vec3d scale{1, 1, 1};
+    const auto check = [&](const std::string& shape, std::initializer_list<double> sizes_m) {
+      for (const double size_m : sizes_m) {
+        if (size_m > 0 && std::isfinite(size_m)) continue;
+        return Refused("link '" + link + "'", "a " + shape + " of positive size in metres",
+                       NumberText(size_m));
+      }
+      return Status::Ok();
+    };
     switch (geometry->type) {
       case urdf::Geometry::SPHERE: {
         const double r = static_cast<const urdf::Sphere*>(geometry)->radius;
+        INTERLACER_RETURN_IF_ERROR(check("sphere", {r}));
         surface = EllipsoidSurface({r, r, r});
         break;
       }
       case urdf::Geometry::BOX: {
         const urdf::Vector3& sides = static_cast<const urdf::Box*>(geometry)->dim;
+        INTERLACER_RETURN_IF_ERROR(check("box", {sides.x, sides.y, sides.z}));
         surface = BoxSurface({sides.x / 2, sides.y / 2, sides.z / 2});
         break;
       }
       case urdf::Geometry::CYLINDER: {
         const auto* cylinder = static_cast<const urdf::Cylinder*>(geometry);
+        INTERLACER_RETURN_IF_ERROR(check("cylinder", {cylinder->radius, cylinder->length}));
         surface = CylinderSurface(cylinder->radius, cylinder->length / 2);
         break;
       }

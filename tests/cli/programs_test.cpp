@@ -101,6 +101,12 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
     subjects.insert(score["subject"].get<std::string>());
   }
   EXPECT_THAT(subjects, ::testing::ElementsAre("kinematic", "model", "model_field"));
+  for (const auto& score : prediction->at("scores")) {
+    const auto metric = score["metric"].get<std::string>();
+    if (metric.find(':') != std::string::npos) continue;  // of one object: a definition for all
+    EXPECT_TRUE(prediction->at("metrics").contains(metric)) << metric;
+  }
+  EXPECT_EQ(prediction->at("robot")["name"], "kuka_iiwa_bimanual");
   EXPECT_EQ(RunVerb({"export", checkpoint_, "-o", exported}).exit_code, 8);
   EXPECT_EQ(RunVerb({"export", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));

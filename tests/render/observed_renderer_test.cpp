@@ -232,6 +232,23 @@ TEST(ObservedRenderer, ASlantedSurfaceHasNoPinholesFromAbove) {
   }
 }
 
+TEST(ObservedRenderer, ASteepSurfaceHasItsOwnDepthAndNoGaps) {
+  const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -1.2, 0.5}, 90)});
+  const ObservedFrame beside = TableFrame({-0.7, -0.6, 0.4}, 0);
+  const auto picture = renderer.Render(beside.camera, renderer.positions_m());
+  ASSERT_TRUE(picture.ok());
+  // Beside a part that the first camera saw, by rows three centimetres apart: its depth changes by
+  // more than the depth band from one row to the next.
+  for (int row = 18; row < 30; ++row) {
+    for (int column = 20; column < 44; ++column) {
+      const std::size_t i = static_cast<std::size_t>(row) * 64 + column;
+      EXPECT_EQ(picture->coverage[i], 1) << row << ", " << column;
+      EXPECT_NEAR(picture->depth.pixels_m[i], beside.depth.pixels_m[i], 3e-3)
+          << row << ", " << column;
+    }
+  }
+}
+
 TEST(ObservedRenderer, WhatTurnedItsBackIsNotDrawn) {
   const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -0.5, 0.8}, 90)});
   const auto picture =

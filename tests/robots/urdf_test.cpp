@@ -314,6 +314,19 @@ TEST(Urdf, BrokenMeshesAreNamedWithLinkAndFile) {
               AllOf(HasSubstr("no such file"), HasSubstr("part.stl"), HasSubstr("link 'elbow'")));
 }
 
+TEST(Urdf, ShapesWithoutAPositiveSizeAreRefusedByLink) {
+  for (const char* const visual :
+       {"<box size='-.2 .2 .1'/>", "<box size='.2 0 .1'/>", "<box size='.2 nan .1'/>",
+        "<box size='.2 .1'/>", "<sphere radius='-1'/>", "<sphere radius='inf'/>",
+        "<cylinder radius='.1' length='0'/>", "<cylinder radius='-.1' length='1'/>"}) {
+    EXPECT_THAT(
+        ErrorOf(Link("base", Box("1 1 1")) + Joint("turn", "revolute", "base", "elbow", kRange) +
+                Link("elbow", "<visual><geometry>" + std::string(visual) + "</geometry></visual>")),
+        AllOf(HasSubstr("SCHEMA_INVALID"), HasSubstr("elbow")))
+        << visual;
+  }
+}
+
 TEST(Urdf, AMeshWithoutAreaIsRefused) {
   const TempFolder folder;
   Write(folder.File("flat.obj"), "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n");
