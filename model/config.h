@@ -114,7 +114,7 @@ struct GraphConfig {
   /// Makes the neighbour graph undirected: an edge where either token names the other.
   bool symmetrise = false;
   /// Search for neighbours, also of message passing's anchors: kGrid, or on the CPU kFaissFlat (all
-  /// pairs) or kFaissIvf (approximate, as in the GRF masking paper).
+  /// pairs) or kFaissIvf (approximate, as in grf-masking, Sec. 4).
   KnnBackend index = KnnBackend::kGrid;
   bool operator==(const GraphConfig&) const = default;
 };

@@ -8,7 +8,7 @@
 /// Deterministic. Errors: OUT_OF_RANGE ACTION_OUT_OF_RANGE when the pose cannot be reached within
 /// the joint limits to 0.5 mm and 2 mrad.
 /// Thread-safety: pure functions.
-/// Source: damped-ik.
+/// Source: damped-ik (the step, with a constant damping).
 
 #include "common/geometry.h"
 #include "common/status.h"

@@ -1,6 +1,14 @@
 /// Body of grid_knn.h; the including file sets INTERLACER_KERNEL_NAMESPACE and is compiled for one
 /// instruction set. No include guard on purpose. Everything but the entry point is in an anonymous
 /// namespace, so that no code of one instruction set is linked into another.
+///
+/// Bound: arithmetic; a candidate is 16 bytes, six operations for its squared distance, and the
+/// comparisons with the worst one kept. Queries in the order of cells meet the same cells again, in
+/// the cache.
+/// Sizes: 16, 8 or one candidate at a time; a vector in which none is better is passed over whole.
+/// With vectors, up to four neighbours are searched for eight queries at once (grid_knn_batch.h);
+/// what that leaves undone comes here.
+/// Layout: points are sorted by cell, so that a row of cells along x is one range of each array.
 
 #include <climits>
 #include <cstdint>

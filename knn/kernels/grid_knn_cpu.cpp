@@ -5,6 +5,9 @@
 
 namespace interlacer {
 
+/// Bound: memory; every point is read twice, and the second time 16 bytes are written wherever its
+/// cell lies. One thread: a place depends on all points before it, which keeps the order stable.
+/// Layout: an array for each coordinate, so that neighbouring candidates fill a vector.
 CellSortedCloud SortIntoCells(const CellGrid& grid, const float* positions_m, std::int64_t n,
                               const CellSortBuffers& buffers) {
   const std::int64_t cell_count = grid.cell_count();

@@ -2,6 +2,8 @@
 
 /// Merges of short sorted lists of end nodes, one root at a time: the arithmetic that the plain CPU
 /// form and the CUDA form of knn/kernels/walk_rows.h share. Words and lists are described there.
+/// A merge takes one step for each end node and one for the end: the least of four heads, whose
+/// lists then move on, so that every step waits for the words that the step before led to.
 
 #include <cstdint>
 

@@ -99,6 +99,9 @@ inline void SumValues(const RowPairs& pairs, int at, float scale, std::uint16_t*
 
 }  // namespace
 
+/// Bound: reads of the queries from the cache, 4 bytes a number and pass; phi is taken again in the
+/// second pass, which costs two operations, rather than stored.
+/// Sizes: whole registers of a head, so that its denominator is one sum over lanes.
 void LinearQueryRows(int rows, int heads, int head_width, const float* q, const float* z,
                      const LinearAttentionEpsilons& epsilons, std::uint16_t* to) {
   const int width = heads * head_width;
@@ -121,6 +124,8 @@ void LinearQueryRows(int rows, int heads, int head_width, const float* q, const 
   ZeroRows(rows, width, to);
 }
 
+/// Bound, sizes: those of the product (fused_tile_avx512bf16.h); 2 bytes a number are written.
+/// Layout: at a stride, so that keys and values of a token can lie side by side.
 void DenseToBfloat16Rows(int rows, const std::uint16_t* a, const PackedDense& dense,
                          std::int64_t stride, std::uint16_t* to) {
   Multiply(rows, a, dense, [&](int row, int column, __m512 sum) {
@@ -128,6 +133,7 @@ void DenseToBfloat16Rows(int rows, const std::uint16_t* a, const PackedDense& de
   });
 }
 
+/// As DenseToBfloat16Rows; phi is two operations on sums that are at hand.
 void DensePhiRows(int rows, const std::uint16_t* a, const PackedDense& dense, float epsilon,
                   std::int64_t stride, std::uint16_t* to) {
   const __m512 epsilons = _mm512_set1_ps(epsilon);

@@ -23,6 +23,10 @@ inline __m512 Gelu(__m512 x) {
 
 }  // namespace
 
+/// Bound: reads of h, 4 bytes a number; the second and the third pass find the row in the first
+/// cache. A row adds two sums over lanes, a root and three divisions.
+/// Sizes: a row at a time in registers of 16; the chunk is the product's, which reads it next.
+/// Layout: rows are contiguous, as its left sides.
 void NormRows(int rows, int width, const float* h, const RowNorm& norm, std::uint16_t* to) {
   for (int r = 0; r < rows; ++r) {
     const float* x = h + static_cast<std::int64_t>(r) * width;
@@ -46,12 +50,16 @@ void NormRows(int rows, int width, const float* h, const RowNorm& norm, std::uin
   ZeroRows(rows, width, to);
 }
 
+/// Bound: memory; 4 bytes are read and 2 written a number, with one conversion for 16 of them.
+/// Sizes, layout: rows are contiguous and their width is whole registers, so they are one range.
 void RoundRows(int rows, int width, const float* x, std::uint16_t* to) {
   const std::int64_t count = static_cast<std::int64_t>(rows) * width;
   for (std::int64_t i = 0; i < count; i += kLanes) StoreBfloat16(to + i, _mm512_loadu_ps(x + i));
   ZeroRows(rows, width, to);
 }
 
+/// Bound, sizes, layout of this and the products below: fused_tile_avx512bf16.h. What they do with
+/// a sum is done while its tile is at hand.
 void DenseRows(int rows, const std::uint16_t* a, const PackedDense& dense, float* out) {
   const std::int64_t stride = dense.out_width;
   Multiply(rows, a, dense, [&](int row, int column, __m512 sum) {

@@ -2,6 +2,8 @@
 
 /// The position, bend and attributes of one robot point at three times: arithmetic shared by the
 /// CPU and CUDA forms of model/kernels/kinematic_tokens.h, which alone include it. Pure functions.
+/// A path takes a few roots and an arc tangent a time, over a few bodies; a row takes six sines and
+/// cosines for each octave. What bounds the forms stands at their kernels.
 
 #include <cmath>
 #include <cstdint>

@@ -7,6 +7,10 @@ constexpr std::int64_t kPointsOfATask = 64;
 
 }  // namespace
 
+/// Bound: arithmetic, 18 sines and cosines for each point and octave; what is read is a few bodies.
+/// Sizes: points share nothing, so a task of 64 only has to be worth handing over.
+/// Layout: a point's three rows are written together, because its ring at one time starts from that
+/// of the time before; rows of one time lie one after another.
 void WriteKinematicTokens(const KinematicTokens& tokens, const KinematicTokenOutputs& out,
                           ParallelForFunction parallel_for) {
   const std::int64_t points = KinematicPointCount(tokens);

@@ -3,6 +3,12 @@
 /// All walkers of one start node: arithmetic shared by the CPU and CUDA walk samplers (contract:
 /// model/graph/walk_sampler.h). Products are rounded separately from sums (-ffp-contract=off,
 /// -fmad=false), so both give equal bits. Memory is the caller's. Not shared between threads.
+///
+/// Bound on the CPU: latency of each root's chain of draws, sorts and edges. A walker's next node
+/// is known once 20 bytes of its edge and of its node's offsets are read. A draw is ten rounds of
+/// Philox; the repelling samplers sort the walkers of a hop and share draws among them.
+/// Sizes: one root at a time, whose walkers with their draws and order take 40 bytes each: the
+/// default's 27 stay in the first cache.
 
 #include <cstdint>
 

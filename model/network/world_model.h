@@ -12,7 +12,7 @@
 /// CUDA device, some of which torch sums in no fixed order. Errors: c10::Error for shapes, a
 /// kernel's Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions
 /// in host memory; on a device positions are not checked, and such steps give results that are not
-/// finite. Threads: one call at a time per model. Source: hd-vpd; grf-masking, Sec. 4.3 and App.
+/// finite. Threads: one call at a time per model. Source: hd-vpd; grf-masking, Sec. 4 and App.
 /// C.3.
 
 #include <torch/nn/module.h>

@@ -1,8 +1,9 @@
 # cmake -DROOT=<tree> -P document_links.cmake: names links of documents that lead nowhere (files, and headings of Markdown files),
 # and paths in backquotes that do not exist.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 
-set(folders "bench|checkpoints|cli|client|cmake|common|data|deploy|docs|evaluation|experiments|knn|model|proto|python|render|scripts|server|tests")
+list(JOIN top_folders "|" folders)
 
 # Without code blocks, and without what CMake's lists would take for their own.
 function(read_text file out)
@@ -29,7 +30,7 @@ function(read_anchors file out)
   set(${out} "${anchors}" PARENT_SCOPE)
 endfunction()
 
-file(GLOB documents "${ROOT}/*.md" "${ROOT}/docs/*.md" "${ROOT}/bench/*.md" "${ROOT}/checkpoints/*/*.md")
+file(GLOB documents "${ROOT}/*.md" "${ROOT}/docs/*.md" "${ROOT}/bench/*.md" "${ROOT}/python/*.md" "${ROOT}/checkpoints/*/*.md")
 set(findings "")
 foreach(document IN LISTS documents)
   file(RELATIVE_PATH name "${ROOT}" "${document}")

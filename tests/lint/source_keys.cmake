@@ -3,6 +3,7 @@
 # `Source: KEY, place; KEY, place.` is the end of its comment: what follows "Source:" up to the last line of the comment is split
 # at semicolons, and each part begins with a key.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 
 file(STRINGS "${ROOT}/docs/papers.md" rows REGEX "^\\| `[a-z0-9-]+` \\|")
 set(keys "")
@@ -13,8 +14,9 @@ endforeach()
 
 set(findings "")
 set(cited "")
-foreach(folder IN ITEMS bench cli client common data evaluation experiments knn model render server)
+foreach(folder IN LISTS top_folders)
   file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.cu")
+  list(FILTER files EXCLUDE REGEX "^tests/lint/breaches/")
   foreach(file IN LISTS files)
     file(READ "${ROOT}/${file}" text)
     if(NOT text MATCHES "// ?[^\n]*[^a-zA-Z]Source:[^:]")

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The slow, obvious twin of render/observed_renderer.h: float64, every pixel over all surfels.
-/// Thread-safe after construction. Source: the definition in render/kernels/observed_disc.h.
+/// Thread-safe after construction. The definition is that of render/kernels/observed_disc.h.
 
 #include <algorithm>
 #include <array>
