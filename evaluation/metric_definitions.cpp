@@ -102,7 +102,8 @@ std::string MetricDefinitionsHtml(const std::vector<std::string>& metrics,
     // All objects share one definition.
     const std::string name = definitions.contains(metric) ? metric : ObjectMetric("NAME");
     std::string text;
-    for (const auto& [key, value] : definitions.value(name, Json::object()).items()) {
+    const Json definition = definitions.contains(name) ? definitions.at(name) : Json::object();
+    for (const auto& [key, value] : definition.items()) {
       text += (text.empty() ? "" : "; ") + (key == "definition" ? "" : key + ": ") +
               (value.is_string() ? value.get<std::string>() : value.dump());
     }
