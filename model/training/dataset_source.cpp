@@ -248,12 +248,12 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
   const LiftRegion region = RegionOf(recording.reader.manifest());
   std::vector<RgbImage> newest;
   for (const int step : window.target_steps) {
-    std::vector<TargetView> views;
+    std::vector<SupervisedView> views;
     for (const int camera : window.target_cameras) {
       INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
       const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
       PaintOutsideWhite(classes, &view.color);
-      TargetView target;
+      SupervisedView target;
       for (std::size_t i = 0; i < classes.size(); ++i) {
         target.is_supervised.push_back(classes[i] != PixelClass::kHole);
         if (classes[i] != PixelClass::kValid) {
