@@ -36,8 +36,4 @@ StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subj
                                                std::span<const SubjectParticles> particles,
                                                const TrueFrame& truth, const Box& workspace);
 
-/// Half-sum Chamfer distance of two clouds [n,3]; nothing when one is empty. Exact.
-StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
-                                             std::span<const float> b_m);
-
 }  // namespace interlacer
