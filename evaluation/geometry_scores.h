@@ -12,7 +12,6 @@
 /// A score that does not exist is null with a reason. Pure functions, thread-safe.
 /// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH.
 
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
