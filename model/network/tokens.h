@@ -49,11 +49,10 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
 torch::Tensor SurfaceAttributes(const StepInput& input, double displacement_scale);
 inline constexpr int kSurfaceAttributeWidth = 7;
 
-/// A cloud whose features go on with `motion` [n,4] (SurfaceInput): whether the particle belongs to
-/// the robot, and its displacement to the next time x displacement_scale.
+/// A cloud whose features go on with `motion` [n,kRobotMotionWidth] (SurfaceInput): whether the
+/// particle belongs to the robot, and its displacement to the next time x displacement_scale.
 CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
                              double displacement_scale);
-inline constexpr int kRobotMotionWidth = 4;
 
 class TokenEncoder : public torch::nn::Module {
  public:
