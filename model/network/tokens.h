@@ -61,7 +61,7 @@ class TokenEncoder : public torch::nn::Module {
   TokenSet forward(const StepInput& input);
 
  private:
-  torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
+  torch::Tensor PositionFeatures(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
   torch::Tensor SurfaceRows(const StepInput& input) const;
