@@ -18,12 +18,12 @@
 #include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
 #include "model/training/true_tracks.h"
+#include "render/image_metrics.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
 namespace {
 
-constexpr int kMovingThreshold = 16;  // grey levels, as the masked SSIM defines "moving"
 constexpr double kStepToleranceS = 0.1;
 
 struct Recording {
@@ -51,15 +51,6 @@ struct SplitData {
 LiftRegion RegionOf(const EpisodeManifest& manifest) {
   const EpisodeCamera& camera = manifest.cameras.front();
   return {manifest.workspace, camera.near_m, camera.far_m};
-}
-
-/// Pixels whose colour differs from the newest input frame in some channel.
-std::vector<std::uint8_t> MovingMask(const RgbImage& now, const RgbImage& newest) {
-  std::vector<std::uint8_t> mask(now.pixels.size() / 3, 0);
-  for (std::size_t i = 0; i < now.pixels.size(); ++i) {
-    if (std::abs(int{now.pixels[i]} - int{newest.pixels[i]}) >= kMovingThreshold) mask[i / 3] = 1;
-  }
-  return mask;
 }
 
 class DatasetSource : public SampleSource {
@@ -261,7 +252,7 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
         }
       }
       if (sample->target_steps.empty()) newest.push_back(view.color);
-      target.is_moving = MovingMask(view.color, newest[views.size()]);
+      target.is_moving = DifferingPixels(view.color, newest[views.size()]);
       target.camera = std::move(view.camera);
       target.color = std::move(view.color);
       target.depth = std::move(view.depth);
