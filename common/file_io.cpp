@@ -35,9 +35,7 @@ Status ReadError(const std::string& path, int error) {
 }
 
 Status WriteError(const std::string& path, int error) {
-  return FailedPrecondition(reason::FILE_UNWRITABLE,
-                            "cannot write " + path + ": " + std::strerror(error))
-      .WithField(path);
+  return CannotWrite(path, {error, std::generic_category()});
 }
 
 Status RegularFileSize(const std::string& path, int fd, std::int64_t* size_bytes) {
@@ -88,6 +86,12 @@ int WriteAll(int fd, std::span<const std::uint8_t> data) {
 }
 
 }  // namespace
+
+Status CannotWrite(const std::string& path, const std::error_code& error) {
+  return FailedPrecondition(reason::FILE_UNWRITABLE,
+                            "cannot write " + path + ": " + error.message())
+      .WithField(path);
+}
 
 StatusOr<std::int64_t> FileSizeBytes(const std::string& path) {
   struct stat info;

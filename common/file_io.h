@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "common/status.h"
@@ -25,6 +26,9 @@ StatusOr<std::vector<std::uint8_t>> ReadFileBytes(const std::string& path,
                                                   std::int64_t max_bytes = kDefaultMaxFileBytes);
 StatusOr<std::string> ReadTextFile(const std::string& path,
                                    std::int64_t max_bytes = kDefaultMaxFileBytes);
+
+/// FILE_UNWRITABLE: "cannot write PATH: " and what the system says.
+Status CannotWrite(const std::string& path, const std::error_code& error);
 
 Status WriteFileAtomic(const std::string& path, std::span<const std::uint8_t> data);
 Status WriteFileAtomic(const std::string& path, std::string_view text);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/geometry.h"
@@ -32,6 +33,10 @@ struct CameraSpec {
 
 /// Pixels of the view that ModelMetadata::render_cost_s refers to, 320x240.
 inline constexpr double kReferenceViewPx = 320.0 * 240.0;
+
+/// Local part of ModelMetadata::attention_variant: the lists of GRF masking, every pair weighing
+/// one.
+inline constexpr std::string_view kOnesVariant = "grf_ones";
 
 struct ModelMetadata {
   std::string model_name;

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "common/checked_math.h"
-#include "common/file_io.h"
 #include "common/values_of_bytes.h"
 
 namespace interlacer {
@@ -164,13 +163,6 @@ StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes) {
   }
   const auto data = bytes.subspan(prefix + header_bytes);
   return NpyArray{info->type, *shape, {data.begin(), data.end()}};
-}
-
-StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path));
-  auto array = ParseNpy(bytes);
-  if (!array.ok()) return std::move(array.status().WithField(path));
-  return array;
 }
 
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {

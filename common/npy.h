@@ -39,7 +39,6 @@ struct NpyArray {
 };
 
 StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes);
-StatusOr<NpyArray> ReadNpyFile(const std::string& path);
 
 /// Every type whose values are all doubles: int64 is refused.
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array);

@@ -23,7 +23,6 @@ enum class RandomStream : std::uint32_t {
   kRandomFeatures = 6,
   kWeightInit = 7,
   kDataGeneration = 8,
-  kDropout = 9,
   kBootstrap = 10,
   kPositionJitter = 11,
   kBackgrounds = 12,

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Bounds of what a request may ask for, in metres; every door to the model keeps them.
+/// Bounds of what a request may ask for and a recording may hold, in metres; every door to the
+/// model keeps them.
 
 namespace interlacer {
 

@@ -1,7 +1,5 @@
 #include "common/status.h"
 
-#include "common/status_text.h"
-
 namespace interlacer {
 
 std::string_view StatusCodeName(StatusCode code) {

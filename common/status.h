@@ -91,6 +91,11 @@ Status Internal(std::string message);
 /// The usual input error: "field: expected E, got G", with both as metadata.
 Status Mismatch(std::string_view reason, std::string field, std::string expected, std::string got);
 
+/// The message with the whole path of the field in front, once: at views[0].data the message
+/// "data: expected ..." becomes "views[0].data: expected ...". A message that begins with its path
+/// already, or a Status without a field, stays as it is.
+std::string MessageWithPath(const Status& status);
+
 /// A value or the Status that explains its absence.
 template <typename T>
 class [[nodiscard]] StatusOr {

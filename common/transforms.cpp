@@ -131,6 +131,10 @@ Transform Interpolate(const Transform& a, const Transform& b, double s) {
                      (1 - s) * TranslationOf(a) + s * TranslationOf(b));
 }
 
+double DistanceM(const Vec3d& a_m, const Vec3d& b_m) {
+  return std::hypot(a_m[0] - b_m[0], a_m[1] - b_m[1], a_m[2] - b_m[2]);
+}
+
 Vec3d BoxCenter(const Box& box) {
   Vec3d center;
   for (int axis = 0; axis < 3; ++axis) center[axis] = 0.5 * (box.min_m[axis] + box.max_m[axis]);

@@ -28,6 +28,9 @@ Transform LookAt(const Vec3d& eye_m, const Vec3d& target_m, const Vec3d& up = {0
 /// Spherical interpolation of the rotation, linear of the translation; s in [0,1].
 Transform Interpolate(const Transform& a, const Transform& b, double s);
 
+/// Length of a - b.
+double DistanceM(const Vec3d& a_m, const Vec3d& b_m);
+
 Vec3d BoxCenter(const Box& box);
 /// Half of the longest side; the scale of normalised positions.
 double LargestHalfExtent(const Box& box);

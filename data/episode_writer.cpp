@@ -23,12 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status Unwritable(const std::string& path, const std::error_code& error) {
-  return FailedPrecondition(reason::FILE_UNWRITABLE,
-                            "cannot write " + path + ": " + error.message())
-      .WithField(path);
-}
-
 void FillPatterns(EpisodeManifest* manifest) {
   for (EpisodeCamera& camera : manifest->cameras) {
     if (camera.color_pattern.empty()) camera.color_pattern = "color/" + camera.name + "/%06d.png";
@@ -67,7 +61,7 @@ StatusOr<std::unique_ptr<EpisodeWriter>> EpisodeWriter::Create(const std::string
   const std::string partial_dir = (parent / ("." + name.string() + ".partial")).string();
   fs::remove_all(partial_dir, error);
   fs::create_directories(partial_dir, error);
-  if (error) return Unwritable(partial_dir, error);
+  if (error) return CannotWrite(partial_dir, error);
   return std::unique_ptr<EpisodeWriter>(
       new EpisodeWriter(final_dir, partial_dir, std::move(manifest), options.overwrite));
 }
@@ -90,7 +84,7 @@ Status EpisodeWriter::WriteRelative(const std::string& relative_path,
   const fs::path path = fs::path(partial_dir_) / relative_path;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  if (error) return Unwritable(path.string(), error);
+  if (error) return CannotWrite(path.string(), error);
   INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path.string(), data));
   const std::lock_guard<std::mutex> lock(mutex_);
   file_hashes_.emplace_back(relative_path, Sha256Hex(data));
@@ -221,7 +215,7 @@ Status EpisodeWriter::Finish() {
     fs::remove_all(final_dir_, error);
   }
   fs::rename(partial_dir_, final_dir_, error);
-  if (error) return Unwritable(final_dir_, error);
+  if (error) return CannotWrite(final_dir_, error);
   finished_ = true;
   const fs::path parent = fs::path(final_dir_).parent_path();
   FlushFolder(parent.empty() ? "." : parent.string());

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "common/number_text.h"
+#include "common/scene_limits.h"
 #include "common/transforms.h"
 #include "data/depth.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kMaxWorkspaceSideM = 100;
 constexpr int kMaxStepCount = 1000000;
 constexpr char kStepPlaceholder[] = "%06d";
 constexpr std::size_t kMaxNameBytes = 64;
@@ -144,7 +144,7 @@ Status ValidateManifest(const EpisodeManifest& manifest) {
   if (!(manifest.step_duration_s > 0 && std::isfinite(manifest.step_duration_s))) {
     return Invalid("step_duration_s", "above 0", std::to_string(manifest.step_duration_s));
   }
-  INTERLACER_RETURN_IF_ERROR(ValidateBox(manifest.workspace, kMaxWorkspaceSideM));
+  INTERLACER_RETURN_IF_ERROR(ValidateBox(manifest.workspace, kMaxSceneSideM));
   if (manifest.cameras.empty()) return Invalid("cameras", "at least one camera", "none");
   std::set<std::string> names;
   for (std::size_t i = 0; i < manifest.cameras.size(); ++i) {

@@ -1,30 +1,10 @@
 #include "evaluation/episode_evaluation.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "common/npy.h"
 #include "evaluation/step_evaluator.h"
 
 namespace interlacer {
-
-const RgbImage* EvaluatedView::Picture(std::string_view subject) const {
-  for (const auto& [name, picture] : pictures) {
-    if (name == subject) return &picture;
-  }
-  return nullptr;
-}
-
-std::int64_t ParticleCensus::CountOf(ParticleKind kind) const {
-  return std::count(kinds.begin(), kinds.end(), kind);
-}
-
-std::vector<std::uint8_t> ParticleCensus::KindsAsNpy() const {
-  std::vector<std::uint8_t> numbers;
-  for (const ParticleKind kind : kinds) numbers.push_back(static_cast<std::uint8_t>(kind));
-  const std::int64_t shape[] = {static_cast<std::int64_t>(numbers.size())};
-  return EncodeNpy(std::span<const std::uint8_t>(numbers), shape);
-}
 
 const EvaluatedView* EpisodeEvaluation::Find(const std::string& camera, int step) const {
   for (const EvaluatedView& view : views) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -84,16 +85,6 @@ void Add(std::string_view subject, std::string_view metric, const std::optional<
 }
 
 }  // namespace
-
-StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
-                                             std::span<const float> b_m) {
-  if (a_m.size() % 3 != 0 || b_m.size() % 3 != 0) {
-    return Mismatch(reason::SHAPE_MISMATCH, "positions_m", "3 values a point",
-                    std::to_string(a_m.size()) + " and " + std::to_string(b_m.size()));
-  }
-  if (a_m.empty() || b_m.empty()) return std::optional<double>();
-  return std::optional<double>(HalfSumM(a_m, NearestPoint(a_m), b_m, NearestPoint(b_m)));
-}
 
 StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subjects,
                                                std::span<const SubjectParticles> particles,

@@ -12,7 +12,6 @@
 /// A score that does not exist is null with a reason. Pure functions, thread-safe.
 /// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH.
 
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,9 +34,5 @@ struct SubjectParticles {
 StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subjects,
                                                std::span<const SubjectParticles> particles,
                                                const TrueFrame& truth, const Box& workspace);
-
-/// Half-sum Chamfer distance of two clouds [n,3]; nothing when one is empty. Exact.
-StatusOr<std::optional<double>> ChamferHalfM(std::span<const float> a_m,
-                                             std::span<const float> b_m);
 
 }  // namespace interlacer

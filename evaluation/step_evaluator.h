@@ -15,7 +15,7 @@
 #include "data/simulation_truth.h"
 #include "evaluation/asked_views.h"
 #include "evaluation/baselines.h"
-#include "evaluation/episode_evaluation.h"
+#include "evaluation/evaluated_view.h"
 
 namespace interlacer {
 

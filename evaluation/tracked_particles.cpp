@@ -19,11 +19,6 @@ Vec3d PointAt(std::span<const float> particles_m, std::size_t particle) {
   return {p[0], p[1], p[2]};
 }
 
-double DistanceM(std::span<const float> a_m, std::span<const float> b_m, std::size_t particle) {
-  const Vec3d a = PointAt(a_m, particle), b = PointAt(b_m, particle);
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 /// The pixel that a particle was lifted from; nothing if that was in another view.
 std::optional<std::size_t> SourcePixel(const TrueFrame& frame, const Vec3d& point_m) {
   const ProjectedPixel at = Project(frame.camera, point_m);
@@ -98,7 +93,8 @@ std::set<int> TrackedParticles::MovedObjects() const {
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       const int object = ObjectOf(bodies_[i]);
       if (object == kNoObject || moved.contains(object)) continue;
-      if (DistanceM(true_m, start_m_, i) >= SimulationTruth::kMovedM) moved.insert(object);
+      if (DistanceM(PointAt(true_m, i), PointAt(start_m_, i)) >= SimulationTruth::kMovedM)
+        moved.insert(object);
     }
   }
   return moved;
@@ -115,7 +111,7 @@ std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
   MeanDistance robot, still, all_moved, before, touched, after;
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     if (bodies_[i] == kUnknownMotion) continue;
-    const double error_m = DistanceM(particles_m, true_m, i);
+    const double error_m = DistanceM(PointAt(particles_m, i), PointAt(true_m, i));
     const int object = ObjectOf(bodies_[i]);
     if (object == kNoObject) {
       (bodies_[i] == kStandsStill ? still : robot).Add(error_m);

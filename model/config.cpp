@@ -3,13 +3,13 @@
 #include <cmath>
 #include <set>
 
+#include "common/scene_limits.h"
+
 namespace interlacer {
 namespace {
 
 constexpr int kMaxImageSidePx = 2048;
 constexpr std::int64_t kMaxParticles = std::int64_t{1} << 22;
-constexpr double kMaxWorkspaceSideM = 100;
-constexpr std::string_view kOnesVariant = "grf_ones";
 
 /// Collects the first violated limit.
 class Limits {
@@ -52,7 +52,7 @@ void CheckData(const DataConfig& data, Limits* limits) {
                                data.particle_count);
   for (int axis = 0; axis < 3; ++axis) {
     const double side_m = data.workspace.max_m[axis] - data.workspace.min_m[axis];
-    limits->Within("data.workspace", side_m, 1e-3, kMaxWorkspaceSideM);
+    limits->Within("data.workspace", side_m, 1e-3, kMaxSceneSideM);
   }
 }
 

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "model/lifting/lifted_scene.h"
+#include "model/lifting/observed_scene.h"
 #include "model/lifting/robot_steps.h"
 #include "model/network/world_model.h"
-#include "model/observed_scene.h"
 #include "model/ops/device_render.h"
 #include "model/predictor.h"
 #include "model/step_graph.h"

@@ -18,7 +18,7 @@ constexpr double kC1 = 6.5025;   // (0.01 * 255)^2
 constexpr double kC2 = 58.5225;  // (0.03 * 255)^2
 /// Each task filters ten rows more than it writes.
 constexpr std::int64_t kSsimRowsOfATask = 64;
-constexpr int kMovingThreshold = 16;
+constexpr int kMovingThreshold = 16;  // grey levels
 constexpr int kMaskGrowthPx = 5;
 
 template <typename A, typename B>
@@ -175,16 +175,18 @@ StatusOr<std::optional<double>> MaskedPsnr(const RgbImage& image, const RgbImage
   return PsnrOf(squares, 3 * count);
 }
 
+std::vector<std::uint8_t> DifferingPixels(const RgbImage& a, const RgbImage& b) {
+  std::vector<std::uint8_t> differs(a.pixels.size() / 3, 0);
+  for (std::size_t i = 0; i < a.pixels.size(); ++i) {
+    if (std::abs(int{a.pixels[i]} - int{b.pixels[i]}) >= kMovingThreshold) differs[i / 3] = 1;
+  }
+  return differs;
+}
+
 StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_observed) {
   INTERLACER_RETURN_IF_ERROR(CheckSameSize("newest_observed", newest_observed, truth));
-  PixelMask mask{truth.width_px, truth.height_px, {}};
-  mask.pixels.assign(truth.pixels.size() / 3, 0);
-  for (std::size_t i = 0; i < truth.pixels.size(); ++i) {
-    if (std::abs(int{truth.pixels[i]} - int{newest_observed.pixels[i]}) >= kMovingThreshold) {
-      mask.pixels[i / 3] = 1;
-    }
-  }
-  return Grow(mask, kMaskGrowthPx);
+  return Grow({truth.width_px, truth.height_px, DifferingPixels(truth, newest_observed)},
+              kMaskGrowthPx);
 }
 
 PixelMask ObjectsMask(int width_px, int height_px, const std::vector<std::uint8_t>& shows_object) {

@@ -62,8 +62,11 @@ StatusOr<std::optional<double>> PsnrRgb8V1(const RgbImage& image, const RgbImage
 StatusOr<std::optional<double>> MaskedPsnr(const RgbImage& image, const RgbImage& truth,
                                            const PixelMask& mask);
 
-/// `@moving`: pixels whose true colour differs from the newest observed frame by 16 or more in some
-/// channel, grown by 5 px in the four directions and the diagonals.
+/// [height,width] 1 where the colours of two images of one size differ by 16 or more in some
+/// channel, else 0.
+std::vector<std::uint8_t> DifferingPixels(const RgbImage& a, const RgbImage& b);
+/// `@moving`: DifferingPixels of the truth and the newest observed frame, grown by 5 px in the four
+/// directions and the diagonals.
 StatusOr<PixelMask> MovingMask(const RgbImage& truth, const RgbImage& newest_observed);
 /// `@objects`: pixels [height,width] that show an object (not 0), grown as those of MovingMask.
 PixelMask ObjectsMask(int width_px, int height_px, const std::vector<std::uint8_t>& shows_object);

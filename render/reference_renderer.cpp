@@ -228,18 +228,4 @@ void RenderReferenceRayBackward(const ReferenceScene& scene, const RayBatch& ray
   }
 }
 
-std::vector<double> ReferenceRayWeights(const ReferenceScene& scene, const RayBatch& rays,
-                                        std::int64_t r) {
-  std::vector<double> weights;
-  double transmittance = 1;
-  for (int s = 0; s < scene.config.samples_per_ray; ++s) {
-    const RaySample<double> sample = Evaluate(scene, rays, r, s).sample;
-    const double alpha = 1 - std::exp(-sample.sigma * sample.delta_m);
-    weights.push_back(transmittance * alpha);
-    transmittance *= 1 - alpha;
-  }
-  weights.push_back(transmittance);
-  return weights;
-}
-
 }  // namespace interlacer

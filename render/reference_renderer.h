@@ -45,9 +45,4 @@ RayState<double> RenderReferenceRay(const ReferenceScene& scene, const RayBatch&
 void RenderReferenceRayBackward(const ReferenceScene& scene, const RayBatch& rays, std::int64_t r,
                                 const RayGradient<double>& grad, ReferenceGradients& out);
 
-/// Weights T_s alpha_s of all samples of ray `r`, then the transmittance left behind them. Here
-/// because it evaluates samples as the reference does; tests check this oracle by their sum.
-std::vector<double> ReferenceRayWeights(const ReferenceScene& scene, const RayBatch& rays,
-                                        std::int64_t r);
-
 }  // namespace interlacer

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "robots/make_robot.h"
+#include "robots/made_robot.h"
 #include "robots/surface_sampler.h"
 
 namespace interlacer {

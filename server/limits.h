@@ -1,8 +1,7 @@
 #pragma once
 
 /// Limits of the server and their defaults. Each has a flag and, where it concerns clients, a field
-/// of the wire message Limits and an error reason; those of candidates and scenes are only
-/// reported, since the methods that they bound are not served in this version. Value type.
+/// of the wire message Limits and an error reason. Value type.
 
 #include <cstdint>
 
@@ -13,16 +12,11 @@ struct Limits {
   std::int64_t max_response_bytes = 48LL << 20;
   int max_image_side_px = 2048;
   int max_step_count = 128;
-  int max_candidate_count = 256;
-  int max_candidate_step_count = 4096;
   int max_render_target_count = 8;
   int max_render_side_px = 1024;
   int max_queue_length = 8;
   int max_active_calls = 4;
   std::int64_t max_inflight_request_bytes = 512LL << 20;
-  int max_scene_count = 16;
-  double scene_ttl_s = 30;
-  double max_scene_ttl_s = 300;
   double max_camera_skew_s = 0.05;
   /// Enough for a rendered rollout of a dozen steps on two CPU cores.
   double max_call_duration_s = 600;

@@ -80,7 +80,7 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
       {robot_m.const_data_ptr<float>(), robot_m.const_data_ptr<float>() + robot_m.numel()},
       {}};
   for (int step = 0; step <= options.rollout_steps; ++step) {
-    std::vector<TargetView>& views = sample.target_steps.emplace_back();
+    std::vector<SupervisedView>& views = sample.target_steps.emplace_back();
     for (const Vec3d& eye_m : kEyesM) {
       const Camera camera = CameraAt(options, eye_m);
       const DepthImage depth{camera.width_px, camera.height_px, std::vector<float>(pixels, 1)};

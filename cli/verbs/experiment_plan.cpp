@@ -15,6 +15,7 @@
 #include "common/sha256.h"
 #include "data/dataset.h"
 #include "experiments/hdvpd/cells.h"
+#include "model/files/tensor_header.h"
 
 namespace interlacer::cli {
 namespace {
@@ -247,9 +248,8 @@ class PlannedStudy {
     nlohmann::ordered_json frozen{{"schema", "interlacer.frozen_runs"}, {"schema_version", 1}};
     for (const Cell& cell : cells) {
       if (HasDiverged(cell)) continue;
-      INTERLACER_ASSIGN_OR_RETURN(
-          frozen["weights_sha256"][cell.name],
-          Sha256OfFile(DirOf(cell.name) + "/checkpoint/weights.safetensors"));
+      INTERLACER_ASSIGN_OR_RETURN(frozen["weights_sha256"][cell.name],
+                                  Sha256OfFile(DirOf(cell.name) + "/checkpoint/" + kWeightsFile));
     }
     const std::string path = options_.output + "/frozen.json";
     if (!Exists(path)) {

@@ -7,11 +7,10 @@
 #include "cli/verbs/verbs.h"
 #include "common/json.h"
 #include "model/files/checkpoint_export.h"
+#include "model/files/tensor_header.h"
 
 namespace interlacer::cli {
 namespace {
-
-constexpr char kWeightsFile[] = "weights.safetensors";
 
 struct ExportArguments {
   std::string checkpoint;

@@ -58,9 +58,7 @@ double AngleBetween(const Camera& a, const Camera& b) {
 }
 
 double BaselineM(const Camera& a, const Camera& b) {
-  const Vec3d& p = a.world_from_camera.translation_m;
-  const Vec3d& q = b.world_from_camera.translation_m;
-  return std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+  return DistanceM(a.world_from_camera.translation_m, b.world_from_camera.translation_m);
 }
 
 /// Views that look the same way from places far apart, spread over the recording.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/number_text.h"
+#include "common/scene_limits.h"
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -15,7 +16,6 @@ constexpr double kFarStepM = 0.1;
 constexpr double kLowShare = 0.01, kHighShare = 0.99;
 constexpr double kMarginShare = 0.05;
 constexpr double kMinMarginM = 0.02;
-constexpr double kMaxSideM = 100;
 
 double Percentile(std::vector<double>* values, double share) {
   const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values->size() - 1));
@@ -69,7 +69,7 @@ StatusOr<SceneExtent::Result> SceneExtent::Finish(std::optional<double> near_m,
   }
   if (workspace) {
     result.workspace = *workspace;
-    INTERLACER_RETURN_IF_ERROR(ValidateBox(*workspace, kMaxSideM));
+    INTERLACER_RETURN_IF_ERROR(ValidateBox(*workspace, kMaxSceneSideM));
     return result;
   }
   for (int axis = 0; axis < 3; ++axis) {
@@ -88,7 +88,7 @@ StatusOr<SceneExtent::Result> SceneExtent::Finish(std::optional<double> near_m,
   result.notes.push_back(
       "workspace_m: 1st to 99th percentile of the points between near and far, grown by 5 % of "
       "each side");
-  INTERLACER_RETURN_IF_ERROR(ValidateBox(result.workspace, kMaxSideM));
+  INTERLACER_RETURN_IF_ERROR(ValidateBox(result.workspace, kMaxSceneSideM));
   return result;
 }
 

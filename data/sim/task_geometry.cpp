@@ -63,8 +63,4 @@ bool WithinTheTable(const Transform& world_from_object) {
   return std::abs(p[0]) < kTableHalfX && std::abs(p[1]) < kTableHalfY;
 }
 
-double DistanceM(const Vec3d& a, const Vec3d& b) {
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 }  // namespace interlacer::sim

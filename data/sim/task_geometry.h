@@ -31,6 +31,5 @@ double YawOf(const Transform& world_from_object);
 double Uprightness(const Transform& world_from_object);
 /// Whether an object's place is within the outline of the table top, at whatever height.
 bool WithinTheTable(const Transform& world_from_object);
-double DistanceM(const Vec3d& a, const Vec3d& b);
 
 }  // namespace interlacer::sim

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "common/transforms.h"
 #include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {

@@ -14,6 +14,7 @@
 #include "data/view_choice.h"
 #include "evaluation/episode_run.h"
 #include "evaluation/view_scores.h"
+#include "model/files/tensor_header.h"
 
 namespace interlacer {
 namespace {
@@ -69,7 +70,7 @@ StatusOr<std::string> ThinnedCheckpoint(const StudySetup& setup, const TrainedRu
   data["particle_count"] = count;
   data["min_particle_count"] = std::min(count, data.value("min_particle_count", count));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / "config.json").string(), config));
-  for (const char* name : {"weights.safetensors", "robot"}) {
+  for (const char* name : {kWeightsFile, "robot"}) {
     const fs::path target = fs::absolute(run.checkpoint_dir()) / name;
     if (fs::exists(target)) INTERLACER_RETURN_IF_ERROR(Link(target, folder / name));
   }

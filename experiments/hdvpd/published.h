@@ -11,8 +11,6 @@
 namespace interlacer {
 
 inline constexpr std::string_view kGrfVariant = "grf_exact";
-/// The lists of GRF masking, every pair weighing one.
-inline constexpr std::string_view kOnesVariant = "grf_ones";
 inline constexpr std::string_view kMessageVariant = "message_passing";
 inline constexpr std::string_view kUnmaskedVariant = "unmasked";
 /// No local layer. The published "unmasked" is this one, by its step times: without local layers a

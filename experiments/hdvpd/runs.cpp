@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/json.h"
+#include "common/model_metadata.h"
 #include "common/sha256.h"
 #include "evaluation/statistics.h"
 #include "experiments/hdvpd/published.h"
@@ -124,7 +125,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   run.seed = seed;
   run.dir = (fs::path(runs_dir) / run.name()).string();
   std::error_code error;
-  const std::string weights = run.checkpoint_dir() + "/weights.safetensors";
+  const std::string weights = run.checkpoint_dir() + "/" + kWeightsFile;
   if (!fs::exists(weights, error)) return MissingRun(run);
   INTERLACER_ASSIGN_OR_RETURN(run.weights_sha256, Sha256OfFile(weights));
   const std::string config = run.checkpoint_dir() + "/config.json";

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "common/model_metadata.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/published.h"

@@ -26,7 +26,7 @@ torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGra
   // float32.
   const bool as_projected = OnDevice(h) && !at::GradMode::is_enabled();
   // All three layers have the same precision, so rows are rounded once.
-  const torch::Tensor rows = as_projected ? query_->Rounded(h) : h;
+  const torch::Tensor rows = as_projected ? query_->ToComputeType(h) : h;
   const auto project = [&](Dense& layer) {
     torch::Tensor x = layer.forward(rows);
     return as_projected ? x : x.to(h.scalar_type());

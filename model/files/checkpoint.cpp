@@ -16,7 +16,6 @@ namespace interlacer {
 namespace {
 
 constexpr char kConfigFile[] = "config.json";
-constexpr char kWeightsFile[] = "weights.safetensors";
 constexpr std::int64_t kMaxConfigBytes = std::int64_t{1} << 20;
 
 std::string PathIn(const std::string& dir, const char* file) {

@@ -19,6 +19,9 @@
 
 namespace interlacer {
 
+/// Name of the weights in the folder of a checkpoint.
+inline constexpr char kWeightsFile[] = "weights.safetensors";
+
 using TensorMetadata = std::map<std::string, std::string>;
 
 /// Metadata key of the number of optimiser steps behind weights or optimiser state.

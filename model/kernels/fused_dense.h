@@ -11,33 +11,18 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "common/kernels/parallel_for.h"
+#include "model/kernels/packed_dense.h"
 
 namespace interlacer {
-
-/// Widths of fused layers must be multiples of this.
-inline constexpr int kFusedLanes = 16;
 
 /// Whether the processor multiplies bfloat16 (AVX-512 BF16) and both widths suit the kernel's
 /// blocks.
 bool CanFuseDense(int in_width, int out_width);
 
-/// The weights of a layer, packed in the kernel's order. `bias` points to the caller's memory.
-struct PackedDense {
-  int in_width = 0;
-  int out_width = 0;
-  std::vector<std::uint16_t> weight;
-  const float* bias = nullptr;
-};
+/// Packs the weight [out_width,in_width] of a layer.
 PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width);
-
-struct RowNorm {
-  const float* scale = nullptr;
-  const float* bias = nullptr;
-  float epsilon = 1e-5F;
-};
 
 /// A layer and the destination of its result [n,out_width].
 struct DenseOutput {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "model/kernels/fused_dense.h"
+#include "model/kernels/packed_dense.h"
 
 namespace interlacer {
 

@@ -30,7 +30,7 @@ torch::Tensor Dense::forward(const torch::Tensor& x) {
                     rounded_bias_.Of({bias}, [&] { return bias.to(type); }));
 }
 
-torch::Tensor Dense::Rounded(const torch::Tensor& x) const {
+torch::Tensor Dense::ToComputeType(const torch::Tensor& x) const {
   return x.to(TypeOf(precision_, weight));
 }
 

@@ -34,7 +34,7 @@ class Dense : public torch::nn::Module {
   /// Partial product with columns [begin, begin + the width of x) of the weight, without bias.
   torch::Tensor PartialProduct(const torch::Tensor& x, std::int64_t begin);
   /// Converts x to the type in which the layer computes, for several layers of one precision.
-  torch::Tensor Rounded(const torch::Tensor& x) const;
+  torch::Tensor ToComputeType(const torch::Tensor& x) const;
 
   Precision precision() const { return precision_; }
   int in_width() const { return static_cast<int>(weight.size(1)); }

@@ -8,7 +8,6 @@
 #include "model/cuda/device.h"
 #include "model/kernels/kinematic_tokens_cuda.h"
 #include "model/kernels/token_features_cuda.h"
-#include "model/network/tokens.h"
 
 namespace interlacer {
 namespace {

@@ -22,6 +22,9 @@ inline constexpr double kContextSoftening = 0.1;
 inline constexpr double kContextMassFloor = 1e-6;
 inline constexpr double kContextLogScale = 0.1;
 
+/// Features of a particle's own motion with the robot (WithRobotMotion in model/network/tokens.h).
+inline constexpr int kRobotMotionWidth = 4;
+
 /// Width of the clouds' features that the token layers see: the encoder's, with surface points
 /// followed by the motion of attached particles (WithRobotMotion).
 int VisualFeatureWidth(const InterlacerConfig& config);

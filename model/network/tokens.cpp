@@ -157,7 +157,8 @@ TokenEncoder::TokenEncoder(const InterlacerConfig& config)
       register_module("limbs", std::make_shared<LimbSurface>(config.kinematics, config.tokens));
 }
 
-torch::Tensor TokenEncoder::Place(const torch::Tensor& positions_m, const Box& workspace) const {
+torch::Tensor TokenEncoder::PositionFeatures(const torch::Tensor& positions_m,
+                                             const Box& workspace) const {
   const torch::Tensor p = Normalize(positions_m, workspace);
   return at::cat({p, FourierFeatures(p, config_.tokens.fourier_octaves)}, 1);
 }
@@ -166,7 +167,7 @@ torch::Tensor TokenEncoder::VisualInput(const StepInput& input, int time) const 
   const CloudTensors& cloud = time == 0 ? input.older : input.newer;
   const torch::Tensor& positions = cloud.positions_m;
   std::vector<torch::Tensor> parts{
-      cloud.features, Place(positions, input.workspace),
+      cloud.features, PositionFeatures(positions, input.workspace),
       TimeOneHot(positions.size(0), time, kVisualTimes, positions.options().requires_grad(false))};
   if (config_.tokens.kinematic_context) {
     // Motion to the next time: known for both times, because the robot's points at t are an input.
@@ -191,7 +192,7 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
     const torch::Tensor points = points_m.select(0, time);
-    rows.push_back(at::cat({Place(points, input.workspace),
+    rows.push_back(at::cat({PositionFeatures(points, input.workspace),
                             TimeOneHot(points.size(0), time, kKinematicTimes, points.options()),
                             attributes.select(0, time)},
                            1));
@@ -204,7 +205,7 @@ torch::Tensor TokenEncoder::SurfaceRows(const StepInput& input) const {
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
     const torch::Tensor points = input.kinematic_points_m.select(0, time);
-    rows.push_back(at::cat({attributes.select(0, time), Place(points, input.workspace),
+    rows.push_back(at::cat({attributes.select(0, time), PositionFeatures(points, input.workspace),
                             TimeOneHot(points.size(0), time, kKinematicTimes, points.options())},
                            1));
   }

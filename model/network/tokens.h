@@ -49,11 +49,10 @@ torch::Tensor KinematicContext(const torch::Tensor& positions_m, const torch::Te
 torch::Tensor SurfaceAttributes(const StepInput& input, double displacement_scale);
 inline constexpr int kSurfaceAttributeWidth = 7;
 
-/// A cloud whose features go on with `motion` [n,4] (SurfaceInput): whether the particle belongs to
-/// the robot, and its displacement to the next time x displacement_scale.
+/// A cloud whose features go on with `motion` [n,kRobotMotionWidth] (SurfaceInput): whether the
+/// particle belongs to the robot, and its displacement to the next time x displacement_scale.
 CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
                              double displacement_scale);
-inline constexpr int kRobotMotionWidth = 4;
 
 class TokenEncoder : public torch::nn::Module {
  public:
@@ -62,7 +61,7 @@ class TokenEncoder : public torch::nn::Module {
   TokenSet forward(const StepInput& input);
 
  private:
-  torch::Tensor Place(const torch::Tensor& positions_m, const Box& workspace) const;
+  torch::Tensor PositionFeatures(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
   torch::Tensor SurfaceRows(const StepInput& input) const;

@@ -26,8 +26,8 @@ void TurnSample(double yaw_rad, TrainingSample* sample) {
   for (std::vector<Transform>& poses : sample->robot_rows.link_poses) {
     for (Transform& world_from_link : poses) world_from_link = Compose(turn, world_from_link);
   }
-  for (std::vector<TargetView>& views : sample->target_steps) {
-    for (TargetView& view : views) {
+  for (std::vector<SupervisedView>& views : sample->target_steps) {
+    for (SupervisedView& view : views) {
       view.camera.world_from_camera = Compose(turn, view.camera.world_from_camera);
     }
   }

@@ -18,12 +18,12 @@
 #include "model/lifting/lifting.h"
 #include "model/training/sample_source.h"
 #include "model/training/true_tracks.h"
+#include "render/image_metrics.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
 namespace {
 
-constexpr int kMovingThreshold = 16;  // grey levels, as the masked SSIM defines "moving"
 constexpr double kStepToleranceS = 0.1;
 
 struct Recording {
@@ -51,15 +51,6 @@ struct SplitData {
 LiftRegion RegionOf(const EpisodeManifest& manifest) {
   const EpisodeCamera& camera = manifest.cameras.front();
   return {manifest.workspace, camera.near_m, camera.far_m};
-}
-
-/// Pixels whose colour differs from the newest input frame in some channel.
-std::vector<std::uint8_t> MovingMask(const RgbImage& now, const RgbImage& newest) {
-  std::vector<std::uint8_t> mask(now.pixels.size() / 3, 0);
-  for (std::size_t i = 0; i < now.pixels.size(); ++i) {
-    if (std::abs(int{now.pixels[i]} - int{newest.pixels[i]}) >= kMovingThreshold) mask[i / 3] = 1;
-  }
-  return mask;
 }
 
 class DatasetSource : public SampleSource {
@@ -248,12 +239,12 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
   const LiftRegion region = RegionOf(recording.reader.manifest());
   std::vector<RgbImage> newest;
   for (const int step : window.target_steps) {
-    std::vector<TargetView> views;
+    std::vector<SupervisedView> views;
     for (const int camera : window.target_cameras) {
       INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
       const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
       PaintOutsideWhite(classes, &view.color);
-      TargetView target;
+      SupervisedView target;
       for (std::size_t i = 0; i < classes.size(); ++i) {
         target.is_supervised.push_back(classes[i] != PixelClass::kHole);
         if (classes[i] != PixelClass::kValid) {
@@ -261,7 +252,7 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
         }
       }
       if (sample->target_steps.empty()) newest.push_back(view.color);
-      target.is_moving = MovingMask(view.color, newest[views.size()]);
+      target.is_moving = DifferingPixels(view.color, newest[views.size()]);
       target.camera = std::move(view.camera);
       target.color = std::move(view.color);
       target.depth = std::move(view.depth);

@@ -25,7 +25,7 @@ void ShuffleFront(std::vector<PixelRef>* pixels, std::size_t count, RandomSequen
 /// Chosen pixels of one view, in the order drawn.
 using ChosenPixels = std::vector<std::vector<std::int64_t>>;
 
-Status AppendRays(const TargetView& view, const std::vector<std::int64_t>& pixels,
+Status AppendRays(const SupervisedView& view, const std::vector<std::int64_t>& pixels,
                   TrainingRays* rays) {
   INTERLACER_ASSIGN_OR_RETURN(const PixelRays chosen, MakePixelRays(view.camera, pixels));
   rays->origins_m.insert(rays->origins_m.end(), chosen.origins_m.begin(), chosen.origins_m.end());
@@ -45,7 +45,8 @@ Status AppendRays(const TargetView& view, const std::vector<std::int64_t>& pixel
 
 }  // namespace
 
-StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw) {
+StatusOr<TrainingRays> DrawTrainingRays(const std::vector<SupervisedView>& views,
+                                        const RayDraw& draw) {
   std::vector<PixelRef> supervised, moving;
   for (std::uint32_t v = 0; v < views.size(); ++v) {
     for (std::uint32_t p = 0; p < views[v].is_supervised.size(); ++p) {

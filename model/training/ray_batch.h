@@ -31,6 +31,7 @@ struct RayDraw {
 };
 
 /// Gives fewer rays than requested when fewer pixels are supervised.
-StatusOr<TrainingRays> DrawTrainingRays(const std::vector<TargetView>& views, const RayDraw& draw);
+StatusOr<TrainingRays> DrawTrainingRays(const std::vector<SupervisedView>& views,
+                                        const RayDraw& draw);
 
 }  // namespace interlacer

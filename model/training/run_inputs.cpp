@@ -7,6 +7,7 @@
 #include "common/sha256.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
+#include "model/files/tensor_header.h"
 
 namespace interlacer {
 namespace {
@@ -36,11 +37,11 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
   }
   if (!options.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstWeights],
-                                Sha256OfFile(options.initial_checkpoint + "/weights.safetensors"));
+                                Sha256OfFile(options.initial_checkpoint + "/" + kWeightsFile));
   }
   if (!options.initial_appearance.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstAppearance],
-                                Sha256OfFile(options.initial_appearance + "/weights.safetensors"));
+                                Sha256OfFile(options.initial_appearance + "/" + kWeightsFile));
   }
   if (options.reset_heads) inputs[kResetHeads] = true;
   return inputs;

@@ -19,7 +19,7 @@
 namespace interlacer {
 
 /// A recorded frame, white where it does not show the workspace.
-struct TargetView {
+struct SupervisedView {
   Camera camera;
   RgbImage color;
   /// Along the optical axis; NaN outside the workspace and where none was measured.
@@ -47,13 +47,13 @@ struct TrueTracks {
 };
 
 struct TrainingSample {
-  int step_count = 0;                                 ///< R
-  LiftedTime older;                                   ///< t-2
-  LiftedTime newer;                                   ///< t-1
-  KinematicRows robot_rows;                           ///< 2 + R rows, or none
-  std::shared_ptr<const Robot> robot;                 ///< whose; null where nothing describes it
-  std::vector<std::vector<TargetView>> target_steps;  ///< [1 + R][views], or empty
-  TrueTracks tracks;                                  ///< empty unless asked for and known
+  int step_count = 0;                  ///< R
+  LiftedTime older;                    ///< t-2
+  LiftedTime newer;                    ///< t-1
+  KinematicRows robot_rows;            ///< 2 + R rows, or none
+  std::shared_ptr<const Robot> robot;  ///< whose; null where nothing describes it
+  std::vector<std::vector<SupervisedView>> target_steps;  ///< [1 + R][views], or empty
+  TrueTracks tracks;                                      ///< empty unless asked for and known
   Box workspace;
   float near_m = 0.1f;
   float far_m = 2.0f;

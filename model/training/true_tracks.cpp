@@ -1,12 +1,12 @@
 #include "model/training/true_tracks.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "common/image.h"
+#include "common/transforms.h"
 #include "data/resized_view.h"
 #include "robots/attachment.h"
 
@@ -51,10 +51,7 @@ bool AnObjectMoves(const SimulationTruth& truth, const TrainingWindow& window) {
     for (std::size_t k = 0; k < start.size(); ++k) {
       const Vec3d& from_m = start[k].translation_m;
       const Vec3d& now_m = truth.WorldFromObject(step, static_cast<int>(k)).translation_m;
-      if (std::hypot(now_m[0] - from_m[0], now_m[1] - from_m[1], now_m[2] - from_m[2]) >=
-          SimulationTruth::kMovedM) {
-        return true;
-      }
+      if (DistanceM(now_m, from_m) >= SimulationTruth::kMovedM) return true;
     }
   }
   return false;

@@ -44,12 +44,12 @@ __device__ void AnnularRow(const AnnularParameters& p, const float* features,
   const int member = lane % kGatherWidth;
   const int mass_column = p.kernel_count * p.feature_width;
   const std::uint32_t slot = slots[member];
-  const float distance = sqrtf(sq_dist_m2[member]);
+  const float distance_m = sqrtf(sq_dist_m2[member]);
   if (lane < kGatherWidth) memory.slots[member] = slot;
   for (int first = 0; first < p.kernel_count; first += 2) {
     const int b = first + lane / kGatherWidth;
     const bool present = b < p.kernel_count;
-    const float weight = present && slot != kNoSlot ? AnnularKernelWeight(p, b, distance) : 0;
+    const float weight = present && slot != kNoSlot ? AnnularKernelWeight(p, b, distance_m) : 0;
     const float mass = HalfWarpSum(weight);
     if (!present) continue;
     memory.weights[b][member] = weight;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/status_text.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

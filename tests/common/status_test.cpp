@@ -6,7 +6,6 @@
 
 #include "common/checked_math.h"
 #include "common/device.h"
-#include "common/status_text.h"
 
 namespace interlacer {
 namespace {

@@ -67,14 +67,6 @@ TEST(NearestPoint, CoincidentAndSinglePoints) {
   EXPECT_EQ(NearestPoint(std::span(same).first(3)).DistanceM({1, 2, 5}), 2);
 }
 
-TEST(ChamferHalf, ByHandAndWithoutPoints) {
-  const std::vector<float> a{0, 0, 0}, b{1, 0, 0, 3, 0, 0};
-  EXPECT_DOUBLE_EQ(**ChamferHalfM(a, b), 0.5 * (1 + 2));
-  EXPECT_DOUBLE_EQ(**ChamferHalfM(b, a), 0.5 * (1 + 2));
-  EXPECT_FALSE(ChamferHalfM(a, {})->has_value());
-  EXPECT_EQ(ChamferHalfM(std::span(b).first(4), a).status().reason(), reason::SHAPE_MISMATCH);
-}
-
 TEST(ScoreGeometry, ALiftedPlaneIsWrongByItsLift) {
   const TrueFrame truth = PlaneFrame();
   const std::vector<float> particles_m = PointsOfPlane(truth, 0.05);

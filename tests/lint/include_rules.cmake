@@ -6,7 +6,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 # Pairs: a folder, and beginnings of the headers that its files may include beside those of the folder itself. The longest
 # folder that fits a file counts; so the parts of model/ and server/ stand under the same rule as the parts of the tree.
 # Low to high.
-set(whole_model "model/(clouds|config|observed_scene|rollout|predictor|step_graph)\\.h|model/[a-z]+/")
+set(whole_model "model/(clouds|config|rollout|predictor|step_graph)\\.h|model/[a-z]+/")
 set(layers
   common/kernels              "common/(thread_pool|check|random)\\.h"
   common                      "common/kernels/"
@@ -29,7 +29,7 @@ set(layers
   model/attention             "common/|knn/|model/(config\\.h|kernels/|runtime/|cuda/|ops/|layers/|graph/)"
   model/network               "common/|knn/|render/|model/((clouds|config)\\.h|kernels/|runtime/|cuda/|ops/|layers/|graph/|attention/)"
   model/files                 "common/|robots/|model/(config\\.h|runtime/|network/)"
-  model/lifting               "common/|robots/|data/|model/((clouds|config|predictor)\\.h|runtime/|cuda/|network/)"
+  model/lifting               "common/|robots/|render/|data/|model/((clouds|config|predictor)\\.h|runtime/|cuda/|network/)"
   model/training/distributed/gloo_names  ""
   model/training/distributed  "common/|model/runtime/"
   model/training              "common/|robots/|render/|data/|${whole_model}"

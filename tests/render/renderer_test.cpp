@@ -236,20 +236,6 @@ TEST_P(RendererTest, RefusesWrongShapesAndDirections) {
             reason::ARGUMENT_INVALID);
 }
 
-TEST(ReferenceRendererTest, WeightsAndTransmittanceSumToOne) {
-  const RendererConfig config = PictureConfig();
-  const Cloud cloud = MakeRandomCloud(300, 16, 33);
-  const RandomField field = MakeRandomField(config, 34);
-  const Rays rays = MakeRandomRays(20, config.samples_per_ray, 35);
-  const ReferenceScene scene =
-      MakeReferenceScene(config, cloud.positions_m, cloud.features, field.weights());
-  for (std::size_t r = 0; r < rays.count(); ++r) {
-    double sum = 0;
-    for (const double weight : ReferenceRayWeights(scene, rays.batch(), r)) sum += weight;
-    EXPECT_NEAR(sum, 1.0, 1e-12);
-  }
-}
-
 TEST(RendererConfigTest, RefusesWhatTheKernelsCannotDo) {
   const auto field_of = [](auto&& change) {
     RendererConfig config;

@@ -58,7 +58,9 @@ TEST_F(EpisodeExportTest, ReadsBackWhatWasSimulated) {
                 episode_.steps[step].measured[c]);
     }
   }
-  const StatusOr<NpyArray> poses = ReadNpyFile(Folder("a") + "/truth/object_poses.npy");
+  const auto bytes = reader->ReadFile("truth/object_poses.npy");
+  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+  const StatusOr<NpyArray> poses = ParseNpy(*bytes);
   ASSERT_TRUE(poses.ok()) << poses.status().ToString();
   const auto object_count = static_cast<std::int64_t>(episode_.object_names.size());
   EXPECT_EQ(poses->shape, (std::vector<std::int64_t>{3, object_count, 7}));

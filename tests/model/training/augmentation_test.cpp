@@ -24,7 +24,7 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   sample.robot_rows.points_m = {1, 3, 0};
   sample.robot_rows.link_poses = {{Transform{{2, 2, 0}, {0, 0, 0, 1}}}};
   sample.tracks.positions_m = {{1, 2, 0}};
-  TargetView view;
+  SupervisedView view;
   view.camera.world_from_camera = {{1, 1, 0}, {0, 0, 0, 1}};
   sample.target_steps = {{view}};
   TurnSample(std::numbers::pi / 2, &sample);

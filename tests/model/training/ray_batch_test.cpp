@@ -9,8 +9,8 @@ namespace interlacer {
 namespace {
 
 /// A 4x3 camera at the origin; the colour of a pixel names it.
-TargetView MakeView(std::uint8_t blue) {
-  TargetView view;
+SupervisedView MakeView(std::uint8_t blue) {
+  SupervisedView view;
   view.camera.width_px = 4;
   view.camera.height_px = 3;
   view.camera.fx_px = view.camera.fy_px = 4;
@@ -37,19 +37,19 @@ std::set<std::pair<int, int>> PixelsOf(const TrainingRays& rays) {
 }
 
 TEST(RayBatch, DrawsWithoutReplacementOverAllViews) {
-  const std::vector<TargetView> views{MakeView(100), MakeView(200)};
+  const std::vector<SupervisedView> views{MakeView(100), MakeView(200)};
   const TrainingRays rays = DrawTrainingRays(views, {.ray_count = 24, .seed = 3}).value();
   EXPECT_EQ(rays.count, 24);
   EXPECT_EQ(PixelsOf(rays).size(), 24u);
 }
 
 TEST(RayBatch, MoreRaysThanPixelsGivesEveryPixelOnce) {
-  const std::vector<TargetView> views{MakeView(100)};
+  const std::vector<SupervisedView> views{MakeView(100)};
   EXPECT_EQ(DrawTrainingRays(views, {.ray_count = 99}).value().count, 12);
 }
 
 TEST(RayBatch, HolesAreNeverDrawn) {
-  std::vector<TargetView> views{MakeView(100)};
+  std::vector<SupervisedView> views{MakeView(100)};
   for (int p = 0; p < 11; ++p) views[0].is_supervised[p] = 0;
   const TrainingRays rays = DrawTrainingRays(views, {.ray_count = 5}).value();
   ASSERT_EQ(rays.count, 1);
@@ -57,7 +57,7 @@ TEST(RayBatch, HolesAreNeverDrawn) {
 }
 
 TEST(RayBatch, MovingShareComesFromMovingPixels) {
-  std::vector<TargetView> views{MakeView(100), MakeView(200)};
+  std::vector<SupervisedView> views{MakeView(100), MakeView(200)};
   views[1].is_moving[3] = views[1].is_moving[7] = 1;
   const TrainingRays rays =
       DrawTrainingRays(views, {.ray_count = 4, .moving_share = 0.5, .seed = 9}).value();
@@ -68,7 +68,7 @@ TEST(RayBatch, MovingShareComesFromMovingPixels) {
 }
 
 TEST(RayBatch, DependsOnSeedDrawAndStepAlone) {
-  const std::vector<TargetView> views{MakeView(100), MakeView(200)};
+  const std::vector<SupervisedView> views{MakeView(100), MakeView(200)};
   const RayDraw draw{.ray_count = 6, .seed = 1, .draw_index = 2, .step = 3};
   const auto first = DrawTrainingRays(views, draw).value();
   EXPECT_EQ(first.target_rgb, DrawTrainingRays(views, draw).value().target_rgb);

@@ -133,7 +133,7 @@ TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
                               ->Draw({.particle_count = 256})
                               .value();
   // Nothing stands in a third of the pixels.
-  TargetView& view = sample.target_steps[1][0];
+  SupervisedView& view = sample.target_steps[1][0];
   for (std::size_t i = 0; i < view.depth.pixels_m.size(); i += 3) {
     view.depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
     std::fill_n(view.color.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i), 3, 255);

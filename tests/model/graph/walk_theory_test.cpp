@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/random.h"
-#include "tests/model/attention/graphs.h"
-#include "tests/model/attention/sampled_walks.h"
+#include "tests/model/graph/graphs.h"
+#include "tests/model/graph/sampled_walks.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {

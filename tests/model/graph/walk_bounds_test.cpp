@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/random.h"
-#include "tests/model/attention/graphs.h"
+#include "tests/model/graph/graphs.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {

@@ -1,4 +1,4 @@
-#include "model/observed_scene.h"
+#include "model/lifting/observed_scene.h"
 
 #include <algorithm>
 #include <cmath>

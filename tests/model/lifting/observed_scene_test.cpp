@@ -1,6 +1,6 @@
 /// Observed pixels of a scene: which are carried, what carries them, and where the field fills in.
 
-#include "model/observed_scene.h"
+#include "model/lifting/observed_scene.h"
 
 #include <gtest/gtest.h>
 

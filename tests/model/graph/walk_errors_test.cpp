@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "knn/walk_lists.h"
-#include "tests/model/attention/enumerated_walks.h"
-#include "tests/model/attention/graphs.h"
-#include "tests/model/attention/sampled_walks.h"
+#include "tests/model/graph/enumerated_walks.h"
+#include "tests/model/graph/graphs.h"
+#include "tests/model/graph/sampled_walks.h"
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
 

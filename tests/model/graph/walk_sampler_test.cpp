@@ -10,9 +10,9 @@
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/graph/walk_bounds.h"
-#include "tests/model/attention/enumerated_walks.h"
-#include "tests/model/attention/graphs.h"
-#include "tests/model/attention/sampled_walks.h"
+#include "tests/model/graph/enumerated_walks.h"
+#include "tests/model/graph/graphs.h"
+#include "tests/model/graph/sampled_walks.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
