@@ -5,6 +5,7 @@
 #include "common/kernels/workspace.h"
 #include "render/kernels/cloud_index_cuda.h"
 #include "render/kernels/hilbert_code.h"
+#include "render/kernels/occupancy_reach.h"
 
 namespace interlacer {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 constexpr int kThreads = 128;
 /// Fixed number of blocks that share the cells of a grid whose size only the device knows.
 constexpr std::int64_t kCellBlocks = 1056;
-constexpr int kCellsPerRadius = 8;
-/// Covers the rounding of float32 squared distances and of cell numbers.
-constexpr double kReachSlack = 1.0 + 1e-5;
 /// More than any squared gap within the radius; two equal bytes, so that a fill can write it.
 constexpr int kFarByte = 0x7F;
 constexpr int kFar = 0x7F7F;
