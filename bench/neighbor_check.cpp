@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/random.h"
-#include "knn/brute_force.h"
+#include "knn/squared_distance.h"
 
 namespace interlacer::bench {
 namespace {

@@ -9,12 +9,6 @@
 namespace interlacer {
 namespace {
 
-std::string_view Trimmed(std::string_view cell, std::string_view framing) {
-  const std::size_t first = cell.find_first_not_of(framing);
-  if (first == std::string_view::npos) return {};
-  return cell.substr(first, cell.find_last_not_of(framing) - first + 1);
-}
-
 std::vector<std::string_view> SplitCells(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   for (;;) {

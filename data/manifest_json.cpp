@@ -1,6 +1,7 @@
 // The JSON form of manifests; the rules are in data/manifest.cpp.
 
 #include "common/json.h"
+#include "common/transform_json.h"
 #include "data/manifest.h"
 
 namespace interlacer {
@@ -52,12 +53,6 @@ Status ExpectWord(const JsonObject& object, std::string_view key, const std::str
 
 // ---- From JSON ---------------------------------------------------------------------------------
 
-StatusOr<Transform> ParseTransform(const JsonObject& object) {
-  INTERLACER_ASSIGN_OR_RETURN(const auto t, object.GetNumbers("translation_m", 3));
-  INTERLACER_ASSIGN_OR_RETURN(const auto q, object.GetNumbers("rotation_xyzw", 4));
-  return Transform{{t[0], t[1], t[2]}, {q[0], q[1], q[2], q[3]}};
-}
-
 StatusOr<EpisodeSource> ParseSource(const JsonObject& object) {
   EpisodeSource source;
   INTERLACER_ASSIGN_OR_RETURN(source.kind, object.Get<std::string>("kind"));
@@ -97,7 +92,7 @@ StatusOr<EpisodeCamera> ParseCamera(const JsonObject& object) {
     INTERLACER_ASSIGN_OR_RETURN(result.poses_file, object.Get<std::string>("poses_file"));
   } else {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject pose, object.GetObject("world_from_camera"));
-    INTERLACER_ASSIGN_OR_RETURN(camera.world_from_camera, ParseTransform(pose));
+    INTERLACER_ASSIGN_OR_RETURN(camera.world_from_camera, TransformFromJson(pose));
   }
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject color, object.GetObject("color"));
   INTERLACER_ASSIGN_OR_RETURN(result.color_pattern, color.Get<std::string>("pattern"));
@@ -131,7 +126,7 @@ StatusOr<RobotInfo> ParseRobot(const JsonObject& object) {
     RobotArm arm;
     INTERLACER_ASSIGN_OR_RETURN(arm.name, item.Get<std::string>("name"));
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject base, item.GetObject("world_from_base"));
-    INTERLACER_ASSIGN_OR_RETURN(arm.world_from_base, ParseTransform(base));
+    INTERLACER_ASSIGN_OR_RETURN(arm.world_from_base, TransformFromJson(base));
     robot.arms.push_back(std::move(arm));
   }
   return robot;
@@ -198,10 +193,6 @@ Status ParseRobotAndMotion(const JsonObject& object, EpisodeManifest* manifest) 
 }
 
 // ---- To JSON -----------------------------------------------------------------------------------
-
-Json TransformToJson(const Transform& t) {
-  return {{"translation_m", t.translation_m}, {"rotation_xyzw", t.rotation_xyzw}};
-}
 
 Json SourceToJson(const EpisodeSource& source) {
   Json json = {{"kind", source.kind}, {"tool", source.tool}, {"command", source.command}};

@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t kMaxShownChars = 80;
 
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-
-std::string_view Trimmed(std::string_view line) {
-  while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
-  while (!line.empty() && IsBlank(line.front())) line.remove_prefix(1);
-  return line;
-}
-
 /// Marks of UTF-16 and, without one, its zero bytes; text has none.
 Status CheckEncoding(std::string_view text, const std::string& file) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
@@ -52,7 +44,13 @@ StatusOr<double> ParseNumber(std::string_view token, const std::string& field,
 
 }  // namespace
 
-bool IsTableSeparator(char c) { return IsBlank(c) || c == ','; }
+bool IsTableSeparator(char c) { return c == ' ' || c == '\t' || c == ','; }
+
+std::string_view Trimmed(std::string_view text, std::string_view framing) {
+  const std::size_t first = text.find_first_not_of(framing);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(framing) - first + 1);
+}
 
 StatusOr<std::vector<double>> ParseNumbersOrNan(std::string_view text, const std::string& field) {
   std::vector<double> numbers;
@@ -85,7 +83,7 @@ StatusOr<std::vector<TextLine>> SplitLines(std::string_view text, const std::str
   std::vector<TextLine> lines;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
-    const std::string_view line = Trimmed(text.substr(0, end));
+    const std::string_view line = Trimmed(text.substr(0, end), " \t");
     if (!line.empty()) lines.push_back({number, std::string(line)});
     text.remove_prefix(end);
     text.remove_prefix(text.starts_with("\r\n") ? 2 : std::min<std::size_t>(1, text.size()));

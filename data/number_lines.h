@@ -22,6 +22,8 @@ namespace interlacer {
 inline constexpr double kRotationTolerance = 5e-3;
 
 bool IsTableSeparator(char c);
+/// The text without characters of `framing` at its ends.
+std::string_view Trimmed(std::string_view text, std::string_view framing);
 
 /// All numbers of a text, finite ones only.
 StatusOr<std::vector<double>> ParseNumbers(std::string_view text, const std::string& field);

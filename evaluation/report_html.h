@@ -6,7 +6,7 @@
 /// Verdict, curves with 95 % bands, tables, paired differences, distribution over episodes, frame
 /// strips of the best, the median and the worst episode, cost, failures, how it was computed.
 /// Reads the pictures that lie beside the results; a missing picture leaves its place empty.
-/// The page follows evaluation/html.h.
+/// The page follows evaluation/html.h. Errors: none. Thread-safe.
 
 #include <string>
 

@@ -2,7 +2,7 @@
 
 /// Frame strips of a report: truth and every variant's prediction, step by step, of the best, the
 /// median and the worst episode. Reads the pictures beside the results; a missing one leaves its
-/// place empty.
+/// place empty. Errors: none. Threads: calls with different embedders may run together.
 
 #include <string>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "knn/brute_force.h"
 #include "knn/cloud_checks.h"
+#include "knn/squared_distance.h"
 
 namespace interlacer {
 namespace {

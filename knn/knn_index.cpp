@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "knn/brute_force.h"
 #include "knn/faiss_index.h"
 #include "knn/grid_index.h"
 
@@ -10,7 +9,6 @@ namespace interlacer {
 
 bool KnnBackendAvailable(KnnBackend backend) {
   switch (backend) {
-    case KnnBackend::kBruteForce:
     case KnnBackend::kGrid:
       return true;
     case KnnBackend::kFaissFlat:
@@ -28,9 +26,6 @@ StatusOr<std::unique_ptr<KnnIndex>> MakeKnnIndex(KnnBackend backend) {
   }
   std::unique_ptr<KnnIndex> index;
   switch (backend) {
-    case KnnBackend::kBruteForce:
-      index = std::make_unique<BruteForceIndex>();
-      break;
     case KnnBackend::kGrid:
       index = std::make_unique<GridIndex>();
       break;

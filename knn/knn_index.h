@@ -20,16 +20,13 @@
 namespace interlacer {
 
 enum class KnnBackend {
-  kBruteForce,  ///< oracle
-  kGrid,        ///< exact uniform grid
-  kFaissFlat,   ///< exact up to FAISS's own distance arithmetic
-  kFaissIvf,    ///< approximate
+  kGrid,       ///< exact uniform grid
+  kFaissFlat,  ///< exact up to FAISS's own distance arithmetic
+  kFaissIvf,   ///< approximate
 };
 
 constexpr std::string_view KnnBackendName(KnnBackend backend) {
   switch (backend) {
-    case KnnBackend::kBruteForce:
-      return "brute_force";
     case KnnBackend::kGrid:
       return "grid";
     case KnnBackend::kFaissFlat:

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/thread_pool.h"
-#include "knn/brute_force.h"
 #include "knn/cloud_checks.h"
+#include "knn/squared_distance.h"
 #include "knn/walk_lists.h"
 
 namespace interlacer {

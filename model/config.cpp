@@ -137,10 +137,10 @@ Status CheckBuild(const InterlacerConfig& config) {
 /// Lets the particles learn of the robot's motion through the graph. Rings have twelve points,
 /// because with fewer they are seldom among three neighbours; each time has a graph of its own,
 /// because across times the neighbours of a moved particle are its own copies. The kinematic
-/// context is 80 cm wide: it tells that an arm moves, so that models without a local layer learn as
-/// well, but not which of its limbs: at 20 cm no local layer was better than another, at 50 cm
-/// message passing no better than no mask.
-void UseRobotSurfaceTokens(InterlacerConfig* config) {
+/// context is 80 cm wide, which was chosen so that local layers part in a comparison: at 20 cm none
+/// was better than another, at 50 cm message passing no better than no mask. No shipped model has
+/// this window.
+void UseLimbRingTokens(InterlacerConfig* config) {
   config->tokens.kinematic_context = true;
   config->tokens.kinematic_context_bandwidths_m = {.8f};
   config->tokens.limb_rings = 6;
@@ -151,7 +151,7 @@ void UseRobotSurfaceTokens(InterlacerConfig* config) {
 InterlacerConfig PaperConfig() {
   InterlacerConfig config;
   config.encoder.color_skip = true;
-  UseRobotSurfaceTokens(&config);
+  UseLimbRingTokens(&config);
   return config;
 }
 
@@ -178,7 +178,7 @@ InterlacerConfig SmallConfig() {
   // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
-  UseRobotSurfaceTokens(&config);
+  UseLimbRingTokens(&config);
   return config;
 }
 

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "render/kernels/occupancy_reach.h"
+
 namespace interlacer {
 namespace {
 
 constexpr double kMaxCells = 4e6;
-constexpr int kCellsPerRadius = 8;
-/// Covers the rounding of float32 squared distances and of cell numbers.
-constexpr double kReachSlack = 1.0 + 1e-5;
 constexpr std::uint16_t kFar = 60000;
 
 /// Least squared number of whole cells between cell i and an occupied cell along one axis:

@@ -16,10 +16,6 @@
 namespace interlacer {
 
 inline constexpr int kFieldOutputWidth = 4;
-/// Added to a mass before a division or a logarithm.
-inline constexpr float kMassFloor = 1e-6f;
-/// Scale of the logarithm of a mass in the field's input.
-inline constexpr float kLogMassScale = 0.1f;
 
 /// ln(1 + e^x) and its slope, without overflow.
 template <typename Real>

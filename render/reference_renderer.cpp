@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "render/annular_kernels.h"
+#include "render/kernels/annular_sums.h"
 #include "render/rays.h"
 
 namespace interlacer {

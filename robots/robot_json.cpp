@@ -2,6 +2,7 @@
 #include <map>
 
 #include "common/json.h"
+#include "common/transform_json.h"
 #include "robots/robot_folder.h"
 
 namespace interlacer {
@@ -10,10 +11,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "interlacer.robot";
-
-Json TransformToJson(const Transform& t) {
-  return {{"translation_m", t.translation_m}, {"rotation_xyzw", t.rotation_xyzw}};
-}
 
 Json JointToJson(const Robot& robot, const RobotJoint& joint) {
   Json json;
@@ -44,13 +41,6 @@ StatusOr<T> ParseWord(const JsonObject& object, std::string_view key,
   return object.Invalid(key, "one of " + known, "'" + word + "'");
 }
 
-StatusOr<Transform> ParseTransform(const JsonObject& object) {
-  INTERLACER_RETURN_IF_ERROR(object.AllowOnly({"translation_m", "rotation_xyzw"}));
-  INTERLACER_ASSIGN_OR_RETURN(const auto t, object.GetNumbers("translation_m", 3));
-  INTERLACER_ASSIGN_OR_RETURN(const auto q, object.GetNumbers("rotation_xyzw", 4));
-  return Transform{{t[0], t[1], t[2]}, {q[0], q[1], q[2], q[3]}};
-}
-
 /// `followed` gets the name of the joint that a mimic joint follows.
 StatusOr<RobotJoint> ParseJoint(const JsonObject& object, std::string* followed) {
   RobotJoint joint;
@@ -60,7 +50,8 @@ StatusOr<RobotJoint> ParseJoint(const JsonObject& object, std::string* followed)
                              JointType::kPrismatic}));
   INTERLACER_ASSIGN_OR_RETURN(joint.name, object.GetOr<std::string>("name", ""));
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject origin, object.GetObject("origin"));
-  INTERLACER_ASSIGN_OR_RETURN(joint.parent_from_joint, ParseTransform(origin));
+  INTERLACER_RETURN_IF_ERROR(origin.AllowOnly({"translation_m", "rotation_xyzw"}));
+  INTERLACER_ASSIGN_OR_RETURN(joint.parent_from_joint, TransformFromJson(origin));
   if (joint.type == JointType::kFixed) {
     INTERLACER_RETURN_IF_ERROR(object.AllowOnly({"name", "type", "origin"}));
     return joint;

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "render/kernels/annular_sums.h"
 #include "render/rays.h"
 
 namespace interlacer::bench {

@@ -87,6 +87,7 @@ __global__ void ScanTilesKernel(std::int32_t* values, std::int64_t count, std::i
 /// Turns the tiles' totals into the sums of all tiles before them.
 /// Bound: latency of the barriers; the totals are few.
 /// Block: a single one, which carries the running sum from one stretch of totals to the next.
+/// Layout: neighbouring threads read neighbouring totals.
 template <int kThreads>
 __global__ void ScanTotalsKernel(std::int32_t* tile_sums, std::int64_t tiles) {
   __shared__ std::int32_t shared[kThreads / kWarpLanes];

@@ -54,6 +54,7 @@ __device__ inline std::int64_t RadixPlace(int item) {
 /// * tiles + tile], and counts[0] = 0, so that prefix sums turn the counts into begins.
 /// Bound: memory; a key is read once and counted by an atomic addition in shared memory.
 /// Block: a tile per block, a thread per digit when the counts are written.
+/// Layout: a warp reads 32 consecutive keys at a time, as RadixPlace says.
 template <int kThreads, bool kMany>
 __global__ void RadixCountKernel(const std::uint32_t* keys, std::int64_t count, int shift,
                                  std::int32_t* counts) {
@@ -90,6 +91,7 @@ __device__ inline std::int32_t RadixBegin(const std::int32_t* counts) {
 /// Bound: memory; pairs are read in order and written to as many stretches as there are digits.
 /// Block: a tile per block, a thread per digit for the begins. Lanes with equal digits are ranked
 /// by a match within the warp, so that equal keys keep their order without atomics.
+/// Layout: a warp reads 32 consecutive pairs at a time, as RadixPlace says.
 template <int kThreads, bool kMany>
 __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* values,
                                 std::int64_t count, int shift, const std::int32_t* sums,

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/json.h"
 #include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/number_lines.h"

@@ -16,10 +16,11 @@
 #include <string>
 
 #include "common/camera.h"
-#include "common/json.h"
 #include "common/status.h"
 
 namespace interlacer {
+
+class JsonObject;  // common/json.h
 
 /// "fx,fy,cx,cy", with ",k1,k2,p1,p2,k3" (plumb bob) or these and ",k4,k5,k6" (rational) behind,
 /// a camera's name, or the path of a JSON file; numbers have no size, width and height stay 0.

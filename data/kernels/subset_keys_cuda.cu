@@ -25,6 +25,7 @@ struct AnchorDraw {
 /// Keys of all candidates.
 /// Bound: arithmetic of Philox, about 100 operations per key, next to a write of 8 bytes.
 /// Block: a thread per candidate, nothing shared.
+/// Layout: neighbouring threads write neighbouring keys.
 template <typename Draw>
 __global__ void KeysKernel(Draw draw, std::int64_t n, std::int64_t* keys) {
   const std::int64_t c = GlobalThread();

@@ -40,6 +40,7 @@ __device__ PixelClass Lift(const UnprojectViewDevice& view, std::int64_t pixel, 
 /// Bound: arithmetic in double where a GPU has few units for it, else memory, 4 bytes of depth per
 /// pixel.
 /// Block: a thread per pixel, nothing shared.
+/// Layout: pixels row by row, so that neighbouring threads read neighbouring depths.
 __global__ void ClassifyKernel(UnprojectViewDevice view, std::int64_t pixel_count,
                                PixelClass* classes, std::int32_t* places) {
   const std::int64_t pixel = GlobalThread();
@@ -54,6 +55,7 @@ __global__ void ClassifyKernel(UnprojectViewDevice view, std::int64_t pixel_coun
 /// all pixels between the launches would take 12 bytes a pixel.
 /// Bound: as ClassifyKernel, and a write of 20 bytes per valid pixel.
 /// Block: a thread per pixel, nothing shared.
+/// Layout: valid pixels in order, so that neighbouring threads write to neighbouring places.
 __global__ void WritePointsKernel(UnprojectViewDevice view, std::int64_t pixel_count,
                                   std::int64_t first_index, const std::int32_t* places,
                                   UnprojectedDevice result) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The robot of the shipped checkpoints: two KUKA iiwa arms that face each other across a table.
+/// Two KUKA iiwa arms that face each other across a table: the simulator's default. Models that
+/// know a robot by the positions of its bodies know this one.
 ///
 /// World frame `table_center`: origin in the middle of the table top, x from the left arm to the
 /// right arm, z up; metres and radians. Arm order is left, right. A robot state (measured or

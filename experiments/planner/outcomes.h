@@ -6,7 +6,8 @@
 /// (`interlacer simulate --motions N`); then their arms move differently. The object is the first
 /// one of the scene. Errors: those of data sets, of evaluation/prediction_task.h and of the
 /// backend; NOT_FOUND FILE_NOT_FOUND for a split without such a scene or an episode without truth;
-/// INVALID_ARGUMENT STEP_INVALID for episodes shorter than the horizon.
+/// INVALID_ARGUMENT STEP_INVALID for episodes shorter than the horizon. Threads: calls with
+/// different backends may run together.
 
 #include <cstdint>
 #include <stop_token>

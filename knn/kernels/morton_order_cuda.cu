@@ -97,6 +97,7 @@ __global__ void CornersKernel(Clouds clouds, float* bounds) {
 /// Bound: memory; a position is read, a key and an index are written.
 /// Block: a thread per point; the first kBounds warps combine the partial bounds, anew in every
 /// block, which saves a launch.
+/// Layout: the keys of the second cloud follow those of the first.
 __global__ void KeysKernel(Clouds clouds, unsigned first_blocks, const float* bounds,
                            double cell_edge_m, std::uint32_t* keys, std::uint32_t* values) {
   __shared__ float joined[kBounds];
@@ -124,6 +125,7 @@ __global__ void KeysKernel(Clouds clouds, unsigned first_blocks, const float* bo
 /// Bound: memory; reads are scattered by row, writes follow the order.
 /// Block: a thread per number, so that the threads of a row read neighbouring memory; the first
 /// thread of a row also writes the order and its inverse.
+/// Layout: the numbers of a place are its three coordinates, then its features.
 __global__ void PlacesKernel(Clouds clouds, std::int64_t numbers, int row,
                              const std::uint32_t* values) {
   const std::int64_t x = GlobalThread();

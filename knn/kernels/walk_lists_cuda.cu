@@ -69,6 +69,7 @@ __global__ void TwoHopKernel(WalkGraphView graph, std::int64_t n, std::uint32_t*
 /// Bound: latency of dependent reads; three lists of neighbours are merged and nothing but the size
 /// is written.
 /// Block: a thread per root, as in TwoHopKernel.
+/// Layout: two_hops as TwoHopKernel writes it.
 __global__ void RowSizeKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
                               std::int32_t* offsets) {
   const std::int64_t i = GlobalThread();
@@ -81,6 +82,7 @@ __global__ void RowSizeKernel(WalkGraphView graph, const std::uint32_t* two_hops
 /// have to be stored and moved together.
 /// Bound: latency of dependent reads, and scattered writes of rows.
 /// Block: a thread per root, as in TwoHopKernel.
+/// Layout: rows one after another, each ordered by node.
 __global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_hops, std::int64_t n,
                                  const std::int32_t* offsets, std::uint32_t* entries) {
   const std::int64_t i = GlobalThread();
@@ -95,6 +97,7 @@ __global__ void RowEntriesKernel(WalkGraphView graph, const std::uint32_t* two_h
 /// Number of entries of every end node.
 /// Bound: atomic additions in global memory, one per entry.
 /// Block: a thread per root, nothing shared.
+/// Layout: rows one after another; counts lie by end node, so that additions are scattered.
 __global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
                                  const std::uint32_t* entries, std::int32_t* sizes) {
   const std::int64_t i = GlobalThread();
@@ -107,6 +110,7 @@ __global__ void ColumnSizeKernel(std::int64_t n, const std::int32_t* offsets,
 /// Fills every column from its end, in any order; `ends` become beginnings.
 /// Bound: an atomic subtraction and a scattered write of 8 bytes per entry.
 /// Block: a thread per root, nothing shared.
+/// Layout: root and index of an entry side by side, so that a single write stores both.
 __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
                              const std::uint32_t* entries, std::int32_t* ends,
                              ColumnEntry* arrivals) {
@@ -122,6 +126,7 @@ __global__ void ArriveKernel(std::int64_t n, const std::int32_t* offsets,
 /// roots.
 /// Bound: reads of the column from cache, as many as the square of its length.
 /// Block: a warp per column, a lane per entry; all lanes read the same entry at a time.
+/// Layout: columns one after another, the entries of each contiguous.
 __global__ void SortColumnsKernel(std::int64_t n, const ColumnEntry* arrivals,
                                   TransposedWalksDevice transposed, std::int32_t* long_columns,
                                   std::int32_t* long_column_count) {
@@ -163,6 +168,7 @@ __device__ std::int32_t FindNode(const std::uint32_t* entries, std::int32_t begi
 /// Bound: a binary search per row for each such column; reads of all rows.
 /// Block: a fixed number of blocks takes turns, since only the device knows how many columns are
 /// long; a thread per row, and block-wide sums keep the order of rows.
+/// Layout: rows one after another, each ordered by node, so that it can be searched.
 __global__ void LongColumnsKernel(std::int64_t n, const std::int32_t* offsets,
                                   const std::uint32_t* entries, const std::int32_t* long_columns,
                                   const std::int32_t* long_column_count,

@@ -53,6 +53,7 @@ struct NodeTable {
 /// for each of the passes.
 /// Block: a tile per block, because the hash table lies in its shared memory; the table is as small
 /// as the entries allow, so that clearing it is cheap.
+/// Layout: rows and places of a tile begin where its entries begin.
 __global__ void __launch_bounds__(kThreads)
     WalkTilesKernel(std::int64_t n, const std::int32_t* offsets, const std::uint32_t* entries,
                     WalkTilesDevice tiles) {

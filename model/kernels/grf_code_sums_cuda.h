@@ -57,9 +57,10 @@ inline __global__ void CodeSumsKernel(std::int64_t n, GrfPackedPairs<float> pair
   chunk_sums[static_cast<std::int64_t>(blockIdx.x) * kWalkCodes + threadIdx.x] = sum;
 }
 
-/// Adds up the chunks' sums; one block with one thread for each code.
-/// Bound: latency of reads, one chunk after the other; neighbouring threads read neighbouring
-/// codes.
+/// Adds up the chunks' sums.
+/// Bound: latency of reads, one chunk after the other.
+/// Block: a single one with a thread for each code, so that the order of sums is fixed.
+/// Layout: chunk_sums is [chunk, code], so that neighbouring threads read neighbouring numbers.
 inline __global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_sums,
                                         float* totals) {
   double sum = 0;

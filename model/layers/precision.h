@@ -15,8 +15,7 @@ enum class DenseDtype { kAuto, kFloat32, kBfloat16 };
 /// Arithmetic of a layer: kNative computes in the type of its parameters.
 enum class Precision { kNative, kBfloat16 };
 
-/// kAuto becomes kBfloat16 on CUDA and where the processor has AVX-512 BF16 or AMX BF16, else
-/// kNative.
+/// kAuto becomes kBfloat16 on CUDA and where the processor has AVX-512 BF16, else kNative.
 Precision ResolvePrecision(DenseDtype dtype, DeviceKind device);
 
 }  // namespace interlacer

@@ -8,13 +8,13 @@
 /// first episode that has one) under a temporary name, renamed when complete. A run that was
 /// stopped anywhere resumes from the last checkpoint; every draw depends on (seed, step) alone, so
 /// on one thread the resumed run equals the uninterrupted one to the bit. Started several times by
-/// torchrun or mpirun (distributed_environment.h), the processes train one model: each computes its
-/// share of every batch, rank r the sequences r, r+W,
-/// ... of it, so the result is that of one process but for the order of sums. Rank 0 alone writes
-/// and validates. Errors: those of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS,
-/// DEVICE_ABSENT; DATA_LOSS PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the
-/// observer stops the run (a checkpoint was written); INTERNAL when another process of the run is
-/// gone. One call at a time. Source: grf-masking, App. C.3; hd-vpd.
+/// torchrun or mpirun (model/training/distributed/environment.h), the processes train one model:
+/// each computes its share of every batch, rank r the sequences r, r+W, ... of it, so the result is
+/// that of one process but for the order of sums. Rank 0 alone writes and validates. Errors: those
+/// of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS, DEVICE_ABSENT; DATA_LOSS
+/// PREDICTION_NOT_FINITE when the loss is not finite; CANCELLED when the observer stops the run (a
+/// checkpoint was written); INTERNAL when another process of the run is gone. One call at a time.
+/// Source: grf-masking, App. C.3; hd-vpd.
 
 #include <cstdint>
 #include <string>

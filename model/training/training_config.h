@@ -2,9 +2,10 @@
 
 /// Settings of training: batch, rollout, rays, optimiser; with the JSON form of `train --config`.
 ///
-/// Defaults are the paper's where it states them (grf-masking, App. C.3): batch 16, six
-/// rollout steps, 128 rays, AdamW with 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient
-/// norm 0.01. Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Value types, pure functions.
+/// Defaults are the paper's where it states them: batch 16, six rollout steps, 128 rays, AdamW with
+/// 3e-4 then 1e-4 from step 1000, weight decay 1e-3, gradient norm 0.01. Errors: INVALID_ARGUMENT
+/// CONFIG_INVALID naming the key. Value types, pure functions, thread-safe.
+/// Source: grf-masking, App. C.3.
 
 #include <cstdint>
 #include <string>
@@ -101,7 +102,7 @@ struct RunConfig {
   TrainingConfig training;
 };
 
-/// "paper", "small" or "compact": the model preset with its training settings.
+/// Any preset of model/config.h, with its training settings.
 StatusOr<RunConfig> PresetRunConfig(std::string_view name);
 StatusOr<RunConfig> ParseRunConfigJson(std::string_view json);
 std::string RunConfigToJson(const RunConfig& config);

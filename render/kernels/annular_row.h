@@ -10,9 +10,6 @@
 
 namespace interlacer {
 
-inline constexpr float kAnnularMassFloor = 1e-6F;
-inline constexpr float kAnnularLogMassScale = 0.1F;
-
 /// w_b of a neighbour at this distance.
 __device__ inline float AnnularKernelWeight(const AnnularParameters& p, int b, float distance_m) {
   const float z = (distance_m - p.radii_m[b]) / p.bandwidths_m[b];
@@ -54,8 +51,8 @@ __device__ void AnnularRow(const AnnularParameters& p, const float* features,
     if (!present) continue;
     memory.weights[b][member] = weight;
     if (member == 0) {
-      memory.scales[b] = 1 / (mass + kAnnularMassFloor);
-      write(mass_column + b, kAnnularLogMassScale * logf(mass + kAnnularMassFloor));
+      memory.scales[b] = 1 / (mass + kMassFloor);
+      write(mass_column + b, kLogMassScale * logf(mass + kMassFloor));
     }
   }
   __syncwarp();

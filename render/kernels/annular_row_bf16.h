@@ -139,7 +139,7 @@ __device__ inline float WriteSums(const AnnularParameters& p, const LaneKernel& 
   float mass = (weight.x + weight.y) + (weight.z + weight.w);
   mass += __shfl_xor_sync(kWholeWarp, mass, 1);
   mass += __shfl_xor_sync(kWholeWarp, mass, 2);
-  const float scale = __fdividef(1, mass + kAnnularMassFloor);
+  const float scale = __fdividef(1, mass + kMassFloor);
   const std::uint32_t right_low = RoundPair(weight.x * scale, weight.y * scale);
   const std::uint32_t right_high = RoundPair(weight.z * scale, weight.w * scale);
   // Whose sums the lane gets, and of which kernels: columns 2 t and 2 t + 1.
@@ -188,7 +188,7 @@ __device__ inline void AnnularRowsBf16(const AnnularParameters& p, const LaneKer
       if (i == t) kept_mass = mass;
     }
     if (b < p.kernel_count) {
-      const float scaled_log = kAnnularLogMassScale * logf(kept_mass + kAnnularMassFloor);
+      const float scaled_log = kLogMassScale * logf(kept_mass + kMassFloor);
       WriteHalf(RoundPair(scaled_log, 0), p.kernel_count * p.feature_width + b,
                 rows + (first + kSamples * t + own) * stride);
     }

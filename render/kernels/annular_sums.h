@@ -11,6 +11,10 @@
 namespace interlacer {
 
 inline constexpr int kMaxAnnularKernels = 8;
+/// Added to a mass before a division or a logarithm.
+inline constexpr float kMassFloor = 1e-6f;
+/// Scale of the logarithm of a mass in the field's input.
+inline constexpr float kLogMassScale = 0.1f;
 
 struct AnnularParameters {
   int kernel_count = 0;

@@ -8,9 +8,6 @@
 namespace interlacer::INTERLACER_KERNEL_NAMESPACE {
 namespace {
 
-constexpr float kMassFloor = 1e-6f;
-constexpr float kLogMassScale = 0.1f;
-
 int PresentCount(const std::uint32_t* slots) {
   int count = 0;
   while (count < 16 && slots[count] != 0xffffffffu) ++count;

@@ -62,7 +62,7 @@ __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParamet
       const bool present = b < p.kernel_count;
       const bool weighs = present && slot != kNoSlot;
       const float weight = weighs ? AnnularKernelWeight(p, b, distance) : 0;
-      const float mass_inverse = 1 / (HalfWarpSum(weight) + kAnnularMassFloor);
+      const float mass_inverse = 1 / (HalfWarpSum(weight) + kMassFloor);
       float along = 0;  // F_b . g_b / m_b
       for (int c = member; c < p.feature_stride && present; c += kGatherWidth) {
         const bool channel = c < p.feature_width;
@@ -77,7 +77,7 @@ __global__ void AnnularSumsBackwardKernel(const __grid_constant__ AnnularParamet
       __syncwarp();
       if (weighs) {
         const float* f = features + static_cast<std::int64_t>(slot) * p.feature_stride;
-        float weight_grad = kAnnularLogMassScale * mass_inverse * grad[mass_column + b] - along;
+        float weight_grad = kLogMassScale * mass_inverse * grad[mass_column + b] - along;
         for (int c = 0; c < p.feature_width; ++c) weight_grad += f[c] * row[c];
         const float curvature = -2 / (p.bandwidths_m[b] * p.bandwidths_m[b]);
         slope += weight_grad * weight * ((distance - p.radii_m[b]) * curvature);

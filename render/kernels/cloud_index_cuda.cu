@@ -5,6 +5,7 @@
 #include "common/kernels/workspace.h"
 #include "render/kernels/cloud_index_cuda.h"
 #include "render/kernels/hilbert_code.h"
+#include "render/kernels/occupancy_reach.h"
 
 namespace interlacer {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 constexpr int kThreads = 128;
 /// Fixed number of blocks that share the cells of a grid whose size only the device knows.
 constexpr std::int64_t kCellBlocks = 1056;
-constexpr int kCellsPerRadius = 8;
-/// Covers the rounding of float32 squared distances and of cell numbers.
-constexpr double kReachSlack = 1.0 + 1e-5;
 /// More than any squared gap within the radius; two equal bytes, so that a fill can write it.
 constexpr int kFarByte = 0x7F;
 constexpr int kFar = 0x7F7F;
@@ -55,6 +53,7 @@ __device__ float FromLowFirst(std::uint32_t order) {
 /// atomics.
 /// Bound: memory; a position is read once, and a warp issues six atomics.
 /// Block: a thread per particle, reduced within the warp, so the size only has to fill whole warps.
+/// Layout: bounds as LowFirst has them, the highest inverted, so that all six are minima.
 __global__ void BoundsKernel(const float* positions_m, std::int64_t n, std::uint32_t* bounds) {
   const std::int64_t i = GlobalThread();
   const float* p = positions_m + 3 * i;
@@ -83,6 +82,7 @@ __device__ double CellsAlong(double length_m, double cell_m) {
 /// The box over the bounds, with a whole cell of margin beyond the reach on every side.
 /// Bound: latency; on the device, so that the host need not wait for the size.
 /// Block: a single thread.
+/// Layout: bounds as BoundsKernel writes them.
 __global__ void BoxKernel(const std::uint32_t* bounds, double reach_m, OccupancyBox* box) {
   OccupancyBox b = {};
   b.cell_m = 1;
@@ -121,6 +121,7 @@ __device__ std::uint32_t CurveCell(const OccupancyBox& box, int axis, float x) {
 /// Hilbert codes of the particles, the keys of their order.
 /// Bound: integer arithmetic of the curve, a loop over the bits of a coordinate.
 /// Block: a thread per particle, nothing shared.
+/// Layout: neighbouring threads write neighbouring codes and indices.
 __global__ void CodesKernel(const OccupancyBox* box, const float* positions_m, std::int64_t n,
                             std::uint32_t* codes, std::uint32_t* indices) {
   const std::int64_t i = GlobalThread();
@@ -152,6 +153,7 @@ __global__ void LeavesKernel(const std::uint32_t* order, const float* positions_
 /// Feature rows in slot order.
 /// Bound: memory; the threads of a row read neighbouring numbers.
 /// Block: a thread per number, nothing shared.
+/// Layout: rows in slot order, so that those of a leaf are contiguous.
 __global__ void FeaturesKernel(const std::uint32_t* order, const float* features, std::int64_t n,
                                int width, float* sorted) {
   const std::int64_t i = GlobalThread();
@@ -189,6 +191,7 @@ __global__ void BoxesKernel(const float* below, int floats_each, int highs_apart
 /// concurrent writes would be a data race otherwise.
 /// Bound: scattered writes of 2 bytes, one per particle.
 /// Block: a thread per particle, nothing shared.
+/// Layout: cells with x fastest, as OccupancyCell numbers them.
 __global__ void MarkParticlesKernel(const OccupancyBox* box, const float* positions_m,
                                     std::int64_t n, std::uint16_t* gaps) {
   const std::int64_t i = GlobalThread();

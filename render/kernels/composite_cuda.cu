@@ -20,6 +20,7 @@ __device__ float Passed(const CompositeInputs& in, std::int64_t s) {
 /// Sets the density of samples in empty space to zero.
 /// Bound: memory; one of 16 squared distances is read per sample, 64 bytes apart.
 /// Block: a thread per sample, nothing shared.
+/// Layout: the nearest particle is the first of a sample's 16, density the first of its 4 logits.
 __global__ void EmptyRuleKernel(const float* sq_dist_m2, std::int64_t m, float sq_radius_m2,
                                 float* logits, PassRange pass) {
   const std::int64_t count = CountInPass(pass, m);
@@ -76,6 +77,7 @@ __global__ void CompositeKernel(CompositeInputs in, float* rgb, float* distance_
 /// Bound: latency of the sums along a ray, and strided reads, since the threads of a warp are at
 /// different rays.
 /// Block: a thread per ray, nothing shared.
+/// Layout: the samples of a ray are consecutive, near to far.
 __global__ void CompositeBackwardKernel(CompositeInputs in, CompositeGradients grads,
                                         float* transmittances, float* logit_grad) {
   const std::int64_t ray = GlobalThread();

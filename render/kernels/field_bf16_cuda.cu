@@ -57,6 +57,7 @@ __device__ std::uint32_t PackedPair(const float* matrix, int rows, int columns, 
 /// Rounds and lays out the weights, once per change of the weights.
 /// Bound: memory; a word is written once, from at most two weights.
 /// Block: a thread per word of the packed field, nothing shared.
+/// Layout: as FieldKernel reads it, the float32 biases behind all weights.
 __global__ void PackKernel(FieldWeightPointers w, int input_width, int hidden_width,
                            std::uint32_t* packed) {
   const Layout l = LayOut(input_width, hidden_width);

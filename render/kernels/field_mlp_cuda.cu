@@ -88,6 +88,7 @@ __global__ void DenseForwardKernel(DenseLayer layer, std::int64_t column_tiles, 
 /// Bound: arithmetic, as DenseForwardKernel; memory where the layers are narrow.
 /// Block: a 64 x 64 tile of the gradient and one slab, because the tiles alone are too few to fill
 /// a GPU; the order of sums is fixed.
+/// Layout: kDepth rows of y_grad and x are staged; rows are padded by 4 floats.
 __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_tiles,
                                      float* partials, PassRange pass) {
   __shared__ __align__(16) float y_tile[kDepth][kTile + kSide];
@@ -142,6 +143,7 @@ __global__ void WeightGradientKernel(DenseWeightGradient g, int x_tiles, int y_t
 /// Adds the slabs in order to the gradients.
 /// Bound: memory; neighbouring threads read neighbouring numbers.
 /// Block: a thread per gradient, nothing shared.
+/// Layout: slabs one after another, each with its weights, then its biases.
 __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
   const std::int64_t i = GlobalThread();
   const std::int64_t weights = static_cast<std::int64_t>(g.y_width) * g.x_stride;
@@ -156,6 +158,7 @@ __global__ void SumSlabsKernel(DenseWeightGradient g, const float* partials) {
 /// Transposes a small matrix of weights.
 /// Bound: latency, so reads may be strided.
 /// Block: a thread per weight, nothing shared.
+/// Layout: writes are contiguous.
 __global__ void TransposeKernel(const float* matrix, int rows, int columns, float* transposed) {
   const int i = static_cast<int>(GlobalThread());
   if (i < rows * columns) transposed[i] = matrix[i % rows * columns + i / rows];

@@ -55,6 +55,7 @@ __device__ void VisitShares(const DiscView& view, const std::uint8_t* is_kept, c
 /// Where surfels are in the picture, and which pixels of the own frame they have left.
 /// Bound: memory, 44 bytes a surfel; in double, which only few GPUs compute fast.
 /// Block: a thread per surfel, nothing shared.
+/// Layout: neighbouring threads write neighbouring pixels of surfels.
 __global__ void ProjectKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const std::int64_t i = GlobalThread();
   if (i >= surfels.count) return;
@@ -66,6 +67,7 @@ __global__ void ProjectKernel(DiscView view, SurfelArrays surfels, Workspace w) 
 
 /// Bound: memory, 6 bytes a pixel; about fifty more from the L1 cache where depth is unknown.
 /// Block: a thread per pixel, nothing shared.
+/// Layout: pixels row by row, so that the surroundings of neighbouring threads overlap.
 __global__ void KeepKernel(DiscView view, std::int64_t pixel_count, Workspace w) {
   const std::int64_t pixel = GlobalThread();
   if (pixel >= pixel_count) return;
@@ -94,6 +96,7 @@ __global__ void FrontKernel(DiscView view, SurfelArrays surfels, Workspace w) {
 /// Adds up what the discs of each pixel's surface show.
 /// Bound: atomics, six of 8 bytes in each of about three pixels a surfel, within the L2 cache.
 /// Block: a thread per surfel, nothing shared.
+/// Layout: the six sums of a pixel lie side by side.
 __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
   const std::int64_t i = GlobalThread();
   if (i >= surfels.count) return;
@@ -113,6 +116,7 @@ __global__ void SumKernel(DiscView view, SurfelArrays surfels, Workspace w) {
 
 /// Bound: memory, 80 bytes a pixel.
 /// Block: a thread per pixel, nothing shared.
+/// Layout: pixels row by row; colour is [h,w,3].
 __global__ void ResultKernel(DiscView view, std::int64_t pixel_count, Workspace w,
                              ObservedPictureDevice picture) {
   const std::int64_t pixel = GlobalThread();

@@ -34,6 +34,7 @@ Workspace Carve(void* base, std::int64_t m) {
 /// * 16 + lane.
 /// Bound: memory; a slot is read once, a key and a value are written.
 /// Block: a thread per entry, nothing shared.
+/// Layout: an entry is numbered by its place in slots [m,16].
 __global__ void EntriesKernel(const std::uint32_t* slots, std::int64_t m, std::uint32_t past_last,
                               std::uint32_t* keys, std::uint32_t* values, PassRange pass) {
   const std::int64_t i = GlobalThread();

@@ -46,6 +46,7 @@ __device__ Sample SampleAt(const MarchInputs& in, std::int64_t ray, int sample) 
 /// 1], where the prefix sum turns it into an end.
 /// Bound: scattered reads of the occupancy grid, a byte per sample.
 /// Block: a warp per ray and a lane per sample, so that a ballot yields a word of bits.
+/// Layout: each ray begins a word of its own, so that no two warps write to one.
 __global__ void MarkSamplesKernel(MarchInputs in, std::uint32_t* live, std::int32_t* first) {
   const std::int64_t ray = GlobalWarp();
   if (ray >= in.ray_count) return;
@@ -66,6 +67,7 @@ __global__ void MarkSamplesKernel(MarchInputs in, std::uint32_t* live, std::int3
 /// Writes the live samples of a ray at their places.
 /// Bound: memory; 20 bytes are written per live sample.
 /// Block: a warp per ray and a lane per sample; the bits below a lane give its place.
+/// Layout: samples ray by ray, so that the lanes of a warp write to neighbouring places.
 __global__ void WriteSamplesKernel(MarchInputs in, const std::uint32_t* live,
                                    MarchedSamples samples) {
   const std::int64_t ray = GlobalWarp();

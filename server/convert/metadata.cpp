@@ -7,7 +7,8 @@
 namespace interlacer {
 namespace {
 
-/// Limits that are only reported: the methods that they bound are not served in this version.
+/// Limits that are only reported: the methods that they bound are not served in this version. The
+/// contract has their fields, and a client that reads 0 there would take it for a limit.
 constexpr int kReportedMaxCandidateCount = 256;
 constexpr int kReportedMaxCandidateStepCount = 4096;
 constexpr int kReportedMaxSceneCount = 16;

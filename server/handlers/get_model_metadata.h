@@ -1,6 +1,7 @@
 #pragma once
 
 /// Handles GetModelMetadata: the contract of one model. Errors: those of ModelRegistry::Find.
+/// Thread-safe.
 
 #include "common/status.h"
 #include "server/calls/server_context.h"

@@ -2,6 +2,7 @@
 
 /// Handles the admission of PredictRollout. The returned call, once started, sends one message per
 /// step to the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
+/// Thread-safe.
 
 #include <memory>
 

@@ -2,6 +2,7 @@
 
 /// Handles the admission of ValidateScene. The returned call, once started, decodes and lifts, and
 /// sends its report to the sink. Errors: server/calls/admission.h; those of ParseWithoutPixels.
+/// Thread-safe.
 
 #include <memory>
 

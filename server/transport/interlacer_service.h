@@ -1,7 +1,8 @@
 #pragma once
 
 /// interlacer.v1.InterlacerService on gRPC's callback API: every method exchanges raw bytes,
-/// creates a sink and calls its handler. Handlers never block and never touch the device.
+/// creates a sink and calls its handler. Handlers never block and never touch the device. Threads:
+/// gRPC calls the methods from threads of its own, several at once.
 
 #include <grpcpp/grpcpp.h>
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "common/kernels/cpu_features.h"
-#include "knn/brute_force.h"
 #include "knn/grid_index.h"
 #include "knn/kernels/grid_knn.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 
 namespace interlacer {
@@ -49,7 +49,7 @@ TEST_P(GridKernelTest, EveryInstructionSetGivesTheOraclesNeighbours) {
   for (const testing::NamedCloud& cloud : testing::AwkwardClouds(1100, kGridKernelsSeed)) {
     for (const int k : {1, 2, 3, 4, 5, 9}) {
       EXPECT_EQ(RunBody(GetParam().run, cloud.positions_m, k).neighbors,
-                BruteForceIndex().Graph(cloud.positions_m, k)->neighbors)
+                testing::BruteForceGraph(cloud.positions_m, k).neighbors)
           << cloud.name << ", k = " << k;
     }
   }

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "common/thread_pool.h"
-#include "knn/brute_force.h"
 #include "knn/recall.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
@@ -46,7 +46,7 @@ class KnnIndexTest : public ::testing::TestWithParam<Case> {
 
   void ExpectLikeOracle(const NamedCloud& cloud, int k) {
     SCOPED_TRACE(cloud.name + ", k = " + std::to_string(k));
-    const KnnGraph exact = *BruteForceIndex().Graph(cloud.positions_m, k);
+    const KnnGraph exact = testing::BruteForceGraph(cloud.positions_m, k);
     const KnnGraph graph = GraphOf(cloud.positions_m, k);
     ASSERT_EQ(graph.n, exact.n);
     ASSERT_EQ(graph.out_degree, exact.out_degree);
@@ -156,7 +156,7 @@ TEST_P(KnnIndexTest, HalfAPointIsRefused) {
 TEST_P(KnnIndexTest, RecallOnATableSeenTwice) {
   constexpr double kLeastRecall = 0.95;  // of the approximate index; the others find all
   const Cloud cloud = testing::SheetCloud(8192, kKnnIndexSeed);
-  const double recall = Recall(GraphOf(cloud, 3), *BruteForceIndex().Graph(cloud, 3));
+  const double recall = Recall(GraphOf(cloud, 3), testing::BruteForceGraph(cloud, 3));
   RecordProperty("recall", std::to_string(recall));
   std::printf("recall of %s at k = 3, 8192 points: %.4f\n",
               std::string(KnnBackendName(GetParam().backend)).c_str(), recall);
@@ -164,8 +164,7 @@ TEST_P(KnnIndexTest, RecallOnATableSeenTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, KnnIndexTest,
-                         ::testing::Values(Case{KnnBackend::kBruteForce, Promise::kSameIndices},
-                                           Case{KnnBackend::kGrid, Promise::kSameIndices},
+                         ::testing::Values(Case{KnnBackend::kGrid, Promise::kSameIndices},
                                            Case{KnnBackend::kFaissFlat, Promise::kSameDistances},
                                            Case{KnnBackend::kFaissIvf, Promise::kRecall}),
                          [](const auto& test) {
@@ -174,14 +173,14 @@ INSTANTIATE_TEST_SUITE_P(Backends, KnnIndexTest,
 
 TEST(BruteForce, TiesOnALatticeGoToTheSmallerIndex) {
   // Point (1,1,1) of a 3^3 lattice has index 13 and six neighbours at distance 1.
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::LatticeCloud(3), 6);
+  const KnnGraph graph = testing::BruteForceGraph(testing::LatticeCloud(3), 6);
   const std::vector<std::int32_t> row(graph.neighbors.begin() + 13 * 6,
                                       graph.neighbors.begin() + 14 * 6);
   EXPECT_EQ(row, (std::vector<std::int32_t>{4, 10, 12, 14, 16, 22}));
 }
 
 TEST(BruteForce, CoincidentPointsAreEachOthersNeighbours) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CoincidentCloud(5), 3);
+  const KnnGraph graph = testing::BruteForceGraph(testing::CoincidentCloud(5), 3);
   EXPECT_EQ(graph.neighbors, (std::vector<std::int32_t>{1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2,  //
                                                         0, 1, 2}));
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "knn/brute_force.h"
 #include "knn/walk_lists.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
@@ -60,7 +60,7 @@ Dense UndirectedWeights(const Dense& directed, std::size_t n, EdgeWeight weighti
 TEST(Symmetrised, ListsAreThePowersOfTheDenseAdjacency) {
   constexpr std::size_t kPoints = 120;
   const std::vector<float> cloud = testing::SheetCloud(kPoints, kSparseGraphSeed);
-  const KnnGraph directed = *BruteForceIndex().Graph(cloud, 3);
+  const KnnGraph directed = testing::BruteForceGraph(cloud, 3);
   const SparseGraph graph = *Symmetrised(directed);
   for (const EdgeWeight weighting : {EdgeWeight::kUniform, EdgeWeight::kInverseSqrtDegree}) {
     const WeightedWalkLists lists =
@@ -85,7 +85,7 @@ TEST(Symmetrised, ListsAreThePowersOfTheDenseAdjacency) {
 }
 
 TEST(Symmetrised, IsSymmetricHoldsEveryEdgeAndNamesANodeOnce) {
-  const KnnGraph directed = *BruteForceIndex().Graph(testing::CubeCloud(500, kSparseGraphSeed), 3);
+  const KnnGraph directed = testing::BruteForceGraph(testing::CubeCloud(500, kSparseGraphSeed), 3);
   const SparseGraph graph = *Symmetrised(directed);
   const auto has = [&](std::int32_t i, std::int32_t j) {
     return std::binary_search(graph.neighbors.begin() + graph.offsets[i],

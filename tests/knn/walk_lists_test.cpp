@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "knn/brute_force.h"
 #include "knn/sparse_graph.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
@@ -36,7 +36,7 @@ Row EnumerateRow(const KnnGraph& graph, const std::vector<double>& edge_weights,
 
 void ExpectLikeEnumeration(const testing::NamedCloud& cloud, int k) {
   SCOPED_TRACE(cloud.name);
-  const KnnGraph graph = *BruteForceIndex().Graph(cloud.positions_m, k);
+  const KnnGraph graph = testing::BruteForceGraph(cloud.positions_m, k);
   const StatusOr<WalkLists> lists = BuildWalkLists(graph);
   ASSERT_TRUE(lists.ok()) << lists.status().ToString();
   ASSERT_EQ(lists->n, graph.n);
@@ -77,7 +77,7 @@ std::uint32_t PackedEntry(std::uint32_t node, std::uint32_t c0, std::uint32_t c1
 TEST(WalkLists, FourPointsReachTheBoundOfEveryCount) {
   // The complete graph on four nodes: 6 closed walks of three hops, 7 to each other node.
   const WalkLists lists =
-      *BuildWalkLists(*BruteForceIndex().Graph(testing::CubeCloud(4, kWalkListsSeed), 3));
+      *BuildWalkLists(testing::BruteForceGraph(testing::CubeCloud(4, kWalkListsSeed), 3));
   ASSERT_EQ(lists.entries.size(), 16u);
   EXPECT_EQ(lists.entries[0], PackedEntry(0, 1, 0, 3, 6));
   EXPECT_EQ(lists.entries[1], PackedEntry(1, 0, 1, 2, 7));
@@ -101,7 +101,7 @@ TEST(WalkLists, NineWalksOfThreeHopsFitTheCode) {
 }
 
 TEST(WalkLists, RefuseMoreThanThreeNeighbours) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(30, kWalkListsSeed), 4);
+  const KnnGraph graph = testing::BruteForceGraph(testing::CubeCloud(30, kWalkListsSeed), 4);
   EXPECT_EQ(BuildWalkLists(graph).status().reason(), reason::ARGUMENT_INVALID);
 }
 
@@ -119,7 +119,7 @@ TEST(WalkLists, RefuseNeighboursThatAreNoNodes) {
 TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
   const std::vector<float> cloud = testing::CubeCloud(250, kWalkListsSeed);
   for (const int k : {3, 5}) {
-    const KnnGraph graph = *BruteForceIndex().Graph(cloud, k);
+    const KnnGraph graph = testing::BruteForceGraph(cloud, k);
     const SparseGraph edges = *ToSparse(graph);
     for (const EdgeWeight weighting :
          {EdgeWeight::kUniform, EdgeWeight::kExpDistance, EdgeWeight::kInverseSqrtDegree}) {
@@ -143,7 +143,7 @@ TEST(WeightedWalkLists, EqualTheEnumerationForEveryWeighting) {
 }
 
 TEST(WeightedWalkLists, OfConstantEdgesAreTheCountsOverPowersOfTheDegree) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(400, kWalkListsSeed), 3);
+  const KnnGraph graph = testing::BruteForceGraph(testing::CubeCloud(400, kWalkListsSeed), 3);
   const SparseGraph edges = *ToSparse(graph);
   const WeightedWalkLists from_counts = testing::ToWeighted(*BuildWalkLists(graph));
   const WeightedWalkLists direct =
@@ -158,7 +158,7 @@ TEST(WeightedWalkLists, OfConstantEdgesAreTheCountsOverPowersOfTheDegree) {
 TEST(EdgeWeights, FollowTheirFormulas) {
   // Points on a line at 0, 1, 3: one neighbour each, edges 0-1 (1 m), 1-0 (1 m), 2-1 (2 m).
   const std::vector<float> cloud = {0, 0, 0, 1, 0, 0, 3, 0, 0};
-  const KnnGraph graph = *BruteForceIndex().Graph(cloud, 1);
+  const KnnGraph graph = testing::BruteForceGraph(cloud, 1);
   const SparseGraph edges = *ToSparse(graph);
   ASSERT_EQ(graph.neighbors, (std::vector<std::int32_t>{1, 0, 1}));
   const std::vector<float> by_distance = *EdgeWeights(edges, EdgeWeight::kExpDistance, cloud);
@@ -171,13 +171,13 @@ TEST(EdgeWeights, FollowTheirFormulas) {
 
 TEST(EdgeWeights, OfCoincidentPointsAreOne) {
   const std::vector<float> cloud = testing::CoincidentCloud(6);
-  const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
+  const KnnGraph graph = testing::BruteForceGraph(cloud, 3);
   const SparseGraph edges = *ToSparse(graph);
   EXPECT_EQ(*EdgeWeights(edges, EdgeWeight::kExpDistance, cloud), std::vector<float>(18, 1));
 }
 
 TEST(EdgeWeights, RefusePositionsOfAnotherCloud) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(6, kWalkListsSeed), 3);
+  const KnnGraph graph = testing::BruteForceGraph(testing::CubeCloud(6, kWalkListsSeed), 3);
   const SparseGraph edges = *ToSparse(graph);
   EXPECT_EQ(EdgeWeights(edges, EdgeWeight::kExpDistance, std::vector<float>(9)).status().reason(),
             reason::SHAPE_MISMATCH);
@@ -204,7 +204,7 @@ void ExpectTransposed(const Lists& lists, const TransposedLists& transposed,
 }
 
 TEST(TransposedLists, HoldEveryEntryByItsEndNode) {
-  const KnnGraph graph = *BruteForceIndex().Graph(testing::CubeCloud(200, kWalkListsSeed), 3);
+  const KnnGraph graph = testing::BruteForceGraph(testing::CubeCloud(200, kWalkListsSeed), 3);
   const WalkLists packed = *BuildWalkLists(graph);
   ExpectTransposed(packed, Transpose(packed), [&](std::int32_t e) {
     return static_cast<std::int32_t>(WalkEntryNode(packed.entries[e]));

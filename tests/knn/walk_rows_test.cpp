@@ -9,7 +9,7 @@
 
 #include "common/kernels/cpu_features.h"
 #include "common/random.h"
-#include "knn/brute_force.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 
 namespace interlacer {
@@ -88,7 +88,7 @@ class WalkRowsTest : public ::testing::TestWithParam<RowsBody> {
 TEST_P(WalkRowsTest, NeighbourGraphsGiveTheEnumeratedRows) {
   for (const testing::NamedCloud& cloud : testing::AwkwardClouds(700, kWalkRowsSeed)) {
     SCOPED_TRACE(cloud.name);
-    ExpectLikeEnumeration(*BruteForceIndex().Graph(cloud.positions_m, 3), 256);
+    ExpectLikeEnumeration(testing::BruteForceGraph(cloud.positions_m, 3), 256);
   }
 }
 

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 #include "model/graph/token_graph.h"
 #include "model/layers/device_layers.h"
@@ -24,6 +23,7 @@
 #include "tests/model/gradient_check.h"
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
 
@@ -64,7 +64,7 @@ TensorList RandomRows(std::int64_t n, std::int64_t width) {
 class DeviceGrfOp : public ::testing::TestWithParam<bool> {
  protected:
   std::shared_ptr<const WalkMask> MaskOf(const Cloud& cloud) const {
-    const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(cloud, kNeighbors);
+    const KnnGraph graph = BruteForceGraph(cloud, kNeighbors);
     WalkLists lists = *BuildWalkLists(graph);
     if (GetParam()) return std::make_shared<WalkMask>(std::move(lists), graph.out_degree, true);
     return std::make_shared<WalkMask>(ToWeighted(lists), true);
@@ -235,7 +235,7 @@ KnnGraph GraphWithoutPlaces(const Cloud& cloud, const std::vector<std::int32_t>&
     placed.insert(placed.end(), &cloud[3 * i], &cloud[3 * i] + 3);
     token.push_back(i);
   }
-  const KnnGraph part = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(placed, kNeighbors);
+  const KnnGraph part = BruteForceGraph(placed, kNeighbors);
   KnnGraph graph{n, kNeighbors, {}};
   for (std::int32_t i = 0; i < n; ++i) {
     graph.neighbors.insert(graph.neighbors.end(), kNeighbors, i);
@@ -368,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors,
 
 TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const KnnGraph graph = *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(CubeCloud(90, 6), 3);
+  const KnnGraph graph = BruteForceGraph(CubeCloud(90, 6), 3);
   const auto mask = std::make_shared<WalkMask>(*BuildWalkLists(graph), graph.out_degree, false);
   const torch::Tensor weights =
       at::matmul(mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}));

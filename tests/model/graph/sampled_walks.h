@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "knn/brute_force.h"
 #include "knn/sparse_graph.h"
 #include "model/graph/walk_sampler.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 
 namespace interlacer::testing {
@@ -21,7 +21,7 @@ inline const std::vector<double> kLongHalving = {1,      0.5,     0.25,     0.12
 
 inline WeightedGraph NeighborGraph(int n, EdgeWeight weighting, std::uint64_t seed) {
   const std::vector<float> cloud = CubeCloud(n, seed);
-  const SparseGraph graph = *ToSparse(*BruteForceIndex().Graph(cloud, 3));
+  const SparseGraph graph = *ToSparse(BruteForceGraph(cloud, 3));
   WeightedGraph weighted = *ToWeightedGraph(graph, *EdgeWeights(graph, weighting, cloud));
   if (weighting == EdgeWeight::kUniform) {  // a third in double, not in float
     weighted.weights.assign(weighted.weights.size(), 1.0 / 3);

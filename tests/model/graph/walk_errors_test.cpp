@@ -11,6 +11,7 @@
 #include "tests/model/graph/enumerated_walks.h"
 #include "tests/model/graph/graphs.h"
 #include "tests/model/graph/sampled_walks.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
 
@@ -73,7 +74,7 @@ TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
 
 TEST(RepellingWalks, AreExactInFloatLists) {
   const std::vector<float> cloud = testing::CubeCloud(2048, 12);
-  const KnnGraph graph = *BruteForceIndex().Graph(cloud, 3);
+  const KnnGraph graph = testing::BruteForceGraph(cloud, 3);
   const SparseGraph edges = *ToSparse(graph);
   const WeightedGraph weighted =
       *ToWeightedGraph(edges, *EdgeWeights(edges, EdgeWeight::kUniform, {}));

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "common/random.h"
-#include "knn/brute_force.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/graph/walk_bounds.h"
 #include "tests/model/graph/enumerated_walks.h"
 #include "tests/model/graph/graphs.h"
 #include "tests/model/graph/sampled_walks.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
@@ -234,7 +234,7 @@ TEST(EnumerateWalks, EqualsDensePowers) {
 
 TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
   const std::vector<float> cloud = testing::SheetCloud(200, 5);
-  const SparseGraph graph = *Symmetrised(*BruteForceIndex().Graph(cloud, 3));
+  const SparseGraph graph = *Symmetrised(testing::BruteForceGraph(cloud, 3));
   const std::vector<float> weights = *EdgeWeights(graph, EdgeWeight::kInverseSqrtDegree, cloud);
   const WeightedWalkLists direct = *BuildWeightedWalkLists(graph, weights);
   const WeightedWalkLists walked =

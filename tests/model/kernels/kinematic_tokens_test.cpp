@@ -1,4 +1,4 @@
-/// Against tensors it is compared in tests/model/tokens_test.cpp.
+/// Against tensors it is compared in tests/model/network/tokens_test.cpp.
 
 #include "model/kernels/kinematic_tokens.h"
 

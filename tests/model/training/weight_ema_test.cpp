@@ -12,7 +12,7 @@
 namespace interlacer {
 namespace {
 
-class WeightAverageTest : public ::testing::Test {
+class WeightEmaTest : public ::testing::Test {
  protected:
   void SetWeights(double value) {
     const torch::NoGradGuard no_grad;
@@ -23,7 +23,7 @@ class WeightAverageTest : public ::testing::Test {
   WorldModel model_{testing::TinyRun("", "", 1).config.model, {}};
 };
 
-TEST_F(WeightAverageTest, FollowsTheRecursion) {
+TEST_F(WeightEmaTest, FollowsTheRecursion) {
   constexpr double kDecay = 0.5;
   SetWeights(100);
   WeightEma average(&model_, kDecay);
@@ -40,7 +40,7 @@ TEST_F(WeightAverageTest, FollowsTheRecursion) {
   EXPECT_EQ(Weight(), 40);
 }
 
-TEST_F(WeightAverageTest, SettledParametersTakeTheirAverage) {
+TEST_F(WeightEmaTest, SettledParametersTakeTheirAverage) {
   SetWeights(2);
   WeightEma average(&model_, 0.9);
   SetWeights(7);
@@ -51,7 +51,7 @@ TEST_F(WeightAverageTest, SettledParametersTakeTheirAverage) {
   }
 }
 
-TEST_F(WeightAverageTest, StateIsTheWeightsInTrainingAndMustFit) {
+TEST_F(WeightEmaTest, StateIsTheWeightsInTrainingAndMustFit) {
   SetWeights(3);
   WeightEma average(&model_, 0.9);
   SetWeights(5);

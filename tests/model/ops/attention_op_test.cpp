@@ -6,11 +6,11 @@
 
 #include <memory>
 
-#include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/ops/linear_attention_op.h"
 #include "tests/model/gradient_check.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
@@ -43,9 +43,7 @@ torch::Tensor DenseLinear(const torch::Tensor& q, const torch::Tensor& k, const 
   return at::cat(parts, 1);
 }
 
-KnnGraph GraphOf(const Cloud& cloud) {
-  return *(*MakeKnnIndex(KnnBackend::kBruteForce))->Graph(cloud, kNeighbors);
-}
+KnnGraph GraphOf(const Cloud& cloud) { return BruteForceGraph(cloud, kNeighbors); }
 
 /// W [n,n]: 1/3 on every edge.
 torch::Tensor Adjacency(const KnnGraph& graph) {
