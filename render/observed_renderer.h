@@ -67,6 +67,8 @@ class ObservedRenderer {
   /// Frame and pixel (row * width + column) of each surfel.
   const std::vector<std::int32_t>& frame_of() const { return frame_of_; }
   const std::vector<std::int32_t>& pixel_of() const { return pixel_of_; }
+  /// [n,3] colours.
+  const std::vector<std::uint8_t>& rgb() const { return rgb_; }
 
   /// `camera` without lens distortion.
   StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
