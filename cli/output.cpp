@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/file_io.h"
 #include "common/replaceable_folder.h"
 
 namespace interlacer::cli {
@@ -10,17 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status Unwritable(const fs::path& path, const std::error_code& error) {
-  return FailedPrecondition(reason::FILE_UNWRITABLE, path.string() + ": " + error.message())
-      .WithField(path.string());
-}
-
 Status LinkOrCopy(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_hard_link(from, to, error);
   if (!error) return Status::Ok();
   fs::copy_file(from, to, error);
-  return error ? Unwritable(to, error) : Status::Ok();
+  return error ? CannotWrite(to.string(), error) : Status::Ok();
 }
 
 }  // namespace
@@ -28,7 +24,7 @@ Status LinkOrCopy(const fs::path& from, const fs::path& to) {
 Status MakeFolders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  return error ? Unwritable(folder, error) : Status::Ok();
+  return error ? CannotWrite(folder.string(), error) : Status::Ok();
 }
 
 Status CheckNoOutput(const std::string& path, bool force) {
@@ -70,7 +66,7 @@ StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, const std::
   const fs::path partial = target.parent_path() / ("." + target.filename().string() + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);
-  if (error) return Unwritable(partial, error);
+  if (error) return CannotWrite(partial.string(), error);
   INTERLACER_RETURN_IF_ERROR(MakeFolders(partial));
   return OutputFolder(target, partial, marker_file, force);
 }
@@ -100,10 +96,10 @@ Status OutputFolder::Commit() {
   if (force_) {
     INTERLACER_RETURN_IF_ERROR(CheckReplaceable(target_.string(), marker_file_));
     fs::remove_all(target_, error);
-    if (error) return Unwritable(target_, error);
+    if (error) return CannotWrite(target_.string(), error);
   }
   fs::rename(partial_, target_, error);
-  if (error) return Unwritable(target_, error);
+  if (error) return CannotWrite(target_.string(), error);
   is_done_ = true;
   return Status::Ok();
 }

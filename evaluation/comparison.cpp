@@ -162,7 +162,7 @@ Json ComparisonToJson(const std::vector<Variant>& variants) {
          {"command", variant.results->command}});
   }
   out["metrics"] = variants[0].results->metrics;
-  out["reference"] = variants.empty() ? "" : variants[0].name;
+  out["reference"] = variants[0].name;
   std::vector<int> steps{-1};
   for (const int step : StepsOf(*variants[0].results)) steps.push_back(step);
   for (const std::string& metric : MetricsOf(*variants[0].results)) {

@@ -102,11 +102,6 @@ nlohmann::ordered_json ScoresJson(const EpisodeEvaluation& evaluation) {
   return scores;
 }
 
-/// The robot that is moved: --robot, else the recording's; null for a scene without one.
-const Robot* RobotOf(const PredictOptions& options, const EpisodeReader& episode) {
-  return options.request.robot ? options.request.robot.get() : episode.robot().get();
-}
-
 nlohmann::ordered_json PredictionJson(const PredictOptions& options, const EpisodeReader& episode,
                                       const PredictionTask& task,
                                       const EpisodeEvaluation& evaluation,
@@ -135,7 +130,7 @@ nlohmann::ordered_json PredictionJson(const PredictOptions& options, const Episo
                                  {"metrics", MetricDefinitions()},
                                  {"scores", ScoresJson(evaluation)}};
   // The model's own robot stands in `model`; another may have been moved.
-  const Robot* const robot = RobotOf(options, episode);
+  const std::shared_ptr<const Robot>& robot = task.input.robot;
   if (robot != nullptr) json["robot"] = {{"name", robot->name}, {"sha256", robot->sha256}};
   if (summary.scene_report) json["scene_report"] = ToJson(*summary.scene_report);
   return json;
@@ -196,9 +191,10 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
   if (!options.actions_file.empty()) {
-    INTERLACER_ASSIGN_OR_RETURN(
-        options.request.actions,
-        ReadActionTable(options.actions_file, RobotOf(options, recording), backend->metadata()));
+    const Robot* const robot =
+        options.request.robot ? options.request.robot.get() : recording.robot().get();
+    INTERLACER_ASSIGN_OR_RETURN(options.request.actions,
+                                ReadActionTable(options.actions_file, robot, backend->metadata()));
   }
   if (options.report) options.request.subjects = SubjectsOfReports();
   if (!options.subjects.empty()) {

@@ -18,10 +18,6 @@ constexpr char kOptimizerFile[] = "/optimizer.safetensors";
 constexpr char kOldSuffix[] = ".old";
 constexpr char kPartialSuffix[] = ".partial";
 
-Status Unwritable(const std::string& path, const std::error_code& error) {
-  return FailedPrecondition(reason::FILE_UNWRITABLE, path + ": " + error.message()).WithField(path);
-}
-
 /// An error that names the first key that differs, because a configuration is long.
 Status OtherConfig(const std::string& path, const std::string& stored, const std::string& now) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json then, ParseJson(stored, path));
@@ -107,11 +103,11 @@ Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
     // Half-renamed files of a killed run would otherwise be taken for those of the new run.
     for (const char* suffix : {"", kOldSuffix, kPartialSuffix}) {
       fs::remove_all(paths.checkpoint() + suffix, error);
-      if (error) return Unwritable(paths.checkpoint() + suffix, error);
+      if (error) return CannotWrite(paths.checkpoint() + suffix, error);
     }
   }
   fs::create_directories(paths.dir, error);
-  if (error) return Unwritable(paths.dir, error);
+  if (error) return CannotWrite(paths.dir, error);
   INTERLACER_RETURN_IF_ERROR(WriteRunInputs(options, paths.inputs()));
   return WriteFileAtomic(paths.config(), text);
 }
@@ -135,10 +131,10 @@ Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelO
   fs::remove_all(old, error);
   if (fs::exists(paths.checkpoint())) {
     fs::rename(paths.checkpoint(), old, error);
-    if (error) return Unwritable(paths.checkpoint(), error);
+    if (error) return CannotWrite(paths.checkpoint(), error);
   }
   fs::rename(partial, paths.checkpoint(), error);
-  if (error) return Unwritable(paths.checkpoint(), error);
+  if (error) return CannotWrite(paths.checkpoint(), error);
   fs::remove_all(old, error);
   return Status::Ok();
 }
@@ -150,7 +146,7 @@ StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
   const std::string old = paths.checkpoint() + kOldSuffix;
   if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
     fs::rename(old, paths.checkpoint(), error);
-    if (error) return Unwritable(old, error);
+    if (error) return CannotWrite(old, error);
   }
   if (!fs::exists(paths.checkpoint())) return std::int64_t{0};
   INTERLACER_ASSIGN_OR_RETURN(const Checkpoint stored, LoadCheckpoint(paths.checkpoint(), {}));

@@ -119,20 +119,21 @@ DrawnPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
         const Disc disc = MakeDisc(view, surfels, at.data(), i);
         if (disc.depth_m == 0) continue;
         const float share = ShareAt(disc, row, column);
-        if (share > 0) visit(disc, share);
+        if (share > 0) visit(disc, share, DepthAt(disc, row, column));
       }
     };
     float front_m = INFINITY;
-    visit_discs([&](const Disc& disc, float share) {
-      if (share >= kCoreShare) front_m = std::min(front_m, disc.depth_m);
+    visit_discs([&](const Disc&, float share, float depth_m) {
+      if (share >= kCoreShare) front_m = std::min(front_m, depth_m);
     });
     const FrontRange range = RangeOf(front_m, view.depth_band, is_kept[pixel] != 0,
                                      is_kept[pixel] ? view.own_depth_m[pixel] : 0);
     DiscSums sums{};
-    visit_discs([&](const Disc& disc, float share) {
-      const DiscWeights weights = WeightsOf(disc, share, range);
+    visit_discs([&](const Disc& disc, float share, float depth_m) {
+      const DiscWeights weights = WeightsOf(depth_m, share, range);
+      const DiscTerms terms = TermsOf(disc, depth_m);
       for (int k = 0; k < 6; ++k) {
-        sums.rgb_weight_depth_weight[k] += std::uint64_t{disc.rgb_one_depth_one[k]} *
+        sums.rgb_weight_depth_weight[k] += std::uint64_t{terms.rgb_one_depth_one[k]} *
                                            (k < 4 ? weights.of_color : weights.of_depth);
       }
     });
