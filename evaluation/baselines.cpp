@@ -10,6 +10,7 @@
 #include "data/unproject.h"
 #include "render/fill_holes.h"
 #include "render/observed_renderer.h"
+#include "robots/robot.h"
 
 namespace interlacer {
 namespace {
@@ -47,6 +48,14 @@ Status FillDepth(ObservedPicture* picture) {
     if (picture->coverage[i] < 1 && !std::isfinite(z_m)) z_m = depth.pixels[3 * i];
   }
   return Status::Ok();
+}
+
+SurfaceShell ShellOf(const Baseline& baseline, const CarriedPixels& pixels) {
+  if (baseline.motion.robot == nullptr) return {};
+  const SurfacePoints& surface = baseline.motion.robot->surface;
+  // Bodies begin with the links.
+  return SurfaceShell::Make({surface.positions_m, surface.normals, surface.links},
+                            baseline.motion.start, pixels.renderer(), baseline.pixel_bodies);
 }
 
 }  // namespace
@@ -102,11 +111,17 @@ StatusOr<std::vector<std::uint8_t>> CarriedPixels::Reached(const Camera& camera,
   return reached;
 }
 
-StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera,
-                                              std::span<const float> positions_m,
-                                              const PredictionTask& task) const {
+StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera, const Baseline& baseline,
+                                              int step, const PredictionTask& task) const {
+  const std::vector<float> carried_m =
+      PositionsAt(baseline.motion, step, baseline.pixel_bodies, positions_m());
   INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
-                              renderer_->RenderNearestFirst(camera, positions_m));
+                              renderer_->RenderNearestFirst(camera, carried_m));
+  if (step > 0) {
+    const std::vector<Transform>& bodies =
+        baseline.motion.later[static_cast<std::size_t>(step) - 1];
+    INTERLACER_RETURN_IF_ERROR(baseline.shell.FillGaps(camera, bodies, &picture));
+  }
   PaintOutside(task, camera, &picture);
   INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, picture.depth, 1, &picture.color));
   INTERLACER_RETURN_IF_ERROR(FillDepth(&picture));
@@ -118,6 +133,7 @@ StatusOr<Baseline> KinematicBaseline(const EpisodeReader& episode, const Predict
   Baseline baseline;
   INTERLACER_ASSIGN_OR_RETURN(baseline.motion, CommandedMotion(episode, task));
   baseline.pixel_bodies = BodiesOfRobot(baseline.motion, pixels.positions_m());
+  baseline.shell = ShellOf(baseline, pixels);
   return baseline;
 }
 
@@ -132,6 +148,7 @@ StatusOr<Baseline> OracleMotionBaseline(const EpisodeReader& episode, const Pred
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<SimulationTruth::PixelTruth> shown,
                               pixels.Shown(truth, task));
   baseline.pixel_bodies = TrueBodies(baseline.motion, shown, pixels.positions_m());
+  baseline.shell = ShellOf(baseline, pixels);
   return baseline;
 }
 

@@ -23,11 +23,11 @@
 #include "data/episode_reader.h"
 #include "evaluation/prediction_task.h"
 #include "evaluation/scene_motion.h"
+#include "render/surface_shell.h"
 
 namespace interlacer {
 
-struct ObservedPicture;
-class ObservedRenderer;
+struct Baseline;
 
 struct BaselinePicture {
   RgbImage color;
@@ -44,6 +44,7 @@ class CarriedPixels {
 
   /// [n,3] where they were seen.
   const std::vector<float>& positions_m() const;
+  const ObservedRenderer& renderer() const { return *renderer_; }
   /// What each of them shows; the episode is simulated.
   StatusOr<std::vector<SimulationTruth::PixelTruth>> Shown(const SimulationTruth& truth,
                                                            const PredictionTask& task) const;
@@ -51,8 +52,8 @@ class CarriedPixels {
   /// and what covers it lies in the task's region: the mask `@carried`.
   StatusOr<std::vector<std::uint8_t>> Reached(const Camera& camera,
                                               const PredictionTask& task) const;
-  /// A picture of the pixels at these places.
-  StatusOr<BaselinePicture> Draw(const Camera& camera, std::span<const float> positions_m,
+  /// A picture at a step of a baseline of these pixels.
+  StatusOr<BaselinePicture> Draw(const Camera& camera, const Baseline& baseline, int step,
                                  const PredictionTask& task) const;
 
  private:
@@ -61,10 +62,11 @@ class CarriedPixels {
   std::unique_ptr<const ObservedRenderer> renderer_;
 };
 
-/// A motion, and which body each pixel belongs to.
+/// A motion, which body each pixel belongs to, and the robot's surface.
 struct Baseline {
   BodyMotion motion;
   std::vector<std::int32_t> pixel_bodies;
+  SurfaceShell shell;
 
   bool HasStep(int step) const {
     return step == 0 || static_cast<std::size_t>(step) <= motion.later.size();

@@ -224,9 +224,8 @@ StatusOr<std::vector<StepEvaluator::Shown>> StepEvaluator::ShowView(const Target
     } else if (const auto found = baselines_.find(subject); found != baselines_.end()) {
       const Baseline& baseline = found->second;
       if (!baseline.HasStep(step.step)) continue;
-      const std::vector<float> carried_m =
-          PositionsAt(baseline.motion, step.step, baseline.pixel_bodies, pixels_->positions_m());
-      INTERLACER_ASSIGN_OR_RETURN(BaselinePicture picture, pixels_->Draw(camera, carried_m, task_));
+      INTERLACER_ASSIGN_OR_RETURN(BaselinePicture picture,
+                                  pixels_->Draw(camera, baseline, step.step, task_));
       shown.push_back({subject, std::move(picture.color), std::move(picture.depth)});
     }
   }

@@ -172,7 +172,8 @@ StatusOr<const ObservedPicture*> ModelRollout::CarryPixels(const Camera& camera)
   }
   if (!observed_view_ || observed_view_->first != camera) {
     observed_view_.reset();
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, scene->Render(camera, observed_m_));
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
+                                scene->Render(camera, observed_m_, LinksAt(step_)));
     observed_view_.emplace(camera, std::move(picture));
   }
   return &observed_view_->second;

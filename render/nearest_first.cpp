@@ -11,6 +11,10 @@ namespace {
 /// A surface seen by a farther camera is another one, which hides the nearer camera's, from so much
 /// of its depth on; less is calibration and noise.
 constexpr float kOtherSurfaceBand = 0.05f;
+/// Gaps within a surface are up to so many pixels wide on either side of a pixel.
+constexpr int kGapReachPx = 2;
+/// Pixels on two sides of a gap show one surface up to this share of their depth.
+constexpr float kSameSurfaceBand = 0.02f;
 
 /// Frames by the distance of their camera; of equally near ones the first.
 std::vector<std::int32_t> NearestFirst(const std::vector<ObservedFrame>& frames,
@@ -30,6 +34,56 @@ std::vector<std::int32_t> NearestFirst(const std::vector<ObservedFrame>& frames,
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int32_t a, std::int32_t b) { return sq_dist_m2(a) < sq_dist_m2(b); });
   return order;
+}
+
+/// Where one frame shows a surface on both sides of a pixel that it covers less than wholly, it
+/// covers it: depth that was aligned to another camera's pixels has rows and columns without
+/// values, and another frame's pixels between them, lit otherwise, would be a mesh over the
+/// surface.
+void CloseGaps(ObservedPicture* picture) {
+  const ObservedPicture open = *picture;
+  const int width = open.color.width_px, height = open.color.height_px;
+  const auto distance_to_covered = [&](int row, int column, int down, int right) {
+    for (int d = 1; d <= kGapReachPx; ++d) {
+      const int r = row + d * down, c = column + d * right;
+      if (r < 0 || c < 0 || r >= height || c >= width) return 0;
+      if (open.coverage[static_cast<std::size_t>(r) * width + c] >= 1) return d;
+    }
+    return 0;
+  };
+  for (int row = 0; row < height; ++row) {
+    for (int column = 0; column < width; ++column) {
+      const std::size_t i = static_cast<std::size_t>(row) * width + column;
+      if (open.coverage[i] >= 1) continue;
+      float rgb_depth[4] = {0, 0, 0, 0}, total = 0;
+      for (const auto& [down, right] : {std::pair(0, 1), std::pair(1, 0)}) {
+        const int before = distance_to_covered(row, column, -down, -right);
+        const int after = distance_to_covered(row, column, down, right);
+        if (before == 0 || after == 0) continue;
+        const std::size_t step = static_cast<std::size_t>(down * width + right);
+        const std::size_t ends[] = {i - static_cast<std::size_t>(before) * step,
+                                    i + static_cast<std::size_t>(after) * step};
+        const float a_m = open.depth.pixels_m[ends[0]], b_m = open.depth.pixels_m[ends[1]];
+        if (!(std::abs(a_m - b_m) <= kSameSurfaceBand * std::min(a_m, b_m))) continue;
+        for (int k = 0; k < 2; ++k) {
+          const float weight = 1 / static_cast<float>(k == 0 ? before : after);
+          for (std::size_t c = 0; c < 3; ++c) {
+            rgb_depth[c] += weight * open.color.pixels[3 * ends[k] + c];
+          }
+          rgb_depth[3] += weight * open.depth.pixels_m[ends[k]];
+          total += weight;
+        }
+      }
+      if (total == 0) continue;
+      const float covered = open.coverage[i];
+      for (std::size_t c = 0; c < 3; ++c) {
+        picture->color.pixels[3 * i + c] =
+            covered * open.color.pixels[3 * i + c] + (1 - covered) * rgb_depth[c] / total;
+      }
+      picture->coverage[i] = 1;
+      picture->depth.pixels_m[i] = rgb_depth[3] / total;
+    }
+  }
 }
 
 /// `near` over `far`, or under it where far is clearly in front.
@@ -76,6 +130,7 @@ StatusOr<ObservedPicture> ObservedRenderer::RenderNearestFirst(
       if (!is_in_layer) layer_m[static_cast<std::size_t>(3 * i)] = std::nanf("");
     }
     INTERLACER_ASSIGN_OR_RETURN(ObservedPicture layer, Render(camera, layer_m));
+    CloseGaps(&layer);
     if (is_first) {
       picture = std::move(layer);
     } else {

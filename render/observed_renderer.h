@@ -67,6 +67,8 @@ class ObservedRenderer {
   /// Frame and pixel (row * width + column) of each surfel.
   const std::vector<std::int32_t>& frame_of() const { return frame_of_; }
   const std::vector<std::int32_t>& pixel_of() const { return pixel_of_; }
+  /// [n,3] colours.
+  const std::vector<std::uint8_t>& rgb() const { return rgb_; }
 
   /// `camera` without lens distortion.
   StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
@@ -74,8 +76,8 @@ class ObservedRenderer {
   /// As Render in recorded cameras. In any other, surfels that have not moved show what the frame
   /// of the nearest camera saw, and those of farther cameras only where nearer ones show nothing or
   /// lie 5 % of their depth or more behind: depths and poses of two cameras disagree, and their
-  /// colours would mix. What has moved is drawn with the nearest frame's. One picture a frame: host
-  /// only.
+  /// colours would mix; gaps of a few pixels within a surface of one frame are closed from their
+  /// sides. What has moved is drawn with the nearest frame's. One picture a frame: host only.
   StatusOr<ObservedPicture> RenderNearestFirst(const Camera& camera,
                                                std::span<const float> positions_m) const;
 

@@ -94,6 +94,9 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
   scene.links_.assign(count, kNotAttached);
   if (robot.robot != nullptr) {
     scene.links_ = AttachPoints(*robot.robot, start.links, positions_m, robot.attach);
+    const SurfacePoints& surface = robot.robot->surface;
+    scene.shell_ = SurfaceShell::Make({surface.positions_m, surface.normals, surface.links},
+                                      start.links, scene.renderer_, scene.links_);
   }
   const FreeParticles free = FreeOf(start.particles_m, robot.particle_links);
   NearestParticles nearest = FindNearestParticles(free.positions_m, positions_m, kNeighborCount);
@@ -144,7 +147,8 @@ std::vector<float> ObservedScene::PositionsAt(const SceneMotion& now) const {
 }
 
 StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
-                                                std::span<const float> positions_m) const {
+                                                std::span<const float> positions_m,
+                                                std::span<const Transform> links) const {
   for (const Recorded& recorded : recorded_) {
     if (recorded.camera != camera &&
         ResizedCamera(recorded.camera, camera.width_px, camera.height_px) != camera) {
@@ -164,11 +168,13 @@ StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
       float& depth_m = picture.depth.pixels_m[i];
       if (covered < kFullCoverage || std::isnan(depth_m)) depth_m = recorded.outside_m[i];
     }
+    INTERLACER_RETURN_IF_ERROR(shell_.FillGaps(recorded.camera, links, &picture));
     INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
     return ResizedPicture(picture, camera.width_px, camera.height_px);
   }
   INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
                               renderer_.RenderNearestFirst(camera, positions_m));
+  INTERLACER_RETURN_IF_ERROR(shell_.FillGaps(camera, links, &picture));
   INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
   return picture;
 }

@@ -12,10 +12,11 @@
 /// three nearest particles do that belong to no link, weighed by the inverse of their squared
 /// distance at step 0; where these have not moved by a bit, neither has it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
-/// Narrow holes take the colours of their surroundings (render/narrow_holes.h).
-/// A view of a recorded camera at another size is drawn at the frame's size and resized as frames
-/// are. Deterministic. Threads: const methods may run together.
-/// Errors: broken invariants only for frames that lifting takes; Render: those of ObservedRenderer.
+/// Gaps between the pixels of a link show its known surface (render/surface_shell.h). Narrow holes
+/// take the colours of their surroundings (render/narrow_holes.h). A view of a recorded camera at
+/// another size is drawn at the frame's size and resized as frames are. Deterministic. Threads:
+/// const methods may run together. Errors: broken invariants only for frames that lifting takes;
+/// Render: those of ObservedRenderer.
 
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "common/status.h"
 #include "data/unproject.h"
 #include "render/observed_renderer.h"
+#include "render/surface_shell.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
@@ -52,7 +54,9 @@ class ObservedScene {
   /// [n,3] where the pixels of renderer() are at a step.
   std::vector<float> PositionsAt(const SceneMotion& now) const;
 
-  StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
+  /// `positions_m` of PositionsAt and the links of the same step.
+  StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m,
+                                   std::span<const Transform> links) const;
 
   const ObservedRenderer& renderer() const { return renderer_; }
 
@@ -68,6 +72,7 @@ class ObservedScene {
   };
 
   std::vector<Recorded> recorded_;
+  SurfaceShell shell_;
   std::vector<float> start_particles_m_;
   std::vector<Transform> start_links_;
   std::vector<std::int32_t> links_;      ///< [n]

@@ -206,41 +206,13 @@ INTERLACER_HOST_DEVICE inline void SetSlope(const SurfelPixel& a, const SurfelPi
   disc->depth_m_per_v = per_v * scale;
 }
 
-/// The disc of a surfel; pixels [n] are those of ProjectSurfel.
-INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelArrays& surfels,
-                                            const SurfelPixel* pixels, std::int64_t i) {
-  const SurfelPixel at = pixels[i];
+/// The disc at a place with steps `a` and `b`, none of them zero.
+INTERLACER_HOST_DEVICE inline Disc DiscOf(const DiscView& view, const SurfelPixel& at,
+                                          const SurfelPixel& a, const SurfelPixel& b,
+                                          const std::uint8_t* rgb, bool has_moved) {
   Disc disc{};
-  if (at.depth_m == 0) return disc;
-  const SurfelNeighbors near = surfels.neighbors[i];
-  const bool has_moved = HasMoved(surfels, i);
-  SurfelPixel a, b;
-  const bool has_a =
-      PixelStep(view, surfels, pixels, has_moved, near.left, near.right, near.per_column, &a);
-  const bool has_b =
-      PixelStep(view, surfels, pixels, has_moved, near.above, near.below, near.per_row, &b);
   float au = a.u_px, av = a.v_px, bu = b.u_px, bv = b.v_px;
-  const float facing_px = surfels.pixel_m[i] * view.focal_px / at.depth_m;
-  float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
-  if (has_a && has_b) {
-    // Seen from behind: nobody knows what that side looks like. Noise turns what is seen at a
-    // grazing angle by a few degrees.
-    const float turn = au * bv - av * bu;
-    if (turn < 0 && turn * turn > 0.0625F * a2 * b2) return disc;
-  }
-  // A missing step is across the other one and as long as where the surface faces the camera.
-  if (!has_a && !(has_b && b2 > 0)) {
-    if (!has_b) bv = facing_px;
-    au = facing_px;
-  } else if (!has_a) {
-    const float scale = facing_px / std::sqrt(b2);
-    au = bv * scale, av = -bu * scale;
-  } else if (!has_b) {
-    const float scale = a2 > 0 ? facing_px / std::sqrt(a2) : 0;
-    bu = -av * scale, bv = au * scale;
-  }
-  a.u_px = au, a.v_px = av, b.u_px = bu, b.v_px = bv;
-  a2 = au * au + av * av, b2 = bu * bu + bv * bv;
+  const float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
   const float most = view.max_step_px * view.max_step_px;
   if (a2 > most) {
     const float scale = view.max_step_px / std::sqrt(a2);
@@ -259,7 +231,6 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
     return disc;
   }
   const float per_determinant = 1 / (vuu * vvv - vuv * vuv);
-  const std::uint8_t* rgb = surfels.rgb + 3 * i;
   disc = {at.u_px,
           at.v_px,
           at.depth_m,
@@ -274,6 +245,43 @@ INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelAr
           has_moved};
   SetSlope(a, b, &disc);
   return disc;
+}
+
+/// The disc of a surfel; pixels [n] are those of ProjectSurfel.
+INTERLACER_HOST_DEVICE inline Disc MakeDisc(const DiscView& view, const SurfelArrays& surfels,
+                                            const SurfelPixel* pixels, std::int64_t i) {
+  const SurfelPixel at = pixels[i];
+  Disc disc{};
+  if (at.depth_m == 0) return disc;
+  const SurfelNeighbors near = surfels.neighbors[i];
+  const bool has_moved = HasMoved(surfels, i);
+  SurfelPixel a, b;
+  const bool has_a =
+      PixelStep(view, surfels, pixels, has_moved, near.left, near.right, near.per_column, &a);
+  const bool has_b =
+      PixelStep(view, surfels, pixels, has_moved, near.above, near.below, near.per_row, &b);
+  float au = a.u_px, av = a.v_px, bu = b.u_px, bv = b.v_px;
+  const float facing_px = surfels.pixel_m[i] * view.focal_px / at.depth_m;
+  const float a2 = au * au + av * av, b2 = bu * bu + bv * bv;
+  if (has_a && has_b) {
+    // Seen from behind: nobody knows what that side looks like. Noise turns what is seen at a
+    // grazing angle by a few degrees.
+    const float turn = au * bv - av * bu;
+    if (turn < 0 && turn * turn > 0.0625F * a2 * b2) return disc;
+  }
+  // A missing step is across the other one and as long as where the surface faces the camera.
+  if (!has_a && !(has_b && b2 > 0)) {
+    if (!has_b) bv = facing_px;
+    au = facing_px;
+  } else if (!has_a) {
+    const float scale = facing_px / std::sqrt(b2);
+    au = bv * scale, av = -bu * scale;
+  } else if (!has_b) {
+    const float scale = a2 > 0 ? facing_px / std::sqrt(a2) : 0;
+    bu = -av * scale, bv = au * scale;
+  }
+  a.u_px = au, a.v_px = av, b.u_px = bu, b.v_px = bv;
+  return DiscOf(view, at, a, b, surfels.rgb + 3 * i, has_moved);
 }
 
 /// Pixels of the picture's rows [row_begin, row_end) in which a disc may have a share.

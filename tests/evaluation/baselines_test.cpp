@@ -173,26 +173,30 @@ TEST_F(BaselinesTest, WithoutTruthThereIsNoTrueMotion) {
   EXPECT_TRUE(evaluation.censuses.empty());
 }
 
+Baseline StandingStill(const CarriedPixels& pixels) {
+  return {{}, std::vector<std::int32_t>(pixels.positions_m().size() / 3, kStandsStill), {}};
+}
+
 TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {
   const EpisodeReader episode = Write({});
   metadata_ = *MetadataWithoutModel(episode.manifest(), {});
   PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
   task.region.workspace.max_m[2] = 0.1f;  // cuts the block's top off
   const CarriedPixels pixels = *CarriedPixels::Make(task);
-  const auto own = pixels.Draw(SyntheticCamera(true), pixels.positions_m(), task);
+  const auto own = pixels.Draw(SyntheticCamera(true), StandingStill(pixels), 0, task);
   ASSERT_TRUE(own.ok()) << own.status().ToString();
   EXPECT_EQ(own->color.pixels, (*ReadTrueFrame(episode, task, task.targets[0], 0))->color.pixels);
 
   Camera other = SyntheticCamera(true);
   other.world_from_camera.translation_m[0] += 0.02;
-  const auto free = pixels.Draw(other, pixels.positions_m(), task);
+  const auto free = pixels.Draw(other, StandingStill(pixels), 0, task);
   const ProjectedPixel top = Project(other, {0.02, 0, 0.15});
   const auto at = static_cast<std::size_t>(std::lround(top.v_px)) * other.width_px +
                   static_cast<std::size_t>(std::lround(top.u_px));
   EXPECT_EQ(free->color.pixels[3 * at], 255);
   EXPECT_NEAR(free->depth.pixels_m[at], top.depth_m, 0.01);
   task.paint_outside_white = false;
-  EXPECT_EQ(pixels.Draw(other, pixels.positions_m(), task)->color.pixels[3 * at], 40);
+  EXPECT_EQ(pixels.Draw(other, StandingStill(pixels), 0, task)->color.pixels[3 * at], 40);
 }
 
 TEST_F(BaselinesTest, ReachedAreThePixelsThatShowWhatWasSeen) {
@@ -233,7 +237,7 @@ TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
   const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
   const CarriedPixels pixels = *CarriedPixels::Make(task);
   const TrueFrame truth = **ReadTrueFrame(episode, task, task.targets[0], 0);
-  const auto own = pixels.Draw(truth.camera, pixels.positions_m(), task);
+  const auto own = pixels.Draw(truth.camera, StandingStill(pixels), 0, task);
   ASSERT_TRUE(own.ok()) << own.status().ToString();
   EXPECT_EQ(own->color.pixels, truth.color.pixels);
 }
@@ -257,7 +261,7 @@ TEST_F(BaselinesTest, DepthIsKnownWhereThingsLandAndAroundThem) {
   const CarriedPixels pixels = *CarriedPixels::Make(task);
   Camera other = SyntheticCamera(true);
   other.world_from_camera.translation_m[1] += 0.1;  // uncovers what no camera saw
-  const auto picture = pixels.Draw(other, pixels.positions_m(), task);
+  const auto picture = pixels.Draw(other, StandingStill(pixels), 0, task);
   ASSERT_TRUE(picture.ok());
   for (const float z_m : picture->depth.pixels_m) EXPECT_TRUE(std::isfinite(z_m));
 }

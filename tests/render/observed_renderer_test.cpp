@@ -319,6 +319,22 @@ TEST(NearestFirst, OneCameraShowsASurfaceThatTwoSaw) {
   EXPECT_GT(picture->coverage[24 * 64 + 58], 0.9f);
 }
 
+TEST(NearestFirst, GapsWithinASurfaceAreClosedFromTheirSides) {
+  TwoViewsOfATable table(0.02);
+  for (int i = 0; i < 64 * 48; ++i) {
+    if (i % 64 % 6 == 0 || i / 64 % 6 == 0) table.frames[0].depth.pixels_m[i] = kNoDepth;
+  }
+  const ObservedRenderer renderer = MakeRenderer(table.frames);
+  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
+  ASSERT_TRUE(picture.ok());
+  for (int row = 12; row < 36; ++row) {
+    for (int column = 12; column < 40; ++column) {
+      ASSERT_NEAR(table.RedAt(*picture, row, column), 200 / 255.f, 1e-3f) << row << " " << column;
+      ASSERT_NEAR(picture->depth.pixels_m[static_cast<std::size_t>(row * 64 + column)], 1, 0.01f);
+    }
+  }
+}
+
 TEST(NearestFirst, AnotherSurfaceInFrontHides) {
   const TwoViewsOfATable table(0.2);
   const ObservedRenderer renderer = MakeRenderer(table.frames);

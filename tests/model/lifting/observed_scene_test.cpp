@@ -50,7 +50,7 @@ ObservedScene MakeObserved(const std::vector<RgbdView>& views,
 
 ObservedPicture Draw(const ObservedScene& scene, const Camera& camera,
                      const std::vector<float>& positions_m) {
-  auto picture = scene.Render(camera, positions_m);
+  auto picture = scene.Render(camera, positions_m, {});
   EXPECT_TRUE(picture.ok()) << picture.status().ToString();
   return *std::move(picture);
 }
