@@ -12,7 +12,7 @@ namespace interlacer {
 namespace {
 
 constexpr int kWidth = 64, kHeight = 48;
-constexpr float kNoDepth = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotMeasured = std::numeric_limits<float>::quiet_NaN();
 
 /// Looks down the z axis of the world from above: column along x, row along -y.
 Camera CameraAbove() {
@@ -69,7 +69,7 @@ TEST(SurfaceShell, CoversWhatLiesBehindAMovedPieceInTheColoursSeenOnIt) {
   // The pixels of the plate are left out, as if it had never been seen from here: a torn piece.
   std::vector<float> positions_m = seen.positions_m();
   for (std::int64_t i = 0; i < seen.count(); ++i) {
-    if (seen.rgb()[3 * i] == 200) positions_m[3 * i] = kNoDepth;
+    if (seen.rgb()[3 * i] == 200) positions_m[3 * i] = kNotMeasured;
   }
   ObservedPicture picture = *seen.Render(CameraAbove(), positions_m);
   EXPECT_NEAR(picture.depth.pixels_m[kBesideCentre], 1, 1e-3);

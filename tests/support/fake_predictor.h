@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +22,24 @@
 #include "tests/support/gate.h"
 
 namespace interlacer::testing {
+
+/// A value that one thread sets while others read it.
+template <typename T>
+class Shared {
+ public:
+  void operator=(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+  }
+  T Read() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  T value_;
+};
 
 struct FakeControls {
   std::atomic<int> lift_count{0};
@@ -39,11 +58,11 @@ struct FakeControls {
   /// Every unit of work takes at least this long.
   std::atomic<double> unit_s{0};
   /// Returned by Lift when not OK; else the scene reports these findings too.
-  Status lift_status;
-  std::vector<Finding> lift_findings;
+  Shared<Status> lift_status;
+  Shared<std::vector<Finding>> lift_findings;
   /// Returned by the next Step unless OK.
-  Status step_status;
-  /// Particles of every scene, instead of those of its pixels.
+  Shared<Status> step_status;
+  /// Particles of every scene, instead of those of its pixels; set before the first call.
   std::optional<Particles> particles;
   Gate gate;
 };
@@ -127,7 +146,7 @@ class FakeRollout final : public Rollout {
   Status Step() override {
     Work();
     ++controls_->step_count;
-    if (!controls_->step_status.ok()) return controls_->step_status;
+    if (const Status status = controls_->step_status.Read(); !status.ok()) return status;
     if (step_ + 1 >= controls_->nan_from_step) {
       return DataLoss(reason::PREDICTION_NOT_FINITE, "not finite")
           .WithMetadata("step", std::to_string(step_ + 1));
@@ -205,13 +224,13 @@ class FakePredictor final : public Predictor {
     controls_->gate.Pass();
     std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
     ++controls_->lift_count;
-    if (!controls_->lift_status.ok()) return controls_->lift_status;
+    if (const Status status = controls_->lift_status.Read(); !status.ok()) return status;
     if (input.observations.size() != 2) {
       return Mismatch(reason::HISTORY_LENGTH, "observations", "2",
                       std::to_string(input.observations.size()));
     }
     auto scene = std::make_shared<FakeScene>();
-    scene->scene_report.findings = controls_->lift_findings;
+    scene->scene_report.findings = controls_->lift_findings.Read();
     if (controls_->particles) scene->particles = *controls_->particles;
     for (const RgbdView& view : input.observations.back().views) AddView(view, scene.get());
     const std::int64_t count = scene->particles.count;
