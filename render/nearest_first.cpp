@@ -56,7 +56,8 @@ void CloseGaps(ObservedPicture* picture) {
       const std::size_t i = static_cast<std::size_t>(row) * width + column;
       if (open.coverage[i] >= 1) continue;
       float rgb_depth[4] = {0, 0, 0, 0}, total = 0;
-      for (const auto& [down, right] : {std::pair(0, 1), std::pair(1, 0)}) {
+      for (const auto& [down, right] :
+           {std::pair(0, 1), std::pair(1, 0), std::pair(1, 1), std::pair(1, -1)}) {
         const int before = distance_to_covered(row, column, -down, -right);
         const int after = distance_to_covered(row, column, down, right);
         if (before == 0 || after == 0) continue;

@@ -61,7 +61,7 @@ std::vector<std::int32_t> PiecesOf(const ObservedRenderer& seen) {
 constexpr float kPlateZM = 0.1f;
 const std::vector<Transform> kStart{{{0, 0, kPlateZM}, {0, 0, 0, 1}}};
 const std::vector<Transform> kMoved{{{0.1, 0, kPlateZM}, {0, 0, 0, 1}}};
-constexpr std::size_t kBesideCentre = 24 * kWidth + 38;  // above the plate once it has moved
+constexpr std::size_t kBesideCentre = 24 * kWidth + 42;  // above the plate once it has moved
 
 TEST(SurfaceShell, CoversWhatLiesBehindAMovedPieceInTheColoursSeenOnIt) {
   const ObservedRenderer seen = Seen(kPlateZM);
