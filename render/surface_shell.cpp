@@ -91,22 +91,24 @@ SurfaceShell SurfaceShell::Make(const ShellPoints& points, std::span<const Trans
     if (pixel_pieces[i] >= 0) pixels_of[static_cast<std::size_t>(pixel_pieces[i])].push_back(i);
   }
   std::vector<std::uint8_t> has_color;
+  std::vector<Vec3d> world_m;
   for (std::size_t piece = 0; piece < start.size(); ++piece) {
     const auto vector_of = [](const Vec3f& v) { return Vec3d{v[0], v[1], v[2]}; };
     std::vector<Vec3d> places_m;
-    for (const std::size_t i : points_of[piece])
+    for (const std::size_t i : points_of[piece]) {
       places_m.push_back(vector_of(points.positions_m[i]));
+    }
     const std::vector<double> steps_m = StepsOf(places_m);
     for (std::size_t k = 0; k < places_m.size(); ++k) {
       Point point{
           places_m[k], vector_of(points.normals[points_of[piece][k]]), piece, steps_m[k], {}};
-      const Vec3d world_m = Apply(start[piece], point.position_m);
+      world_m.push_back(Apply(start[piece], point.position_m));
+      const double reach_m = kColorReach * point.step_m;
       double sum[3] = {0, 0, 0};
       std::int64_t count = 0;
       for (const std::size_t pixel : pixels_of[piece]) {
         const float* p = seen.positions_m().data() + 3 * pixel;
-        const double reach_m = kColorReach * point.step_m;
-        if (SquaredDistance(world_m, {p[0], p[1], p[2]}) > reach_m * reach_m) continue;
+        if (SquaredDistance(world_m.back(), {p[0], p[1], p[2]}) > reach_m * reach_m) continue;
         for (std::size_t c = 0; c < 3; ++c) sum[c] += seen.rgb()[3 * pixel + c];
         ++count;
       }
@@ -119,27 +121,23 @@ SurfaceShell SurfaceShell::Make(const ShellPoints& points, std::span<const Trans
   }
   // Colours of what nobody saw.
   const std::vector<Point> seen_points = shell.points_;
-  ParallelFor(
-      static_cast<std::int64_t>(shell.points_.size()), 64,
-      [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          if (has_color[i]) continue;
-          Point& point = shell.points_[i];
-          const Vec3d world_m = Apply(start[point.piece], point.position_m);
-          std::pair<bool, double> best{true, std::numeric_limits<double>::infinity()};
-          for (std::size_t k = 0; k < seen_points.size(); ++k) {
-            if (!has_color[k]) continue;
-            const Point& other = seen_points[k];
-            const bool is_other = other.piece != point.piece;
-            const double sq_m2 =
-                is_other ? SquaredDistance(world_m, Apply(start[other.piece], other.position_m))
-                         : SquaredDistance(point.position_m, other.position_m);
-            if (std::pair(is_other, sq_m2) >= best) continue;
-            best = {is_other, sq_m2};
-            std::copy_n(other.rgb, 3, point.rgb);
-          }
-        }
-      });
+  ParallelFor(static_cast<std::int64_t>(shell.points_.size()), 64,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
+                     ++i) {
+                  if (has_color[i]) continue;
+                  Point& point = shell.points_[i];
+                  std::pair<bool, double> best{true, std::numeric_limits<double>::infinity()};
+                  for (std::size_t k = 0; k < seen_points.size(); ++k) {
+                    if (!has_color[k]) continue;
+                    const std::pair near(seen_points[k].piece != point.piece,
+                                         SquaredDistance(world_m[i], world_m[k]));
+                    if (near >= best) continue;
+                    best = near;
+                    std::copy_n(seen_points[k].rgb, 3, point.rgb);
+                  }
+                }
+              });
   if (std::find(has_color.begin(), has_color.end(), 1) == has_color.end()) shell.points_.clear();
   return shell;
 }
