@@ -15,16 +15,13 @@ TEST(DeviceRendererTest, GradientsFollowTheReference) {
     const RandomField field = MakeRandomField(config, kRendererSeed);
     const Rays rays = SomeRays(config);
     const Picture loss = RandomLoss(rays.count(), kRendererSeed);
-    const std::vector<Cloud> clouds = Clouds(config);
-    for (const Cloud& cloud : clouds) {
+    for (const Cloud& cloud : Clouds(config)) {
       SCOPED_TRACE(cloud.positions_m.size() / 3);
-      // For one cloud in many passes too, which take most of the time.
-      std::vector<std::int64_t> pass_sizes{DeviceRenderer::kDefaultPassSamples};
-      if (&cloud == &clouds.front()) pass_sizes.push_back(99);
       const ReferenceGradients expected = ReferenceBackward(
           MakeReferenceScene(config, cloud.positions_m, cloud.features, field.weights()), rays,
           loss);
-      for (const std::int64_t pass_samples : pass_sizes) {
+      for (const std::int64_t pass_samples :
+           {DeviceRenderer::kDefaultPassSamples, std::int64_t{99}}) {
         SceneOnDevice scene(config, cloud, field, rays, pass_samples);
         scene.RenderForTraining();
         ExpectGradientsClose(scene.Backward(loss, ZeroGradients(config, cloud)), expected);
