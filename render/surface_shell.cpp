@@ -175,7 +175,7 @@ StatusOr<ObservedPicture> SurfaceShell::Render(const Camera& camera,
 
 Status SurfaceShell::FillGaps(const Camera& camera, std::span<const Transform> now,
                               ObservedPicture* picture) const {
-  if (points_.empty()) return Status::Ok();
+  if (points_.empty() || std::ranges::equal(now, start_)) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const ObservedPicture shell, Render(camera, now));
   for (std::size_t i = 0; i < shell.coverage.size(); ++i) {
     const float shell_m = shell.depth.pixels_m[i];
