@@ -184,6 +184,12 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
   options.request.paint_outside_white = options.background != "none";
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(options.episode));
+  if (!options.actions_file.empty() && !recording.manifest().states &&
+      !recording.manifest().actions) {
+    return Mismatch(reason::ACTION_KIND, "--actions",
+                    "an episode with a robot, whose joint values planned rows go on from",
+                    options.episode + ", which holds neither states nor actions");
+  }
   const EpisodeReader episode = recording.AsStaticViews();
   INTERLACER_ASSIGN_OR_RETURN(options.request.robot, ReadRobotOption(options.robot_dir));
   INTERLACER_ASSIGN_OR_RETURN(options.backend,
@@ -191,11 +197,6 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend,
                               MakeBackend(options.backend));
   if (!options.actions_file.empty()) {
-    if (!recording.manifest().states && !recording.manifest().actions) {
-      return Mismatch(reason::ACTION_KIND, "--actions",
-                      "an episode with a robot, whose joint values planned rows go on from",
-                      options.episode + ", which holds neither states nor actions");
-    }
     const Robot* const robot =
         options.request.robot ? options.request.robot.get() : recording.robot().get();
     INTERLACER_ASSIGN_OR_RETURN(options.request.actions,

@@ -166,6 +166,18 @@ TEST(Program, PredictNeedsNewOutputAndABackendThatIsThere) {
   EXPECT_THAT(exists.err, HasSubstr("--force"));
 }
 
+/// Said of the recording, before a model is looked for or a table is read.
+TEST(Program, PredictTakesNoActionsForARecordingWithoutARobot) {
+  const TempFolder folder;
+  ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
+  const ProgramResult run = RunProgram("predict " + folder.File("plane") +
+                                       " --actions /no/such.csv -o " + folder.File("out"));
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("ACTION_KIND"), HasSubstr("--actions"),
+                             HasSubstr("neither states nor actions")));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("out")));
+}
+
 /// A folder of the user's with pictures of his own, which hold `bytes`.
 void WriteForeignFolder(const std::string& folder, const std::string& bytes) {
   std::filesystem::create_directories(folder + "/frames");
