@@ -46,17 +46,20 @@ std::vector<int> DistancesPx(const ObservedPicture& picture) {
 
 Status FillNarrowHoles(ObservedPicture* picture) {
   const std::vector<int> distances_px = DistancesPx(*picture);
-  const bool has_near = std::any_of(distances_px.begin(), distances_px.end(),
-                                    [](int px) { return px > 0 && px < kFarPx; });
-  if (!has_near) return Status::Ok();
+  bool has_gaps = false;
+  for (std::size_t i = 0; i < distances_px.size(); ++i) {
+    has_gaps = has_gaps || (distances_px[i] < kFarPx && picture->coverage[i] < 1);
+  }
+  if (!has_gaps) return Status::Ok();
   FloatImage filled = picture->color;
   INTERLACER_RETURN_IF_ERROR(FillHoles(picture->coverage, picture->depth, 1, &filled));
   for (std::size_t i = 0; i < distances_px.size(); ++i) {
-    if (distances_px[i] == 0 || distances_px[i] == kFarPx) continue;
-    const float nearness =
-        static_cast<float>(kFarPx - distances_px[i]) / static_cast<float>(kFarPx - kNearPx);
+    if (distances_px[i] == kFarPx || picture->coverage[i] == 1) continue;
     std::copy_n(filled.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i), 3,
                 picture->color.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i));
+    if (distances_px[i] == 0) continue;
+    const float nearness =
+        static_cast<float>(kFarPx - distances_px[i]) / static_cast<float>(kFarPx - kNearPx);
     picture->coverage[i] = std::max(picture->coverage[i], std::min(nearness, 1.f));
     picture->depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
   }

@@ -110,15 +110,42 @@ void AddLayer(const ObservedPicture& far, ObservedPicture* near) {
   }
 }
 
+/// The colours of `preferred` as far as it covers a pixel, unless what all frames show lies in
+/// front.
+void PreferColors(const ObservedPicture& preferred, double depth_band, ObservedPicture* all) {
+  const auto nearer = static_cast<float>(1 - depth_band);
+  for (std::size_t i = 0; i < all->coverage.size(); ++i) {
+    // NaN, where nothing lands, compares false.
+    if (!(preferred.depth.pixels_m[i] * nearer <= all->depth.pixels_m[i])) continue;
+    const float covered = preferred.coverage[i];
+    for (std::size_t c = 3 * i; c < 3 * i + 3; ++c) {
+      float& value = all->color.pixels[c];
+      value = covered * preferred.color.pixels[c] + (1 - covered) * value;
+    }
+  }
+}
+
 }  // namespace
+
+StatusOr<ObservedPicture> ObservedRenderer::RenderPreferring(
+    std::int32_t frame, const Camera& camera, std::span<const float> positions_m) const {
+  INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture, Render(camera, positions_m));
+  std::vector<float> preferred_m(positions_m.begin(), positions_m.end());
+  for (std::size_t i = 0; i < frame_of_.size(); ++i) {
+    if (frame_of_[i] != frame) preferred_m[3 * i] = std::nanf("");
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const ObservedPicture preferred, Render(camera, preferred_m));
+  PreferColors(preferred, options_.depth_band, &picture);
+  return picture;
+}
 
 StatusOr<ObservedPicture> ObservedRenderer::RenderNearestFirst(
     const Camera& camera, std::span<const float> positions_m) const {
   INTERLACER_ASSIGN_OR_RETURN(const DiscView view, ViewFrom(camera));
-  const bool is_recorded = view.own_frame >= 0;
-  if (is_recorded || frames_.size() < 2 || positions_m.size() != positions_m_.size()) {
+  if (frames_.size() < 2 || positions_m.size() != positions_m_.size()) {
     return Render(camera, positions_m);
   }
+  if (view.own_frame >= 0) return RenderPreferring(view.own_frame, camera, positions_m);
   const SurfelArrays surfels = SurfelsAt(positions_m.data());
   const std::vector<std::int32_t> order = NearestFirst(frames_, camera);
   ObservedPicture picture;
@@ -130,7 +157,7 @@ StatusOr<ObservedPicture> ObservedRenderer::RenderNearestFirst(
       const bool is_in_layer = HasMoved(surfels, i) ? is_first : surfels.frame_of[i] == frame;
       if (!is_in_layer) layer_m[static_cast<std::size_t>(3 * i)] = std::nanf("");
     }
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture layer, Render(camera, layer_m));
+    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture layer, RenderPreferring(frame, camera, layer_m));
     CloseGaps(&layer);
     if (is_first) {
       picture = std::move(layer);

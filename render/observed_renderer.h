@@ -73,11 +73,13 @@ class ObservedRenderer {
   /// `camera` without lens distortion.
   StatusOr<ObservedPicture> Render(const Camera& camera, std::span<const float> positions_m) const;
 
-  /// As Render in recorded cameras. In any other, surfels that have not moved show what the frame
-  /// of the nearest camera saw, and those of farther cameras only where nearer ones show nothing or
-  /// lie 5 % of their depth or more behind: depths and poses of two cameras disagree, and their
-  /// colours would mix; gaps of a few pixels within a surface of one frame are closed from their
-  /// sides. What has moved is drawn with the nearest frame's. One picture a frame: host only.
+  /// As Render, with the colours of the nearest camera's frame, in a recorded camera its own,
+  /// wherever it covers what is in front: frames are sampled at other places and lit otherwise, and
+  /// their mean is a blur. In cameras that recorded nothing also surfels that have not moved show
+  /// what the nearest one's frame saw, and those of farther ones only where nearer ones show
+  /// nothing or lie 5 % of their depth or more behind: depths and poses of two cameras disagree;
+  /// gaps of a few pixels within a surface of one frame are closed from their sides. Two pictures,
+  /// there two a frame: host only.
   StatusOr<ObservedPicture> RenderNearestFirst(const Camera& camera,
                                                std::span<const float> positions_m) const;
 
@@ -87,6 +89,10 @@ class ObservedRenderer {
   StatusOr<DiscView> ViewFrom(const Camera& camera) const;
 
  private:
+  /// Render with the colours of one frame wherever it covers what is in front.
+  StatusOr<ObservedPicture> RenderPreferring(std::int32_t frame, const Camera& camera,
+                                             std::span<const float> positions_m) const;
+
   std::vector<ObservedFrame> frames_;
   ObservedOptions options_;
   std::vector<float> positions_m_, pixel_m_;

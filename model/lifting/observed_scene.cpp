@@ -19,25 +19,41 @@ constexpr int kNeighborCount = 3;
 constexpr float kCoincidentSqM2 = 1e-10f;
 constexpr std::int64_t kPixelsPerChunk = 4096;
 
-/// The frame as it is carried; `outside_m` [h,w] becomes the far end of the rays of what it shows
-/// outside the region, NaN elsewhere.
+/// The frame as it is carried: rectified, with every depth that was measured. `is_outside` of each
+/// pixel with depth, in order: what lies outside the region.
 ObservedFrame FrameOf(const RgbdView& sent, const LiftRegion& region,
-                      std::vector<float>* outside_m) {
-  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+                      std::vector<std::uint8_t>* is_outside) {
   RgbdView view = RectifiedView(sent);
   const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
-  PaintOutsideWhite(classes, &view.color);
-  const PixelRayTables rays = MakePixelRayTables(view.camera);
-  outside_m->assign(classes.size(), kUnknown);
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == PixelClass::kValid) continue;
-    view.depth.pixels_m[i] = kUnknown;
-    if (classes[i] != PixelClass::kOutside) continue;
-    const auto width = static_cast<std::size_t>(view.camera.width_px);
-    const double x = rays.x[i % width], y = rays.y[i / width];
-    (*outside_m)[i] = static_cast<float>(region.far_m / std::sqrt(1 + x * x + y * y));
+    if (classes[i] == PixelClass::kHole) {
+      view.depth.pixels_m[i] = std::numeric_limits<float>::quiet_NaN();
+    } else {
+      is_outside->push_back(classes[i] == PixelClass::kOutside);
+    }
   }
   return {std::move(view.camera), std::move(view.color), std::move(view.depth)};
+}
+
+/// What is outside now is white, and after narrow holes were filled at the far end of its ray:
+/// until then its true depth tells that it is behind what the holes lie beside. The field knows no
+/// better, blurs the outlines of what moves past, and costs rays.
+Status FillAndPaintOutside(const Camera& camera, const LiftRegion& region,
+                           ObservedPicture* picture) {
+  const std::vector<PixelClass> classes = ClassifyPixels(camera, picture->depth, region);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] == PixelClass::kOutside) std::fill_n(&picture->color.pixels[3 * i], 3, 1.f);
+  }
+  INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(picture));
+  const PixelRayTables rays = MakePixelRayTables(camera);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    float& depth_m = picture->depth.pixels_m[i];
+    if (classes[i] != PixelClass::kOutside || std::isnan(depth_m)) continue;
+    const auto width = static_cast<std::size_t>(camera.width_px);
+    const double x = rays.x[i % width], y = rays.y[i / width];
+    depth_m = static_cast<float>(region.far_m / std::sqrt(1 + x * x + y * y));
+  }
+  return Status::Ok();
 }
 
 /// Those of no link, and their places among all.
@@ -77,15 +93,14 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
                                             const LiftRegion& region, const SceneMotion& start,
                                             const ObservedRobot& robot) {
   std::vector<ObservedFrame> frames;
-  std::vector<Recorded> recorded;
+  std::vector<std::uint8_t> is_outside;
+  std::vector<Camera> cameras;
   for (const RgbdView& view : views) {
-    std::vector<float> outside_m;
-    frames.push_back(FrameOf(view, region, &outside_m));
-    recorded.push_back({frames.back().camera, std::move(outside_m)});
+    frames.push_back(FrameOf(view, region, &is_outside));
+    cameras.push_back(frames.back().camera);
   }
   INTERLACER_ASSIGN_OR_RETURN(ObservedRenderer renderer, ObservedRenderer::Make(std::move(frames)));
-  ObservedScene scene(std::move(renderer));
-  scene.recorded_ = std::move(recorded);
+  ObservedScene scene(region, std::move(cameras), std::move(renderer));
   scene.start_particles_m_.assign(start.particles_m.begin(), start.particles_m.end());
   scene.start_links_.assign(start.links.begin(), start.links.end());
 
@@ -102,6 +117,11 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
   NearestParticles nearest = FindNearestParticles(free.positions_m, positions_m, kNeighborCount);
   scene.weights_.assign(kNeighborCount * count, 0);
   for (std::size_t i = 0; i < count; ++i) {
+    // No particle was made out there, and the nearest ones may be of anything.
+    if (is_outside[i] != 0) {
+      std::fill_n(&nearest.indices[kNeighborCount * i], kNeighborCount, kNoParticle);
+      continue;
+    }
     float sum = 0;
     for (std::size_t at = kNeighborCount * i; at < kNeighborCount * (i + 1); ++at) {
       std::int32_t& neighbor = nearest.indices[at];
@@ -149,34 +169,15 @@ std::vector<float> ObservedScene::PositionsAt(const SceneMotion& now) const {
 StatusOr<ObservedPicture> ObservedScene::Render(const Camera& camera,
                                                 std::span<const float> positions_m,
                                                 std::span<const Transform> links) const {
-  for (const Recorded& recorded : recorded_) {
-    if (recorded.camera != camera &&
-        ResizedCamera(recorded.camera, camera.width_px, camera.height_px) != camera) {
-      continue;
-    }
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
-                                renderer_.Render(recorded.camera, positions_m));
-    // What was measured outside stays white and far where nothing is carried in front of it. The
-    // field knows no better, blurs the outlines of what moves past, and costs rays.
-    for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
-      if (std::isnan(recorded.outside_m[i])) continue;
-      const float covered = std::exchange(picture.coverage[i], 1.f);
-      for (std::size_t c = 0; c < 3; ++c) {
-        float& value = picture.color.pixels[3 * i + c];
-        value = covered * value + (1 - covered);
-      }
-      float& depth_m = picture.depth.pixels_m[i];
-      if (covered < kFullCoverage || std::isnan(depth_m)) depth_m = recorded.outside_m[i];
-    }
-    INTERLACER_RETURN_IF_ERROR(shell_.FillGaps(recorded.camera, links, &picture));
-    INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
-    return ResizedPicture(picture, camera.width_px, camera.height_px);
-  }
+  const auto recorded = std::find_if(cameras_.begin(), cameras_.end(), [&](const Camera& frame) {
+    return frame == camera || ResizedCamera(frame, camera.width_px, camera.height_px) == camera;
+  });
+  const Camera& drawn = recorded == cameras_.end() ? camera : *recorded;
   INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
-                              renderer_.RenderNearestFirst(camera, positions_m));
-  INTERLACER_RETURN_IF_ERROR(shell_.FillGaps(camera, links, &picture));
-  INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(&picture));
-  return picture;
+                              renderer_.RenderNearestFirst(drawn, positions_m));
+  INTERLACER_RETURN_IF_ERROR(shell_.FillGaps(drawn, links, &picture));
+  INTERLACER_RETURN_IF_ERROR(FillAndPaintOutside(drawn, region_, &picture));
+  return ResizedPicture(picture, camera.width_px, camera.height_px);
 }
 
 ObservedPicture ResizedPicture(const ObservedPicture& picture, int width_px, int height_px) {

@@ -3,14 +3,14 @@
 /// The newest frames of a scene as they were sent, whose pixels a rollout carries to where they
 /// are.
 ///
-/// Frames keep their own size; those of a camera with a lens are rectified. A pixel is carried
-/// where lifting would make a particle of it (data/unproject.h). What was measured outside the
-/// workspace or the depth range is white and far, as the field and true frames show it
-/// (PaintOutsideWhite), and stays so in its own camera unless a pixel is carried in front; pixels
-/// without depth keep their colour in their own camera. Of a robot, pixels near its surface at the
-/// measured joints follow their link exactly (robots/attachment.h). Every other pixel moves as its
-/// three nearest particles do that belong to no link, weighed by the inverse of their squared
-/// distance at step 0; where these have not moved by a bit, neither has it.
+/// Frames keep their own size; those of a camera with a lens are rectified. Every pixel whose depth
+/// was measured is carried. What then lies outside the workspace or the depth range is white and
+/// far, as the field and true frames show it (PaintOutsideWhite), so a robot that reaches in from
+/// outside has its colours; pixels without depth keep their colour in their own camera. Of a robot,
+/// pixels near its surface at the measured joints follow their link exactly (robots/attachment.h).
+/// Every other pixel moves as its three nearest particles do that belong to no link, weighed by the
+/// inverse of their squared distance at step 0; where these have not moved by a bit, neither has
+/// it. Where lifting makes no particle of a pixel, outside, nothing but a link moves it.
 ///   particles_m [n,3] float32, world frame, metres   links [links] world_from_link
 /// Gaps between the pixels of a link show its known surface (render/surface_shell.h). Narrow holes
 /// take the colours of their surroundings (render/narrow_holes.h). A view of a recorded camera at
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/scene.h"
@@ -61,17 +62,12 @@ class ObservedScene {
   const ObservedRenderer& renderer() const { return renderer_; }
 
  private:
-  explicit ObservedScene(ObservedRenderer renderer) : renderer_(std::move(renderer)) {}
+  ObservedScene(const LiftRegion& region, std::vector<Camera> cameras, ObservedRenderer renderer)
+      : region_(region), cameras_(std::move(cameras)), renderer_(std::move(renderer)) {}
 
+  LiftRegion region_;
+  std::vector<Camera> cameras_;  ///< of the frames
   ObservedRenderer renderer_;
-  /// A recorded frame's camera, and the depth along z of what it shows outside the region: the end
-  /// of the depth range; NaN at other pixels.
-  struct Recorded {
-    Camera camera;
-    std::vector<float> outside_m;
-  };
-
-  std::vector<Recorded> recorded_;
   SurfaceShell shell_;
   std::vector<float> start_particles_m_;
   std::vector<Transform> start_links_;

@@ -80,14 +80,18 @@ TEST(NarrowHoles, AreSharedWithTheFieldFartherInsideByTheSlowTwinsDistance) {
   }
 }
 
-TEST(NarrowHoles, WhatIsHalfCoveredKeepsItsBits) {
+TEST(NarrowHoles, WhatIsHalfCoveredTakesWhatItLacksAndKeepsItsDepth) {
   ObservedPicture picture = GreyPicture(8, 8, [](int, int) { return false; });
   picture.coverage[9] = kFullCoverage;
   picture.coverage[10] = 0.4f;
   const ObservedPicture before = picture;
   ASSERT_TRUE(FillNarrowHoles(&picture).ok());
   EXPECT_EQ(picture.coverage[9], kFullCoverage);
-  EXPECT_EQ(picture.color.pixels[3 * 9], before.color.pixels[3 * 9]);
+  FloatImage filled = before.color;
+  ASSERT_TRUE(FillHoles(before.coverage, before.depth, 1, &filled).ok());
+  EXPECT_EQ(picture.color.pixels[3 * 9], filled.pixels[3 * 9]);
+  EXPECT_NE(picture.color.pixels[3 * 9], before.color.pixels[3 * 9]);
+  EXPECT_EQ(picture.color.pixels[3 * 8], before.color.pixels[3 * 8]);
   EXPECT_EQ(picture.depth.pixels_m[9], 1);
   EXPECT_EQ(picture.coverage[10], 1);
   EXPECT_TRUE(std::isnan(picture.depth.pixels_m[10]));

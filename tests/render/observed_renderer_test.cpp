@@ -358,21 +358,43 @@ TEST(NearestFirst, WhatMovedIsDrawnWhoeverSawIt) {
   EXPECT_NEAR(table.RedAt(*picture, 24, 32), 50 / 255.f, 1e-3f);
 }
 
-TEST(NearestFirst, IsRenderInRecordedCamerasAndOfOneFrame) {
+/// Two frames of a surface that moved: their mean would be a blur.
+TEST(NearestFirst, WhatMovedHasTheColoursOfTheNearestFrameThatSawIt) {
+  TwoViewsOfATable table(0);
+  for (int i = 0; i < 64 * 48; ++i) {
+    if (i % 64 >= 40) table.frames[0].depth.pixels_m[i] = kNoDepth;  // only the other saw this
+  }
+  const ObservedRenderer renderer = MakeRenderer(table.frames);
+  std::vector<float> positions_m = renderer.positions_m();
+  for (float& x : positions_m) x += 0.01f;
+  for (const Camera& camera : {table.camera, table.frames[0].camera}) {
+    const auto mixed = renderer.Render(camera, positions_m);
+    const auto picture = renderer.RenderNearestFirst(camera, positions_m);
+    ASSERT_TRUE(mixed.ok() && picture.ok());
+    EXPECT_NEAR(table.RedAt(*mixed, 24, 20), 125 / 255.f, 0.1f);
+    EXPECT_NEAR(table.RedAt(*picture, 24, 20), 200 / 255.f, 1e-3f);
+    EXPECT_NEAR(table.RedAt(*picture, 24, 60), 50 / 255.f, 1e-3f);
+    EXPECT_EQ(picture->coverage[24 * 64 + 20], mixed->coverage[24 * 64 + 20]);
+    ExpectSameDepth(table.frames[0].camera == camera ? picture->depth : mixed->depth, mixed->depth);
+  }
+}
+
+TEST(NearestFirst, HasRendersGeometryInRecordedCamerasAndIsRenderOfOneFrame) {
   const ObservedFrame a = RandomFrame({1, 0, 0.2}, 21), b = RandomFrame({0, 1, 0.2}, 22);
   const ObservedRenderer two = MakeRenderer({a, b}), one = MakeRenderer({a});
-  const auto expect_same = [](const ObservedRenderer& renderer, const Camera& camera) {
+  const auto expect_same = [](const ObservedRenderer& renderer, const Camera& camera,
+                              bool has_same_colors) {
     const std::vector<float> positions_m = Moved(renderer.positions_m(), 5, 0.1f);
     const auto plain = renderer.Render(camera, positions_m);
     const auto layered = renderer.RenderNearestFirst(camera, positions_m);
     ASSERT_TRUE(plain.ok() && layered.ok());
-    EXPECT_EQ(plain->color.pixels, layered->color.pixels);
+    EXPECT_EQ(plain->color.pixels == layered->color.pixels, has_same_colors);
     EXPECT_EQ(plain->coverage, layered->coverage);
     ExpectSameDepth(plain->depth, layered->depth);
   };
-  expect_same(two, a.camera);
-  expect_same(two, b.camera);
-  expect_same(one, SmallCamera({0.8, 0.8, 0.5}));
+  expect_same(two, a.camera, false);
+  expect_same(two, b.camera, false);
+  expect_same(one, SmallCamera({0.8, 0.8, 0.5}), true);
   EXPECT_EQ(two.RenderNearestFirst(SmallCamera({1, 1, 0}), std::vector<float>(3)).status().field(),
             "positions_m");
 }

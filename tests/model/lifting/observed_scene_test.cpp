@@ -100,7 +100,10 @@ TEST(ObservedScene, AFrameOfAnotherSizeIsUsedAsItWasSent) {
   const std::vector<RgbdView> views{PlaneView(0, 96, 72)};
   const std::vector<float> particles_m = PointsOf(views);
   const ObservedScene scene = MakeObserved(views, particles_m);
-  EXPECT_EQ(scene.renderer().count(), static_cast<std::int64_t>(particles_m.size() / 3));
+  const auto classes = ClassifyPixels(views[0].camera, views[0].depth, kRegion);
+  EXPECT_EQ(scene.renderer().count(),
+            static_cast<std::int64_t>(classes.size()) -
+                std::count(classes.begin(), classes.end(), PixelClass::kHole));
   const Camera camera = ResizedCamera(views[0].camera, kWidth, kHeight);
   const RgbImage got = QuantizeRgb(Draw(scene, camera, scene.renderer().positions_m()).color);
   const RgbImage expected = ResizeArea(PaintedFrame(views[0]), kWidth, kHeight);
@@ -137,12 +140,16 @@ TEST(ObservedScene, OnlyPixelsOfMovedParticlesMove) {
   }
   const std::vector<float> positions_m = scene.PositionsAt({now_m, {}});
   const std::vector<float>& start_m = scene.renderer().positions_m();
-  std::size_t still = 0, raised = 0;
+  std::size_t still = 0, raised = 0, outside = 0;
   for (std::size_t i = 0; i < start_m.size(); i += 3) {
     if (start_m[i] < 0.04f) {
       ASSERT_EQ(positions_m[i], start_m[i]);
       ASSERT_EQ(positions_m[i + 2], start_m[i + 2]);
       ++still;
+    } else if (!Contains(kRegion.workspace, {start_m[i], start_m[i + 1], start_m[i + 2]})) {
+      // No particle lies out there.
+      ASSERT_EQ(positions_m[i + 2], start_m[i + 2]);
+      ++outside;
     } else if (start_m[i] > 0.16f && start_m[i + 1] > 0.06f) {
       ASSERT_NEAR(positions_m[i + 2], start_m[i + 2] + 0.05f, 1e-5);
       ++raised;
@@ -150,6 +157,7 @@ TEST(ObservedScene, OnlyPixelsOfMovedParticlesMove) {
   }
   ASSERT_GT(still, 100u);
   ASSERT_GT(raised, 20u);
+  ASSERT_GT(outside, 5u);
   const ObservedPicture before = Draw(scene, views[0].camera, start_m);
   const ObservedPicture after = Draw(scene, views[0].camera, positions_m);
   const auto classes = ClassifyPixels(views[0].camera, views[0].depth, kRegion);
@@ -226,6 +234,41 @@ TEST(ObservedScene, PixelsOfTheRobotFollowTheirLink) {
     if (i / 3 == arm) continue;
     ASSERT_EQ(positions_m[i], scene->renderer().positions_m()[i]) << i;
   }
+}
+
+/// What a link carries into the workspace has the colours that were seen outside; out there it is
+/// white and far.
+TEST(ObservedScene, ALinkFromOutsideTheWorkspaceHasItsColours) {
+  const Robot robot = SmallRobot();
+  const std::vector<Transform> start = LinkPoses(robot, std::vector<double>{0, 0, 0.01});
+  std::vector<Transform> now = start;
+  now[1] = Compose(Transform{{0, 0, -0.1}, {0, 0, 0, 1}}, start[1]);
+  const PosedSurface surface = PoseSurface(robot, start);
+  const Vec3d on_arm = surface.positions_m[3];
+  RgbdView view = PlaneView(0);
+  view.camera.world_from_camera = LookAt({on_arm[0] + 0.8, on_arm[1], on_arm[2] - 0.1},
+                                         {on_arm[0], on_arm[1], on_arm[2] - 0.1});
+  std::fill(view.color.pixels.begin(), view.color.pixels.end(), std::uint8_t{40});
+  std::fill(view.depth.pixels_m.begin(), view.depth.pixels_m.end(), kNoDepth);
+  const ProjectedPixel seen = Project(view.camera, on_arm);
+  const int row = static_cast<int>(std::lround(seen.v_px));
+  const int column = static_cast<int>(std::lround(seen.u_px));
+  ASSERT_TRUE(row >= 0 && row < kHeight && column >= 0 && column < kWidth);
+  view.depth.pixels_m[row * kWidth + column] = 0.8f;
+  const LiftRegion below{{{-9, -9, -9}, {9, 9, on_arm[2] - 0.05}}, 0.1, 9};
+  const auto scene = ObservedScene::Make(std::vector<RgbdView>{view}, below, {{}, start},
+                                         {&robot, AttachOptions(), {}});
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto before = scene->Render(view.camera, scene->renderer().positions_m(), start);
+  const auto after = scene->Render(view.camera, scene->PositionsAt({{}, now}), now);
+  ASSERT_TRUE(before.ok() && after.ok());
+  const auto at = static_cast<std::size_t>(row * kWidth + column);
+  EXPECT_EQ(before->color.pixels[3 * at], 1);
+  EXPECT_GT(before->depth.pixels_m[at], 8.f);
+  const ProjectedPixel later = Project(view.camera, {on_arm[0], on_arm[1], on_arm[2] - 0.1});
+  const auto there = static_cast<std::size_t>(std::lround(later.v_px) * kWidth + column);
+  EXPECT_NEAR(after->color.pixels[3 * there], 40 / 255.f, 1e-3f);
+  EXPECT_NEAR(after->depth.pixels_m[there], 0.8f, 1e-3f);
 }
 
 TEST(ObservedScene, AFreeCameraGetsPixelsOfBothFrames) {
