@@ -170,8 +170,10 @@ TEST(Program, PredictNeedsNewOutputAndABackendThatIsThere) {
 TEST(Program, PredictTakesNoActionsForARecordingWithoutARobot) {
   const TempFolder folder;
   ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
-  const ProgramResult run = RunProgram("predict " + folder.File("plane") +
-                                       " --actions /no/such.csv -o " + folder.File("out"));
+  std::ofstream(folder.File("plan.csv")) << "no table\n";
+  const ProgramResult run =
+      RunProgram("predict " + folder.File("plane") + " --model /no/such/checkpoint --actions " +
+                 folder.File("plan.csv") + " -o " + folder.File("out"));
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, AllOf(HasSubstr("ACTION_KIND"), HasSubstr("--actions"),
                              HasSubstr("neither states nor actions")));
