@@ -74,7 +74,7 @@ class ObservedTwin {
       depth_sum += hit.share * hit.depth_m;
     }
     for (double& c : out.rgb) c = sum > 0 ? c / sum : 0;
-    out.coverage = std::clamp(1.5 * sum - 0.4, 0.0, 1.0);
+    out.coverage = std::clamp(2 * sum - 0.9, 0.0, 1.0);
     if (surface_sum > 0) out.depth_m = depth_sum / surface_sum;
     if (!is_kept || out.coverage == 1) return out;
     for (int c = 0; c < 3; ++c) {
@@ -175,9 +175,9 @@ class ObservedTwin {
       const double scale = std::min(1.0, options_.max_step_px / Length(*step));
       for (double& x : *step) x *= scale;
     }
-    e.vuu = 0.75 * (a[0] * a[0] + b[0] * b[0]) + 0.25;
-    e.vuv = 0.75 * (a[0] * a[1] + b[0] * b[1]);
-    e.vvv = 0.75 * (a[1] * a[1] + b[1] * b[1]) + 0.25;
+    e.vuu = 0.8 * (a[0] * a[0] + b[0] * b[0]) + 0.02;
+    e.vuv = 0.8 * (a[0] * a[1] + b[0] * b[1]);
+    e.vvv = 0.8 * (a[1] * a[1] + b[1] * b[1]) + 0.02;
     e.u_px = at.u_px, e.v_px = at.v_px, e.depth_m = at.depth_m;
     const double reach_m =
         std::abs(plane[0]) * std::sqrt(e.vuu) + std::abs(plane[1]) * std::sqrt(e.vvv);
