@@ -169,8 +169,12 @@ TEST(ObservedRenderer, ThreadsDoNotChangeABit) {
 }
 
 TEST(ObservedRenderer, PixelsThatNothingMovingReachesStayEqualInAnyView) {
-  const ObservedRenderer renderer =
-      MakeRenderer({RandomFrame({1, 0, 0.2}, 16), RandomFrame({0, 1, 0.2}, 17)});
+  std::vector<ObservedFrame> frames{RandomFrame({1, 0, 0.2}, 16), RandomFrame({0, 1, 0.2}, 17)};
+  // A gap, so that discs beside it are the same whether those on the other side are there or not.
+  for (ObservedFrame& frame : frames) {
+    for (int i = 6; i < 24 * 18; i += 24) frame.depth.pixels_m[i] = kNoDepth;
+  }
+  const ObservedRenderer renderer = MakeRenderer(frames);
   const Camera camera = SmallCamera({0.8, 0.8, 0.5});
   // Some surfels move; alone they show which pixels they reach.
   const auto at_step = [&](float by_m, bool alone) {
@@ -268,7 +272,8 @@ TEST(ObservedRenderer, EdgesMixColoursButNeverDepths) {
   }
   const ObservedRenderer renderer = MakeRenderer({frame});
   Camera beside = frame.camera;
-  beside.world_from_camera = LookAt({0.025, 0.02, 1}, {0.025, 0.02, 0}, {0, 1, 0});
+  // The square's edges fall three quarters of a pixel from pixels of the wall.
+  beside.world_from_camera = LookAt({0.0259, 0.02, 1}, {0.0259, 0.02, 0}, {0, 1, 0});
   const auto picture = renderer.Render(beside, renderer.positions_m());
   ASSERT_TRUE(picture.ok());
   int near = 0, far = 0, mixed = 0;
