@@ -71,6 +71,14 @@ LiftedPoints LiftRows(const DepthImage& depth, const PixelLifter& lifter, std::i
   return points;
 }
 
+template <typename T>
+void PaintOutside(std::span<const PixelClass> classes, T white, std::vector<T>* pixels) {
+  INTERLACER_CHECK(pixels->size() == 3 * classes.size(), "classes and colour differ in size");
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] == PixelClass::kOutside) std::fill_n(&(*pixels)[3 * i], 3, white);
+  }
+}
+
 }  // namespace
 
 PixelLift PixelLiftOf(const Camera& camera, const LiftRegion& region) {
@@ -239,10 +247,11 @@ std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,
 }
 
 void PaintOutsideWhite(std::span<const PixelClass> classes, RgbImage* color) {
-  INTERLACER_CHECK(color->pixels.size() == 3 * classes.size(), "classes and colour differ in size");
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == PixelClass::kOutside) std::fill_n(color->pixels.begin() + 3 * i, 3, 255);
-  }
+  PaintOutside(classes, std::uint8_t{255}, &color->pixels);
+}
+
+void PaintOutsideWhite(std::span<const PixelClass> classes, FloatImage* color) {
+  PaintOutside(classes, 1.F, &color->pixels);
 }
 
 }  // namespace interlacer

@@ -85,5 +85,6 @@ std::vector<std::uint8_t> ColorsOf(std::span<const RgbdView> views,
 
 /// The frame as a target: pixels that show something outside the region become white.
 void PaintOutsideWhite(std::span<const PixelClass> classes, RgbImage* color);
+void PaintOutsideWhite(std::span<const PixelClass> classes, FloatImage* color);
 
 }  // namespace interlacer

@@ -23,15 +23,6 @@ constexpr float kReachedCoverage = 0.5f;
 /// DrawSubset's time of the newest observation.
 constexpr std::uint32_t kNewestTime = 1;
 
-/// Pixels that a true frame would paint.
-void PaintOutside(const PredictionTask& task, const Camera& camera, ObservedPicture* picture) {
-  if (!task.paint_outside_white) return;
-  const std::vector<PixelClass> classes = ClassifyPixels(camera, picture->depth, task.region);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == PixelClass::kOutside) std::fill_n(&picture->color.pixels[3 * i], 3, 1.f);
-  }
-}
-
 /// Depth where nothing landed, from the surroundings; pixels that kept a place without measured
 /// depth stay without.
 Status FillDepth(ObservedPicture* picture) {
@@ -122,7 +113,9 @@ StatusOr<BaselinePicture> CarriedPixels::Draw(const Camera& camera, const Baseli
         baseline.motion.later[static_cast<std::size_t>(step) - 1];
     INTERLACER_RETURN_IF_ERROR(baseline.shell.FillGaps(camera, bodies, &picture));
   }
-  PaintOutside(task, camera, &picture);
+  if (task.paint_outside_white) {
+    PaintOutsideWhite(ClassifyPixels(camera, picture.depth, task.region), &picture.color);
+  }
   INTERLACER_RETURN_IF_ERROR(FillHoles(picture.coverage, picture.depth, 1, &picture.color));
   INTERLACER_RETURN_IF_ERROR(FillDepth(&picture));
   return BaselinePicture{QuantizeRgb(picture.color), std::move(picture.depth)};

@@ -157,7 +157,10 @@ StatusOr<ObservedPicture> ObservedRenderer::RenderNearestFirst(
       const bool is_in_layer = HasMoved(surfels, i) ? is_first : surfels.frame_of[i] == frame;
       if (!is_in_layer) layer_m[static_cast<std::size_t>(3 * i)] = std::nanf("");
     }
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture layer, RenderPreferring(frame, camera, layer_m));
+    // What moved is in the first layer, whoever saw it; the others hold one frame each.
+    INTERLACER_ASSIGN_OR_RETURN(
+        ObservedPicture layer,
+        is_first ? RenderPreferring(frame, camera, layer_m) : Render(camera, layer_m));
     CloseGaps(&layer);
     if (is_first) {
       picture = std::move(layer);

@@ -79,7 +79,7 @@ class ObservedRenderer {
   /// what the nearest one's frame saw, and those of farther ones only where nearer ones show
   /// nothing or lie 5 % of their depth or more behind: depths and poses of two cameras disagree;
   /// gaps of a few pixels within a surface of one frame are closed from their sides. Two pictures,
-  /// there two a frame: host only.
+  /// there one more than frames: host only.
   StatusOr<ObservedPicture> RenderNearestFirst(const Camera& camera,
                                                std::span<const float> positions_m) const;
 

@@ -41,9 +41,7 @@ ObservedFrame FrameOf(const RgbdView& sent, const LiftRegion& region,
 Status FillAndPaintOutside(const Camera& camera, const LiftRegion& region,
                            ObservedPicture* picture) {
   const std::vector<PixelClass> classes = ClassifyPixels(camera, picture->depth, region);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == PixelClass::kOutside) std::fill_n(&picture->color.pixels[3 * i], 3, 1.f);
-  }
+  PaintOutsideWhite(classes, &picture->color);
   INTERLACER_RETURN_IF_ERROR(FillNarrowHoles(picture));
   const PixelRayTables rays = MakePixelRayTables(camera);
   for (std::size_t i = 0; i < classes.size(); ++i) {
@@ -114,27 +112,31 @@ StatusOr<ObservedScene> ObservedScene::Make(std::span<const RgbdView> views,
                                       start.links, scene.renderer_, scene.links_);
   }
   const FreeParticles free = FreeOf(start.particles_m, robot.particle_links);
-  NearestParticles nearest = FindNearestParticles(free.positions_m, positions_m, kNeighborCount);
-  scene.weights_.assign(kNeighborCount * count, 0);
+  // Pixels of no link. No particle was made outside, and the nearest ones may be of anything.
+  INTERLACER_CHECK(is_outside.size() == count, "every measured pixel is carried");
+  std::vector<std::size_t> pixels;
+  std::vector<float> pixels_m;
   for (std::size_t i = 0; i < count; ++i) {
-    // No particle was made out there, and the nearest ones may be of anything.
-    if (is_outside[i] != 0) {
-      std::fill_n(&nearest.indices[kNeighborCount * i], kNeighborCount, kNoParticle);
-      continue;
-    }
-    float sum = 0;
-    for (std::size_t at = kNeighborCount * i; at < kNeighborCount * (i + 1); ++at) {
-      std::int32_t& neighbor = nearest.indices[at];
-      if (neighbor == kNoParticle) continue;
-      neighbor = free.indices[static_cast<std::size_t>(neighbor)];
-      scene.weights_[at] = 1 / (nearest.sq_dist_m2[at] + kCoincidentSqM2);
-      sum += scene.weights_[at];
-    }
-    for (std::size_t at = kNeighborCount * i; sum > 0 && at < kNeighborCount * (i + 1); ++at) {
-      scene.weights_[at] /= sum;
-    }
+    if (is_outside[i] != 0 || scene.links_[i] != kNotAttached) continue;
+    pixels.push_back(i);
+    pixels_m.insert(pixels_m.end(), &positions_m[3 * i], &positions_m[3 * i] + 3);
   }
-  scene.neighbors_ = std::move(nearest.indices);
+  const NearestParticles nearest = FindNearestParticles(free.positions_m, pixels_m, kNeighborCount);
+  scene.neighbors_.assign(kNeighborCount * count, kNoParticle);
+  scene.weights_.assign(kNeighborCount * count, 0);
+  for (std::size_t k = 0; k < pixels.size(); ++k) {
+    std::int32_t* neighbors = &scene.neighbors_[kNeighborCount * pixels[k]];
+    float* weights = &scene.weights_[kNeighborCount * pixels[k]];
+    float sum = 0;
+    for (std::size_t j = 0; j < kNeighborCount; ++j) {
+      const std::size_t from = kNeighborCount * k + j;
+      if (nearest.indices[from] == kNoParticle) continue;
+      neighbors[j] = free.indices[static_cast<std::size_t>(nearest.indices[from])];
+      weights[j] = 1 / (nearest.sq_dist_m2[from] + kCoincidentSqM2);
+      sum += weights[j];
+    }
+    for (std::size_t j = 0; sum > 0 && j < kNeighborCount; ++j) weights[j] /= sum;
+  }
   return scene;
 }
 

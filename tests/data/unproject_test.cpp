@@ -197,6 +197,9 @@ TEST(PaintTest, OutsideIsWhiteHolesStay) {
   const PixelClass classes[] = {PixelClass::kHole, PixelClass::kOutside, PixelClass::kValid};
   PaintOutsideWhite(classes, &color);
   EXPECT_EQ(color.pixels, (std::vector<std::uint8_t>{1, 1, 1, 255, 255, 255, 3, 3, 3}));
+  FloatImage picture{3, 1, 3, {.1f, .1f, .1f, .2f, .2f, .2f, .3f, .3f, .3f}};
+  PaintOutsideWhite(classes, &picture);
+  EXPECT_EQ(picture.pixels, (std::vector<float>{.1f, .1f, .1f, 1, 1, 1, .3f, .3f, .3f}));
 }
 
 }  // namespace

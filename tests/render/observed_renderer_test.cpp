@@ -4,56 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <vector>
 
 #include "common/random.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
-#include "render/fill_holes.h"
+#include "tests/support/observed_frames.h"
 #include "tests/support/observed_twin.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
 
-constexpr float kNoDepth = std::numeric_limits<float>::quiet_NaN();
 /// A few shares of 1/1024, each cut.
 constexpr double kShareTolerance = 4e-3;
 /// Mean depths at about one metre, within a band of 2 cm, by such shares.
 constexpr double kBandToleranceM = 1e-4;
 
-Camera SmallCamera(const Vec3d& eye_m) {
-  Camera camera{24, 18, 20, 20, 11.5, 8.5, DistortionModel::kNone, {}, {}};
-  camera.world_from_camera = LookAt(eye_m, {0, 0, 0});
-  return camera;
-}
-
-/// Random colours on a wavy surface about a metre away, a few pixels without depth.
-ObservedFrame RandomFrame(const Vec3d& eye_m, std::uint64_t seed, double hole_ratio = 0.1) {
-  RandomSequence random(seed, RandomStream::kDataGeneration);
-  ObservedFrame frame{SmallCamera(eye_m), {24, 18, {}}, {24, 18, {}}};
-  for (int i = 0; i < 24 * 18; ++i) {
-    for (int c = 0; c < 3; ++c) {
-      frame.color.pixels.push_back(static_cast<std::uint8_t>(random.Below(256)));
-    }
-    const bool is_hole = random.Uniform(0, 1) < hole_ratio;
-    frame.depth.pixels_m.push_back(is_hole ? kNoDepth
-                                           : static_cast<float>(1 + 0.1 * std::sin(0.5 * i)));
-  }
-  return frame;
-}
-
-ObservedRenderer MakeRenderer(std::vector<ObservedFrame> frames) {
-  auto renderer = ObservedRenderer::Make(std::move(frames));
-  EXPECT_TRUE(renderer.ok()) << renderer.status().ToString();
-  return *std::move(renderer);
-}
-
-void ExpectSamePicture(const ObservedPicture& got, const testing::ObservedTwin& twin) {
+void ExpectSamePicture(const ObservedPicture& got, const ObservedTwin& twin) {
   int differing = 0;
   for (std::size_t i = 0; i < got.coverage.size(); ++i) {
-    const testing::TwinPixel expected = twin.At(static_cast<int>(i));
+    const TwinPixel expected = twin.At(static_cast<int>(i));
     bool is_near = std::abs(got.coverage[i] - expected.coverage) <= kShareTolerance;
     for (std::size_t c = 0; c < 3; ++c) {
       is_near =
@@ -67,18 +37,6 @@ void ExpectSamePicture(const ObservedPicture& got, const testing::ObservedTwin& 
   }
   // A pixel on the edge of a core, of a disc or of the depth band may fall to either side.
   EXPECT_LE(differing, 2);
-}
-
-/// NaN where NaN.
-void ExpectSameDepth(const DepthImage& a, const DepthImage& b) {
-  ASSERT_EQ(a.pixels_m.size(), b.pixels_m.size());
-  EXPECT_EQ(std::memcmp(a.pixels_m.data(), b.pixels_m.data(), a.pixels_m.size() * sizeof(float)),
-            0);
-}
-
-std::vector<float> Moved(std::vector<float> positions_m, std::size_t every, float by_m) {
-  for (std::size_t i = 0; i < positions_m.size(); i += 3 * every) positions_m[i] += by_m;
-  return positions_m;
 }
 
 TEST(ObservedRenderer, DrawsWhatTheSlowDefinitionDraws) {
@@ -210,20 +168,6 @@ TEST(ObservedRenderer, PixelsThatNothingMovingReachesStayEqualInAnyView) {
   EXPECT_GT(changed, 20);
 }
 
-/// A plane z = 0 with its edge beyond the picture, seen from `eye_m`.
-ObservedFrame TableFrame(const Vec3d& eye_m, std::uint8_t grey) {
-  ObservedFrame frame{{64, 48, 60, 60, 31.5, 23.5, DistortionModel::kNone, {}, {}},
-                      {64, 48, std::vector<std::uint8_t>(3 * 64 * 48, grey)},
-                      {64, 48, {}}};
-  frame.camera.world_from_camera = LookAt(eye_m, {0, 0, 0});
-  for (int i = 0; i < 64 * 48; ++i) {
-    const Vec3d on_ray = Unproject(frame.camera, i % 64, i / 64, 1);
-    const double down = eye_m[2] - on_ray[2];
-    frame.depth.pixels_m.push_back(down > 0 ? static_cast<float>(eye_m[2] / down) : kNoDepth);
-  }
-  return frame;
-}
-
 TEST(ObservedRenderer, ASlantedSurfaceHasNoPinholesFromAbove) {
   const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -0.8, 0.7}, 90)});
   Camera above = TableFrame({0, -0.02, 1.1}, 0).camera;
@@ -293,117 +237,6 @@ TEST(ObservedRenderer, EdgesMixColoursButNeverDepths) {
   EXPECT_GT(mixed, 10) << "edges are soft";
 }
 
-/// A camera beside the first of two that see one table; their depths differ by `by`.
-struct TwoViewsOfATable {
-  explicit TwoViewsOfATable(double by)
-      : frames{TableFrame({0.1, 0, 1}, 200), TableFrame({-0.3, 0, 1}, 50)} {
-    for (float& depth_m : frames[1].depth.pixels_m) depth_m *= static_cast<float>(1 - by);
-    camera = frames[0].camera;
-    camera.world_from_camera = LookAt({0.05, 0, 1}, {0, 0, 0});
-  }
-  float RedAt(const ObservedPicture& picture, int row, int column) const {
-    return picture.color.pixels[static_cast<std::size_t>(3 * (row * 64 + column))];
-  }
-  std::vector<ObservedFrame> frames;
-  Camera camera;
-};
-
-TEST(NearestFirst, OneCameraShowsASurfaceThatTwoSaw) {
-  TwoViewsOfATable table(0.02);
-  for (int i = 0; i < 64 * 48; ++i) {
-    if (i % 64 >= 48) table.frames[0].depth.pixels_m[i] = kNoDepth;  // only the other saw this
-  }
-  const ObservedRenderer renderer = MakeRenderer(table.frames);
-  const auto mixed = renderer.Render(table.camera, renderer.positions_m());
-  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
-  ASSERT_TRUE(mixed.ok() && picture.ok());
-  EXPECT_NEAR(table.RedAt(*mixed, 24, 20), 50 / 255.f, 1e-3f);  // the nearer surface wins
-  EXPECT_NEAR(table.RedAt(*picture, 24, 20), 200 / 255.f, 1e-3f);
-  EXPECT_NEAR(picture->depth.pixels_m[24 * 64 + 20], 1, 0.01f);
-  EXPECT_NEAR(table.RedAt(*picture, 24, 58), 50 / 255.f, 1e-3f);
-  EXPECT_GT(picture->coverage[24 * 64 + 58], 0.9f);
-}
-
-TEST(NearestFirst, GapsWithinASurfaceAreClosedFromTheirSides) {
-  TwoViewsOfATable table(0.02);
-  for (int i = 0; i < 64 * 48; ++i) {
-    if (i % 64 % 6 == 0 || i / 64 % 6 == 0) table.frames[0].depth.pixels_m[i] = kNoDepth;
-  }
-  const ObservedRenderer renderer = MakeRenderer(table.frames);
-  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
-  const DepthImage true_depth = TableFrame({0.05, 0, 1}, 0).depth;
-  for (int row = 12; row < 36; ++row) {
-    for (int column = 12; column < 40; ++column) {
-      ASSERT_NEAR(table.RedAt(*picture, row, column), 200 / 255.f, 1e-3f) << row << " " << column;
-      const auto pixel = static_cast<std::size_t>(row * 64 + column);
-      ASSERT_NEAR(picture->depth.pixels_m[pixel], true_depth.pixels_m[pixel], 0.002f);
-    }
-  }
-}
-
-TEST(NearestFirst, AnotherSurfaceInFrontHides) {
-  const TwoViewsOfATable table(0.2);
-  const ObservedRenderer renderer = MakeRenderer(table.frames);
-  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
-  EXPECT_NEAR(table.RedAt(*picture, 24, 32), 50 / 255.f, 1e-3f);
-  EXPECT_LT(picture->depth.pixels_m[24 * 64 + 32], 0.9f);
-}
-
-TEST(NearestFirst, WhatMovedIsDrawnWhoeverSawIt) {
-  const TwoViewsOfATable table(0);
-  const ObservedRenderer renderer = MakeRenderer(table.frames);
-  std::vector<float> positions_m = renderer.positions_m();
-  for (std::int64_t i = 0; i < renderer.count(); ++i) {
-    if (renderer.frame_of()[i] == 1) positions_m[3 * i + 2] += 0.02f;  // less than the band
-  }
-  const auto picture = renderer.RenderNearestFirst(table.camera, positions_m);
-  ASSERT_TRUE(picture.ok());
-  EXPECT_NEAR(table.RedAt(*picture, 24, 32), 50 / 255.f, 1e-3f);
-}
-
-/// Two frames of a surface that moved: their mean would be a blur.
-TEST(NearestFirst, WhatMovedHasTheColoursOfTheNearestFrameThatSawIt) {
-  TwoViewsOfATable table(0);
-  for (int i = 0; i < 64 * 48; ++i) {
-    if (i % 64 >= 40) table.frames[0].depth.pixels_m[i] = kNoDepth;  // only the other saw this
-  }
-  const ObservedRenderer renderer = MakeRenderer(table.frames);
-  std::vector<float> positions_m = renderer.positions_m();
-  for (float& x : positions_m) x += 0.01f;
-  for (const Camera& camera : {table.camera, table.frames[0].camera}) {
-    const auto mixed = renderer.Render(camera, positions_m);
-    const auto picture = renderer.RenderNearestFirst(camera, positions_m);
-    ASSERT_TRUE(mixed.ok() && picture.ok());
-    EXPECT_NEAR(table.RedAt(*mixed, 24, 20), 125 / 255.f, 0.1f);
-    EXPECT_NEAR(table.RedAt(*picture, 24, 20), 200 / 255.f, 1e-3f);
-    EXPECT_NEAR(table.RedAt(*picture, 24, 60), 50 / 255.f, 1e-3f);
-    EXPECT_EQ(picture->coverage[24 * 64 + 20], mixed->coverage[24 * 64 + 20]);
-    ExpectSameDepth(table.frames[0].camera == camera ? picture->depth : mixed->depth, mixed->depth);
-  }
-}
-
-TEST(NearestFirst, HasRendersGeometryInRecordedCamerasAndIsRenderOfOneFrame) {
-  const ObservedFrame a = RandomFrame({1, 0, 0.2}, 21), b = RandomFrame({0, 1, 0.2}, 22);
-  const ObservedRenderer two = MakeRenderer({a, b}), one = MakeRenderer({a});
-  const auto expect_same = [](const ObservedRenderer& renderer, const Camera& camera,
-                              bool has_same_colors) {
-    const std::vector<float> positions_m = Moved(renderer.positions_m(), 5, 0.1f);
-    const auto plain = renderer.Render(camera, positions_m);
-    const auto layered = renderer.RenderNearestFirst(camera, positions_m);
-    ASSERT_TRUE(plain.ok() && layered.ok());
-    EXPECT_EQ(plain->color.pixels == layered->color.pixels, has_same_colors);
-    EXPECT_EQ(plain->coverage, layered->coverage);
-    ExpectSameDepth(plain->depth, layered->depth);
-  };
-  expect_same(two, a.camera, false);
-  expect_same(two, b.camera, false);
-  expect_same(one, SmallCamera({0.8, 0.8, 0.5}), true);
-  EXPECT_EQ(two.RenderNearestFirst(SmallCamera({1, 1, 0}), std::vector<float>(3)).status().field(),
-            "positions_m");
-}
-
 TEST(ObservedRenderer, NonFinitePositionsAreLeftOut) {
   const ObservedFrame frame = RandomFrame({1, 0, 0.2}, 8, 0);
   const ObservedRenderer renderer = MakeRenderer({frame});
@@ -431,55 +264,5 @@ TEST(ObservedRenderer, RefusesWhatDoesNotFitAndNamesIt) {
             "positions_m");
 }
 
-TEST(FillHoles, KeepsWhatIsCoveredAndFillsTheRestBetweenItsNeighbours) {
-  FloatImage image{5, 3, 3, std::vector<float>(45, 0)};
-  std::vector<float> coverage(15, 0);
-  for (int row = 0; row < 3; ++row) {
-    for (const auto& [column, value] : {std::pair{0, 0.2f}, {4, 0.8f}}) {
-      coverage[5 * row + column] = 1;
-      for (int c = 0; c < 3; ++c) image.pixels[3 * (5 * row + column) + c] = value;
-    }
-  }
-  ASSERT_TRUE(FillHoles(coverage, 1, &image).ok());
-  for (int row = 0; row < 3; ++row) {
-    EXPECT_EQ(image.pixels[3 * 5 * row], 0.2f);
-    EXPECT_EQ(image.pixels[3 * (5 * row + 4)], 0.8f);
-    for (int column = 1; column < 4; ++column) {
-      EXPECT_GE(image.pixels[3 * (5 * row + column)], 0.2f);
-      EXPECT_LE(image.pixels[3 * (5 * row + column)], 0.8f);
-    }
-  }
-}
-
-TEST(FillHoles, AHoleBetweenNearAndFarIsFilledFromBehind) {
-  // Left half dark at 0.5 m, right half bright at 2 m, the columns between them unknown.
-  FloatImage image{16, 8, 3, std::vector<float>(3 * 16 * 8, 0)};
-  DepthImage depth{16, 8, std::vector<float>(16 * 8, kNoDepth)};
-  std::vector<float> coverage(16 * 8, 0);
-  for (int i = 0; i < 16 * 8; ++i) {
-    if (i % 16 >= 5 && i % 16 < 11) continue;
-    coverage[i] = 1;
-    depth.pixels_m[i] = i % 16 < 8 ? 0.5f : 2.f;
-    if (i % 16 >= 8) std::fill_n(image.pixels.begin() + 3 * i, 3, 1.f);
-  }
-  ASSERT_TRUE(FillHoles(coverage, depth, 1, &image).ok());
-  for (int i = 0; i < 16 * 8; ++i) {
-    if (i % 16 < 5) {
-      EXPECT_EQ(image.pixels[3 * i], 0);
-    } else {
-      EXPECT_GT(image.pixels[3 * i], 0.95f) << "column " << i % 16;
-    }
-  }
-  depth.pixels_m.pop_back();
-  EXPECT_EQ(FillHoles(coverage, depth, 1, &image).field(), "depth");
-}
-
-TEST(FillHoles, AnEmptyPictureBecomesBackground) {
-  FloatImage image{2, 2, 3, std::vector<float>(12, 0)};
-  ASSERT_TRUE(FillHoles(std::vector<float>(4, 0), 0.5f, &image).ok());
-  EXPECT_EQ(image.pixels, std::vector<float>(12, 0.5f));
-  EXPECT_EQ(FillHoles(std::vector<float>(3, 0), 0.5f, &image).reason(), reason::SHAPE_MISMATCH);
-}
-
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing
