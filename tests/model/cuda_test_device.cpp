@@ -42,6 +42,7 @@ DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
 double TestDevice::gradient_order_tolerance() const { return kCudaGradientOrderTolerance; }
 double TestDevice::encoder_tolerance() const { return kBfloat16OpTolerance; }
 double TestDevice::color_tolerance() const { return kCudaColorTolerance; }
+double TestDevice::tied_neighbors_tolerance() const { return kCudaTiedNeighborsTolerance; }
 double TestDevice::bfloat16_step_tolerance() const { return kCudaBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {

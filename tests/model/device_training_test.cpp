@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 
 #include "model/training/sample_source.h"
@@ -20,6 +21,7 @@ namespace interlacer::testing {
 namespace {
 
 constexpr int kRolloutSteps = 2, kTrainedParticles = 200;
+constexpr float kNudgeM = 1e-3F;
 /// Of the largest gradient: a bias before a norm of its channel has rounding errors alone.
 constexpr double kNoGradient = 1e-3;
 
@@ -30,6 +32,12 @@ TrainingSample MakeSample(const TrainOptions& run, const TempFolder& folder) {
   const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
   TrainingSample sample =
       source->Draw({.rollout_steps = kRolloutSteps, .particle_count = kTrainedParticles}).value();
+  // Off the pixels' regular places, where several anchors are equally close and rounding chooses.
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> nudge_m(-kNudgeM, kNudgeM);
+  for (LiftedTime* time : {&sample.older, &sample.newer}) {
+    for (float& coordinate_m : time->positions_m) coordinate_m += nudge_m(random);
+  }
   sample.robot_rows.row_count = kRolloutSteps + 2;
   sample.robot_rows.point_count = options.config.model.kinematics.point_count();
   for (int time = 0; time < kRolloutSteps + 2; ++time) {

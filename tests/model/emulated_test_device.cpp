@@ -16,6 +16,7 @@ DeviceRequest TestDevice::request() const { return DeviceRequest::kCpu; }
 double TestDevice::gradient_order_tolerance() const { return 0; }
 double TestDevice::encoder_tolerance() const { return kFloatOpTolerance; }
 double TestDevice::color_tolerance() const { return kEmulatedColorTolerance; }
+double TestDevice::tied_neighbors_tolerance() const { return 0; }
 double TestDevice::bfloat16_step_tolerance() const { return kEmulatedBfloat16StepTolerance; }
 
 std::string MissingTestDevice() { return {}; }

@@ -39,6 +39,9 @@ class TestDevice {
   /// emulated.
   double encoder_tolerance() const;
   double color_tolerance() const;
+  /// Of a step, and of its gradients, with points on limbs: those of a ring are equally far from
+  /// their neighbours, so that rounding chooses. 0 where the device rounds as the host does.
+  double tied_neighbors_tolerance() const;
   /// Of a step in bfloat16 against the host's, relative to its motion.
   double bfloat16_step_tolerance() const;
 
