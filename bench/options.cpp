@@ -55,7 +55,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       "interlacer_bench");
   app.add_option("--stage", options.stage, "What to measure")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kStages), std::end(kStages))));
-  app.add_option("--peer", options.peer, "Only this peer (see --list)");
+  app.add_option("--peer", options.peer, "Only this peer (see --list), or none: ours alone");
   app.add_option("--n", options.n, "Particles of one time")->check(CLI::Range(64, 1 << 20));
   app.add_option("--timesteps", options.timesteps, "Times in the cloud; tokens = n * times")
       ->check(CLI::Range(1, 2));

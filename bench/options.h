@@ -13,9 +13,12 @@ namespace interlacer::bench {
 /// Exit codes of the program.
 enum ExitCode { kPassed = 0, kFailed = 1, kUsage = 2, kAbsent = 3 };
 
+/// In place of a peer: ours is timed alone.
+inline constexpr char kNoPeer[] = "none";
+
 struct Options {
   std::string stage;
-  std::string peer;    ///< empty: all peers
+  std::string peer;    ///< empty: all peers; kNoPeer: none
   std::int64_t n = 0;  ///< number of particles of one time
   int timesteps = 1;
   std::string cloud = "sheet";

@@ -4,6 +4,8 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <set>
+#include <string>
 
 #include "bench/machine.h"
 #include "bench/runner.h"
@@ -43,10 +45,27 @@ ExitCode WriteCeilings(const Platform& platform, std::ostream& out) {
   return kPassed;
 }
 
+/// Ours without a peer, each form of it once.
+void KeepOursAlone(std::vector<Case>* cases) {
+  std::set<std::string> kept;
+  std::erase_if(*cases, [&](const Case& item) { return !kept.insert(item.ours).second; });
+  for (Case& item : *cases) {
+    item.name = item.name.substr(0, item.name.rfind('/')) + "/" + kNoPeer;
+    item.peer = kNoPeer;
+    item.skipped = "not asked for";
+    item.run_peer = nullptr;
+    item.goal.reset();
+    item.goal_p99.reset();
+  }
+}
+
 ExitCode RunStage(const Platform& platform, const Options& options, std::ostream& out) {
   std::vector<Case> cases = MakeCases(platform, options);
-  std::erase_if(
-      cases, [&](const Case& item) { return !options.peer.empty() && item.peer != options.peer; });
+  if (options.peer == kNoPeer) {
+    KeepOursAlone(&cases);
+  } else if (!options.peer.empty()) {
+    std::erase_if(cases, [&](const Case& item) { return item.peer != options.peer; });
+  }
   if (cases.empty()) throw UsageError("--peer: this stage has no peer " + options.peer);
   std::cerr << "seed " << options.seed << ", " << options.threads << " thread(s), "
             << options.rounds << " round(s)\n";

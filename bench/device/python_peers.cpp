@@ -19,6 +19,7 @@ PythonPeers::PythonPeers(const std::string& script, const Options& options,
                          const std::function<void(ChildPeer* child)>& load)
     : missing_(DeviceAbsence()) {
   if (missing_.empty() && options.inputs != "warm") missing_ = "peers are timed on warm inputs";
+  if (missing_.empty() && options.peer == kNoPeer) missing_ = "not asked for";
   if (!missing_.empty()) return;
   try {
     child_ = std::make_shared<ChildPeer>(script, options.threads);

@@ -24,7 +24,7 @@ def walks_of(arrays, step):
 
 def one_hot(count, which, of, like):
     row = like.new_zeros(1, of)
-    row[0, which] = 1
+    row[0, which].fill_(1)  # an assignment would copy from the host, which a CUDA graph cannot record
     return row.expand(count, of)
 
 

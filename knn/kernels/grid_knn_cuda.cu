@@ -17,9 +17,12 @@ constexpr int kWarps = kThreads / kWarpLanes;
 constexpr std::int64_t kThreadRows = 9;
 constexpr std::int32_t kFirstWarpRing = 4;
 constexpr std::int32_t kLastWarpRing = 8;
+/// Every point takes long to read for few threads, whose loads wait for one another.
+constexpr int kWideThreads = 512;
+constexpr int kWideWarps = kWideThreads / kWarpLanes;
 /// Blocks of these, at most: some for every multiprocessor of a large GPU, which has about 132.
 constexpr std::int64_t kWarpBlocks = 8 * 132;
-constexpr std::int64_t kBlockBlocks = 4 * 132;
+constexpr std::int64_t kWideBlocks = 2 * 132;
 
 struct Workspace {
   SortedPoint* points;          // [n]
@@ -118,7 +121,9 @@ __device__ bool SearchRings(Best<kCapacity>& best, const SortedPoint& query, con
   return false;
 }
 
-/// The rows of cells within `ring`, shared out to a warp, whose lanes end with the same list.
+/// All cells within `ring`, by a warp, whose lanes end with the same list. Each lane looks up where
+/// a row of cells begins and ends; then all lanes read neighbouring points of one row after
+/// another.
 template <int kCapacity>
 __device__ bool SearchInWarp(Best<kCapacity>& best, const SortedPoint& query, const CellGrid& grid,
                              std::int32_t ring, const SortedPoint* points,
@@ -129,10 +134,22 @@ __device__ bool SearchInWarp(Best<kCapacity>& best, const SortedPoint& query, co
   const CellBlock block = BlockAround(grid, center, ring);
   const std::int32_t deep = block.high[1] - block.low[1] + 1;
   const std::int32_t rows = deep * (block.high[2] - block.low[2] + 1);
-  for (std::int32_t row = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes; row < rows;
-       row += kWarpLanes) {
-    LookAtCells(best, query, grid, points, cell_begin, block.low[0], block.high[0],
-                block.low[1] + row % deep, block.low[2] + row / deep);
+  const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
+  for (std::int32_t first = 0; first < rows; first += kWarpLanes) {
+    std::int32_t begin = 0, end = 0;
+    if (const std::int32_t row = first + lane; row < rows) {
+      const std::int32_t cells =
+          CellIndex(grid, 0, block.low[1] + row % deep, block.low[2] + row / deep);
+      begin = cell_begin[cells + block.low[0]];
+      end = cell_begin[cells + block.high[0] + 1];
+    }
+    for (int r = 0; r < kWarpLanes; ++r) {
+      const std::int32_t row_end = __shfl_sync(kWholeWarp, end, r);
+      for (std::int32_t p = __shfl_sync(kWholeWarp, begin, r) + lane; p < row_end;
+           p += kWarpLanes) {
+        best.Look(query, points[p]);
+      }
+    }
   }
   best.MergeInWarp();
   return SearchIsDone(SearchedRadius(grid, block, query_m), best.worst_sq_dist());
@@ -160,7 +177,7 @@ __global__ void QueryKernel(CellGrid grid, std::int64_t n, int out_degree,
 /// Searches that threads left over: a warp a query, from the start and with wider rings.
 /// Bound: reads of the cells around a query; the lanes' lists are merged by shuffles.
 /// Block: a fixed number of warps takes turns, since only the device knows how many queries came.
-/// Layout: a lane a row of cells along x, which is one range of points.
+/// Layout: a row of cells along x is one range of points, of which lanes read neighbouring ones.
 template <int kCapacity>
 __global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint* points,
                                 const std::int32_t* cell_begin, const std::int32_t* queries,
@@ -182,21 +199,34 @@ __global__ void WarpQueryKernel(CellGrid grid, int out_degree, const SortedPoint
 }
 
 /// Searches that warps left over: a block a query, against every point.
-/// Bound: one reading of all points for each query.
-/// Block: a fixed number of blocks takes turns; four warps each bring a list to shared memory.
+/// Bound: the wait for one reading of all points; so blocks are wide and each thread loads several
+/// points before it looks at the first.
+/// Block: a fixed number of blocks takes turns; sixteen warps each bring a list to shared memory.
 /// Layout: threads read neighbouring points, 16 bytes each.
 template <int kCapacity>
-__global__ void BlockQueryKernel(std::int64_t n, int out_degree, const SortedPoint* points,
-                                 const std::int32_t* queries, const std::int32_t* query_count,
-                                 std::int32_t* neighbors) {
-  __shared__ std::uint64_t shared_keys[kWarps][kCapacity];
+__global__ void __launch_bounds__(kWideThreads)
+    BlockQueryKernel(std::int64_t n, int out_degree, const SortedPoint* points,
+                     const std::int32_t* queries, const std::int32_t* query_count,
+                     std::int32_t* neighbors) {
+  constexpr int kAhead = 4;
+  __shared__ std::uint64_t shared_keys[kWideWarps][kCapacity];
   const int me = static_cast<int>(threadIdx.x);
   const int warp = me / kWarpLanes;
   for (std::int32_t q = static_cast<std::int32_t>(blockIdx.x); q < *query_count;
        q += static_cast<std::int32_t>(gridDim.x)) {
     const SortedPoint query = points[queries[q]];
     Best<kCapacity> best(out_degree);
-    for (std::int64_t p = me; p < n; p += kThreads) best.Look(query, points[p]);
+    for (std::int64_t first = me; first < n; first += kAhead * kWideThreads) {
+      SortedPoint ahead[kAhead];
+#pragma unroll
+      for (int a = 0; a < kAhead; ++a) {
+        // Beyond the end the query itself, which is no candidate.
+        const std::int64_t p = first + a * kWideThreads;
+        ahead[a] = p < n ? points[p] : query;
+      }
+#pragma unroll
+      for (int a = 0; a < kAhead; ++a) best.Look(query, ahead[a]);
+    }
     best.MergeInWarp();
     if (me % kWarpLanes == 0) {
 #pragma unroll
@@ -204,7 +234,7 @@ __global__ void BlockQueryKernel(std::int64_t n, int out_degree, const SortedPoi
     }
     __syncthreads();
     if (me == 0) {
-      for (int w = 1; w < kWarps; ++w) {
+      for (int w = 1; w < kWideWarps; ++w) {
         for (int r = 0; r < best.count; ++r) best.Insert(shared_keys[w][r]);
       }
       best.WriteTo(query.index, neighbors);
@@ -224,8 +254,8 @@ int LaunchQueries(const CellGrid& grid, std::int64_t n, int out_degree, const Wo
       LaunchBlocks(WarpQueryKernel<kCapacity>, std::min(kWarpBlocks, BlocksFor(n, kWarps)),
                    kThreads, stream, grid, out_degree, w.points, w.cell_begin, w.leftovers,
                    w.counts, neighbors, lost, w.counts + 1));
-  return LaunchBlocks(BlockQueryKernel<kCapacity>, std::min(kBlockBlocks, n), kThreads, stream, n,
-                      out_degree, w.points, lost, w.counts + 1, neighbors);
+  return LaunchBlocks(BlockQueryKernel<kCapacity>, std::min(kWideBlocks, n), kWideThreads, stream,
+                      n, out_degree, w.points, lost, w.counts + 1, neighbors);
 }
 
 }  // namespace

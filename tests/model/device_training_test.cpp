@@ -96,7 +96,7 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
     const double difference =
         (got_gradients.at(name).to(at::kCPU) - gradient).norm().item<double>();
     const double scale = std::max(gradient.norm().item<double>(), kNoGradient * largest);
-    EXPECT_LT(difference, kFloatGradientTolerance * scale) << name;
+    EXPECT_LT(difference, device.gradient_tolerance() * scale) << name;
   }
 }
 

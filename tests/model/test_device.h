@@ -34,6 +34,8 @@ class TestDevice {
   DeviceRequest request() const;
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
+  /// Of a training sequence's gradients against the host's, relative.
+  double gradient_tolerance() const;
   /// Of features against the host's, relative, and of colours rendered from them: the encoder's
   /// bfloat16 products are of another library on a CUDA device, and the host's own where it is
   /// emulated.
