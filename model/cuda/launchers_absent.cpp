@@ -5,7 +5,6 @@
 #include "data/kernels/unproject_cuda.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/morton_order_cuda.h"
-#include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/device_query_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"
@@ -53,10 +52,6 @@ int LaunchTransposeWalkLists(std::int64_t, const std::int32_t*, const std::uint3
                              const TransposedWalksDevice&, void*) {
   return kNoDevice;
 }
-int LaunchWalkTiles(std::int64_t, const std::int32_t*, const std::uint32_t*, const WalkTilesDevice&,
-                    void*) {
-  return kNoDevice;
-}
 std::size_t SampleWalksWorkspaceBytes(std::int64_t) { return 0; }
 int LaunchSampleWalks(const WalkEdges&, std::int64_t, const WalkSamplerOptions&, void*,
                       const SampledWalksDevice&, void*) {
@@ -83,11 +78,6 @@ int LaunchPackGrfRows(std::int64_t, int, const std::uint16_t*, const std::uint16
 }
 int LaunchPackedGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const PackedGrfInputs&,
                     const GrfEpsilons&, const PackedGrfOutputs&, void*) {
-  return kNoDevice;
-}
-int GrfStagedRows(int, int*) { return kNoDevice; }
-int LaunchTiledGrf(const PackedGrfShape&, const GrfPackedPairs<float>&, const GrfTiles&, int,
-                   const PackedGrfInputs&, const GrfEpsilons&, const PackedGrfOutputs&, void*) {
   return kNoDevice;
 }
 

@@ -13,7 +13,6 @@
 
 #include "knn/grid_index.h"
 #include "knn/kernels/walk_lists_cuda.h"
-#include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
 #include "model/cuda/device.h"
 #include "model/graph/walk_sampler.h"
@@ -167,23 +166,6 @@ std::int64_t WalkCount(std::int64_t degree) {
   return std::max<std::int64_t>(1, degree * degree * degree);
 }
 
-/// Adds the tiles of packed entries.
-void AddTiles(DeviceWalks* walks) {
-  const std::int64_t n = walks->offsets.size(0) - 1;
-  walks->tile_row_counts = at::empty({WalkTileCount(n)}, walks->offsets.options());
-  walks->tile_rows = at::empty_like(walks->entries);
-  walks->tile_places =
-      at::empty({walks->entries.size(0)}, walks->entries.options().dtype(at::kShort));
-  CheckLaunch(
-      LaunchWalkTiles(
-          n, walks->offsets.const_data_ptr<std::int32_t>(),
-          reinterpret_cast<const std::uint32_t*>(walks->entries.const_data_ptr<std::int32_t>()),
-          {MutableInts(walks->tile_row_counts), MutableInts(walks->tile_rows),
-           reinterpret_cast<std::uint16_t*>(walks->tile_places.mutable_data_ptr<std::int16_t>())},
-          StreamOf(walks->offsets)),
-      "walk tiles");
-}
-
 }  // namespace
 
 torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace) {
@@ -212,7 +194,7 @@ void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& m
 }
 
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
-                                                   bool with_transpose, bool with_tiles) {
+                                                   bool with_transpose) {
   const std::int64_t n = neighbors.size(0), room = n * kMaxWalkRowSize;
   const int degree = static_cast<int>(neighbors.size(1));
   DeviceWalks walks;
@@ -236,7 +218,6 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbor
                     StreamOf(neighbors)),
                 "transposed walk lists");
   }
-  if (with_tiles) AddTiles(&walks);
   return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
 }
 

@@ -29,10 +29,9 @@ void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& m
                           const Box& workspace, const torch::Tensor& neighbors);
 
 /// Lists of all walks of up to three hops; `neighbors` [n,degree] has at most three, an edge weighs
-/// 1/degree. Tiles serve attention without gradients over tokens whose neighbours are near in
-/// memory.
+/// 1/degree.
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
-                                                   bool with_transpose, bool with_tiles);
+                                                   bool with_transpose);
 
 /// Whether all walks over weighted edges with `degree` neighbours a token are few enough to
 /// enumerate.

@@ -81,7 +81,7 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
   }
   const torch::Tensor neighbors = GraphOnDevice(tokens, k, config.graph.scope);
   if (CanPack(config, neighbors.size(1))) {
-    return ExactWalksOnDevice(neighbors, with_transpose, !with_transpose);
+    return ExactWalksOnDevice(neighbors, with_transpose);
   }
   return config.network.local.kind == LocalLayer::kGrfExact
              ? WeightedWalksOnDevice(config, neighbors, tokens.positions_m, with_transpose)

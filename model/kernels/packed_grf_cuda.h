@@ -9,9 +9,7 @@
 ///   out     [n,width]   bfloat16; normalizer [n] float32, or null
 /// width is 32, 64, 128 or 256 for keys and values alike; arrays are aligned to 16 bytes. Rounding:
 /// phi(k) and v when they are packed, and the result to bfloat16; weights, scores and sums are
-/// float32. NaN in a key or value reaches exactly the queries that list its token. There are two
-/// forms with equal bits: the plain form gathers rows from memory; the tiled form first copies the
-/// distinct rows of 128 queries into shared memory, and reads those that do not fit from memory.
+/// float32. NaN in a key or value reaches exactly the queries that list its token.
 ///
 /// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; other
 /// widths are refused with cudaErrorInvalidValue. Nothing allocates, waits, or runs on the default
@@ -43,30 +41,12 @@ struct PackedGrfOutputs {
   float* normalizer = nullptr;
 };
 
-/// Tiles in the layout that knn/kernels/walk_tiles_cuda.h writes.
-struct GrfTiles {
-  const std::int32_t* row_counts = nullptr;
-  const std::int32_t* rows = nullptr;
-  const std::uint16_t* places = nullptr;
-};
-inline constexpr std::int64_t kGrfTileQueries = 128;
-
 /// Packs k and v [n,width], bfloat16.
 int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
                       const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
 
-/// Runs the plain form.
 int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                     const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
                     const PackedGrfOutputs& outputs, void* stream);
-
-/// Writes how many rows of a tile fit into shared memory when two tiles share a multiprocessor of
-/// the current device.
-int GrfStagedRows(int width, int* staged_rows);
-
-/// Runs the tiled form with `staged_rows` rows of each tile in shared memory.
-int LaunchTiledGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                   const GrfTiles& tiles, int staged_rows, const PackedGrfInputs& inputs,
-                   const GrfEpsilons& epsilons, const PackedGrfOutputs& outputs, void* stream);
 
 }  // namespace interlacer

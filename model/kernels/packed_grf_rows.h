@@ -114,52 +114,14 @@ __device__ inline void StoreFour(const float (&x)[kChannelsOfALane], float scale
 /// it.
 struct QueryPairs {
   const std::uint32_t* entries;
-  const std::uint16_t* places;  ///< null in the plain form
-  const float* table;           ///< in shared memory
-};
-
-/// Access to packed rows in memory: Number is what a lane tells the others of a pair's row, At
-/// loads it.
-template <typename Form>
-struct RowsInMemory {
-  const uint4* packed;
-
-  __device__ std::int32_t Number(std::uint32_t node, int) const {
-    return static_cast<std::int32_t>(node);
-  }
-  __device__ const uint4* At(std::int32_t number) const {
-    return packed + static_cast<std::int64_t>(number) * Form::kVectors;
-  }
-};
-/// Access to the rows of a tile that are all in shared memory.
-template <typename Form>
-struct StagedRows {
-  const uint4* staged;
-
-  __device__ std::int32_t Number(std::uint32_t, int place) const { return place; }
-  __device__ const uint4* At(std::int32_t number) const { return staged + number * Form::kVectors; }
-};
-/// Access to a tile of which only the first `count` rows are in shared memory; numbers of others
-/// are negative.
-template <typename Form>
-struct PartlyStagedRows {
-  StagedRows<Form> staged;
-  RowsInMemory<Form> others;
-  int count;
-
-  __device__ std::int32_t Number(std::uint32_t node, int place) const {
-    return place < count ? place : ~static_cast<std::int32_t>(node);
-  }
-  __device__ const uint4* At(std::int32_t number) const {
-    return number >= 0 ? staged.At(number) : others.At(~number);
-  }
+  const float* table;  ///< in shared memory
 };
 
 /// Computes attention for query i.
-template <typename Form, typename Rows>
+template <typename Form>
 __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::int32_t end,
                                       const QueryPairs& pairs, const std::uint16_t* q,
-                                      float epsilon, float delta, const Rows& rows,
+                                      const uint4* packed, float epsilon, float delta,
                                       std::uint16_t* out, float* normalizer) {
   const GroupLane lane = ThisGroupLane(Form::kGroup);
   const int me = static_cast<int>(threadIdx.x) % kWarpLanes;
@@ -177,14 +139,14 @@ __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::i
     const int count = end - first < kWarpLanes ? end - first : kWarpLanes;
     const std::uint32_t word = me < count ? pairs.entries[first + me] : 0;
     const float my_weight = me < count ? pairs.table[word >> kWalkCodeShift] : 0;
-    const int my_place = me < count && pairs.places != nullptr ? pairs.places[first + me] : 0;
-    const std::int32_t my_number = rows.Number(word & kWalkNodeMask, my_place);
+    const auto my_node = static_cast<std::int32_t>(word & kWalkNodeMask);
     const auto load = [&](int round) {
       // Groups without a pair of their own repeat the last one with weight zero, which saves a
       // branch.
       const int pair = round * Form::kGroups + lane.which;
       const int from = pair < count ? pair : count - 1;
-      return Form::Load(rows.At(__shfl_sync(kWholeWarp, my_number, from)), lane.member);
+      const std::int64_t node = __shfl_sync(kWholeWarp, my_node, from);
+      return Form::Load(packed + node * Form::kVectors, lane.member);
     };
     const int rounds = (count + Form::kGroups - 1) / Form::kGroups;
     auto next = load(0);
@@ -194,8 +156,7 @@ __device__ inline void AttendForQuery(std::int64_t i, std::int32_t begin, std::i
       next = load(round + 1);  // after the last round the last row again, which saves a branch
       const int pair = round * Form::kGroups + lane.which;
       const float score = SumOverGroup(Form::DotKey(phi_q, part), Form::kGroup);
-      // Multiplied without fusing into the sum, so that all forms give equal bits.
-      const float weight = __fmul_rn(__shfl_sync(kWholeWarp, my_weight, pair), score);
+      const float weight = __shfl_sync(kWholeWarp, my_weight, pair) * score;
       sum += weight;
       Form::AddValue(weight, part, sums);
     }

@@ -73,21 +73,6 @@ PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
           {packed + 3 * square, BiasOf(a.out)}};
 }
 
-/// Computes mixed rows; only rows of the shape's queries are written.
-void Attend(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs, const GrfTiles& tiles,
-            const PackedGrfInputs& inputs, const GrfEpsilons& epsilons, std::uint16_t* mixed,
-            void* stream) {
-  const PackedGrfOutputs outputs{mixed, nullptr};
-  if (tiles.rows == nullptr) {
-    CheckLaunch(LaunchPackedGrf(shape, pairs, inputs, epsilons, outputs, stream), "GRF attention");
-    return;
-  }
-  int staged_rows = 0;
-  CheckLaunch(GrfStagedRows(shape.width, &staged_rows), "shared memory of GRF attention");
-  CheckLaunch(LaunchTiledGrf(shape, pairs, tiles, staged_rows, inputs, epsilons, outputs, stream),
-              "tiled GRF attention");
-}
-
 }  // namespace
 
 bool CanFuseOnDevice(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
@@ -144,9 +129,11 @@ bool AddGrfAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention,
                                    RowsOf(h), Bits(q), Bits(keys_values), stream),
               "GRF projections");
   const torch::Tensor mixed = at::empty({n, width}, shorts);
-  Attend({n, width, rows.begin, rows.end},
-         {mask.offsets(), mask.entries(), table.const_data_ptr<float>()}, mask.tiles(),
-         {Bits(q), Bits(keys_values)}, epsilons, Bits(mixed), stream);
+  CheckLaunch(
+      LaunchPackedGrf({n, width, rows.begin, rows.end},
+                      {mask.offsets(), mask.entries(), table.const_data_ptr<float>()},
+                      {Bits(q), Bits(keys_values)}, epsilons, {Bits(mixed), nullptr}, stream),
+      "GRF attention");
   CheckLaunch(LaunchAddMixed({rows.begin, rows.end}, width, layers.out, Bits(mixed), Packed(next),
                              RowsOf(h), stream),
               "output layer of GRF attention");

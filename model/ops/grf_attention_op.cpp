@@ -58,8 +58,7 @@ void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Te
   });
 }
 
-/// Launches attention on packed rows of keys and values, from shared memory where the mask has
-/// tiles.
+/// Launches attention on packed rows of keys and values.
 int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
                         const torch::Tensor& v, const torch::Tensor& weights,
                         const GrfEpsilons& epsilons, const torch::Tensor& out,
@@ -76,15 +75,8 @@ int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torc
   const PackedGrfOutputs outputs{
       reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()),
       normalizer.mutable_data_ptr<float>()};
-  const GrfTiles tiles = mask.tiles();
-  if (tiles.rows == nullptr) {
-    return LaunchPackedGrf(shape, PackedPairs<float>(mask, weights), inputs, epsilons, outputs,
-                           stream);
-  }
-  int staged_rows = 0;
-  CheckLaunch(GrfStagedRows(width, &staged_rows), "shared memory of GRF attention");
-  return LaunchTiledGrf(shape, PackedPairs<float>(mask, weights), tiles, staged_rows, inputs,
-                        epsilons, outputs, stream);
+  return LaunchPackedGrf(shape, PackedPairs<float>(mask, weights), inputs, epsilons, outputs,
+                         stream);
 }
 
 /// Whether the rows are bfloat16 numbers that the kernels pack, with results of that type too.

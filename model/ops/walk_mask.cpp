@@ -84,12 +84,4 @@ GrfTransposedPairs WalkMask::transposed() const {
   return {transposed_.offsets.data(), transposed_.roots.data(), transposed_.entry_index.data()};
 }
 
-GrfTiles WalkMask::tiles() const {
-  if (!device_.tile_rows.defined()) return {};
-  return {
-      PointerOrNull<std::int32_t>(device_.tile_row_counts),
-      PointerOrNull<std::int32_t>(device_.tile_rows),
-      reinterpret_cast<const std::uint16_t*>(device_.tile_places.const_data_ptr<std::int16_t>())};
-}
-
 }  // namespace interlacer

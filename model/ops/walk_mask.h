@@ -21,10 +21,6 @@ struct DeviceWalks {
   torch::Tensor transposed_offsets;
   torch::Tensor transposed_roots;
   torch::Tensor transposed_entry_index;
-  /// Tiles of packed entries (knn/kernels/walk_tiles_cuda.h), or undefined.
-  torch::Tensor tile_row_counts;  ///< int32
-  torch::Tensor tile_rows;        ///< int32
-  torch::Tensor tile_places;      ///< int16 for the bits of uint16
 };
 
 class WalkMask {
@@ -48,8 +44,6 @@ class WalkMask {
   const std::uint32_t* entries() const;
   const std::int32_t* nodes() const;
   GrfTransposedPairs transposed() const;
-  /// Tiles on a device; null pointers where there are none.
-  GrfTiles tiles() const;
 
   /// loads[.,t]: estimate of the t-th power of the weighted adjacency; float64, or float32 on a
   /// device.

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "knn/kernels/walk_tiles_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/device/walk_graphs.h"
@@ -18,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t kSeed = 35;
 constexpr GrfEpsilons kEpsilons;
-static_assert(kGrfTileQueries == kWalkTileRoots);
 
 struct Problem {
   std::int64_t n;
@@ -68,37 +66,27 @@ Result<double> OnHost(const Problem& p, bool rounded) {
 struct DeviceProblem {
   explicit DeviceProblem(const Problem& p)
       : offsets(stream, p.lists.offsets),
-        row_counts(stream, WalkTileCount(p.n)),
-        rows(stream, p.n * kMaxWalkRowSize),
         entries(stream, p.lists.entries),
         table(stream, p.table),
         q(stream, ToBfloat16(p.q)),
         k(stream, ToBfloat16(p.k)),
         v(stream, ToBfloat16(p.v)),
-        packed(stream, 2 * p.n * p.width),
-        places(stream, p.n * kMaxWalkRowSize) {
-    EXPECT_EQ(LaunchWalkTiles(p.n, offsets.get(), entries.get(),
-                              {row_counts.get(), rows.get(), places.get()}, stream.get()),
-              0);
+        packed(stream, 2 * p.n * p.width) {
     EXPECT_EQ(
         LaunchPackGrfRows(p.n, p.width, k.get(), v.get(), kEpsilons, packed.get(), stream.get()),
         0);
   }
   GrfPackedPairs<float> pairs() const { return {offsets.get(), entries.get(), table.get()}; }
-  GrfTiles tiles() const { return {row_counts.get(), rows.get(), places.get()}; }
   PackedGrfInputs inputs() const { return {q.get(), packed.get()}; }
 
   CheckedStream stream;
-  DeviceArray<std::int32_t> offsets, row_counts, rows;
+  DeviceArray<std::int32_t> offsets;
   DeviceArray<std::uint32_t> entries;
   DeviceArray<float> table;
-  DeviceArray<std::uint16_t> q, k, v, packed, places;
+  DeviceArray<std::uint16_t> q, k, v, packed;
 };
 
-constexpr int kPlain = -1;
-
-/// The plain form, or the tiled form with `staged_rows` rows in shared memory.
-Result<float> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, std::int64_t end) {
+Result<float> OnDevice(const Problem& p, std::int64_t begin, std::int64_t end) {
   const DeviceProblem d(p);
   const DeviceArray<std::uint16_t> out(d.stream, p.n * p.width);
   const DeviceArray<float> normalizer(d.stream, p.n);
@@ -108,16 +96,10 @@ Result<float> OnDevice(const Problem& p, int staged_rows, std::int64_t begin, st
   }
   const PackedGrfShape shape{p.n, p.width, begin, end};
   const PackedGrfOutputs outputs{out.get(), normalizer.get()};
-  EXPECT_EQ(staged_rows == kPlain
-                ? LaunchPackedGrf(shape, d.pairs(), d.inputs(), kEpsilons, outputs, d.stream.get())
-                : LaunchTiledGrf(shape, d.pairs(), d.tiles(), staged_rows, d.inputs(), kEpsilons,
-                                 outputs, d.stream.get()),
-            0);
+  EXPECT_EQ(LaunchPackedGrf(shape, d.pairs(), d.inputs(), kEpsilons, outputs, d.stream.get()), 0);
   return {FromBfloat16(out.Read()), normalizer.Read()};
 }
-Result<float> OnDevice(const Problem& p, int staged_rows) {
-  return OnDevice(p, staged_rows, 0, p.n);
-}
+Result<float> OnDevice(const Problem& p) { return OnDevice(p, 0, p.n); }
 
 void ExpectEqual(const Result<float>& a, const Result<float>& b) {
   EXPECT_EQ(a.out, b.out);
@@ -145,7 +127,7 @@ TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(200, 3, kSeed), GetParam());
   const Result<double> expected = OnHost(p, true);
-  const Result<float> got = OnDevice(p, kPlain);
+  const Result<float> got = OnDevice(p);
   ExpectRounded(got.out, expected.out);
   EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
 }
@@ -153,28 +135,17 @@ TEST_P(PackedGrfDeviceTest, FollowsDoubleOnTheSameRoundedRows) {
 TEST_P(PackedGrfDeviceTest, IsAsCloseToTheFloatFormAsBf16Allows) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(150, 3, kSeed), GetParam());
-  EXPECT_LE(RelativeL2(OnDevice(p, kPlain).out, OnHost(p, false).out), kBfloat16OpTolerance);
+  EXPECT_LE(RelativeL2(OnDevice(p).out, OnHost(p, false).out), kBfloat16OpTolerance);
 }
 
-TEST_P(PackedGrfDeviceTest, TilesGiveTheBitsOfThePlainForm) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  // All rows of 60 roots fit; with 200 roots, a tile lists more than 100 rows.
-  for (const auto& [n, staged_rows] : {std::pair{60, 60}, {200, 100}, {130, 0}}) {
-    const Problem p(RandomGraph(n, 3, kSeed), GetParam());
-    ExpectEqual(OnDevice(p, staged_rows), OnDevice(p, kPlain));
-  }
-}
-
-TEST(PackedGrfDevice, TileBoundariesAndRepeatedNeighbours) {
+TEST(PackedGrfDevice, BlockBoundariesAndRepeatedNeighbours) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   std::vector<WalkTestGraph> graphs{RingGraph(128), HubGraph(129)};
-  for (const int n : {1, 2, 127, 128, 129, 257}) graphs.push_back(RandomGraph(n, 3, kSeed));
+  for (const int n : {1, 2, 31, 32, 33, 257}) graphs.push_back(RandomGraph(n, 3, kSeed));
   for (const WalkTestGraph& graph : graphs) {
     SCOPED_TRACE(graph.name);
     const Problem p(graph, 64);
-    const Result<float> got = OnDevice(p, 90);
-    ExpectRounded(got.out, OnHost(p, true).out);
-    ExpectEqual(got, OnDevice(p, kPlain));
+    ExpectRounded(OnDevice(p).out, OnHost(p, true).out);
   }
 }
 
@@ -186,24 +157,20 @@ TEST(PackedGrfDevice, RowsLongerThanAWarp) {
     for (std::uint32_t e = 0; e < 33 + i % 8; ++e) p.lists.entries.push_back(e | (e + 1) << 24);
     p.lists.offsets.push_back(static_cast<std::int32_t>(p.lists.entries.size()));
   }
-  const Result<float> got = OnDevice(p, kPlain);
-  ExpectRounded(got.out, OnHost(p, true).out);
-  ExpectEqual(OnDevice(p, 20), got);
+  ExpectRounded(OnDevice(p).out, OnHost(p, true).out);
 }
 
 TEST(PackedGrfDevice, WritesTheQueriesThatAreWantedAndNoOthers) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(400, 3, kSeed), 32);
-  const Result<float> all = OnDevice(p, kPlain);
-  for (const int staged_rows : {kPlain, 50}) {
-    const Result<float> some = OnDevice(p, staged_rows, 150, 390);
-    for (std::int64_t i = 0; i < p.n; ++i) {
-      const bool wanted = i >= 150 && i < 390;
-      for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c) {
-        ASSERT_TRUE(wanted ? some.out[c] == all.out[c] : std::isnan(some.out[c])) << i;
-      }
-      ASSERT_EQ(std::isnan(some.normalizer[i]), !wanted);
+  const Result<float> all = OnDevice(p);
+  const Result<float> some = OnDevice(p, 150, 390);
+  for (std::int64_t i = 0; i < p.n; ++i) {
+    const bool wanted = i >= 150 && i < 390;
+    for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c) {
+      ASSERT_TRUE(wanted ? some.out[c] == all.out[c] : std::isnan(some.out[c])) << i;
     }
+    ASSERT_EQ(std::isnan(some.normalizer[i]), !wanted);
   }
 }
 
@@ -214,16 +181,14 @@ TEST(PackedGrfDevice, NanReachesTheQueriesThatListIt) {
     Problem p(graph, 128);
     // Node 0 is the placeholder for missing pairs, so its NaN shows whether they count.
     (in_key ? p.k : p.v)[5] = NAN;
-    for (const int staged_rows : {kPlain, 100}) {
-      const Result<float> got = OnDevice(p, staged_rows);
-      for (std::int64_t i = 0; i < p.n; ++i) {
-        bool lists_it = false;
-        for (std::int32_t e = p.lists.offsets[i]; e < p.lists.offsets[i + 1]; ++e) {
-          lists_it = lists_it || (p.lists.entries[e] & 0xFFFFFFu) == 0;
-        }
-        ASSERT_EQ(std::isnan(got.out[i * p.width + 5]), lists_it) << i;
-        ASSERT_EQ(std::isnan(got.out[i * p.width + 6]), lists_it && in_key) << i;
+    const Result<float> got = OnDevice(p);
+    for (std::int64_t i = 0; i < p.n; ++i) {
+      bool lists_it = false;
+      for (std::int32_t e = p.lists.offsets[i]; e < p.lists.offsets[i + 1]; ++e) {
+        lists_it = lists_it || (p.lists.entries[e] & 0xFFFFFFu) == 0;
       }
+      ASSERT_EQ(std::isnan(got.out[i * p.width + 5]), lists_it) << i;
+      ASSERT_EQ(std::isnan(got.out[i * p.width + 6]), lists_it && in_key) << i;
     }
   }
 }
@@ -233,34 +198,20 @@ TEST(PackedGrfDevice, RowsWithoutPairsAreZero) {
   Problem p(RandomGraph(130, 3, kSeed), 64);
   p.lists = WalkTestLists();
   p.lists.offsets.assign(131, 0);
-  for (const int staged_rows : {kPlain, 10}) {
-    for (const float x : OnDevice(p, staged_rows).out) ASSERT_EQ(x, 0);
-  }
+  for (const float x : OnDevice(p).out) ASSERT_EQ(x, 0);
 }
 
 TEST(PackedGrfDevice, TwoRunsGiveEqualBits) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const Problem p(RandomGraph(500, 3, kSeed), 128);
-  ExpectEqual(OnDevice(p, 100), OnDevice(p, 100));
+  ExpectEqual(OnDevice(p), OnDevice(p));
 }
 
 TEST(PackedGrfDevice, NoTokensAndNoQueriesAreNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  EXPECT_TRUE(OnDevice(Problem(RandomGraph(0, 3, kSeed), 64), kPlain).out.empty());
-  EXPECT_TRUE(OnDevice(Problem(RandomGraph(0, 3, kSeed), 64), 10).out.empty());
+  EXPECT_TRUE(OnDevice(Problem(RandomGraph(0, 3, kSeed), 64)).out.empty());
   const Problem p(RandomGraph(128, 3, kSeed), 64);
-  for (const float x : OnDevice(p, 10, 128, 128).out) ASSERT_TRUE(std::isnan(x));
-}
-
-TEST(PackedGrfDevice, TwoTilesShareAMultiprocessor) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  for (const int width : {32, 64, 128, 256}) {
-    int rows = 0;
-    ASSERT_EQ(GrfStagedRows(width, &rows), 0);
-    EXPECT_GE(rows * width, 64 * 128);
-    const Problem p(RandomGraph(130, 3, kSeed), width);
-    ExpectEqual(OnDevice(p, rows), OnDevice(p, kPlain));
-  }
+  for (const float x : OnDevice(p, 128, 128).out) ASSERT_TRUE(std::isnan(x));
 }
 
 TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
@@ -270,7 +221,6 @@ TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
   EXPECT_NE(LaunchPackGrfRows(1, 48, nullptr, nullptr, kEpsilons, nullptr, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 48, 0, 10}, {}, {}, kEpsilons, outputs, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 64, 0, 11}, {}, {}, kEpsilons, outputs, stream.get()), 0);
-  EXPECT_NE(LaunchTiledGrf({10, 64, 0, 10}, {}, {}, 2000, {}, kEpsilons, outputs, stream.get()), 0);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
 #include "common/kernels/bfloat16.h"
-#include "knn/kernels/walk_tiles_cuda.h"
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
@@ -98,39 +97,24 @@ class FloatBackward : public Form {
   std::array<DeviceArray<float>, 4> gradients_;
 };
 
-/// bfloat16 rows, including the packing of keys and values, which every layer repeats. Tiles are
-/// those of a step, prepared in advance.
+/// bfloat16 rows, including the packing of keys and values, which every layer repeats.
 class PackedForward : public Form {
  public:
-  PackedForward(const GrfProblem& host, bool tiled)
+  explicit PackedForward(const GrfProblem& host)
       : shape_{host.n(), host.width, 0, host.n()},
         device_(host),
         q_(device_.stream, ToBfloat16(host.q)),
         k_(device_.stream, ToBfloat16(host.k)),
         v_(device_.stream, ToBfloat16(host.v)),
         packed_(device_.stream, 2 * host.n() * host.width),
-        out_(device_.stream, host.n() * host.width),
-        row_counts_(device_.stream, WalkTileCount(host.n())),
-        rows_(device_.stream, host.n() * kMaxWalkRowSize),
-        places_(device_.stream, host.n() * kMaxWalkRowSize) {
-    if (!tiled) return;
-    RequireCuda(GrfStagedRows(host.width, &staged_rows_), "GrfStagedRows");
-    RunOnce(device_.stream, [&](cudaStream_t on) {
-      return LaunchWalkTiles(host.n(), device_.offsets.get(), device_.entries.get(),
-                             {row_counts_.get(), rows_.get(), places_.get()}, on);
-    });
-  }
+        out_(device_.stream, host.n() * host.width) {}
   int Run(cudaStream_t on) const override {
     const PackedGrfInputs inputs{q_.get(), packed_.get()};
     const PackedGrfOutputs outputs{out_.get(), device_.normalizer.get()};
     const int error =
         LaunchPackGrfRows(shape_.n, shape_.width, k_.get(), v_.get(), {}, packed_.get(), on);
     if (error != 0) return error;
-    if (staged_rows_ == 0) {
-      return LaunchPackedGrf(shape_, device_.pairs(), inputs, {}, outputs, on);
-    }
-    return LaunchTiledGrf(shape_, device_.pairs(), {row_counts_.get(), rows_.get(), places_.get()},
-                          staged_rows_, inputs, {}, outputs, on);
+    return LaunchPackedGrf(shape_, device_.pairs(), inputs, {}, outputs, on);
   }
   std::vector<float> Result() const override { return FromBfloat16(out_.Read()); }
   void PoisonResult() const override { out_.Poison(); }
@@ -139,42 +123,18 @@ class PackedForward : public Form {
   PackedGrfShape shape_;
   GrfDeviceProblem device_;
   DeviceArray<std::uint16_t> q_, k_, v_, packed_, out_;
-  DeviceArray<std::int32_t> row_counts_, rows_;
-  DeviceArray<std::uint16_t> places_;
-  int staged_rows_ = 0;
 };
 
-struct Variant {
-  const char* name;
-  std::unique_ptr<Form> (*make)(const GrfProblem& host);
-  bool all_peers;
-};
+const char* NameOf(const Options& options) {
+  return options.backward         ? "backward_cuda"
+         : options.dtype == "f32" ? "gather_cuda"
+                                  : "packed_cuda";
+}
 
-std::vector<Variant> VariantsOf(const Options& options) {
-  if (options.backward) {
-    return {{"backward_cuda",
-             [](const GrfProblem& host) -> std::unique_ptr<Form> {
-               return std::make_unique<FloatBackward>(host);
-             },
-             true}};
-  }
-  if (options.dtype == "f32") {
-    return {{"gather_cuda",
-             [](const GrfProblem& host) -> std::unique_ptr<Form> {
-               return std::make_unique<FloatForward>(host);
-             },
-             true}};
-  }
-  return {{"packed_cuda",
-           [](const GrfProblem& host) -> std::unique_ptr<Form> {
-             return std::make_unique<PackedForward>(host, false);
-           },
-           false},
-          {"tiled_cuda",
-           [](const GrfProblem& host) -> std::unique_ptr<Form> {
-             return std::make_unique<PackedForward>(host, true);
-           },
-           true}};
+std::unique_ptr<Form> MakeForm(const GrfProblem& host, const Options& options) {
+  if (options.backward) return std::make_unique<FloatBackward>(host);
+  if (options.dtype == "f32") return std::make_unique<FloatForward>(host);
+  return std::make_unique<PackedForward>(host);
 }
 
 std::vector<double> Expected(const GrfProblem& host, const Options& options) {
@@ -218,33 +178,30 @@ std::vector<Case> MakeDeviceGrfAttentionCases(const Options& options) {
   const PeerCheck check{
       [expected](const std::vector<double>& out) { return RelativeL2(out, expected()); },
       Bound(options)};
-  std::vector<Case> cases;
-  for (const Variant& variant : VariantsOf(options)) {
-    const auto form = OnFirstUse<Form>([host, variant] { return variant.make(*host); });
-    const auto launch = [form]() -> Launch {
-      return [&ours = form()](cudaStream_t on) { return ours.Run(on); };
-    };
-    Case base = GrfAttentionCase(std::string("grf_attention/cuda/") + variant.name + "/", options,
-                                 static_cast<std::int64_t>(host->walks.lists.entries.size()));
-    base.ours = variant.name;
-    base.gate = Once([form, launch, expected, options] {
-      RunReplayed(launch(), [&] { form().PoisonResult(); });
-      GateResult gate;
-      gate.error = RelativeL2(form().Result(), expected());
-      gate.error_bound = Bound(options);
-      gate.reference = "CPU twin float64";
-      return gate;
-    });
-    base.run_ours = GraphWork(launch, options);
-    cases.push_back(peers.Against(base, "torch_eager", check, options.backward ? 8 : 10));
-    if (!variant.all_peers) continue;
-    if (!options.backward) {
-      cases.push_back(peers.Against(base, "torch_compile", check, 3));
-      cases.push_back(peers.Against(base, "torch_eager_graph", check));
-    }
-    cases.push_back(
-        peers.Against(base, "pyg", check, options.backward ? std::optional<double>() : 8));
+  const auto form = OnFirstUse<Form>([host, options] { return MakeForm(*host, options); });
+  const auto launch = [form]() -> Launch {
+    return [&ours = form()](cudaStream_t on) { return ours.Run(on); };
+  };
+  const std::string name = NameOf(options);
+  Case base = GrfAttentionCase("grf_attention/cuda/" + name + "/", options,
+                               static_cast<std::int64_t>(host->walks.lists.entries.size()));
+  base.ours = name;
+  base.gate = Once([form, launch, expected, options] {
+    RunReplayed(launch(), [&] { form().PoisonResult(); });
+    GateResult gate;
+    gate.error = RelativeL2(form().Result(), expected());
+    gate.error_bound = Bound(options);
+    gate.reference = "CPU twin float64";
+    return gate;
+  });
+  base.run_ours = GraphWork(launch, options);
+  std::vector<Case> cases{peers.Against(base, "torch_eager", check, options.backward ? 8 : 10)};
+  if (!options.backward) {
+    cases.push_back(peers.Against(base, "torch_compile", check, 3));
+    cases.push_back(peers.Against(base, "torch_eager_graph", check));
   }
+  cases.push_back(
+      peers.Against(base, "pyg", check, options.backward ? std::optional<double>() : 8));
   return cases;
 }
 
