@@ -2,6 +2,7 @@
 /// compares with its CPU twin and passes.
 
 #include "bench/device/graph_work.h"
+#include "bench/device/model/observed_stage.h"
 #include "tests/bench/emulated_gates.h"
 
 namespace interlacer::bench {
@@ -53,6 +54,13 @@ TEST(DeviceGates, PackedGrfAttention) {
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
   options.d = 256;
   ExpectGatesPass(&MakeDeviceGrfAttentionCases, options);
+}
+
+TEST(DeviceGates, Observed) {
+  Options options = SmallDeviceOptions();
+  options.image_width_px = 40;
+  options.image_height_px = 30;
+  ExpectGatesPass(&MakeDeviceObservedCases, options);
 }
 
 TEST(DeviceGates, LinearAttention) {

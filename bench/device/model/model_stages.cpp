@@ -8,6 +8,7 @@
 #include "bench/device/device_platform.h"
 #include "bench/device/event_work.h"
 #include "bench/device/model/model_platform.h"
+#include "bench/device/model/observed_stage.h"
 #include "bench/stages/update.h"
 #include "bench/threads.h"
 #include "model/cuda/device_choice.h"
@@ -54,6 +55,7 @@ Platform WithModelStages(Platform device) {
   device.stages.push_back({"step", &MakeDeviceStepCases});
   device.stages.push_back({"train_step", &MakeDeviceTrainStepCases});
   device.stages.push_back({"update", &MakeDeviceUpdateCases});
+  device.stages.push_back({"observed", &MakeDeviceObservedCases});
   device.prepare = [](const Options& options) { UseThreads(options.threads); };
   return device;
 }

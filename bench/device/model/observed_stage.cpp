@@ -1,0 +1,96 @@
+#include "bench/device/model/observed_stage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "bench/device/graph_work.h"
+#include "bench/observed_problem.h"
+#include "render/kernels/observed_discs_cuda.h"
+
+namespace interlacer::bench {
+namespace {
+
+class DeviceDiscs {
+ public:
+  explicit DeviceDiscs(const ObservedProblem& p)
+      : DeviceDiscs(p.renderer->SurfelsAt(p.positions_m.data()),
+                    p.renderer->ViewFrom(p.camera).value()) {}
+
+  int Draw(cudaStream_t on) const {
+    return LaunchObservedDiscs(view_, device_, workspace_.get(),
+                               {color_.get(), depth_m_.get(), coverage_.get()}, on);
+  }
+  void Poison() const { color_.Poison(); }
+  /// Share of numbers that differ from the host's; NaN equals NaN.
+  double ShareWrong(const ObservedPicture& expected) const {
+    std::int64_t wrong = 0, all = 0;
+    const auto compare = [&](const std::vector<float>& got, const std::vector<float>& want) {
+      for (std::size_t i = 0; i < want.size(); ++i, ++all) {
+        wrong += got[i] != want[i] && !(std::isnan(got[i]) && std::isnan(want[i]));
+      }
+    };
+    compare(color_.Read(), expected.color.pixels);
+    compare(depth_m_.Read(), expected.depth.pixels_m);
+    compare(coverage_.Read(), expected.coverage);
+    return static_cast<double>(wrong) / static_cast<double>(std::max<std::int64_t>(all, 1));
+  }
+
+ private:
+  DeviceDiscs(const SurfelArrays& host, const DiscView& view)
+      : view_(view),
+        seen_m_(stream_, std::vector(host.seen_m, host.seen_m + 3 * host.count)),
+        positions_m_(stream_, std::vector(host.positions_m, host.positions_m + 3 * host.count)),
+        pixel_m_(stream_, std::vector(host.pixel_m, host.pixel_m + host.count)),
+        neighbors_(stream_, std::vector(host.neighbors, host.neighbors + host.count)),
+        frame_of_(stream_, std::vector(host.frame_of, host.frame_of + host.count)),
+        pixel_of_(stream_, std::vector(host.pixel_of, host.pixel_of + host.count)),
+        rgb_(stream_, std::vector(host.rgb, host.rgb + 3 * host.count)),
+        device_{host.count,       seen_m_.get(),   positions_m_.get(), pixel_m_.get(),
+                neighbors_.get(), frame_of_.get(), pixel_of_.get(),    rgb_.get()},
+        workspace_(stream_, static_cast<std::int64_t>(
+                                ObservedWorkspaceBytes(host.count, view.width_px, view.height_px))),
+        color_(stream_, std::int64_t{3} * view.width_px * view.height_px),
+        depth_m_(stream_, std::int64_t{1} * view.width_px * view.height_px),
+        coverage_(stream_, std::int64_t{1} * view.width_px * view.height_px) {}
+
+  CheckedStream stream_;
+  DiscView view_;
+  DeviceArray<float> seen_m_, positions_m_, pixel_m_;
+  DeviceArray<SurfelNeighbors> neighbors_;
+  DeviceArray<std::int32_t> frame_of_, pixel_of_;
+  DeviceArray<std::uint8_t> rgb_;
+  SurfelArrays device_;
+  DeviceArray<char> workspace_;
+  DeviceArray<float> color_, depth_m_, coverage_;
+};
+
+}  // namespace
+
+std::vector<Case> MakeDeviceObservedCases(const Options& options) {
+  const auto problem = MakeObservedProblem(options);
+  const auto discs =
+      OnFirstUse<DeviceDiscs>([problem] { return std::make_unique<DeviceDiscs>(*problem); });
+  const auto launch = [discs]() -> Launch {
+    return [&ours = discs()](cudaStream_t on) { return ours.Draw(on); };
+  };
+  const auto on_host = [problem] {
+    return problem->renderer->Render(problem->camera, problem->positions_m).value();
+  };
+  Case item = Against(ObservedCase("observed/cuda/", *problem, options), "our_host");
+  item.ours = "elliptical discs";
+  item.gate = Once([discs, launch, on_host] {
+    RunReplayed(launch(), [&] { discs().Poison(); });
+    GateResult gate;
+    gate.error = discs().ShareWrong(on_host());
+    gate.error_kind = "share_wrong";
+    gate.reference = "the same drawing on the host, byte by byte";
+    return gate;
+  });
+  item.run_ours = GraphWork(launch, options);
+  item.run_peer = Timed(on_host);
+  return {std::move(item)};
+}
+
+}  // namespace interlacer::bench
