@@ -29,6 +29,8 @@ def last_repetition(launches):
         kernels = len(set(names[-length:]))
         if kernels > most and names[-length:] == names[-2 * length:-length]:
             best, most = length, kernels
+    if not most:
+        sys.exit(f"{sys.argv[1]}: nothing repeats at the end of {len(launches)} launches; ask ncu for more of them")
     return launches[-best:]
 
 

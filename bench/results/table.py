@@ -22,7 +22,7 @@ for c in cases:
               for s in ("ours", "peer")]
     if c.get("peer_recall") is not None:
         spread[1] += f', recall {c["peer_recall"]:.4f}'
-    goal = "–" if c["goal"] is None else f'{c["goal"]:.2f} {"met" if c["goal_met"] else "missed"}'
+    goal = "–" if c["goal"] is None else f'{c["goal"]:.2f} { {True: "met", False: "missed", None: "not measured"}[c["goal_met"]] }'
     error = "WRONG" if not c["correct"] else f'{c["error"]:.1e}'
     print(f'| {c["case"]} | {spread[0]} | {c.get("skipped") or spread[1]} | {figure(c["ratio"], 2)} | {goal} | {error} '
           f'| {figure(c["floor_ratio"], 1)} |')

@@ -17,12 +17,14 @@ constexpr int kWarps = kThreads / kWarpLanes;
 constexpr std::int64_t kThreadRows = 9;
 constexpr std::int32_t kFirstWarpRing = 4;
 constexpr std::int32_t kLastWarpRing = 8;
-/// Every point takes long to read for few threads, whose loads wait for one another.
+/// Blocks of the warps' searches, at most: some for every multiprocessor of a large GPU, which has
+/// about 132.
+constexpr std::int64_t kWarpBlocks = 8 * 132;
+/// And of the searches among all points, which take few threads long: their loads wait for one
+/// another.
+constexpr std::int64_t kWideBlocks = 2 * 132;
 constexpr int kWideThreads = 512;
 constexpr int kWideWarps = kWideThreads / kWarpLanes;
-/// Blocks of these, at most: some for every multiprocessor of a large GPU, which has about 132.
-constexpr std::int64_t kWarpBlocks = 8 * 132;
-constexpr std::int64_t kWideBlocks = 2 * 132;
 
 struct Workspace {
   SortedPoint* points;          // [n]

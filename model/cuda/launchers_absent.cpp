@@ -5,6 +5,7 @@
 #include "data/kernels/unproject_cuda.h"
 #include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/morton_order_cuda.h"
+#include "knn/kernels/walk_lists_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/device_query_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"

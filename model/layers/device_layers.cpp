@@ -7,6 +7,7 @@
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/fused_dense_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
+#include "model/kernels/packed_grf_cuda.h"
 
 namespace interlacer {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "knn/knn_graph.h"
-#include "model/kernels/packed_grf_cuda.h"
+#include "model/kernels/grf_attention.h"
 
 namespace interlacer {
 

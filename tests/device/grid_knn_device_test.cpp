@@ -114,6 +114,35 @@ TEST(GridKnnDeviceTest, SearchesThatGiveUpOnRingsEqualBruteForce) {
   }
 }
 
+/// A block compares a far point with 2048 others at a time.
+TEST(GridKnnDeviceTest, FarPointsAmongMoreThanABlockReadsAtOnceEqualBruteForce) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  for (const int n : {2047, 2048, 2049, 5000}) {
+    SCOPED_TRACE(n);
+    const Cloud cloud = OutlierCloud(n, kSeed);
+    for (const int out_degree : {3, 5}) {
+      EXPECT_EQ(OnDevice(cloud, 28, out_degree), BruteForce(cloud, out_degree));
+    }
+  }
+}
+
+/// Lone points three to eight cells from a cell of a hundred points, which is one row of a warp's
+/// search; the cells are a metre wide.
+TEST(GridKnnDeviceTest, RowsLongerThanAWarpEqualBruteForce) {
+  INTERLACER_SKIP_WITHOUT_DEVICE();
+  Cloud cloud = CubeCloud(100, kSeed);
+  for (float& coordinate_m : cloud) coordinate_m = 10.3F + 0.2F * coordinate_m;
+  for (const float far_m : {3.F, 4.F, 5.F, 6.F, 7.F, 8.F}) {
+    for (const Vec3f& at_m :
+         {Vec3f{10.5F + far_m, 10.5F, 10.5F}, Vec3f{10.5F, 10.5F - far_m, 10.5F},
+          Vec3f{10.5F, 10.5F, 10.5F + far_m}}) {
+      cloud.insert(cloud.end(), at_m.begin(), at_m.end());
+    }
+  }
+  cloud.insert(cloud.end(), {0, 0, 0, 28, 28, 28});
+  ExpectBruteForce(cloud, 28);
+}
+
 TEST(GridKnnDeviceTest, APointWithoutAPlaceIsItsOwnNeighbor) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   Cloud some = CubeCloud(150, kSeed);

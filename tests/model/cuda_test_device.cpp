@@ -40,10 +40,15 @@ TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return kDevice; }
 DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
 double TestDevice::gradient_order_tolerance() const { return kCudaGradientOrderTolerance; }
-double TestDevice::gradient_tolerance() const { return kCudaGradientTolerance; }
+double TestDevice::message_passing_gradient_tolerance() const {
+  return kCudaMessagePassingGradientTolerance;
+}
 double TestDevice::encoder_tolerance() const { return kBfloat16OpTolerance; }
 double TestDevice::color_tolerance() const { return kCudaColorTolerance; }
 double TestDevice::tied_neighbors_tolerance() const { return kCudaTiedNeighborsTolerance; }
+double TestDevice::tied_neighbors_gradient_tolerance() const {
+  return kCudaTiedNeighborsGradientTolerance;
+}
 double TestDevice::bfloat16_step_tolerance() const { return kCudaBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {

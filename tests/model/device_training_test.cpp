@@ -92,11 +92,14 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   for (const auto& item : expected_gradients) {
     largest = std::max(largest, item.second.norm().item<double>());
   }
+  const double tolerance = GetParam() == LocalLayer::kMessagePassing
+                               ? device.message_passing_gradient_tolerance()
+                               : kFloatGradientTolerance;
   for (const auto& [name, gradient] : expected_gradients) {
     const double difference =
         (got_gradients.at(name).to(at::kCPU) - gradient).norm().item<double>();
     const double scale = std::max(gradient.norm().item<double>(), kNoGradient * largest);
-    EXPECT_LT(difference, device.gradient_tolerance() * scale) << name;
+    EXPECT_LT(difference, tolerance * scale) << name;
   }
 }
 

@@ -34,16 +34,18 @@ class TestDevice {
   DeviceRequest request() const;
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
-  /// Of a training sequence's gradients against the host's, relative.
-  double gradient_tolerance() const;
+  /// Of message passing's gradients in a training sequence against the host's, relative.
+  double message_passing_gradient_tolerance() const;
   /// Of features against the host's, relative, and of colours rendered from them: the encoder's
   /// bfloat16 products are of another library on a CUDA device, and the host's own where it is
   /// emulated.
   double encoder_tolerance() const;
   double color_tolerance() const;
-  /// Of a step, and of its gradients, with points on limbs: those of a ring are equally far from
-  /// their neighbours, so that rounding chooses. 0 where the device rounds as the host does.
+  /// Of a step of graph attention, and of its gradients, with points on limbs: those of a ring are
+  /// equally far from their neighbours, so that rounding chooses; usual ones where the device
+  /// rounds as the host does.
   double tied_neighbors_tolerance() const;
+  double tied_neighbors_gradient_tolerance() const;
   /// Of a step in bfloat16 against the host's, relative to its motion.
   double bfloat16_step_tolerance() const;
 

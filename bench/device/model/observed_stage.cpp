@@ -22,7 +22,11 @@ class DeviceDiscs {
     return LaunchObservedDiscs(view_, device_, workspace_.get(),
                                {color_.get(), depth_m_.get(), coverage_.get()}, on);
   }
-  void Poison() const { color_.Poison(); }
+  void Poison() const {
+    color_.Poison();
+    depth_m_.Poison();
+    coverage_.Poison();
+  }
   /// Share of numbers that differ from the host's; NaN equals NaN.
   double ShareWrong(const ObservedPicture& expected) const {
     std::int64_t wrong = 0, all = 0;
@@ -85,7 +89,7 @@ std::vector<Case> MakeDeviceObservedCases(const Options& options) {
     GateResult gate;
     gate.error = discs().ShareWrong(on_host());
     gate.error_kind = "share_wrong";
-    gate.reference = "the same drawing on the host, byte by byte";
+    gate.reference = "the same drawing on the host, number by number";
     return gate;
   });
   item.run_ours = GraphWork(launch, options);
