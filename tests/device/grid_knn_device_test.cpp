@@ -133,11 +133,8 @@ TEST(GridKnnDeviceTest, RowsLongerThanAWarpEqualBruteForce) {
   Cloud cloud = CubeCloud(100, kSeed);
   for (float& coordinate_m : cloud) coordinate_m = 10.3F + 0.2F * coordinate_m;
   for (const float far_m : {3.F, 4.F, 5.F, 6.F, 7.F, 8.F}) {
-    for (const Vec3f& at_m :
-         {Vec3f{10.5F + far_m, 10.5F, 10.5F}, Vec3f{10.5F, 10.5F - far_m, 10.5F},
-          Vec3f{10.5F, 10.5F, 10.5F + far_m}}) {
-      cloud.insert(cloud.end(), at_m.begin(), at_m.end());
-    }
+    const float low_m = 10.5F - far_m, high_m = 10.5F + far_m;
+    cloud.insert(cloud.end(), {high_m, 10.5F, 10.5F, 10.5F, low_m, 10.5F, 10.5F, 10.5F, high_m});
   }
   cloud.insert(cloud.end(), {0, 0, 0, 28, 28, 28});
   ExpectBruteForce(cloud, 28);
