@@ -1,31 +1,21 @@
 #include "bench/device/device_ceilings.h"
 
-#include <memory>
 #include <string>
 
 #include "bench/device/graph_work.h"
 #include "bench/kernels/device_rates_cuda.h"
-#include "bench/timer.h"
 
 namespace interlacer::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFigures = 15;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kCopyBytes = 512 * kMiB;
 constexpr std::int64_t kFlushBytes = 256 * kMiB;
 /// Fits into the L2 of an A100 and of all newer devices.
 constexpr std::int64_t kL2Bytes = 16 * kMiB;
 constexpr int kL2Passes = 16;
-
-double MedianMs(const Launch& launch) {
-  const Work work = GraphWork([&] { return launch; }, Options{});
-  std::vector<double> figures_ms;
-  for (int i = 0; i < kFigures; ++i) figures_ms.push_back(work());
-  return Quantile(std::move(figures_ms), 0.5);
-}
 
 double MeasureCopy() {
   const CheckedStream stream;

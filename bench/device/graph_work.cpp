@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bench/device/event_work.h"
+#include "bench/timer.h"
 
 namespace interlacer::bench {
 namespace {
@@ -58,6 +60,14 @@ Work GraphWork(std::function<Launch()> make_launch, const Options& options) {
     return std::make_unique<CapturedWork>(make_launch());
   });
   return EventWork([work] { return work().stream(); }, [work] { work().Replay(); }, options);
+}
+
+double MedianMs(const Launch& launch) {
+  constexpr int kFigures = 15;
+  const Work work = GraphWork([&] { return launch; }, Options{});
+  std::vector<double> figures_ms;
+  for (int i = 0; i < kFigures; ++i) figures_ms.push_back(work());
+  return Quantile(std::move(figures_ms), 0.5);
 }
 
 }  // namespace interlacer::bench

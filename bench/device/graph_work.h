@@ -18,6 +18,9 @@ using Launch = std::function<int(cudaStream_t stream)>;
 /// always use the same addresses.
 Work GraphWork(std::function<Launch()> make_launch, const Options& options);
 
+/// Median of fifteen figures of GraphWork.
+double MedianMs(const Launch& launch);
+
 /// Runs `launch` once and waits.
 void RunOnce(const CheckedStream& stream, const Launch& launch);
 

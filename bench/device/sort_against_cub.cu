@@ -1,60 +1,27 @@
 /// interlacer_sort_bench: our radix sort and prefix sums (common/kernels) against CUB's, from
-/// captured graphs, results checked first. One JSON object a line: medians of fifteen figures, each
-/// the mean of two hundred replays. A sort's figure includes what puts its keys back.
+/// captured graphs (bench/device/graph_work.h), results checked first. One JSON object a line. A
+/// sort's figure includes what puts its keys back.
 
 #include <algorithm>
 #include <cstdio>
 #include <cub/cub.cuh>
-#include <functional>
+#include <exception>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "bench/device/graph_work.h"
 #include "common/kernels/radix_sort.h"
 #include "tests/device/device_array.h"
 
 namespace {
 
 using namespace interlacer;
-using Launch = std::function<int(cudaStream_t)>;
-
-constexpr int kFigures = 15, kReplays = 200;
-
-void Require(int error, const char* what) {
-  if (error == 0) return;
-  std::fprintf(stderr, "error: %s: %s\n", what,
-               cudaGetErrorString(static_cast<cudaError_t>(error)));
-  std::exit(1);
-}
-
-double MedianUs(const CheckedStream& stream, const Launch& launch) {
-  Require(launch(stream.get()), "launch");
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  cudaEvent_t begin = nullptr, end = nullptr;
-  Require(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "capture");
-  Require(launch(stream.get()), "launch in a capture");
-  Require(cudaStreamEndCapture(stream.get(), &graph), "capture");
-  Require(cudaGraphInstantiate(&replay, graph, 0), "graph");
-  Require(cudaEventCreate(&begin), "event");
-  Require(cudaEventCreate(&end), "event");
-  std::vector<float> figures_us;
-  for (int i = 0; i < kFigures; ++i) {
-    Require(cudaEventRecord(begin, stream.get()), "event");
-    for (int r = 0; r < kReplays; ++r) Require(cudaGraphLaunch(replay, stream.get()), "replay");
-    Require(cudaEventRecord(end, stream.get()), "event");
-    Require(cudaEventSynchronize(end), "event");
-    float ms = 0;
-    Require(cudaEventElapsedTime(&ms, begin, end), "event");
-    figures_us.push_back(1e3F * ms / kReplays);
-  }
-  std::sort(figures_us.begin(), figures_us.end());
-  return figures_us[kFigures / 2];
-}
+using bench::MedianMs;
 
 void Print(const char* stage, int count, int bits, bool right, double ours_us, double cub_us) {
   cudaDeviceProp device = {};
-  Require(cudaGetDeviceProperties(&device, 0), "device");
+  RequireCuda(cudaGetDeviceProperties(&device, 0), "device");
   std::printf(
       "{\"schema\": \"interlacer.sort_bench/1\", \"stage\": \"%s\", \"n\": %d, \"bits\": %d, "
       "\"correct\": %s, \"ours_us\": %.2f, \"cub_us\": %.2f, \"gpu\": \"%s\", \"cub\": %d}\n",
@@ -91,17 +58,17 @@ void Sort(const CheckedStream& stream, int count, int bits) {
                                                             cub_keys.get(), places.get(),
                                                             cub_values.get(), count, 0, bits, on));
   };
-  Require(cub_sort(nullptr, stream.get()), "CUB");
+  RequireCuda(cub_sort(nullptr, stream.get()), "CUB");
   const DeviceArray<char> temporary(stream, static_cast<std::int64_t>(bytes));
   const auto theirs = [&](cudaStream_t on) {
     const int error = put_back(on);
     return error != 0 ? error : cub_sort(temporary.get(), on);
   };
-  Require(ours(stream.get()), "sort");
-  Require(theirs(stream.get()), "CUB");
+  RequireCuda(ours(stream.get()), "sort");
+  RequireCuda(theirs(stream.get()), "CUB");
   const bool right = (RadixSortResult(bits) == 1 ? values_1 : values_0).Read() == order &&
                      cub_values.Read() == order;
-  Print("sort", count, bits, right, MedianUs(stream, ours), MedianUs(stream, theirs));
+  Print("sort", count, bits, right, 1e3 * MedianMs(ours), 1e3 * MedianMs(theirs));
 }
 
 void Scan(const CheckedStream& stream, int count) {
@@ -114,27 +81,29 @@ void Scan(const CheckedStream& stream, int count) {
     return static_cast<int>(
         cub::DeviceScan::InclusiveSum(temporary, bytes, ones.get(), sums.get(), count, on));
   };
-  Require(cub_scan(nullptr, stream.get()), "CUB");
+  RequireCuda(cub_scan(nullptr, stream.get()), "CUB");
   const DeviceArray<char> temporary(stream, static_cast<std::int64_t>(bytes));
   const double cub_us =
-      MedianUs(stream, [&](cudaStream_t on) { return cub_scan(temporary.get(), on); });
+      1e3 * MedianMs([&](cudaStream_t on) { return cub_scan(temporary.get(), on); });
   const bool cub_right = sums.Read().back() == count;
   // In place, so that sums of sums follow; their time is the same.
-  Require(LaunchPrefixSum(ones.get(), count, scratch.get(), stream.get()), "scan");
+  RequireCuda(LaunchPrefixSum(ones.get(), count, scratch.get(), stream.get()), "scan");
   const bool right = cub_right && ones.Read().back() == count;
-  Print("scan", count, 32, right,
-        MedianUs(
-            stream,
-            [&](cudaStream_t on) { return LaunchPrefixSum(ones.get(), count, scratch.get(), on); }),
-        cub_us);
+  const double ours_us = 1e3 * MedianMs([&](cudaStream_t on) {
+                           return LaunchPrefixSum(ones.get(), count, scratch.get(), on);
+                         });
+  Print("scan", count, 32, right, ours_us, cub_us);
 }
 
 }  // namespace
 
-int main() {
+int main() try {
   const CheckedStream stream;
   for (const int count : {4096, 32768, 65536, 131072, 1 << 20}) {
     for (const int bits : {16, 24, 31}) Sort(stream, count, bits);
     Scan(stream, count);
   }
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
 }
