@@ -79,7 +79,7 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("expected", std::to_string(needed_s))
         .WithMetadata("got", std::to_string(left_s));
   }
-  if (server.calls.unsent_bytes() > server.limits.max_inflight_request_bytes) {
+  if (server.calls.waiting_bytes() > server.limits.max_inflight_request_bytes) {
     return ResourceExhausted(reason::HOST_MEMORY, "too many answers wait for their readers")
         .WithMetadata("limit", std::to_string(server.limits.max_inflight_request_bytes));
   }

@@ -4,9 +4,12 @@
 /// way to reset those whose client does not read. Thread-safe; a sink may be removed while others
 /// are reset.
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "server/calls/response_sink.h"
 
@@ -28,15 +31,19 @@ class CallRegistry {
   };
 
   int count() const;
-  /// Bytes of all answers that wait for their readers.
-  std::int64_t unsent_bytes() const;
+  /// Bytes of all answers that have waited for their readers for a second or longer.
+  std::int64_t waiting_bytes() const;
   /// Resets every call with a message that has been waiting for `timeout_s`.
   void AbortStalled(double timeout_s);
-  /// Resets calls, the one that has waited longest first, until the answers of the others fit.
-  /// Calls that have waited for less than a second are left alone.
-  void LimitUnsent(std::int64_t max_bytes);
+  /// Resets calls, the one that has waited longest first, until waiting_bytes() fit.
+  void LimitWaiting(std::int64_t max_bytes);
 
  private:
+  using WaitingSink = std::pair<std::chrono::steady_clock::time_point, ResponseSink*>;
+
+  /// Sinks that have waited for `least_wait` or longer, the longest first. Requires the lock.
+  std::vector<WaitingSink> Waiting(std::chrono::duration<double> least_wait) const;
+
   /// Recursive: resetting a call may finish it and remove its entry on this thread.
   mutable std::recursive_mutex mutex_;
   std::set<ResponseSink*> sinks_;

@@ -216,7 +216,7 @@ void InterlacerServer::CancelCalls() {
 std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
   calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
-  calls_.LimitUnsent(options_.limits.max_inflight_request_bytes);
+  calls_.LimitWaiting(options_.limits.max_inflight_request_bytes);
   const auto unit_start = worker_.unit_start();
   const std::chrono::duration<double> watchdog(options_.limits.watchdog_s);
   if (unit_start && Clock::now() - *unit_start > watchdog) {

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "server/calls/server_context.h"
 #include "server/calls/validate_call.h"
+#include "tests/support/fake_sink.h"
 #include "tests/support/in_process_server.h"
 #include "tests/support/wire_requests.h"
 
@@ -16,24 +15,6 @@ namespace interlacer::testing {
 namespace {
 
 constexpr std::int64_t kReservedBytes = 1000;
-
-/// Counts the statuses that leave.
-class FakeSink final : public ResponseSink {
- public:
-  void SetListener(std::shared_ptr<SinkListener>) override {}
-  bool HasRoom() const override { return true; }
-  void Send(grpc::ByteBuffer) override {}
-  void Finish(const Status&) override { ++finish_count; }
-  void FinishWith(grpc::ByteBuffer) override { ++finish_count; }
-  void Abort() override {}
-  std::int64_t sent_bytes() const override { return 0; }
-  std::int64_t unsent_bytes() const override { return 0; }
-  std::optional<std::chrono::steady_clock::time_point> stalled_since() const override {
-    return std::nullopt;
-  }
-
-  std::atomic<int> finish_count{0};
-};
 
 class SceneCallTest : public ::testing::Test {
  protected:
