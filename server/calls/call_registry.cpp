@@ -6,7 +6,9 @@ namespace interlacer {
 namespace {
 
 /// gRPC releases a call some time after its client has read everything, on a thread of its own: an
-/// answer that has waited for less is not known to have a slow reader.
+/// answer that left a moment ago is not known to wait.
+constexpr std::chrono::milliseconds kReleaseLag(250);
+/// A call is reset for the memory of others only if it has waited for longer.
 constexpr std::chrono::seconds kLeastWait(1);
 
 }  // namespace
@@ -30,7 +32,7 @@ int CallRegistry::count() const {
 std::int64_t CallRegistry::waiting_bytes() const {
   std::lock_guard lock(mutex_);
   std::int64_t bytes = 0;
-  for (const auto& [since, sink] : Waiting(kLeastWait)) bytes += sink->unsent_bytes();
+  for (const auto& [since, sink] : Waiting(kReleaseLag)) bytes += sink->unsent_bytes();
   return bytes;
 }
 

@@ -31,11 +31,13 @@ class CallRegistry {
   };
 
   int count() const;
-  /// Bytes of all answers that have waited for their readers for a second or longer.
+  /// Bytes of all answers that wait for their readers, those of the last quarter of a second left
+  /// out.
   std::int64_t waiting_bytes() const;
   /// Resets every call with a message that has been waiting for `timeout_s`.
   void AbortStalled(double timeout_s);
-  /// Resets calls, the one that has waited longest first, until waiting_bytes() fit.
+  /// Resets calls, the one that has waited longest first, until waiting_bytes() fit. Calls
+  /// that have waited for less than a second are left alone.
   void LimitWaiting(std::int64_t max_bytes);
 
  private:

@@ -194,8 +194,10 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
                           "method=\"PredictRollout\",reason=\"\"} " +
                               std::to_string(i + 1)));
   }
-  EXPECT_EQ(ReadDetails(Call(fixture.get(), MakeRolloutRequest(1)).Finish()).info.reason(),
-            "HOST_MEMORY");
+  EXPECT_TRUE(WaitUntil([&] {
+    return ReadDetails(Call(fixture.get(), MakeRolloutRequest(1)).Finish()).info.reason() ==
+           "HOST_MEMORY";
+  }));
   EXPECT_TRUE(client.ReadUntil([&] {
     fixture->server->Poll();
     return client.stream(calls[0]).is_over();
