@@ -63,6 +63,11 @@ class StepWriter final : public RolloutWriter {
         if (output_.include_colors) step_.colors_rgb8.push_back(particles.colors_rgb8[at]);
       }
     }
+    if (output_.include_spread) {
+      for (const std::uint32_t index : selected) {
+        step_.spread_m.push_back(particles.spread_m[index]);
+      }
+    }
     if (needs_indices) step_.indices = selected;
     return Status::Ok();
   }

@@ -56,6 +56,12 @@ void AddRenderOption(CLI::App* verb, RenderMode* mode) {
       ->check(CLI::IsMember({"observed", "field"}));
 }
 
+void AddSpreadOption(CLI::App* verb, bool* measures_spread) {
+  verb->add_flag("--spread", *measures_spread,
+                 "Also how unsure the model is of each particle: how far apart four predictions "
+                 "of the scene, seen from four sides, put it; steps take four times as long");
+}
+
 StatusOr<PictureSize> ParsePictureSize(const std::string& text) {
   if (text == "model") return PictureSize{};
   if (text == "recorded") return PictureSize{PictureSize::Of::kRecorded, 0, 0};

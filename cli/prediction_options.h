@@ -22,6 +22,8 @@ namespace interlacer::cli {
 
 /// `--render observed|field`.
 void AddRenderOption(CLI::App* verb, RenderMode* mode);
+/// `--spread`.
+void AddSpreadOption(CLI::App* verb, bool* measures_spread);
 /// `--picture-size model|recorded|WIDTHxHEIGHT`.
 void AddPictureSizeOption(CLI::App* verb, PictureSize* size);
 /// INVALID_ARGUMENT naming the three forms.

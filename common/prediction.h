@@ -32,6 +32,9 @@ enum class ViewEncoding { kRgb8, kDepthF32 };
 enum class ViewCompression { kNone, kPng, kJpeg };
 enum class PositionEncoding { kFloat32, kWorkspaceU16 };
 
+/// Model steps that a step with a spread costs.
+inline constexpr int kSpreadStepCount = 4;
+
 /// One view to render in every step sent.
 struct RenderTarget {
   std::string name;
@@ -48,6 +51,7 @@ struct OutputOptions {
   bool include_positions = false;
   PositionEncoding position_encoding = PositionEncoding::kFloat32;
   bool include_colors = false;
+  bool include_spread = false;
   std::optional<Box> initial_region;  ///< only particles in this box at step 0
   int stride = 1;                     ///< every n-th of the selected particles
   std::vector<RenderTarget> render_targets;
@@ -68,6 +72,7 @@ struct PredictedStep {
   std::int64_t particle_count = 0;
   std::vector<float> positions_m;         ///< [n,3] when asked for
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] when asked for
+  std::vector<float> spread_m;            ///< [n] when asked for (common/particles.h)
   std::vector<std::uint32_t> indices;     ///< first step of a call with a region
   std::vector<RenderedView> views;
 };

@@ -53,7 +53,7 @@ StatusOr<AskedViews> AskForViews(std::string_view subject, const EpisodeReader& 
                                  const PredictionTask& task, RolloutBackend* backend,
                                  const std::stop_token& stop) {
   OutputOptions output = task.output;
-  output.include_positions = output.include_colors = false;
+  output.include_positions = output.include_colors = output.include_spread = false;
   const bool is_kinematic = subject == kKinematicField;
   output.render_mode = is_kinematic ? RenderMode::kObserved : RenderMode::kField;
   output.motion = is_kinematic ? MotionSource::kRobotOnly : MotionSource::kModel;

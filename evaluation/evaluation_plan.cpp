@@ -20,6 +20,7 @@ PredictionRequest BaseRequest(const PlanOptions& options) {
   request.seed = options.seed;
   request.paint_outside_white = options.paint_outside_white;
   request.render_mode = options.render_mode;
+  request.measures_spread = options.measures_spread;
   request.subjects = options.subjects;
   request.robot = options.robot;
   return request;

@@ -33,6 +33,7 @@ struct PlanOptions {
   std::int64_t seed = 0;
   bool paint_outside_white = true;
   RenderMode render_mode = OutputOptions().render_mode;
+  bool measures_spread = false;
   std::vector<std::string> subjects;
   std::shared_ptr<const Robot> robot;
 };

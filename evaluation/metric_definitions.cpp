@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "evaluation/html.h"
 #include "evaluation/score_text.h"
+#include "evaluation/spread_scores.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -28,6 +29,7 @@ constexpr char kCarriedMask[] =
     "held-out cameras of scenes where nothing moves: pixels that the pixels of the input views, "
     "taken at the size of the views and drawn as discs where they were seen, cover by one half or "
     "more, the drawn depth inside the workspace and the depth range; none below 100 px";
+constexpr std::string_view kSpreadMetric = "l2_m@spread:LOW-HIGH";
 constexpr char kMovedMask[] =
     "objects of which some particle truly is 0.01 m or more from its start at some step of the "
     "rollout, at every step from 1 on; arms are left out";
@@ -54,6 +56,11 @@ void AddParticleMetrics(Json* all) {
   add(kL2MovedAfter, moved + "; of these the ones that an arm has touched and none touches now");
   add(kL2Robot, "pixels of arms, each with the nearest link of the robot");
   add(ObjectMetric("NAME"), "particles of one object, whether it moves or not");
+  add(kSpreadMetric,
+      "particles, those of arms left out, whose predicted spread (root mean square distance of "
+      "four "
+      "predictions, of the scene seen from four sides, from their mean) lies between LOW and HIGH "
+      "metres at this step");
 }
 
 }  // namespace
@@ -99,8 +106,10 @@ std::string MetricDefinitionsHtml(const std::vector<std::string>& metrics,
                                   const Json& definitions) {
   HtmlTable table{"", {"metric", "name in files", "definition"}, {}, false};
   for (const std::string& metric : metrics) {
-    // All objects share one definition.
-    const std::string name = definitions.contains(metric) ? metric : ObjectMetric("NAME");
+    // All objects share one definition, and so do all spreads.
+    const std::string name = definitions.contains(metric)              ? metric
+                             : metric.starts_with(kSpreadMetricPrefix) ? std::string(kSpreadMetric)
+                                                                       : ObjectMetric("NAME");
     std::string text;
     const Json definition = definitions.contains(name) ? definitions.at(name) : Json::object();
     for (const auto& [key, value] : definition.items()) {

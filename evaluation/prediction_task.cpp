@@ -183,6 +183,7 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   task.output.include_positions = true;
   task.output.include_colors = true;
   task.output.render_mode = request.render_mode;
+  task.output.include_spread = request.measures_spread;
   return task;
 }
 

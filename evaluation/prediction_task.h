@@ -52,6 +52,8 @@ struct PredictionRequest {
   std::int64_t seed = 0;
   bool paint_outside_white = true;
   RenderMode render_mode = OutputOptions().render_mode;
+  /// Whether the model says how unsure it is of each particle.
+  bool measures_spread = false;
   /// Whom EvaluateEpisode scores (evaluation/subjects.h); empty: SubjectsOfOneRollout.
   std::vector<std::string> subjects;
   /// The robot whose joints the episode's rows hold; null takes the episode's own.

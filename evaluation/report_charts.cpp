@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "evaluation/html.h"
 #include "evaluation/score_chart.h"
 #include "evaluation/score_text.h"
+#include "evaluation/spread_scores.h"
 #include "evaluation/svg.h"
 #include "evaluation/view_scores.h"
 
@@ -72,6 +74,55 @@ std::string Charts(const ReportInput& in, Wanted is_wanted) {
   return ChartsHtml(charts);
 }
 
+/// Steps that the curves of spreads show.
+constexpr int kSpreadSteps[] = {1, 2, 4, 8, 24};
+
+/// In the middle of a bin, millimetres; the last bin has none and is drawn half a bin further.
+double SpreadMm(std::size_t bin) {
+  constexpr std::size_t kCount = std::size(kSpreadEdgesM);
+  const double low = kSpreadEdgesM[bin];
+  const double high = bin + 1 < kCount ? kSpreadEdgesM[bin + 1] : 2 * low;
+  return 1000 * 0.5 * (low + high);
+}
+
+/// A curve of each step: mean error by bin.
+std::vector<ChartSeries> SpreadCurves(const ReportInput& in) {
+  std::vector<ChartSeries> curves;
+  for (const int step : StepsOf(in.reference())) {
+    if (std::find(std::begin(kSpreadSteps), std::end(kSpreadSteps), step) == std::end(kSpreadSteps))
+      continue;
+    ChartSeries curve{"step " + std::to_string(step), {}, {}, {}, {}, curves.size()};
+    for (std::size_t bin = 0; bin < std::size(kSpreadEdgesM); ++bin) {
+      const VariantScore score = CompareVariants(in.variants, SpreadMetric(bin), step)[0];
+      AddPoint(SpreadMm(bin), MeanOf(score), &curve);
+    }
+    if (HasValues(curve)) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+HtmlTable SpreadTable(const ReportInput& in) {
+  HtmlTable table;
+  table.caption = "Mean distance to the truth in metres, 95 % interval over episodes, episodes";
+  table.header = {"spread"};
+  const std::vector<int> steps = ChosenSteps(in);
+  for (const int step : steps) {
+    if (step > 0) table.header.push_back("step " + std::to_string(step));
+  }
+  for (std::size_t bin = 0; bin < std::size(kSpreadEdgesM); ++bin) {
+    const std::string metric = SpreadMetric(bin);
+    std::vector<std::string> row{metric.substr(kSpreadMetricPrefix.size()) + " m"};
+    for (const int step : steps) {
+      if (step == 0) continue;
+      const VariantScore score = CompareVariants(in.variants, metric, step)[0];
+      row.push_back(MeanText(score.mean, 4) +
+                    (score.mean ? ", " + std::to_string(score.mean->n) : ""));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 bool IsOfPictures(std::string_view metric) {
   return std::find(kPictureMetrics.begin(), kPictureMetrics.end(), metric) != kPictureMetrics.end();
 }
@@ -97,8 +148,9 @@ std::string ScoreChartsHtml(const ReportInput& in) {
 }
 
 std::string GeometryHtml(const ReportInput& in) {
-  const std::string charts =
-      Charts(in, [](std::string_view metric) { return !IsOfPictures(metric); });
+  const std::string charts = Charts(in, [](std::string_view metric) {
+    return !IsOfPictures(metric) && !metric.starts_with(kSpreadMetricPrefix);
+  });
   if (charts.empty()) return "";
   return SectionHtml(
       "Particles and geometry",
@@ -138,6 +190,29 @@ std::string DifferencesHtml(const ReportInput& in) {
   }
   return SectionHtml("Paired differences",
                      ChartsHtml(FigureHtml(LineChartSvg(spec))) + TableHtml(table));
+}
+
+std::string SpreadHtml(const ReportInput& in) {
+  ChartSpec spec;
+  spec.title = "Distance to the truth by predicted spread, " + in.variants[0].name;
+  spec.x_label = "predicted spread (mm)";
+  spec.y_label = "m";
+  spec.alt_text = "Mean error of particles by their predicted spread, a line for each step";
+  spec.series = SpreadCurves(in);
+  if (spec.series.empty()) return "";
+  ChartSeries equal{"as large as the spread", {}, {}, {}, {}, spec.series.size()};
+  for (std::size_t bin = 0; bin < std::size(kSpreadEdgesM); ++bin) {
+    equal.x.push_back(SpreadMm(bin));
+    equal.y.push_back(SpreadMm(bin) / 1000);
+  }
+  spec.series.push_back(std::move(equal));
+  return SectionHtml(
+      "How sure the model is",
+      ChartsHtml(FigureHtml(LineChartSvg(spec))) + TableHtml(SpreadTable(in)) +
+          ParagraphHtml("The spread of a particle is the root mean square distance of four "
+                        "predictions, of the scene seen from four sides, from their mean. A spread "
+                        "that means something rises with the error. Particles of arms are left "
+                        "out."));
 }
 
 std::string DistributionsHtml(const ReportInput& in) {

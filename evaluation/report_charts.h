@@ -18,6 +18,8 @@ std::string ScoreChartsHtml(const ReportInput& in);
 std::string GeometryHtml(const ReportInput& in);
 /// Paired differences to the reference; empty for one variant.
 std::string DifferencesHtml(const ReportInput& in);
+/// Mean error by predicted spread; empty where no spread was asked for.
+std::string SpreadHtml(const ReportInput& in);
 std::string DistributionsHtml(const ReportInput& in);
 
 }  // namespace interlacer

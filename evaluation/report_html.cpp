@@ -11,6 +11,7 @@
 #include "evaluation/report_charts.h"
 #include "evaluation/report_strips.h"
 #include "evaluation/score_text.h"
+#include "evaluation/spread_scores.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -74,6 +75,8 @@ std::string Headline(const ReportInput& in) {
 std::string ScoreTables(const ReportInput& in) {
   std::string tables;
   for (const std::string& metric : MetricsOf(in.reference())) {
+    // They have a table of their own.
+    if (metric.starts_with(kSpreadMetricPrefix)) continue;
     HtmlTable table;
     table.caption = MetricLabel(metric) + ": mean and 95 % interval";
     table.header = {"step"};
@@ -168,9 +171,9 @@ std::string ReportHtml(const ReportInput& in) {
   for (const std::string& warning : in.warnings) {
     body += "<p class=\"warning\">" + EscapeHtml(warning) + "</p>\n";
   }
-  body += Headline(in) + GeometryHtml(in) + ScoreChartsHtml(in) + StripsHtml(in, &images) +
-          DifferencesHtml(in) + DistributionsHtml(in) + ScoreTables(in) + Cost(in) + Troubles(in) +
-          Provenance(in);
+  body += Headline(in) + GeometryHtml(in) + ScoreChartsHtml(in) + SpreadHtml(in) +
+          StripsHtml(in, &images) + DifferencesHtml(in) + DistributionsHtml(in) + ScoreTables(in) +
+          Cost(in) + Troubles(in) + Provenance(in);
   return PageHtml(in.title, Verdict(in), body);
 }
 

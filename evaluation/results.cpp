@@ -169,6 +169,7 @@ Status ParseSetup(const JsonObject& root, Results* r) {
   INTERLACER_ASSIGN_OR_RETURN(r->seed, setup.Get<std::int64_t>("seed"));
   INTERLACER_ASSIGN_OR_RETURN(r->location, setup.Get<std::string>("location"));
   INTERLACER_ASSIGN_OR_RETURN(r->render_mode, setup.GetOr<std::string>("render_mode", ""));
+  INTERLACER_ASSIGN_OR_RETURN(r->measures_spread, setup.GetOr<bool>("spread", false));
   INTERLACER_ASSIGN_OR_RETURN(r->subjects, setup.GetOr<std::vector<std::string>>("subjects", {}));
   if (!setup.Has("plan")) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject plan, setup.GetObject("plan"));
@@ -191,6 +192,7 @@ Json SetupToJson(const Results& r) {
                 {"location", r.location},
                 {"render_mode", r.render_mode},
                 {"subjects", r.subjects}};
+  if (r.measures_spread) setup["spread"] = true;
   if (!r.plan) return setup;
   setup["plan"] = {{"windows", r.plan->window_count},
                    {"start_step", r.plan->start_step},

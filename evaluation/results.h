@@ -99,8 +99,9 @@ struct Results {
   int image_height_px = 0;
   std::string target_background;  ///< "white_outside_workspace" or "none"
   std::int64_t seed = 0;
-  std::string location;               ///< "local", "remote" or "none"
-  std::string render_mode;            ///< of the model: "observed" or "field"
+  std::string location;     ///< "local", "remote" or "none"
+  std::string render_mode;  ///< of the model: "observed" or "field"
+  bool measures_spread = false;
   std::vector<std::string> subjects;  ///< asked for; empty in files that earlier versions wrote
   /// Absent in files that earlier versions have written.
   std::optional<ResultPlan> plan;

@@ -35,6 +35,9 @@ Status CheckResumable(const Results& before, const Results& now) {
   INTERLACER_RETURN_IF_ERROR(
       CheckEqual("subjects", ListText(before.subjects), ListText(now.subjects)));
   INTERLACER_RETURN_IF_ERROR(CheckEqual("render mode", before.render_mode, now.render_mode));
+  const auto text = [](bool value) { return std::string(value ? "true" : "false"); };
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual("spread", text(before.measures_spread), text(now.measures_spread)));
   INTERLACER_RETURN_IF_ERROR(
       CheckEqual("seed", std::to_string(before.seed), std::to_string(now.seed)));
   INTERLACER_RETURN_IF_ERROR(CheckEqual("dataset hash", before.dataset_sha256, now.dataset_sha256));

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "evaluation/spread_scores.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
@@ -53,6 +54,10 @@ std::string MetricLabel(std::string_view metric) {
   if (metric.starts_with(kObjectMetricPrefix)) {
     return "Object " + std::string(metric.substr(kObjectMetricPrefix.size())) +
            ", distance to the truth";
+  }
+  if (metric.starts_with(kSpreadMetricPrefix)) {
+    return "Distance to the truth at a spread of " +
+           std::string(metric.substr(kSpreadMetricPrefix.size())) + " m";
   }
   return std::string(metric);
 }

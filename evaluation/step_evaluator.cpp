@@ -5,6 +5,7 @@
 
 #include "common/transforms.h"
 #include "evaluation/geometry_scores.h"
+#include "evaluation/spread_scores.h"
 #include "render/particle_preview.h"
 
 namespace interlacer {
@@ -297,6 +298,10 @@ Status StepEvaluator::ScoreShown(const TargetView& target, const TrueFrame& trut
   if (const auto tracked = tracked_.find(target.name); tracked != tracked_.end()) {
     for (const auto& [subject, positions_m] : particles) {
       append(tracked->second.Score(subject, positions_m, step.step, moved_));
+    }
+    if (!step.spread_m.empty() && step.step > 0 && tracked->second.HasTruth(step.step)) {
+      append(ScoreSpread(kModelSubject, step.spread_m,
+                         tracked->second.ErrorsOf(step.positions_m, step.step)));
     }
   }
   for (const auto& [subject, why] : absences_) {

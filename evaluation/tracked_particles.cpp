@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "common/transforms.h"
@@ -34,23 +35,15 @@ std::optional<std::size_t> SourcePixel(const TrueFrame& frame, const Vec3d& poin
   return is_same ? std::optional<std::size_t>(pixel) : std::nullopt;
 }
 
-struct MeanDistance {
-  double sum_m = 0;
-  int count = 0;
-  void Add(double distance_m) {
-    sum_m += distance_m;
-    ++count;
-  }
-  ViewScore Score(std::string_view subject, const std::string& metric) const {
-    if (count < kMinTrackedParticles) {
-      return {std::string(subject), metric, std::nullopt,
-              "fewer than " + std::to_string(kMinTrackedParticles) + " particles"};
-    }
-    return {std::string(subject), metric, sum_m / count, ""};
-  }
-};
-
 }  // namespace
+
+ViewScore MeanDistance::Score(std::string_view subject, const std::string& metric) const {
+  if (count < kMinTrackedParticles) {
+    return {std::string(subject), metric, std::nullopt,
+            "fewer than " + std::to_string(kMinTrackedParticles) + " particles"};
+  }
+  return {std::string(subject), metric, sum_m / count, ""};
+}
 
 StatusOr<TrackedParticles> TrackedParticles::Start(
     const SimulationTruth& truth, const BodyMotion& motion, const PredictionTask& task,
@@ -140,6 +133,17 @@ std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
     scores.push_back(objects[k].Score(subject, ObjectMetric(names[k])));
   }
   return scores;
+}
+
+std::vector<double> TrackedParticles::ErrorsOf(std::span<const float> particles_m, int step) const {
+  std::vector<double> errors_m(bodies_.size(), std::numeric_limits<double>::quiet_NaN());
+  const std::vector<float> true_m = PositionsAt(*motion_, step, bodies_, start_m_);
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const bool is_object = ObjectOf(bodies_[i]) != kNoObject;
+    if (!is_object && bodies_[i] != kStandsStill) continue;
+    errors_m[i] = DistanceM(PointAt(particles_m, i), PointAt(true_m, i));
+  }
+  return errors_m;
 }
 
 ObjectMove TrackedParticles::MoveOf(int object, std::span<const float> particles_m,

@@ -35,6 +35,18 @@ namespace interlacer {
 /// How many particles make a mean.
 inline constexpr int kMinTrackedParticles = 5;
 
+/// A mean distance and how many particles it is made of.
+struct MeanDistance {
+  double sum_m = 0;
+  int count = 0;
+  void Add(double distance_m) {
+    sum_m += distance_m;
+    ++count;
+  }
+  /// Null with a reason below kMinTrackedParticles.
+  ViewScore Score(std::string_view subject, const std::string& metric) const;
+};
+
 /// Mean displacement since step 0 of the particles of one object.
 struct ObjectMove {
   int particle_count = 0;
@@ -55,6 +67,8 @@ class TrackedParticles {
                                           const TrueFrame& newest,
                                           std::span<const float> particles_m);
 
+  bool HasTruth(int step) const { return static_cast<std::size_t>(step) <= motion_->later.size(); }
+
   /// Objects of which this view's particles move.
   std::set<int> MovedObjects() const;
 
@@ -62,6 +76,10 @@ class TrackedParticles {
   /// view shows to move.
   std::vector<ViewScore> Score(std::string_view subject, std::span<const float> particles_m,
                                int step, const std::set<int>& moved) const;
+
+  /// [n] distances to the true places at a step that HasTruth; NaN for particles that are not
+  /// tracked and for those of arms.
+  std::vector<double> ErrorsOf(std::span<const float> particles_m, int step) const;
 
   /// Displacement of the particles of an object, predicted and by its true motion; zero particles
   /// where the view does not show it.
@@ -75,8 +93,6 @@ class TrackedParticles {
  private:
   static constexpr int kNoObject = -1;
   int ObjectOf(std::int32_t body) const;
-  bool HasTruth(int step) const { return static_cast<std::size_t>(step) <= motion_->later.size(); }
-
   const SimulationTruth* truth_ = nullptr;
   const BodyMotion* motion_ = nullptr;
   const PredictionTask* task_ = nullptr;

@@ -50,6 +50,9 @@ class Rollout {
   /// value that is not finite is DATA_LOSS PREDICTION_NOT_FINITE with metadata `step`. After an
   /// error the rollout is unchanged.
   virtual Status Step() = 0;
+  /// Before the first step: from then on particles carry a spread, and each step takes as long as
+  /// kSpreadStepCount.
+  virtual Status MeasureSpread() = 0;
   /// Number of particles of the scene, equal in every step.
   virtual std::int64_t particle_count() const = 0;
   /// Positions of the current step, and colours of the source pixels. The pointer is valid for the

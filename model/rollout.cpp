@@ -12,6 +12,7 @@
 #include "model/cuda/device.h"
 #include "model/network/radiance_field.h"
 #include "model/runtime/torch_errors.h"
+#include "model/turned_step.h"
 
 namespace interlacer {
 namespace {
@@ -41,11 +42,10 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
       scene_(std::move(scene)),
       asks_network_(motion.source == MotionSource::kModel &&
                     (!motion.is_exact() || scene_->action_kind != ActionKind::kNone)),
-      older_(scene_->older),
-      newer_(scene_->newer),
+      clouds_{scene_->older, scene_->newer},
       rows_(JoinRows(scene_->history, actions)),
       robot_(model_->config(), scene_->robot.get(), rows_, motion.is_exact(),
-             {older_, scene_->older_links}, {newer_, scene_->newer_links}) {
+             {clouds_.older, scene_->older_links}, {clouds_.newer, scene_->newer_links}) {
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }
@@ -53,8 +53,13 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
 StatusOr<const Particles*> ModelRollout::ReadParticles() const {
   if (particles_step_ != step_) {
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([this] {
-      particles_.positions_m.resize(static_cast<std::size_t>(newer_.positions_m.numel()));
-      CopyTo(particles_.positions_m, newer_.positions_m);
+      const torch::Tensor& positions_m = clouds_.newer.positions_m;
+      particles_.positions_m.resize(static_cast<std::size_t>(positions_m.numel()));
+      CopyTo(particles_.positions_m, positions_m);
+      if (!turned_.empty()) {
+        particles_.spread_m.resize(static_cast<std::size_t>(particles_.count));
+        CopyTo(particles_.spread_m, Spread());
+      }
       return Status();
     }));
     particles_step_ = step_;
@@ -73,26 +78,60 @@ Status ModelRollout::Advance() {
                     "a row for step " + std::to_string(step_ + 1),
                     std::to_string(rows_.row_count - scene_->history.row_count));
   }
-  CloudTensors next = newer_;
+  std::vector<CloudTensors> next;
+  for (int turns = 0; turns <= static_cast<int>(turned_.size()); ++turns) {
+    INTERLACER_ASSIGN_OR_RETURN(
+        next.emplace_back(),
+        NextOf(turns == 0 ? clouds_ : turned_[static_cast<std::size_t>(turns - 1)], turns));
+  }
+  // Only after all checks: an error leaves the rollout unchanged.
+  clouds_ = {std::move(clouds_.newer), std::move(next[0])};
+  for (std::size_t i = 0; i < turned_.size(); ++i) {
+    turned_[i] = {std::move(turned_[i].newer), std::move(next[i + 1])};
+  }
+  ++step_;
+  return Status();
+}
+
+StatusOr<CloudTensors> ModelRollout::NextOf(const Clouds& clouds, int quarter_turns) const {
+  CloudTensors next = clouds.newer;
   if (asks_network_) {
-    next = step_graph_->Step(robot_.InputOf(step_ + 1, older_, newer_, scene_->workspace));
+    const StepInput input =
+        robot_.InputOf(step_ + 1, clouds.older, clouds.newer, scene_->workspace);
+    next = quarter_turns == 0 ? step_graph_->Step(input)
+                              : TurnedBack(step_graph_->Step(Turned(input, quarter_turns)),
+                                           input.workspace, quarter_turns);
     if (!AreFinite(next)) {
       return DataLoss(reason::PREDICTION_NOT_FINITE,
                       "step " + std::to_string(step_ + 1) + " predicted a value that is not finite")
           .WithMetadata("step", std::to_string(step_ + 1));
     }
   }
-  next = robot_.Place(step_ + 1, next, newer_);
-  // Only after all checks: an error leaves the rollout unchanged.
-  older_ = std::move(newer_);
-  newer_ = std::move(next);
-  ++step_;
+  return robot_.Place(step_ + 1, next, clouds.newer);
+}
+
+Status ModelRollout::MeasureSpread() {
+  static_assert(kSpreadStepCount == kQuarterTurns);
+  if (step_ > 0) {
+    return Mismatch(reason::STEP_INVALID, "step", "0, before the first step",
+                    std::to_string(step_));
+  }
+  turned_.assign(kQuarterTurns - 1, clouds_);
+  particles_step_ = -1;
   return Status();
+}
+
+torch::Tensor ModelRollout::Spread() const {
+  std::vector<torch::Tensor> positions_m{clouds_.newer.positions_m};
+  for (const Clouds& clouds : turned_) positions_m.push_back(clouds.newer.positions_m);
+  const torch::Tensor all = at::stack(positions_m);
+  return (all - all.mean(0, /*keepdim=*/true)).square().sum(2).mean(0).sqrt();
 }
 
 Status ModelRollout::PrepareRenderer() const {
   if (renderer_step_ == step_) return Status();
-  const CloudTensors cloud{newer_.positions_m.contiguous(), newer_.features.contiguous()};
+  const CloudTensors cloud{clouds_.newer.positions_m.contiguous(),
+                           clouds_.newer.features.contiguous()};
   if (OnDevice(cloud.positions_m)) {
     device_cloud_ =
         std::make_unique<DeviceCloud>(scene_->renderer, cloud, model_->serving_precision());
@@ -107,7 +146,7 @@ Status ModelRollout::PrepareRenderer() const {
 }
 
 void ModelRollout::RenderRaysOnDevice(const PixelRays& rays, const RayOutputs& out) const {
-  const torch::Device device = newer_.positions_m.device();
+  const torch::Device device = clouds_.newer.positions_m.device();
   const RenderedRays rendered = device_cloud_->Render(
       model_->radiance_field().tensors(),
       {RowsOf3(rays.origins_m, device), RowsOf3(rays.directions, device), torch::Tensor()});

@@ -5,8 +5,10 @@
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
 /// action). With exact motion the particles of the robot follow its links instead of the network
 /// (model/lifting/robot_steps.h), and a scene without a robot stays to the bit; then, and
-/// where the robot moves alone, the network is not asked. Implements Rollout of model/predictor.h;
-/// same errors and threads. Source: hd-vpd (recursion); grf-masking, App. C.3.
+/// where the robot moves alone, the network is not asked. The spread is that of four rollouts whose
+/// network sees the scene from four sides (model/turned_step.h); the first of them is the
+/// prediction. Implements Rollout of model/predictor.h; same errors and threads.
+/// Source: hd-vpd (recursion); grf-masking, App. C.3.
 
 #include <cstdint>
 #include <memory>
@@ -47,14 +49,24 @@ class ModelRollout : public Rollout {
 
   int step() const override { return step_; }
   Status Step() override;
-  std::int64_t particle_count() const override { return newer_.positions_m.size(0); }
+  Status MeasureSpread() override;
+  std::int64_t particle_count() const override { return clouds_.newer.positions_m.size(0); }
   StatusOr<const Particles*> ReadParticles() const override;
   Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
                     bool needs_depth, FloatImage* color, DepthImage* depth) const override;
   StatusOr<Camera> SceneCamera(const std::string& name) const override;
 
  private:
+  /// The two newest clouds of one recursion, world frame.
+  struct Clouds {
+    CloudTensors older, newer;
+  };
+
   Status Advance();
+  /// The cloud that follows, predicted after `quarter_turns`.
+  StatusOr<CloudTensors> NextOf(const Clouds& clouds, int quarter_turns) const;
+  /// [n] on the host.
+  torch::Tensor Spread() const;
   Status PrepareRenderer() const;
   /// Writes results into the memory of the pixels; distances are along the rays.
   Status RenderRays(const PixelRays& rays, const RayOutputs& out) const;
@@ -76,8 +88,9 @@ class ModelRollout : public Rollout {
   std::shared_ptr<StepGraph> step_graph_;
   std::shared_ptr<const LiftedScene> scene_;
   const bool asks_network_;
-  CloudTensors older_, newer_;
-  KinematicRows rows_;  ///< of the history, then of the actions
+  Clouds clouds_;
+  std::vector<Clouds> turned_;  ///< by quarter turns from one on; empty without a spread
+  KinematicRows rows_;          ///< of the history, then of the actions
   RobotSteps robot_;
   int step_ = 0;
   mutable Particles particles_;

@@ -40,6 +40,7 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
     const StageTimer timer(&durations_->lift_s);
     INTERLACER_ASSIGN_OR_RETURN(rollout_,
                                 predictor_->Begin(std::move(scene), actions_, output_.motion));
+    if (output_.include_spread) INTERLACER_RETURN_IF_ERROR(rollout_->MeasureSpread());
   }
   // Particles are read only if there is a region.
   const float* positions_m = nullptr;
@@ -129,6 +130,7 @@ Status RolloutRunner::AddParticles() {
   const StageTimer timer(&durations_->encode_s);
   INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout_->ReadParticles());
   INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->positions_m, "a position", rollout_->step()));
+  INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->spread_m, "a spread", rollout_->step()));
   const bool is_first = rollout_->step() == output_.steps.front();
   return writer_->AddParticles(*particles, selected_, is_first && output_.initial_region);
 }
@@ -136,7 +138,7 @@ Status RolloutRunner::AddParticles() {
 Status RolloutRunner::FinishIfComplete() {
   const int step = rollout_->step();
   if (!IsSent(step) || view_index_ < output_.render_targets.size()) return Status::Ok();
-  if (output_.include_positions || output_.include_colors) {
+  if (output_.include_positions || output_.include_colors || output_.include_spread) {
     INTERLACER_RETURN_IF_ERROR(AddParticles());
   }
   is_done_ = step == last_step();

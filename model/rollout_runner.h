@@ -32,7 +32,7 @@ class RolloutWriter {
   /// targets to take what it requests.
   virtual Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
                           const DepthImage& depth) = 0;
-  /// Called when positions or colours were requested. Where a region selected the indices
+  /// Called when positions, colours or spreads were requested. Where a region selected the indices
   /// `selected`, the receiver must be sent them once.
   virtual Status AddParticles(const Particles& particles,
                               const std::vector<std::uint32_t>& selected, bool needs_indices) = 0;

@@ -153,6 +153,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
   verb->add_option("-o,--output", options->output, "Folder to write")->required();
   AddBackendOptions(verb, &options->backend);
   AddRenderOption(verb, &options->plan.render_mode);
+  AddSpreadOption(verb, &options->plan.measures_spread);
   AddPictureSizeOption(verb, &options->plan.picture_size);
   AddRobotOption(verb, &options->robot_dir);
   verb->add_option("--split", options->split, "Split of the data set: train, val or test");

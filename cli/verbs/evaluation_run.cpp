@@ -58,6 +58,7 @@ StatusOr<Results> HeadOf(const EvaluateOptions& options, const RolloutBackend* b
   results.step_count = options.plan.step_count;
   results.target_background = options.background;
   results.seed = options.plan.seed;
+  results.measures_spread = options.plan.measures_spread;
   results.render_mode = options.plan.render_mode == RenderMode::kField ? "field" : "observed";
   results.subjects = options.plan.subjects;
   results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,

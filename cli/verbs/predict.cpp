@@ -53,6 +53,12 @@ Status WriteParticles(const PredictedStep& step, const OutputFolder& folder) {
   const std::int64_t shape[] = {step.particle_count, 3};
   INTERLACER_RETURN_IF_ERROR(
       WriteFileAtomic(npy, EncodeNpy(std::span<const float>(step.positions_m), shape)));
+  if (!step.spread_m.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string spread,
+                                folder.FilePath("particles/" + StepName(step.step, "_spread.npy")));
+    INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(
+        spread, EncodeNpy(std::span<const float>(step.spread_m), std::span(shape, 1))));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const std::string ply,
                               folder.FilePath("particles/" + StepName(step.step, ".ply")));
   const Status status = WritePointCloud(ply, {step.positions_m, step.colors_rgb8});
@@ -271,6 +277,7 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
           "of a static scene: one between them")
       ->delimiter(',');
   AddRenderOption(verb, &options->request.render_mode);
+  AddSpreadOption(verb, &options->request.measures_spread);
   options->request.picture_size.of = PictureSize::Of::kRecorded;
   AddPictureSizeOption(verb, &options->request.picture_size);
   AddRobotOption(verb, &options->robot_dir);

@@ -188,6 +188,7 @@ void ToProto(const OutputOptions& options, v1::OutputOptions* out) {
                                  ? v1::POSITION_ENCODING_WORKSPACE_U16
                                  : v1::POSITION_ENCODING_FLOAT32);
   out->set_include_colors(options.include_colors);
+  out->set_include_spread(options.include_spread);
   if (options.initial_region) {
     ToProto(*options.initial_region, out->mutable_particle_selection()->mutable_initial_region());
   }

@@ -212,6 +212,10 @@ StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& work
       INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.colors_rgb8(), 3 * out.particle_count,
                                            "particles.colors_rgb8", &out.colors_rgb8));
     }
+    if (!cloud.spread_f32le().empty()) {
+      INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.spread_f32le(), out.particle_count,
+                                           "particles.spread_f32le", &out.spread_m));
+    }
     if (!cloud.indices_u32le().empty()) {
       INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.indices_u32le(), out.particle_count,
                                            "particles.indices_u32le", &out.indices));

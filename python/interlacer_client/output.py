@@ -65,6 +65,7 @@ class Output:
                  last). The rollout ends at the largest
     positions    "float32", "u16" (16 bits over the workspace box; half the bytes) or "": none
     colors       of the pixels that the particles came from
+    spread       how unsure the model is of each particle, metres; every step then takes four times as long
     region       only particles that lie in it at step 0
     stride       every n-th of those
     views        names of the scene's cameras, or RenderViews
@@ -76,6 +77,7 @@ class Output:
     steps: Optional[Sequence[int]] = None
     positions: str = ""
     colors: bool = False
+    spread: bool = False
     region: Optional[Box] = None
     stride: int = 1
     views: Sequence[Union[str, RenderView]] = ()
@@ -86,6 +88,7 @@ class Output:
         views = [RenderView(view) if isinstance(view, str) else view for view in self.views]
         output = service.OutputOptions(
             steps=list(self.steps or ()), include_positions=self.positions != "", include_colors=self.colors,
+            include_spread=self.spread,
             position_encoding=choose(_POSITIONS, self.positions, "output.positions"),
             render_mode=choose(_RENDER_MODES, self.render_mode, "output.render_mode"),
             motion=choose(_MOTIONS, self.motion, "output.motion"),

@@ -80,6 +80,7 @@ class PredictedStep:
     indices          uint32 [particles] in the whole cloud; in the first step of a call with a region
     views            by name: uint8 [height, width, 3], or float32 [height, width] in metres
     files            by name: the bytes of views asked for as PNG or JPEG
+    spread_m         float32 [particles] how far apart four predictions of a particle lie; no bound of its error
     """
 
     step: int
@@ -89,6 +90,7 @@ class PredictedStep:
     indices: Optional[NDArray[np.uint32]]
     views: Dict[str, NDArray[Any]]
     files: Dict[str, bytes]
+    spread_m: Optional[NDArray[np.float32]] = None
 
     @staticmethod
     def from_proto(step: types.PredictedStep, workspace: Box) -> PredictedStep:
@@ -102,8 +104,9 @@ class PredictedStep:
                 files[rendered.target_name] = rendered.image.data
         colors = np.frombuffer(cloud.colors_rgb8, np.uint8).reshape(-1, 3) if cloud.colors_rgb8 else None
         indices = np.frombuffer(cloud.indices_u32le, "<u4") if cloud.indices_u32le else None
+        spread = np.frombuffer(cloud.spread_f32le, "<f4") if cloud.spread_f32le else None
         return PredictedStep(step.step, step.predict_time.ToNanoseconds(), _positions(cloud, workspace), colors, indices,
-                             views, files)
+                             views, files, spread)
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,8 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                               ReadActions(request->actions(), rollout.scene.checked.history_actions,
                                           rollout.output, metadata));
 
-  rollout.scene.cost_s += rollout.output.steps.back() * metadata.step_cost_s;
+  rollout.scene.cost_s += rollout.output.steps.back() * metadata.step_cost_s *
+                          (rollout.output.include_spread ? kSpreadStepCount : 1);
   AddRenderCost(rollout.output, metadata, &rollout.scene);
   rollout.scene.priority = ToPriority(request->priority(), &call->record);
   call->record.step_count = rollout.output.steps.back();

@@ -230,6 +230,7 @@ StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
                               ToPositionEncoding(output.position_encoding()));
   plain.include_positions = output.include_positions();
   plain.include_colors = output.include_colors();
+  plain.include_spread = output.include_spread();
   if (Status status = ReadSelection(output.particle_selection(), &plain); !status.ok()) {
     return std::move(status).WithFieldPrefix("particle_selection");
   }
@@ -269,6 +270,7 @@ Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& meta
   std::int64_t bytes = kMessageOverheadBytes;
   if (output.include_positions) bytes += particles * position_bytes;
   if (output.include_colors) bytes += particles * 3;
+  if (output.include_spread) bytes += particles * 4;
   if (output.initial_region) bytes += particles * 4;
   for (const RenderTarget& target : output.render_targets) {
     bytes += ViewPixels(target, metadata) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);

@@ -92,6 +92,13 @@ void PackParticles(const Particles& particles, const std::vector<std::uint32_t>&
       bytes->append(reinterpret_cast<const char*>(rgb), 3);
     }
   }
+  if (output.include_spread) {
+    std::string* bytes = cloud->mutable_spread_f32le();
+    bytes->reserve(selected.size() * sizeof(float));
+    for (const std::uint32_t index : selected) {
+      bytes->append(reinterpret_cast<const char*>(&particles.spread_m[index]), sizeof(float));
+    }
+  }
 }
 
 void PackView(const RenderTarget& target, const FloatImage& color, const DepthImage& depth,

@@ -43,6 +43,7 @@ OutputOptions RichOutput() {
   output.steps = {0, 1, 5};
   output.include_positions = true;
   output.include_colors = true;
+  output.include_spread = true;
   output.initial_region = Box{{-0.21, -0.21, 0}, {0.11, 1, 1}};
   output.stride = 2;
   RenderTarget png;
@@ -82,6 +83,8 @@ void ExpectEqualSteps(const std::vector<PredictedStep>& a, const std::vector<Pre
     EXPECT_EQ(a[i].particle_count, b[i].particle_count);
     EXPECT_EQ(a[i].positions_m, b[i].positions_m);
     EXPECT_EQ(a[i].colors_rgb8, b[i].colors_rgb8);
+    EXPECT_EQ(a[i].spread_m, b[i].spread_m);
+    EXPECT_EQ(a[i].spread_m.size(), static_cast<std::size_t>(a[i].particle_count));
     EXPECT_EQ(a[i].indices, b[i].indices);
     ASSERT_EQ(a[i].views.size(), b[i].views.size());
     for (std::size_t j = 0; j < a[i].views.size(); ++j) {

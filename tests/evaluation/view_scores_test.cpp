@@ -108,9 +108,9 @@ TEST_F(PictureScores, AnObjectOfFewPixelsHasNoScore) {
   EXPECT_FALSE(ScoreNamed(Score(truth_.color, {nullptr, &nothing}), kSsimObjects));
 }
 
-TEST(MetricDefinitions, EveryMetricHasOneAndObjectsShareTheirs) {
+TEST(MetricDefinitions, EveryMetricHasOneAndObjectsAndSpreadsShareTheirs) {
   const auto definitions = MetricDefinitions();
-  EXPECT_EQ(definitions.size(), kMetrics.size() + 1);
+  EXPECT_EQ(definitions.size(), kMetrics.size() + 2);
   EXPECT_TRUE(definitions.contains(ObjectMetric("NAME")));
   EXPECT_FALSE(definitions.contains("mde_m_v1"));
 }

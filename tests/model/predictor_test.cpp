@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,6 +119,44 @@ TEST_F(PredictorTest, StepZeroIsTheReconstruction) {
     const auto color = PlaneColor(p[0], p[1]);
     for (int c = 0; c < 3; ++c) EXPECT_NEAR(particles.colors_rgb8[3 * i + c], color[c], 2);
   }
+}
+
+TEST_F(PredictorTest, ASpreadStandsBesideThePredictionAndDoesNotChangeIt) {
+  const SceneInput input = MakeScene();
+  const auto rollout = Begin(input, Joints(2, kSteps));
+  ASSERT_TRUE(rollout->MeasureSpread().ok());
+  const Particles start = **rollout->ReadParticles();
+  EXPECT_EQ(start.spread_m, std::vector<float>(256, 0));
+  float before_m = 0;
+  for (int step = 1; step <= kSteps; ++step) {
+    ASSERT_TRUE(rollout->Step().ok());
+    const std::vector<float>& spread_m = (*rollout->ReadParticles())->spread_m;
+    ASSERT_EQ(spread_m.size(), 256u);
+    const float mean_m = std::accumulate(spread_m.begin(), spread_m.end(), 0.f) / 256;
+    // Untrained weights know nothing of directions, and what they do not know adds up.
+    EXPECT_GT(mean_m, before_m);
+    before_m = mean_m;
+  }
+  const Particles plain = RunToEnd(input, Joints(2, kSteps));
+  EXPECT_EQ((*rollout->ReadParticles())->positions_m, plain.positions_m);
+  EXPECT_TRUE(plain.spread_m.empty());
+}
+
+TEST_F(PredictorTest, ASpreadIsAskedForBeforeTheFirstStep) {
+  const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
+  ASSERT_TRUE(rollout->Step().ok());
+  EXPECT_EQ(rollout->MeasureSpread().reason(), reason::STEP_INVALID);
+}
+
+TEST_F(PredictorTest, WhatMovesByTheRobotAloneIsCertain) {
+  auto exact = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic});
+  ASSERT_TRUE(exact.ok());
+  SceneInput input = MakeScene();
+  input.history_actions = {};
+  auto rollout = *(*exact)->Begin(*(*exact)->Lift(input), {});
+  ASSERT_TRUE(rollout->MeasureSpread().ok());
+  ASSERT_TRUE(rollout->Step().ok());
+  EXPECT_EQ((*rollout->ReadParticles())->spread_m, std::vector<float>(256, 0));
 }
 
 TEST_F(PredictorTest, JointsAndPointsGiveEqualBytes) {

@@ -33,3 +33,12 @@ def test_without_a_robot_robot_motion_moves_nothing(client, model):
     output = Output(steps=[0, 2], positions="float32", motion="robot_only")
     positions_m = client.predict(frames, output=output).result().positions_m
     np.testing.assert_array_equal(positions_m[0], positions_m[1])
+
+
+def test_a_spread_comes_beside_the_particles_and_leaves_them_as_they_are(client, frames, plan):
+    plain = client.predict(frames, plan, Output(steps=[0, 2], positions="float32")).result()
+    unsure = client.predict(frames, plan, Output(steps=[0, 2], positions="float32", spread=True)).result()
+    np.testing.assert_array_equal(plain.positions_m, unsure.positions_m)
+    assert plain.steps[1].spread_m is None
+    assert unsure.steps[1].spread_m.shape == (len(unsure.steps[1].positions_m),)
+    assert (unsure.steps[0].spread_m == 0).all() and unsure.steps[1].spread_m.max() > 0

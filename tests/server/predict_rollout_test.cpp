@@ -137,6 +137,21 @@ TEST_F(PredictRolloutTest, RegionAndStrideChooseTheSameParticlesInEveryStep) {
   EXPECT_EQ(messages[1].step().particles().colors_rgb8(), first.colors_rgb8());
 }
 
+TEST_F(PredictRolloutTest, SpreadsAreThoseOfTheChosenParticles) {
+  auto request = MakeRolloutRequest(2);
+  EXPECT_TRUE(Predict(request)[0].step().particles().spread_f32le().empty());
+  request.mutable_output()->set_include_positions(false);
+  request.mutable_output()->set_include_spread(true);
+  request.mutable_output()->mutable_particle_selection()->set_stride(2);
+  const auto messages = Predict(request);
+  ASSERT_EQ(messages.size(), 2u);
+  const std::vector<float> spreads_m = Floats(messages[1].step().particles().spread_f32le());
+  ASSERT_EQ(spreads_m.size(), static_cast<std::size_t>(kParticles / 2));
+  for (std::size_t i = 0; i < spreads_m.size(); ++i) {
+    EXPECT_EQ(spreads_m[i], FakeSpread(2, static_cast<std::int64_t>(2 * i)));
+  }
+}
+
 TEST_F(PredictRolloutTest, QuantizedPositionsStayWithinHalfAStep) {
   auto request = MakeRolloutRequest(1);
   const auto exact = Floats(Predict(request)[0].step().particles().positions());

@@ -1,9 +1,9 @@
 #pragma once
 
 /// A Predictor without a network, which responds in microseconds. Particles are the valid pixels of
-/// the newest observation, or given ones, and follow the action's first three numbers; a view
-/// encodes the positions of its pixels and its step. Deterministic; it refuses what the real one
-/// checks first. Tests control it through FakeControls, from any thread.
+/// the newest observation, or given ones, and follow the action's first three numbers; a spread is
+/// FakeSpread; a view encodes the positions of its pixels and its step. Deterministic; it refuses
+/// what the real one checks first. Tests control it through FakeControls, from any thread.
 
 #include <algorithm>
 #include <atomic>
@@ -117,6 +117,11 @@ inline DepthImage FakeDepth(const Camera& camera, int step, int row_begin, int r
   return depth;
 }
 
+/// Of a particle at a step.
+inline float FakeSpread(int step, std::int64_t particle) {
+  return 0.001f * static_cast<float>(step) + 1e-6f * static_cast<float>(step * particle);
+}
+
 class FakeScene final : public Scene {
  public:
   const SceneReport& report() const override { return scene_report; }
@@ -158,6 +163,12 @@ class FakeRollout final : public Rollout {
       const std::size_t axis = i % 3;
       if (axis < now.size()) particles_.positions_m[i] += now[axis] - before[axis];
     }
+    SetSpreads();
+    return Status::Ok();
+  }
+  Status MeasureSpread() override {
+    particles_.spread_m.resize(static_cast<std::size_t>(particles_.count));
+    SetSpreads();
     return Status::Ok();
   }
 
@@ -191,6 +202,11 @@ class FakeRollout final : public Rollout {
   }
 
  private:
+  void SetSpreads() {
+    for (std::size_t i = 0; i < particles_.spread_m.size(); ++i) {
+      particles_.spread_m[i] = FakeSpread(step_, static_cast<std::int64_t>(i));
+    }
+  }
   void Work() const {
     controls_->gate.Pass();
     std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
