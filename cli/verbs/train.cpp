@@ -91,6 +91,12 @@ class ProgressObserver : public TrainObserver {
                                   : "";
     context_.Message("validation after " + std::to_string(record.step) +
                      " steps: " + Parts(record) + still);
+    if (record.IsOfAModelThatMovesNothing()) {
+      context_.Message(
+          "no particle moves: the model predicts that all stands still and gets next to no "
+          "gradient. "
+          "If that lasts, start again from the checkpoint before with a smaller learning_rate");
+    }
   }
   void Finish() { progress_->Finish(); }
 

@@ -1,5 +1,6 @@
 #include "model/training/run_log.h"
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -35,6 +36,12 @@ void AddOptional(const Record& record, OrderedJson* line) {
 }
 
 }  // namespace
+
+bool ValidationRecord::IsOfAModelThatMovesNothing() const {
+  constexpr double kEqual = 1e-6;
+  return still_track_loss_m > 0 &&
+         std::abs(track_loss_m - still_track_loss_m) <= kEqual * still_track_loss_m;
+}
 
 StatusOr<RunLog> RunLog::Open(const std::string& path, std::int64_t resume_step) {
   INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path, KeptLines(path, resume_step)));

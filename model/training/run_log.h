@@ -35,6 +35,10 @@ struct ValidationRecord {
   double depth_loss_m = 0;  ///< written where it is above 0, as are the next two
   double track_loss_m = 0;
   double still_track_loss_m = 0;  ///< track loss of the prediction that nothing moves
+
+  /// Whether no particle moves by enough to count (network.min_displacement_m): such a model gets
+  /// next to no gradient and stays as it is.
+  bool IsOfAModelThatMovesNothing() const;
 };
 
 class RunLog {

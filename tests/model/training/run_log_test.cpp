@@ -52,6 +52,14 @@ TEST_F(RunLogTest, ResumeKeepsValidationLossesAndDropsTheEnd) {
   EXPECT_EQ(Steps(), (std::vector<std::int64_t>{2, 4}));
 }
 
+TEST(ValidationRecord, AModelThatMovesNothingIsAsGoodAsStandingStill) {
+  ValidationRecord record{.track_loss_m = 0.0287983, .still_track_loss_m = 0.0287983};
+  EXPECT_TRUE(record.IsOfAModelThatMovesNothing());
+  record.track_loss_m = 0.02879;
+  EXPECT_FALSE(record.IsOfAModelThatMovesNothing());
+  EXPECT_FALSE(ValidationRecord{}.IsOfAModelThatMovesNothing());  // no tracks at all
+}
+
 TEST_F(RunLogTest, UnwritableFolderIsAnError) {
   EXPECT_EQ(RunLog::Open("/nonexistent/folder/log", 0).status().reason(), reason::FILE_UNWRITABLE);
 }
