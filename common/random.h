@@ -27,6 +27,7 @@ enum class RandomStream : std::uint32_t {
   kPositionJitter = 11,
   kBackgrounds = 12,
   kAugmentation = 13,
+  kPlanner = 14,
 };
 
 struct PhiloxWords {
@@ -59,6 +60,18 @@ INTERLACER_HOST_DEVICE inline float ToUniform(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1.0p-24f;
 }
 
+/// Standard normal (Box-Muller on the first two words of one block).
+inline double ToNormal(const PhiloxWords& words) {
+  const double u = (static_cast<double>(words.word[0]) + 0.5) * 0x1.0p-32;
+  const double v = static_cast<double>(words.word[1]) * 0x1.0p-32;
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
+}
+/// Of one counter.
+inline double NormalDraw(std::uint64_t seed, RandomStream stream, std::uint32_t a, std::uint32_t b,
+                         std::uint32_t c) {
+  return ToNormal(Philox(seed, static_cast<std::uint32_t>(stream), a, b, c));
+}
+
 /// A sequence of draws under one (seed, stream, a, b); counter word c advances. Not shared between
 /// threads.
 class RandomSequence {
@@ -81,13 +94,7 @@ class RandomSequence {
   INTERLACER_HOST_DEVICE std::uint32_t Below(std::uint32_t n) {
     return static_cast<std::uint32_t>((static_cast<std::uint64_t>(Next32()) * n) >> 32);
   }
-  /// Standard normal (Box-Muller on one Philox block).
-  double Normal() {
-    const PhiloxWords w = Philox(seed_, stream_, a_, b_, c_++);
-    const double u = (static_cast<double>(w.word[0]) + 0.5) * 0x1.0p-32;
-    const double v = static_cast<double>(w.word[1]) * 0x1.0p-32;
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
-  }
+  double Normal() { return ToNormal(Philox(seed_, stream_, a_, b_, c_++)); }
 
  private:
   std::uint64_t seed_;

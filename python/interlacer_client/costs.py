@@ -42,7 +42,7 @@ class ObjectToPoint(Term):
     target_m: Tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
-        return float(np.linalg.norm(self.picked(prediction)[-1].mean(axis=0) - self.target_m))
+        return float(np.linalg.norm(self.picked(prediction)[-1].mean(axis=0, dtype=np.float64) - self.target_m))
 
 
 @dataclass(frozen=True)

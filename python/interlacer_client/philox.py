@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Stream of the planner's draws.
-PLANNER_STREAM = 12
+PLANNER_STREAM = 14
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 

@@ -1,5 +1,7 @@
 """The planner finds a known optimum, keeps bounds, and plans the same twice; then once against the real server."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,10 +28,13 @@ class Pushed:
         self.order = order
         self.asked = []
 
+    def start(self):
+        random = np.random.default_rng(0)
+        return np.vstack([random.uniform(0, 0.2, (10, 3)), random.uniform(1, 2, (10, 3))])
+
     def candidates(self, candidates, output):
         self.asked.append((len(candidates), output))
-        random = np.random.default_rng(0)
-        start = np.vstack([random.uniform(0, 0.2, (10, 3)), random.uniform(1, 2, (10, 3))])
+        start = self.start()
         for index in list(range(len(candidates)))[::self.order]:
             if index in self.fails:
                 yield Candidate(index, None, "PREDICTION_NOT_FINITE")
@@ -40,6 +45,14 @@ class Pushed:
 
     def cost_s(self, candidate_count, step_count):
         return 1.0 + 0.1 * candidate_count * step_count
+
+
+class PushedGrid(Pushed):
+    """As in tests/client/planner_test.cpp."""
+
+    def start(self):
+        grid = [[0.05 * (p % 5), 0.1 * (p // 5 % 2), 0.1] for p in range(20)]
+        return (np.array(grid) + np.repeat([[0.0], [1.0]], 10, axis=0)).astype(np.float32)
 
 
 def test_philox_gives_the_published_numbers():
@@ -108,6 +121,23 @@ def test_the_same_seed_gives_the_same_plan_in_any_order_of_arrival():
     assert set(first.terms) == {"0 ObjectToPoint", "1 SmoothAction"}
     reseeded = Planner(planner.costs, horizon=4, seed=6).plan(Pushed(), np.zeros(3))
     assert (reseeded.actions != first.actions).any()
+
+
+def plan_of_the_file(method):
+    planner = Planner([ObjectToPoint(OBJECT, target_m=(0.4, -0.1, 0.1)), SmoothAction(weight=0.5)], method=method,
+                      horizon=5, iterations=5, candidate_count=40, seed=11, deviation=np.array([0.3, 0.2, 0.0]))
+    return planner.plan(PushedGrid(change=0.15), np.zeros(3))
+
+
+def test_plans_are_those_of_the_client_in_cpp():
+    """Both read the file; tests/client/planner_test.cpp plans the same."""
+    plans = json.loads((Path(__file__).parents[1] / "golden/planner/plans.json").read_text())["plans"]
+    assert [plan["method"] for plan in plans] == ["cem", "mppi"]
+    for expected in plans:
+        plan = plan_of_the_file(expected["method"])
+        np.testing.assert_allclose(plan.actions.ravel(), expected["rows"], atol=1e-9)
+        np.testing.assert_allclose(plan.mean.ravel(), expected["mean"], atol=1e-9)
+        assert plan.cost == pytest.approx(expected["cost"], abs=1e-6)
 
 
 def test_ranges_largest_changes_and_blocks_are_kept():
