@@ -54,6 +54,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddTrain(app, verbs);
   AddExport(app, verbs);
   AddPredict(app, verbs);
+  AddPlan(app, verbs);
   AddEvaluate(app, verbs);
   AddExperiment(app, verbs);
   AddReport(app, verbs);

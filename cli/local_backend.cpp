@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/planner/backend_source.h"
 #include "common/duration.h"
 #include "common/image_codec.h"
 #include "common/output_selection.h"
@@ -102,6 +103,66 @@ std::int64_t NewestCaptureTimeNs(const SceneInput& input) {
   return newest_ns;
 }
 
+/// A lifted scene and what its rollouts need of the frames.
+struct OpenedScene {
+  std::shared_ptr<const Scene> scene;
+  Box workspace;
+  std::int64_t newest_capture_time_ns = 0;
+};
+
+StatusOr<OpenedScene> Open(Predictor* predictor, const SceneInput& input) {
+  OpenedScene opened{nullptr, input.workspace.value_or(predictor->metadata().workspace),
+                     NewestCaptureTimeNs(input)};
+  INTERLACER_ASSIGN_OR_RETURN(opened.scene, predictor->Lift(input));
+  return opened;
+}
+
+/// `durations` may hold the time of the lift.
+StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
+                              const ActionSequence& actions, const OutputOptions& output,
+                              const StepCallback& on_step, const std::stop_token& stop,
+                              StageDurations* durations) {
+  OutputOptions selected = output;
+  auto steps = SelectSteps(output.steps, actions.kind != ActionKind::kNone, actions.row_count,
+                           std::numeric_limits<int>::max());
+  if (!steps.ok()) return steps.status().WithFieldPrefix("output");
+  selected.steps = *std::move(steps);
+
+  StepWriter writer(output, opened.workspace, on_step);
+  RolloutRunner runner(predictor, actions, std::move(selected), durations, &writer);
+  INTERLACER_RETURN_IF_ERROR(runner.Begin(opened.scene, opened.newest_capture_time_ns));
+  while (!runner.is_done()) {
+    if (stop.stop_requested()) return Cancelled("stopped by the caller");
+    INTERLACER_RETURN_IF_ERROR(runner.RunUnit());
+  }
+  RolloutSummary summary = runner.Summary();
+  summary.scene_report = opened.scene->report();
+  return summary;
+}
+
+class LocalSource final : public CandidateSource {
+ public:
+  LocalSource(Predictor* predictor, OpenedScene opened)
+      : predictor_(predictor), opened_(std::move(opened)) {}
+
+  const ModelMetadata& metadata() const override { return predictor_->metadata(); }
+  Status Predict(std::span<const PlanRows> candidates, const OutputOptions& output,
+                 const CandidateCallback& on_candidate, const std::stop_token& stop) override {
+    const auto roll = [&](const PlanRows& rows, const StepCallback& on_step) -> Status {
+      StageDurations durations;
+      return Roll(predictor_, opened_, ToActions(rows), output, on_step, stop, &durations).status();
+    };
+    return PredictOneByOne(candidates, roll, on_candidate);
+  }
+  double CostS(int candidate_count, int step_count) const override {
+    return candidate_count * step_count * metadata().step_cost_s;
+  }
+
+ private:
+  Predictor* const predictor_;
+  const OpenedScene opened_;
+};
+
 }  // namespace
 
 LocalBackend::LocalBackend(std::unique_ptr<Predictor> predictor)
@@ -111,28 +172,19 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
                                                const ActionSequence& actions,
                                                const OutputOptions& output,
                                                const StepCallback& on_step, std::stop_token stop) {
-  OutputOptions selected = output;
-  auto steps = SelectSteps(output.steps, actions.kind != ActionKind::kNone, actions.row_count,
-                           std::numeric_limits<int>::max());
-  if (!steps.ok()) return steps.status().WithFieldPrefix("output");
-  selected.steps = *std::move(steps);
-
   StageDurations durations;
-  StepWriter writer(output, input.workspace.value_or(metadata().workspace), on_step);
-  RolloutRunner runner(predictor_.get(), actions, std::move(selected), &durations, &writer);
-  std::shared_ptr<const Scene> scene;
+  OpenedScene opened;
   {
     const StageTimer timer(&durations.lift_s);
-    INTERLACER_ASSIGN_OR_RETURN(scene, predictor_->Lift(input));
+    INTERLACER_ASSIGN_OR_RETURN(opened, Open(predictor_.get(), input));
   }
-  INTERLACER_RETURN_IF_ERROR(runner.Begin(scene, NewestCaptureTimeNs(input)));
-  while (!runner.is_done()) {
-    if (stop.stop_requested()) return Cancelled("stopped by the caller");
-    INTERLACER_RETURN_IF_ERROR(runner.RunUnit());
-  }
-  RolloutSummary summary = runner.Summary();
-  summary.scene_report = scene->report();
-  return summary;
+  return Roll(predictor_.get(), opened, actions, output, on_step, stop, &durations);
+}
+
+StatusOr<std::unique_ptr<CandidateSource>> LocalBackend::OpenScene(SceneInput input) {
+  INTERLACER_ASSIGN_OR_RETURN(OpenedScene opened, Open(predictor_.get(), input));
+  return std::unique_ptr<CandidateSource>(
+      std::make_unique<LocalSource>(predictor_.get(), std::move(opened)));
 }
 
 }  // namespace interlacer

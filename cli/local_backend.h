@@ -25,6 +25,8 @@ class LocalBackend : public RolloutBackend {
   StatusOr<RolloutSummary> Predict(const SceneInput& input, const ActionSequence& actions,
                                    const OutputOptions& output, const StepCallback& on_step,
                                    std::stop_token stop) override;
+  /// Lifts once for all candidates.
+  StatusOr<std::unique_ptr<CandidateSource>> OpenScene(SceneInput input) override;
 
  private:
   const std::unique_ptr<Predictor> predictor_;

@@ -10,9 +10,11 @@
 /// Threads: one call at a time per backend; metadata() and device_name() may be read from anywhere.
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 
+#include "client/planner/candidate_source.h"
 #include "common/model_metadata.h"
 #include "common/prediction.h"
 #include "common/scene.h"
@@ -36,6 +38,10 @@ class RolloutBackend {
   virtual StatusOr<RolloutSummary> Predict(const SceneInput& input, const ActionSequence& actions,
                                            const OutputOptions& output, const StepCallback& on_step,
                                            std::stop_token stop) = 0;
+
+  /// Many futures of one scene, for a planner. The source must not outlive the backend. By default
+  /// each candidate is a rollout of its own (client/planner/backend_source.h).
+  virtual StatusOr<std::unique_ptr<CandidateSource>> OpenScene(SceneInput input);
 };
 
 }  // namespace interlacer

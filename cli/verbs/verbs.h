@@ -13,6 +13,7 @@ void AddValidate(CLI::App* app, VerbTable* verbs);
 void AddTrain(CLI::App* app, VerbTable* verbs);
 void AddExport(CLI::App* app, VerbTable* verbs);
 void AddPredict(CLI::App* app, VerbTable* verbs);
+void AddPlan(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
 void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);

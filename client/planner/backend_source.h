@@ -8,6 +8,13 @@
 
 namespace interlacer {
 
+/// Predicts the rollout of some rows.
+using RollOne = std::function<Status(const PlanRows& rows, const StepCallback& on_step)>;
+
+/// CandidateSource::Predict of rollouts, one after another.
+Status PredictOneByOne(std::span<const PlanRows> candidates, const RollOne& roll,
+                       const CandidateCallback& on_candidate);
+
 class BackendSource final : public CandidateSource {
  public:
   /// `backend` must outlive the source.

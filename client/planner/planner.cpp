@@ -33,9 +33,14 @@ struct Scored {
   std::vector<std::pair<std::string, double>> terms;
 };
 
+const std::vector<ActionColumn>& ColumnsOf(const CandidateSource& source,
+                                           const PlannerOptions& options) {
+  return options.columns.empty() ? source.metadata().action_columns : options.columns;
+}
+
 Status CheckOptions(const CandidateSource& source, const PlannerOptions& o,
                     const std::vector<double>& start, const std::optional<PlanRows>& initial) {
-  const std::size_t columns = source.metadata().action_columns.size();
+  const std::size_t columns = ColumnsOf(source, o).size();
   const auto at_least = [](const char* field, int least, int got) {
     return got >= least ? Status::Ok()
                         : Mismatch(reason::ARGUMENT_INVALID, field,
@@ -82,7 +87,7 @@ class Search {
         options_(options),
         stop_(stop),
         path_{options.horizon, options.knots, options.action_block, start,
-              source->metadata().action_columns} {}
+              ColumnsOf(*source, options)} {}
 
   StatusOr<Plan> Run(const std::optional<PlanRows>& initial,
                      const IterationCallback& on_iteration) {

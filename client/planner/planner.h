@@ -33,6 +33,8 @@ struct PlannerOptions {
   std::uint64_t seed = 0;
   /// Of the first draws, one a column; empty: 5 % of each column's range.
   std::vector<double> deviation;
+  /// Of the scene's robot; empty: those of the model's.
+  std::vector<ActionColumn> columns;
   /// Steps and views that functions of one's own need beside what the terms ask for.
   OutputOptions output;
   /// Seconds of expected cost (CandidateSource::CostS); fewer candidates are drawn within it.
