@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -79,6 +81,58 @@ TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
                                   "--target-cameras", "view_2", "--wire-images", "png"});
   const ProcessResult ended = server.Stop();
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
+TEST_F(ProgramsTest, APlanOverASocketIsTheLocalOneAndPredictTakesIt) {
+  const std::string episode = episodes_ + "/push_block_000005";
+  const std::string cost = folder_.File("cost.json");
+  std::ofstream(cost) << R"({"schema": "interlacer.cost", "schema_version": 1, "terms": [
+    {"type": "object_to_point", "region_min_m": [-0.5, -0.5, 0], "region_max_m": [0.5, 0.5, 0.3],
+     "target_m": [0.3, 0, 0.05]},
+    {"type": "uncertainty", "weight": 0.1}, {"type": "smooth_action", "weight": 0.1}]})";
+  ServerProcess server(checkpoint_);
+  const Words request = {"plan",         episode, "--cost",       cost,
+                         "--horizon",    "3",     "--candidates", "5",
+                         "--seed",       "4",     "--knots",      "2",
+                         "--iterations", "2",     "--joints",     "left_joint_1,left_joint_2"};
+  const auto plan = [&](const std::string& name, Words where) {
+    Words words = request;
+    words.insert(words.end(), where.begin(), where.end());
+    words.insert(words.end(), {"-o", folder_.File(name)});
+    const ProcessResult result = RunVerb(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return FilesOf(folder_.File(name));
+  };
+  auto local = plan("local_plan", {"--model", checkpoint_});
+  const auto again = plan("again", {"--model", checkpoint_});
+  const auto remote = plan("remote_plan", {"--server", server.address()});
+  for (const char* file : {"plan.csv", "plan.npy", "strip.png", "views/left/step_003.png"}) {
+    ASSERT_EQ(local.count(file), 1u) << file;
+    EXPECT_TRUE(local.at(file) == again.at(file)) << file;
+    EXPECT_TRUE(local.at(file) == remote.at(file)) << file;
+  }
+  const auto record = nlohmann::json::parse(local.at("plan.json"));
+  EXPECT_EQ(record["terms"].size(), 3u);
+  EXPECT_GT(record["terms"]["1 uncertainty"].get<double>(), 0);
+  EXPECT_EQ(record["best"].size(), 3u);
+  // Joints that may not move stay where the robot was.
+  EXPECT_EQ(record["best"][0][3], record["best"][2][3]);
+  const ProcessResult predicted =
+      RunVerb({"predict", episode, "--actions", folder_.File("local_plan") + "/plan.csv", "--model",
+               checkpoint_, "-o", folder_.File("of_plan")});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  // What cannot be planned is said before anything is predicted.
+  const auto refusal = [&](Words more) {
+    Words words = request;
+    words.insert(words.end(), {"--model", checkpoint_, "-o", folder_.File("none")});
+    words.insert(words.end(), more.begin(), more.end());
+    return RunVerb(words);
+  };
+  EXPECT_THAT(refusal({"--joints", "elbow"}).err, ::testing::HasSubstr("elbow"));
+  EXPECT_THAT(refusal({"--candidates", "1"}).err, ::testing::HasSubstr("candidate_count"));
+  std::ofstream(cost) << R"({"schema": "interlacer.cost", "schema_version": 1, "terms": []})";
+  EXPECT_THAT(refusal({}).err, ::testing::HasSubstr("terms"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
 }
 
 TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
