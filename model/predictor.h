@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/camera.h"
 #include "common/device.h"
@@ -39,6 +40,10 @@ class Scene {
  public:
   virtual ~Scene() = default;
   virtual const SceneReport& report() const = 0;
+  /// The newest observation as it was sent, in the order of the model's cameras. Any thread.
+  virtual const std::vector<RgbdView>& newest_views() const = 0;
+  /// Memory of the scene, on the host and on the device, with what rollouts add on first use.
+  virtual std::int64_t size_bytes() const = 0;
 };
 
 class Rollout {

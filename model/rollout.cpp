@@ -192,9 +192,9 @@ StatusOr<const ObservedScene*> ModelRollout::Observed() const {
     if (!links.empty()) {
       robot = {scene_->robot.get(), model_->config().lifting.attach, scene_->newer_links};
     }
-    INTERLACER_ASSIGN_OR_RETURN(
-        ObservedScene observed,
-        ObservedScene::Make(scene_->newest_views, scene_->region, {Values(start_m), links}, robot));
+    INTERLACER_ASSIGN_OR_RETURN(ObservedScene observed,
+                                ObservedScene::Make(scene_->newest_views(), scene_->region,
+                                                    {Values(start_m), links}, robot));
     scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
     return Status();
   }));

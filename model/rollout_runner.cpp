@@ -33,8 +33,8 @@ RolloutRunner::RolloutRunner(Predictor* predictor, ActionSequence actions, Outpu
       durations_(durations),
       writer_(writer) {}
 
-Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
-                            std::int64_t newest_capture_time_ns) {
+Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene, std::int64_t newest_capture_time_ns,
+                            Selection selected) {
   start_time_ns_ = newest_capture_time_ns;
   {
     const StageTimer timer(&durations_->lift_s);
@@ -42,15 +42,22 @@ Status RolloutRunner::Begin(std::shared_ptr<const Scene> scene,
                                 predictor_->Begin(std::move(scene), actions_, output_.motion));
     if (output_.include_spread) INTERLACER_RETURN_IF_ERROR(rollout_->MeasureSpread());
   }
+  selected_ = std::move(selected);
+  if (selected_ == nullptr) INTERLACER_RETURN_IF_ERROR(Select());
+  // Step 0 without views is complete already.
+  return FinishIfComplete();
+}
+
+Status RolloutRunner::Select() {
   // Particles are read only if there is a region.
   const float* positions_m = nullptr;
   if (output_.initial_region) {
     INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
     positions_m = initial->positions_m.data();
   }
-  selected_ = SelectParticles(rollout_->particle_count(), positions_m, output_);
-  // Step 0 without views is complete already.
-  return FinishIfComplete();
+  selected_ = std::make_shared<const std::vector<std::uint32_t>>(
+      SelectParticles(rollout_->particle_count(), positions_m, output_));
+  return Status::Ok();
 }
 
 Status RolloutRunner::RunUnit() {
@@ -132,7 +139,7 @@ Status RolloutRunner::AddParticles() {
   INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->positions_m, "a position", rollout_->step()));
   INTERLACER_RETURN_IF_ERROR(CheckFinite(particles->spread_m, "a spread", rollout_->step()));
   const bool is_first = rollout_->step() == output_.steps.front();
-  return writer_->AddParticles(*particles, selected_, is_first && output_.initial_region);
+  return writer_->AddParticles(*particles, *selected_, is_first && output_.initial_region);
 }
 
 Status RolloutRunner::FinishIfComplete() {
@@ -152,7 +159,7 @@ RolloutSummary RolloutRunner::Summary() const {
   summary.model_name = metadata.model_name;
   summary.weights_sha256 = metadata.weights_sha256;
   summary.computed_step_count = rollout_->step();
-  summary.selected_particle_count = static_cast<std::int64_t>(selected_.size());
+  summary.selected_particle_count = static_cast<std::int64_t>(selected_->size());
   summary.durations = *durations_;
   if (metadata.trained_step_count > 0 && last_step() > metadata.trained_step_count) {
     summary.findings.push_back({"ROLLOUT_BEYOND_TRAINING",

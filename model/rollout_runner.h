@@ -46,8 +46,13 @@ class RolloutRunner {
   RolloutRunner(Predictor* predictor, ActionSequence actions, OutputOptions output,
                 StageDurations* durations, RolloutWriter* writer);
 
-  /// Must run in the unit that lifted the scene; step 0 is at `newest_capture_time_ns`.
-  Status Begin(std::shared_ptr<const Scene> scene, std::int64_t newest_capture_time_ns);
+  using Selection = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+  /// Must run in a unit of its own or in that which lifted the scene; step 0 is at
+  /// `newest_capture_time_ns`. `selected` is the selection of another rollout of this scene with
+  /// the same output, or null.
+  Status Begin(std::shared_ptr<const Scene> scene, std::int64_t newest_capture_time_ns,
+               Selection selected = nullptr);
   /// Runs one unit; must not be called after an error or when the rollout is done.
   Status RunUnit();
   /// True once all steps are finished.
@@ -57,11 +62,14 @@ class RolloutRunner {
 
   const OutputOptions& output() const { return output_; }
   int last_step() const { return output_.steps.back(); }
+  /// Indices of the particles that are sent; null before Begin.
+  const Selection& selected() const { return selected_; }
   /// Summary so far, without the scene's report.
   RolloutSummary Summary() const;
 
  private:
   bool IsSent(int step) const;
+  Status Select();
   Status Step();
   /// The target at view_index_ and those after it that share its rendering.
   std::span<const RenderTarget> TargetsOfView() const;
@@ -79,7 +87,7 @@ class RolloutRunner {
 
   std::unique_ptr<Rollout> rollout_;
   std::int64_t start_time_ns_ = 0;
-  std::vector<std::uint32_t> selected_;
+  Selection selected_;
   bool is_done_ = false;
 
   /// The view being rendered: index, camera, and the rows so far.

@@ -63,6 +63,7 @@ void LogCall(const CallRecord& record, const Status& status) {
        {"peer", record.peer.substr(0, kMaxLoggedLength)},
        {"model", record.model_name},
        {"steps", std::to_string(record.step_count)},
+       {"candidates", std::to_string(record.candidate_count)},
        {"views", std::to_string(record.view_count)},
        {"bytes_in", std::to_string(record.request_bytes)},
        {"bytes_out", std::to_string(record.response_bytes)},

@@ -19,7 +19,10 @@ struct CallRecord {
   std::string traceparent;
   std::string model_name;
   std::string priority = "normal";
+  /// Of one rollout.
   int step_count = 0;
+  /// 0 for calls without candidates.
+  int candidate_count = 0;
   int view_count = 0;
   std::int64_t request_bytes = 0;
   std::int64_t response_bytes = 0;

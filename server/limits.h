@@ -12,11 +12,17 @@ struct Limits {
   std::int64_t max_response_bytes = 48LL << 20;
   int max_image_side_px = 2048;
   int max_step_count = 128;
+  int max_candidate_count = 256;
+  int max_candidate_step_count = 4096;
   int max_render_target_count = 8;
   int max_render_side_px = 1024;
   int max_queue_length = 8;
   int max_active_calls = 4;
   std::int64_t max_inflight_request_bytes = 512LL << 20;
+  int max_scene_count = 16;
+  std::int64_t max_scene_bytes = 1LL << 30;
+  double scene_ttl_s = 30;
+  double max_scene_ttl_s = 300;
   double max_camera_skew_s = 0.05;
   /// Enough for a rendered rollout of a dozen steps on two CPU cores.
   double max_call_duration_s = 600;

@@ -59,6 +59,9 @@ struct Metrics::Families {
       Gauge("interlacer_queue_length", "calls that wait");
   prometheus::Family<prometheus::Gauge>& active_calls =
       Gauge("interlacer_active_calls", "calls that hold device state");
+  prometheus::Family<prometheus::Gauge>& scenes = Gauge("interlacer_scenes", "scenes kept");
+  prometheus::Family<prometheus::Gauge>& scene_bytes =
+      Gauge("interlacer_scene_bytes", "memory of the scenes kept");
   prometheus::Family<prometheus::Gauge>& device_lost =
       Gauge("interlacer_device_lost", "1 after the device failed");
   prometheus::Family<prometheus::Counter>& requests =
@@ -67,6 +70,10 @@ struct Metrics::Families {
       Counter("interlacer_cancelled_total", "cancelled calls, by where they were");
   prometheus::Family<prometheus::Counter>& steps =
       Counter("interlacer_steps_total", "dynamics steps computed");
+  prometheus::Family<prometheus::Counter>& candidates =
+      Counter("interlacer_candidates_total", "candidates finished, also those that failed");
+  prometheus::Family<prometheus::Counter>& scene_evictions =
+      Counter("interlacer_scene_evictions_total", "scenes that went, by cause");
   prometheus::Family<prometheus::Counter>& rendered_pixels =
       Counter("interlacer_rendered_pixels_total", "pixels rendered");
   prometheus::Family<prometheus::Histogram>& request_seconds =
@@ -166,6 +173,7 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {
   families_->device_lost.Add({}).Set(0);
   SetState(ServerState::kStarting);
   SetQueue(0, 0);
+  SetScenes(0, 0);
 }
 
 Metrics::~Metrics() = default;
@@ -186,6 +194,19 @@ void Metrics::SetState(ServerState state) {
 void Metrics::SetQueue(int queue_length, int active_calls) {
   families_->queue_length.Add({}).Set(queue_length);
   families_->active_calls.Add({}).Set(active_calls);
+}
+
+void Metrics::SetScenes(int count, std::int64_t bytes) {
+  families_->scenes.Add({}).Set(count);
+  families_->scene_bytes.Add({}).Set(static_cast<double>(bytes));
+}
+
+void Metrics::CountSceneEviction(const std::string& cause) {
+  families_->scene_evictions.Add({{"cause", cause}}).Increment();
+}
+
+void Metrics::CountCandidate(const std::string& model_name) {
+  families_->candidates.Add({{"model", model_name}}).Increment();
 }
 
 void Metrics::CountCall(const CallRecord& record, const Status& status) {

@@ -24,11 +24,15 @@ class Metrics {
                     const std::string& device);
   void SetState(ServerState state);
   void SetQueue(int queue_length, int active_calls);
+  void SetScenes(int count, std::int64_t bytes);
+  /// `cause` is "expired", "memory" or "deleted".
+  void CountSceneEviction(const std::string& cause);
   /// Updates request counter, durations by stage, sizes and cancellations.
   void CountCall(const CallRecord& record, const Status& status);
   /// Counts a call that was counted as a success but whose client did not read it to the end.
   void CountLostResponse();
   void CountStep(const std::string& model_name, double seconds);
+  void CountCandidate(const std::string& model_name);
   void CountPixels(const std::string& model_name, std::int64_t pixels);
   void ObserveScene(const SceneReport& report);
 

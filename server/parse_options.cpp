@@ -86,6 +86,9 @@ void AddLimits(CLI::App* app, Limits* l) {
   AddBytes(app, "--max-response-bytes", &l->max_response_bytes, "Bytes of one response message");
   AddCount(app, "--max-image-side", &l->max_image_side_px, "Pixels of an input image's side");
   AddCount(app, "--max-steps", &l->max_step_count, "Steps of a rollout");
+  AddCount(app, "--max-candidates", &l->max_candidate_count, "Candidates in one call");
+  AddCount(app, "--max-candidate-steps", &l->max_candidate_step_count,
+           "Steps times candidates in one call");
   AddCount(app, "--max-render-targets", &l->max_render_target_count, "Views in one call");
   AddCount(app, "--max-render-side", &l->max_render_side_px, "Pixels of a view's side");
   AddCount(app, "--max-queue", &l->max_queue_length,
@@ -93,6 +96,12 @@ void AddLimits(CLI::App* app, Limits* l) {
   AddCount(app, "--max-active-calls", &l->max_active_calls, "Calls that take turns on the device");
   AddBytes(app, "--max-inflight-request-bytes", &l->max_inflight_request_bytes,
            "Bytes of all requests in flight, decoded frames included");
+  AddCount(app, "--max-scenes", &l->max_scene_count, "Scenes kept at once", 0);
+  AddBytes(app, "--max-scene-bytes", &l->max_scene_bytes, "Memory of all scenes that are kept");
+  AddDuration(
+      app, "--scene-ttl", &l->scene_ttl_s,
+      "Time since its last use after which a scene goes, unless its client asked otherwise");
+  AddDuration(app, "--max-scene-ttl", &l->max_scene_ttl_s, "Longest such time that is granted");
   AddDuration(app, "--max-camera-skew", &l->max_camera_skew_s, "Spread of one observation");
   AddDuration(app, "--max-call-duration", &l->max_call_duration_s, "Life of a call");
   AddDuration(app, "--slow-reader-timeout", &l->slow_reader_timeout_s,

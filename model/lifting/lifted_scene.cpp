@@ -82,7 +82,25 @@ Status AddRobotFindings(std::span<const RgbdView> newest, const SceneInput& inpu
   return Status();
 }
 
+/// Memory of one observed pixel in ObservedScene and in what is made of it: its colour and place,
+/// its neighbours and their weights.
+constexpr std::int64_t kObservedPixelBytes = 128;
+
 }  // namespace
+
+std::int64_t LiftedScene::size_bytes() const {
+  std::int64_t bytes = static_cast<std::int64_t>(
+      colors_rgb8.size() + sizeof(std::int32_t) * (older_links.size() + newer_links.size()));
+  for (const CloudTensors* cloud : {&older, &newer}) {
+    bytes += static_cast<std::int64_t>(cloud->positions_m.nbytes() + cloud->features.nbytes());
+  }
+  for (const RgbdView& view : newest_views_) {
+    const auto pixels = static_cast<std::int64_t>(view.depth.pixels_m.size());
+    bytes += static_cast<std::int64_t>(view.color.pixels.size()) + 4 * pixels +
+             kObservedPixelBytes * pixels;
+  }
+  return bytes;
+}
 
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
@@ -135,7 +153,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   for (const RgbdView& view : views.times.back()) {
     scene->camera_names.push_back(view.camera_name);
     scene->cameras.push_back(RectifiedCamera(view.camera));
-    scene->newest_views.push_back(*FindView(input.observations.back(), view.camera_name));
+    scene->newest_views_.push_back(*FindView(input.observations.back(), view.camera_name));
   }
   scene->region = views.region;
   scene->workspace = views.region.workspace;

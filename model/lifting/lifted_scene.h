@@ -22,6 +22,8 @@ class ObservedScene;
 class LiftedScene : public Scene {
  public:
   const SceneReport& report() const override { return report_; }
+  const std::vector<RgbdView>& newest_views() const override { return newest_views_; }
+  std::int64_t size_bytes() const override;
 
   CloudTensors older, newer;              ///< t-2, t-1
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of `newer`
@@ -32,13 +34,13 @@ class LiftedScene : public Scene {
   /// Link of each particle of `older` and `newer` (robots/attachment.h); empty without link poses.
   std::vector<std::int32_t> older_links, newer_links;
   std::vector<std::string> camera_names;
-  std::vector<Camera> cameras;         ///< newest calibrations, rectified to the model's image size
-  std::vector<RgbdView> newest_views;  ///< as they were sent, in the order of the cameras
+  std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
+  std::vector<RgbdView> newest_views_;  ///< as they were sent, in the order of the cameras
   LiftRegion region;
   Box workspace;
   RendererConfig renderer;  ///< with the scene's depth range
   SceneReport report_;
-  /// Made of newest_views by the first rollout that draws them.
+  /// Made of newest_views_ by the first rollout that draws them.
   mutable std::shared_ptr<const ObservedScene> observed;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/duration.h"
+#include "common/number_text.h"
 #include "server/convert/actions.h"
 #include "server/convert/output_options.h"
 
@@ -91,11 +92,17 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
   return Status::Ok();
 }
 
+void AddStepCost(const OutputOptions& output, int rollout_count, const ModelMetadata& metadata,
+                 AdmittedScene* scene) {
+  const double steps = 1.0 * rollout_count * output.steps.back();
+  scene->cost_s += steps * metadata.step_cost_s * (output.include_spread ? kSpreadStepCount : 1);
+}
+
 /// An upper bound: nothing may be left of what was observed, and all pixels be the field's.
-void AddRenderCost(const OutputOptions& output, const ModelMetadata& metadata,
+void AddRenderCost(const OutputOptions& output, int rollout_count, const ModelMetadata& metadata,
                    AdmittedScene* scene) {
   const RenderedViews views = CountRenderedViews(output, metadata);
-  const auto steps = static_cast<double>(output.steps.size());
+  const double steps = static_cast<double>(output.steps.size()) * rollout_count;
   scene->cost_s +=
       steps * static_cast<double>(views.pixel_count) / kReferenceViewPx * metadata.render_cost_s;
   if (output.render_mode != RenderMode::kObserved || views.count == 0) return;
@@ -106,37 +113,94 @@ void AddRenderCost(const OutputOptions& output, const ModelMetadata& metadata,
   const double share =
       static_cast<double>(scene->checked.newest_pixel_count) / static_cast<double>(model_pixels);
   scene->cost_s += steps * static_cast<double>(views.count) * share * metadata.carry_cost_s;
-  scene->extra_bytes = kCarriedPixelBytes * scene->checked.newest_pixel_count;
+  scene->extra_bytes += kCarriedPixelBytes * scene->checked.newest_pixel_count;
 }
 
-const char* KindName(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kJointPositions:
-      return "joint_positions";
-    case ActionKind::kKinematicPoints:
-      return "kinematic_points_m";
-    case ActionKind::kNone:
-      break;
-  }
-  return "none";
-}
-
-StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence,
+/// `field` is the path of `sequence`.
+StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence, const std::string& field,
                                      const ActionSequence& history, const OutputOptions& output,
                                      const ModelMetadata& metadata) {
   auto actions = ToActionSequence(sequence, metadata);
-  if (!actions.ok()) return actions.status().WithFieldPrefix("actions");
+  if (!actions.ok()) return actions.status().WithFieldPrefix(field);
   // A robot needs no plan if no steps are requested.
   const bool needs_rows = history.kind == ActionKind::kNone || output.steps.back() > 0;
   if (needs_rows && actions->kind != history.kind) {
-    return Mismatch(reason::ACTION_KIND, "actions",
+    return Mismatch(reason::ACTION_KIND, field,
                     std::string(KindName(history.kind)) + ", as in the history",
                     KindName(actions->kind));
   }
   if (Status status = CheckStepChanges(history, *actions, metadata); !status.ok()) {
-    return std::move(status).WithFieldPrefix("actions");
+    return std::move(status).WithFieldPrefix(field);
   }
   return actions;
+}
+
+/// The scene of an id, which must be of the model that is named beside it, if any is.
+StatusOr<SceneLease> FindScene(const ServerContext& server, const std::string& scene_id,
+                               const std::string& model_name, CallRecord* record) {
+  INTERLACER_ASSIGN_OR_RETURN(SceneLease scene, server.scenes.Find(scene_id, Clock::now()));
+  record->model_name = scene->model->metadata.model_name;
+  if (!model_name.empty() && model_name != record->model_name) {
+    return FailedPrecondition(
+               reason::SCENE_MODEL_MISMATCH,
+               "the scene is of model " + record->model_name + ", not of " + model_name)
+        .WithField("model_name")
+        .WithMetadata("expected", record->model_name)
+        .WithMetadata("got", model_name);
+  }
+  return scene;
+}
+
+/// Where a prediction starts, before its frames are looked at.
+struct NamedSource {
+  const ServedModel* model = nullptr;
+  /// Null when the request carries frames.
+  SceneLease kept;
+};
+
+template <typename Request>
+StatusOr<NamedSource> FindSource(const ServerContext& server, const Request& request,
+                                 CallRecord* record) {
+  const std::string& model_name = request.model_name();
+  if (!request.source().has_scene_id()) {
+    INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model, FindModel(server, model_name, record));
+    if (request.source().has_scene_input()) return NamedSource{model, nullptr};
+    return Mismatch(reason::SOURCE_MISSING, "source", "scene_input or scene_id", "nothing");
+  }
+  // A model that is not there is said before a scene that is not.
+  if (!model_name.empty()) {
+    INTERLACER_RETURN_IF_ERROR(FindModel(server, model_name, record).status());
+  }
+  auto scene = FindScene(server, request.source().scene_id(), model_name, record);
+  if (scene.ok()) return NamedSource{(*scene)->model, *std::move(scene)};
+  if (scene.status().reason() != reason::SCENE_NOT_FOUND) return scene.status();
+  return scene.status().WithFieldPrefix("source");
+}
+
+/// The frames of a source, checked, or the scene that it names.
+StatusOr<AdmittedScene> AdmitSource(const ServerContext& server, NamedSource source,
+                                    wire::PredictionSource* request, PixelPayloads payloads) {
+  if (source.kept == nullptr) {
+    return AdmitScene(server, source.model, request->mutable_scene_input(), std::move(payloads),
+                      "source.scene_input");
+  }
+  AdmittedScene scene;
+  scene.model = source.model;
+  scene.checked = source.kept->checked;
+  scene.checked.decoded_bytes = 0;
+  scene.checked.is_raw = true;
+  scene.kept = std::move(source.kept);
+  return scene;
+}
+
+/// What a client asked for, up to the longest that is granted; the default when it asked for none.
+StatusOr<double> TimeToLive(const google::protobuf::Duration& asked, const Limits& limits) {
+  const double seconds = static_cast<double>(asked.seconds()) + 1e-9 * asked.nanos();
+  if (!(seconds >= 0)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "time_to_live", "0 s or more",
+                    NumberText(seconds) + " s");
+  }
+  return std::min(seconds == 0 ? limits.scene_ttl_s : seconds, limits.max_scene_ttl_s);
 }
 
 }  // namespace
@@ -159,39 +223,109 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                                        IncomingCall* call) {
   INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
   if (!request->request_id().empty()) call->record.request_id = request->request_id();
-  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model,
-                              FindModel(server, request->model_name(), &call->record));
-  const ModelMetadata& metadata = model->metadata;
-
-  if (request->source().has_scene_id()) {
-    return Unimplemented(reason::FEATURE_NOT_BUILT, "this server keeps no scenes")
-        .WithField("source.scene_id");
-  }
-  if (!request->source().has_scene_input()) {
-    return Mismatch(reason::SOURCE_MISSING, "source", "scene_input", "nothing");
-  }
-  wire::SceneInput* input = request->mutable_source()->mutable_scene_input();
+  INTERLACER_ASSIGN_OR_RETURN(NamedSource source, FindSource(server, *request, &call->record));
+  const ModelMetadata& metadata = source.model->metadata;
 
   AdmittedRollout rollout;
   auto output = ToOutputOptions(request->output(), request->actions(), metadata, server.limits);
   if (!output.ok()) return output.status();
   rollout.output = *std::move(output);
-  INTERLACER_RETURN_IF_ERROR(CheckResponseBytes(rollout.output, metadata, server.limits));
+  INTERLACER_RETURN_IF_ERROR(
+      EstimateResponseBytes(rollout.output, 1, metadata, server.limits).status());
 
   INTERLACER_ASSIGN_OR_RETURN(
-      rollout.scene, AdmitScene(server, model, input, std::move(payloads), "source.scene_input"));
-  INTERLACER_ASSIGN_OR_RETURN(rollout.actions,
-                              ReadActions(request->actions(), rollout.scene.checked.history_actions,
-                                          rollout.output, metadata));
+      rollout.scene,
+      AdmitSource(server, std::move(source), request->mutable_source(), std::move(payloads)));
+  INTERLACER_ASSIGN_OR_RETURN(rollout.actions, ReadActions(request->actions(), "actions",
+                                                           rollout.scene.checked.history_actions,
+                                                           rollout.output, metadata));
 
-  rollout.scene.cost_s += rollout.output.steps.back() * metadata.step_cost_s *
-                          (rollout.output.include_spread ? kSpreadStepCount : 1);
-  AddRenderCost(rollout.output, metadata, &rollout.scene);
+  AddStepCost(rollout.output, 1, metadata, &rollout.scene);
+  AddRenderCost(rollout.output, 1, metadata, &rollout.scene);
   rollout.scene.priority = ToPriority(request->priority(), &call->record);
   call->record.step_count = rollout.output.steps.back();
   call->record.view_count = static_cast<int>(rollout.output.render_targets.size());
   INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &rollout.scene));
   return rollout;
+}
+
+StatusOr<AdmittedCandidates> AdmitCandidates(const ServerContext& server,
+                                             wire::PredictCandidatesRequest* request,
+                                             PixelPayloads payloads, IncomingCall* call) {
+  INTERLACER_RETURN_IF_ERROR(CheckRequestId(request->request_id()));
+  if (!request->request_id().empty()) call->record.request_id = request->request_id();
+  INTERLACER_ASSIGN_OR_RETURN(NamedSource source, FindSource(server, *request, &call->record));
+  const ModelMetadata& metadata = source.model->metadata;
+
+  AdmittedCandidates admitted;
+  INTERLACER_ASSIGN_OR_RETURN(admitted.output,
+                              ToCandidateOutput(*request, metadata, server.limits));
+  const OutputOptions& output = admitted.output;
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t message_bytes,
+                              EstimateResponseBytes(output, static_cast<int>(output.steps.size()),
+                                                    metadata, server.limits));
+  INTERLACER_ASSIGN_OR_RETURN(
+      admitted.scene,
+      AdmitSource(server, std::move(source), request->mutable_source(), std::move(payloads)));
+  const int count = request->candidates_size();
+  for (int i = 0; i < count; ++i) {
+    INTERLACER_ASSIGN_OR_RETURN(
+        ActionSequence actions,
+        ReadActions(request->candidates(i), Indexed("candidates", i),
+                    admitted.scene.checked.history_actions, output, metadata));
+    admitted.candidates.push_back(std::move(actions));
+  }
+
+  AddStepCost(output, count, metadata, &admitted.scene);
+  AddRenderCost(output, count, metadata, &admitted.scene);
+  // The steps of a candidate are gathered before they are sent.
+  admitted.scene.extra_bytes += message_bytes;
+  admitted.scene.priority = ToPriority(request->priority(), &call->record);
+  call->record.step_count = output.steps.back();
+  call->record.candidate_count = count;
+  call->record.view_count = static_cast<int>(output.render_targets.size());
+  INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &admitted.scene));
+  return admitted;
+}
+
+StatusOr<AdmittedCreation> AdmitCreation(const ServerContext& server,
+                                         wire::CreateSceneRequest* request, PixelPayloads payloads,
+                                         IncomingCall* call) {
+  INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model,
+                              FindModel(server, request->model_name(), &call->record));
+  AdmittedCreation creation;
+  INTERLACER_ASSIGN_OR_RETURN(creation.time_to_live_s,
+                              TimeToLive(request->time_to_live(), server.limits));
+  INTERLACER_ASSIGN_OR_RETURN(creation.place, server.scenes.TakePlace(Clock::now()));
+  INTERLACER_ASSIGN_OR_RETURN(
+      creation.scene, AdmitScene(server, model, request->mutable_scene_input(), std::move(payloads),
+                                 "scene_input"));
+  creation.scene.priority = kNormalPriority;
+  INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &creation.scene));
+  return creation;
+}
+
+StatusOr<AdmittedUpdate> AdmitUpdate(const ServerContext& server, wire::UpdateSceneRequest* request,
+                                     PixelPayloads payloads, IncomingCall* call) {
+  AdmittedUpdate update;
+  INTERLACER_ASSIGN_OR_RETURN(update.before,
+                              FindScene(server, request->scene_id(), "", &call->record));
+  const ServedModel* model = update.before->model;
+  AdmittedScene& scene = update.scene;
+  INTERLACER_ASSIGN_OR_RETURN(
+      scene.checked,
+      CheckNextObservation(request->observation(), request->history_action(), payloads,
+                           model->metadata, server.limits, update.before->checked));
+  scene.model = model;
+  *scene.scene_input.add_observations() = std::move(*request->mutable_observation());
+  scene.payloads = std::move(payloads);
+  scene.field = "observation";
+  scene.cost_s = model->metadata.ingest_cost_s;
+  // The observation before it is copied.
+  scene.extra_bytes = update.before->scene->size_bytes();
+  scene.priority = ToPriority(request->priority(), &call->record);
+  INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &scene));
+  return update;
 }
 
 }  // namespace interlacer

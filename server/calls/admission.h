@@ -6,10 +6,12 @@
 /// and no memory for them is allocated here.
 ///
 /// Errors: those of convert/*.h with field paths from the request; UNAVAILABLE MODEL_LOADING;
-/// NOT_FOUND MODEL_NOT_FOUND; DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED HOST_MEMORY.
+/// NOT_FOUND MODEL_NOT_FOUND, SCENE_NOT_FOUND; FAILED_PRECONDITION SCENE_MODEL_MISMATCH;
+/// DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED HOST_MEMORY, SCENE_LIMIT.
 /// Thread-safe.
 
 #include <string>
+#include <vector>
 
 #include "common/prediction.h"
 #include "common/scene.h"
@@ -26,7 +28,25 @@ struct AdmittedRollout {
   OutputOptions output;
 };
 
-/// Both functions fill `call->record` for the log line and move the frames out of `request`; their
+struct AdmittedCandidates {
+  AdmittedScene scene;
+  std::vector<ActionSequence> candidates;
+  OutputOptions output;
+};
+
+struct AdmittedCreation {
+  AdmittedScene scene;
+  SceneStore::Place place;
+  double time_to_live_s = 0;
+};
+
+struct AdmittedUpdate {
+  AdmittedScene scene;
+  /// The scene that is to be moved on.
+  SceneLease before;
+};
+
+/// All functions fill `call->record` for the log line and move the frames out of `request`; their
 /// pixels are in `payloads`.
 StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
                                         wire::ValidateSceneRequest* request, PixelPayloads payloads,
@@ -34,5 +54,13 @@ StatusOr<AdmittedScene> AdmitValidation(const ServerContext& server,
 StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                                        wire::PredictRolloutRequest* request, PixelPayloads payloads,
                                        IncomingCall* call);
+StatusOr<AdmittedCandidates> AdmitCandidates(const ServerContext& server,
+                                             wire::PredictCandidatesRequest* request,
+                                             PixelPayloads payloads, IncomingCall* call);
+StatusOr<AdmittedCreation> AdmitCreation(const ServerContext& server,
+                                         wire::CreateSceneRequest* request, PixelPayloads payloads,
+                                         IncomingCall* call);
+StatusOr<AdmittedUpdate> AdmitUpdate(const ServerContext& server, wire::UpdateSceneRequest* request,
+                                     PixelPayloads payloads, IncomingCall* call);
 
 }  // namespace interlacer

@@ -101,6 +101,13 @@ void DeviceWorker::CancelAll(Status status) {
   for (const auto& job : jobs) Cancel(job.get(), status);
 }
 
+void DeviceWorker::Free(std::shared_ptr<const void> state) {
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  std::lock_guard lock(mutex_);
+  unused_.push_back(std::move(state));
+  changed_.notify_one();
+}
+
 double DeviceWorker::CostAheadS(int priority) const {
   const Clock::time_point now = Clock::now();
   std::lock_guard lock(mutex_);
@@ -146,8 +153,10 @@ void DeviceWorker::Run() {
     std::vector<Ending> endings;
     CollectOver(Clock::now(), &endings);
     std::vector<std::shared_ptr<DeviceJob>> retired = std::exchange(retired_, {});
-    if (!endings.empty() || !retired.empty()) {
+    std::vector<std::shared_ptr<const void>> unused = std::exchange(unused_, {});
+    if (!endings.empty() || !retired.empty() || !unused.empty()) {
       lock.unlock();
+      unused.clear();
       for (const auto& job : retired) job->FreeDeviceState();
       retired.clear();
       for (Ending& ending : endings) {

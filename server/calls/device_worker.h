@@ -77,6 +77,8 @@ class DeviceWorker {
   /// Ends the job before its next unit, at once when it is not running. Unknown jobs are ignored.
   void Cancel(const DeviceJob* job, Status status);
   void CancelAll(Status status);
+  /// Frees device state that no job holds, on the worker's thread; at once when that calls.
+  void Free(std::shared_ptr<const void> state);
   /// Estimated device time before a new job of this priority starts; jobs that have ended do not
   /// count.
   double CostAheadS(int priority) const;
@@ -136,6 +138,8 @@ class DeviceWorker {
   std::vector<std::unique_ptr<Entry>> entries_;
   /// Jobs that another thread ended, whose device state is still to be freed.
   std::vector<std::shared_ptr<DeviceJob>> retired_;
+  /// State passed to Free by other threads.
+  std::vector<std::shared_ptr<const void>> unused_;
   std::int64_t turn_count_ = 0;
   std::optional<Clock::time_point> unit_start_;
   /// Time at which when_idle runs unless a job arrives; set whenever a job ends.

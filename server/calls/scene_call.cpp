@@ -55,17 +55,22 @@ bool SceneCall::IsDecodedInline() const {
 
 Status SceneCall::Decode() {
   const Clock::time_point start = Clock::now();
+  if (admitted_.kept != nullptr) {
+    decoded_time_ = start;
+    return Status::Ok();
+  }
   decoded_ = server_.frames.Take();
   Status status = DecodeSceneInput(admitted_.scene_input, admitted_.payloads,
                                    admitted_.model->metadata, is_over_, &decoded_);
   FreeRequest();
+  if (status.ok()) CompleteWindow(&decoded_);
   decoded_time_ = Clock::now();
   decode_s_ = SecondsBetween(start, decoded_time_);
   if (!admitted_.checked.is_raw && status.ok()) {
     server_.decoders.NoteCost(admitted_.checked.decoded_bytes, decode_s_);
   }
   if (status.ok()) return status;
-  return std::move(status).WithFieldPrefix(admitted_.field);
+  return std::move(status.WithField(MessageField(status.field())));
 }
 
 void SceneCall::FreeRequest() {
@@ -123,7 +128,7 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
     blocked_since_ = start;
     return Progress::kWaiting;
   }
-  Status status = scene_ == nullptr ? Lift() : RunLifted();
+  Status status = scene_ != nullptr ? RunLifted() : admitted_.kept != nullptr ? TakeKept() : Lift();
   used_s_ = used_s_ + SecondsBetween(start, Clock::now());
   if (!status.ok()) return status;
   return last_message_ ? Progress::kDone : Progress::kReady;
@@ -135,21 +140,41 @@ void SceneCall::NoteFirstUnit() {
   record_.durations.queue_s = SecondsBetween(decoded_time_, Clock::now());
 }
 
+Status SceneCall::TakeKept() {
+  scene_ = admitted_.kept->scene;
+  return OnLifted();
+}
+
 Status SceneCall::Lift() {
   const Clock::time_point start = Clock::now();
   auto scene = predictor()->Lift(decoded_);
+  settings_.seed = decoded_.seed;
+  settings_.workspace = decoded_.workspace;
+  settings_.near_m = decoded_.near_m;
+  settings_.far_m = decoded_.far_m;
   server_.frames.Give(std::exchange(decoded_, {}));
   if (!scene.ok()) {
     Status status = scene.status();
     if (status.field().empty()) return status;
-    status.WithField(FieldInRequest(admitted_.checked, status.field()));
-    return std::move(status).WithFieldPrefix(admitted_.field);
+    return std::move(status.WithField(RequestField(status.field())));
   }
   scene_ = *std::move(scene);
   record_.durations.lift_s = SecondsBetween(start, Clock::now());
   report_ = MakeReport();
   server_.metrics.ObserveScene(report_);
   return OnLifted();
+}
+
+std::string SceneCall::RequestField(const std::string& field) const {
+  return admitted_.field + "." + FieldInRequest(admitted_.checked, field);
+}
+
+std::string SceneCall::MessageField(const std::string& field) const {
+  return field.empty() ? admitted_.field : admitted_.field + "." + field;
+}
+
+SceneContent SceneCall::Content() const {
+  return {admitted_.model, scene_, admitted_.checked, settings_};
 }
 
 SceneReport SceneCall::MakeReport() const {
@@ -167,7 +192,7 @@ SceneReport SceneCall::MakeReport() const {
   }
   for (Finding& finding : report.findings) {
     if (finding.field.empty()) continue;
-    finding.field = admitted_.field + "." + FieldInRequest(checked, finding.field);
+    finding.field = RequestField(finding.field);
   }
   return report;
 }
@@ -182,6 +207,8 @@ void SceneCall::End(Status status) {
   // gRPC releases a call some time after its status was sent, on a thread of its own; calls that
   // arrive meanwhile must not be charged for it. A failed call may still be in the decoder.
   if (status.ok() || is_never_decoded) admitted_.memory = {};
+  // The scene's time to live runs from here; its state is freed on the worker's thread.
+  if (admitted_.kept != nullptr) admitted_.kept.reset();
   record_.response_bytes = sink_->sent_bytes();
   if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
   if (status.code() == StatusCode::kCancelled) {

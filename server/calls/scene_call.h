@@ -1,7 +1,7 @@
 #pragma once
 
-/// Common part of calls with frames: decodes them, lifts them on the device, then runs the units of
-/// the method. Base of ValidateCall and RolloutCall.
+/// Common part of calls over a scene: decodes the frames of the request and lifts them on the
+/// device, or takes a scene that was kept; then runs the units of the method.
 ///
 /// Lifetime: Start (queue slot and decoding; small raw frames at once, others in the pool) -
 /// RunUnit on the worker's thread - End, exactly once. The sink is used by RunUnit and End only.
@@ -33,6 +33,8 @@ struct AdmittedScene {
   /// Field path of scene_input in the request.
   std::string field;
   CheckedScene checked;
+  /// The scene that the request names; then there are no frames, and no field.
+  SceneLease kept;
   Clock::time_point deadline;
   int priority = 0;
   /// Estimated device time of the whole call in seconds.
@@ -66,10 +68,16 @@ class SceneCall : public DeviceJob,
   void OnReset() override;
 
  protected:
-  /// Runs once, in the unit that lifted the scene.
+  /// Runs once, in the unit that lifted the scene or took the one that was kept.
   virtual Status OnLifted() = 0;
   /// Runs one unit after the lift.
   virtual Status RunLifted() = 0;
+  /// Adds to decoded frames what the request does not carry. On the decoder's thread.
+  virtual void CompleteWindow(SceneInput* /*decoded*/) const {}
+  /// Path in the request of a field of the scene that is lifted, and of the message that is
+  /// decoded.
+  virtual std::string RequestField(const std::string& field) const;
+  virtual std::string MessageField(const std::string& field) const;
 
   const ServerContext& server() const { return server_; }
   const AdmittedScene& admitted() const { return admitted_; }
@@ -79,11 +87,14 @@ class SceneCall : public DeviceJob,
   /// Ends the call with the current unit; message and status are sent together.
   void SendLast(grpc::ByteBuffer message) { last_message_ = std::move(message); }
   const std::shared_ptr<const Scene>& scene() const { return scene_; }
-  /// The predictor's report, with field paths from the root of the request; valid after the lift.
+  /// The predictor's report, with field paths from the root of the request; empty without a lift.
   const SceneReport& report() const { return report_; }
+  /// The lifted scene and its facts, for those that keep it; valid in OnLifted.
+  SceneContent Content() const;
 
  private:
   bool IsDecodedInline() const;
+  Status TakeKept();
   /// Decodes into decoded_; errors have field paths from the root of the request.
   Status Decode();
   /// Does nothing when the call has ended meanwhile.
@@ -113,6 +124,8 @@ class SceneCall : public DeviceJob,
   Clock::time_point decoded_time_;
 
   std::shared_ptr<const Scene> scene_;
+  /// Of the decoded request, without its frames.
+  SceneInput settings_;
   SceneReport report_;
   std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};

@@ -4,6 +4,7 @@ namespace interlacer {
 
 void ServerContext::Count(const CallRecord& record, const Status& status) const {
   metrics.CountCall(record, status);
+  statistics.CountCall(record, status);
   if (status.reason() == reason::DEVICE_LOST) state.Advance(ServerState::kDeviceLost);
 }
 

@@ -14,8 +14,10 @@
 #include "server/calls/frame_pool.h"
 #include "server/calls/memory_budget.h"
 #include "server/calls/response_sink.h"
+#include "server/calls/scene_store.h"
 #include "server/limits.h"
 #include "server/metrics.h"
+#include "server/model_statistics.h"
 #include "server/models/model_registry.h"
 #include "server/server_state.h"
 
@@ -32,7 +34,9 @@ struct ServerContext {
   FramePool& frames;
   MemoryBudget& memory;
   Metrics& metrics;
+  ModelStatistics& statistics;
   CallRegistry& calls;
+  SceneStore& scenes;
 
   /// Updates the metrics for a finished call before its status is sent; a lost device changes the
   /// state of the server. The log line (LogCall) follows after the status, so that no client waits

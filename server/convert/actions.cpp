@@ -81,6 +81,18 @@ Status CheckCoordinates(const ActionSequence& points) {
 
 }  // namespace
 
+const char* KindName(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kJointPositions:
+      return "joint_positions";
+    case ActionKind::kKinematicPoints:
+      return "kinematic_points_m";
+    case ActionKind::kNone:
+      break;
+  }
+  return "none";
+}
+
 StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
                                           const ModelMetadata& metadata) {
   if (sequence.kind_case() == wire::ActionSequence::KIND_NOT_SET) return ActionSequence{};

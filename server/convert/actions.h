@@ -12,6 +12,9 @@
 
 namespace interlacer {
 
+/// The field of a kind, or "none".
+const char* KindName(ActionKind kind);
+
 /// A sequence without a kind becomes ActionKind::kNone: a scene without a robot. Checks shape,
 /// values and ranges.
 StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,

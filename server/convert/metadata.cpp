@@ -5,17 +5,6 @@
 #include "server/convert/responses.h"
 
 namespace interlacer {
-namespace {
-
-/// Limits that are only reported: the methods that they bound are not served in this version. The
-/// contract has their fields, and a client that reads 0 there would take it for a limit.
-constexpr int kReportedMaxCandidateCount = 256;
-constexpr int kReportedMaxCandidateStepCount = 4096;
-constexpr int kReportedMaxSceneCount = 16;
-constexpr double kReportedSceneTtlS = 30;
-constexpr double kReportedMaxSceneTtlS = 300;
-
-}  // namespace
 
 void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* message) {
   message->set_model_name(metadata.model_name);
@@ -69,14 +58,15 @@ void ToWire(const Limits& limits, wire::Limits* message) {
   message->set_max_response_bytes(limits.max_response_bytes);
   message->set_max_image_side_px(limits.max_image_side_px);
   message->set_max_step_count(limits.max_step_count);
-  message->set_max_candidate_count(kReportedMaxCandidateCount);
-  message->set_max_candidate_step_count(kReportedMaxCandidateStepCount);
+  message->set_max_candidate_count(limits.max_candidate_count);
+  message->set_max_candidate_step_count(limits.max_candidate_step_count);
   message->set_max_render_target_count(limits.max_render_target_count);
   message->set_max_render_side_px(limits.max_render_side_px);
   message->set_max_queue_length(limits.max_queue_length);
-  message->set_max_scene_count(kReportedMaxSceneCount);
-  SetDuration(kReportedSceneTtlS, message->mutable_default_scene_time_to_live());
-  SetDuration(kReportedMaxSceneTtlS, message->mutable_max_scene_time_to_live());
+  message->set_max_scene_count(limits.max_scene_count);
+  message->set_max_scene_bytes(limits.max_scene_bytes);
+  SetDuration(limits.scene_ttl_s, message->mutable_default_scene_time_to_live());
+  SetDuration(limits.max_scene_ttl_s, message->mutable_max_scene_time_to_live());
   SetDuration(limits.max_camera_skew_s, message->mutable_max_camera_skew());
   SetDuration(limits.max_call_duration_s, message->mutable_max_call_duration());
   SetDuration(limits.slow_reader_timeout_s, message->mutable_slow_reader_timeout());

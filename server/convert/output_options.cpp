@@ -33,12 +33,50 @@ std::int64_t RowCount(const wire::ActionSequence& actions) {
                                        : actions.kinematic_points_m().row_count();
 }
 
-Status CheckRowCount(const wire::ActionSequence& actions, const Limits& limits) {
+const char* KindField(const wire::ActionSequence& actions) {
+  return actions.has_joint_positions()      ? "joint_positions"
+         : actions.has_kinematic_points_m() ? "kinematic_points_m"
+                                            : "none";
+}
+
+/// `field` is the path of `actions`.
+Status CheckRowCount(const wire::ActionSequence& actions, const std::string& field,
+                     const Limits& limits) {
   if (RowCount(actions) <= limits.max_step_count) return Status::Ok();
-  const char* field = actions.has_joint_positions() ? "actions.joint_positions.row_count"
-                                                    : "actions.kinematic_points_m.row_count";
-  return LimitExceeded(reason::LIMIT_STEPS, field, "action rows", RowCount(actions),
-                       limits.max_step_count);
+  return LimitExceeded(reason::LIMIT_STEPS, field + "." + KindField(actions) + ".row_count",
+                       "action rows", RowCount(actions), limits.max_step_count);
+}
+
+Status CheckCandidateCount(const wire::PredictCandidatesRequest& request, const Limits& limits) {
+  const int count = request.candidates_size();
+  if (count == 0) {
+    return Mismatch(reason::ACTION_SHAPE, "candidates", "at least 1", "none");
+  }
+  if (count > limits.max_candidate_count) {
+    return LimitExceeded(reason::LIMIT_CANDIDATES, "candidates", "candidates", count,
+                         limits.max_candidate_count);
+  }
+  return Status::Ok();
+}
+
+/// Compares every candidate with the first.
+Status CheckAlike(const wire::PredictCandidatesRequest& request) {
+  const wire::ActionSequence& first = request.candidates(0);
+  for (int i = 1; i < request.candidates_size(); ++i) {
+    const wire::ActionSequence& candidate = request.candidates(i);
+    const std::string field = Indexed("candidates", i);
+    if (candidate.kind_case() != first.kind_case()) {
+      return Mismatch(reason::ACTION_KIND, field,
+                      std::string(KindField(first)) + ", as the first candidate",
+                      KindField(candidate));
+    }
+    if (RowCount(candidate) != RowCount(first)) {
+      return Mismatch(reason::ACTION_SHAPE, field + "." + KindField(candidate) + ".row_count",
+                      std::to_string(RowCount(first)) + ", as of the first candidate",
+                      std::to_string(RowCount(candidate)));
+    }
+  }
+  return Status::Ok();
 }
 
 StatusOr<PositionEncoding> ToPositionEncoding(wire::PositionEncoding encoding) {
@@ -245,9 +283,26 @@ StatusOr<OutputOptions> ReadOutput(const wire::OutputOptions& output,
 StatusOr<OutputOptions> ToOutputOptions(const wire::OutputOptions& output,
                                         const wire::ActionSequence& actions,
                                         const ModelMetadata& metadata, const Limits& limits) {
-  INTERLACER_RETURN_IF_ERROR(CheckRowCount(actions, limits));
+  INTERLACER_RETURN_IF_ERROR(CheckRowCount(actions, "actions", limits));
   auto plain = ReadOutput(output, actions, metadata, limits);
   if (!plain.ok()) return plain.status().WithFieldPrefix("output");
+  return plain;
+}
+
+StatusOr<OutputOptions> ToCandidateOutput(const wire::PredictCandidatesRequest& request,
+                                          const ModelMetadata& metadata, const Limits& limits) {
+  INTERLACER_RETURN_IF_ERROR(CheckCandidateCount(request, limits));
+  const wire::ActionSequence& first = request.candidates(0);
+  INTERLACER_RETURN_IF_ERROR(CheckRowCount(first, Indexed("candidates", 0), limits));
+  INTERLACER_RETURN_IF_ERROR(CheckAlike(request));
+  auto plain = ReadOutput(request.output(), first, metadata, limits);
+  if (!plain.ok()) return plain.status().WithFieldPrefix("output");
+  if (request.output().steps().empty()) plain->steps = {plain->steps.back()};
+  const std::int64_t steps = std::int64_t{request.candidates_size()} * plain->steps.back();
+  if (steps > limits.max_candidate_step_count) {
+    return LimitExceeded(reason::LIMIT_CANDIDATE_STEPS, "candidates", "candidates times steps",
+                         steps, limits.max_candidate_step_count);
+  }
   return plain;
 }
 
@@ -262,8 +317,8 @@ RenderedViews CountRenderedViews(const OutputOptions& output, const ModelMetadat
   return views;
 }
 
-Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
-                          const Limits& limits) {
+StatusOr<std::int64_t> EstimateResponseBytes(const OutputOptions& output, int step_count,
+                                             const ModelMetadata& metadata, const Limits& limits) {
   const std::int64_t particles = metadata.particle_count / output.stride + 1;
   const std::int64_t position_bytes =
       output.position_encoding == PositionEncoding::kFloat32 ? 12 : 6;
@@ -275,8 +330,9 @@ Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& meta
   for (const RenderTarget& target : output.render_targets) {
     bytes += ViewPixels(target, metadata) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
   }
-  if (bytes <= limits.max_response_bytes) return Status::Ok();
-  return LimitExceeded(reason::LIMIT_RESPONSE_BYTES, "output", "bytes of one step message", bytes,
+  bytes *= step_count;  // no overflow: sides and counts are bounded by the limits
+  if (bytes <= limits.max_response_bytes) return bytes;
+  return LimitExceeded(reason::LIMIT_RESPONSE_BYTES, "output", "bytes of one message", bytes,
                        limits.max_response_bytes);
 }
 

@@ -16,6 +16,13 @@
 
 namespace interlacer {
 
+/// Of PredictCandidates: without named steps, the last one. Also checks the number of candidates
+/// and of their steps, and that all are of one kind and length; the sequences themselves are not
+/// read. Errors also: INVALID_ARGUMENT ACTION_KIND, ACTION_SHAPE; OUT_OF_RANGE
+/// LIMIT_CANDIDATES, LIMIT_CANDIDATE_STEPS.
+StatusOr<OutputOptions> ToCandidateOutput(const wire::PredictCandidatesRequest& request,
+                                          const ModelMetadata& metadata, const Limits& limits);
+
 /// The action rows bound the steps: row s - 1 belongs to step s; without a robot (`actions` has no
 /// kind) any step up to the limit may be requested. The resulting list of steps is never empty:
 /// without named steps it holds all from 1.
@@ -30,8 +37,9 @@ struct RenderedViews {
 };
 RenderedViews CountRenderedViews(const OutputOptions& output, const ModelMetadata& metadata);
 
-/// Refuses step messages that could exceed the limit.
-Status CheckResponseBytes(const OutputOptions& output, const ModelMetadata& metadata,
-                          const Limits& limits);
+/// Upper bound of the size of a message with `step_count` steps, or LIMIT_RESPONSE_BYTES if that
+/// exceeds the limit.
+StatusOr<std::int64_t> EstimateResponseBytes(const OutputOptions& output, int step_count,
+                                             const ModelMetadata& metadata, const Limits& limits);
 
 }  // namespace interlacer

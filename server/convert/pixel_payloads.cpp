@@ -26,17 +26,21 @@ PixelPayload::Piece PixelPayload::Joined(std::vector<std::uint8_t>* copy) const 
 }
 
 PixelPayloads::PixelPayloads(wire::SceneInput* input) {
-  for (wire::Observation& observation : *input->mutable_observations()) {
-    for (wire::RgbdView& view : *observation.mutable_views()) {
-      for (wire::Image* image : {view.has_color() ? view.mutable_color() : nullptr,
-                                 view.has_depth() ? view.mutable_depth() : nullptr}) {
-        if (image == nullptr || image->data().empty()) continue;
-        strings_.push_back(std::move(*image->mutable_data()));
-        PixelPayload payload;
-        payload.Add({reinterpret_cast<const std::uint8_t*>(strings_.back().data()),
-                     strings_.back().size()});
-        image->set_data(Keep(std::move(payload)));
-      }
+  for (wire::Observation& observation : *input->mutable_observations()) TakeFrom(&observation);
+}
+
+PixelPayloads::PixelPayloads(wire::Observation* observation) { TakeFrom(observation); }
+
+void PixelPayloads::TakeFrom(wire::Observation* observation) {
+  for (wire::RgbdView& view : *observation->mutable_views()) {
+    for (wire::Image* image : {view.has_color() ? view.mutable_color() : nullptr,
+                               view.has_depth() ? view.mutable_depth() : nullptr}) {
+      if (image == nullptr || image->data().empty()) continue;
+      strings_.push_back(std::move(*image->mutable_data()));
+      PixelPayload payload;
+      payload.Add(
+          {reinterpret_cast<const std::uint8_t*>(strings_.back().data()), strings_.back().size()});
+      image->set_data(Keep(std::move(payload)));
     }
   }
 }

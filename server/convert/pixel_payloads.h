@@ -55,6 +55,7 @@ class PixelPayloads {
 
   /// Moves the payloads out of a message that was parsed with them.
   explicit PixelPayloads(wire::SceneInput* input);
+  explicit PixelPayloads(wire::Observation* observation);
 
   /// The payload behind the token of an image; empty when it has none.
   const PixelPayload& Of(const wire::Image& image) const;
@@ -63,6 +64,7 @@ class PixelPayloads {
  private:
   friend class RequestSplitter;
 
+  void TakeFrom(wire::Observation* observation);
   /// Stores a payload and returns its token.
   std::string Keep(PixelPayload payload);
 
@@ -79,12 +81,18 @@ inline constexpr std::size_t kMaxParsedBytes = std::size_t{1} << 20;
 /// The error RESOURCE_EXHAUSTED HOST_MEMORY.
 Status ParsedBytesExceeded();
 
-/// Parses a request with frames, of either method. Errors: INTERNAL INTERNAL_ERROR when the bytes
+/// Parses a request with frames, of any method. Errors: INTERNAL INTERNAL_ERROR when the bytes
 /// are not such a message, or exceed kMaxParsedBytes and are not in the shortest encoding;
 /// RESOURCE_EXHAUSTED HOST_MEMORY.
 Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutRequest* request,
                           PixelPayloads* payloads);
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictCandidatesRequest* request,
+                          PixelPayloads* payloads);
 Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
+                          PixelPayloads* payloads);
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::CreateSceneRequest* request,
+                          PixelPayloads* payloads);
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::UpdateSceneRequest* request,
                           PixelPayloads* payloads);
 
 template <int kElementBytes, typename Visit>

@@ -39,8 +39,18 @@ constexpr Level kRolloutPath[] = {One(wire::PredictRolloutRequest::kSourceFieldN
                                   kViews,
                                   kImages,
                                   kData};
+constexpr Level kCandidatesPath[] = {One(wire::PredictCandidatesRequest::kSourceFieldNumber),
+                                     One(wire::PredictionSource::kSceneInputFieldNumber),
+                                     kObservations,
+                                     kViews,
+                                     kImages,
+                                     kData};
 constexpr Level kValidatePath[] = {One(wire::ValidateSceneRequest::kSceneInputFieldNumber),
                                    kObservations, kViews, kImages, kData};
+constexpr Level kCreatePath[] = {One(wire::CreateSceneRequest::kSceneInputFieldNumber),
+                                 kObservations, kViews, kImages, kData};
+constexpr Level kUpdatePath[] = {One(wire::UpdateSceneRequest::kObservationFieldNumber), kViews,
+                                 kImages, kData};
 
 void AppendVarint(std::uint64_t value, std::string* out) {
   while (value >= 0x80) {
@@ -202,12 +212,28 @@ bool ParseWhole(const grpc::ByteBuffer& bytes, Request* request) {
   return grpc::SerializationTraits<Request>::Deserialize(&copy, request).ok();
 }
 
-wire::SceneInput* SceneOf(wire::PredictRolloutRequest* request) {
-  return request->source().has_scene_input() ? request->mutable_source()->mutable_scene_input()
-                                             : nullptr;
+/// Of a request with a PredictionSource.
+template <typename Request>
+PixelPayloads TakeFromSource(Request* request) {
+  if (!request->source().has_scene_input()) return {};
+  return PixelPayloads(request->mutable_source()->mutable_scene_input());
 }
-wire::SceneInput* SceneOf(wire::ValidateSceneRequest* request) {
-  return request->has_scene_input() ? request->mutable_scene_input() : nullptr;
+/// Of a request with a SceneInput of its own.
+template <typename Request>
+PixelPayloads TakeFromScene(Request* request) {
+  if (!request->has_scene_input()) return {};
+  return PixelPayloads(request->mutable_scene_input());
+}
+
+PixelPayloads TakePayloads(wire::PredictRolloutRequest* request) { return TakeFromSource(request); }
+PixelPayloads TakePayloads(wire::PredictCandidatesRequest* request) {
+  return TakeFromSource(request);
+}
+PixelPayloads TakePayloads(wire::ValidateSceneRequest* request) { return TakeFromScene(request); }
+PixelPayloads TakePayloads(wire::CreateSceneRequest* request) { return TakeFromScene(request); }
+PixelPayloads TakePayloads(wire::UpdateSceneRequest* request) {
+  if (!request->has_observation()) return {};
+  return PixelPayloads(request->mutable_observation());
 }
 
 template <typename Request>
@@ -225,7 +251,7 @@ Status ParseAround(Path path, const grpc::ByteBuffer& bytes, Request* request,
     return Internal("the request is no " + type + " in the shortest encoding");
   }
   if (!ParseWhole(bytes, request)) return Internal("the request is not a valid " + type);
-  if (wire::SceneInput* scene = SceneOf(request)) *payloads = PixelPayloads(scene);
+  *payloads = TakePayloads(request);
   return Status::Ok();
 }
 
@@ -243,9 +269,24 @@ Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictRolloutReq
   return ParseAround(kRolloutPath, bytes, request, payloads);
 }
 
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::PredictCandidatesRequest* request,
+                          PixelPayloads* payloads) {
+  return ParseAround(kCandidatesPath, bytes, request, payloads);
+}
+
 Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::ValidateSceneRequest* request,
                           PixelPayloads* payloads) {
   return ParseAround(kValidatePath, bytes, request, payloads);
+}
+
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::CreateSceneRequest* request,
+                          PixelPayloads* payloads) {
+  return ParseAround(kCreatePath, bytes, request, payloads);
+}
+
+Status ParseWithoutPixels(const grpc::ByteBuffer& bytes, wire::UpdateSceneRequest* request,
+                          PixelPayloads* payloads) {
+  return ParseAround(kUpdatePath, bytes, request, payloads);
 }
 
 }  // namespace interlacer

@@ -149,21 +149,40 @@ Status CheckObservation(const wire::Observation& observation, const PixelPayload
   return Status::Ok();
 }
 
-Status CheckSpacing(const std::vector<TimeSpan>& spans, const ModelMetadata& metadata) {
-  for (std::size_t i = 1; i < spans.size(); ++i) {
-    // In double, so that extreme times of a request cannot overflow.
-    const double spacing_s =
-        (static_cast<double>(spans[i].last_ns) - static_cast<double>(spans[i - 1].last_ns)) /
-        kNanosecondsPerSecond;
-    if (std::abs(spacing_s - metadata.step_duration_s) > metadata.max_history_spacing_error_s) {
-      return Mismatch(reason::HISTORY_SPACING, Indexed("observations", static_cast<int>(i)),
-                      std::to_string(metadata.step_duration_s) +
-                          " s after the one before, within " +
-                          std::to_string(metadata.max_history_spacing_error_s) + " s",
-                      std::to_string(spacing_s) + " s");
-    }
+/// `field` is the path of the later observation.
+Status CheckSpacing(std::int64_t earlier_ns, std::int64_t later_ns, const ModelMetadata& metadata,
+                    const std::string& field) {
+  // In double, so that extreme times of a request cannot overflow.
+  const double spacing_s =
+      (static_cast<double>(later_ns) - static_cast<double>(earlier_ns)) / kNanosecondsPerSecond;
+  if (std::abs(spacing_s - metadata.step_duration_s) <= metadata.max_history_spacing_error_s) {
+    return Status::Ok();
   }
-  return Status::Ok();
+  return Mismatch(reason::HISTORY_SPACING, field,
+                  std::to_string(metadata.step_duration_s) + " s after the one before, within " +
+                      std::to_string(metadata.max_history_spacing_error_s) + " s",
+                  std::to_string(spacing_s) + " s");
+}
+
+/// The history of a window that has moved on by `row`.
+StatusOr<ActionSequence> MoveHistory(const ActionSequence& before, const wire::ActionSequence& row,
+                                     const ModelMetadata& metadata) {
+  constexpr char kField[] = "history_action";
+  auto next = ToActionSequence(row, metadata);
+  if (!next.ok()) return next.status().WithFieldPrefix(kField);
+  if (next->kind != before.kind) {
+    return Mismatch(reason::ACTION_KIND, kField,
+                    std::string(KindName(before.kind)) + ", as in the scene's history",
+                    KindName(next->kind));
+  }
+  if (next->kind == ActionKind::kNone) return before;
+  if (next->row_count != 1) {
+    return Mismatch(reason::HISTORY_LENGTH, kField, "1 row", std::to_string(next->row_count));
+  }
+  ActionSequence moved = before;
+  moved.values.erase(moved.values.begin(), moved.values.begin() + moved.column_count);
+  moved.values.insert(moved.values.end(), next->values.begin(), next->values.end());
+  return moved;
 }
 
 StatusOr<ActionSequence> CheckHistory(const wire::SceneInput& input,
@@ -192,25 +211,21 @@ Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metad
   return Status::Ok();
 }
 
-/// Host memory of all decoded frames.
-std::int64_t DecodedBytes(const wire::SceneInput& input) {
-  std::int64_t bytes = 0;
-  for (const wire::Observation& observation : input.observations()) {
-    for (const wire::RgbdView& view : observation.views()) bytes += DecodedViewBytes(view.color());
+/// Adds an observation to the host memory of all decoded frames, and to whether all are raw.
+void AddFrames(const wire::Observation& observation, CheckedScene* scene) {
+  for (const wire::RgbdView& view : observation.views()) {
+    scene->decoded_bytes += DecodedViewBytes(view.color());
+    scene->is_raw &= view.color().compression() == wire::IMAGE_COMPRESSION_NONE &&
+                     view.depth().compression() == wire::IMAGE_COMPRESSION_NONE;
   }
-  return bytes;
 }
 
-bool IsRaw(const wire::SceneInput& input) {
-  for (const wire::Observation& observation : input.observations()) {
-    for (const wire::RgbdView& view : observation.views()) {
-      if (view.color().compression() != wire::IMAGE_COMPRESSION_NONE ||
-          view.depth().compression() != wire::IMAGE_COMPRESSION_NONE) {
-        return false;
-      }
-    }
+std::int64_t PixelCount(const wire::Observation& observation) {
+  std::int64_t count = 0;
+  for (const wire::RgbdView& view : observation.views()) {
+    count += std::int64_t{view.color().width_px()} * view.color().height_px();
   }
-  return true;
+  return count;
 }
 
 Status DecodeView(const wire::RgbdView& view, const PixelPayloads& payloads, RgbdView* plain) {
@@ -238,6 +253,7 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
                     std::to_string(input.observations_size()));
   }
   CheckedScene scene;
+  scene.is_raw = true;
   std::vector<TimeSpan> spans(input.observations_size());
   scene.view_indices.resize(input.observations_size());
   for (int o = 0; o < input.observations_size(); ++o) {
@@ -251,7 +267,10 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
       scene.skewed_observation = o;
     }
   }
-  INTERLACER_RETURN_IF_ERROR(CheckSpacing(spans, metadata));
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    INTERLACER_RETURN_IF_ERROR(CheckSpacing(spans[i - 1].last_ns, spans[i].last_ns, metadata,
+                                            Indexed("observations", static_cast<int>(i))));
+  }
   INTERLACER_RETURN_IF_ERROR(CheckDepthRange(input, metadata));
   scene.workspace = metadata.workspace;
   if (input.has_workspace()) {
@@ -261,11 +280,35 @@ StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const Pixe
   }
   INTERLACER_ASSIGN_OR_RETURN(scene.history_actions, CheckHistory(input, metadata));
   scene.newest_capture_time_ns = spans.back().last_ns;
-  scene.decoded_bytes = DecodedBytes(input);
-  for (const wire::RgbdView& view : input.observations().rbegin()->views()) {
-    scene.newest_pixel_count += std::int64_t{view.color().width_px()} * view.color().height_px();
+  for (const wire::Observation& observation : input.observations()) AddFrames(observation, &scene);
+  scene.newest_pixel_count = PixelCount(*input.observations().rbegin());
+  return scene;
+}
+
+StatusOr<CheckedScene> CheckNextObservation(const wire::Observation& observation,
+                                            const wire::ActionSequence& row,
+                                            const PixelPayloads& payloads,
+                                            const ModelMetadata& metadata, const Limits& limits,
+                                            const CheckedScene& before) {
+  CheckedScene scene;
+  scene.view_indices = {before.view_indices.back(), {}};
+  TimeSpan span;
+  if (Status status = CheckObservation(observation, payloads, metadata, limits, &span,
+                                       &scene.view_indices.back());
+      !status.ok()) {
+    return std::move(status).WithFieldPrefix("observation");
   }
-  scene.is_raw = IsRaw(input);
+  scene.camera_skew_s = span.length_s();
+  scene.skewed_observation = 1;
+  scene.newest_capture_time_ns = span.last_ns;
+  INTERLACER_RETURN_IF_ERROR(
+      CheckSpacing(before.newest_capture_time_ns, span.last_ns, metadata, "observation"));
+  scene.workspace = before.workspace;
+  INTERLACER_ASSIGN_OR_RETURN(scene.history_actions,
+                              MoveHistory(before.history_actions, row, metadata));
+  scene.is_raw = true;
+  AddFrames(observation, &scene);
+  scene.newest_pixel_count = PixelCount(observation);
   return scene;
 }
 

@@ -47,6 +47,15 @@ struct CheckedScene {
 StatusOr<CheckedScene> CheckSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
                                        const ModelMetadata& metadata, const Limits& limits);
 
+/// Checks the observation that follows those of `before`, with the measured row of the robot; `row`
+/// is of the kind of that history, or of none. The result is that of the window that both make;
+/// view_indices of the new observation stand last. Field paths `observation` and `history_action`.
+StatusOr<CheckedScene> CheckNextObservation(const wire::Observation& observation,
+                                            const wire::ActionSequence& row,
+                                            const PixelPayloads& payloads,
+                                            const ModelMetadata& metadata, const Limits& limits,
+                                            const CheckedScene& before);
+
 Status DecodeSceneInput(const wire::SceneInput& input, const PixelPayloads& payloads,
                         const ModelMetadata& metadata, const std::atomic<bool>& is_over,
                         SceneInput* plain);

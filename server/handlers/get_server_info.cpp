@@ -61,6 +61,9 @@ wire::GetServerInfoResponse GetServerInfo(const ServerContext& server) {
   }
   response.add_features("png");
   response.add_features("jpeg");
+  for (const char* method_group : {"scenes", "scene_update", "candidates", "statistics"}) {
+    response.add_features(method_group);
+  }
   ToWire(server.limits, response.mutable_limits());
   return response;
 }

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <limits>
-#include <random>
 #include <utility>
 
 #include "common/log.h"
 #include "common/process_memory.h"
 #include "common/version.h"
 #include "server/build_id.h"
+#include "server/calls/random_id.h"
 
 namespace interlacer {
 namespace {
@@ -33,18 +32,6 @@ constexpr double kCancelledStatusTimeS = 1;
 /// Time after the end of a drain after which the server stops whatever its clients do.
 constexpr std::chrono::seconds kDrainGrace(3);
 constexpr char kReflectionPlugin[] = "proto_server_reflection";
-
-/// 128 random bits as hexadecimal text.
-std::string NewInstanceId() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char word[9];
-    std::snprintf(word, sizeof(word), "%08x", static_cast<unsigned>(random()));
-    id += word;
-  }
-  return id;
-}
 
 bool HasReflection(const ServerOptions& options) {
   return options.reflection == ReflectionMode::kOn ||
@@ -76,7 +63,7 @@ int MessageLimit(std::int64_t bytes) {
 
 void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(MessageLimit(limits.max_request_bytes));
-  // CheckResponseBytes limits responses before work starts, so the library's own limit is set high.
+  // Admission limits responses before work starts, so the library's own limit is set high.
   builder->SetMaxSendMessageSize(
       MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -123,10 +110,14 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
       state_([this](ServerState state) { OnStateChange(state); }),
       models_(std::move(models)),
       memory_(options.limits.max_inflight_request_bytes),
-      context_{options_.limits, NewInstanceId(), state_,  models_,  worker_,
-               decoders_,       frames_,         memory_, metrics_, calls_},
+      context_{options_.limits, NewRandomId(), state_,   models_,     worker_, decoders_,
+               frames_,         memory_,       metrics_, statistics_, calls_,  scenes_},
       worker_(options.limits.max_queue_length, options.limits.max_active_calls, ReleaseIdleMemory,
               kIdleDelay),
+      scenes_(
+          options.limits.max_scene_count, options.limits.max_scene_bytes,
+          [this](std::shared_ptr<const Scene> scene) { worker_.Free(std::move(scene)); },
+          [this](const char* cause) { metrics_.CountSceneEviction(cause); }),
       frames_(options.limits.max_active_calls, kMaxPooledSceneBytes),
       decoders_(options.decode_threads),
       service_(&context_) {}
@@ -215,6 +206,8 @@ void InterlacerServer::CancelCalls() {
 
 std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
+  scenes_.DropExpired(Clock::now());
+  metrics_.SetScenes(scenes_.count(), scenes_.used_bytes());
   calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
   calls_.LimitWaiting(options_.limits.max_inflight_request_bytes);
   const auto unit_start = worker_.unit_start();

@@ -65,6 +65,7 @@ class InterlacerServer {
 
   const ServerOptions options_;
   Metrics metrics_;
+  ModelStatistics statistics_;
   Health health_;
   ServerStateMachine state_;
   ModelRegistry models_;
@@ -73,6 +74,8 @@ class InterlacerServer {
   /// Holds references only. Outlives the worker and the decoders, whose last tasks use it.
   const ServerContext context_;
   DeviceWorker worker_;
+  /// Outlived by the worker, which frees what scenes hold.
+  SceneStore scenes_;
   /// Outlives the decoders, which take frames until their last task has run.
   FramePool frames_;
   DecodePool decoders_;

@@ -5,9 +5,14 @@
 
 #include "server/calls/incoming_call.h"
 #include "server/convert/grpc_status.h"
+#include "server/handlers/create_scene.h"
+#include "server/handlers/delete_scene.h"
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
+#include "server/handlers/get_statistics.h"
+#include "server/handlers/predict_candidates.h"
 #include "server/handlers/predict_rollout.h"
+#include "server/handlers/update_scene.h"
 #include "server/handlers/validate_scene.h"
 #include "server/transport/response_sinks.h"
 
@@ -58,14 +63,6 @@ Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, 
   return sink;
 }
 
-template <typename Sink>
-Sink* RefuseNotBuilt(const ServerContext& server, const IncomingCall& call, Sink* sink) {
-  server.Refuse(
-      call.record,
-      Unimplemented(reason::FEATURE_NOT_BUILT, call.record.method + " is not in this build"), sink);
-  return sink;
-}
-
 }  // namespace
 
 grpc::ServerUnaryReactor* InterlacerService::GetServerInfo(Context* context, const Bytes* request,
@@ -99,26 +96,36 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
 
 grpc::ServerUnaryReactor* InterlacerService::CreateScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return RefuseNotBuilt(server_, ReadContext(*context, "CreateScene", *request),
-                        NewUnarySink(server_, context, response));
+  return StartOrRefuse(server_, ReadContext(*context, "CreateScene", *request),
+                       NewUnarySink(server_, context, response), interlacer::CreateScene);
+}
+
+grpc::ServerUnaryReactor* InterlacerService::UpdateScene(Context* context, const Bytes* request,
+                                                         Bytes* response) {
+  return StartOrRefuse(server_, ReadContext(*context, "UpdateScene", *request),
+                       NewUnarySink(server_, context, response), interlacer::UpdateScene);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::DeleteScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return RefuseNotBuilt(server_, ReadContext(*context, "DeleteScene", *request),
-                        NewUnarySink(server_, context, response));
+  return AnswerNow<wire::DeleteSceneRequest>(
+      server_, context, ReadContext(*context, "DeleteScene", *request), response,
+      [this](const auto& message) { return interlacer::DeleteScene(server_, message); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates(
     Context* context, const Bytes* request) {
-  return RefuseNotBuilt(server_, ReadContext(*context, "PredictCandidates", *request),
-                        NewStreamSink(server_, context));
+  return StartOrRefuse(server_, ReadContext(*context, "PredictCandidates", *request),
+                       NewStreamSink(server_, context), interlacer::PredictCandidates);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::GetStatistics(Context* context, const Bytes* request,
                                                            Bytes* response) {
-  return RefuseNotBuilt(server_, ReadContext(*context, "GetStatistics", *request),
-                        NewUnarySink(server_, context, response));
+  return AnswerNow<wire::GetStatisticsRequest>(
+      server_, context, ReadContext(*context, "GetStatistics", *request), response,
+      [this](const auto&) {
+        return StatusOr<wire::GetStatisticsResponse>(interlacer::GetStatistics(server_));
+      });
 }
 
 }  // namespace interlacer

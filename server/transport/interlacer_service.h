@@ -14,12 +14,13 @@ namespace interlacer {
 namespace raw {
 
 using Service = ::interlacer::v1::InterlacerService;
-using Base = Service::WithRawCallbackMethod_GetServerInfo<
-    Service::WithRawCallbackMethod_GetModelMetadata<Service::WithRawCallbackMethod_ValidateScene<
-        Service::WithRawCallbackMethod_CreateScene<Service::WithRawCallbackMethod_DeleteScene<
-            Service::WithRawCallbackMethod_PredictRollout<
-                Service::WithRawCallbackMethod_PredictCandidates<
-                    Service::WithRawCallbackMethod_GetStatistics<Service::Service>>>>>>>>;
+using Base =
+    Service::WithRawCallbackMethod_GetServerInfo<Service::WithRawCallbackMethod_GetModelMetadata<
+        Service::WithRawCallbackMethod_ValidateScene<Service::WithRawCallbackMethod_CreateScene<
+            Service::WithRawCallbackMethod_UpdateScene<Service::WithRawCallbackMethod_DeleteScene<
+                Service::WithRawCallbackMethod_PredictRollout<
+                    Service::WithRawCallbackMethod_PredictCandidates<
+                        Service::WithRawCallbackMethod_GetStatistics<Service::Service>>>>>>>>>;
 
 }  // namespace raw
 
@@ -38,6 +39,8 @@ class InterlacerService final : public raw::Base {
   grpc::ServerUnaryReactor* ValidateScene(Context* context, const Bytes* request,
                                           Bytes* response) override;
   grpc::ServerUnaryReactor* CreateScene(Context* context, const Bytes* request,
+                                        Bytes* response) override;
+  grpc::ServerUnaryReactor* UpdateScene(Context* context, const Bytes* request,
                                         Bytes* response) override;
   grpc::ServerUnaryReactor* DeleteScene(Context* context, const Bytes* request,
                                         Bytes* response) override;

@@ -70,7 +70,7 @@ bool Admit(v1::PredictRolloutRequest request) {
   if (output.ok()) {
     EXPECT_FALSE(output->steps.empty());
     EXPECT_LE(output->steps.back(), limits.max_step_count);
-    ExpectExplained(CheckResponseBytes(*output, metadata, limits));
+    ExpectExplained(EstimateResponseBytes(*output, 1, metadata, limits).status());
   }
   const auto actions = ToActionSequence(request.actions(), metadata);
   ExpectExplained(actions.status());

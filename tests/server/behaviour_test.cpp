@@ -207,24 +207,5 @@ TEST(Prediction, ALostDeviceEndsTheServer) {
             "DEVICE_LOST");
 }
 
-TEST(Methods, ThatAreNotBuiltSaySo) {
-  auto fixture = ServingServer();
-  grpc::ClientContext create, remove, statistics, candidates;
-  v1::CreateSceneResponse created;
-  v1::DeleteSceneResponse removed;
-  v1::GetStatisticsResponse counted;
-  std::vector<grpc::Status> statuses = {fixture->stub->CreateScene(&create, {}, &created),
-                                        fixture->stub->DeleteScene(&remove, {}, &removed),
-                                        fixture->stub->GetStatistics(&statistics, {}, &counted)};
-  v1::PredictCandidatesResponse message;
-  auto reader = fixture->stub->PredictCandidates(&candidates, {});
-  EXPECT_FALSE(reader->Read(&message));
-  statuses.push_back(reader->Finish());
-  for (const grpc::Status& status : statuses) {
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-    EXPECT_EQ(ReadDetails(status).info.reason(), "FEATURE_NOT_BUILT");
-  }
-}
-
 }  // namespace
 }  // namespace interlacer::testing

@@ -47,15 +47,43 @@ TEST(PixelPayloadsTest, ThePixelsStayOutOfTheMessage) {
   EXPECT_EQ(payloads.Of(v1::Image()).size_bytes(), 0u);
 }
 
-TEST(PixelPayloadsTest, ValidateSceneToo) {
-  v1::ValidateSceneRequest sent;
-  v1::PredictRolloutRequest rollout = MakeRolloutRequest(1);
-  *sent.mutable_scene_input() = *SceneOf(&rollout);
-  v1::ValidateSceneRequest request;
+/// Of a message in pieces with its scene at `scene_of`.
+template <typename Request, typename SceneOfRequest>
+void ExpectPixelsOutside(const Request& sent, const SceneOfRequest& scene_of) {
+  Request request;
   PixelPayloads payloads;
   ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 50), &request, &payloads).ok());
-  RestorePixels(payloads, request.mutable_scene_input());
+  EXPECT_EQ(payloads.count(), 8u);
+  EXPECT_LT(request.ByteSizeLong(), sent.ByteSizeLong() / 2);
+  RestorePixels(payloads, scene_of(&request));
   EXPECT_EQ(request.SerializeAsString(), sent.SerializeAsString());
+}
+
+TEST(PixelPayloadsTest, OfEveryMethodWithASceneToo) {
+  v1::ValidateSceneRequest validate;
+  *validate.mutable_scene_input() = MakeSceneInput();
+  ExpectPixelsOutside(validate, [](auto* r) { return r->mutable_scene_input(); });
+  v1::CreateSceneRequest create;
+  *create.mutable_scene_input() = MakeSceneInput();
+  ExpectPixelsOutside(create, [](auto* r) { return r->mutable_scene_input(); });
+  v1::PredictCandidatesRequest candidates;
+  *candidates.mutable_source()->mutable_scene_input() = MakeSceneInput();
+  ExpectPixelsOutside(candidates,
+                      [](auto* r) { return r->mutable_source()->mutable_scene_input(); });
+}
+
+TEST(PixelPayloadsTest, OfAnUpdateToo) {
+  v1::UpdateSceneRequest sent;
+  sent.set_scene_id("id");
+  *sent.mutable_observation() = MakeSceneInput().observations(0);
+  v1::UpdateSceneRequest request;
+  PixelPayloads payloads;
+  ASSERT_TRUE(ParseWithoutPixels(InPieces(sent.SerializeAsString(), 50), &request, &payloads).ok());
+  EXPECT_EQ(payloads.count(), 4u);
+  v1::SceneInput scene;
+  *scene.add_observations() = request.observation();
+  RestorePixels(payloads, &scene);
+  EXPECT_EQ(scene.observations(0).SerializeAsString(), sent.observation().SerializeAsString());
 }
 
 /// The rule of the encoding: of a field given twice the last counts, and messages merge.

@@ -133,7 +133,7 @@ const BadRequestCase kCases[] = {
   {"RequestIdLength", [](Request* r) { r->set_request_id(std::string(65, 'a')); }, kInvalid, "REQUEST_ID_INVALID", "request_id"},
   {"ModelUnknown", [](Request* r) { r->set_model_name("other"); }, grpc::StatusCode::NOT_FOUND, "MODEL_NOT_FOUND", "model_name"},
   {"SourceAbsent", [](Request* r) { r->clear_source(); }, kInvalid, "SOURCE_MISSING", "source"},
-  {"SceneId", [](Request* r) { r->mutable_source()->set_scene_id("x"); }, grpc::StatusCode::UNIMPLEMENTED, "FEATURE_NOT_BUILT", "source.scene_id"},
+  {"SceneId", [](Request* r) { r->mutable_source()->set_scene_id("x"); }, grpc::StatusCode::NOT_FOUND, "SCENE_NOT_FOUND", "source.scene_id"},
   // Cameras, times
   {"CameraUnknown", [](Request* r) { View(r)->set_camera_name("top"); }, kInvalid, "CAMERA_UNKNOWN", "source.scene_input.observations[1].views[0].camera_name"},
   {"CameraTwice", [](Request* r) { View(r)->set_camera_name("right"); }, kInvalid, "CAMERA_DUPLICATE", "source.scene_input.observations[1].views[1].camera_name"},

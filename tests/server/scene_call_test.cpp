@@ -19,8 +19,8 @@ constexpr std::int64_t kReservedBytes = 1000;
 class SceneCallTest : public ::testing::Test {
  protected:
   SceneCallTest()
-      : models_({}), context_{limits_,   "instance", state_,  models_,  worker_,
-                              decoders_, frames_,    memory_, metrics_, calls_} {}
+      : models_({}), context_{limits_, "instance", state_,   models_,     worker_, decoders_,
+                              frames_, memory_,    metrics_, statistics_, calls_,  scenes_} {}
 
   /// A call whose frames wait for the pool.
   std::shared_ptr<ValidateCall> MakeCall() {
@@ -38,6 +38,7 @@ class SceneCallTest : public ::testing::Test {
 
   const Limits limits_;
   Metrics metrics_;
+  ModelStatistics statistics_;
   ServerStateMachine state_{[](ServerState) {}};
   ModelRegistry models_;
   MemoryBudget memory_{2 * kReservedBytes};
@@ -47,6 +48,7 @@ class SceneCallTest : public ::testing::Test {
   Gate decoder_gate_;
   const ServerContext context_;
   DeviceWorker worker_{2, 2};
+  SceneStore scenes_{1, 1 << 20, [](std::shared_ptr<const Scene>) {}, [](const char*) {}};
   FramePool frames_{4, 1 << 20};
   DecodePool decoders_{1};
 };

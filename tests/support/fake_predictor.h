@@ -49,10 +49,18 @@ struct FakeControls {
   std::atomic<int> observed_tile_count{0};
   /// Number of reads of a step's particles, which are copies from a device.
   std::atomic<int> read_count{0};
-  /// Number of live rollouts, which hold device state.
+  /// Number of live rollouts and scenes, which hold device state, and who freed the last scene.
   std::atomic<int> live_rollouts{0};
+  std::atomic<int> live_scenes{0};
+  std::atomic<std::thread::id> freeing_thread{};
+  /// The thread that lifts.
+  std::atomic<std::thread::id> lifting_thread{};
+  /// What a scene says of its memory.
+  std::atomic<std::int64_t> scene_bytes{1000};
   /// First step from which predictions are not finite.
   std::atomic<int> nan_from_step{std::numeric_limits<int>::max()};
+  /// Predictions are not finite where the first joint is commanded to this or beyond.
+  std::atomic<float> nan_from_value{std::numeric_limits<float>::infinity()};
   /// Added to every number of a view.
   std::atomic<float> view_offset{0};
   /// Every unit of work takes at least this long.
@@ -124,14 +132,27 @@ inline float FakeSpread(int step, std::int64_t particle) {
 
 class FakeScene final : public Scene {
  public:
+  explicit FakeScene(std::shared_ptr<FakeControls> controls) : controls_(std::move(controls)) {
+    ++controls_->live_scenes;
+  }
+  ~FakeScene() override {
+    controls_->freeing_thread = std::this_thread::get_id();
+    --controls_->live_scenes;
+  }
   const SceneReport& report() const override { return scene_report; }
+  const std::vector<RgbdView>& newest_views() const override { return views; }
+  std::int64_t size_bytes() const override { return controls_->scene_bytes; }
 
   Particles particles;
+  std::vector<RgbdView> views;
   std::vector<Camera> cameras;
   std::vector<std::string> names;
   /// Newest row of the history; empty without a robot.
   std::vector<float> last_row;
   SceneReport scene_report;
+
+ private:
+  const std::shared_ptr<FakeControls> controls_;
 };
 
 class FakeRollout final : public Rollout {
@@ -152,12 +173,13 @@ class FakeRollout final : public Rollout {
     Work();
     ++controls_->step_count;
     if (const Status status = controls_->step_status.Read(); !status.ok()) return status;
-    if (step_ + 1 >= controls_->nan_from_step) {
+    const std::vector<float> before = Row(step_ - 1);
+    const std::vector<float> now = Row(step_);
+    const bool is_beyond = !now.empty() && now.front() >= controls_->nan_from_value;
+    if (is_beyond || step_ + 1 >= controls_->nan_from_step) {
       return DataLoss(reason::PREDICTION_NOT_FINITE, "not finite")
           .WithMetadata("step", std::to_string(step_ + 1));
     }
-    const std::vector<float> before = Row(step_ - 1);
-    const std::vector<float> now = Row(step_);
     ++step_;
     for (std::int64_t i = 0; i < 3 * particles_.count; ++i) {
       const std::size_t axis = i % 3;
@@ -240,12 +262,14 @@ class FakePredictor final : public Predictor {
     controls_->gate.Pass();
     std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
     ++controls_->lift_count;
+    controls_->lifting_thread = std::this_thread::get_id();
     if (const Status status = controls_->lift_status.Read(); !status.ok()) return status;
     if (input.observations.size() != 2) {
       return Mismatch(reason::HISTORY_LENGTH, "observations", "2",
                       std::to_string(input.observations.size()));
     }
-    auto scene = std::make_shared<FakeScene>();
+    auto scene = std::make_shared<FakeScene>(controls_);
+    scene->views = input.observations.back().views;
     scene->scene_report.findings = controls_->lift_findings.Read();
     if (controls_->particles) scene->particles = *controls_->particles;
     for (const RgbdView& view : input.observations.back().views) AddView(view, scene.get());

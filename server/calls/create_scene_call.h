@@ -1,0 +1,31 @@
+#pragma once
+
+/// Runs CreateScene after admission: decode, lift, keep. A call that fails leaves no scene, and its
+/// place free. Threads: server/calls/scene_call.h. Errors of the lift; RESOURCE_EXHAUSTED
+/// SCENE_LIMIT when the lifted scene does not fit in the memory for scenes.
+
+#include <utility>
+
+#include "server/calls/scene_call.h"
+
+namespace interlacer {
+
+class CreateSceneCall final : public SceneCall {
+ public:
+  CreateSceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
+                  SceneStore::Place place, double time_to_live_s, ResponseSink* sink)
+      : SceneCall(server, std::move(record), std::move(admitted), sink),
+        place_(std::move(place)),
+        time_to_live_s_(time_to_live_s) {}
+
+  void End(Status status) override;
+
+ private:
+  Status OnLifted() override;
+  Status RunLifted() override { return Status::Ok(); }
+
+  SceneStore::Place place_;
+  const double time_to_live_s_;
+};
+
+}  // namespace interlacer
