@@ -58,6 +58,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddEvaluate(app, verbs);
   AddExperiment(app, verbs);
   AddReport(app, verbs);
+  AddReplay(app, verbs);
   AddCompare(app, verbs);
   AddRobot(app, verbs);
   AddProbe(app, verbs);

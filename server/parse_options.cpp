@@ -71,6 +71,9 @@ void AddServing(CLI::App* app, Flags* flags) {
   app->add_flag("--allow-failed-models", o.allow_failed_models, "Serve the models that do load");
   app->add_flag("--record-warm-up", o.record_warm_up,
                 "Store the results of each model's warmup/episode as expected.json and stop");
+  app->add_option("--record-dir", o.record_dir,
+                  "Folder that keeps the last requests and answers of predictions");
+  AddBytes(app, "--record-bytes", &o.record_bytes, "Bytes of all recordings in that folder");
   app->add_option("--device", flags->device, "cuda is strict, auto may fall back to the CPU")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   AddCount(app, "--threads", &o.threads, "Threads of the kernels; 0: all", 0);

@@ -2,6 +2,7 @@
 
 /// All settings of a server. Filled by server/parse_options.h; value type.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ struct ServerOptions {
   bool allow_failed_models = false;
   /// Stores the present results of every model's warm-up scene, and stops.
   bool record_warm_up = false;
+  /// Folder of the flight recorder; empty for none.
+  std::string record_dir;
+  std::int64_t record_bytes = std::int64_t{1} << 30;
   DeviceRequest device = DeviceRequest::kAuto;
   /// Number of threads of the kernels; 0 means all cores.
   int threads = 0;

@@ -19,6 +19,7 @@ void AddExperiment(CLI::App* app, VerbTable* verbs);
 void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);
+void AddReplay(CLI::App* app, VerbTable* verbs);
 void AddRobot(CLI::App* app, VerbTable* verbs);
 void AddProbe(CLI::App* app, VerbTable* verbs);
 void AddInfo(CLI::App* app, VerbTable* verbs);

@@ -15,6 +15,7 @@
 #include "server/calls/memory_budget.h"
 #include "server/calls/response_sink.h"
 #include "server/calls/scene_store.h"
+#include "server/flight_recorder.h"
 #include "server/limits.h"
 #include "server/metrics.h"
 #include "server/model_statistics.h"
@@ -37,6 +38,9 @@ struct ServerContext {
   ModelStatistics& statistics;
   CallRegistry& calls;
   SceneStore& scenes;
+
+  /// Null unless calls are recorded.
+  FlightRecorder* recorder = nullptr;
 
   /// Updates the metrics for a finished call before its status is sent; a lost device changes the
   /// state of the server. The log line (LogCall) follows after the status, so that no client waits

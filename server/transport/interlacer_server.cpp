@@ -12,7 +12,11 @@
 #include "common/process_memory.h"
 #include "common/version.h"
 #include "server/build_id.h"
+#include "server/calls/incoming_call.h"
 #include "server/calls/random_id.h"
+#include "server/convert/wire.h"
+#include "server/handlers/get_model_metadata.h"
+#include "server/handlers/get_server_info.h"
 
 namespace interlacer {
 namespace {
@@ -101,6 +105,7 @@ StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
         .WithField("address");
   }
   std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));
+  INTERLACER_RETURN_IF_ERROR(server->OpenRecorder());
   INTERLACER_RETURN_IF_ERROR(server->Listen());
   return server;
 }
@@ -130,6 +135,32 @@ InterlacerServer::~InterlacerServer() {
     server_->Shutdown(std::chrono::system_clock::now() + kResponseFlushTime);
   }
   worker_.Stop();
+  // It describes the parts that go next.
+  recorder_.reset();
+}
+
+Status InterlacerServer::OpenRecorder() {
+  if (options_.record_dir.empty()) return Status::Ok();
+  const auto describe = [this] {
+    std::vector<FlightMessage> messages;
+    const auto add = [&](const char* name, const google::protobuf::Message& message) {
+      messages.push_back({name, SerializeResponse(message)});
+    };
+    const wire::GetServerInfoResponse info = GetServerInfo(context_);
+    add("interlacer.v1.GetServerInfoResponse", info);
+    for (const wire::ModelStatus& model : info.models()) {
+      wire::GetModelMetadataRequest request;
+      request.set_model_name(model.model_name());
+      const auto metadata = GetModelMetadata(context_, request);
+      if (metadata.ok()) add("interlacer.v1.GetModelMetadataResponse", *metadata);
+    }
+    return messages;
+  };
+  INTERLACER_ASSIGN_OR_RETURN(recorder_,
+                              FlightRecorder::Open(options_.record_dir, options_.record_bytes,
+                                                   context_.instance_id, describe));
+  context_.recorder = recorder_.get();
+  return Status::Ok();
 }
 
 Status InterlacerServer::Listen() {

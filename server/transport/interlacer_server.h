@@ -58,6 +58,7 @@ class InterlacerServer {
 
  private:
   InterlacerServer(const ServerOptions& options, std::vector<ModelSource> models);
+  Status OpenRecorder();
   Status Listen();
   void LoadModels(std::stop_token stop);
   void OnStateChange(ServerState state);
@@ -66,13 +67,15 @@ class InterlacerServer {
   const ServerOptions options_;
   Metrics metrics_;
   ModelStatistics statistics_;
+  /// Null unless calls are recorded.
+  std::unique_ptr<FlightRecorder> recorder_;
   Health health_;
   ServerStateMachine state_;
   ModelRegistry models_;
   MemoryBudget memory_;
   CallRegistry calls_;
   /// Holds references only. Outlives the worker and the decoders, whose last tasks use it.
-  const ServerContext context_;
+  ServerContext context_;
   DeviceWorker worker_;
   /// Outlived by the worker, which frees what scenes hold.
   SceneStore scenes_;

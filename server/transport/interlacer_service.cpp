@@ -1,6 +1,8 @@
 #include "server/transport/interlacer_service.h"
 
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "server/calls/incoming_call.h"
@@ -54,7 +56,14 @@ grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
 /// Starts the call that `handler` admits; the device worker runs the rest.
 template <typename Sink, typename Handler>
 Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, Handler handler) {
+  const std::string method = call.record.method;
   StatusOr<std::shared_ptr<SceneCall>> admitted = handler(server, &call, sink);
+  if constexpr (std::is_same_v<Sink, StreamSink>) {
+    if (server.recorder != nullptr) {
+      const std::string& id = admitted.ok() ? (*admitted)->log_id() : call.record.request_id;
+      sink->Record({server.recorder, method, id, *call.request});
+    }
+  }
   if (admitted.ok()) {
     (*admitted)->Start();
   } else {

@@ -109,6 +109,7 @@ void StreamSink::Do(Action action) {
 }
 
 void StreamSink::Send(grpc::ByteBuffer message) {
+  if (recording_) recording_->AddResponse(message);
   Action action;
   {
     std::lock_guard lock(mutex_);
@@ -143,6 +144,7 @@ void StreamSink::OnWriteDone(bool ok) {
 }
 
 void StreamSink::Finish(const Status& status) {
+  if (recording_ && !status.ok()) recording_->AddError(status);
   Action action;
   {
     std::lock_guard lock(mutex_);
@@ -155,6 +157,7 @@ void StreamSink::Finish(const Status& status) {
 }
 
 void StreamSink::FinishWith(grpc::ByteBuffer message) {
+  if (recording_) recording_->AddResponse(message);
   Action action;
   {
     std::lock_guard lock(mutex_);

@@ -15,10 +15,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "common/status.h"
 #include "server/calls/call_registry.h"
 #include "server/calls/response_sink.h"
+#include "server/flight_recorder.h"
 
 namespace interlacer {
 
@@ -62,6 +64,9 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
         max_bytes_(max_bytes),
         entry_(registry, this) {}
 
+  /// From now on what is sent is recorded. Before the first message.
+  void Record(FlightRecorder::Call call) { recording_.emplace(std::move(call)); }
+
   void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override;
   void Send(grpc::ByteBuffer message) override;
@@ -94,6 +99,7 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   const int max_messages_;
   const std::int64_t max_bytes_;
   std::atomic<std::int64_t> sent_bytes_{0};
+  std::optional<FlightRecorder::Call> recording_;
 
   mutable std::mutex mutex_;
   std::shared_ptr<SinkListener> listener_;

@@ -1,0 +1,284 @@
+#include "client/replay.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "client/proxy.h"
+#include "client/recording.h"
+#include "client/status_from_grpc.h"
+#include "common/duration.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "interlacer/v1/interlacer_service.grpc.pb.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::string_view kPackage = "interlacer.v1.";
+
+/// Of one call: its messages as bytes that can be compared, and how it failed.
+struct Answers {
+  std::vector<std::string> messages;
+  std::optional<int> error_code;
+  bool has_summary = false;
+  bool is_whole() const { return has_summary || error_code; }
+};
+
+struct RecordedCall {
+  std::string method, request;
+  std::string request_id;
+  Answers answers;
+};
+
+struct Recording {
+  std::vector<RecordedCall> calls;
+  std::vector<std::pair<std::string, std::string>> weights;
+  bool is_cut = false;
+};
+
+/// What every repetition says anew.
+template <typename Response>
+std::string Comparable(Response response) {
+  if (response.has_summary()) response.mutable_summary()->clear_durations();
+  return response.SerializeAsString();
+}
+
+template <typename Response>
+void AddAnswer(const Response& response, Answers* answers) {
+  answers->has_summary = answers->has_summary || response.has_summary();
+  answers->messages.push_back(Comparable(response));
+}
+
+class RecordingParser {
+ public:
+  /// Messages of other kinds are passed over.
+  Status Add(const RecordedMessage& message) {
+    if (message.name == "google.rpc.Status") return AddError(message);
+    if (!message.name.starts_with(kPackage)) return Status::Ok();
+    const std::string name = message.name.substr(kPackage.size());
+    if (name == "PredictRolloutRequest") return AddRequest<v1::PredictRolloutRequest>(message);
+    if (name == "PredictCandidatesRequest") {
+      return AddRequest<v1::PredictCandidatesRequest>(message);
+    }
+    if (name == "PredictRolloutResponse") return AddResponse<v1::PredictRolloutResponse>(message);
+    if (name == "PredictCandidatesResponse") {
+      return AddResponse<v1::PredictCandidatesResponse>(message);
+    }
+    if (name == "GetModelMetadataResponse") return AddModel(message);
+    return Status::Ok();
+  }
+
+  Recording recording;
+
+ private:
+  template <typename Message>
+  static Status Parse(const RecordedMessage& recorded, Message* message) {
+    if (message->ParseFromString(recorded.bytes)) return Status::Ok();
+    return InvalidArgument(reason::SCHEMA_INVALID, "the recording holds a broken " + recorded.name);
+  }
+
+  template <typename Request>
+  Status AddRequest(const RecordedMessage& message) {
+    Request request;
+    INTERLACER_RETURN_IF_ERROR(Parse(message, &request));
+    latest_[request.request_id()] = recording.calls.size();
+    const std::size_t end = message.name.size() - std::string_view("Request").size();
+    recording.calls.push_back({message.name.substr(kPackage.size(), end - kPackage.size()),
+                               message.bytes,
+                               request.request_id(),
+                               {}});
+    return Status::Ok();
+  }
+
+  template <typename Response>
+  Status AddResponse(const RecordedMessage& message) {
+    Response response;
+    INTERLACER_RETURN_IF_ERROR(Parse(message, &response));
+    const auto call = latest_.find(response.request_id());
+    // Its request may have gone with an older file.
+    if (call != latest_.end()) AddAnswer(response, &recording.calls[call->second].answers);
+    return Status::Ok();
+  }
+
+  Status AddError(const RecordedMessage& message) {
+    google::rpc::Status status;
+    INTERLACER_RETURN_IF_ERROR(Parse(message, &status));
+    for (const auto& detail : status.details()) {
+      google::rpc::RequestInfo info;
+      if (!detail.UnpackTo(&info)) continue;
+      const auto call = latest_.find(info.request_id());
+      if (call != latest_.end()) recording.calls[call->second].answers.error_code = status.code();
+    }
+    return Status::Ok();
+  }
+
+  Status AddModel(const RecordedMessage& message) {
+    v1::GetModelMetadataResponse response;
+    INTERLACER_RETURN_IF_ERROR(Parse(message, &response));
+    recording.weights.emplace_back(response.metadata().model_name(),
+                                   response.metadata().weights_sha256());
+    return Status::Ok();
+  }
+
+  std::map<std::string, std::size_t> latest_;
+};
+
+StatusOr<Recording> ReadRecording(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(RecordingReader reader, RecordingReader::Open(path));
+  RecordingParser parser;
+  while (true) {
+    auto message = reader.Next();
+    if (!message.ok()) {
+      if (message.status().code() != StatusCode::kDataLoss) return message.status();
+      parser.recording.is_cut = true;
+      break;
+    }
+    if (!message->has_value()) break;
+    INTERLACER_RETURN_IF_ERROR(parser.Add(**message));
+  }
+  return std::move(parser.recording);
+}
+
+/// Empty when equal.
+std::string DifferenceOf(const Answers& then, const Answers& now) {
+  if (then.error_code != now.error_code) {
+    const auto text = [](const std::optional<int>& code) {
+      return code ? "error " + std::to_string(*code) : std::string("an answer");
+    };
+    return "recorded " + text(then.error_code) + ", now " + text(now.error_code);
+  }
+  if (then.messages.size() != now.messages.size()) {
+    return "recorded " + std::to_string(then.messages.size()) + " messages, now " +
+           std::to_string(now.messages.size());
+  }
+  for (std::size_t i = 0; i < then.messages.size(); ++i) {
+    if (then.messages[i] != now.messages[i]) return "message " + std::to_string(i) + " differs";
+  }
+  return "";
+}
+
+class Repeater {
+ public:
+  explicit Repeater(const ReplayOptions& options) : options_(options) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+    arguments.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
+    if (IsLocalAddress(options.address)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    service_ = v1::InterlacerService::NewStub(
+        grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments));
+  }
+
+  StatusOr<std::vector<std::pair<std::string, std::string>>> Weights() {
+    v1::GetServerInfoResponse info;
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    INTERLACER_RETURN_IF_ERROR(StatusFromGrpc(service_->GetServerInfo(&context, {}, &info)));
+    std::vector<std::pair<std::string, std::string>> weights;
+    for (const v1::ModelStatus& model : info.models()) {
+      v1::GetModelMetadataRequest request;
+      request.set_model_name(model.model_name());
+      v1::GetModelMetadataResponse response;
+      grpc::ClientContext next;
+      SetDeadline(&next);
+      const grpc::Status status = service_->GetModelMetadata(&next, request, &response);
+      if (!status.ok()) continue;
+      weights.emplace_back(response.metadata().model_name(), response.metadata().weights_sha256());
+    }
+    return weights;
+  }
+
+  ReplayedCall Repeat(const RecordedCall& call) {
+    if (call.method == "PredictRollout") {
+      return Repeat<v1::PredictRolloutRequest, v1::PredictRolloutResponse>(
+          call, [this](auto* context, const auto& request) {
+            return service_->PredictRollout(context, request);
+          });
+    }
+    return Repeat<v1::PredictCandidatesRequest, v1::PredictCandidatesResponse>(
+        call, [this](auto* context, const auto& request) {
+          return service_->PredictCandidates(context, request);
+        });
+  }
+
+  /// A lost server ends the replay.
+  const std::optional<Status>& failure() const { return failure_; }
+
+ private:
+  void SetDeadline(grpc::ClientContext* context) const {
+    context->set_deadline(
+        std::chrono::system_clock::now() +
+        std::chrono::microseconds(static_cast<std::int64_t>(1e6 * options_.deadline_s)));
+  }
+
+  template <typename Request, typename Response, typename Open>
+  ReplayedCall Repeat(const RecordedCall& call, const Open& open) {
+    Request request;
+    request.ParseFromString(call.request);
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    const std::stop_callback on_stop(options_.stop, [&] { context.TryCancel(); });
+    const auto start = std::chrono::steady_clock::now();
+    Answers answers;
+    const auto reader = open(&context, request);
+    for (Response response; reader->Read(&response);) AddAnswer(response, &answers);
+    const grpc::Status status = reader->Finish();
+    ReplayedCall replayed{call.request_id,
+                          call.method,
+                          SecondsBetween(start, std::chrono::steady_clock::now()),
+                          "",
+                          call.answers.is_whole(),
+                          false,
+                          ""};
+    if (!status.ok()) {
+      answers.error_code = status.error_code();
+      replayed.error = StatusFromGrpc(status).ToString();
+      if (status.error_code() == grpc::StatusCode::UNAVAILABLE) failure_ = StatusFromGrpc(status);
+    }
+    if (!replayed.was_whole) return replayed;
+    replayed.difference = DifferenceOf(call.answers, answers);
+    replayed.is_equal = replayed.difference.empty();
+    return replayed;
+  }
+
+  const ReplayOptions& options_;
+  std::unique_ptr<v1::InterlacerService::Stub> service_;
+  std::optional<Status> failure_;
+};
+
+bool IsOverAKeptScene(const RecordedCall& call) {
+  if (call.method == "PredictRollout") {
+    v1::PredictRolloutRequest request;
+    return request.ParseFromString(call.request) && request.source().has_scene_id();
+  }
+  v1::PredictCandidatesRequest request;
+  return request.ParseFromString(call.request) && request.source().has_scene_id();
+}
+
+}  // namespace
+
+StatusOr<ReplayReport> Replay(const std::string& path, const ReplayOptions& options,
+                              const std::function<void(const ReplayedCall&)>& on_call) {
+  INTERLACER_ASSIGN_OR_RETURN(const Recording recording, ReadRecording(path));
+  ReplayReport report;
+  report.recorded_weights = recording.weights;
+  report.is_cut = recording.is_cut;
+  Repeater repeater(options);
+  INTERLACER_ASSIGN_OR_RETURN(report.served_weights, repeater.Weights());
+  for (const RecordedCall& call : recording.calls) {
+    if (options.stop.stop_requested()) return Cancelled("stopped by the caller");
+    if (IsOverAKeptScene(call)) {
+      ++report.kept_scene_count;
+      continue;
+    }
+    report.calls.push_back(repeater.Repeat(call));
+    if (repeater.failure()) return *repeater.failure();
+    on_call(report.calls.back());
+  }
+  return report;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,42 @@
+#pragma once
+
+/// The format of recordings of what went over the wire, which the clients and the server write and
+/// `interlacer replay` reads.
+///
+/// A stream of google.protobuf.Any, each after its length as a varint ("delimited" messages): the
+/// requests and answers of interlacer.v1, and google.rpc.Status of calls that failed. Answers find
+/// their request by request_id, failures by google.rpc.RequestInfo. Pure functions, thread-safe.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace interlacer {
+
+inline constexpr std::string_view kTypeUrlPrefix = "type.googleapis.com/";
+
+inline void AppendVarint(std::uint64_t number, std::string* out) {
+  for (; number > 0x7F; number >>= 7) {
+    out->push_back(static_cast<char>((number & 0x7F) | 0x80));
+  }
+  out->push_back(static_cast<char>(number));
+}
+
+/// A field of bytes or text of a message: what lies before its value.
+inline void AppendFieldHead(std::uint32_t number, std::uint64_t value_bytes, std::string* out) {
+  AppendVarint(std::uint64_t{number} << 3 | 2, out);
+  AppendVarint(value_bytes, out);
+}
+
+/// All of a record that lies before the bytes of its message, such as "interlacer.v1.SceneInput".
+inline std::string RecordHead(std::string_view message_name, std::uint64_t message_bytes) {
+  std::string any;
+  AppendFieldHead(1, kTypeUrlPrefix.size() + message_name.size(), &any);
+  any.append(kTypeUrlPrefix).append(message_name);
+  AppendFieldHead(2, message_bytes, &any);
+  std::string head;
+  AppendVarint(any.size() + message_bytes, &head);
+  return head + any;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,218 @@
+/// What a flight recorder has kept, repeated on the server and on another one.
+
+#include "client/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/interlacer_client.h"
+#include "client/recording.h"
+#include "tests/support/in_process_server.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string AddressOf(const InProcessServer& server) {
+  return "127.0.0.1:" + std::to_string(server.server->port());
+}
+
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class ReplayTest : public ::testing::Test {
+ protected:
+  ServerOptions Recording(std::int64_t max_bytes = 64 << 20) const {
+    ServerOptions options = TestServerOptions();
+    options.record_dir = folder_.File("flight");
+    options.record_bytes = max_bytes;
+    return options;
+  }
+
+  static Status Predict(const InProcessServer& server, int steps, const std::string& request_id,
+                        std::int64_t image_count = 0) {
+    auto client = *Client::Create({.address = AddressOf(server)});
+    OutputOptions output;
+    output.include_positions = true;
+    for (std::int64_t i = 0; i < image_count; ++i) {
+      RenderTarget target;
+      target.name = "view_" + std::to_string(i);
+      target.camera = RectifiedCamera(FakeSceneInput().observations[1].views[0].camera);
+      target.camera->width_px = target.camera->height_px = 256;
+      output.render_targets.push_back(target);
+    }
+    CallOptions call;
+    call.request_id = request_id;
+    return client
+        ->PredictRollout(
+            FakeSceneInput(), FakeActions(steps), output,
+            [](const PredictedStep&) { return Status::Ok(); }, call)
+        .status();
+  }
+
+  StatusOr<ReplayReport> Repeat(const std::string& file, const InProcessServer& server) {
+    return Replay(file, {.address = AddressOf(server)}, [](const ReplayedCall&) {});
+  }
+
+  /// Two answers and an error, recorded by a server that has ended.
+  std::string Record() {
+    {
+      InProcessServer server(Recording());
+      EXPECT_TRUE(server.WaitForServing());
+      EXPECT_TRUE(Predict(server, 3, "first").ok());
+      server.controls->nan_from_step = 2;
+      EXPECT_FALSE(Predict(server, 3, "").ok());
+      server.controls->nan_from_step = 1000;
+      EXPECT_TRUE(Predict(server, 2, "first").ok());  // an id twice
+    }
+    const std::vector<std::string> files = FilesIn(folder_.File("flight"));
+    EXPECT_EQ(files.size(), 1u);
+    return files.front();
+  }
+
+  const TempFolder folder_;
+};
+
+TEST_F(ReplayTest, TheSameServerAnswersTheSame) {
+  const std::string file = Record();
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  server.controls->nan_from_step = 2;  // as it was for the second call alone
+  const auto report = Repeat(file, server);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  ASSERT_EQ(report->calls.size(), 3u);
+  EXPECT_EQ(report->calls[1].request_id, "flight-1");
+  EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;
+  EXPECT_THAT(report->calls[1].error, HasSubstr("PREDICTION_NOT_FINITE"));
+  EXPECT_EQ(report->calls[0].difference, "recorded an answer, now error 15");
+  server.controls->nan_from_step = 1000;
+  const auto again = Repeat(file, server);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  for (const int i : {0, 2}) {
+    EXPECT_TRUE(again->calls[static_cast<std::size_t>(i)].was_whole);
+    EXPECT_TRUE(again->calls[static_cast<std::size_t>(i)].is_equal);
+  }
+  EXPECT_FALSE(again->calls[1].is_equal);
+  EXPECT_THAT(again->recorded_weights,
+              ElementsAre(std::pair(std::string("fake"), std::string(64, 'a'))));
+  EXPECT_EQ(again->served_weights, again->recorded_weights);
+}
+
+TEST_F(ReplayTest, AnotherAnswerIsNamed) {
+  {
+    InProcessServer server(Recording());
+    ASSERT_TRUE(server.WaitForServing());
+    ASSERT_TRUE(Predict(server, 2, "seen", 1).ok());
+  }
+  InProcessServer other;
+  ASSERT_TRUE(other.WaitForServing());
+  other.controls->view_offset = 0.1f;
+  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), other);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  ASSERT_EQ(report->calls.size(), 1u);
+  EXPECT_FALSE(report->calls[0].is_equal);
+  EXPECT_EQ(report->calls[0].difference, "message 0 differs");
+}
+
+TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {
+  const std::string file = Record();
+  fs::resize_file(file, fs::file_size(file) - 3);
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const auto report = Repeat(file, server);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(report->is_cut);
+  ASSERT_EQ(report->calls.size(), 3u);
+  EXPECT_TRUE(report->calls[0].was_whole);
+  EXPECT_FALSE(report->calls[2].was_whole);  // its last message is gone
+}
+
+TEST_F(ReplayTest, WhatIsNoRecordingIsRefused) {
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const std::string path = folder_.File("text.rec");
+  std::ofstream(path) << "\x05hello and more";
+  EXPECT_EQ(Repeat(path, server).status().reason(), reason::SCHEMA_INVALID);
+  std::ofstream(path) << std::string(20, '\xff');
+  EXPECT_EQ(Repeat(path, server).status().reason(), reason::SCHEMA_INVALID);
+  EXPECT_EQ(Repeat(folder_.File("none"), server).status().reason(), reason::FILE_NOT_FOUND);
+  // A length beyond the file allocates nothing.
+  std::ofstream(path) << "\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
+  const auto cut = Repeat(path, server);
+  ASSERT_TRUE(cut.ok());
+  EXPECT_TRUE(cut->is_cut && cut->calls.empty());
+}
+
+TEST_F(ReplayTest, NoServerIsAnError) {
+  const std::string file = Record();
+  const auto report = Replay(file, {.address = "127.0.0.1:1", .deadline_s = 5}, [](auto&) {});
+  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+}
+
+/// The oldest files go, those of an earlier server too, and each that stays can be read by itself.
+TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
+  constexpr std::int64_t kCap = 4 << 20;
+  std::string last;
+  for (int server_number = 0; server_number < 2; ++server_number) {
+    InProcessServer server(Recording(kCap));
+    ASSERT_TRUE(server.WaitForServing());
+    for (int call = 0; call < 12; ++call) {
+      last = "call-" + std::to_string(server_number) + "-" + std::to_string(call);
+      ASSERT_TRUE(Predict(server, 1, last, 2).ok());  // about 0.4 MB
+    }
+  }
+  std::int64_t bytes = 0;
+  const std::vector<std::string> files = FilesIn(folder_.File("flight"));
+  for (const std::string& file : files) bytes += static_cast<std::int64_t>(fs::file_size(file));
+  EXPECT_LE(bytes, kCap);
+  EXPECT_GT(bytes, kCap / 2);
+  EXPECT_GT(files.size(), 3u);
+  std::string newest_id;
+  for (const std::string& file : files) {
+    auto reader = RecordingReader::Open(file);
+    ASSERT_TRUE(reader.ok());
+    auto first = reader->Next();
+    ASSERT_TRUE(first.ok() && first->has_value());
+    EXPECT_EQ((*first)->name, "interlacer.v1.GetServerInfoResponse");
+  }
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  bool has_last = false;
+  for (const std::string& file : files) {
+    const auto report = Repeat(file, server);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    for (const ReplayedCall& call : report->calls) {
+      has_last = has_last || call.request_id == last;
+      EXPECT_TRUE(call.is_equal || !call.was_whole) << call.difference;
+    }
+  }
+  EXPECT_TRUE(has_last);
+}
+
+TEST_F(ReplayTest, AFolderThatCannotBeWrittenIsRefusedAtStart) {
+  ServerOptions options = Recording();
+  std::ofstream(folder_.File("file")) << "x";
+  options.record_dir = folder_.File("file");
+  const auto started = InterlacerServer::Start(options, {});
+  EXPECT_EQ(started.status().field(), "record-dir");
+  options = Recording(1000);
+  EXPECT_EQ(InterlacerServer::Start(options, {}).status().field(), "record-bytes");
+}
+
+}  // namespace
+}  // namespace interlacer::testing
