@@ -51,12 +51,12 @@ StatusOr<std::optional<RecordedMessage>> RecordingReader::Next() {
   if (!file_.read(bytes.data(), static_cast<std::streamsize>(length))) return Cut(start);
   position_ += static_cast<std::int64_t>(length);
   google::protobuf::Any any;
-  if (!any.ParseFromString(bytes) || !any.type_url().starts_with(kTypeUrlPrefix)) {
+  if (!any.ParseFromString(bytes) || !any.type_url().starts_with(recording::kTypeUrlPrefix)) {
     return InvalidArgument(reason::SCHEMA_INVALID,
                            "no recording: no message at byte " + std::to_string(start))
         .WithField(path_);
   }
-  return std::optional(RecordedMessage{any.type_url().substr(kTypeUrlPrefix.size()),
+  return std::optional(RecordedMessage{any.type_url().substr(recording::kTypeUrlPrefix.size()),
                                        std::move(*any.mutable_value())});
 }
 

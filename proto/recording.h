@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace interlacer {
+namespace interlacer::recording {
 
 inline constexpr std::string_view kTypeUrlPrefix = "type.googleapis.com/";
 
@@ -39,4 +39,4 @@ inline std::string RecordHead(std::string_view message_name, std::uint64_t messa
   return head + any;
 }
 
-}  // namespace interlacer
+}  // namespace interlacer::recording

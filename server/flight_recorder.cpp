@@ -35,7 +35,7 @@ std::int64_t SizeOf(const FlightMessage& message) {
 /// Behind a serialised message it sets the field, whatever it was.
 std::string RequestIdField(std::uint32_t number, const std::string& request_id) {
   std::string field;
-  AppendFieldHead(number, request_id.size(), &field);
+  recording::AppendFieldHead(number, request_id.size(), &field);
   return field + request_id;
 }
 
@@ -180,7 +180,8 @@ void FlightRecorder::Write(const FlightMessage& message) {
 }
 
 void FlightRecorder::Append(const FlightMessage& message) {
-  const std::string head = RecordHead(message.name, static_cast<std::uint64_t>(SizeOf(message)));
+  const std::string head =
+      recording::RecordHead(message.name, static_cast<std::uint64_t>(SizeOf(message)));
   file_.write(head.data(), static_cast<std::streamsize>(head.size()));
   std::vector<grpc::Slice> slices;
   message.bytes.Dump(&slices).ok();
