@@ -119,8 +119,7 @@ class RecordingParser {
   Status AddModel(const RecordedMessage& message) {
     v1::GetModelMetadataResponse response;
     INTERLACER_RETURN_IF_ERROR(Parse(message, &response));
-    recording.weights.emplace_back(response.metadata().model_name(),
-                                   response.metadata().weights_sha256());
+    recording.weights.emplace_back(response.model_name(), response.weights_sha256());
     return Status::Ok();
   }
 
@@ -186,7 +185,7 @@ class Repeater {
       SetDeadline(&next);
       const grpc::Status status = service_->GetModelMetadata(&next, request, &response);
       if (!status.ok()) continue;
-      weights.emplace_back(response.metadata().model_name(), response.metadata().weights_sha256());
+      weights.emplace_back(response.model_name(), response.weights_sha256());
     }
     return weights;
   }

@@ -22,7 +22,7 @@ struct ReplayOptions {
   std::string address;
   double deadline_s = 60;
   std::int64_t max_message_bytes = 64ll << 20;
-  std::stop_token stop;
+  std::stop_token stop{};
 };
 
 struct ReplayedCall {

@@ -93,8 +93,8 @@ CostTerm Constant(double value) {
 class PlannerMethods : public ::testing::TestWithParam<PlanMethod> {};
 INSTANTIATE_TEST_SUITE_P(Methods, PlannerMethods,
                          ::testing::Values(PlanMethod::kCem, PlanMethod::kMppi),
-                         [](const auto& info) {
-                           return info.param == PlanMethod::kCem ? "Cem" : "Mppi";
+                         [](const auto& test) {
+                           return test.param == PlanMethod::kCem ? "Cem" : "Mppi";
                          });
 
 TEST_P(PlannerMethods, TheKnownOptimumIsFound) {
@@ -391,7 +391,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "terms[0].points"},
         BadCost{"NoPoints", FileOf(R"({"type": "goal_cloud", "points": "empty.npy"})"),
                 "terms[0].points"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_P(BadCosts, AreRefusedWithTheirField) {
   const auto file = Parse(GetParam().text);
