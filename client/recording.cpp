@@ -46,7 +46,9 @@ StatusOr<std::optional<RecordedMessage>> RecordingReader::Next() {
     if ((byte & 0x80) == 0) break;
   }
   // Before anything is allocated.
-  if (length > static_cast<std::uint64_t>(size_bytes_ - position_)) return Cut(start);
+  if (position_ > size_bytes_ || length > static_cast<std::uint64_t>(size_bytes_ - position_)) {
+    return Cut(start);
+  }
   std::string bytes(length, '\0');
   if (!file_.read(bytes.data(), static_cast<std::streamsize>(length))) return Cut(start);
   position_ += static_cast<std::int64_t>(length);

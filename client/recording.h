@@ -23,7 +23,7 @@ struct RecordedMessage {
 class RecordingReader {
  public:
   static StatusOr<RecordingReader> Open(const std::string& path);
-  /// The next message; nothing at the end.
+  /// The next message; nothing at the end. What is appended after Open counts as cut off.
   StatusOr<std::optional<RecordedMessage>> Next();
 
  private:

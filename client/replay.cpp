@@ -1,5 +1,6 @@
 #include "client/replay.h"
 
+#include <google/protobuf/wrappers.pb.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -11,9 +12,9 @@
 #include "client/recording.h"
 #include "client/status_from_grpc.h"
 #include "common/duration.h"
-#include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
+#include "proto/recording.h"
 
 namespace interlacer {
 namespace {
@@ -37,6 +38,7 @@ struct RecordedCall {
 struct Recording {
   std::vector<RecordedCall> calls;
   std::vector<std::pair<std::string, std::string>> weights;
+  int broken_count = 0;
   bool is_cut = false;
 };
 
@@ -53,77 +55,105 @@ void AddAnswer(const Response& response, Answers* answers) {
   answers->messages.push_back(Comparable(response));
 }
 
+/// Errors that say what the client or the load did, not what was asked.
+bool DependsOnCircumstances(int code) {
+  return code == grpc::CANCELLED || code == grpc::DEADLINE_EXCEEDED ||
+         code == grpc::RESOURCE_EXHAUSTED || code == grpc::UNAVAILABLE;
+}
+
 class RecordingParser {
  public:
   /// Messages of other kinds are passed over.
   Status Add(const RecordedMessage& message) {
+    if (message.name == recording::kCallName) return ReadCallNumber(message);
+    const Status status = AddMessage(message);
+    call_number_.reset();
+    return status;
+  }
+
+  Recording Take() { return std::move(recording_); }
+  void MarkCut() { recording_.is_cut = true; }
+
+ private:
+  Status AddMessage(const RecordedMessage& message) {
     if (message.name == "google.rpc.Status") return AddError(message);
     if (!message.name.starts_with(kPackage)) return Status::Ok();
     const std::string name = message.name.substr(kPackage.size());
-    if (name == "PredictRolloutRequest") return AddRequest<v1::PredictRolloutRequest>(message);
-    if (name == "PredictCandidatesRequest") {
-      return AddRequest<v1::PredictCandidatesRequest>(message);
-    }
-    if (name == "PredictRolloutResponse") return AddResponse<v1::PredictRolloutResponse>(message);
-    if (name == "PredictCandidatesResponse") {
+    if (name == "PredictRolloutRequest") {
+      AddRequest<v1::PredictRolloutRequest>(message, "PredictRollout");
+    } else if (name == "PredictCandidatesRequest") {
+      AddRequest<v1::PredictCandidatesRequest>(message, "PredictCandidates");
+    } else if (name == "PredictRolloutResponse") {
+      return AddResponse<v1::PredictRolloutResponse>(message);
+    } else if (name == "PredictCandidatesResponse") {
       return AddResponse<v1::PredictCandidatesResponse>(message);
+    } else if (name == "GetModelMetadataResponse") {
+      return AddModel(message);
     }
-    if (name == "GetModelMetadataResponse") return AddModel(message);
     return Status::Ok();
   }
 
-  Recording recording;
-
- private:
   template <typename Message>
   static Status Parse(const RecordedMessage& recorded, Message* message) {
     if (message->ParseFromString(recorded.bytes)) return Status::Ok();
     return InvalidArgument(reason::SCHEMA_INVALID, "the recording holds a broken " + recorded.name);
   }
 
-  template <typename Request>
-  Status AddRequest(const RecordedMessage& message) {
-    Request request;
-    INTERLACER_RETURN_IF_ERROR(Parse(message, &request));
-    latest_[request.request_id()] = recording.calls.size();
-    const std::size_t end = message.name.size() - std::string_view("Request").size();
-    recording.calls.push_back({message.name.substr(kPackage.size(), end - kPackage.size()),
-                               message.bytes,
-                               request.request_id(),
-                               {}});
+  Status ReadCallNumber(const RecordedMessage& message) {
+    google::protobuf::UInt64Value number;
+    INTERLACER_RETURN_IF_ERROR(Parse(message, &number));
+    call_number_ = number.value();
     return Status::Ok();
+  }
+
+  /// The number of the call where there is one, else its id.
+  std::string KeyOf(const std::string& request_id) const {
+    return call_number_ ? "#" + std::to_string(*call_number_) : request_id;
+  }
+
+  template <typename Request>
+  void AddRequest(const RecordedMessage& message, const std::string& method) {
+    Request request;
+    // A client may have sent anything; its answers then have no request either.
+    if (!request.ParseFromString(message.bytes)) {
+      ++recording_.broken_count;
+      return;
+    }
+    const std::string key = KeyOf(request.request_id());
+    latest_[key] = recording_.calls.size();
+    const std::string& id = request.request_id().empty() ? key : request.request_id();
+    recording_.calls.push_back({method, message.bytes, id, {}});
   }
 
   template <typename Response>
   Status AddResponse(const RecordedMessage& message) {
     Response response;
     INTERLACER_RETURN_IF_ERROR(Parse(message, &response));
-    const auto call = latest_.find(response.request_id());
+    const auto call = latest_.find(KeyOf(response.request_id()));
     // Its request may have gone with an older file.
-    if (call != latest_.end()) AddAnswer(response, &recording.calls[call->second].answers);
+    if (call != latest_.end()) AddAnswer(response, &recording_.calls[call->second].answers);
     return Status::Ok();
   }
 
   Status AddError(const RecordedMessage& message) {
     google::rpc::Status status;
     INTERLACER_RETURN_IF_ERROR(Parse(message, &status));
-    for (const auto& detail : status.details()) {
-      google::rpc::RequestInfo info;
-      if (!detail.UnpackTo(&info)) continue;
-      const auto call = latest_.find(info.request_id());
-      if (call != latest_.end()) recording.calls[call->second].answers.error_code = status.code();
-    }
+    if (!call_number_ || DependsOnCircumstances(status.code())) return Status::Ok();
+    const auto call = latest_.find(KeyOf(""));
+    if (call != latest_.end()) recording_.calls[call->second].answers.error_code = status.code();
     return Status::Ok();
   }
 
   Status AddModel(const RecordedMessage& message) {
     v1::GetModelMetadataResponse response;
     INTERLACER_RETURN_IF_ERROR(Parse(message, &response));
-    recording.weights.emplace_back(response.model_name(), response.weights_sha256());
+    recording_.weights.emplace_back(response.model_name(), response.weights_sha256());
     return Status::Ok();
   }
 
+  Recording recording_;
   std::map<std::string, std::size_t> latest_;
+  std::optional<std::uint64_t> call_number_;
 };
 
 StatusOr<Recording> ReadRecording(const std::string& path) {
@@ -133,13 +163,13 @@ StatusOr<Recording> ReadRecording(const std::string& path) {
     auto message = reader.Next();
     if (!message.ok()) {
       if (message.status().code() != StatusCode::kDataLoss) return message.status();
-      parser.recording.is_cut = true;
+      parser.MarkCut();
       break;
     }
     if (!message->has_value()) break;
     INTERLACER_RETURN_IF_ERROR(parser.Add(**message));
   }
-  return std::move(parser.recording);
+  return parser.Take();
 }
 
 /// Empty when equal.
@@ -264,6 +294,7 @@ StatusOr<ReplayReport> Replay(const std::string& path, const ReplayOptions& opti
   INTERLACER_ASSIGN_OR_RETURN(const Recording recording, ReadRecording(path));
   ReplayReport report;
   report.recorded_weights = recording.weights;
+  report.broken_count = recording.broken_count;
   report.is_cut = recording.is_cut;
   Repeater repeater(options);
   INTERLACER_ASSIGN_OR_RETURN(report.served_weights, repeater.Weights());

@@ -4,7 +4,9 @@
 ///
 /// Requests are sent one after another in the order of the recording. Answers are equal when their
 /// messages are, byte for byte, but for the durations of the summary. Calls over kept scenes cannot
-/// be repeated, since the record has the id of a scene that is gone; they are counted.
+/// be repeated, since the record has the id of a scene that is gone; they are counted. Errors that
+/// depend on load, time or the client (CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED,
+/// UNAVAILABLE) are not compared, nor are those of recordings without call numbers.
 /// Errors: those of client/recording.h; UNAVAILABLE and the like where no server answers. Threads:
 /// one replay at a time per channel.
 
@@ -37,6 +39,7 @@ struct ReplayedCall {
 struct ReplayReport {
   std::vector<ReplayedCall> calls;
   int kept_scene_count = 0;  ///< calls that were left out
+  int broken_count = 0;      ///< requests that are no messages
   /// Weights of the models, by name, that the record names and that the server has.
   std::vector<std::pair<std::string, std::string>> recorded_weights, served_weights;
   /// The record was cut; what lies before was repeated.

@@ -5,8 +5,8 @@
 ///
 /// What a scene does next does not depend on how it lies in the world, while a network knows that
 /// only as well as it has learned it. Answers from several sides therefore differ where the network
-/// is unsure. Pure functions over tensors of any device; threads as tensors.
-/// Source: our own; stands in the place of an ensemble of trained models.
+/// is unsure: an ensemble without a second model. Pure functions over tensors of any device;
+/// threads as tensors.
 
 #include "model/clouds.h"
 

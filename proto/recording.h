@@ -1,11 +1,12 @@
 #pragma once
 
-/// The format of recordings of what went over the wire, which the clients and the server write and
-/// `interlacer replay` reads.
+/// The format of recordings of what went over the wire, which the Python client and the server's
+/// flight recorder write and `interlacer replay` reads.
 ///
 /// A stream of google.protobuf.Any, each after its length as a varint ("delimited" messages): the
-/// requests and answers of interlacer.v1, and google.rpc.Status of calls that failed. Answers find
-/// their request by request_id, failures by google.rpc.RequestInfo. Pure functions, thread-safe.
+/// requests and answers of interlacer.v1, and google.rpc.Status of calls that failed. A
+/// google.protobuf.UInt64Value says of which call the next message is; without one answers find
+/// their request by request_id. Pure functions, thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -28,6 +29,8 @@ inline void AppendFieldHead(std::uint32_t number, std::uint64_t value_bytes, std
   AppendVarint(value_bytes, out);
 }
 
+inline constexpr std::string_view kCallName = "google.protobuf.UInt64Value";
+
 /// All of a record that lies before the bytes of its message, such as "interlacer.v1.SceneInput".
 inline std::string RecordHead(std::string_view message_name, std::uint64_t message_bytes) {
   std::string any;
@@ -37,6 +40,14 @@ inline std::string RecordHead(std::string_view message_name, std::uint64_t messa
   std::string head;
   AppendVarint(any.size() + message_bytes, &head);
   return head + any;
+}
+
+/// The record that gives the next message to a call.
+inline std::string CallRecord(std::uint64_t call_number) {
+  std::string value;
+  AppendVarint(1 << 3, &value);
+  AppendVarint(call_number, &value);
+  return RecordHead(kCallName, value.size()) + value;
 }
 
 }  // namespace interlacer::recording

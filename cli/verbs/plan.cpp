@@ -298,7 +298,9 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
                                 }));
   progress->Finish();
   INTERLACER_RETURN_IF_ERROR(WriteRows(plan, planner.columns, folder));
-  INTERLACER_RETURN_IF_ERROR(WritePlannedViews(plan, task, backend.get(), folder, context.stop()));
+  // A plan is worth its search; its pictures are not worth losing it.
+  const Status drawn = WritePlannedViews(plan, task, backend.get(), folder, context.stop());
+  if (!drawn.ok()) context.Message("no pictures of the plan: " + drawn.ToString());
   const nlohmann::ordered_json json =
       PlanJson(arguments, plan, episode.manifest(), task, *backend, context);
   INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath(kPlanFile));

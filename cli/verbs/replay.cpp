@@ -46,6 +46,7 @@ nlohmann::ordered_json ReportJson(const ReplayReport& report) {
   }
   return {{"calls", std::move(calls)},
           {"over_kept_scenes", report.kept_scene_count},
+          {"broken", report.broken_count},
           {"other_weights", OtherWeights(report)},
           {"is_cut", report.is_cut}};
 }
@@ -70,6 +71,9 @@ std::string ReportText(const ReplayReport& report, bool check) {
   }
   if (report.kept_scene_count > 0) {
     text += Format("\n%d calls over kept scenes left out", report.kept_scene_count);
+  }
+  if (report.broken_count > 0) {
+    text += Format("\n%d requests that are no messages left out", report.broken_count);
   }
   for (const std::string& name : OtherWeights(report)) {
     text += "\nthe server has other weights of " + name + " than the record";

@@ -149,8 +149,10 @@ class Search {
   Status ChooseCount(Plan* plan) const {
     plan->candidate_count = options_.candidate_count;
     if (!options_.budget_s) return Status::Ok();
-    const double one_s = source_->CostS(1, options_.horizon);
-    const double each_s = std::max(1e-9, source_->CostS(2, options_.horizon) - one_s);
+    const bool has_spread = OutputOfTerms(terms_, options_).include_spread;
+    const int steps = options_.horizon * (has_spread ? kSpreadStepCount : 1);
+    const double one_s = source_->CostS(1, steps);
+    const double each_s = std::max(1e-9, source_->CostS(2, steps) - one_s);
     const double fits = (*options_.budget_s / options_.iterations - (one_s - each_s)) / each_s;
     if (fits < 2) {
       return Mismatch(reason::ARGUMENT_INVALID, "budget_s",

@@ -7,7 +7,7 @@
 /// far. The same seed, source and costs give the same plan, here and in Python. Threads: one search
 /// at a time per source. Errors: those of the source; INVALID_ARGUMENT ARGUMENT_INVALID or
 /// ACTION_SHAPE naming the option; DATA_LOSS PREDICTION_NOT_FINITE where no candidate has a finite
-/// cost; CANCELLED. Sources: CEM (Rubinstein, 1999), MPPI (Williams et al., 2017).
+/// cost; CANCELLED. Source: cem; mppi.
 
 #include <cstdint>
 #include <optional>

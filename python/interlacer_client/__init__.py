@@ -16,7 +16,7 @@ from .aio import AsyncClient, AsyncRollout
 from .camera import Camera, pose_matrix
 from .candidates import Candidate, CandidateSource, FrameSource
 from .client import Client, Rollout
-from .costs import GoalCloud, KeepOut, KeepStill, ObjectToBox, ObjectToPoint, SmallAction, SmoothAction, Term
+from .costs import GoalCloud, KeepOut, KeepStill, ObjectToBox, ObjectToPoint, SmallAction, SmoothAction, Term, Uncertainty
 from .errors import InterlacerError
 from .frames import RgbdView, SceneFrames
 from .latest import Answer, LatestOnly
@@ -33,5 +33,5 @@ __all__ = [
     "InterlacerError", "KeepOut", "KeepStill", "KinematicPoints", "LatestOnly", "Limits", "ModelMetadata",
     "ModelStatus", "ObjectToBox", "ObjectToPoint", "Output", "Plan", "Planner", "PredictedStep", "Prediction",
     "Recorder", "RenderView", "RgbdView", "Rollout", "SceneFrames", "SceneReport", "ServerInfo", "SmallAction",
-    "SmoothAction", "Summary", "Term", "joint_names", "pose_matrix", "read_recording",
+    "SmoothAction", "Summary", "Term", "Uncertainty", "joint_names", "pose_matrix", "read_recording",
 ]

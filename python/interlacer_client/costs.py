@@ -52,7 +52,7 @@ class ObjectToBox(Term):
     box: Box = Box((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
     def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
-        points = self.picked(prediction)[-1]
+        points = self.picked(prediction)[-1].astype(np.float64)
         return float(np.linalg.norm(points - np.clip(points, self.box.min_m, self.box.max_m), axis=1).mean())
 
 
@@ -64,7 +64,8 @@ class GoalCloud(Term):
     goal_m: Any = ()
 
     def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
-        points, goal = self.picked(prediction)[-1], np.asarray(self.goal_m, dtype=np.float32)
+        points = self.picked(prediction)[-1].astype(np.float64)
+        goal = np.asarray(self.goal_m, dtype=np.float32).astype(np.float64)
         points = points[::-(-len(points) // 4096)]
         # Rows at a time: 4096 x 4096 distances would be half a gigabyte.
         there = np.empty(len(points))
@@ -81,7 +82,7 @@ class KeepStill(Term):
     """Mean movement of the picked particles from step 0 to the last."""
 
     def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
-        points = self.picked(prediction)
+        points = self.picked(prediction).astype(np.float64)
         return float(np.linalg.norm(points[-1] - points[0], axis=1).mean())
 
 
@@ -92,7 +93,20 @@ class KeepOut(Term):
     box: Box = Box((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
     def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
-        return float(self.box.contains(self.picked(prediction)).any(axis=0).mean())
+        points = self.picked(prediction)
+        return float("nan") if np.isnan(points).any() else float(self.box.contains(points).any(axis=0).mean())
+
+
+@dataclass(frozen=True)
+class Uncertainty(Term):
+    """Mean spread of the picked particles at the last step, metres; the planner asks for spreads."""
+
+    def __call__(self, prediction: Prediction, actions: NDArray[Any]) -> float:
+        spread, start = prediction.steps[-1].spread_m, prediction.positions_m[0]
+        picked = slice(None) if self.region is None else self.region.contains(start)
+        if spread is None or not len(spread[picked]):
+            return float("nan")
+        return float(spread[picked].mean(dtype=np.float64))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import CandidateSource
-from .costs import Term
+from .costs import Term, Uncertainty
 from .errors import InterlacerError, mismatch
 from .metadata import ModelMetadata
 from .output import Output
@@ -23,6 +23,7 @@ _SMOOTHING = 0.1
 _DEVIATION_FLOOR = 0.05  # of the first deviation
 _LEAST_EFFECTIVE_SHARE = 0.1  # of the candidates, in MPPI's weights
 _LEAST_GAIN = 0.01
+_SPREAD_STEPS = 4  # that a step with a spread costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,8 @@ class Planner:
         is_shared = len(terms) == len(self.costs) and len(set(regions)) == 1
         steps = sorted({0, self.horizon, *(self.output.steps or ())})
         region = regions[0] if is_shared and regions[0] is not None else self.output.region
-        return replace(self.output, steps=steps, positions=self.output.positions or "float32", region=region)
+        spread = self.output.spread or any(isinstance(term, Uncertainty) for term in terms)
+        return replace(self.output, steps=steps, positions=self.output.positions or "float32", region=region, spread=spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +139,9 @@ class _Search:
         """Candidates of an iteration, and what to say of it."""
         if budget_s is None:
             return self.p.candidate_count, ""
-        one_s = self.source.cost_s(1, self.p.horizon)
-        each_s = max(1e-9, self.source.cost_s(2, self.p.horizon) - one_s)
+        steps = self.p.horizon * (_SPREAD_STEPS if self.p.asked().spread else 1)
+        one_s = self.source.cost_s(1, steps)
+        each_s = max(1e-9, self.source.cost_s(2, steps) - one_s)
         fits = int((budget_s / self.p.iterations - (one_s - each_s)) / each_s)
         if fits < 2:
             raise mismatch("budget_s", f"at least {self.p.iterations * (one_s + each_s):.3g} s for two candidates", budget_s)

@@ -14,6 +14,8 @@ from interlacer.v1 import interlacer_service_pb2 as service
 from .errors import InterlacerError, mismatch
 
 _PREFIX = "type.googleapis.com/"
+# Of which call the next message is, in recordings of a server.
+_CALL = _PREFIX + "google.protobuf.UInt64Value"
 
 
 class Recorder:
@@ -73,7 +75,9 @@ def read_recording(path: Union[str, Path]) -> Iterator[Any]:
             if length is None or len(record) < length:
                 raise InterlacerError("DATA_LOSS", f"{path} is cut in the message at byte {start}",
                                       metadata={"got": str(file.tell() - start)})
-            yield _message(any_pb2.Any.FromString(record))
+            message = any_pb2.Any.FromString(record)
+            if message.type_url != _CALL:
+                yield _message(message)
 
 
 def _message(record: any_pb2.Any) -> Any:

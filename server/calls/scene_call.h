@@ -51,9 +51,6 @@ class SceneCall : public DeviceJob,
   SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
             ResponseSink* sink);
 
-  /// By which the call is found in the log; may be empty.
-  const std::string& log_id() const { return record_.request_id; }
-
   /// Takes a queue slot and starts decoding; without a slot the call ends at once.
   void Start();
 

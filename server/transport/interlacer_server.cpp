@@ -144,7 +144,7 @@ Status InterlacerServer::OpenRecorder() {
   const auto describe = [this] {
     std::vector<FlightMessage> messages;
     const auto add = [&](const char* name, const google::protobuf::Message& message) {
-      messages.push_back({name, SerializeResponse(message)});
+      messages.push_back({0, name, SerializeResponse(message)});
     };
     const wire::GetServerInfoResponse info = GetServerInfo(context_);
     add("interlacer.v1.GetServerInfoResponse", info);

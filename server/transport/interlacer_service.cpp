@@ -59,9 +59,9 @@ Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, 
   const std::string method = call.record.method;
   StatusOr<std::shared_ptr<SceneCall>> admitted = handler(server, &call, sink);
   if constexpr (std::is_same_v<Sink, StreamSink>) {
-    if (server.recorder != nullptr) {
-      const std::string& id = admitted.ok() ? (*admitted)->log_id() : call.record.request_id;
-      sink->Record({server.recorder, method, id, *call.request});
+    // Not before the models are there whose weights a recording begins with.
+    if (server.recorder != nullptr && server.state.CheckAccepting().ok()) {
+      sink->Record({server.recorder, method, *call.request});
     }
   }
   if (admitted.ok()) {

@@ -129,7 +129,7 @@ TEST_F(ProgramsTest, APlanOverASocketIsTheLocalOneAndPredictTakesIt) {
     return RunVerb(words);
   };
   EXPECT_THAT(refusal({"--joints", "elbow"}).err, ::testing::HasSubstr("elbow"));
-  EXPECT_THAT(refusal({"--candidates", "1"}).err, ::testing::HasSubstr("candidate_count"));
+  EXPECT_THAT(refusal({"--action-block", "0"}).err, ::testing::HasSubstr("action_block"));
   std::ofstream(cost) << R"({"schema": "interlacer.cost", "schema_version": 1, "terms": []})";
   EXPECT_THAT(refusal({}).err, ::testing::HasSubstr("terms"));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));

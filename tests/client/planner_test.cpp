@@ -285,9 +285,21 @@ TEST(Planner, PlansAreThoseOfPython) {
     options.deviation = {0.3, 0.2, 0};
     CostTerm smooth = SmoothAction();
     smooth.weight = 0.5;
+    CostTerm still = KeepStill(kObjectRegion),
+             out = KeepOut(kObjectRegion, {{0.45, -1, 0}, {1, 1, 1}});
+    CostTerm box = ObjectToBox(kObjectRegion, {{0.3, -0.2, 0}, {0.5, 0, 1}});
+    CostTerm cloud = GoalCloud(kObjectRegion, {0.4f, -0.1f, 0.1f, 0.35f, -0.05f, 0.1f});
+    CostTerm unsure = Uncertainty(kObjectRegion);
+    still.weight = 0.1;
+    still.bound = 0.3;
+    out.weight = cloud.weight = 0.2;
+    box.weight = 0.3;
+    unsure.weight = 0.01;
     Pushed source(0.15);
-    const Plan plan =
-        PlanOrDie(&source, {ObjectToPoint(kObjectRegion, {0.4, -0.1, 0.1}), smooth}, options);
+    const Plan plan = PlanOrDie(
+        &source,
+        {ObjectToPoint(kObjectRegion, {0.4, -0.1, 0.1}), smooth, still, out, box, cloud, unsure},
+        options);
     const auto rows = expected.at("rows").get<std::vector<double>>();
     ASSERT_EQ(plan.rows.values.size(), rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(plan.rows.values[i], rows[i], 1e-9);
@@ -335,6 +347,14 @@ TEST(CostTerms, WithoutParticlesAreNan) {
 
 TEST(CostTerms, AnUncertaintyAsksForSpreads) {
   EXPECT_TRUE(OutputOfTerms({SmoothAction(), Uncertainty({})}, {}).include_spread);
+  // Steps with a spread cost four times as much, and a budget knows it.
+  Pushed source;
+  PlannerOptions options;
+  options.horizon = 5;
+  options.iterations = 2;
+  options.candidate_count = 50;
+  options.budget_s = 22;
+  EXPECT_EQ(PlanOrDie(&source, {Uncertainty({})}, options).candidate_count, 5);
 }
 
 StatusOr<CostFile> Parse(const std::string& text) {

@@ -16,6 +16,7 @@
 #include "client/recording.h"
 #include "tests/support/in_process_server.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
 namespace {
@@ -96,7 +97,7 @@ TEST_F(ReplayTest, TheSameServerAnswersTheSame) {
   const auto report = Repeat(file, server);
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   ASSERT_EQ(report->calls.size(), 3u);
-  EXPECT_EQ(report->calls[1].request_id, "flight-1");
+  EXPECT_EQ(report->calls[1].request_id, "#2");  // it had none
   EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;
   EXPECT_THAT(report->calls[1].error, HasSubstr("PREDICTION_NOT_FINITE"));
   EXPECT_EQ(report->calls[0].difference, "recorded an answer, now error 15");
@@ -127,6 +128,83 @@ TEST_F(ReplayTest, AnotherAnswerIsNamed) {
   ASSERT_EQ(report->calls.size(), 1u);
   EXPECT_FALSE(report->calls[0].is_equal);
   EXPECT_EQ(report->calls[0].difference, "message 0 differs");
+}
+
+/// What the client or the load did is not what was asked; what is no message is nobody's request.
+TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
+  {
+    InProcessServer server(Recording());
+    ASSERT_TRUE(server.WaitForServing());
+    grpc::ClientContext context;
+    server.controls->unit_s = 0.05;
+    const auto request = MakeRolloutRequest(8);
+    const auto reader = server.stub->PredictRollout(&context, request);
+    v1::PredictRolloutResponse response;
+    ASSERT_TRUE(reader->Read(&response));
+    context.TryCancel();
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    server.controls->unit_s = 0;
+    auto refused = MakeRolloutRequest(1);
+    refused.set_request_id("a b");
+    grpc::ClientContext second;
+    EXPECT_EQ(server.stub->PredictRollout(&second, refused)->Finish().error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+    const grpc::internal::RpcMethod method("/interlacer.v1.InterlacerService/PredictRollout",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    grpc::ClientContext third;
+    const grpc::Slice slice(std::string("no message"));
+    const grpc::ByteBuffer garbage(&slice, 1);
+    grpc::ByteBuffer answer;
+    EXPECT_FALSE(grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+                     server.channel.get(), method, &third, garbage, &answer)
+                     .ok());
+  }
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), server);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->broken_count, 1);
+  ASSERT_EQ(report->calls.size(), 2u);
+  EXPECT_FALSE(report->calls[0].was_whole);
+  EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;  // refused again
+  EXPECT_THAT(report->calls[1].error, HasSubstr("REQUEST_ID_INVALID"));
+}
+
+TEST_F(ReplayTest, CandidatesAreRepeatedAndCallsOverKeptScenesCounted) {
+  {
+    InProcessServer server(Recording());
+    ASSERT_TRUE(server.WaitForServing());
+    const auto rollout = MakeRolloutRequest(2);
+    v1::PredictCandidatesRequest request;
+    *request.mutable_source() = rollout.source();
+    for (int i = 0; i < 3; ++i) *request.add_candidates() = rollout.actions();
+    request.mutable_output()->set_include_positions(true);
+    const auto finish = [&] {
+      grpc::ClientContext context;
+      const auto reader = server.stub->PredictCandidates(&context, request);
+      v1::PredictCandidatesResponse response;
+      while (reader->Read(&response)) continue;
+      return reader->Finish();
+    };
+    EXPECT_TRUE(finish().ok());
+    request.mutable_source()->set_scene_id(std::string(32, 'a'));
+    EXPECT_EQ(finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  }
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), server);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->kept_scene_count, 1);
+  ASSERT_EQ(report->calls.size(), 1u);
+  EXPECT_EQ(report->calls[0].method, "PredictCandidates");
+  EXPECT_TRUE(report->calls[0].was_whole && report->calls[0].is_equal);
+}
+
+TEST_F(ReplayTest, RecordingsAreForTheServersUserAlone) {
+  const std::string file = Record();
+  using fs::perms;
+  EXPECT_EQ(fs::status(file).permissions() & (perms::group_all | perms::others_all), perms::none);
+  EXPECT_EQ(fs::status(folder_.File("flight")).permissions() & perms::others_all, perms::none);
 }
 
 TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {

@@ -7,14 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from interlacer_client import (ActionColumn, Box, Candidate, FrameSource, GoalCloud, InterlacerError, KeepOut, KeepStill,
-                               ObjectToBox, ObjectToPoint, Planner, PredictedStep, Prediction, SmallAction, SmoothAction)
+                               ObjectToBox, ObjectToPoint, Planner, PredictedStep, Prediction, SmallAction, SmoothAction,
+                               Uncertainty)
 from interlacer_client.philox import normal, philox
 
 OBJECT = Box((0.0, 0.0, 0.0), (0.2, 0.2, 0.2))
 
 
-def prediction(*positions):
-    steps = [PredictedStep(i, 0, np.asarray(p, np.float32), None, None, {}, {}) for i, p in enumerate(positions)]
+def prediction(*positions, spread_m=None):
+    steps = [PredictedStep(i, 0, np.asarray(p, np.float32), None, None, {}, {}, spread_m)
+             for i, p in enumerate(positions)]
     return Prediction(steps, None)
 
 
@@ -41,7 +43,8 @@ class Pushed:
                 continue
             end = start.copy()
             end[:10, :2] += candidates[index][-1][:2]
-            yield Candidate(index, prediction(start, end))
+            spread = np.full(20, abs(candidates[index][-1][0]), np.float32)
+            yield Candidate(index, prediction(start, end, spread_m=spread))
 
     def cost_s(self, candidate_count, step_count):
         return 1.0 + 0.1 * candidate_count * step_count
@@ -81,7 +84,7 @@ class TestTerms:
         assert term(self.CLOUDS, np.zeros((2, 1))) == pytest.approx(value, abs=1e-6)
 
     def test_without_particles_are_nan(self):
-        for kind in (ObjectToPoint, ObjectToBox, KeepStill):
+        for kind in (ObjectToPoint, ObjectToBox, KeepStill, KeepOut, Uncertainty):
             assert np.isnan(kind(Box((7, 7, 7), (8, 8, 8)))(self.CLOUDS, np.zeros((2, 1))))
 
     def test_of_actions(self):
@@ -124,7 +127,11 @@ def test_the_same_seed_gives_the_same_plan_in_any_order_of_arrival():
 
 
 def plan_of_the_file(method):
-    planner = Planner([ObjectToPoint(OBJECT, target_m=(0.4, -0.1, 0.1)), SmoothAction(weight=0.5)], method=method,
+    costs = [ObjectToPoint(OBJECT, target_m=(0.4, -0.1, 0.1)), SmoothAction(weight=0.5),
+             KeepStill(OBJECT, weight=0.1, bound=0.3), KeepOut(OBJECT, box=Box((0.45, -1, 0), (1, 1, 1)), weight=0.2),
+             ObjectToBox(OBJECT, box=Box((0.3, -0.2, 0), (0.5, 0, 1)), weight=0.3),
+             GoalCloud(OBJECT, goal_m=[[0.4, -0.1, 0.1], [0.35, -0.05, 0.1]], weight=0.2), Uncertainty(OBJECT, weight=0.01)]
+    planner = Planner(costs, method=method,
                       horizon=5, iterations=5, candidate_count=40, seed=11, deviation=np.array([0.3, 0.2, 0.0]))
     return planner.plan(PushedGrid(change=0.15), np.zeros(3))
 
