@@ -109,9 +109,15 @@ nlohmann::ordered_json ToJson(const ServerInfo& info) {
             {"max_response_bytes", l.max_response_bytes},
             {"max_image_side_px", l.max_image_side_px},
             {"max_step_count", l.max_step_count},
+            {"max_candidate_count", l.max_candidate_count},
+            {"max_candidate_step_count", l.max_candidate_step_count},
             {"max_render_target_count", l.max_render_target_count},
             {"max_render_side_px", l.max_render_side_px},
             {"max_queue_length", l.max_queue_length},
+            {"max_scene_count", l.max_scene_count},
+            {"max_scene_bytes", l.max_scene_bytes},
+            {"scene_ttl_s", l.scene_ttl_s},
+            {"max_scene_ttl_s", l.max_scene_ttl_s},
             {"max_camera_skew_s", l.max_camera_skew_s},
             {"max_call_duration_s", l.max_call_duration_s}}}};
 }
@@ -180,7 +186,13 @@ TextRows ToRows(const ServerInfo& info) {
        Format("%lld MiB", static_cast<long long>(info.limits.max_request_bytes >> 20))},
       {"call limit", Format("%.0f s, %d steps, %d views of %d px", info.limits.max_call_duration_s,
                             info.limits.max_step_count, info.limits.max_render_target_count,
-                            info.limits.max_render_side_px)}};
+                            info.limits.max_render_side_px)},
+      {"candidate limit", Format("%d, %d steps in all", info.limits.max_candidate_count,
+                                 info.limits.max_candidate_step_count)},
+      {"scene limit",
+       Format("%d, %lld MiB, %.0f s unused, %.0f s if asked for", info.limits.max_scene_count,
+              static_cast<long long>(info.limits.max_scene_bytes >> 20), info.limits.scene_ttl_s,
+              info.limits.max_scene_ttl_s)}};
   for (const ModelStatus& model : info.models) {
     rows.emplace_back(
         "model " + model.model_name,

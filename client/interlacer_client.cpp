@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/convert/geometry.h"
 #include "client/convert/requests.h"
@@ -23,6 +25,8 @@ constexpr int kKeepalivePeriodMs = 30'000;
 /// Longest pause between attempts to connect: a server that has started is found within about this
 /// time.
 constexpr int kMaxReconnectPauseMs = 1000;
+/// Far beyond what a server grants, and within what a message holds.
+constexpr double kMaxTimeToLiveS = 1e9;
 
 /// One call's context: deadline, waiting rule and the link from stop token to cancellation.
 class Call {
@@ -124,34 +128,89 @@ class GrpcClient : public Client {
   StatusOr<RolloutSummary> PredictRollout(const SceneInput& input, const ActionSequence& actions,
                                           const OutputOptions& output, const StepCallback& on_step,
                                           const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
-    v1::PredictRolloutRequest request;
-    INTERLACER_RETURN_IF_ERROR(FillRequest(input, actions, output, options, &request));
-    Box workspace = input.workspace.value_or(Box{});
-    if (output.position_encoding == PositionEncoding::kWorkspaceU16 && !input.workspace) {
-      INTERLACER_ASSIGN_OR_RETURN(const ModelMetadata metadata, GetModelMetadata(options));
-      workspace = metadata.workspace;
-    }
+    return PredictRolloutFrom(input, actions, output, on_step, options);
+  }
+  StatusOr<RolloutSummary> PredictRollout(const SceneName& scene, const ActionSequence& actions,
+                                          const OutputOptions& output, const StepCallback& on_step,
+                                          const CallOptions& options) override {
+    return PredictRolloutFrom(scene, actions, output, on_step, options);
+  }
 
-    Call call(options, kStreamDeadlineS, proxy_);
-    const auto reader = service_->PredictRollout(call.context(), request);
-    Status callback_status;
-    RolloutSummary summary;
-    bool has_summary = false;
-    v1::PredictRolloutResponse response;
-    while (callback_status.ok() && reader->Read(&response)) {
-      if (response.has_step()) callback_status = Deliver(response.step(), workspace, on_step);
-      if (response.has_summary()) {
-        summary = FromProto(response.summary());
-        has_summary = true;
+  StatusOr<RolloutSummary> PredictCandidates(const SceneInput& input,
+                                             const std::vector<ActionSequence>& candidates,
+                                             const OutputOptions& output,
+                                             const PredictedCandidateCallback& on_candidate,
+                                             const CallOptions& options) override {
+    return PredictCandidatesFrom(input, candidates, output, on_candidate, options);
+  }
+  StatusOr<RolloutSummary> PredictCandidates(const SceneName& scene,
+                                             const std::vector<ActionSequence>& candidates,
+                                             const OutputOptions& output,
+                                             const PredictedCandidateCallback& on_candidate,
+                                             const CallOptions& options) override {
+    return PredictCandidatesFrom(scene, candidates, output, on_candidate, options);
+  }
+
+  StatusOr<CreatedScene> CreateScene(const SceneInput& input, double time_to_live_s,
+                                     const CallOptions& options) override {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::CreateSceneRequest request;
+    request.set_model_name(options.model_name);
+    if (!(time_to_live_s >= 0 && time_to_live_s < kMaxTimeToLiveS)) {
+      return Mismatch(reason::ARGUMENT_INVALID, "time_to_live_s", "0 or a number of seconds",
+                      std::to_string(time_to_live_s));
+    }
+    SecondsToProto(time_to_live_s, request.mutable_time_to_live());
+    if (Status s = ToProto(input, options.packing, request.mutable_scene_input()); !s.ok()) {
+      return std::move(s).WithFieldPrefix("scene_input");
+    }
+    v1::CreateSceneResponse response;
+    Call call(options, kUnaryDeadlineS, proxy_);
+    INTERLACER_RETURN_IF_ERROR(
+        call.Finish(service_->CreateScene(call.context(), request, &response)));
+    return CreatedScene{response.scene_id(), SecondsFromProto(response.time_to_live()),
+                        FromProto(response.report())};
+  }
+
+  StatusOr<SceneReport> UpdateScene(const std::string& scene_id, const Observation& observation,
+                                    const ActionSequence& row,
+                                    const CallOptions& options) override {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::UpdateSceneRequest request;
+    request.set_scene_id(scene_id);
+    request.set_priority(PriorityToProto(options.priority));
+    SceneInput input;
+    input.observations = {observation};
+    v1::SceneInput packed;
+    INTERLACER_RETURN_IF_ERROR(ToProto(input, options.packing, &packed));
+    request.mutable_observation()->Swap(packed.mutable_observations(0));
+    if (row.kind != ActionKind::kNone) {
+      if (Status s = ToProto(row, request.mutable_history_action()); !s.ok()) {
+        return std::move(s).WithFieldPrefix("history_action");
       }
     }
-    if (!callback_status.ok()) call.context()->TryCancel();
-    const Status status = call.Finish(reader->Finish());
-    INTERLACER_RETURN_IF_ERROR(callback_status);
-    INTERLACER_RETURN_IF_ERROR(status);
-    if (!has_summary) return Internal("the stream ended without a summary");
-    return summary;
+    v1::UpdateSceneResponse response;
+    Call call(options, kUnaryDeadlineS, proxy_);
+    INTERLACER_RETURN_IF_ERROR(
+        call.Finish(service_->UpdateScene(call.context(), request, &response)));
+    return FromProto(response.report());
+  }
+
+  Status DeleteScene(const std::string& scene_id, const CallOptions& options) override {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::DeleteSceneRequest request;
+    request.set_scene_id(scene_id);
+    v1::DeleteSceneResponse response;
+    Call call(options, kUnaryDeadlineS, proxy_);
+    return call.Finish(service_->DeleteScene(call.context(), request, &response));
+  }
+
+  StatusOr<ServerStatistics> GetStatistics(const CallOptions& options) override {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::GetStatisticsResponse response;
+    Call call(options, kUnaryDeadlineS, proxy_);
+    INTERLACER_RETURN_IF_ERROR(call.Finish(service_->GetStatistics(call.context(), {}, &response)));
+    return FromProto(response);
   }
 
   StatusOr<bool> IsServing(const std::string& service, const CallOptions& options) override {
@@ -165,24 +224,115 @@ class GrpcClient : public Client {
   }
 
  private:
-  static Status FillRequest(const SceneInput& input, const ActionSequence& actions,
-                            const OutputOptions& output, const CallOptions& options,
-                            v1::PredictRolloutRequest* request) {
+  static Status FillSource(const SceneInput& input, const CallOptions& options,
+                           v1::PredictionSource* source) {
+    Status status = ToProto(input, options.packing, source->mutable_scene_input());
+    if (status.ok()) return status;
+    return std::move(status).WithFieldPrefix("source.scene_input");
+  }
+  static Status FillSource(const SceneName& scene, const CallOptions& /*options*/,
+                           v1::PredictionSource* source) {
+    source->set_scene_id(scene.scene_id);
+    return Status::Ok();
+  }
+
+  /// What requests of both methods have.
+  template <typename Source, typename Request>
+  static Status FillRequest(const Source& source, const OutputOptions& output,
+                            const CallOptions& options, Request* request) {
     request->set_model_name(options.model_name);
     request->set_request_id(options.request_id);
     request->set_priority(PriorityToProto(options.priority));
-    if (Status s =
-            ToProto(input, options.packing, request->mutable_source()->mutable_scene_input());
-        !s.ok()) {
-      return std::move(s).WithFieldPrefix("source.scene_input");
-    }
-    if (actions.kind != ActionKind::kNone) {
-      if (Status s = ToProto(actions, request->mutable_actions()); !s.ok()) {
-        return std::move(s).WithFieldPrefix("actions");
-      }
-    }
+    INTERLACER_RETURN_IF_ERROR(FillSource(source, options, request->mutable_source()));
     ToProto(output, request->mutable_output());
     return Status::Ok();
+  }
+
+  static Status FillActions(const ActionSequence& actions, const std::string& field,
+                            v1::ActionSequence* out) {
+    if (actions.kind == ActionKind::kNone) return Status::Ok();
+    Status status = ToProto(actions, out);
+    if (status.ok()) return status;
+    return std::move(status).WithFieldPrefix(field);
+  }
+
+  /// The box of 16-bit positions; the model is asked for it if it is its own.
+  StatusOr<Box> WorkspaceOf(const std::optional<Box>& workspace, const OutputOptions& output,
+                            const CallOptions& options) {
+    if (output.position_encoding != PositionEncoding::kWorkspaceU16 || workspace) {
+      return workspace.value_or(Box{});
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const ModelMetadata metadata, GetModelMetadata(options));
+    return metadata.workspace;
+  }
+
+  template <typename Source>
+  StatusOr<RolloutSummary> PredictRolloutFrom(const Source& source, const ActionSequence& actions,
+                                              const OutputOptions& output,
+                                              const StepCallback& on_step,
+                                              const CallOptions& options) {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::PredictRolloutRequest request;
+    INTERLACER_RETURN_IF_ERROR(FillRequest(source, output, options, &request));
+    if (actions.kind != ActionKind::kNone) {
+      INTERLACER_RETURN_IF_ERROR(FillActions(actions, "actions", request.mutable_actions()));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const Box workspace,
+                                WorkspaceOf(source.workspace, output, options));
+    Call call(options, kStreamDeadlineS, proxy_);
+    const auto reader = service_->PredictRollout(call.context(), request);
+    return ReadAll<v1::PredictRolloutResponse>(
+        &call, reader.get(), [&](const v1::PredictRolloutResponse& response) {
+          return response.has_step() ? Deliver(response.step(), workspace, on_step) : Status::Ok();
+        });
+  }
+
+  template <typename Source>
+  StatusOr<RolloutSummary> PredictCandidatesFrom(const Source& source,
+                                                 const std::vector<ActionSequence>& candidates,
+                                                 const OutputOptions& output,
+                                                 const PredictedCandidateCallback& on_candidate,
+                                                 const CallOptions& options) {
+    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    v1::PredictCandidatesRequest request;
+    INTERLACER_RETURN_IF_ERROR(FillRequest(source, output, options, &request));
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      INTERLACER_RETURN_IF_ERROR(FillActions(candidates[i], "candidates[" + std::to_string(i) + "]",
+                                             request.add_candidates()));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(const Box workspace,
+                                WorkspaceOf(source.workspace, output, options));
+    Call call(options, kStreamDeadlineS, proxy_);
+    const auto reader = service_->PredictCandidates(call.context(), request);
+    return ReadAll<v1::PredictCandidatesResponse>(
+        &call, reader.get(), [&](const v1::PredictCandidatesResponse& response) -> Status {
+          PredictedCandidate candidate{
+              response.candidate_index(), {}, response.failure_reason(), response.failed_step()};
+          for (const v1::PredictedStep& step : response.steps()) {
+            INTERLACER_ASSIGN_OR_RETURN(PredictedStep plain, FromProto(step, workspace));
+            candidate.steps.push_back(std::move(plain));
+          }
+          return on_candidate(std::move(candidate));
+        });
+  }
+
+  /// Passes all responses on, in order; an error of `deliver` cancels the call.
+  template <typename Response, typename Deliver>
+  static StatusOr<RolloutSummary> ReadAll(Call* call, grpc::ClientReader<Response>* reader,
+                                          const Deliver& deliver) {
+    Status callback_status;
+    std::optional<RolloutSummary> summary;
+    Response response;
+    while (callback_status.ok() && reader->Read(&response)) {
+      callback_status = deliver(response);
+      if (response.has_summary()) summary = FromProto(response.summary());
+    }
+    if (!callback_status.ok()) call->context()->TryCancel();
+    const Status status = call->Finish(reader->Finish());
+    INTERLACER_RETURN_IF_ERROR(callback_status);
+    INTERLACER_RETURN_IF_ERROR(status);
+    if (!summary) return Internal("the stream ended without a summary");
+    return *std::move(summary);
   }
 
   static Status Deliver(const v1::PredictedStep& step, const Box& workspace,

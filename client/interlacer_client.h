@@ -10,7 +10,9 @@
 /// Threads: all methods may be called from several threads at once on one Client.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -50,6 +52,31 @@ struct CallOptions {
   std::stop_token stop;
 };
 
+/// A scene that a server keeps.
+struct SceneName {
+  std::string scene_id;
+  /// Of its frames, where they name one in place of the model's: the box of 16-bit positions.
+  std::optional<Box> workspace;
+};
+
+struct CreatedScene {
+  std::string scene_id;
+  /// As granted, since the last use.
+  double time_to_live_s = 0;
+  SceneReport report;
+};
+
+/// One finished candidate.
+struct PredictedCandidate {
+  int index = 0;
+  /// The steps asked for; those before the one that failed.
+  std::vector<PredictedStep> steps;
+  /// Empty, or PREDICTION_NOT_FINITE and the first step that is not.
+  std::string failure_reason;
+  int failed_step = 0;
+};
+using PredictedCandidateCallback = std::function<Status(PredictedCandidate candidate)>;
+
 inline constexpr double kUnaryDeadlineS = 10;
 inline constexpr double kStreamDeadlineS = 60;
 
@@ -71,6 +98,36 @@ class Client {
                                                   const OutputOptions& output,
                                                   const StepCallback& on_step,
                                                   const CallOptions& options) = 0;
+  virtual StatusOr<RolloutSummary> PredictRollout(const SceneName& scene,
+                                                  const ActionSequence& actions,
+                                                  const OutputOptions& output,
+                                                  const StepCallback& on_step,
+                                                  const CallOptions& options) = 0;
+  /// Many action sequences, all of one kind and length, over one scene; `output` without steps asks
+  /// for the last one. Candidates arrive on the calling thread, each as soon as it is finished; an
+  /// error from the callback cancels the rest and is returned.
+  virtual StatusOr<RolloutSummary> PredictCandidates(const SceneInput& input,
+                                                     const std::vector<ActionSequence>& candidates,
+                                                     const OutputOptions& output,
+                                                     const PredictedCandidateCallback& on_candidate,
+                                                     const CallOptions& options) = 0;
+  virtual StatusOr<RolloutSummary> PredictCandidates(const SceneName& scene,
+                                                     const std::vector<ActionSequence>& candidates,
+                                                     const OutputOptions& output,
+                                                     const PredictedCandidateCallback& on_candidate,
+                                                     const CallOptions& options) = 0;
+  /// Lifts frames once and keeps them; client/kept_scene.h also makes a lost scene again. A time to
+  /// live of 0 takes the server's default.
+  virtual StatusOr<CreatedScene> CreateScene(const SceneInput& input, double time_to_live_s,
+                                             const CallOptions& options) = 0;
+  /// Moves a scene on by the observation after its newest, with the robot's measured row then.
+  virtual StatusOr<SceneReport> UpdateScene(const std::string& scene_id,
+                                            const Observation& observation,
+                                            const ActionSequence& row,
+                                            const CallOptions& options) = 0;
+  /// An unknown scene is no error.
+  virtual Status DeleteScene(const std::string& scene_id, const CallOptions& options) = 0;
+  virtual StatusOr<ServerStatistics> GetStatistics(const CallOptions& options) = 0;
   /// Whether grpc.health.v1 says SERVING for `service` ("" or "interlacer.v1.InterlacerService").
   /// NOT_FOUND for a service that the server does not know.
   virtual StatusOr<bool> IsServing(const std::string& service, const CallOptions& options) = 0;

@@ -24,6 +24,8 @@ class RemoteBackend : public RolloutBackend {
   StatusOr<RolloutSummary> Predict(const SceneInput& input, const ActionSequence& actions,
                                    const OutputOptions& output, const StepCallback& on_step,
                                    std::stop_token stop) override;
+  /// Keeps the scene on the server, if that can (client/planner/scene_source.h).
+  StatusOr<std::unique_ptr<CandidateSource>> OpenScene(SceneInput input) override;
 
  private:
   RemoteBackend(std::unique_ptr<Client> client, const CallOptions& call);
@@ -33,6 +35,8 @@ class RemoteBackend : public RolloutBackend {
   ModelMetadata metadata_;
   std::string device_name_;
   std::string location_ = "remote";
+  /// Whether the server has PredictCandidates and scenes.
+  bool keeps_scenes_ = false;
 };
 
 }  // namespace interlacer

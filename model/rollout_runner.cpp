@@ -61,9 +61,14 @@ Status RolloutRunner::Select() {
 }
 
 Status RolloutRunner::RunUnit() {
-  const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
-  INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
-  return FinishIfComplete();
+  if (!is_unfinished_) {
+    const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
+    INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
+    is_unfinished_ = true;
+  }
+  INTERLACER_RETURN_IF_ERROR(FinishIfComplete());
+  is_unfinished_ = false;
+  return Status::Ok();
 }
 
 bool RolloutRunner::IsSent(int step) const {

@@ -53,7 +53,8 @@ class RolloutRunner {
   /// the same output, or null.
   Status Begin(std::shared_ptr<const Scene> scene, std::int64_t newest_capture_time_ns,
                Selection selected = nullptr);
-  /// Runs one unit; must not be called after an error or when the rollout is done.
+  /// Runs one unit; must not be called when the rollout is done. After DEVICE_OUT_OF_MEMORY Begin
+  /// and RunUnit may be called again and go on from there, after other errors not.
   Status RunUnit();
   /// True once all steps are finished.
   bool is_done() const { return is_done_; }
@@ -89,6 +90,8 @@ class RolloutRunner {
   std::int64_t start_time_ns_ = 0;
   Selection selected_;
   bool is_done_ = false;
+  /// The unit that Step or RenderTile did is not finished yet.
+  bool is_unfinished_ = false;
 
   /// The view being rendered: index, camera, and the rows so far.
   std::size_t view_index_ = 0;

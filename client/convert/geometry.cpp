@@ -67,6 +67,12 @@ std::int64_t TimeFromProto(const google::protobuf::Timestamp& time) {
   return time.seconds() * kNanosecondsPerSecond + time.nanos();
 }
 
+void SecondsToProto(double seconds, google::protobuf::Duration* out) {
+  const std::int64_t time_ns = ToNanoseconds(seconds);
+  out->set_seconds(time_ns / kNanosecondsPerSecond);
+  out->set_nanos(static_cast<std::int32_t>(time_ns % kNanosecondsPerSecond));
+}
+
 double SecondsFromProto(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + 1e-9 * duration.nanos();
 }

@@ -20,6 +20,8 @@ Box FromProto(const v1::Box& box);
 
 void TimeToProto(std::int64_t time_ns, google::protobuf::Timestamp* out);
 std::int64_t TimeFromProto(const google::protobuf::Timestamp& time);
+/// At least 0.
+void SecondsToProto(double seconds, google::protobuf::Duration* out);
 double SecondsFromProto(const google::protobuf::Duration& duration);
 
 }  // namespace interlacer

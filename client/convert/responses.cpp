@@ -89,6 +89,13 @@ Finding FindingFromProto(const v1::Finding& finding) {
   return {finding.reason(), finding.message(), finding.field()};
 }
 
+StageDurations DurationsFromProto(const v1::StageDurations& durations) {
+  return {SecondsFromProto(durations.queue()),  SecondsFromProto(durations.decode()),
+          SecondsFromProto(durations.lift()),   SecondsFromProto(durations.dynamics()),
+          SecondsFromProto(durations.render()), SecondsFromProto(durations.encode()),
+          SecondsFromProto(durations.blocked())};
+}
+
 /// "SERVER_STATE_WARMING_UP" without its prefix, in lower case.
 std::string StateWord(const std::string& name, std::size_t prefix_length) {
   std::string word = name.substr(std::min(prefix_length, name.size()));
@@ -119,9 +126,15 @@ ServerInfo FromProto(const v1::GetServerInfoResponse& response) {
   out.limits.max_response_bytes = limits.max_response_bytes();
   out.limits.max_image_side_px = limits.max_image_side_px();
   out.limits.max_step_count = limits.max_step_count();
+  out.limits.max_candidate_count = limits.max_candidate_count();
+  out.limits.max_candidate_step_count = limits.max_candidate_step_count();
   out.limits.max_render_target_count = limits.max_render_target_count();
   out.limits.max_render_side_px = limits.max_render_side_px();
   out.limits.max_queue_length = limits.max_queue_length();
+  out.limits.max_scene_count = limits.max_scene_count();
+  out.limits.max_scene_bytes = limits.max_scene_bytes();
+  out.limits.scene_ttl_s = SecondsFromProto(limits.default_scene_time_to_live());
+  out.limits.max_scene_ttl_s = SecondsFromProto(limits.max_scene_time_to_live());
   out.limits.max_camera_skew_s = SecondsFromProto(limits.max_camera_skew());
   out.limits.max_call_duration_s = SecondsFromProto(limits.max_call_duration());
   return out;
@@ -181,17 +194,30 @@ SceneReport FromProto(const v1::SceneReport& report) {
   return out;
 }
 
+ServerStatistics FromProto(const v1::GetStatisticsResponse& response) {
+  ServerStatistics out;
+  for (const v1::ModelStatistics& model : response.models()) {
+    out.models.push_back(
+        {model.model_name(),
+         model.success_count(),
+         {model.failure_count_by_reason().begin(), model.failure_count_by_reason().end()},
+         model.step_count(),
+         model.candidate_count(),
+         DurationsFromProto(model.total_durations())});
+  }
+  out.queue_length = response.queue_length();
+  out.active_call_count = response.active_call_count();
+  out.scene_count = response.scene_count();
+  return out;
+}
+
 RolloutSummary FromProto(const v1::CallSummary& summary) {
   RolloutSummary out;
   out.model_name = summary.model_name();
   out.weights_sha256 = summary.weights_sha256();
   out.computed_step_count = summary.computed_step_count();
   out.selected_particle_count = summary.selected_particle_count();
-  const v1::StageDurations& durations = summary.durations();
-  out.durations = {SecondsFromProto(durations.queue()),  SecondsFromProto(durations.decode()),
-                   SecondsFromProto(durations.lift()),   SecondsFromProto(durations.dynamics()),
-                   SecondsFromProto(durations.render()), SecondsFromProto(durations.encode()),
-                   SecondsFromProto(durations.blocked())};
+  out.durations = DurationsFromProto(summary.durations());
   if (summary.has_scene_report()) out.scene_report = FromProto(summary.scene_report());
   for (const v1::Finding& finding : summary.findings())
     out.findings.push_back(FindingFromProto(finding));

@@ -17,6 +17,7 @@ namespace interlacer {
 ServerInfo FromProto(const v1::GetServerInfoResponse& response);
 ModelMetadata FromProto(const v1::GetModelMetadataResponse& response);
 SceneReport FromProto(const v1::SceneReport& report);
+ServerStatistics FromProto(const v1::GetStatisticsResponse& response);
 RolloutSummary FromProto(const v1::CallSummary& summary);
 /// `workspace` is the box of 16-bit positions: the scene's own, else the model's.
 StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace);

@@ -12,26 +12,29 @@ Units are in the names: metres, radians, seconds, pixels. world_from_camera maps
 """
 
 from .actions import Actions, KinematicPoints, joint_names
-from .aio import AsyncClient, AsyncRollout
+from .aio import AsyncClient, AsyncRollout, AsyncScene
 from .camera import Camera, pose_matrix
-from .candidates import Candidate, CandidateSource, FrameSource
+from .candidates import Candidate, CandidateSource, FrameSource, SceneSource
 from .client import Client, Rollout
 from .costs import GoalCloud, KeepOut, KeepStill, ObjectToBox, ObjectToPoint, SmallAction, SmoothAction, Term, Uncertainty
 from .errors import InterlacerError
 from .frames import RgbdView, SceneFrames
 from .latest import Answer, LatestOnly
-from .metadata import ActionColumn, Box, CameraSpec, Limits, ModelMetadata, ModelStatus, ServerInfo
+from .metadata import (ActionColumn, Box, CameraSpec, Limits, ModelMetadata, ModelStatistics, ModelStatus, ServerInfo,
+                       Statistics)
 from .output import Output, RenderView
 from .planner import Plan, Planner
 from .prediction import CameraReport, Finding, PredictedStep, Prediction, SceneReport, Summary
 from .recorder import Recorder, read_recording
+from .scene import Scene
 
 __version__ = "0.1.0"
 __all__ = [
-    "ActionColumn", "Actions", "Answer", "AsyncClient", "AsyncRollout", "Box", "Camera", "CameraReport",
+    "ActionColumn", "Actions", "Answer", "AsyncClient", "AsyncRollout", "AsyncScene", "Box", "Camera", "CameraReport",
     "CameraSpec", "Candidate", "CandidateSource", "Client", "Finding", "FrameSource", "GoalCloud",
     "InterlacerError", "KeepOut", "KeepStill", "KinematicPoints", "LatestOnly", "Limits", "ModelMetadata",
-    "ModelStatus", "ObjectToBox", "ObjectToPoint", "Output", "Plan", "Planner", "PredictedStep", "Prediction",
-    "Recorder", "RenderView", "RgbdView", "Rollout", "SceneFrames", "SceneReport", "ServerInfo", "SmallAction",
-    "SmoothAction", "Summary", "Term", "Uncertainty", "joint_names", "pose_matrix", "read_recording",
+    "ModelStatistics", "ModelStatus", "ObjectToBox", "ObjectToPoint", "Output", "Plan", "Planner", "PredictedStep",
+    "Prediction", "Recorder", "RenderView", "RgbdView", "Rollout", "Scene", "SceneFrames", "SceneReport", "SceneSource",
+    "ServerInfo", "SmallAction", "SmoothAction", "Statistics", "Summary", "Term", "Uncertainty",
+    "joint_names", "pose_matrix", "read_recording",
 ]

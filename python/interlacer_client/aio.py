@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Optional, Sequence, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Sequence, Union
 
 import grpc
 from interlacer.v1 import interlacer_service_pb2 as service
@@ -11,10 +11,10 @@ from interlacer.v1 import interlacer_service_pb2 as service
 from . import calls
 from . import channel as channels
 from .actions import Actions
-from .candidates import Candidate, failed_candidate, output_of_candidate
+from .candidates import Candidate
 from .errors import InterlacerError
 from .frames import SceneFrames
-from .metadata import ModelMetadata, ServerInfo
+from .metadata import ModelMetadata, ServerInfo, Statistics
 from .output import Output
 from .prediction import PredictedStep, Prediction, SceneReport, Summary
 
@@ -23,10 +23,12 @@ class AsyncRollout(AsyncIterator[PredictedStep]):
     """Steps of one call, each as soon as the server has it; see Rollout. Cancelling the task that waits for a step ends
     the call too."""
 
-    def __init__(self, call: Any, answers: calls.Answers) -> None:
+    def __init__(self, call: Any, answers: calls.Answers,
+                 call_again: Optional[Callable[[], Awaitable[Any]]] = None) -> None:
         self._call = call
         self._responses = call.__aiter__()
         self._answers = answers
+        self._call_again = call_again  # for a server that has lost the scene
         self._is_cancelled = False
 
     @property
@@ -41,7 +43,12 @@ class AsyncRollout(AsyncIterator[PredictedStep]):
                 if step is not None:
                     return step
         except grpc.RpcError as error:
-            raise self._answers.failed(error) from None
+            failure = self._answers.failed(error)
+            if self._call_again is None or not self._answers.may_begin_again(failure):
+                raise failure from None
+            self._call = await self._call_again()
+            self._responses = self._call.__aiter__()
+            return await self.__anext__()
         except asyncio.CancelledError:
             self._call.cancel()
             if self._is_cancelled:  # by cancel(), not with the task
@@ -67,6 +74,56 @@ class AsyncRollout(AsyncIterator[PredictedStep]):
         self.cancel()
 
 
+class AsyncScene:
+    """As Scene; `async with await client.scene(frames) as scene`."""
+
+    def __init__(self, client: AsyncClient, frames: SceneFrames, ttl_s: float, deadline_s: Optional[float]) -> None:
+        self._client = client
+        self._ttl_s = ttl_s
+        self._deadline_s = deadline_s
+        self.frames = frames.copy()
+        self.scene_id = ""
+        self.time_to_live_s = 0.0
+        self.report: SceneReport
+
+    async def create(self) -> AsyncScene:
+        request = calls.create_request(self.frames, self._ttl_s)
+        created = calls.created_scene(await self._client._unary("CreateScene", request, self._deadline_s))
+        self.scene_id, self.time_to_live_s, self.report = created
+        return self
+
+    def predict(self, actions: Optional[Actions] = None, output: Output = Output(), *, priority: str = "normal",
+                request_id: str = "", deadline_s: Optional[float] = None) -> AsyncRollout:
+        return self._client._predict(self.frames, actions, output, priority, request_id, deadline_s, self)
+
+    def candidates(self, candidates: Sequence[Actions], output: Output = Output(), *, priority: str = "normal",
+                   request_id: str = "", deadline_s: Optional[float] = None) -> AsyncIterator[Candidate]:
+        return self._client._candidates(self.frames, candidates, output, priority, request_id, deadline_s, self)
+
+    async def update(self, frames: SceneFrames, *, priority: str = "normal", deadline_s: Optional[float] = None) -> None:
+        self.frames = frames.copy()
+        try:
+            request = calls.update_request(self.scene_id, self.frames, priority)
+            self.report = SceneReport.from_proto((await self._client._unary("UpdateScene", request, deadline_s)).report)
+        except InterlacerError as error:
+            if error.reason != "SCENE_NOT_FOUND":
+                raise
+            await self.create()
+
+    async def delete(self, *, deadline_s: Optional[float] = None) -> None:
+        await self._client._unary("DeleteScene", service.DeleteSceneRequest(scene_id=self.scene_id), deadline_s)
+
+    async def __aenter__(self) -> AsyncScene:
+        return self
+
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        try:
+            await self.delete()
+        except InterlacerError:
+            if kind is None:  # what went wrong inside matters more
+                raise
+
+
 class AsyncClient(calls.BaseClient):
     """As Client, for one event loop, to which the connection belongs."""
 
@@ -88,18 +145,18 @@ class AsyncClient(calls.BaseClient):
     def predict(self, frames: SceneFrames, actions: Optional[Actions] = None, output: Output = Output(), *,
                 priority: str = "normal", request_id: str = "", deadline_s: Optional[float] = None) -> AsyncRollout:
         """`async for step in client.predict(...)`, or `await client.predict(...).result()`."""
-        answers = self._answers(deadline_s, channels.STREAM_DEADLINE_S, frames)
-        return AsyncRollout(self._start_rollout(frames, actions, output, priority, request_id, answers), answers)
+        return self._predict(frames, actions, output, priority, request_id, deadline_s)
 
-    async def candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output = Output(), *,
-                         priority: str = "normal", deadline_s: Optional[float] = None) -> AsyncIterator[Candidate]:
-        for index, actions in enumerate(candidates):
-            asked = output_of_candidate(frames.model, actions, output)
-            try:
-                rollout = self.predict(frames, actions, asked, priority=priority, deadline_s=deadline_s)
-                yield Candidate(index, await rollout.result())
-            except InterlacerError as error:
-                yield failed_candidate(index, error)
+    def candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output = Output(), *,
+                   priority: str = "normal", request_id: str = "",
+                   deadline_s: Optional[float] = None) -> AsyncIterator[Candidate]:
+        return self._candidates(frames, candidates, output, priority, request_id, deadline_s)
+
+    async def scene(self, frames: SceneFrames, *, ttl_s: float = 0.0, deadline_s: Optional[float] = None) -> AsyncScene:
+        return await AsyncScene(self, frames, ttl_s, deadline_s).create()
+
+    async def statistics(self, *, deadline_s: Optional[float] = None) -> Statistics:
+        return Statistics.from_proto(await self._unary("GetStatistics", service.GetStatisticsRequest(), deadline_s))
 
     async def is_serving(self, service_name: str = calls.SERVICE, *, deadline_s: Optional[float] = None) -> bool:
         answers = self._answers(deadline_s, channels.UNARY_DEADLINE_S)
@@ -131,6 +188,27 @@ class AsyncClient(calls.BaseClient):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def _predict(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str, request_id: str,
+                 deadline_s: Optional[float], scene: Optional[AsyncScene] = None) -> AsyncRollout:
+        answers = self._answers(deadline_s, channels.STREAM_DEADLINE_S, frames)
+
+        def start() -> Any:
+            scene_id = "" if scene is None else scene.scene_id
+            return self._start_rollout(frames, actions, output, priority, request_id, answers, scene_id)
+
+        return AsyncRollout(start(), answers, None if scene is None else _after_creation(scene, start))
+
+    def _candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output, priority: str,
+                    request_id: str, deadline_s: Optional[float],
+                    scene: Optional[AsyncScene] = None) -> AsyncIterator[Candidate]:
+        answers = self._candidate_answers(deadline_s, frames, candidates, output)
+
+        def start() -> Any:
+            scene_id = "" if scene is None else scene.scene_id
+            return self._start_candidates(frames, candidates, output, priority, request_id, answers, scene_id)
+
+        return _each_candidate(start, answers, None if scene is None else _after_creation(scene, start))
+
     async def _unary(self, method: str, request: Any, deadline_s: Optional[float]) -> Any:
         answers = self._answers(deadline_s, channels.UNARY_DEADLINE_S)
         try:
@@ -139,3 +217,32 @@ class AsyncClient(calls.BaseClient):
             raise answers.failed(error) from None
         answers.show(response)
         return response
+
+
+def _after_creation(scene: AsyncScene, start: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    """Starts a call over a scene that is made again first."""
+
+    async def again() -> Any:
+        await scene.create()
+        return start()
+
+    return again
+
+
+async def _each_candidate(start: Callable[[], Any], answers: calls.Answers,
+                          start_again: Optional[Callable[[], Awaitable[Any]]]) -> AsyncIterator[Candidate]:
+    call = start()
+    while call is not None:
+        again: Optional[Any] = None
+        try:
+            async for response in call:
+                yield answers.candidate(response)
+            answers.finished()
+        except grpc.RpcError as error:
+            failure = answers.failed(error)
+            if start_again is None or not answers.may_begin_again(failure):
+                raise failure from None
+            again = await start_again()
+        finally:
+            call.cancel()
+        call = again

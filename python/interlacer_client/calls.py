@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 from interlacer.rpc import health_pb2 as health
 from interlacer.v1 import interlacer_service_pb2 as service
@@ -12,12 +12,15 @@ from interlacer.v1.interlacer_service_pb2_grpc import InterlacerServiceStub
 from . import actions as action_rows
 from . import channel as channels
 from .actions import Actions
+from .candidates import Candidate, default_deadline_s
 from .errors import InterlacerError, details_of, from_rpc
 from .frames import SceneFrames
+from .metadata import seconds
 from .output import Output, choose
-from .prediction import PredictedStep, Summary
+from .prediction import PredictedStep, Prediction, SceneReport, Summary
 
 SERVICE = "interlacer.v1.InterlacerService"
+_SPREAD_STEPS = 4  # that a step with a spread costs
 _PRIORITIES = {"normal": service.REQUEST_PRIORITY_NORMAL, "control": service.REQUEST_PRIORITY_CONTROL,
                "background": service.REQUEST_PRIORITY_BACKGROUND}
 
@@ -33,6 +36,7 @@ class Answers:
         self._tap = tap
         self._frames = frames
         self.summary: Optional[Summary] = None
+        self.has_begun = False
 
     def show(self, message: Any) -> None:
         if self._tap is not None:
@@ -40,12 +44,25 @@ class Answers:
 
     def step(self, response: service.PredictRolloutResponse) -> Optional[PredictedStep]:
         """The step of an answer to PredictRollout, if it has one."""
+        self._begin(response)
+        return self._step(response.step) if response.HasField("step") else None
+
+    def candidate(self, response: service.PredictCandidatesResponse) -> Candidate:
+        """Of an answer to PredictCandidates."""
+        self._begin(response)
+        if response.failure_reason:
+            return Candidate(response.candidate_index, None, response.failure_reason, response.failed_step)
+        return Candidate(response.candidate_index, Prediction([self._step(step) for step in response.steps], self.summary))
+
+    def _begin(self, response: Any) -> None:
         self.show(response)
+        self.has_begun = True
         if response.HasField("summary"):
             self.summary = Summary.from_proto(response.summary)
-        if not response.HasField("step") or self._frames is None:
-            return None
-        return PredictedStep.from_proto(response.step, self._frames.workspace or self._frames.model.workspace)
+
+    def _step(self, step: Any) -> PredictedStep:
+        assert self._frames is not None
+        return PredictedStep.from_proto(step, self._frames.workspace or self._frames.model.workspace)
 
     def finished(self) -> Summary:
         if self.summary is None:
@@ -56,6 +73,13 @@ class Answers:
         """Of a grpc.RpcError."""
         self.show(details_of(error))
         return from_rpc(error, self.deadline_s)
+
+    def may_begin_again(self, error: InterlacerError) -> bool:
+        """Whether the server has lost the scene of a call that has not begun; true once."""
+        if error.reason != "SCENE_NOT_FOUND" or self.has_begun:
+            return False
+        self.has_begun = True
+        return True
 
 
 class BaseClient:
@@ -79,13 +103,27 @@ class BaseClient:
         return getattr(stub, method)(request, timeout=answers.deadline_s, wait_for_ready=self._wait_for_ready)
 
     def _start_rollout(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str,
-                       request_id: str, answers: Answers) -> Any:
+                       request_id: str, answers: Answers, scene_id: str = "") -> Any:
         request = service.PredictRolloutRequest(
             model_name=frames.model.model_name, request_id=request_id, priority=choose(_PRIORITIES, priority, "priority"),
-            source=service.PredictionSource(scene_input=frames.to_proto()), output=output.to_proto())
+            source=_source(frames, scene_id), output=output.to_proto())
         if actions is not None:
             request.actions.CopyFrom(action_rows.to_proto(frames.model, actions))
         return self._start("PredictRollout", request, answers)
+
+    def _candidate_answers(self, asked_s: Optional[float], frames: SceneFrames, candidates: Sequence[Actions],
+                           output: Output) -> Answers:
+        step_count = action_rows.row_count(frames.model, candidates[0]) if len(candidates) > 0 else 0
+        default_s = default_deadline_s(frames.model, len(candidates), step_count * (_SPREAD_STEPS if output.spread else 1))
+        return self._answers(asked_s, default_s, frames)
+
+    def _start_candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output, priority: str,
+                          request_id: str, answers: Answers, scene_id: str = "") -> Any:
+        rows = [action_rows.to_proto(frames.model, actions, f"candidates[{i}]") for i, actions in enumerate(candidates)]
+        request = service.PredictCandidatesRequest(
+            model_name=frames.model.model_name, request_id=request_id, priority=choose(_PRIORITIES, priority, "priority"),
+            source=_source(frames, scene_id), candidates=rows, output=output.to_proto())
+        return self._start("PredictCandidates", request, answers)
 
     def _start_health_check(self, service_name: str, answers: Answers) -> Any:
         check = self._channel.get().unary_unary(
@@ -97,6 +135,32 @@ class BaseClient:
 
 def validate_request(frames: SceneFrames) -> service.ValidateSceneRequest:
     return service.ValidateSceneRequest(model_name=frames.model.model_name, scene_input=frames.to_proto())
+
+
+def create_request(frames: SceneFrames, ttl_s: float) -> service.CreateSceneRequest:
+    request = service.CreateSceneRequest(model_name=frames.model.model_name, scene_input=frames.to_proto())
+    request.time_to_live.FromNanoseconds(round(ttl_s * 1e9))
+    return request
+
+
+def update_request(scene_id: str, frames: SceneFrames, priority: str) -> service.UpdateSceneRequest:
+    observation, robot = frames.newest_to_proto()
+    request = service.UpdateSceneRequest(scene_id=scene_id, observation=observation,
+                                         priority=choose(_PRIORITIES, priority, "priority"))
+    if robot.WhichOneof("kind"):
+        request.history_action.CopyFrom(robot)
+    return request
+
+
+def created_scene(response: service.CreateSceneResponse) -> Tuple[str, float, SceneReport]:
+    """Id, time to live in seconds, report."""
+    return response.scene_id, seconds(response.time_to_live), SceneReport.from_proto(response.report)
+
+
+def _source(frames: SceneFrames, scene_id: str) -> service.PredictionSource:
+    if scene_id:
+        return service.PredictionSource(scene_id=scene_id)
+    return service.PredictionSource(scene_input=frames.to_proto())
 
 
 def says_serving(response: health.HealthCheckResponse) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Iterator, Optional, Protocol, Sequence
 
-from .actions import Actions, row_count
-from .errors import InterlacerError
+from .actions import Actions
+from .channel import STREAM_DEADLINE_S
 from .frames import SceneFrames
 from .metadata import ModelMetadata
 from .output import Output
@@ -14,15 +14,17 @@ from .prediction import Prediction
 
 if TYPE_CHECKING:
     from .client import Client
+    from .scene import Scene
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One finished candidate: its prediction, or why there is none (PREDICTION_NOT_FINITE)."""
+    """One finished candidate: its prediction, or why there is none (PREDICTION_NOT_FINITE) and from which step on."""
 
     index: int
     prediction: Optional[Prediction]
     failure_reason: str = ""
+    failed_step: int = 0
 
 
 class CandidateSource(Protocol):
@@ -41,7 +43,7 @@ class CandidateSource(Protocol):
 
 
 class FrameSource:
-    """A server that gets the frames with every candidate: Client.candidates. Each is lifted anew."""
+    """A server that gets the frames with every call, and lifts them for it: Client.candidates."""
 
     def __init__(self, client: Client, frames: SceneFrames, *, priority: str = "normal",
                  deadline_s: Optional[float] = None) -> None:
@@ -59,16 +61,28 @@ class FrameSource:
                                        deadline_s=self._deadline_s)
 
     def cost_s(self, candidate_count: int, step_count: int) -> float:
-        return candidate_count * (self.model.ingest_cost_s + step_count * self.model.step_cost_s)
+        return self.model.ingest_cost_s + candidate_count * step_count * self.model.step_cost_s
 
 
-def output_of_candidate(model: ModelMetadata, actions: Actions, output: Output) -> Output:
-    """The last step, unless steps are asked for."""
-    return output if output.steps is not None else replace(output, steps=(row_count(model, actions),))
+class SceneSource:
+    """A scene that a server keeps: Scene.candidates."""
+
+    def __init__(self, scene: Scene, *, priority: str = "normal", deadline_s: Optional[float] = None) -> None:
+        self._scene = scene
+        self._priority = priority
+        self._deadline_s = deadline_s
+
+    @property
+    def model(self) -> ModelMetadata:
+        return self._scene.frames.model
+
+    def candidates(self, candidates: Sequence[Actions], output: Output) -> Iterator[Candidate]:
+        return self._scene.candidates(candidates, output, priority=self._priority, deadline_s=self._deadline_s)
+
+    def cost_s(self, candidate_count: int, step_count: int) -> float:
+        return candidate_count * step_count * self.model.step_cost_s
 
 
-def failed_candidate(index: int, error: InterlacerError) -> Candidate:
-    """A prediction that is not finite fails its candidate alone; every other error is raised."""
-    if error.reason != "PREDICTION_NOT_FINITE":
-        raise error
-    return Candidate(index, None, error.reason)
+def default_deadline_s(model: ModelMetadata, candidate_count: int, step_count: int) -> float:
+    """Of a call that says none: more than its cost, which the server would refuse otherwise."""
+    return max(STREAM_DEADLINE_S, 3 * candidate_count * step_count * model.step_cost_s)

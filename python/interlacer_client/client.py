@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Iterator, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Optional, Sequence, Tuple, Union
 
 import grpc
 from interlacer.v1 import interlacer_service_pb2 as service
@@ -11,21 +11,23 @@ from interlacer.v1 import interlacer_service_pb2 as service
 from . import calls
 from . import channel as channels
 from .actions import Actions
-from .candidates import Candidate, failed_candidate, output_of_candidate
+from .candidates import Candidate
 from .errors import InterlacerError
 from .frames import SceneFrames
-from .metadata import ModelMetadata, ServerInfo
+from .metadata import ModelMetadata, ServerInfo, Statistics
 from .output import Output
 from .prediction import PredictedStep, Prediction, SceneReport, Summary
+from .scene import Scene
 
 
 class Rollout(Iterator[PredictedStep]):
     """Steps of one call, each as soon as the server has it. Leaving the `with` block, or `cancel`, ends the call on the
     server within one step of its work; so does what interrupts the waiting, such as Ctrl-C."""
 
-    def __init__(self, call: Any, answers: calls.Answers) -> None:
+    def __init__(self, call: Any, answers: calls.Answers, call_again: Optional[Callable[[], Any]] = None) -> None:
         self._call = call
         self._answers = answers
+        self._call_again = call_again  # for a server that has lost the scene
 
     @property
     def summary(self) -> Optional[Summary]:
@@ -39,7 +41,11 @@ class Rollout(Iterator[PredictedStep]):
                 if step is not None:
                     return step
         except grpc.RpcError as error:
-            raise self._answers.failed(error) from None
+            failure = self._answers.failed(error)
+            if self._call_again is None or not self._answers.may_begin_again(failure):
+                raise failure from None
+            self._call = self._call_again()
+            return self.__next__()
         except BaseException:
             self.cancel()
             raise
@@ -93,22 +99,26 @@ class Client(calls.BaseClient):
                 priority: str = "normal", request_id: str = "", deadline_s: Optional[float] = None) -> Rollout:
         """What `actions` do to the scene: row s - 1 is the robot's planned state at step s. Without a robot
         `output.steps` says how far. `priority` is "control", "normal" or "background"."""
-        answers = self._answers(deadline_s, channels.STREAM_DEADLINE_S, frames)
-        return Rollout(self._start_rollout(frames, actions, output, priority, request_id, answers), answers)
+        return self._predict(frames, actions, output, priority, request_id, deadline_s)
 
     def candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output = Output(), *,
-                   priority: str = "normal", deadline_s: Optional[float] = None) -> Iterator[Candidate]:
+                   priority: str = "normal", request_id: str = "",
+                   deadline_s: Optional[float] = None) -> Iterator[Candidate]:
         """Many action sequences over one scene, each as soon as it is finished; of each its last step unless `output`
-        says others. One whose prediction is not finite does not end the others. Leave the loop to stop early.
+        says others. All have as many rows. One whose prediction is not finite does not end the others. Leave the loop to
+        stop early: that ends the call within one step of its work.
 
-        Runs a rollout for each, one after another; `deadline_s` is that of one."""
-        for index, actions in enumerate(candidates):
-            asked = output_of_candidate(frames.model, actions, output)
-            try:
-                rollout = self.predict(frames, actions, asked, priority=priority, deadline_s=deadline_s)
-                yield Candidate(index, rollout.result())
-            except InterlacerError as error:
-                yield failed_candidate(index, error)
+        `deadline_s` is that of all; by default 60 s, or three times their published cost where that is more."""
+        return self._candidates(frames, candidates, output, priority, request_id, deadline_s)
+
+    def scene(self, frames: SceneFrames, *, ttl_s: float = 0.0, deadline_s: Optional[float] = None) -> Scene:
+        """Lifts the frames once and keeps them on the server for many predictions. `ttl_s`: time to live since the last
+        use, up to the server's limit; 0 takes the server's default. `with client.scene(frames) as scene:` deletes it."""
+        return Scene(self, frames, ttl_s, deadline_s)
+
+    def statistics(self, *, deadline_s: Optional[float] = None) -> Statistics:
+        """Counters of the server since its start."""
+        return Statistics.from_proto(self._unary("GetStatistics", service.GetStatisticsRequest(), deadline_s))
 
     def is_serving(self, service_name: str = calls.SERVICE, *, deadline_s: Optional[float] = None) -> bool:
         """What the health service says: whether predictions are accepted."""
@@ -142,6 +152,38 @@ class Client(calls.BaseClient):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _predict(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str, request_id: str,
+                 deadline_s: Optional[float], scene: Optional[Scene] = None) -> Rollout:
+        answers = self._answers(deadline_s, channels.STREAM_DEADLINE_S, frames)
+
+        def start() -> Any:
+            scene_id = "" if scene is None else scene.scene_id
+            return self._start_rollout(frames, actions, output, priority, request_id, answers, scene_id)
+
+        again = None if scene is None else _after_creation(scene, start)
+        return Rollout(start(), answers, again)
+
+    def _candidates(self, frames: SceneFrames, candidates: Sequence[Actions], output: Output, priority: str,
+                    request_id: str, deadline_s: Optional[float], scene: Optional[Scene] = None) -> Iterator[Candidate]:
+        answers = self._candidate_answers(deadline_s, frames, candidates, output)
+
+        def start() -> Any:
+            scene_id = "" if scene is None else scene.scene_id
+            return self._start_candidates(frames, candidates, output, priority, request_id, answers, scene_id)
+
+        return _each_candidate(start, answers, None if scene is None else _after_creation(scene, start))
+
+    def _create_scene(self, frames: SceneFrames, ttl_s: float,
+                      deadline_s: Optional[float]) -> Tuple[str, float, SceneReport]:
+        return calls.created_scene(self._unary("CreateScene", calls.create_request(frames, ttl_s), deadline_s))
+
+    def _update_scene(self, scene_id: str, frames: SceneFrames, priority: str, deadline_s: Optional[float]) -> SceneReport:
+        request = calls.update_request(scene_id, frames, priority)
+        return SceneReport.from_proto(self._unary("UpdateScene", request, deadline_s).report)
+
+    def _delete_scene(self, scene_id: str, deadline_s: Optional[float]) -> None:
+        self._unary("DeleteScene", service.DeleteSceneRequest(scene_id=scene_id), deadline_s)
+
     def _unary(self, method: str, request: Any, deadline_s: Optional[float]) -> Any:
         answers = self._answers(deadline_s, channels.UNARY_DEADLINE_S)
         try:
@@ -150,3 +192,34 @@ class Client(calls.BaseClient):
             raise answers.failed(error) from None
         answers.show(response)
         return response
+
+
+def _after_creation(scene: Scene, start: Callable[[], Any]) -> Callable[[], Any]:
+    """Starts a call over a scene that is made again first; to be called before the call that finds it lost."""
+    lost_id = scene.scene_id
+
+    def again() -> Any:
+        scene.create_again(lost_id)
+        return start()
+
+    return again
+
+
+def _each_candidate(start: Callable[[], Any], answers: calls.Answers,
+                    start_again: Optional[Callable[[], Any]]) -> Iterator[Candidate]:
+    """The call begins with the first candidate that is asked for, and ends with the loop."""
+    call = start()
+    while call is not None:
+        again: Optional[Any] = None
+        try:
+            for response in call:
+                yield answers.candidate(response)
+            answers.finished()
+        except grpc.RpcError as error:
+            failure = answers.failed(error)
+            if start_again is None or not answers.may_begin_again(failure):
+                raise failure from None
+            again = start_again()
+        finally:
+            call.cancel()
+        call = again

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Deque, Mapping, NamedTuple, Optional, Union
+from typing import Any, Deque, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 from interlacer.v1 import interlacer_service_pb2 as service
@@ -140,6 +140,12 @@ class SceneFrames:
         other = copy.copy(self)
         other._moments = self._moments.copy()
         return other
+
+    def newest_to_proto(self) -> Tuple[types.Observation, types.ActionSequence]:
+        """The newest observation and the robot's row then, of a request that moves a scene on."""
+        if not self._moments:
+            raise mismatch("observations", "at least one", "none", "HISTORY_LENGTH")
+        return self._moments[-1].observation, self._moments[-1].robot
 
     def to_proto(self) -> service.SceneInput:
         """The message of a request. Raises HISTORY_LENGTH with too few observations."""

@@ -150,6 +150,7 @@ class Limits:
     max_camera_skew_s: float
     max_call_duration_s: float
     slow_reader_timeout_s: float
+    max_scene_bytes: int
 
     @staticmethod
     def from_proto(limits: service.Limits) -> Limits:
@@ -182,6 +183,40 @@ class ServerInfo:
             tuple(ModelStatus(m.model_name, enum_word(service.ModelState, m.state, "MODEL_STATE_"), m.failure_message)
                   for m in info.models),
             tuple(info.features), Limits.from_proto(info.limits))
+
+
+@dataclass(frozen=True)
+class ModelStatistics:
+    """Counters of one model since the server started. total_durations_s: sums by stage over all calls."""
+
+    model_name: str
+    success_count: int
+    failure_count_by_reason: Dict[str, int]
+    step_count: int
+    candidate_count: int
+    total_durations_s: Dict[str, float]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Counters by model, and what waits, runs and is kept now."""
+
+    models: Tuple[ModelStatistics, ...]
+    queue_length: int
+    active_call_count: int
+    scene_count: int
+
+    @staticmethod
+    def from_proto(s: service.GetStatisticsResponse) -> Statistics:
+        models = tuple(
+            ModelStatistics(m.model_name, m.success_count, dict(m.failure_count_by_reason), m.step_count,
+                            m.candidate_count, stage_seconds(m.total_durations)) for m in s.models)
+        return Statistics(models, s.queue_length, s.active_call_count, s.scene_count)
+
+
+def stage_seconds(durations: service.StageDurations) -> Dict[str, float]:
+    """By stage of the server: "queue", "lift", "dynamics" ..."""
+    return {stage.name: seconds(getattr(durations, stage.name)) for stage in durations.DESCRIPTOR.fields}
 
 
 def enum_word(enum: Any, number: int, prefix: str) -> str:

@@ -10,7 +10,7 @@ from interlacer.v1 import interlacer_service_pb2 as service
 from interlacer.v1 import types_pb2 as types
 from numpy.typing import NDArray
 
-from .metadata import Box, seconds
+from .metadata import Box, stage_seconds
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,8 @@ class Summary:
     @staticmethod
     def from_proto(s: service.CallSummary) -> Summary:
         report = SceneReport.from_proto(s.scene_report) if s.HasField("scene_report") else None
-        durations_s = {stage.name: seconds(getattr(s.durations, stage.name)) for stage in s.durations.DESCRIPTOR.fields}
-        return Summary(s.model_name, s.weights_sha256, s.computed_step_count, s.selected_particle_count, durations_s,
-                       report, _findings(s.findings))
+        return Summary(s.model_name, s.weights_sha256, s.computed_step_count, s.selected_particle_count,
+                       stage_seconds(s.durations), report, _findings(s.findings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +110,10 @@ class PredictedStep:
 
 @dataclass(frozen=True)
 class Prediction:
-    """All that one call sent."""
+    """All that one call sent, or all of one candidate."""
 
     steps: Sequence[PredictedStep]
-    summary: Summary
+    summary: Optional[Summary]  #: of the call; of candidates with the last one only
 
     @property
     def positions_m(self) -> NDArray[np.float32]:

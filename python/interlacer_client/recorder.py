@@ -48,7 +48,8 @@ class Recorder:
         self.close()
 
     def _write(self, message: Any) -> None:
-        if isinstance(message, service.PredictRolloutRequest) and not message.request_id:
+        is_prediction = isinstance(message, (service.PredictRolloutRequest, service.PredictCandidatesRequest))
+        if is_prediction and not message.request_id:
             message.request_id = f"recorded-{next(self._numbers)}"
         name = "google.rpc.Status" if isinstance(message, status_pb2.Status) else message.DESCRIPTOR.full_name
         record = any_pb2.Any(type_url=_PREFIX + name, value=message.SerializeToString()).SerializeToString()

@@ -15,9 +15,12 @@ Status CandidatesCall::RunLifted() {
 
 Status CandidatesCall::Begin() {
   RolloutWriter* const writer = this;
-  runner_.emplace(predictor(), std::move(candidates_[index_]), output(), &record().durations,
-                  writer);
+  runner_.emplace(predictor(), candidates_[index_], output(), &record().durations, writer);
   Status status = runner_->Begin(scene(), admitted().checked.newest_capture_time_ns, selected_);
+  if (status.reason() == reason::DEVICE_OUT_OF_MEMORY) {
+    runner_.reset();  // may begin again
+    return status;
+  }
   selected_ = runner_->selected();
   // The predictor knows one action sequence.
   constexpr char kActions[] = "actions";

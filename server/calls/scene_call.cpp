@@ -128,7 +128,11 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
     blocked_since_ = start;
     return Progress::kWaiting;
   }
-  Status status = scene_ != nullptr ? RunLifted() : admitted_.kept != nullptr ? TakeKept() : Lift();
+  Status status = RunNext();
+  // The allocator has emptied its cache by itself before it said this.
+  while (status.reason() == reason::DEVICE_OUT_OF_MEMORY && server_.scenes.DropIdle()) {
+    status = RunNext();
+  }
   used_s_ = used_s_ + SecondsBetween(start, Clock::now());
   if (!status.ok()) return status;
   return last_message_ ? Progress::kDone : Progress::kReady;
@@ -140,14 +144,19 @@ void SceneCall::NoteFirstUnit() {
   record_.durations.queue_s = SecondsBetween(decoded_time_, Clock::now());
 }
 
-Status SceneCall::TakeKept() {
-  scene_ = admitted_.kept->scene;
-  return OnLifted();
+Status SceneCall::RunNext() {
+  if (is_begun_) return RunLifted();
+  if (scene_ == nullptr && admitted_.kept != nullptr) scene_ = admitted_.kept->scene;
+  if (scene_ == nullptr) INTERLACER_RETURN_IF_ERROR(Lift());
+  INTERLACER_RETURN_IF_ERROR(OnLifted());
+  is_begun_ = true;
+  return Status::Ok();
 }
 
 Status SceneCall::Lift() {
   const Clock::time_point start = Clock::now();
   auto scene = predictor()->Lift(decoded_);
+  if (scene.status().reason() == reason::DEVICE_OUT_OF_MEMORY) return scene.status();
   settings_.seed = decoded_.seed;
   settings_.workspace = decoded_.workspace;
   settings_.near_m = decoded_.near_m;
@@ -162,7 +171,7 @@ Status SceneCall::Lift() {
   record_.durations.lift_s = SecondsBetween(start, Clock::now());
   report_ = MakeReport();
   server_.metrics.ObserveScene(report_);
-  return OnLifted();
+  return Status::Ok();
 }
 
 std::string SceneCall::RequestField(const std::string& field) const {

@@ -68,7 +68,8 @@ class SceneCall : public DeviceJob,
   void OnReset() override;
 
  protected:
-  /// Runs once, in the unit that lifted the scene or took the one that was kept.
+  /// Runs once, in the unit that lifted the scene or took the one that was kept; again if the
+  /// device had no memory for it, which is true of all units.
   virtual Status OnLifted() = 0;
   /// Runs one unit after the lift.
   virtual Status RunLifted() = 0;
@@ -94,13 +95,15 @@ class SceneCall : public DeviceJob,
 
  private:
   bool IsDecodedInline() const;
-  Status TakeKept();
+  /// The next unit: lift, start or later.
+  Status RunNext();
   /// Decodes into decoded_; errors have field paths from the root of the request.
   Status Decode();
   /// Does nothing when the call has ended meanwhile.
   void DecodeInPool();
   /// Releases the undecoded frames.
   void FreeRequest();
+  /// Leaves the decoded frames in place if the device had no memory.
   Status Lift();
   SceneReport MakeReport() const;
   void NoteFirstUnit();
@@ -127,6 +130,8 @@ class SceneCall : public DeviceJob,
   /// Of the decoded request, without its frames.
   SceneInput settings_;
   SceneReport report_;
+  /// Set once OnLifted has succeeded.
+  bool is_begun_ = false;
   std::optional<grpc::ByteBuffer> last_message_;
   std::atomic<double> used_s_{0};
   std::atomic<bool> has_run_{false};

@@ -52,7 +52,7 @@ constexpr Level kCreatePath[] = {One(wire::CreateSceneRequest::kSceneInputFieldN
 constexpr Level kUpdatePath[] = {One(wire::UpdateSceneRequest::kObservationFieldNumber), kViews,
                                  kImages, kData};
 
-void AppendVarint(std::uint64_t value, std::string* out) {
+void PutVarint(std::uint64_t value, std::string* out) {
   while (value >= 0x80) {
     out->push_back(static_cast<char>(value | 0x80));
     value >>= 7;
@@ -143,7 +143,7 @@ class RequestSplitter {
     while (reader->position() < end) {
       const auto tag = reader->Varint();
       if (!tag || *tag > std::numeric_limits<std::uint32_t>::max()) return false;
-      AppendVarint(*tag, rest);
+      PutVarint(*tag, rest);
       if (!SplitField(path, *tag, end, reader, rest)) return false;
       if (!HasRoom(*rest, 0)) return false;
     }
@@ -158,7 +158,7 @@ class RequestSplitter {
     switch (tag & ((1u << kWireTypeBits) - 1)) {
       case kVarint: {
         const auto value = reader->Varint();
-        if (value) AppendVarint(*value, rest);
+        if (value) PutVarint(*value, rest);
         return value.has_value();
       }
       case kFixed64:
@@ -175,7 +175,7 @@ class RequestSplitter {
     const std::uint64_t field = tag >> kWireTypeBits;
     if (field != path.front()[0] && field != path.front()[1]) {
       if (!HasRoom(*rest, *size_bytes)) return false;
-      AppendVarint(*size_bytes, rest);
+      PutVarint(*size_bytes, rest);
       return reader->Take(*size_bytes, copy);
     }
     std::string inner;
@@ -187,7 +187,7 @@ class RequestSplitter {
       reader->Take(*size_bytes, [&](PixelPayload::Piece piece) { payload.Add(piece); });
       if (payload.size_bytes() > 0) inner = payloads_.Keep(std::move(payload));
     }
-    AppendVarint(inner.size(), rest);
+    PutVarint(inner.size(), rest);
     *rest += inner;
     return true;
   }

@@ -9,6 +9,7 @@
 
 #include "cli/local_backend.h"
 #include "client/interlacer_client.h"
+#include "client/kept_scene.h"
 #include "client/remote_backend.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/in_process_server.h"
@@ -84,7 +85,6 @@ void ExpectEqualSteps(const std::vector<PredictedStep>& a, const std::vector<Pre
     EXPECT_EQ(a[i].positions_m, b[i].positions_m);
     EXPECT_EQ(a[i].colors_rgb8, b[i].colors_rgb8);
     EXPECT_EQ(a[i].spread_m, b[i].spread_m);
-    EXPECT_EQ(a[i].spread_m.size(), static_cast<std::size_t>(a[i].particle_count));
     EXPECT_EQ(a[i].indices, b[i].indices);
     ASSERT_EQ(a[i].views.size(), b[i].views.size());
     for (std::size_t j = 0; j < a[i].views.size(); ++j) {
@@ -113,6 +113,7 @@ TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
     const std::vector<PredictedStep> theirs = Predict(remote->get(), output, &b);
     ASSERT_EQ(mine.size(), 3u);
     ASSERT_FALSE(mine[0].indices.empty());
+    EXPECT_EQ(mine[2].spread_m.size(), static_cast<std::size_t>(mine[2].particle_count));
     ExpectEqualSteps(mine, theirs);
     const FloatImage field = FakeColors(FakeSceneInput().observations[0].views[0].camera, 0, 0, 12);
     EXPECT_EQ(mine[0].views[0].color.pixels == QuantizeRgb(field).pixels,
@@ -169,6 +170,166 @@ TEST_F(FakeServerTest, ErrorsNameReasonAndField) {
   CallOptions call = QuickCall();
   call.model_name = "unknown";
   EXPECT_EQ(client_->GetModelMetadata(call).status().reason(), reason::MODEL_NOT_FOUND);
+}
+
+/// Candidate i moves i times as far, those from the 32nd on as those before.
+std::vector<ActionSequence> Candidates(int count, int row_count) {
+  std::vector<ActionSequence> candidates;
+  for (int i = 0; i < count; ++i) {
+    candidates.push_back(FakeActions(row_count));
+    for (float& value : candidates.back().values) value *= static_cast<float>(i % 32);
+  }
+  return candidates;
+}
+
+TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
+  OutputOptions output = RichOutput();
+  output.position_encoding = PositionEncoding::kWorkspaceU16;
+  SceneInput frames = FakeSceneInput();
+  frames.workspace = Box{{-2, -2, -2}, {2, 3, 4}};
+  const auto candidates = Candidates(3, 5);
+  const auto scene = KeptScene::Create(client_.get(), frames, 7, QuickCall());
+  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  std::vector<std::vector<PredictedStep>> rollouts(3);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<PredictedStep> by_scene;
+    const auto into = [](std::vector<PredictedStep>* steps) {
+      return [steps](PredictedStep step) {
+        steps->push_back(std::move(step));
+        return Status::Ok();
+      };
+    };
+    const auto summary =
+        client_->PredictRollout(frames, candidates[i], output, into(&rollouts[i]), QuickCall());
+    ASSERT_TRUE(summary.ok()) << summary.status().ToString();
+    EXPECT_TRUE(summary->scene_report.has_value());
+    const auto kept = (*scene)->PredictRollout(candidates[i], output, into(&by_scene), QuickCall());
+    ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+    EXPECT_FALSE(kept->scene_report.has_value());
+    ExpectEqualSteps(rollouts[i], by_scene);
+  }
+  for (const bool by_scene : {false, true}) {
+    int count = 0;
+    const auto check = [&](PredictedCandidate candidate) {
+      EXPECT_EQ(candidate.index, count);
+      EXPECT_EQ(candidate.failure_reason, "");
+      ExpectEqualSteps(candidate.steps, rollouts[count++]);
+      return Status::Ok();
+    };
+    const auto summary =
+        by_scene ? (*scene)->PredictCandidates(candidates, output, check, QuickCall())
+                 : client_->PredictCandidates(frames, candidates, output, check, QuickCall());
+    ASSERT_TRUE(summary.ok()) << summary.status().ToString();
+    EXPECT_EQ(summary->computed_step_count, 15);
+    EXPECT_EQ(count, 3);
+  }
+}
+
+/// A planner's candidates, from this process and from a scene that the server keeps.
+TEST_F(FakeServerTest, SourcesOfAPlannerGiveEqualOutcomes) {
+  LocalBackend local(
+      std::make_unique<FakePredictor>(FakeMetadata(), std::make_shared<FakeControls>()));
+  auto remote = *RemoteBackend::Connect(std::move(client_), QuickCall());
+  OutputOptions output;
+  output.steps = {0, 2};
+  output.include_positions = true;
+  std::vector<PlanRows> rows;
+  for (int i = 0; i < 3; ++i) rows.push_back({2, 3, {0.1 * i, 0, 0, 0.2 * i, 0, 0}});
+  const auto outcomes = [&](RolloutBackend* backend) {
+    std::vector<std::vector<PredictedStep>> steps(rows.size());
+    const auto source = *backend->OpenScene(FakeSceneInput());
+    const Status status = source->Predict(rows, output,
+                                          [&](CandidateOutcome outcome) {
+                                            steps.at(outcome.index) = std::move(outcome.steps);
+                                            return Status::Ok();
+                                          },
+                                          {});
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return steps;
+  };
+  const auto mine = outcomes(&local);
+  const int lifts = server_.controls->lift_count;
+  const auto theirs = outcomes(remote.get());
+  EXPECT_EQ(server_.controls->lift_count, lifts + 1);
+  EXPECT_TRUE(WaitUntil([&] { return server_.controls->live_scenes == 0; })) << "it is deleted";
+  for (std::size_t i = 0; i < rows.size(); ++i) ExpectEqualSteps(mine[i], theirs[i]);
+}
+
+TEST_F(FakeServerTest, ASceneThatIsLostIsMadeAgain) {
+  auto scene = *KeptScene::Create(client_.get(), FakeSceneInput(), 0, QuickCall());
+  const std::string first = scene->scene_id();
+  ASSERT_TRUE(client_->DeleteScene(first, QuickCall()).ok());
+  ASSERT_TRUE(client_->DeleteScene(first, QuickCall()).ok());
+  const auto ignore = [](PredictedCandidate) { return Status::Ok(); };
+  EXPECT_TRUE(scene->PredictCandidates(Candidates(2, 2), {}, ignore, QuickCall()).ok());
+  EXPECT_NE(scene->scene_id(), first);
+  const auto statistics = client_->GetStatistics(QuickCall());
+  ASSERT_TRUE(statistics.ok());
+  EXPECT_EQ(statistics->scene_count, 1);
+  ASSERT_EQ(statistics->models.size(), 1u);
+  EXPECT_EQ(statistics->models[0].candidate_count, 2);
+  scene.reset();
+  EXPECT_EQ(client_->GetStatistics(QuickCall())->scene_count, 0);
+  const auto lost = client_->PredictRollout(
+      SceneName{first, {}}, FakeActions(1), {}, [](PredictedStep) { return Status::Ok(); },
+      QuickCall());
+  EXPECT_EQ(lost.status().reason(), reason::SCENE_NOT_FOUND);
+  EXPECT_EQ(lost.status().field(), "source.scene_id");
+}
+
+TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
+  SceneInput later = FakeSceneInput();
+  later.observations[0] = later.observations[1];
+  for (RgbdView& view : later.observations[1].views) {
+    view.capture_time_ns += 500'000'000;
+    for (float& depth_m : view.depth.pixels_m) depth_m += 0.1f;
+  }
+  later.history_actions.values = {0, 0, 0, 0.02f, 0, 0};
+  const ActionSequence row{ActionKind::kJointPositions, 1, 3, {0.02f, 0, 0}};
+  OutputOptions output;
+  output.include_positions = true;
+  std::vector<PredictedStep> expected;
+  ASSERT_TRUE(client_
+                  ->PredictRollout(
+                      later, FakeActions(2), output,
+                      [&](PredictedStep step) {
+                        expected.push_back(std::move(step));
+                        return Status::Ok();
+                      },
+                      QuickCall())
+                  .ok());
+  for (const bool is_lost : {false, true}) {
+    auto scene = *KeptScene::Create(client_.get(), FakeSceneInput(), 0, QuickCall());
+    if (is_lost) {
+      ASSERT_TRUE(client_->DeleteScene(scene->scene_id(), QuickCall()).ok());
+    }
+    const Status status = scene->Update(later.observations[1], row, QuickCall());
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(scene->Update(later.observations[1], row, QuickCall()).reason(),
+              reason::HISTORY_SPACING);
+    std::vector<PredictedStep> steps;
+    ASSERT_TRUE(scene
+                    ->PredictRollout(
+                        FakeActions(2), output,
+                        [&](PredictedStep step) {
+                          steps.push_back(std::move(step));
+                          return Status::Ok();
+                        },
+                        QuickCall())
+                    .ok());
+    ExpectEqualSteps(steps, expected);
+  }
+}
+
+TEST_F(FakeServerTest, ACallbackThatHasEnoughEndsTheCandidates) {
+  int count = 0;
+  const auto summary = client_->PredictCandidates(
+      FakeSceneInput(), Candidates(200, 2), {},
+      [&](PredictedCandidate) { return ++count == 2 ? DataLoss("", "enough") : Status::Ok(); },
+      QuickCall());
+  EXPECT_EQ(summary.status().message(), "enough");
+  EXPECT_EQ(count, 2);
+  EXPECT_TRUE(WaitUntil([&] { return server_.controls->live_rollouts == 0; }));
 }
 
 TEST(ClientOverFake, AnErrorOfTheCallbackCancelsTheCall) {

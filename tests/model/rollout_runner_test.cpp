@@ -143,6 +143,41 @@ TEST_F(RolloutRunnerTest, AStepWithoutViewsIsFinishedInTheUnitThatComputesIt) {
   EXPECT_EQ(journal_.lines[3], "40 particles");
 }
 
+/// A unit that found no memory is run again, and nothing is done twice.
+TEST_F(RolloutRunnerTest, GoesOnAfterAUnitWithoutMemory) {
+  OutputOptions output;
+  output.steps = {1, 2};
+  output.include_positions = true;
+  ASSERT_TRUE(Begin(output).ok());
+  for (int unit = 0; unit < 2; ++unit) {
+    controls_->no_memory_count = 1;
+    EXPECT_EQ(runner_->RunUnit().reason(), reason::DEVICE_OUT_OF_MEMORY);
+    controls_->no_memory_reads = 1;  // the step is computed, its particles are not read
+    EXPECT_EQ(runner_->RunUnit().reason(), reason::DEVICE_OUT_OF_MEMORY);
+    ASSERT_TRUE(runner_->RunUnit().ok());
+  }
+  EXPECT_TRUE(runner_->is_done());
+  EXPECT_EQ(journal_.lines, (std::vector<std::string>{"computed", "64 particles", "step 1",
+                                                      "computed", "64 particles", "step 2"}));
+}
+
+TEST_F(RolloutRunnerTest, ASelectionServesOtherRolloutsOfTheScene) {
+  OutputOptions output;
+  output.steps = {1};
+  output.include_positions = true;
+  output.initial_region = Box{{-0.21, -0.21, 0}, {0.01, 1, 1}};
+  ASSERT_TRUE(Begin(output).ok());
+  ASSERT_TRUE(runner_->RunUnit().ok());
+  const RolloutRunner::Selection selected = runner_->selected();
+  const int reads = controls_->read_count;
+  runner_.emplace(&predictor_, FakeActions(8), output, &durations_, &journal_);
+  ASSERT_TRUE(runner_->Begin(*predictor_.Lift(FakeSceneInput()), kStartNs, selected).ok());
+  EXPECT_EQ(controls_->read_count, reads) << "the region was looked for again";
+  ASSERT_TRUE(runner_->RunUnit().ok());
+  EXPECT_EQ(journal_.lines, (std::vector<std::string>{"computed", "40 chosen", "step 1", "computed",
+                                                      "40 chosen", "step 1"}));
+}
+
 /// What a stage took counts nowhere else.
 TEST_F(RolloutRunnerTest, ASlowWriterCountsAsEncodingOnly) {
   journal_.encode_s = kSlowS;

@@ -88,6 +88,7 @@ def test_candidates_are_rollouts(client, frames, plan):
     still = np.repeat(plan[:1], 3, axis=0)
     output = Output(positions="float32")
     found = {c.index: c for c in client.candidates(frames, [plan, still], output)}
+    assert found[0].prediction.summary is None and found[1].prediction.summary.computed_step_count == 6
     assert sorted(found) == [0, 1] and [step.step for step in found[0].prediction.steps] == [3]
     for index, actions in enumerate((plan, still)):
         alone = client.predict(frames, actions, output).result().steps[-1]

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -260,6 +261,53 @@ TEST(Scene, OfAnotherModelIsRefused) {
   EXPECT_EQ(ReadDetails(Predict(fixture.get(), request).status).info.reason(), "MODEL_NOT_FOUND");
 }
 
+ModelSource FakeSource(const std::string& name) {
+  ModelMetadata metadata = FakeMetadata();
+  metadata.model_name = name;
+  return {name,
+          [metadata]() -> StatusOr<std::unique_ptr<Predictor>> {
+            return std::unique_ptr<Predictor>(std::make_unique<FakePredictor>(metadata));
+          },
+          [](const std::stop_token&, ServedModel*) { return Status::Ok(); }};
+}
+
+TEST(Scene, BelongsToTheModelThatMadeIt) {
+  auto server =
+      *InterlacerServer::Start(TestServerOptions(), {FakeSource("first"), FakeSource("second")});
+  ASSERT_TRUE(WaitUntil([&] { return server->state() == ServerState::kServing; }));
+  auto stub = v1::InterlacerService::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials()));
+  v1::CreateSceneRequest create;
+  create.set_model_name("second");
+  *create.mutable_scene_input() = MakeSceneInput();
+  v1::CreateSceneResponse created;
+  grpc::ClientContext create_context;
+  ASSERT_TRUE(stub->CreateScene(&create_context, create, &created).ok());
+  const auto predict = [&](const std::string& model_name) {
+    auto request = MakeCandidatesRequest(1, 1);
+    request.set_model_name(model_name);
+    request.mutable_source()->set_scene_id(created.scene_id());
+    grpc::ClientContext context;
+    auto reader = stub->PredictCandidates(&context, request);
+    v1::PredictCandidatesResponse message;
+    std::string answered;
+    while (reader->Read(&message)) answered = message.summary().model_name();
+    return std::pair(reader->Finish(), answered);
+  };
+  for (const char* name : {"", "second"}) {
+    const auto [status, answered] = predict(name);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(answered, "second");
+  }
+  const grpc::Status status = predict("first").first;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  const ErrorDetails details = ReadDetails(status);
+  EXPECT_EQ(details.info.reason(), "SCENE_MODEL_MISMATCH");
+  EXPECT_EQ(details.field(), "model_name");
+  EXPECT_EQ(details.info.metadata().at("expected"), "second");
+  EXPECT_EQ(details.info.metadata().at("got"), "first");
+}
+
 TEST(Scene, BadTimesToLiveAreRefused) {
   auto fixture = ServingServer();
   v1::CreateSceneRequest request;
@@ -279,6 +327,42 @@ TEST(Scene, ActionsAreCheckedAgainstItsHistory) {
   const grpc::Status status = Predict(fixture.get(), request).status;
   EXPECT_EQ(ReadDetails(status).info.reason(), "ACTION_OUT_OF_RANGE");
   EXPECT_EQ(ReadDetails(status).field(), "actions.joint_positions.values_f32le");
+}
+
+/// Idle scenes go one by one, the one that was unused for longest first, until the unit succeeds.
+TEST(DeviceMemory, IsTakenFromIdleScenes) {
+  auto fixture = ServingServer();
+  const std::string oldest = CreateScene(fixture.get()), older = CreateScene(fixture.get()),
+                    used = CreateScene(fixture.get());
+  const std::string whole = StepsOf(Predict(fixture.get(), RolloutOf(used, 3)));
+  fixture->controls->no_memory_count = 1;
+  EXPECT_EQ(StepsOf(Predict(fixture.get(), RolloutOf(used, 3))), whole);
+  EXPECT_EQ(Statistics(fixture.get()).scene_count(), 2);
+  EXPECT_EQ(ReadDetails(Predict(fixture.get(), RolloutOf(oldest, 1)).status).info.reason(),
+            "SCENE_NOT_FOUND");
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_scene_evictions_total{cause=\"memory\"} 1"));
+  // A lift, with frames that are still there the second time.
+  fixture->controls->no_memory_count = 2;
+  EXPECT_EQ(StepsOf(Predict(fixture.get(), MakeRolloutRequest(3))), whole);
+  EXPECT_EQ(Statistics(fixture.get()).scene_count(), 0);
+}
+
+TEST(DeviceMemory, WithoutAnyIsAnErrorAndTheNextCallWorks) {
+  auto fixture = ServingServer();
+  const std::string id = CreateScene(fixture.get());
+  fixture->controls->no_memory_count = 1000;
+  for (const bool by_scene : {true, false}) {
+    auto request = MakeCandidatesRequest(2, 2);
+    if (by_scene) request.mutable_source()->set_scene_id(id);
+    const grpc::Status status = Predict(fixture.get(), request).status;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(ReadDetails(status).info.reason(), "DEVICE_OUT_OF_MEMORY");
+    EXPECT_EQ(Statistics(fixture.get()).scene_count(), by_scene ? 1 : 0)
+        << "a call keeps the scene that it uses";
+  }
+  fixture->controls->no_memory_count = 0;
+  EXPECT_TRUE(Predict(fixture.get(), MakeCandidatesRequest(2, 2)).status.ok());
+  EXPECT_EQ(fixture->server->state(), ServerState::kServing);
 }
 
 TEST(UpdateScene, IsASceneOfTheTwoNewestObservations) {

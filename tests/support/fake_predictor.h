@@ -65,6 +65,10 @@ struct FakeControls {
   std::atomic<float> view_offset{0};
   /// Every unit of work takes at least this long.
   std::atomic<double> unit_s{0};
+  /// So many lifts and steps from now on find no memory on the device.
+  std::atomic<int> no_memory_count{0};
+  /// And so many reads of particles.
+  std::atomic<int> no_memory_reads{0};
   /// Returned by Lift when not OK; else the scene reports these findings too.
   Shared<Status> lift_status;
   Shared<std::vector<Finding>> lift_findings;
@@ -73,6 +77,12 @@ struct FakeControls {
   /// Particles of every scene, instead of those of its pixels; set before the first call.
   std::optional<Particles> particles;
   Gate gate;
+
+  Status TakeMemory(std::atomic<int> FakeControls::*count = &FakeControls::no_memory_count) {
+    if (this->*count == 0) return Status::Ok();
+    --(this->*count);
+    return ResourceExhausted(reason::DEVICE_OUT_OF_MEMORY, "no room on the device");
+  }
 };
 
 /// An observed view has this much more blue than the field's.
@@ -172,6 +182,7 @@ class FakeRollout final : public Rollout {
   Status Step() override {
     Work();
     ++controls_->step_count;
+    INTERLACER_RETURN_IF_ERROR(controls_->TakeMemory());
     if (const Status status = controls_->step_status.Read(); !status.ok()) return status;
     const std::vector<float> before = Row(step_ - 1);
     const std::vector<float> now = Row(step_);
@@ -197,6 +208,7 @@ class FakeRollout final : public Rollout {
   std::int64_t particle_count() const override { return particles_.count; }
   StatusOr<const Particles*> ReadParticles() const override {
     ++controls_->read_count;
+    INTERLACER_RETURN_IF_ERROR(controls_->TakeMemory(&FakeControls::no_memory_reads));
     return &particles_;
   }
 
@@ -263,6 +275,7 @@ class FakePredictor final : public Predictor {
     std::this_thread::sleep_for(std::chrono::duration<double>(controls_->unit_s));
     ++controls_->lift_count;
     controls_->lifting_thread = std::this_thread::get_id();
+    INTERLACER_RETURN_IF_ERROR(controls_->TakeMemory());
     if (const Status status = controls_->lift_status.Read(); !status.ok()) return status;
     if (input.observations.size() != 2) {
       return Mismatch(reason::HISTORY_LENGTH, "observations", "2",
