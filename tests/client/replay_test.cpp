@@ -156,8 +156,9 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
     const grpc::ByteBuffer garbage(&slice, 1);
     grpc::ByteBuffer answer;
     const grpc::Status broken =
-        grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
-            server.channel.get(), method, &third, garbage, &answer);
+        grpc::internal::BlockingUnaryCallImpl<grpc::ByteBuffer, grpc::ByteBuffer>(
+            server.channel.get(), method, &third, garbage, &answer)
+            .status();
     EXPECT_FALSE(broken.ok());
   }
   InProcessServer server;
