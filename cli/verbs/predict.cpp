@@ -25,6 +25,7 @@
 #include "evaluation/rollout_report.h"
 #include "evaluation/score_text.h"
 #include "evaluation/subjects.h"
+#include "robots/robot.h"
 
 namespace interlacer::cli {
 namespace {
