@@ -119,9 +119,8 @@ class FlightRecorder::Writer {
       if (waiting_.empty()) break;
       const FlightMessage message = std::move(waiting_.front());
       waiting_.pop_front();
-      const bool may_begin_file = !is_stopping_;
       lock.unlock();
-      Write(message, may_begin_file);
+      Write(message);
       lock.lock();
       waiting_bytes_ -= SizeOf(message);
     }
@@ -134,14 +133,15 @@ class FlightRecorder::Writer {
     std::unique_lock lock(mutex_);
     is_stopping_ = true;
     changed_.notify_all();
-    return changed_.wait_for(lock, kLastWrites, [this] { return is_done_; });
+    changed_.wait_for(lock, kLastWrites, [this] { return is_done_; });
+    is_abandoned_ = !is_done_;
+    return is_done_;
   }
 
  private:
-  void Write(const FlightMessage& message, bool may_begin_file) {
+  void Write(const FlightMessage& message) {
     const bool is_full = file_bytes_ + SizeOf(message) > max_bytes_ / kFilesOfCap;
-    if (may_begin_file && (!file_.is_open() || is_full)) BeginFile();
-    if (!file_.is_open()) return;
+    if (!file_.is_open() || is_full) BeginFile();
     Append(message);
     file_.flush();
     if (file_.good() || has_failed_) return;
@@ -177,7 +177,13 @@ class FlightRecorder::Writer {
     if (descriptor >= 0) close(descriptor);
     file_.open(path, std::ios::binary | std::ios::trunc);
     file_bytes_ = 0;
-    for (const FlightMessage& message : describe_()) Append(message);
+    for (const FlightMessage& message : Describe()) Append(message);
+  }
+
+  /// The lock keeps the server, which describes itself, until it has done so.
+  std::vector<FlightMessage> Describe() {
+    std::lock_guard lock(mutex_);
+    return is_abandoned_ ? std::vector<FlightMessage>() : describe_();
   }
 
   void MakeRoom() {
@@ -206,7 +212,7 @@ class FlightRecorder::Writer {
   std::int64_t waiting_bytes_ = 0;
   std::int64_t dropped_count_ = 0;
   std::uint64_t call_count_ = 0;
-  bool is_stopping_ = false, is_done_ = false;
+  bool is_stopping_ = false, is_done_ = false, is_abandoned_ = false;
 
   // Of the thread alone.
   std::ofstream file_;

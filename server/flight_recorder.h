@@ -33,7 +33,7 @@ struct FlightMessage {
 class FlightRecorder {
  public:
   /// Makes the folder. `describe` gives the messages at the head of a file; it is called by the
-  /// recorder's thread, each time a file begins, and not after the destructor has begun.
+  /// recorder's thread, each time a file begins, and not after the destructor.
   static StatusOr<std::unique_ptr<FlightRecorder>> Open(
       const std::string& folder, std::int64_t max_bytes, const std::string& instance_id,
       std::function<std::vector<FlightMessage>()> describe);

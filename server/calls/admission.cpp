@@ -322,7 +322,11 @@ StatusOr<AdmittedUpdate> AdmitUpdate(const ServerContext& server, wire::UpdateSc
   scene.field = "observation";
   scene.cost_s = model->metadata.ingest_cost_s;
   // The observation before it is copied.
-  scene.extra_bytes = update.before->scene->size_bytes();
+  // The newest frames of the scene are copied.
+  for (const RgbdView& view : update.before->scene->newest_views()) {
+    scene.extra_bytes += static_cast<std::int64_t>(view.color.pixels.size() +
+                                                   sizeof(float) * view.depth.pixels_m.size());
+  }
   scene.priority = ToPriority(request->priority(), &call->record);
   INTERLACER_RETURN_IF_ERROR(Reserve(server, *call, &scene));
   return update;

@@ -1,9 +1,25 @@
 #include "server/calls/update_scene_call.h"
 
+#include <string_view>
+#include <utility>
+
 #include "server/calls/incoming_call.h"
 #include "server/convert/responses.h"
 
 namespace interlacer {
+namespace {
+
+/// `path` with `to` where it begins with `from`.
+std::string WithStart(const std::string& path, std::string_view from, const std::string& to) {
+  return path.starts_with(from) ? to + path.substr(from.size()) : path;
+}
+
+/// The message has one row.
+std::string WithOneRow(const std::string& path) {
+  return WithStart(path, "history_actions", "history_action");
+}
+
+}  // namespace
 
 void UpdateSceneCall::CompleteWindow(SceneInput* decoded) const {
   Observation newest = std::move(decoded->observations.front());
@@ -16,14 +32,12 @@ void UpdateSceneCall::CompleteWindow(SceneInput* decoded) const {
 }
 
 std::string UpdateSceneCall::RequestField(const std::string& field) const {
-  constexpr char kNewest[] = "observations[1]";
   const std::string path = FieldInRequest(admitted().checked, field);
-  return path.starts_with(kNewest) ? "observation" + path.substr(sizeof(kNewest) - 1) : path;
+  return WithOneRow(WithStart(path, "observations[1]", "observation"));
 }
 
 std::string UpdateSceneCall::MessageField(const std::string& field) const {
-  constexpr char kOnly[] = "observations[0]";
-  return field.starts_with(kOnly) ? "observation" + field.substr(sizeof(kOnly) - 1) : field;
+  return WithOneRow(WithStart(field, "observations[0]", "observation"));
 }
 
 Status UpdateSceneCall::OnLifted() {
