@@ -321,7 +321,6 @@ StatusOr<AdmittedUpdate> AdmitUpdate(const ServerContext& server, wire::UpdateSc
   scene.payloads = std::move(payloads);
   scene.field = "observation";
   scene.cost_s = model->metadata.ingest_cost_s;
-  // The observation before it is copied.
   // The newest frames of the scene are copied.
   for (const RgbdView& view : update.before->scene->newest_views()) {
     scene.extra_bytes += static_cast<std::int64_t>(view.color.pixels.size() +
