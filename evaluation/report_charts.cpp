@@ -74,23 +74,38 @@ std::string Charts(const ReportInput& in, Wanted is_wanted) {
   return ChartsHtml(charts);
 }
 
-/// Steps that the curves of spreads show.
+/// Steps that the section on spreads shows.
 constexpr int kSpreadSteps[] = {1, 2, 4, 8, 24};
+constexpr double kMillimeters = 1000;
 
 /// In the middle of a bin, millimetres; the last bin has none and is drawn half a bin further.
 double SpreadMm(std::size_t bin) {
   constexpr std::size_t kCount = std::size(kSpreadEdgesM);
   const double low = kSpreadEdgesM[bin];
   const double high = bin + 1 < kCount ? kSpreadEdgesM[bin + 1] : 2 * low;
-  return 1000 * 0.5 * (low + high);
+  return kMillimeters * 0.5 * (low + high);
+}
+
+/// "2 to 5 mm".
+std::string SpreadText(std::size_t bin) {
+  const std::string low = ScoreText(kMillimeters * kSpreadEdgesM[bin], 0);
+  if (bin + 1 == std::size(kSpreadEdgesM)) return low + " mm and more";
+  return low + " to " + ScoreText(kMillimeters * kSpreadEdgesM[bin + 1], 0) + " mm";
+}
+
+std::vector<int> SpreadSteps(const ReportInput& in) {
+  const std::vector<int> all = StepsOf(in.reference());
+  std::vector<int> steps;
+  for (const int step : kSpreadSteps) {
+    if (std::find(all.begin(), all.end(), step) != all.end()) steps.push_back(step);
+  }
+  return steps;
 }
 
 /// A curve of each step: mean error by bin.
 std::vector<ChartSeries> SpreadCurves(const ReportInput& in) {
   std::vector<ChartSeries> curves;
-  for (const int step : StepsOf(in.reference())) {
-    if (std::find(std::begin(kSpreadSteps), std::end(kSpreadSteps), step) == std::end(kSpreadSteps))
-      continue;
+  for (const int step : SpreadSteps(in)) {
     ChartSeries curve{"step " + std::to_string(step), {}, {}, {}, {}, curves.size()};
     for (std::size_t bin = 0; bin < std::size(kSpreadEdgesM); ++bin) {
       const VariantScore score = CompareVariants(in.variants, SpreadMetric(bin), step)[0];
@@ -101,22 +116,29 @@ std::vector<ChartSeries> SpreadCurves(const ReportInput& in) {
   return curves;
 }
 
+/// "6.8 [5.7, 8.0], 19" in millimetres.
+std::string SpreadCell(const std::optional<MeanEstimate>& mean) {
+  if (!mean) return ScoreText({}, 1);
+  MeanEstimate in_mm = *mean;
+  in_mm.mean *= kMillimeters;
+  if (in_mm.interval) {
+    in_mm.interval->low *= kMillimeters;
+    in_mm.interval->high *= kMillimeters;
+  }
+  return MeanText(in_mm, 1) + (mean->interval ? ", " + std::to_string(mean->n) : "");
+}
+
 HtmlTable SpreadTable(const ReportInput& in) {
   HtmlTable table;
-  table.caption = "Mean distance to the truth in metres, 95 % interval over episodes, episodes";
+  table.caption =
+      "Mean distance to the truth in millimetres, 95 % interval over episodes, how many have such "
+      "particles";
   table.header = {"spread"};
-  const std::vector<int> steps = ChosenSteps(in);
-  for (const int step : steps) {
-    if (step > 0) table.header.push_back("step " + std::to_string(step));
-  }
+  for (const int step : SpreadSteps(in)) table.header.push_back("step " + std::to_string(step));
   for (std::size_t bin = 0; bin < std::size(kSpreadEdgesM); ++bin) {
-    const std::string metric = SpreadMetric(bin);
-    std::vector<std::string> row{metric.substr(kSpreadMetricPrefix.size()) + " m"};
-    for (const int step : steps) {
-      if (step == 0) continue;
-      const VariantScore score = CompareVariants(in.variants, metric, step)[0];
-      row.push_back(MeanText(score.mean, 4) +
-                    (score.mean ? ", " + std::to_string(score.mean->n) : ""));
+    std::vector<std::string> row{SpreadText(bin)};
+    for (const int step : SpreadSteps(in)) {
+      row.push_back(SpreadCell(CompareVariants(in.variants, SpreadMetric(bin), step)[0].mean));
     }
     table.rows.push_back(std::move(row));
   }

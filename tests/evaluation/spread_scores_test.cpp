@@ -71,8 +71,9 @@ TEST(SpreadScores, TheReportShowsACurveOnlyWhereASpreadWasAskedFor) {
   const std::string page = ReportHtml(input);
   EXPECT_NE(page.find("How sure the model is"), std::string::npos);
   EXPECT_NE(page.find("as large as the spread"), std::string::npos);
-  EXPECT_NE(page.find("0.002-0.005 m"), std::string::npos);
-  EXPECT_NE(page.find("0.0210"), std::string::npos);  // mean of the three at step 2
+  EXPECT_NE(page.find("2 to 5 mm"), std::string::npos);
+  EXPECT_NE(page.find("50 mm and more"), std::string::npos);
+  EXPECT_NE(page.find("21.0 ["), std::string::npos);  // mean of the three at step 2
 }
 
 }  // namespace

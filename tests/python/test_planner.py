@@ -217,4 +217,4 @@ def test_a_plan_of_the_real_model(client, model, episode, frames):
     first, second = (planner.plan(source, episode.states[1]) for _ in range(2))
     np.testing.assert_array_equal(first.actions, second.actions)
     assert np.isfinite(first.cost) and first.best_costs[1] <= first.best_costs[0]
-    assert source.cost_s(3, 2) == pytest.approx(3 * (model.ingest_cost_s + 2 * model.step_cost_s))
+    assert source.cost_s(3, 2) == pytest.approx(model.ingest_cost_s + 3 * 2 * model.step_cost_s)

@@ -19,8 +19,9 @@ def test_the_readme_runs(address, model, episode, capsys, tmp_path, monkeypatch)
     for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S):
         exec(block, names)
         said.append(capsys.readouterr().out)
-    assert len(said) == 3
+    assert len(said) == 4
     assert [line.split()[0] for line in said[0].splitlines()] == ["1", "2", "3"]
-    assert "KeepStill" in said[1] and "(3, 16)" in said[1]
-    assert said[2].startswith(("FRESH ", "STALE ")) and "PredictRolloutResponse" in said[2]
-    assert "INVALID_ARGUMENT ACTION_OUT_OF_RANGE actions" in said[2]
+    assert sorted(line.split()[0] for line in said[1].splitlines()) == ["0", "1", "2"]
+    assert "KeepStill" in said[2] and "(3, 16)" in said[2]
+    assert said[3].startswith(("FRESH ", "STALE ")) and "PredictRolloutResponse" in said[3]
+    assert "INVALID_ARGUMENT ACTION_OUT_OF_RANGE actions" in said[3]
