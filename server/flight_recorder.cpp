@@ -48,16 +48,21 @@ std::string TimeText() {
   return text;
 }
 
-/// Recordings in the folder, the oldest first: their names begin with the time.
+/// Recordings in the folder, those written last at the end: names of servers that began in the same
+/// second say nothing of their order.
 std::vector<fs::path> ListRecordings(const fs::path& folder) {
-  std::vector<fs::path> files;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) files.push_back(it->path());
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    std::error_code gone;
+    files.emplace_back(fs::last_write_time(it->path(), gone), it->path());
   }
   std::sort(files.begin(), files.end());
-  return files;
+  std::vector<fs::path> paths;
+  for (auto& [time, path] : files) paths.push_back(std::move(path));
+  return paths;
 }
 
 /// The reason why nothing can be written there, or none.

@@ -74,6 +74,8 @@ std::string MetricsText() {
   metrics.SetQueue(1, 1);
   metrics.CountStep("model", 0.1);
   metrics.CountPixels("model", 1);
+  metrics.CountCandidate("model");
+  metrics.CountSceneEviction("expired");
   CallRecord record;
   record.method = "PredictRollout";
   record.priority = "normal";
