@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "client/channel.h"
 #include "client/convert/geometry.h"
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"
 #include "client/proxy.h"
-#include "client/service_config.h"
 #include "client/status_from_grpc.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
@@ -21,10 +21,6 @@
 namespace interlacer {
 namespace {
 
-constexpr int kKeepalivePeriodMs = 30'000;
-/// Longest pause between attempts to connect: a server that has started is found within about this
-/// time.
-constexpr int kMaxReconnectPauseMs = 1000;
 /// Far beyond what a server grants, and within what a message holds.
 constexpr double kMaxTimeToLiveS = 1e9;
 
@@ -349,33 +345,9 @@ class GrpcClient : public Client {
 }  // namespace
 
 StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
-  if (options.address.empty()) {
-    return Mismatch(reason::ARGUMENT_INVALID, "address", "host:port, dns: or unix: address",
-                    "nothing");
-  }
-  constexpr std::int64_t kMaxInt = 2147483647;
-  if (options.max_message_bytes < 1 || options.max_message_bytes > kMaxInt) {
-    return Mismatch(reason::ARGUMENT_INVALID, "max_message_bytes",
-                    "1 to " + std::to_string(kMaxInt), std::to_string(options.max_message_bytes));
-  }
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-  arguments.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalivePeriodMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.retry ? 1 : 0);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectPauseMs);
-  if (options.retry) {
-    arguments.SetServiceConfigJSON(kServiceConfigJson);
-    // A message that does not fit is sent once only; the default is 256 KiB.
-    arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE,
-                     static_cast<int>(options.max_message_bytes));
-  }
-  const bool is_local = IsLocalAddress(options.address);
-  if (is_local) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return std::unique_ptr<Client>(std::make_unique<GrpcClient>(
-      grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments),
-      is_local ? "" : SettingProxy()));
+  INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, MakeChannel(options));
+  return std::unique_ptr<Client>(
+      std::make_unique<GrpcClient>(channel, IsLocalAddress(options.address) ? "" : SettingProxy()));
 }
 
 }  // namespace interlacer

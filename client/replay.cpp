@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "client/proxy.h"
+#include "client/channel.h"
 #include "client/recording.h"
 #include "client/status_from_grpc.h"
 #include "common/duration.h"
@@ -192,14 +192,8 @@ std::string DifferenceOf(const Answers& then, const Answers& now) {
 
 class Repeater {
  public:
-  explicit Repeater(const ReplayOptions& options) : options_(options) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-    arguments.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
-    if (IsLocalAddress(options.address)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    service_ = v1::InterlacerService::NewStub(
-        grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments));
-  }
+  Repeater(const ReplayOptions& options, const std::shared_ptr<grpc::Channel>& channel)
+      : options_(options), service_(v1::InterlacerService::NewStub(channel)) {}
 
   StatusOr<std::vector<std::pair<std::string, std::string>>> Weights() {
     v1::GetServerInfoResponse info;
@@ -274,7 +268,7 @@ class Repeater {
   }
 
   const ReplayOptions& options_;
-  std::unique_ptr<v1::InterlacerService::Stub> service_;
+  const std::unique_ptr<v1::InterlacerService::Stub> service_;
   std::optional<Status> failure_;
 };
 
@@ -296,7 +290,11 @@ StatusOr<ReplayReport> Replay(const std::string& path, const ReplayOptions& opti
   report.recorded_weights = recording.weights;
   report.broken_count = recording.broken_count;
   report.is_cut = recording.is_cut;
-  Repeater repeater(options);
+  // What failed is what is compared: nothing is tried twice.
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::shared_ptr<grpc::Channel> channel,
+      MakeChannel({options.address, options.max_message_bytes, /*retry=*/false}));
+  Repeater repeater(options, channel);
   INTERLACER_ASSIGN_OR_RETURN(report.served_weights, repeater.Weights());
   for (const RecordedCall& call : recording.calls) {
     if (options.stop.stop_requested()) return Cancelled("stopped by the caller");

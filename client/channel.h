@@ -1,0 +1,17 @@
+#pragma once
+
+/// The channel to a server, with the limits, pings and retries of all clients. It connects at the
+/// first call. Errors: INVALID_ARGUMENT ARGUMENT_INVALID naming the option. Thread-safe.
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+
+#include "client/interlacer_client.h"
+#include "common/status.h"
+
+namespace interlacer {
+
+StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& options);
+
+}  // namespace interlacer
