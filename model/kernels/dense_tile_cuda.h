@@ -21,9 +21,12 @@ namespace interlacer {
 inline constexpr int kWarpRows = 16;
 
 /// Shape of a block that keeps its rows in registers, with as many row tiles a warp as fit there.
+/// Two small blocks fill the registers of a multiprocessor: one computes while the other waits for
+/// its weights (a step of 65536 tokens on an H100: 2.00 ms, with one block of 256 threads 2.08).
 template <int kWidth>
 struct DenseBlock {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 128;
+  static constexpr int kAtOnce = kWidth <= 128 ? 2 : 1;  ///< blocks of a multiprocessor
   static constexpr int kWarps = kThreads / kWarpLanes;
   static constexpr int kRowTiles = kWidth <= 128 ? 2 : 1;
   static constexpr std::int64_t kRows = kWarpRows * kRowTiles * kWarps;

@@ -37,10 +37,10 @@ __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const s
 
 /// h += out(mixed), if `out` is present, then the feed-forward layers, if present.
 /// Bound: reads of weights from shared memory, each of which serves all row tiles of a warp.
-/// Block: 8 warps share double-buffered weights; one block a multiprocessor, for registers.
+/// Block: 4 warps share double-buffered weights; two blocks a multiprocessor, for registers.
 /// Layout: rows stay in registers in the order of tensor-core sums from load to store.
 template <int kWidth>
-__global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, 1)
+__global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, DenseBlock<kWidth>::kAtOnce)
     AddLayersKernel(FusedRange range, OutputLayer out, const std::uint16_t* mixed,
                     FeedForwardLayers feed_forward, float* h) {
   using Block = DenseBlock<kWidth>;
@@ -137,10 +137,11 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
 
 /// q = query(LN h) and packed rows of phi(key(LN h)) and value(LN h).
 /// Bound: reads of weights from shared memory, as AddLayersKernel.
-/// Block: sums of 32 outputs at a time let two blocks share a multiprocessor up to width 128.
+/// Block: sums of 32 outputs at a time let twice as many warps share a multiprocessor.
 /// Layout: normalised rows wait in shared memory as left sides; keys and values leave interleaved.
 template <int kWidth>
-__global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, kWidth <= 128 ? 2 : 1)
+__global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads,
+                                  kWidth <= 128 ? 2 * DenseBlock<kWidth>::kAtOnce : 1)
     GrfProjectionsKernel(std::int64_t n, FusedRange queries, GrfProjections layers, float epsilon,
                          const float* h, std::uint32_t* q, std::uint32_t* packed_rows) {
   using Block = DenseBlock<kWidth>;

@@ -255,10 +255,11 @@ __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t
 
 /// Each warp computes queries, mixing, output layer and feed-forward layers for its row tiles.
 /// Bound: reads of weights from shared memory, each of which serves all row tiles of a warp.
-/// Block: 8 warps share double-buffered weights; one block a multiprocessor, for registers.
+/// Block: 4 warps share double-buffered weights; two blocks a multiprocessor, for registers.
 /// Layout: rows, queries and mixed rows stay in registers; normalised rows in shared memory.
 template <int kHead>
-__global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads, 1)
+__global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads,
+                                  DenseBlock<kFusedHeads * kHead>::kAtOnce)
     LinearApplyKernel(FusedRange range, LinearLayers layers, float epsilon, float delta,
                       const float* denominator_weights, const std::uint16_t* packed_state,
                       FeedForwardLayers feed_forward, float* h) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,6 +78,11 @@ class DatasetSource : public SampleSource {
   Status AddEpisodes(const std::string& path, const char* split_name, SplitData* split);
   StatusOr<WindowList*> Windows(const std::string& path, SplitData* split, int rollout_steps);
   WeightedSet* ChooseSet(Split split, double u);
+  struct Chosen {
+    const Recording* recording;
+    const TrainingWindow* window;
+  };
+  StatusOr<Chosen> Choose(const SampleRequest& request);
   std::uint64_t SeedOf(Split split) const {
     return split == Split::kValidation ? kValidationSeed : seed_;
   }
@@ -96,6 +102,7 @@ class DatasetSource : public SampleSource {
   ModelMetadata actions_of_;  ///< what the model takes from an episode without a robot folder
   std::uint64_t seed_;
   std::vector<WeightedSet> sets_;
+  std::mutex lists_mutex_;  ///< guards what the sets list of their windows
 };
 
 Status DatasetSource::AddEpisodes(const std::string& path, const char* split_name,
@@ -182,7 +189,9 @@ DatasetSource::WeightedSet* DatasetSource::ChooseSet(Split split, double u) {
   return chosen;
 }
 
-StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
+/// Lists windows when they are first asked for; what was listed stays where it is.
+StatusOr<DatasetSource::Chosen> DatasetSource::Choose(const SampleRequest& request) {
+  const std::lock_guard<std::mutex> lock(lists_mutex_);
   RandomSequence random(SeedOf(request.split), RandomStream::kDataGeneration,
                         static_cast<std::uint32_t>(request.split),
                         static_cast<std::uint32_t>(request.index));
@@ -203,7 +212,12 @@ StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
   const WindowRef& chosen = windows->all[is_moving && !windows->moving->empty()
                                              ? (*windows->moving)[below(windows->moving->size())]
                                              : below(windows->all.size())];
-  return Load(split.recordings[chosen.recording], chosen.window, request);
+  return Chosen{&split.recordings[chosen.recording], &chosen.window};
+}
+
+StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
+  INTERLACER_ASSIGN_OR_RETURN(const Chosen chosen, Choose(request));
+  return Load(*chosen.recording, *chosen.window, request);
 }
 
 StatusOr<RgbdView> DatasetSource::ReadView(const Recording& recording, int step, int camera) const {

@@ -7,8 +7,7 @@
 /// data set knows (Philox stream 8), so that a resumed run sees the same sequences. A validation
 /// draw depends on its index alone, so that losses of runs with different seeds are comparable.
 /// Errors: those of reading episodes; FAILED_PRECONDITION ARGUMENT_INVALID when a data set has no
-/// window of the requested length. Threads: Draw may run in any thread, one call per split at a
-/// time.
+/// window of the requested length. Threads: Draw may run in several threads at once.
 
 #include <cstdint>
 #include <memory>

@@ -2,19 +2,21 @@
 
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <future>
 #include <numbers>
 #include <optional>
 
 #include "common/duration.h"
 #include "common/random.h"
+#include "common/thread_pool.h"
 #include "model/cuda/device_choice.h"
 #include "model/runtime/torch_errors.h"
 #include "model/training/augmentation.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
+#include "model/training/sample_prefetcher.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
 
@@ -73,24 +75,11 @@ void Augment(const TrainingConfig& training, std::uint64_t seed, std::int64_t in
   TurnSample(random.Uniform(0, 2 * std::numbers::pi), sample);
 }
 
-/// Decodes the next sequence in a second thread while the current one is trained on.
-class Prefetcher {
- public:
-  explicit Prefetcher(SampleSource* source) : source_(source) {}
-  StatusOr<TrainingSample> Take(const SampleRequest& wanted, const SampleRequest& next) {
-    if (!pending_.valid()) Start(wanted);
-    StatusOr<TrainingSample> sample = pending_.get();
-    Start(next);
-    return sample;
-  }
-
- private:
-  void Start(const SampleRequest& request) {
-    pending_ = std::async(std::launch::async, [this, request] { return source_->Draw(request); });
-  }
-  SampleSource* source_;
-  std::future<StatusOr<TrainingSample>> pending_;
-};
+/// A device takes a sequence in less time than a core needs to decode one.
+int DrawsAtOnce(const torch::Device& device) {
+  constexpr int kMost = 8;
+  return device.is_cpu() ? 1 : std::clamp(ThreadCount() / 2, 1, kMost);
+}
 
 class TrainingRun {
  public:
@@ -115,7 +104,8 @@ class TrainingRun {
  private:
   Status Start(std::int64_t* steps_done);
   Status StartAlone(std::int64_t* steps_done);
-  StatusOr<TrainingRecord> OneStep(std::int64_t step, Prefetcher* samples);
+  SampleRequest RequestOf(std::int64_t first_step, std::int64_t number) const;
+  StatusOr<TrainingRecord> OneStep(std::int64_t step, SamplePrefetcher* samples);
   Status ValidateAndSave(std::int64_t steps_done, bool validates, bool saves, RunLog* log);
   bool HasFlattened() const { return IsFlat(validation_losses_, config_.training.stop_when_flat); }
   Status Validate(std::int64_t steps_done, RunLog* log);
@@ -207,19 +197,22 @@ void TrainingRun::PrepareAppearance(std::int64_t step) {
   BroadcastTrainingState(ranks_.get(), &model_, &optimizer_, &step);
 }
 
-StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, Prefetcher* samples) {
+/// Of the number-th sequence of this process in a run from `first_step` on.
+SampleRequest TrainingRun::RequestOf(std::int64_t first_step, std::int64_t number) const {
+  const int size = ranks_->size(), rank = ranks_->rank();
+  const std::int64_t of_a_step = (config_.training.batch_size - rank + size - 1) / size;
+  return RequestAt(config_, options_.seed, first_step + number / of_a_step,
+                   static_cast<int>(rank + number % of_a_step * size));
+}
+
+StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetcher* samples) {
   const auto start = Clock::now();
   const int batch = config_.training.batch_size;
   TrainingRecord record;
   record.step = step + 1;
   PrepareAppearance(step);
   for (int i = ranks_->rank(); i < batch; i += ranks_->size()) {
-    const int after = i + ranks_->size();
-    const SampleRequest next = after < batch
-                                   ? RequestAt(config_, options_.seed, step, after)
-                                   : RequestAt(config_, options_.seed, step + 1, ranks_->rank());
-    INTERLACER_ASSIGN_OR_RETURN(TrainingSample sample,
-                                samples->Take(RequestAt(config_, options_.seed, step, i), next));
+    INTERLACER_ASSIGN_OR_RETURN(TrainingSample sample, samples->Take());
     const std::int64_t index = step * batch + i;
     Augment(config_.training, options_.seed, index, &sample);
     const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step, index));
@@ -307,7 +300,12 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     INTERLACER_ASSIGN_OR_RETURN(log, RunLog::Open(paths_.log(), steps_done));
     validation_losses_ = ReadValidationLosses(paths_.log());
   }
-  Prefetcher samples(source_.get());
+  SamplePrefetcher samples(
+      source_.get(),
+      [this, first_step = steps_done](std::int64_t number) {
+        return RequestOf(first_step, number);
+      },
+      DrawsAtOnce(model_.device()));
   const TrainingConfig& training = config_.training;
   TrainSummary summary{steps_done, 0, paths_.checkpoint()};
   bool go_on = true;
