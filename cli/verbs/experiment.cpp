@@ -379,6 +379,7 @@ void AddExperiment(CLI::App* app, VerbTable* verbs) {
   verb->require_subcommand(1);
   AddHdvpd(verb, verbs);
   AddPlannerExperiment(verb, verbs);
+  AddClosedLoopExperiment(verb, verbs);
 }
 
 }  // namespace interlacer::cli

@@ -16,6 +16,7 @@ void AddPredict(CLI::App* app, VerbTable* verbs);
 void AddPlan(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
+void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);

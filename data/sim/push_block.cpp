@@ -130,6 +130,12 @@ ToolTargets PushBlock::Next(const std::vector<Transform>& world_from_object) {
   return tool_;
 }
 
+void PushBlock::Interrupt(const ToolTargets& tools) {
+  tool_ = tools;
+  for (int arm = 0; arm < robot_.arm_count; ++arm) path_[arm].Restart(tools[arm]);
+  pushing_arm_ = -1;
+}
+
 bool PushBlock::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const {
   double travel_m = 0;
   for (std::size_t step = 1; step < poses_of_step.size(); ++step) {

@@ -20,6 +20,9 @@ class PushBlock final : public Task {
   ToolTargets Prepare(Scene& scene) override;
   bool Redraw(RandomSequence random) override;
   ToolTargets Next(const std::vector<Transform>& world_from_object) override;
+  /// Drops what the arms are about; a push is drawn next, with the tools where they are now.
+  void Interrupt(const ToolTargets& tools);
+  const ToolTargets& tools() const { return tool_; }
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 
  private:

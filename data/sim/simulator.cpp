@@ -7,11 +7,8 @@
 #include "data/sim/assets.h"
 #include "data/sim/depth_noise.h"
 #include "data/sim/described_robot.h"
-#include "data/sim/inverse_kinematics.h"
-#include "data/sim/mjcf.h"
 #include "data/sim/offscreen.h"
-#include "data/sim/scene.h"
-#include "data/sim/tasks.h"
+#include "data/sim/scene_draw.h"
 #include "data/sim/world.h"
 
 namespace interlacer::sim {
@@ -19,19 +16,10 @@ namespace {
 
 constexpr int kMaxDraws = 50;
 constexpr int kFullEpisodeSteps = 24;  // a shorter episode is the beginning of one of this length
-constexpr int kMaxDistractors = 3;
 constexpr int kMaxSteps = 10000;
 constexpr double kMaxDepthNoiseM = 0.1;
 constexpr int kMinSidePx = 16;
 constexpr int kMaxSidePx = 2048;
-
-// Second counter word of the draws, each split with its own; the first is the number of the draw.
-constexpr std::uint32_t kRoomDraws = 0;
-constexpr std::uint32_t kTaskDraws = 1;
-constexpr std::uint32_t kDistractorDraws = 2;
-constexpr std::uint32_t kDrawsPerSplit = 3;
-// Draws under a motion seed come after those of the three splits.
-constexpr std::uint32_t kMotionDraws = 3 * kDrawsPerSplit;
 
 // Seeds of depth noise, one for each split, still or not, with and without a motion seed.
 constexpr std::uint32_t kNoiseSeedDraws = kMotionDraws + kDrawsPerSplit;
@@ -70,68 +58,6 @@ struct Motion {
   std::vector<std::vector<std::uint8_t>> arm_touches_object;
   double deepest_contact_m = 0;
 };
-
-/// One draw of an episode: its scene, its script and its world.
-struct Draw {
-  Scene scene;
-  std::unique_ptr<Task> task;
-  std::string mjcf;
-};
-
-StatusOr<ArmStates> SolveState(const RobotSetup& robot, const ToolTargets& tools,
-                               const ArmStates& start) {
-  ArmStates state(robot.column_count());
-  for (int arm = 0; arm < robot.arm_count; ++arm) {
-    INTERLACER_ASSIGN_OR_RETURN(const ArmJoints joint_rad,
-                                SolveArm(*robot.model, arm, tools[arm], JointsOfArm(start, arm)));
-    std::copy(joint_rad.begin(), joint_rad.end(), state.begin() + arm * kArmColumns);
-    state[arm * kArmColumns + kJointCount] = tools[arm].opening_m;
-  }
-  return state;
-}
-
-ArmStates RestState(const RobotSetup& robot) {
-  ArmStates state(robot.column_count());
-  const ArmJoints& rest_rad = robot.model->rest_rad;
-  for (int arm = 0; arm < robot.arm_count; ++arm) {
-    std::copy(rest_rad.begin(), rest_rad.end(), state.begin() + arm * kArmColumns);
-  }
-  return state;
-}
-
-/// Numbers of the draws of a scene and of what happens in it, which differ under a motion seed.
-struct DrawNumbers {
-  std::uint32_t scene = 0;
-  std::uint32_t motion = 0;
-};
-
-/// OUT_OF_RANGE when the first pose cannot be reached.
-StatusOr<Draw> MakeDraw(const SimulateOptions& options, const DrawNumbers& number) {
-  const auto split = static_cast<std::uint32_t>(options.split);
-  const auto random = [&](std::uint32_t what) {
-    return RandomSequence(options.seed, RandomStream::kDataGeneration, number.scene,
-                          what + kDrawsPerSplit * split);
-  };
-  RandomSequence room_random = random(kRoomDraws);
-  RandomSequence distractor_random = random(kDistractorDraws);
-  Draw draw;
-  draw.scene = DrawRoom(room_random, options.split, options.width_px, options.height_px);
-  draw.scene.robot = options.robot;
-  INTERLACER_ASSIGN_OR_RETURN(draw.task, MakeTask(options.task, options.robot, random(kTaskDraws),
-                                                  ColorsOf(options.split)));
-  const ToolTargets tools = draw.task->Prepare(draw.scene);
-  if (options.motion_seed &&
-      !draw.task->Redraw(RandomSequence(*options.motion_seed, RandomStream::kDataGeneration,
-                                        number.motion, kMotionDraws + split))) {
-    return Mismatch(reason::ARGUMENT_INVALID, "motion_seed", "none, with the task " + options.task,
-                    std::to_string(*options.motion_seed));
-  }
-  AddDistractors(distractor_random, ColorsOf(options.split), kMaxDistractors, draw.scene);
-  INTERLACER_ASSIGN_OR_RETURN(draw.scene.first_state,
-                              SolveState(options.robot, tools, RestState(options.robot)));
-  draw.mjcf = ComposeMjcf(draw.scene);
-  return draw;
-}
 
 void Record(const World& world, Motion& motion) {
   motion.snapshots.push_back(world.Snapshot());
@@ -183,25 +109,9 @@ std::uint64_t NoiseSeed(const SimulateOptions& options) {
       .Next64();
 }
 
-StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const Draw& draw,
+StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const SceneDraw& draw,
                                          const Motion& motion, World& world) {
-  SimulatedEpisode episode;
-  episode.setup = options.robot;
-  episode.task = options.task;
-  episode.task_text = draw.task->Text();
-  episode.split = options.split;
-  episode.seed = options.seed;
-  episode.still = options.still;
-  episode.motion_seed = options.motion_seed;
-  episode.step_duration_s = kStepDurationS;
-  episode.near_m = kNearM;
-  episode.far_m = kFarM;
-  episode.workspace = kWorkspace;
-  episode.mjcf = draw.mjcf;
-  for (const SceneCamera& named : draw.scene.cameras) {
-    episode.cameras.push_back({named.name, named.camera});
-  }
-  for (const SceneObject& object : draw.scene.objects) episode.object_names.push_back(object.name);
+  SimulatedEpisode episode = EpisodeWithoutSteps(options, draw);
   INTERLACER_ASSIGN_OR_RETURN(
       OffscreenRenderer renderer,
       OffscreenRenderer::Create(world, options.width_px, options.height_px));
@@ -247,7 +157,7 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
   std::string last_refusal = "none";
   std::uint32_t scene = 0;
   for (std::uint32_t number = 0; number < kMaxDraws; ++number) {
-    StatusOr<Draw> draw = MakeDraw(options, {scene, number});
+    StatusOr<SceneDraw> draw = DrawScene(options, {scene, number});
     // A motion seed looks for another motion in the first scene whose first pose can be reached.
     if (!draw.ok() || !options.motion_seed) ++scene;
     if (!draw.ok()) {
@@ -255,11 +165,8 @@ StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions& options) {
       last_refusal = draw.status().message();
       continue;
     }
-    std::vector<Asset> assets = meshes;
-    for (const std::string& name : {draw->scene.table_texture, draw->scene.floor_texture}) {
-      INTERLACER_ASSIGN_OR_RETURN(Asset texture, LoadTexture(folder, name));
-      assets.push_back(std::move(texture));
-    }
+    INTERLACER_ASSIGN_OR_RETURN(const std::vector<Asset> assets,
+                                AssetsOf(draw->scene, meshes, folder));
     INTERLACER_ASSIGN_OR_RETURN(World world, World::Create(draw->scene, draw->mjcf, assets));
     // The still flavour shows the draw that its moving twin shows, so the script is played first.
     StatusOr<Motion> motion = Play(options.robot, *draw->task, options.motion_seed ? kWaitSteps : 0,

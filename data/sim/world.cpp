@@ -182,4 +182,12 @@ void World::Restore(const WorldSnapshot& snapshot) {
   mj_forward(model_.get(), data_.get());
 }
 
+void World::Resume(const WorldSnapshot& snapshot, const ArmStates& commanded) {
+  mj_resetData(model_.get(), data_.get());
+  commanded_ = commanded;
+  std::fill(arm_touches_object_.begin(), arm_touches_object_.end(), 0);
+  arm_collided_ = false;
+  Restore(snapshot);
+}
+
 }  // namespace interlacer::sim

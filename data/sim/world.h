@@ -53,6 +53,9 @@ class World {
 
   WorldSnapshot Snapshot() const;
   void Restore(const WorldSnapshot& snapshot);
+  /// Goes on from a snapshot, everything at rest, with the servos' targets of that time; what was
+  /// noted of contacts is forgotten.
+  void Resume(const WorldSnapshot& snapshot, const ArmStates& commanded);
 
   /// Number of the arm or object that a body of the model belongs to, or -1.
   int ArmOfBody(int body) const { return arm_of_body_[body]; }
