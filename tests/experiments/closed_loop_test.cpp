@@ -51,14 +51,14 @@ class ShiftingBackend : public RolloutBackend {
   std::string word_ = "test";
 };
 
-TrialResult Run(Chooser chooser, RolloutBackend* backend = nullptr) {
+TrialResult TrialBy(Chooser chooser, RolloutBackend* backend = nullptr) {
   auto result = RunTrial(Options(), chooser, backend, {});
   EXPECT_TRUE(result.ok()) << result.status().ToString();
   return result.ok() ? *std::move(result) : TrialResult{};
 }
 
 TEST(ClosedLoop, APerfectModelComesNearer) {
-  const TrialResult result = Run(Chooser::kSimulator);
+  const TrialResult result = TrialBy(Chooser::kSimulator);
   ASSERT_FALSE(result.decisions.empty());
   EXPECT_LT(result.end_m, result.start_m - kWorthM);
   for (const TrialDecision& decision : result.decisions) {
@@ -67,33 +67,33 @@ TEST(ClosedLoop, APerfectModelComesNearer) {
 }
 
 TEST(ClosedLoop, WhoMovesNoObjectKeepsStill) {
-  const TrialResult result = Run(Chooser::kKinematic);
+  const TrialResult result = TrialBy(Chooser::kKinematic);
   ASSERT_EQ(result.decisions.size(), 1u);
   EXPECT_EQ(result.decisions.front().chosen, 0);
   EXPECT_EQ(result.end_m, result.start_m);
 }
 
 TEST(ClosedLoop, TheModelsBestIsTaken) {
-  const TrialResult still = Run(Chooser::kKinematic);
+  const TrialResult still = TrialBy(Chooser::kKinematic);
   const Vec3d towards_m = [&] {
     const auto trial = *sim::MakePushTrial(Options().sim);
     const Vec3d block_m = trial->BlockM();
     return Vec3d{still.goal_m[0] - block_m[0], still.goal_m[1] - block_m[1], 0};
   }();
   ShiftingBackend pushes(3, towards_m);
-  const TrialResult result = Run(Chooser::kModel, &pushes);
+  const TrialResult result = TrialBy(Chooser::kModel, &pushes);
   ASSERT_FALSE(result.decisions.empty());
   EXPECT_EQ(result.decisions.front().chosen, 3);
   EXPECT_NEAR(result.decisions.front().predicted_m, 0, 1e-6);
   EXPECT_EQ(result.decisions.front().particle_count, 2);
 
   ShiftingBackend away(3, {-towards_m[0], -towards_m[1], 0});
-  EXPECT_EQ(Run(Chooser::kModel, &away).decisions.front().chosen, 0);
+  EXPECT_EQ(TrialBy(Chooser::kModel, &away).decisions.front().chosen, 0);
 }
 
 TEST(ClosedLoop, GuessAndScriptPush) {
-  EXPECT_EQ(Run(Chooser::kGuess).decisions.size(), 2u);
-  const TrialResult script = Run(Chooser::kScript);
+  EXPECT_EQ(TrialBy(Chooser::kGuess).decisions.size(), 2u);
+  const TrialResult script = TrialBy(Chooser::kScript);
   EXPECT_LE(script.decisions.size(), 1u);
   for (const TrialDecision& decision : script.decisions) EXPECT_EQ(decision.chosen, 1);
 }

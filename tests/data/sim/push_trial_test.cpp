@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kSteps = 10;
 constexpr double kSameM = 1e-9;
-constexpr double kRestM = 1e-4;  // travel of a block that nobody touches
-constexpr double kPushedM = 0.03;
+constexpr double kUntouchedM = 1e-4;  // travel of a block that nobody touches
+constexpr double kFarPushM = 0.03;
 
 SimulateOptions Options() {
   SimulateOptions options;
@@ -26,7 +26,7 @@ std::unique_ptr<PushTrial> Make() {
   return trial.ok() ? *std::move(trial) : nullptr;
 }
 
-double Distance(const Vec3d& a, const Vec3d& b) {
+double ApartM(const Vec3d& a, const Vec3d& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
@@ -39,24 +39,24 @@ TEST(PushTrial, TryingChangesNothingAndIsWhatExecutingBrings) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < motions.size(); ++i) {
     const Vec3d end_m = trial->Try(motions[i]);
-    EXPECT_LE(Distance(end_m, trial->Try(motions[i])), kSameM) << i;
+    EXPECT_LE(ApartM(end_m, trial->Try(motions[i])), kSameM) << i;
     EXPECT_EQ(trial->BlockM(), start_m) << i;
-    if (Distance(end_m, start_m) > longest_m) {
-      longest_m = Distance(end_m, start_m);
+    if (ApartM(end_m, start_m) > longest_m) {
+      longest_m = ApartM(end_m, start_m);
       best = i;
     }
   }
-  EXPECT_GT(longest_m, kPushedM);
+  EXPECT_GT(longest_m, kFarPushM);
   const Vec3d expected_m = trial->Try(motions[best]);
   trial->Execute(motions[best]);
-  EXPECT_LE(Distance(trial->BlockM(), expected_m), kSameM);
+  EXPECT_LE(ApartM(trial->BlockM(), expected_m), kSameM);
 }
 
 TEST(PushTrial, ArmsThatKeepStillMoveNothing) {
   const auto trial = Make();
   const Vec3d start_m = trial->BlockM();
   trial->Execute(trial->Stay(kSteps));
-  EXPECT_LE(Distance(trial->BlockM(), start_m), kRestM);
+  EXPECT_LE(ApartM(trial->BlockM(), start_m), kUntouchedM);
   EXPECT_FALSE(trial->ArmCollided());
 }
 
