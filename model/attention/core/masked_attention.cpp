@@ -80,8 +80,11 @@ torch::Tensor AttendFactors(const Features& features, const torch::Tensor& v,
   const torch::Tensor values = WithOnes(v);
   torch::Tensor sums = at::zeros_like(values);
   for (std::int64_t r = 0; r < factors.left.size(2); ++r) {
-    const torch::Tensor q = features.q * factors.left.slice(2, r, r + 1);
-    const torch::Tensor k = features.k * factors.right.slice(2, r, r + 1);
+    const auto column = [&](const torch::Tensor& factor) {
+      return factor.slice(2, r, r + 1).to(v.scalar_type());
+    };
+    const torch::Tensor q = features.q * column(factors.left);
+    const torch::Tensor k = features.k * column(factors.right);
     sums = sums + at::matmul(q, at::matmul(k.transpose(2, 3), values));
   }
   return NormalisedByLast(sums);
@@ -146,13 +149,9 @@ torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v,
                              pairs.pattern);
 }
 
-torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
-                          const MaskPairs& pairs) {
-  if (scores.has_features()) return AttendPairs(scores.MakeFeatures(inputs), inputs.v, pairs);
-  const double scale = 1 / std::sqrt(static_cast<double>(inputs.width()));
+torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
+                               const MaskPairs& pairs) {
   const SparsePattern& pattern = *pairs.pattern;
-  const torch::Tensor logits =
-      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale;
   const torch::Tensor kept = inputs.KeyMask()
                                  .reshape({inputs.batch(), 1, -1})
                                  .index_select(2, ColumnsOf(pattern))
@@ -167,6 +166,14 @@ torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
   const torch::Tensor shifted = logits - at::index_select(largest, 1, rows);
   return AttendByPairWeights(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v,
                              pairs.pattern);
+}
+
+torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
+                          const MaskPairs& pairs) {
+  if (scores.has_features()) return AttendPairs(scores.MakeFeatures(inputs), inputs.v, pairs);
+  const double scale = 1 / std::sqrt(static_cast<double>(inputs.width()));
+  return AttendPairLogits(
+      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale, inputs, pairs);
 }
 
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask) {

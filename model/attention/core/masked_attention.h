@@ -39,6 +39,9 @@ torch::Tensor AttendFastmult(const Features& features, const torch::Tensor& v, c
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
                           const MaskPairs& pairs);
 torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v, const MaskPairs& pairs);
+/// Weights w exp(logit) of every pair; logits [B*H,nnz].
+torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
+                               const MaskPairs& pairs);
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask);
 
 /// The way `way` of `mask`, or without a mask.

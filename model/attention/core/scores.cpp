@@ -129,8 +129,10 @@ ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
   const torch::Tensor& omega = inputs.parameters.at("omega");
   const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
   const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
-  const torch::Tensor largest = LargestOf(log_k, {3});
-  return {at::exp(log_q - LargestOf(log_q, {3})), at::exp(log_k - largest) * kept, largest};
+  // Padding must not set the scale of what comes after it.
+  const torch::Tensor largest = LargestOf(log_k, {3}).masked_fill(kept == 0, -1e30);
+  return {at::exp(log_q - LargestOf(log_q, {3})), at::exp((log_k - largest).clamp_max(0)) * kept,
+          largest};
 }
 
 torch::Tensor Logits(const AttentionInputs& inputs) {

@@ -145,7 +145,32 @@ class SparseFactorMask : public Mask {
   SparseFactors factors_;
 };
 
+class SegmentMask : public Mask {
+ public:
+  SegmentMask(const torch::Tensor& segments, const torch::Tensor& like)
+      : segments_(segments), options_(like.options().requires_grad(false)) {}
+  torch::Tensor Dense() const override {
+    return (segments_.unsqueeze(1) == segments_.unsqueeze(0)).to(options_).unsqueeze(0);
+  }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    // Ids may be far apart; their places in order are not.
+    const auto [ids, places] = at::_unique(segments_, true, true);
+    return at::zeros({x.size(0), ids.size(0), x.size(2)}, x.options().requires_grad(false))
+        .index_add(1, places, x)
+        .index_select(1, places);
+  }
+
+ private:
+  torch::Tensor segments_;
+  torch::TensorOptions options_;
+};
+
 }  // namespace
+
+MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like) {
+  return std::make_unique<SegmentMask>(segments, like);
+}
 
 MaskPtr MakeDenseMask(torch::Tensor entries) {
   return std::make_unique<DenseMask>(std::move(entries));

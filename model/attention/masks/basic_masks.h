@@ -21,6 +21,10 @@ MaskPtr MakeFactorMask(MaskFactors factors);
 /// kMaxSharedColumns.
 MaskPtr MakeSparseFactorMask(SparseFactors factors);
 
+/// Tokens of equal segment see each other: dense and fastmult, sums by segment. segments: [L] int64
+/// ids >= 0; `like` gives type and device.
+MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like);
+
 inline constexpr std::int64_t kMaxSharedColumns = std::int64_t{1} << 27;
 
 }  // namespace interlacer::attention

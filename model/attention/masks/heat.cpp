@@ -205,7 +205,7 @@ class HypercubeHeatMask : public Mask {
 }  // namespace
 
 std::vector<double> ScaledBesselNumbers(double z, double tolerance) {
-  if (z == 0) return {1};
+  if (z < 1e-15) return {1};
   // Recursion downwards, from an order so high that its number is far below the tolerance.
   const auto start = static_cast<std::size_t>(std::min(z, 13 * std::sqrt(z)) + 60 +
                                               (z < 1 ? 0 : 8 * std::cbrt(z)));

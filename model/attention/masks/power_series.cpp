@@ -71,6 +71,36 @@ class SquaredSeriesMask : public Mask {
   torch::Tensor f_;
 };
 
+class SketchedSeriesMask : public Mask {
+ public:
+  SketchedSeriesMask(Graph graph, const torch::Tensor& f, const torch::Tensor& columns)
+      : graph_(std::move(graph)),
+        f_(f.to(at::kDouble)),
+        columns_(columns.to(at::kDouble) / std::sqrt(static_cast<double>(columns.size(1)))) {}
+  torch::Tensor Dense() const override {
+    const torch::Tensor sketch = at::matmul(DenseSeries(graph_, f_), columns_);
+    return at::matmul(sketch, sketch.transpose(1, 2));
+  }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult, Way::kFeatures}; }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    const torch::Tensor sketch = Sketch();
+    return at::matmul(sketch, at::matmul(sketch.transpose(1, 2), x.to(at::kDouble)))
+        .to(x.scalar_type());
+  }
+  std::optional<MaskFactors> Factors() const override {
+    const torch::Tensor sketch = Sketch();
+    return MaskFactors{sketch, sketch};
+  }
+
+ private:
+  torch::Tensor Sketch() const {
+    return Horner(graph_, f_, columns_.unsqueeze(0).expand({f_.size(0), -1, -1}));
+  }
+
+  Graph graph_;
+  torch::Tensor f_, columns_;
+};
+
 double EigenvalueOf(const std::string& kernel, double scale, int power, double w) {
   const double laplacian = 1 - w;
   if (kernel == "diffusion") return std::exp(-scale * scale * laplacian / 2);
@@ -180,6 +210,10 @@ MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha) {
 
 MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f) {
   return std::make_unique<SquaredSeriesMask>(std::move(graph), f);
+}
+
+MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns) {
+  return std::make_unique<SketchedSeriesMask>(std::move(graph), f, columns);
 }
 
 MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power) {

@@ -33,6 +33,9 @@ std::vector<double> KernelCoefficients(const std::string& kernel, double scale, 
 MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha);
 /// Phi Phi^T with Phi = sum of f_k W^k.
 MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f);
+/// P P^T with P = Phi G / sqrt r, for random columns G [L,r]: fast and of rank r, its entries may
+/// be negative.
+MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns);
 MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power);
 
 }  // namespace interlacer::attention
