@@ -163,9 +163,7 @@ class DynamicWalks : public Mechanism {
         SampledProducts(graph.pattern, fold(inputs.q)[0], fold(inputs.k)[0]) /
         std::sqrt(static_cast<double>(inputs.width()));
     const torch::Tensor rows = RowsOf(*graph.pattern);
-    const torch::Tensor largest =
-        at::full({logits.size(0), length}, -1e30, logits.options().requires_grad(false))
-            .index_reduce(1, rows, logits.detach(), "amax");
+    const torch::Tensor largest = RowMaxima(*graph.pattern, logits, -1e30);
     const torch::Tensor weights =
         at::exp(logits - largest.index_select(1, rows)) * graph.weights.to(logits.scalar_type());
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);

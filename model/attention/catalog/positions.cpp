@@ -213,20 +213,47 @@ NamedTensors FactorParameters(const Options& options, const AttentionInputs& inp
                         .to(inputs.q.scalar_type())}};
 }
 
-/// N ~ Q (Q^T N) with Q an orthonormal basis of N G: the best of so many columns, nearly.
+/// Columns [L,n] that no earlier ones span: of others no basis can be made, nor its gradient.
+torch::Tensor IndependentColumns(const torch::Tensor& columns) {
+  constexpr double kDependent = 1e-8;
+  std::vector<std::int64_t> kept;
+  torch::Tensor basis = columns.detach().slice(1, 0, 0);
+  const double largest = columns.detach().norm(2, {0}).max().item<double>();
+  for (std::int64_t c = 0; c < columns.size(1); ++c) {
+    torch::Tensor rest = columns.detach().slice(1, c, c + 1);
+    for (int pass = 0; pass < 2; ++pass) {
+      rest = rest - at::matmul(basis, at::matmul(basis.transpose(0, 1), rest));
+    }
+    const double length = rest.norm().item<double>();
+    if (length <= kDependent * largest) continue;
+    basis = at::cat({basis, rest / length}, 1);
+    kept.push_back(c);
+  }
+  return columns.index_select(1, at::tensor(kept, at::kLong));
+}
+
+/// N ~ Q (Q^T N) with Q an orthonormal basis of N G: nearly the best of so many columns.
 Codes FactorCodes(const Options&, const AttentionInputs& inputs) {
   const torch::Tensor b = inputs.parameters.at("b").to(at::kDouble);
   const torch::Tensor probe = inputs.parameters.at("probe").to(at::kDouble).unsqueeze(0);
-  const MaskPtr logits = MakeToeplitzMask(inputs.grid, b);
-  // The transpose has the offsets in reverse.
-  const MaskPtr transposed = MakeToeplitzMask(inputs.grid, b.flip(1));
-  const torch::Tensor columns = logits->Product(probe.expand({b.size(0), -1, -1}));
-  // Twice: one pass leaves columns that are not orthogonal where N has small singular values.
-  const torch::Tensor once = std::get<0>(at::linalg_qr(columns));
-  const torch::Tensor basis = std::get<0>(at::linalg_qr(once));
-  const torch::Tensor right = transposed->Product(basis);
-  return {Appended(Scaled(inputs.q), basis.to(inputs.q.scalar_type())),
-          Appended(Scaled(inputs.k), right.to(inputs.q.scalar_type()))};
+  std::vector<torch::Tensor> left, right;
+  for (std::int64_t h = 0; h < b.size(0); ++h) {
+    const torch::Tensor of_head = b.slice(0, h, h + 1);
+    const torch::Tensor columns =
+        IndependentColumns(MakeToeplitzMask(inputs.grid, of_head)->Product(probe)[0]);
+    // Twice: one pass leaves columns that are not orthogonal where N has small singular values.
+    const torch::Tensor once = std::get<0>(at::linalg_qr(columns));
+    const torch::Tensor basis = std::get<0>(at::linalg_qr(once));
+    // The transpose has the offsets in reverse.
+    const torch::Tensor rest =
+        MakeToeplitzMask(inputs.grid, of_head.flip(1))->Product(basis.unsqueeze(0))[0];
+    // Zeros in place of the columns that are left out.
+    const std::vector<std::int64_t> padding{0, probe.size(2) - basis.size(1)};
+    left.push_back(at::constant_pad_nd(basis, padding));
+    right.push_back(at::constant_pad_nd(rest, padding));
+  }
+  return {Appended(Scaled(inputs.q), at::stack(left).to(inputs.q.scalar_type())),
+          Appended(Scaled(inputs.k), at::stack(right).to(inputs.q.scalar_type()))};
 }
 
 }  // namespace

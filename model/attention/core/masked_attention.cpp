@@ -23,7 +23,9 @@ torch::Tensor NormalisedByLast(const torch::Tensor& sums) {
 
 /// [1 or H,n] -> [B*H,n].
 torch::Tensor OfEveryBatch(const torch::Tensor& values, std::int64_t batch, std::int64_t heads) {
-  return values.unsqueeze(0).expand({batch, heads, values.size(1)}).reshape({batch * heads, -1});
+  return values.unsqueeze(0)
+      .expand({batch, heads, values.size(1)})
+      .reshape({batch * heads, values.size(1)});
 }
 
 torch::Tensor DenseEntries(const Mask* mask, const torch::Tensor& like) {
@@ -59,7 +61,8 @@ MaskPairs MaskedFeatures(const torch::Tensor& features, const MaskPairs& factor)
   }
   const torch::Tensor of_entries = at::index_select(features, 1, RowsOf(pattern));
   return {MakePattern(pattern.rows, m * pattern.columns, std::move(offsets), std::move(indices)),
-          (of_entries * factor.values.unsqueeze(2)).reshape({features.size(0), -1})};
+          (of_entries * factor.values.unsqueeze(2))
+              .reshape({features.size(0), pattern.entry_count() * m})};
 }
 
 torch::Tensor AttendSparseFeatures(const Features& features, const torch::Tensor& v,
@@ -155,15 +158,12 @@ torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInput
   const torch::Tensor kept = inputs.KeyMask()
                                  .reshape({inputs.batch(), 1, -1})
                                  .index_select(2, ColumnsOf(pattern))
-                                 .expand({inputs.batch(), inputs.heads(), -1})
-                                 .reshape({-1, pattern.entry_count()});
+                                 .expand({inputs.batch(), inputs.heads(), pattern.entry_count()})
+                                 .reshape({inputs.batch() * inputs.heads(), pattern.entry_count()});
   const torch::Tensor weight = OfEveryBatch(pairs.values, inputs.batch(), inputs.heads()) * kept;
   const torch::Tensor is_out = weight == 0;
-  const torch::Tensor rows = RowsOf(pattern);
-  const torch::Tensor largest =
-      at::full({logits.size(0), pattern.rows}, -1e29, logits.options().requires_grad(false))
-          .index_reduce(1, rows, logits.detach().masked_fill(is_out, -1e30), "amax");
-  const torch::Tensor shifted = logits - at::index_select(largest, 1, rows);
+  const torch::Tensor largest = RowMaxima(pattern, logits.masked_fill(is_out, -1e30), -1e29);
+  const torch::Tensor shifted = logits - at::index_select(largest, 1, RowsOf(pattern));
   return AttendByPairWeights(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v,
                              pairs.pattern);
 }

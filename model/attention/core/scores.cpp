@@ -14,9 +14,8 @@ bool IsRandom(const std::string& kind) {
   return kind == "favor_pos" || kind == "rfa_gaussian" || kind == "rfa_arccos";
 }
 
-/// Without gradient: the results do not depend on it.
 torch::Tensor LargestOf(const torch::Tensor& x, at::IntArrayRef dims) {
-  return at::amax(x.detach(), dims, /*keepdim=*/true);
+  return at::amax(x, dims, /*keepdim=*/true);
 }
 
 }  // namespace
@@ -129,10 +128,11 @@ ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
   const torch::Tensor& omega = inputs.parameters.at("omega");
   const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
   const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
+  // Without epsilon what is taken out cancels, gradient and all.
   // Padding must not set the scale of what comes after it.
-  const torch::Tensor largest = LargestOf(log_k, {3}).masked_fill(kept == 0, -1e30);
-  return {at::exp(log_q - LargestOf(log_q, {3})), at::exp((log_k - largest).clamp_max(0)) * kept,
-          largest};
+  const torch::Tensor largest = LargestOf(log_k.detach(), {3}).masked_fill(kept == 0, -1e30);
+  return {at::exp(log_q - LargestOf(log_q.detach(), {3})),
+          at::exp((log_k - largest).clamp_max(0)) * kept, largest};
 }
 
 torch::Tensor Logits(const AttentionInputs& inputs) {

@@ -194,8 +194,27 @@ torch::Tensor HeadwiseProduct(const SparsePatternPtr& pattern, const torch::Tens
   const auto product = is_transposed ? &TransposedProduct : &SparseProduct;
   if (values.size(0) == x.size(0)) return product(pattern, values, x);
   INTERLACER_CHECK(values.size(0) == 1, "values of one head or of all");
-  const torch::Tensor folded = x.permute({1, 0, 2}).reshape({1, x.size(1), -1});
-  return product(pattern, values, folded).reshape({-1, x.size(0), x.size(2)}).permute({1, 0, 2});
+  const torch::Tensor folded = x.permute({1, 0, 2}).reshape({1, x.size(1), x.size(0) * x.size(2)});
+  return product(pattern, values, folded)
+      .reshape({is_transposed ? pattern->columns : pattern->rows, x.size(0), x.size(2)})
+      .permute({1, 0, 2});
+}
+
+torch::Tensor RowMaxima(const SparsePattern& pattern, const torch::Tensor& values, double least) {
+  const torch::Tensor numbers = values.detach().contiguous();
+  torch::Tensor maxima = at::full({numbers.size(0), pattern.rows}, least, numbers.options());
+  AT_DISPATCH_FLOATING_TYPES(numbers.scalar_type(), "RowMaxima", [&] {
+    const scalar_t* value = numbers.const_data_ptr<scalar_t>();
+    scalar_t* most = maxima.mutable_data_ptr<scalar_t>();
+    for (std::int64_t r = 0; r < numbers.size(0) * pattern.rows; ++r) {
+      const std::int64_t first = r / pattern.rows * pattern.entry_count();
+      for (std::int64_t e = pattern.offsets[r % pattern.rows];
+           e < pattern.offsets[r % pattern.rows + 1]; ++e) {
+        most[r] = std::max(most[r], value[first + e]);
+      }
+    }
+  });
+  return maxima;
 }
 
 torch::Tensor ToDense(const SparsePattern& pattern, const torch::Tensor& values) {

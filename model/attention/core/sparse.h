@@ -52,6 +52,9 @@ torch::Tensor SampledProducts(const SparsePatternPtr& pattern, const torch::Tens
 torch::Tensor HeadwiseProduct(const SparsePatternPtr& pattern, const torch::Tensor& values,
                               const torch::Tensor& x, bool is_transposed = false);
 
+/// The largest value of every row and `least`: [G,rows], without gradient.
+torch::Tensor RowMaxima(const SparsePattern& pattern, const torch::Tensor& values, double least);
+
 /// The matrix with all its entries, [G,rows,columns]; repeated ones are added.
 torch::Tensor ToDense(const SparsePattern& pattern, const torch::Tensor& values);
 

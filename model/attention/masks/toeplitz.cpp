@@ -61,6 +61,7 @@ class ToeplitzMask : public Mask {
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
 
   torch::Tensor Product(const torch::Tensor& x) const override {
+    if (x.size(2) == 0) return x;
     std::vector<std::int64_t> padded, axes;
     std::int64_t spectrum = x.size(0);
     for (std::size_t a = 0; a < grid_.size(); ++a) {
