@@ -7,11 +7,11 @@
 /// Thread-safety: value types.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/json.h"
 #include "common/status.h"
 
 namespace interlacer::attention {

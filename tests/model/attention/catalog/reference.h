@@ -4,7 +4,6 @@
 /// products, nothing shared with what is tested but walks and the numbers of parameters.
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

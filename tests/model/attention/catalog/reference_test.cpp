@@ -24,7 +24,7 @@ constexpr double kReferenceTolerance = 1e-9;
 /// Cosines and sines have sums of scores near zero, by which rows are divided.
 constexpr double kSignedReferenceTolerance = 1e-6;
 
-/// Known by their means over draws alone; positions_test and statistics_test have those.
+/// Known by their means over draws alone; statistics_test has those.
 const std::set<std::string> kStatistical{"softmax_pos", "factor", "spe_conv", "spe_sine"};
 
 class FormulaOf : public ::testing::TestWithParam<std::size_t> {};
