@@ -13,6 +13,7 @@ namespace {
 
 using attention::AttentionCheck;
 using attention::AttentionRun;
+using attention::AttentionTiming;
 
 struct RunArguments {
   AttentionRun run;
@@ -22,6 +23,11 @@ struct RunArguments {
 
 struct CheckArguments {
   AttentionCheck check;
+  std::string options = "{}";
+};
+
+struct TimeArguments {
+  AttentionTiming timing;
   std::string options = "{}";
 };
 
@@ -102,6 +108,38 @@ StatusOr<ExitCode> Check(const CheckArguments& arguments, const VerbContext& con
   return is_equal ? kExitDone : kExitCheckFailed;
 }
 
+StatusOr<ExitCode> Time(const TimeArguments& arguments, const VerbContext& context) {
+  AttentionTiming timing = arguments.timing;
+  INTERLACER_ASSIGN_OR_RETURN(timing.options, ParseOptions(arguments.options));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
+                              attention::TimeMechanism(timing));
+  TextRows rows{{"mechanism", timing.mechanism}, {"way", result.at("way").get<std::string>()}};
+  for (std::size_t i = 0; i < result.at("lengths").size(); ++i) {
+    rows.emplace_back(std::to_string(result.at("lengths")[i].get<std::int64_t>()) + " tokens",
+                      Format("%.3g s", result.at("seconds")[i].get<double>()));
+  }
+  rows.emplace_back("time grows with tokens to the power",
+                    Format("%.2f", result.at("exponent").get<double>()));
+  context.Result(result, AlignedText(rows));
+  return kExitDone;
+}
+
+void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb = parent->add_subcommand("time", "Seconds of a way at several lengths");
+  const auto arguments = std::make_shared<TimeArguments>();
+  verb->add_option("name", arguments->timing.mechanism, "Mechanism, of `attention list`")
+      ->required();
+  verb->add_option("--lengths", arguments->timing.lengths, "Numbers of tokens, powers of two")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--repeats", arguments->timing.repeats, "Runs, of which the fastest counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
+  verb->add_option("--way", arguments->timing.way, "dense, fastmult, pairs or features");
+  verbs->Add(verb, [arguments](const VerbContext& context) { return Time(*arguments, context); });
+}
+
 void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb = parent->add_subcommand("run", "A mechanism on arrays of a file");
   const auto arguments = std::make_shared<RunArguments>();
@@ -148,6 +186,7 @@ void AddAttention(CLI::App* app, VerbTable* verbs) {
   verbs->Add(describe, [name](const VerbContext& context) { return Describe(*name, context); });
   AddRunVerb(verb, verbs);
   AddCheckVerb(verb, verbs);
+  AddTimeVerb(verb, verbs);
 }
 
 }  // namespace interlacer::cli

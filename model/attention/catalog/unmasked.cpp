@@ -35,7 +35,7 @@ class MaskedSoftmax : public Mechanism {
       return AttendByWeights(SoftmaxWeights(Logits(inputs) + inputs.mask, inputs, {}), inputs.v);
     }
     if (inputs.mask.min().item<double>() < 0) {
-      throw StatusException(Mismatch(reason::ARGUMENT_INVALID, "mask",
+      throw StatusException(Mismatch(reason::SCHEMA_INVALID, "mask",
                                      "entries >= 0 with mask_into_logits log",
                                      std::to_string(inputs.mask.min().item<double>())));
     }

@@ -41,18 +41,49 @@ NamedTensors CoefficientParameters(const Options& options, const AttentionInputs
   return {{"f", PerHead(inputs, f)}};
 }
 
+WalkTerms TermsOf(const Options& options, const Graph& graph, std::uint32_t ensemble) {
+  const LengthLaw law = !options.Has("length_law")            ? LengthLaw::kGeometric
+                        : options.Is("length_law", "power")   ? LengthLaw::kPower
+                        : options.Is("length_law", "uniform") ? LengthLaw::kUniform
+                                                              : LengthLaw::kGeometric;
+  return SampledTerms(graph, SamplerOptions(options, ensemble), law);
+}
+
+/// The mask itself, or its absolute values, which exist entry by entry alone.
+MaskPtr WithSign(const Options& options, MaskPtr mask) {
+  if (!options.Has("positive") || options.Is("positive", "none")) return mask;
+  MaskPairs pairs = mask->Pairs();
+  pairs.values = pairs.values.abs();
+  return MakePairMask(std::move(pairs));
+}
+
+std::function<std::vector<Way>(const Options&)> WaysOfSign(std::vector<Way> ways) {
+  return [ways = std::move(ways)](const Options& options) {
+    return options.Is("positive", "none")
+               ? ways
+               : std::vector<Way>{Way::kDense, Way::kPairs, Way::kFastmult};
+  };
+}
+
+std::vector<OptionSpec> EstimateOptions() {
+  return {Word("length_law", {"geometric", "uniform", "power"},
+               "hops of a walk: by halt_probability; uniform up to hops; at least t with 1 / (t + "
+               "1). Walks of the last two are independent, whatever the sampler"),
+          Word("positive", {"none", "mask"},
+               "mask: absolute values of its entries, for coefficients below 0")};
+}
+
 MaskPtr SymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
   const torch::Tensor& f = inputs.parameters.at("f");
-  const MaskPairs queries = Combined(SampledTerms(graph, SamplerOptions(options, 0)), f);
-  const MaskPairs keys = options.IsSet("independent_qk_walks")
-                             ? Combined(SampledTerms(graph, SamplerOptions(options, 1)), f)
-                             : queries;
-  return MakeSparseFactorMask({queries, keys});
+  const MaskPairs queries = Combined(TermsOf(options, graph, 0), f);
+  const MaskPairs keys =
+      options.IsSet("independent_qk_walks") ? Combined(TermsOf(options, graph, 1), f) : queries;
+  return WithSign(options, MakeSparseFactorMask({queries, keys}));
 }
 
 MaskPtr AsymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
-  return MakePairMask(
-      Combined(SampledTerms(graph, SamplerOptions(options, 0)), inputs.parameters.at("f")));
+  return WithSign(options,
+                  MakePairMask(Combined(TermsOf(options, graph, 0), inputs.parameters.at("f"))));
 }
 
 MaskPtr AdHocMask(const Options& options, const AttentionInputs& inputs) {
@@ -130,27 +161,28 @@ std::vector<MechanismInfo> WalkMechanisms() {
   const std::vector<Way> pair_ways{Way::kDense, Way::kPairs, Way::kFastmult};
   const OptionSpec decay = Number("decay", 0.5, 1e-3, 2, "initial coefficients decay^hops");
   return {
-      Masked({"grf_sym",
-              "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
-              "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
-              "O(nnz(Phi) m dv)",
-              "grf-masking, Alg. 1",
-              {"graph"},
-              Joined({decay, IndependentOption()}, WalkOptions(16, 8, 0.2)),
-              nullptr},
-             {AlwaysWays(factor_ways), &CoefficientParameters,
-              [](const Options& options, const AttentionInputs& inputs) {
-                return SymmetricMask(options, inputs, MaskGraphOf(inputs));
-              }}),
+      Masked(
+          {"grf_sym",
+           "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
+           "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
+           "O(nnz(Phi) m dv)",
+           "grf-masking, Alg. 1",
+           {"graph"},
+           Joined(Joined({decay, IndependentOption()}, EstimateOptions()), WalkOptions(16, 8, 0.2)),
+           nullptr},
+          {WaysOfSign(factor_ways), &CoefficientParameters,
+           [](const Options& options, const AttentionInputs& inputs) {
+             return SymmetricMask(options, inputs, MaskGraphOf(inputs));
+           }}),
       Masked({"grf_asym",
               "Asymmetric graph random features: row i of M is token i's feature, an estimate of "
               "the power series with alpha = f. Fits directed graphs.",
               "O(L row (m + dv)), row: entries of a feature",
               "grf-masking, Alg. 2 (without its division by the number of walks) and App. D",
               {"graph"},
-              Joined({decay}, WalkOptions(27, 3, 0)),
+              Joined(Joined({decay}, EstimateOptions()), WalkOptions(27, 3, 0)),
               nullptr},
-             {AlwaysWays(pair_ways), &CoefficientParameters,
+             {WaysOfSign(pair_ways), &CoefficientParameters,
               [](const Options& options, const AttentionInputs& inputs) {
                 return AsymmetricMask(options, inputs, MaskGraphOf(inputs));
               }}),

@@ -80,7 +80,7 @@ StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) co
       for (const auto& entry : completed.parameters) {
         names += (names.empty() ? "" : ", ") + entry.first;
       }
-      return Mismatch(reason::ARGUMENT_INVALID, "parameters." + name,
+      return Mismatch(reason::SCHEMA_INVALID, "parameters." + name,
                       names.empty() ? "no parameters" : "one of " + names, name);
     }
     INTERLACER_RETURN_IF_ERROR(CheckParameter(name, tensor, initial->second));

@@ -7,7 +7,7 @@
 /// of masked queries, are 0. Empty batches and sequences give empty results. Gradients flow to q,
 /// k, v and parameters. Equal inputs, options and parameters give equal results. Errors: those of
 /// CheckInputs and Options; INVALID_ARGUMENT CONFIG_INVALID at "way" for a way that the mechanism
-/// lacks; SHAPE_MISMATCH or ARGUMENT_INVALID at "parameters.NAME"; RESOURCE_EXHAUSTED for lack of
+/// lacks; SHAPE_MISMATCH or SCHEMA_INVALID at "parameters.NAME"; RESOURCE_EXHAUSTED for lack of
 /// memory. Thread-safety: const methods may run together.
 
 #include <memory>

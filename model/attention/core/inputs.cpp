@@ -77,7 +77,7 @@ Status CheckWithin(const std::string& name, const torch::Tensor& tensor, double 
   const double least = tensor.min().item<double>();
   const double most = tensor.max().item<double>();
   if (least >= low && most <= high) return Status::Ok();
-  return Mismatch(reason::ARGUMENT_INVALID, name, expected, NumberText(least < low ? least : most));
+  return Mismatch(reason::SCHEMA_INVALID, name, expected, NumberText(least < low ? least : most));
 }
 
 Status CheckTokens(const AttentionInputs& inputs) {
@@ -85,7 +85,7 @@ Status CheckTokens(const AttentionInputs& inputs) {
       {"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}};
   for (const auto& [name, tensor] : tensors) {
     if (!tensor->defined()) {
-      return Mismatch(reason::ARGUMENT_INVALID, name, "a tensor [B,H,L,d]", "nothing");
+      return Mismatch(reason::SCHEMA_INVALID, name, "a tensor [B,H,L,d]", "nothing");
     }
     INTERLACER_RETURN_IF_ERROR(
         CheckReal(name, *tensor, {-1, -1, -1, -1},
@@ -114,13 +114,13 @@ Status CheckKeyMask(const AttentionInputs& inputs) {
     return BadShape("key_mask", ShapeText({inputs.batch(), inputs.length()}) + " on the CPU", mask);
   }
   if (((mask == 0) | (mask == 1)).all().item<bool>()) return Status::Ok();
-  return Mismatch(reason::ARGUMENT_INVALID, "key_mask", "zeros and ones", "another number");
+  return Mismatch(reason::SCHEMA_INVALID, "key_mask", "zeros and ones", "another number");
 }
 
 Status CheckGraph(const AttentionInputs& inputs) {
   const GraphInput& graph = inputs.graph;
   if (!graph.neighbors.defined()) {
-    return Mismatch(reason::ARGUMENT_INVALID, "graph.neighbors", "Long [E]", "nothing");
+    return Mismatch(reason::SCHEMA_INVALID, "graph.neighbors", "Long [E]", "nothing");
   }
   INTERLACER_RETURN_IF_ERROR(CheckIntegers("graph.offsets", graph.offsets, inputs.length() + 1));
   INTERLACER_RETURN_IF_ERROR(CheckIntegers("graph.neighbors", graph.neighbors, -1));
@@ -128,7 +128,7 @@ Status CheckGraph(const AttentionInputs& inputs) {
   const torch::Tensor offsets = graph.offsets;
   if (offsets[0].item<std::int64_t>() != 0 || offsets[-1].item<std::int64_t>() != edge_count ||
       (offsets.slice(0, 1) < offsets.slice(0, 0, -1)).any().item<bool>()) {
-    return Mismatch(reason::ARGUMENT_INVALID, "graph.offsets",
+    return Mismatch(reason::SCHEMA_INVALID, "graph.offsets",
                     "numbers that ascend from 0 to the " + std::to_string(edge_count) + " edges",
                     "others");
   }
@@ -176,7 +176,7 @@ Status CheckTree(const AttentionInputs& inputs) {
       at = parent[at];
     }
     if (at != -1 && state[at] == 1) {
-      return Mismatch(reason::ARGUMENT_INVALID, "tree.parents", "a forest",
+      return Mismatch(reason::SCHEMA_INVALID, "tree.parents", "a forest",
                       "a cycle through token " + std::to_string(at));
     }
     for (at = start; at != -1 && state[at] == 1; at = parent[at]) state[at] = 2;
@@ -213,7 +213,7 @@ Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>
   INTERLACER_RETURN_IF_ERROR(CheckTokens(inputs));
   for (const std::string& name : needed) {
     if (!IsGiven(inputs, name)) {
-      return Mismatch(reason::ARGUMENT_INVALID, name, "this input, which the mechanism needs",
+      return Mismatch(reason::SCHEMA_INVALID, name, "this input, which the mechanism needs",
                       "nothing");
     }
   }

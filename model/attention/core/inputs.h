@@ -14,7 +14,7 @@
 ///   gates [B,H,L]    in [0,1]
 ///   parameters       tensors by name in place of a mechanism's initial ones
 /// A mechanism says which of these it needs; what it does not need it ignores.
-/// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or ARGUMENT_INVALID at the input's name.
+/// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or SCHEMA_INVALID at the input's name.
 /// Thread-safety: tensors are only read.
 
 #include <torch/types.h>

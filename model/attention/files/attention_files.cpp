@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +23,20 @@ namespace {
 
 /// Ways in float64: sums in another order, and transforms.
 constexpr double kAgreementTolerance = 1e-9;
+
+constexpr std::int64_t kMaxTimedLength = std::int64_t{1} << 20;
+
+double Slope(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    products += (x[i] - mean_x) * (y[i] - mean_y);
+    squares += (x[i] - mean_x) * (x[i] - mean_x);
+  }
+  return products / squares;
+}
 
 constexpr std::string_view kParameterPrefix = "parameters.";
 
@@ -97,7 +115,7 @@ StatusOr<FileInputs> ReadInputs(const std::string& path) {
     } else if (name.rfind(kParameterPrefix, 0) == 0) {
       read.inputs.parameters[name.substr(kParameterPrefix.size())] = tensor;
     } else {
-      return Mismatch(reason::ARGUMENT_INVALID, name,
+      return Mismatch(reason::SCHEMA_INVALID, name,
                       "q, k, v, key_mask, graph.*, grid, positions, segments, tree.*, mask, gates, "
                       "grad_out or parameters.NAME",
                       "a tensor of another name");
@@ -213,6 +231,43 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
                                 {"shape", out.sizes().vec()},
                                 {"seconds", seconds},
                                 {"output", run.output_path}};
+}
+
+StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(timing.mechanism));
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, timing.options));
+  INTERLACER_ASSIGN_OR_RETURN(std::optional<Way> way, ParseWay(timing.way));
+  if (!way) way = made.Ways()[made.Ways().size() > 1 ? 1 : 0];
+  std::set<std::int64_t> different;
+  for (const std::int64_t length : timing.lengths) {
+    if (length < 2 || length > kMaxTimedLength || (length & (length - 1)) != 0) {
+      return Mismatch(reason::ARGUMENT_INVALID, "lengths", "powers of two in [2, 2^20]",
+                      std::to_string(length));
+    }
+    different.insert(length);
+  }
+  if (different.size() < 2) {
+    return Mismatch(reason::ARGUMENT_INVALID, "lengths", "two different lengths or more",
+                    std::to_string(different.size()));
+  }
+  std::vector<double> seconds, log_lengths, log_seconds;
+  for (const std::int64_t length : different) {
+    const AttentionInputs inputs = LongInputs(*mechanism, length, 1);
+    double least = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat < std::max(1, timing.repeats); ++repeat) {
+      const auto start = std::chrono::steady_clock::now();
+      INTERLACER_RETURN_IF_ERROR(made.Run(inputs, way).status());
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      least = std::min(least, took.count());
+    }
+    seconds.push_back(least);
+    log_lengths.push_back(std::log(static_cast<double>(length)));
+    log_seconds.push_back(std::log(least));
+  }
+  return nlohmann::ordered_json{
+      {"mechanism", mechanism->name}, {"options", made.options().values()},
+      {"way", WayName(*way)},         {"lengths", different},
+      {"seconds", seconds},           {"exponent", Slope(log_lengths, log_seconds)}};
 }
 
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {

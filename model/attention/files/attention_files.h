@@ -11,11 +11,13 @@
 /// [B,H,L,dv] in the input, the output also has grad.q, grad.k, grad.v and grad.parameters.NAME of
 /// sum(out * grad_out).
 /// Errors: those of Attention (model/attention/core/attention.h), FindMechanism and TensorFile;
-/// INVALID_ARGUMENT ARGUMENT_INVALID at the name of a tensor that is not known, or at "way".
+/// INVALID_ARGUMENT SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at
+/// "way".
 /// Thread-safety: free functions, safe on distinct paths. Source: safetensors.
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/json.h"
 #include "common/status.h"
@@ -47,5 +49,17 @@ struct AttentionCheck {
 /// Compares all ways with the dense one in float64 on random inputs: {mechanism, options, trials,
 /// tolerance, agree, ways: {WAY: largest relative L2 error}}.
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check);
+
+struct AttentionTiming {
+  std::string mechanism;
+  nlohmann::json options = nlohmann::json::object();
+  std::string way;  ///< empty: the fastest of large inputs
+  std::vector<std::int64_t> lengths{1024, 2048, 4096, 8192};  ///< powers of two
+  int repeats = 3;
+};
+/// Least seconds of `repeats` runs at every length, one head, width 8, float32: {mechanism,
+/// options, way, lengths, seconds, exponent}; exponent: slope of the logarithms by least squares.
+/// INVALID_ARGUMENT at "lengths" unless they are two or more different powers of two in [2, 2^20].
+StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing);
 
 }  // namespace interlacer::attention

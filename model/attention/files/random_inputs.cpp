@@ -86,4 +86,49 @@ AttentionInputs RandomInputs(const MechanismInfo& mechanism, std::uint64_t seed)
   return inputs;
 }
 
+AttentionInputs LongInputs(const MechanismInfo& mechanism, std::int64_t length,
+                           std::uint64_t seed) {
+  constexpr std::int64_t kWidth = 8;
+  RandomSequence random(seed, RandomStream::kDataGeneration, 2);
+  AttentionInputs inputs;
+  const auto floats = [&](at::IntArrayRef shape, std::uint32_t part) {
+    return Numbers(shape, seed, part).to(at::kFloat);
+  };
+  inputs.q = floats({1, 1, length, kWidth}, 1);
+  inputs.k = floats({1, 1, length, kWidth}, 2);
+  inputs.v = floats({1, 1, length, kWidth}, 3);
+  std::int64_t side = 1;
+  while (side * side * 2 < length) side *= 2;
+  if (mechanism.name == "gdk_hypercube") {
+    for (std::int64_t corners = 1; corners < length; corners *= 2) inputs.grid.push_back(2);
+  } else if (mechanism.name == "toeplitz_1d") {
+    inputs.grid = {length};
+  } else {
+    inputs.grid = {side, length / side};
+  }
+  inputs.positions = floats({length, mechanism.name == "flt_local" ? 1 : 3}, 4);
+  inputs.segments = at::arange(length, at::kLong).div(64, "floor");
+  inputs.gates = at::sigmoid(floats({1, 1, length}, 7));
+  std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(length));
+  const auto join = [&rows](std::int64_t a, std::int64_t b) {
+    if (a == b) return;
+    rows[a].push_back(b);
+    rows[b].push_back(a);
+  };
+  std::vector<std::int64_t> parents{-1};
+  for (std::int64_t i = 1; i < length; ++i) {
+    join(i, i - 1);
+    if (i % 3 == 0) join(i, random.Below(static_cast<std::uint32_t>(i)));
+    parents.push_back(random.Below(static_cast<std::uint32_t>(i)));
+  }
+  std::vector<std::int64_t> offsets{0}, neighbors;
+  for (const auto& row : rows) {
+    neighbors.insert(neighbors.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<std::int64_t>(neighbors.size()));
+  }
+  inputs.graph = {at::tensor(offsets, at::kLong), at::tensor(neighbors, at::kLong), {}};
+  inputs.tree.parents = at::tensor(parents, at::kLong);
+  return inputs;
+}
+
 }  // namespace interlacer::attention

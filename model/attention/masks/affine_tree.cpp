@@ -180,7 +180,7 @@ MaskPtr MakeAffineTreeMask(Forest forest, torch::Tensor slope, torch::Tensor off
   const double limit = slope.scalar_type() == at::kFloat ? kMaxLogFloatEntry : kMaxLogEntry;
   if (!(largest <= limit)) {
     throw StatusException(
-        Status(StatusCode::kOutOfRange, reason::ARGUMENT_INVALID,
+        Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
                "parameters.slope: expected slope * distance + offset of at most " +
                    NumberText(limit) + " over the whole tree, got " + NumberText(largest))
             .WithField("parameters.slope"));

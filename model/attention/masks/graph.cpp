@@ -81,7 +81,7 @@ void RequireUndirected(const Graph& graph, const char* what) {
     }
     if (!is_equal) {
       throw StatusException(Mismatch(
-          reason::ARGUMENT_INVALID, "graph",
+          reason::SCHEMA_INVALID, "graph",
           std::string("an undirected graph for ") + what + ": i -> j and j -> i of equal weight",
           "edges of token " + std::to_string(i) + " that are not"));
     }
@@ -115,8 +115,8 @@ torch::Tensor HopDistances(const Graph& graph) {
 WeightedGraph ToWalkGraph(const Graph& graph) {
   if (graph.pattern->entry_count() > std::numeric_limits<std::int32_t>::max()) {
     throw StatusException(
-        OutOfRange(reason::ARGUMENT_INVALID, "graph: expected at most 2^31 - 1 edges, got " +
-                                                 std::to_string(graph.pattern->entry_count())));
+        OutOfRange(reason::SCHEMA_INVALID, "graph: expected at most 2^31 - 1 edges, got " +
+                                               std::to_string(graph.pattern->entry_count())));
   }
   const double* weight = graph.weights.const_data_ptr<double>();
   WeightedGraph walks;

@@ -4,7 +4,7 @@
 ///
 /// Weights are those of the input, or without them what a function says. Rows are out-edges;
 /// entries may repeat. float64 throughout: [1,E] beside the pattern. Inputs have passed
-/// CheckInputs. Errors: StatusException ARGUMENT_INVALID at "graph" where a mask needs an
+/// CheckInputs. Errors: StatusException SCHEMA_INVALID at "graph" where a mask needs an
 /// undirected graph and an edge lacks its twin of equal weight. Thread-safety: pure functions.
 /// Source: grf-masking, Sec. 2; gkat, Sec. 4.
 

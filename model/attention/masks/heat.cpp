@@ -232,7 +232,7 @@ std::vector<double> ScaledBesselNumbers(double z, double tolerance) {
 MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch::Tensor lambda) {
   RequireUndirected(graph, "a diffusion mask");
   if (graph.weights.numel() > 0 && graph.weights.min().item<double>() < 0) {
-    throw StatusException(Mismatch(reason::ARGUMENT_INVALID, "graph.weights",
+    throw StatusException(Mismatch(reason::SCHEMA_INVALID, "graph.weights",
                                    "weights >= 0 for a diffusion mask",
                                    NumberText(graph.weights.min().item<double>())));
   }
@@ -258,7 +258,7 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
   }
   const double terms = lambda.detach().max().item<double>() * s.rho / 2;
   if (13 * std::sqrt(terms) > kMaxChebyshevTerms) {
-    throw StatusException(Status(StatusCode::kOutOfRange, reason::ARGUMENT_INVALID,
+    throw StatusException(Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
                                  "parameters.lambda: expected at most " +
                                      NumberText(4.7e6 / s.rho) + " for degrees of up to " +
                                      NumberText(largest) + ", got " +

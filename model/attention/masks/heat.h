@@ -11,7 +11,7 @@
 /// weights >= 0. Product by Chebyshev polynomials, in float64, to a relative error of 1e-12: K
 /// sparse products for a column, K near sqrt(lambda rho) or lambda rho, whichever is larger; at
 /// most kMaxChebyshevTerms. Dense by scaling and squaring. Gradients in x of any order, in lambda
-/// of first. Errors: StatusException ARGUMENT_INVALID at "graph" for other graphs, OUT_OF_RANGE at
+/// of first. Errors: StatusException SCHEMA_INVALID at "graph" for other graphs, OUT_OF_RANGE at
 /// "parameters.lambda" beyond that number of terms. Thread-safety: const.
 /// Source: gkat, Sec. 4.1 and Thm 4.1 (there t = 1 / lambda); grf-masking, App. C.
 

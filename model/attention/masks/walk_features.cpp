@@ -3,10 +3,12 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/random.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
@@ -17,6 +19,58 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
   return {MakePattern(graph.size(), graph.size(), {loads.offsets.begin(), loads.offsets.end()},
                       {loads.nodes.begin(), loads.nodes.end()}),
           at::tensor(loads.loads, at::kDouble).reshape({entry_count, options.max_hops + 1})};
+}
+
+namespace {
+
+/// P(a walk takes at least t hops).
+double ShareOfWalks(LengthLaw law, int max_hops, int t) {
+  return law == LengthLaw::kUniform ? static_cast<double>(max_hops + 1 - t) / (max_hops + 1)
+                                    : 1.0 / (t + 1);
+}
+
+}  // namespace
+
+WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law) {
+  if (law == LengthLaw::kGeometric) return SampledTerms(graph, options);
+  const SparsePattern& pattern = *graph.pattern;
+  const double* weight = graph.weights.const_data_ptr<double>();
+  const auto width = static_cast<std::size_t>(options.max_hops) + 1;
+  std::vector<std::int64_t> offsets{0}, indices;
+  std::vector<double> loads;
+  std::map<std::int64_t, std::vector<double>> row;
+  for (std::int64_t root = 0; root < graph.size(); ++root) {
+    row.clear();
+    for (int walk = 0; walk < options.walk_count; ++walk) {
+      // Ensembles of geometric walks count upwards; these stay clear of them.
+      RandomSequence random(options.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+                            ~(options.ensemble * 100003u + static_cast<std::uint32_t>(walk)));
+      const double lot = random.Uniform();
+      std::int64_t at = root;
+      double product = 1;
+      for (int t = 0; t <= options.max_hops && lot < ShareOfWalks(law, options.max_hops, t); ++t) {
+        if (t > 0) {
+          const std::int64_t degree = pattern.offsets[at + 1] - pattern.offsets[at];
+          if (degree == 0) break;
+          const std::int64_t edge =
+              pattern.offsets[at] + random.Below(static_cast<std::uint32_t>(degree));
+          product *= weight[edge] * static_cast<double>(degree);
+          at = pattern.indices[edge];
+        }
+        std::vector<double>& of_node = row.try_emplace(at, width, 0.0).first->second;
+        of_node[static_cast<std::size_t>(t)] +=
+            product / ShareOfWalks(law, options.max_hops, t) / options.walk_count;
+      }
+    }
+    for (const auto& [node, of_node] : row) {
+      indices.push_back(node);
+      loads.insert(loads.end(), of_node.begin(), of_node.end());
+    }
+    offsets.push_back(static_cast<std::int64_t>(indices.size()));
+  }
+  const auto entry_count = static_cast<std::int64_t>(indices.size());
+  return {MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
+          at::tensor(loads, at::kDouble).reshape({entry_count, options.max_hops + 1})};
 }
 
 WalkTerms EnumeratedTerms(const Graph& graph, int hops) {

@@ -20,6 +20,10 @@
 
 namespace interlacer::attention {
 
+/// How many hops a walk takes: geometric, by the halting probability; uniform on 0 ... max_hops;
+/// power, P(at least t) = 1 / (t + 1), cut at max_hops.
+enum class LengthLaw { kGeometric, kUniform, kPower };
+
 inline constexpr std::int64_t kMaxEnumeratedEntries = std::int64_t{1} << 26;
 
 struct WalkTerms {
@@ -28,6 +32,9 @@ struct WalkTerms {
 };
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options);
+/// Independent walks of another law of lengths; loads are divided by the probability of as many
+/// hops. Of `options`: walk_count, max_hops, seed, ensemble.
+WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law);
 /// Powers W^0 ... W^hops, entry by entry.
 WalkTerms EnumeratedTerms(const Graph& graph, int hops);
 /// The graph with weights (1 - p) / d, by which every walk has load 1.

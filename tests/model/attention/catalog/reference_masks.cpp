@@ -259,12 +259,17 @@ Matrix SeriesReference(const ReferenceCase& of) {
   return is_of_mask ? Absolute(mask) : mask;
 }
 
-Matrix WalkReference(const ReferenceCase& of, bool is_symmetric, bool has_weights) {
+std::optional<Matrix> WalkReference(const ReferenceCase& of, bool is_symmetric, bool has_weights) {
+  // Other laws are tested by their means.
+  if (of.Is("length_law", "uniform") || of.Is("length_law", "power")) return std::nullopt;
   const std::vector<double> f = of.Parameter("f").entries;
   const Matrix queries = WalkFeatures(of, f, 0, has_weights);
-  if (!is_symmetric) return queries;
+  const bool is_positive = of.Is("positive", "mask");
+  if (!is_symmetric) return is_positive ? Absolute(queries) : queries;
   const bool has_two = of.options.at("independent_qk_walks").get<bool>();
-  return Times(queries, Transposed(has_two ? WalkFeatures(of, f, 1, has_weights) : queries));
+  const Matrix mask =
+      Times(queries, Transposed(has_two ? WalkFeatures(of, f, 1, has_weights) : queries));
+  return is_positive ? Absolute(mask) : mask;
 }
 
 }  // namespace

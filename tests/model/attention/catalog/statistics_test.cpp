@@ -205,6 +205,32 @@ TEST(FactorisedPositions, AreExactAtFullRank) {
   EXPECT_LT(RelativeL2(out, expected), kDoubleOpTolerance);
 }
 
+/// Rows of walks of every law of lengths have the series' mean.
+TEST(WalkLengths, OfAnyLawGiveTheSameMean) {
+  constexpr int kDraws = 4000;
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  const Attention exact = Make("grf_exact", {{"hops", 4}});
+  const torch::Tensor direction = Normals({12}, 3);
+  for (const char* law : {"geometric", "uniform", "power"}) {
+    for (const std::int64_t row : {0, 5}) {
+      const double expected = exact.DenseMask(inputs).value()[0][row].dot(direction).item<double>();
+      const Sample sample = SampleOf(kDraws, [&](std::uint64_t seed) {
+        const nlohmann::json options{{"hops", 4},
+                                     {"walks", 2},
+                                     {"length_law", law},
+                                     {"halt_probability", 0.3},
+                                     {"seed", seed}};
+        return Make("grf_asym", options)
+            .DenseMask(inputs)
+            .value()[0][row]
+            .dot(direction)
+            .item<double>();
+      });
+      EXPECT_LE(sample.StandardErrors(expected, kDraws), kMaxStandardErrors) << law << row;
+    }
+  }
+}
+
 TEST(CausalAttention, LaterTokensChangeNoBit) {
   for (const char* name : {"linear_causal", "rfa_gated"}) {
     for (const nlohmann::json& options : OptionVariants(*attention::FindMechanism(name).value())) {

@@ -128,6 +128,25 @@ TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {
   EXPECT_EQ(attention::DescribeMechanism("nothing").status().code(), StatusCode::kNotFound);
 }
 
+TEST(AttentionTiming, MeasuresEveryMechanism) {
+  for (const auto& mechanism : attention::Catalog()) {
+    if (mechanism.name == "softmax_masked") continue;  // its mask is an L x L input
+    const auto timed =
+        attention::TimeMechanism({mechanism.name, nlohmann::json::object(), "", {64, 32}, 1});
+    ASSERT_TRUE(timed.ok()) << mechanism.name << timed.status().ToString();
+    EXPECT_EQ(timed->at("lengths"), nlohmann::ordered_json({32, 64}));
+    EXPECT_GT(timed->at("seconds")[0].get<double>(), 0);
+  }
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{32}, std::vector<std::int64_t>{32, 48},
+        std::vector<std::int64_t>{1, 2}}) {
+    EXPECT_EQ(attention::TimeMechanism({"softmax", nlohmann::json::object(), "", lengths, 1})
+                  .status()
+                  .field(),
+              "lengths");
+  }
+}
+
 TEST(AttentionChecks, FindAllWaysEqual) {
   for (const auto& mechanism : attention::Catalog()) {
     const auto result = attention::CheckMechanism({mechanism.name, nlohmann::json::object(), 4, 7});
