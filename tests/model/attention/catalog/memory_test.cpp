@@ -111,7 +111,7 @@ TEST_P(LongInputs, TakeLinearMemory) {
   set("hops", 3);
   set("chunk", 64);
   set("abs", false);
-  set("positive", "coefficients");
+  if (mechanism.name == "malpha_dense") options["positive"] = "coefficients";
   const Attention made = Attention::Make(mechanism, options).value();
   if (made.Ways().size() == 1) GTEST_SKIP() << "dense only";
   const AttentionInputs inputs = LargeInputs(mechanism);

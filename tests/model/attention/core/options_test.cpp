@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "common/file_io.h"
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/core/attention.h"
 
@@ -55,6 +56,21 @@ TEST(AttentionOptions, UnknownNamesAreRefused) {
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.status().field(), "options.colour");
     EXPECT_FALSE(Attention::Make(mechanism, nlohmann::json::array()).ok());
+  }
+}
+
+TEST(AttentionCatalog, IsWhatTheDocumentLists) {
+  const std::string text =
+      ReadTextFile(std::string(INTERLACER_SOURCE_DIR) + "/docs/attention.md").value();
+  for (const auto& mechanism : Catalog()) {
+    const std::string row = "\n| `" + mechanism.name + "` | ";
+    const std::size_t start = text.find(row);
+    ASSERT_NE(start, std::string::npos) << mechanism.name;
+    const std::string line = text.substr(start, text.find('\n', start + 1) - start);
+    EXPECT_NE(line.find(mechanism.source), std::string::npos) << mechanism.name;
+    for (const std::string& input : mechanism.inputs) {
+      EXPECT_NE(line.find(input), std::string::npos) << mechanism.name;
+    }
   }
 }
 
