@@ -41,7 +41,7 @@ std::string Joined(const nlohmann::ordered_json& words) {
   return text.empty() ? "-" : text;
 }
 
-StatusOr<ExitCode> List(const VerbContext& context) {
+StatusOr<ExitCode> ListAll(const VerbContext& context) {
   const nlohmann::ordered_json mechanisms = attention::ListMechanisms();
   TextRows rows;
   for (const auto& mechanism : mechanisms) {
@@ -53,7 +53,7 @@ StatusOr<ExitCode> List(const VerbContext& context) {
   return kExitDone;
 }
 
-StatusOr<ExitCode> Describe(const std::string& name, const VerbContext& context) {
+StatusOr<ExitCode> DescribeOne(const std::string& name, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json mechanism,
                               attention::DescribeMechanism(name));
   TextRows rows{{"mechanism", mechanism.at("name").get<std::string>()},
@@ -72,7 +72,7 @@ StatusOr<ExitCode> Describe(const std::string& name, const VerbContext& context)
   return kExitDone;
 }
 
-StatusOr<ExitCode> RunFile(const RunArguments& arguments, const VerbContext& context) {
+StatusOr<ExitCode> RunOnFile(const RunArguments& arguments, const VerbContext& context) {
   AttentionRun run = arguments.run;
   INTERLACER_ASSIGN_OR_RETURN(run.options, ParseOptions(arguments.options));
   std::error_code ignored;
@@ -92,7 +92,7 @@ StatusOr<ExitCode> RunFile(const RunArguments& arguments, const VerbContext& con
   return kExitDone;
 }
 
-StatusOr<ExitCode> Check(const CheckArguments& arguments, const VerbContext& context) {
+StatusOr<ExitCode> CheckWays(const CheckArguments& arguments, const VerbContext& context) {
   AttentionCheck check = arguments.check;
   INTERLACER_ASSIGN_OR_RETURN(check.options, ParseOptions(arguments.options));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
@@ -108,7 +108,7 @@ StatusOr<ExitCode> Check(const CheckArguments& arguments, const VerbContext& con
   return is_equal ? kExitDone : kExitCheckFailed;
 }
 
-StatusOr<ExitCode> Time(const TimeArguments& arguments, const VerbContext& context) {
+StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& context) {
   AttentionTiming timing = arguments.timing;
   INTERLACER_ASSIGN_OR_RETURN(timing.options, ParseOptions(arguments.options));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
@@ -137,7 +137,8 @@ void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
       ->check(CLI::Range(1, 1000));
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
   verb->add_option("--way", arguments->timing.way, "dense, fastmult, pairs or features");
-  verbs->Add(verb, [arguments](const VerbContext& context) { return Time(*arguments, context); });
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return TimeWay(*arguments, context); });
 }
 
 void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
@@ -155,7 +156,7 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
   verb->add_flag("--mask", arguments->run.with_mask, "Write the mask [1 or H,L,L] too");
   verb->add_flag("--force", arguments->force, "Replace an existing output");
   verbs->Add(verb,
-             [arguments](const VerbContext& context) { return RunFile(*arguments, context); });
+             [arguments](const VerbContext& context) { return RunOnFile(*arguments, context); });
 }
 
 void AddCheckVerb(CLI::App* parent, VerbTable* verbs) {
@@ -169,7 +170,8 @@ void AddCheckVerb(CLI::App* parent, VerbTable* verbs) {
       ->check(CLI::Range(1, 100000));
   verb->add_option("--seed", arguments->check.seed, "Seed of the inputs")->capture_default_str();
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
-  verbs->Add(verb, [arguments](const VerbContext& context) { return Check(*arguments, context); });
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return CheckWays(*arguments, context); });
 }
 
 }  // namespace
@@ -178,12 +180,12 @@ void AddAttention(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("attention", "Attention mechanisms on arrays of one's own");
   verb->require_subcommand(1);
   CLI::App* list = verb->add_subcommand("list", "All mechanisms");
-  verbs->Add(list, &List);
+  verbs->Add(list, &ListAll);
   CLI::App* describe =
       verb->add_subcommand("describe", "A mechanism: inputs, options with ranges, cost, source");
   const auto name = std::make_shared<std::string>();
   describe->add_option("name", *name, "Mechanism")->required();
-  verbs->Add(describe, [name](const VerbContext& context) { return Describe(*name, context); });
+  verbs->Add(describe, [name](const VerbContext& context) { return DescribeOne(*name, context); });
   AddRunVerb(verb, verbs);
   AddCheckVerb(verb, verbs);
   AddTimeVerb(verb, verbs);
