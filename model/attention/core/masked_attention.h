@@ -3,9 +3,9 @@
 /// The four ways to compute D^-1 (M * A) V, given scores and a mask.
 ///
 /// Shapes: features [B,H,L,m], v [B,H,L,dv], out [B,H,L,dv]. `mask` null: all ones. A row whose
-/// weights sum to zero is zero. Where fast products round, sums below 1e-14 of the largest are
-/// zero. Time and memory: dense O(L^2 (m + dv)) and O(L^2); fastmult products of m (dv + 1)
-/// columns, in tiles of at most kTileColumns, so that memory is O(L kTileColumns) without
+/// weights sum to exactly zero is zero; masks see to it that the products of theirs that round do
+/// so (masks/toeplitz.h). Time and memory: dense O(L^2 (m + dv)) and O(L^2); fastmult products of m
+/// (dv + 1) columns, in tiles of at most kTileColumns, so that memory is O(L kTileColumns) without
 /// gradients; pairs O(nnz (m + dv)) and O(nnz); features O(nnz m dv) and O(nnz m + L m dv), or for
 /// factors of rank r O(L r m dv) and O(L (m + dv)). Without a mask, features is linear attention,
 /// O(L m dv). Errors: torch's. Thread-safety: pure functions. Source: gkat, Alg. 1; grf-masking,
