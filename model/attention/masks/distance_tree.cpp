@@ -9,6 +9,7 @@
 #include "common/thread_pool.h"
 #include "model/attention/masks/tree.h"
 #include "model/ops/saved_object.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -324,6 +325,13 @@ class DistanceTreeMask : public Mask {
 }  // namespace
 
 MaskPtr MakeTreeMask(Forest forest, torch::Tensor f, TreeAlgorithm algorithm) {
+  if (algorithm == TreeAlgorithm::kDiameter && !FitsHistograms(forest)) {
+    throw StatusException(
+        ResourceExhausted(reason::HOST_MEMORY,
+                          "options.algorithm: expected tokens times diameter of at most 2^26 for "
+                          "diameter, got more; centroid takes any tree")
+            .WithField("options.algorithm"));
+  }
   return std::make_unique<DistanceTreeMask>(std::move(forest), f, algorithm);
 }
 

@@ -80,7 +80,12 @@ torch::Tensor TreeDistances(const Forest& forest, bool is_hops) {
   return distances;
 }
 
+bool FitsHistograms(const Forest& forest) {
+  return forest.size() == 0 || DiameterOf(forest) < kMaxHistogramEntries / forest.size();
+}
+
 TreeAlgorithm ChooseTreeAlgorithm(const Forest& forest) {
+  if (!FitsHistograms(forest)) return TreeAlgorithm::kCentroid;
   const double log_size = std::log2(static_cast<double>(forest.size()) + 1);
   return static_cast<double>(DiameterOf(forest)) < log_size * log_size ? TreeAlgorithm::kDiameter
                                                                        : TreeAlgorithm::kCentroid;

@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/number_text.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -217,6 +218,12 @@ MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor colum
 }
 
 MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power) {
+  if (KernelCoefficients(kernel, scale, power, kSeriesTolerance).size() >= kMaxCoefficients) {
+    throw StatusException(Status(StatusCode::kOutOfRange, reason::CONFIG_INVALID,
+                                 "options.scale: expected a series of fewer than 4096 terms, got " +
+                                     NumberText(scale) + ", which needs more")
+                              .WithField("options.scale"));
+  }
   return std::make_unique<NamedKernelMask>(std::move(graph), kernel, scale, power);
 }
 

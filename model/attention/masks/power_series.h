@@ -36,6 +36,7 @@ MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f);
 /// P P^T with P = Phi G / sqrt r, for random columns G [L,r]: fast and of rank r, its entries may
 /// be negative.
 MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns);
+/// StatusException OUT_OF_RANGE at "options.scale" where the series has no end within 4096 terms.
 MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power);
 
 }  // namespace interlacer::attention

@@ -41,9 +41,14 @@ torch::Tensor TreeDistances(const Forest& forest, bool is_hops);
 
 MaskPtr MakeAffineTreeMask(Forest forest, torch::Tensor slope, torch::Tensor offset);
 
+/// Largest L (diameter + 1) of the algorithm by histograms, whose memory that is.
+inline constexpr std::int64_t kMaxHistogramEntries = std::int64_t{1} << 26;
+
 enum class TreeAlgorithm { kCentroid, kDiameter };
-/// The one with fewer operations.
+bool FitsHistograms(const Forest& forest);
+/// The one with fewer operations, of those that fit.
 TreeAlgorithm ChooseTreeAlgorithm(const Forest& forest);
+/// RESOURCE_EXHAUSTED HOST_MEMORY at "options.algorithm" for kDiameter beyond that.
 MaskPtr MakeTreeMask(Forest forest, torch::Tensor f, TreeAlgorithm algorithm);
 
 }  // namespace interlacer::attention

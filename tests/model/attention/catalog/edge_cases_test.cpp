@@ -196,6 +196,23 @@ TEST(AttentionEdgeCases, InputsAreChecked) {
   EXPECT_EQ(refused("softmax_masked", [](Inputs& x) { x.mask = x.mask - 1; }).field(), "mask");
 }
 
+TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  const auto series = Attention::Make(*attention::FindMechanism("named_kernel").value(),
+                                      {{"kernel", "resolvent"}, {"scale", 0.9999}})
+                          ->Run(inputs);
+  EXPECT_EQ(series.status().field(), "options.scale");
+  AttentionInputs path;
+  constexpr std::int64_t kPath = 10000;
+  path.q = path.k = path.v = Normals({1, 1, kPath, 1}, 1);
+  path.tree = PathTree(kPath);
+  const MechanismInfo& tree = *attention::FindMechanism("tree_any").value();
+  const auto forced = Attention::Make(tree, {{"algorithm", "diameter"}})->Run(path, Way::kFastmult);
+  EXPECT_EQ(forced.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(forced.status().field(), "options.algorithm");
+  EXPECT_TRUE(Attention::Make(tree, nlohmann::json::object())->Run(path, Way::kFastmult).ok());
+}
+
 TEST(AttentionEdgeCases, WaysThatAMechanismLacksAreRefused) {
   const Attention softmax =
       Attention::Make(*attention::FindMechanism("softmax").value(), nlohmann::json::object())
