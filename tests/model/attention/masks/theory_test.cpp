@@ -31,7 +31,7 @@ double Binomial(double n, int k) {
   return value;
 }
 
-/// T13: coefficients f of the kernels whose f have a closed form.
+/// Coefficients f of the kernels whose f have a closed form.
 TEST(Deconvolution, HasTheClosedFormsOfNamedKernels) {
   constexpr double kBeta = 0.7;
   constexpr int kCount = 20, kSteps = 6;
@@ -67,7 +67,7 @@ std::vector<double> SelfConvolved(const std::vector<double>& f) {
   return alpha;
 }
 
-/// T14: the symmetric form Phi Phi^T and the asymmetric form, whose row is the query's feature, are
+/// The symmetric form Phi Phi^T and the asymmetric form, whose row is the query's feature, are
 /// one mask in the limit of many walks.
 TEST(MaskForms, SymmetricAndAsymmetricAreOneSeries) {
   const AttentionInputs inputs = GraphOnly(64, RandomEdges(64, 0.08, 4));
