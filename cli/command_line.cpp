@@ -61,6 +61,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddReplay(app, verbs);
   AddCompare(app, verbs);
   AddRobot(app, verbs);
+  AddAttention(app, verbs);
   AddProbe(app, verbs);
   AddInfo(app, verbs);
   AddVersion(app, verbs);

@@ -22,6 +22,7 @@ void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);
 void AddReplay(CLI::App* app, VerbTable* verbs);
 void AddRobot(CLI::App* app, VerbTable* verbs);
+void AddAttention(CLI::App* app, VerbTable* verbs);
 void AddProbe(CLI::App* app, VerbTable* verbs);
 void AddInfo(CLI::App* app, VerbTable* verbs);
 void AddVersion(CLI::App* app, VerbTable* verbs);

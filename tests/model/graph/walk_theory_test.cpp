@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "common/random.h"
@@ -114,6 +115,27 @@ double FloorWithoutImportanceWeights(const WeightedGraph& graph) {
   return DistanceFromSpan(Flatten(PowerSeries(graph, kLongHalving)), powers);
 }
 
+/// Each new node joins `links` distinct earlier ones, drawn in proportion to their degrees.
+WeightedGraph PreferentialAttachment(int n, int links) {
+  RandomSequence random(7, RandomStream::kDataGeneration);
+  testing::Edges edges;
+  std::vector<int> ends;  // a node as often as it has edges
+  for (int node = links; node < n; ++node) {
+    std::set<int> chosen;
+    while (static_cast<int>(chosen.size()) < links) {
+      // The first nodes have no edges yet when the first of all joins them.
+      chosen.insert(ends.empty() ? static_cast<int>(chosen.size())
+                                 : ends[random.Below(static_cast<std::uint32_t>(ends.size()))]);
+    }
+    for (const int other : chosen) {
+      edges.emplace_back(node, other);
+      ends.push_back(node);
+      ends.push_back(other);
+    }
+  }
+  return testing::UndirectedGraph(n, edges);
+}
+
 TEST(ImportanceWeights, AreNeededWhereDegreesVary) {
   EXPECT_NEAR(FloorWithoutImportanceWeights(testing::GridGraph(8, 8)), 0.031,
               testing::kReferenceFloorTolerance * 0.031);
@@ -121,6 +143,8 @@ TEST(ImportanceWeights, AreNeededWhereDegreesVary) {
   for (int leaf = 1; leaf <= 50; ++leaf) star.emplace_back(0, leaf);
   const double star_floor = FloorWithoutImportanceWeights(testing::UndirectedGraph(51, star));
   EXPECT_NEAR(star_floor, 0.09, testing::kReferenceFloorTolerance * 0.09);
+  EXPECT_NEAR(FloorWithoutImportanceWeights(PreferentialAttachment(200, 3)), 0.09,
+              testing::kReferenceFloorTolerance * 0.09);
 }
 
 TEST(ImportanceWeights, AreNotNeededOnARegularGraph) {

@@ -1,0 +1,194 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/describe.h"
+#include "cli/verbs/verbs.h"
+#include "common/json.h"
+#include "model/attention/files/attention_files.h"
+
+namespace interlacer::cli {
+namespace {
+
+using attention::AttentionCheck;
+using attention::AttentionRun;
+using attention::AttentionTiming;
+
+struct RunArguments {
+  AttentionRun run;
+  std::string options = "{}";
+  bool force = false;
+};
+
+struct CheckArguments {
+  AttentionCheck check;
+  std::string options = "{}";
+};
+
+struct TimeArguments {
+  AttentionTiming timing;
+  std::string options = "{}";
+};
+
+StatusOr<nlohmann::json> ParseOptions(const std::string& text) {
+  return ParseJson(text, "--options", reason::CONFIG_INVALID);
+}
+
+std::string Joined(const nlohmann::ordered_json& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word.get<std::string>();
+  return text.empty() ? "-" : text;
+}
+
+StatusOr<ExitCode> ListAll(const VerbContext& context) {
+  const nlohmann::ordered_json mechanisms = attention::ListMechanisms();
+  TextRows rows;
+  for (const auto& mechanism : mechanisms) {
+    rows.emplace_back(
+        mechanism.at("name").get<std::string>(),
+        "[" + Joined(mechanism.at("ways")) + "] " + mechanism.at("text").get<std::string>());
+  }
+  context.Result(mechanisms, AlignedText(rows));
+  return kExitDone;
+}
+
+StatusOr<ExitCode> DescribeOne(const std::string& name, const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json mechanism,
+                              attention::DescribeMechanism(name));
+  TextRows rows{{"mechanism", mechanism.at("name").get<std::string>()},
+                {"computes", mechanism.at("text").get<std::string>()},
+                {"time", mechanism.at("cost").get<std::string>()},
+                {"source", mechanism.at("source").get<std::string>()},
+                {"inputs", "q, k, v; key_mask if wanted; " + Joined(mechanism.at("inputs"))},
+                {"ways", Joined(mechanism.at("ways"))}};
+  for (const auto& option : mechanism.at("options")) {
+    rows.emplace_back("option " + option.at("name").get<std::string>(),
+                      JsonText(option.at("default"), -1) + " (" +
+                          option.at("range").get<std::string>() +
+                          "): " + option.at("text").get<std::string>());
+  }
+  context.Result(mechanism, AlignedText(rows));
+  return kExitDone;
+}
+
+StatusOr<ExitCode> RunOnFile(const RunArguments& arguments, const VerbContext& context) {
+  AttentionRun run = arguments.run;
+  INTERLACER_ASSIGN_OR_RETURN(run.options, ParseOptions(arguments.options));
+  std::error_code ignored;
+  if (!arguments.force && std::filesystem::exists(run.output_path, ignored)) {
+    return FailedPrecondition(reason::OUTPUT_EXISTS,
+                              run.output_path + " exists; --force replaces it")
+        .WithField(run.output_path);
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
+                              attention::RunAttentionFile(run));
+  context.Result(result,
+                 AlignedText({{"mechanism", run.mechanism},
+                              {"way", result.at("way").get<std::string>()},
+                              {"out", JsonText(result.at("shape"), -1)},
+                              {"seconds", Format("%.3g", result.at("seconds").get<double>())},
+                              {"written to", run.output_path}}));
+  return kExitDone;
+}
+
+StatusOr<ExitCode> CheckWays(const CheckArguments& arguments, const VerbContext& context) {
+  AttentionCheck check = arguments.check;
+  INTERLACER_ASSIGN_OR_RETURN(check.options, ParseOptions(arguments.options));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
+                              attention::CheckMechanism(check));
+  TextRows rows{{"mechanism", check.mechanism}, {"trials", std::to_string(check.trials)}};
+  for (const auto& [way, error] : result.at("ways").items()) {
+    rows.emplace_back(way, Format("%.2e from dense at most", error.get<double>()));
+  }
+  const bool is_equal = result.at("agree").get<bool>();
+  rows.emplace_back("agree", Format(is_equal ? "yes, within %.0e" : "no, not within %.0e",
+                                    result.at("tolerance").get<double>()));
+  context.Result(result, AlignedText(rows));
+  return is_equal ? kExitDone : kExitCheckFailed;
+}
+
+StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& context) {
+  AttentionTiming timing = arguments.timing;
+  INTERLACER_ASSIGN_OR_RETURN(timing.options, ParseOptions(arguments.options));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
+                              attention::TimeMechanism(timing));
+  TextRows rows{{"mechanism", timing.mechanism}, {"way", result.at("way").get<std::string>()}};
+  for (std::size_t i = 0; i < result.at("lengths").size(); ++i) {
+    rows.emplace_back(std::to_string(result.at("lengths")[i].get<std::int64_t>()) + " tokens",
+                      Format("%.3g s", result.at("seconds")[i].get<double>()));
+  }
+  rows.emplace_back("time grows with tokens to the power",
+                    Format("%.2f", result.at("exponent").get<double>()));
+  context.Result(result, AlignedText(rows));
+  return kExitDone;
+}
+
+void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb = parent->add_subcommand("time", "Seconds of a way at several lengths");
+  const auto arguments = std::make_shared<TimeArguments>();
+  verb->add_option("name", arguments->timing.mechanism, "Mechanism, of `attention list`")
+      ->required();
+  verb->add_option("--lengths", arguments->timing.lengths, "Numbers of tokens, powers of two")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--repeats", arguments->timing.repeats, "Runs, of which the fastest counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
+  verb->add_option("--way", arguments->timing.way, "dense, fastmult, pairs or features");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return TimeWay(*arguments, context); });
+}
+
+void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb = parent->add_subcommand("run", "A mechanism on arrays of a file");
+  const auto arguments = std::make_shared<RunArguments>();
+  verb->add_option("name", arguments->run.mechanism, "Mechanism, of `attention list`")->required();
+  verb->add_option("--input", arguments->run.input_path,
+                   "safetensors file with q, k, v [B,H,L,d] and what the mechanism needs")
+      ->required();
+  verb->add_option("-o,--output", arguments->run.output_path, "safetensors file with out")
+      ->required();
+  verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
+  verb->add_option("--way", arguments->run.way,
+                   "dense, fastmult, pairs or features; default the one with fewest operations");
+  verb->add_flag("--mask", arguments->run.with_mask, "Write the mask [1 or H,L,L] too");
+  verb->add_flag("--force", arguments->force, "Replace an existing output");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return RunOnFile(*arguments, context); });
+}
+
+void AddCheckVerb(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb =
+      parent->add_subcommand("check", "Fast ways against the dense one on random inputs");
+  const auto arguments = std::make_shared<CheckArguments>();
+  verb->add_option("name", arguments->check.mechanism, "Mechanism, of `attention list`")
+      ->required();
+  verb->add_option("--trials", arguments->check.trials, "Random inputs")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  verb->add_option("--seed", arguments->check.seed, "Seed of the inputs")->capture_default_str();
+  verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return CheckWays(*arguments, context); });
+}
+
+}  // namespace
+
+void AddAttention(CLI::App* app, VerbTable* verbs) {
+  CLI::App* verb = app->add_subcommand("attention", "Attention mechanisms on arrays of one's own");
+  verb->require_subcommand(1);
+  CLI::App* list = verb->add_subcommand("list", "All mechanisms");
+  verbs->Add(list, &ListAll);
+  CLI::App* describe =
+      verb->add_subcommand("describe", "A mechanism: inputs, options with ranges, cost, source");
+  const auto name = std::make_shared<std::string>();
+  describe->add_option("name", *name, "Mechanism")->required();
+  verbs->Add(describe, [name](const VerbContext& context) { return DescribeOne(*name, context); });
+  AddRunVerb(verb, verbs);
+  AddCheckVerb(verb, verbs);
+  AddTimeVerb(verb, verbs);
+}
+
+}  // namespace interlacer::cli

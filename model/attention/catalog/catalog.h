@@ -1,0 +1,30 @@
+#pragma once
+
+/// All attention mechanisms by name.
+///
+/// docs/attention.md has them in a table. Errors: NOT_FOUND ARGUMENT_INVALID at "mechanism" for a
+/// name that is none. Thread-safety: pure functions; what they return lives as long as the program.
+
+#include <string_view>
+#include <vector>
+
+#include "model/attention/core/mechanism.h"
+
+namespace interlacer::attention {
+
+const std::vector<MechanismInfo>& Catalog();
+StatusOr<const MechanismInfo*> FindMechanism(std::string_view name);
+
+// The parts of the catalogue, one for each kind of extra input.
+std::vector<MechanismInfo> UnmaskedMechanisms();
+std::vector<MechanismInfo> SequenceMechanisms();
+std::vector<MechanismInfo> LearnedMaskMechanisms();
+std::vector<MechanismInfo> GridMechanisms();
+std::vector<MechanismInfo> TreeMechanisms();
+std::vector<MechanismInfo> GraphKernelMechanisms();
+std::vector<MechanismInfo> WalkMechanisms();
+std::vector<MechanismInfo> GraphLayerMechanisms();
+std::vector<MechanismInfo> PositionMechanisms();
+std::vector<MechanismInfo> StochasticMechanisms();
+
+}  // namespace interlacer::attention

@@ -1,0 +1,53 @@
+#include "model/attention/catalog/coded.h"
+
+#include <ATen/Functions.h>
+
+namespace interlacer::attention {
+namespace {
+
+class CodedMechanism : public Mechanism {
+ public:
+  CodedMechanism(const Options& options, const CodedParts& parts)
+      : options_(options), parts_(parts), scores_(options) {}
+
+  std::vector<Way> Ways() const override {
+    return scores_.has_features() ? std::vector<Way>{Way::kDense, Way::kFeatures}
+                                  : std::vector<Way>{Way::kDense};
+  }
+
+  NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
+    NamedTensors parameters = parts_.parameters(options_, inputs);
+    parameters.merge(scores_.InitialParameters(inputs, parts_.width(options_, inputs)));
+    return parameters;
+  }
+
+  torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    const Codes codes = parts_.codes(options_, inputs);
+    if (scores_.has_features()) {
+      return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);
+    }
+    const torch::Tensor logits = at::matmul(codes.q, codes.k.transpose(2, 3));
+    return AttendByWeights(SoftmaxWeights(logits, inputs, {}), inputs.v);
+  }
+
+ private:
+  Options options_;
+  CodedParts parts_;
+  Scores scores_;
+};
+
+}  // namespace
+
+MechanismInfo Coded(MechanismInfo info, CodedParts parts) {
+  info.options = Joined(std::move(info.options), ScoreOptions({"favor_pos", "softmax"}));
+  info.make = [parts = std::move(parts)](const Options& options) {
+    return std::make_unique<const CodedMechanism>(options, parts);
+  };
+  return info;
+}
+
+torch::Tensor Appended(const torch::Tensor& x, const torch::Tensor& table) {
+  return at::cat({x, table.unsqueeze(0).expand({x.size(0), -1, -1, -1})}, 3);
+}
+
+}  // namespace interlacer::attention

@@ -1,0 +1,37 @@
+#pragma once
+
+/// Mechanisms that change queries and keys so that their products are the logits: relative
+/// positions by features of places, stochastic codes, smoothing.
+///
+/// Thread-safety: pure functions. Source: flt, Eq. 3.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/attention/catalog/masked.h"
+
+namespace interlacer::attention {
+
+/// [B,H,L,width] each.
+struct Codes {
+  torch::Tensor q, k;
+};
+
+struct CodedParts {
+  std::function<NamedTensors(const Options&, const AttentionInputs&)> parameters;
+  /// Codes whose products are the logits, softmax's 1 / sqrt d included.
+  std::function<Codes(const Options&, const AttentionInputs&)> codes;
+  std::function<std::int64_t(const Options&, const AttentionInputs&)> width;
+};
+
+/// Scores favor_pos of the codes (dense and features), or softmax (dense).
+MechanismInfo Coded(MechanismInfo info, CodedParts parts);
+
+/// x [B,H,L,d], table [H,L,r] -> [B,H,L,d+r].
+torch::Tensor Appended(const torch::Tensor& x, const torch::Tensor& table);
+
+}  // namespace interlacer::attention

@@ -1,0 +1,280 @@
+// Masks that are functions of a graph.
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+
+#include "common/number_text.h"
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/catalog/masked.h"
+#include "model/attention/core/random_features.h"
+#include "model/attention/masks/basic_masks.h"
+#include "model/attention/masks/graph.h"
+#include "model/attention/masks/heat.h"
+#include "model/attention/masks/power_series.h"
+#include "model/runtime/torch_status.h"
+
+namespace interlacer::attention {
+namespace {
+
+const std::vector<Way> kProductWays{Way::kDense, Way::kFastmult};
+
+MaskPairs WithType(MaskPairs pairs, const AttentionInputs& inputs) {
+  pairs.values = pairs.values.to(inputs.q.scalar_type());
+  return pairs;
+}
+
+/// c_k = exp(-rate k), k <= degree.
+torch::Tensor FallingCoefficients(const Options& options, const AttentionInputs& inputs) {
+  std::vector<double> c;
+  for (std::int64_t k = 0; k <= options.Int("degree"); ++k) {
+    c.push_back(std::exp(-options.Real("rate") * static_cast<double>(k)));
+  }
+  return PerHead(inputs, c);
+}
+
+NamedTensors SeriesParameters(const Options& options, const AttentionInputs& inputs) {
+  return {{options.Chosen("param"), FallingCoefficients(options, inputs)}};
+}
+
+MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
+  torch::Tensor c = inputs.parameters.at(options.Chosen("param"));
+  const bool is_alpha = options.Is("param", "alpha");
+  const bool is_of_mask = options.Is("positive", "mask");
+  if (!is_of_mask) c = c.abs();
+  MaskPtr mask = is_alpha ? MakePowerSeriesMask(MaskGraphOf(inputs), c)
+                          : MakeSquaredSeriesMask(MaskGraphOf(inputs), c);
+  return is_of_mask ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
+}
+
+std::vector<OptionSpec> SeriesOptions(std::int64_t degree) {
+  return {Integer("degree", degree, 0, 1000, "largest power of W"),
+          Number("rate", 0.01, 0, 100, "initial coefficients exp(-rate k)")};
+}
+
+Status CheckKernel(const std::string& kernel, double scale) {
+  if (kernel == "p_step" && scale < 2) {
+    return Mismatch(reason::CONFIG_INVALID, "options.scale", "at least 2 for p_step",
+                    NumberText(scale));
+  }
+  if (kernel == "resolvent" && scale >= 1) {
+    return Mismatch(reason::CONFIG_INVALID, "options.scale", "a number below 1 for resolvent",
+                    NumberText(scale));
+  }
+  if (kernel != "p_step" && kernel != "resolvent" && scale > 8) {
+    return Mismatch(reason::CONFIG_INVALID, "options.scale", "at most 8 for " + kernel,
+                    NumberText(scale));
+  }
+  return Status::Ok();
+}
+
+MaskPtr NamedKernelMaskOf(const Options& options, const AttentionInputs& inputs) {
+  const std::string& kernel = options.Chosen("kernel");
+  ThrowIfError(CheckKernel(kernel, options.Real("scale")));
+  const Graph graph = AdjacencyOf(inputs);
+  RequireUndirected(graph, "a named kernel");
+  return MakeNamedKernelMask(SymmetricallyNormalised(graph), kernel, options.Real("scale"),
+                             static_cast<int>(options.Int("power")));
+}
+
+NamedTensors DiffusionParameters(const Options& options, const AttentionInputs& inputs) {
+  return {{"lambda", PerHead(inputs, options.Real("lambda"))}};
+}
+
+OptionSpec DiffusionTime() {
+  return Number("lambda", 1, 0, 1e6, "initial time of diffusion; large values flatten");
+}
+
+/// exp(b[hops]); what is out of reach or beyond max_distance has the last entry.
+MaskPtr ShortestPathMask(const Options& options, const AttentionInputs& inputs) {
+  const std::int64_t beyond = options.Int("max_distance") + 1;
+  torch::Tensor hops = HopDistances(AdjacencyOf(inputs));
+  hops = hops.masked_fill(hops < 0, beyond).clamp_max(beyond);
+  const torch::Tensor bias = inputs.parameters.at("b").index_select(1, hops.flatten());
+  return MakeDenseMask(at::exp(bias).reshape({-1, inputs.length(), inputs.length()}));
+}
+
+/// Adjacency and ones on the diagonal.
+MaskPtr SelfLoopMask(const AttentionInputs& inputs) {
+  const Graph graph = AdjacencyOf(inputs);
+  const double* weight = graph.weights.const_data_ptr<double>();
+  std::vector<std::int64_t> offsets{0}, indices;
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < graph.size(); ++i) {
+    indices.push_back(i);
+    weights.push_back(1);
+    for (std::int64_t e = graph.pattern->offsets[i]; e < graph.pattern->offsets[i + 1]; ++e) {
+      indices.push_back(graph.pattern->indices[e]);
+      weights.push_back(weight[e]);
+    }
+    offsets.push_back(static_cast<std::int64_t>(indices.size()));
+  }
+  return MakePairMask(
+      WithType({MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
+                at::tensor(weights, at::kDouble).reshape({1, -1})},
+               inputs));
+}
+
+/// sin(pi / 4 (z_i + z_j)) = sin cos + cos sin.
+MaskPtr CentralityMask(const Options& options, const AttentionInputs& inputs) {
+  const torch::Tensor degrees =
+      (inputs.graph.offsets.slice(0, 1) - inputs.graph.offsets.slice(0, 0, -1))
+          .clamp_max(options.Int("max_degree"));
+  const torch::Tensor angle =
+      at::sigmoid(inputs.parameters.at("table").index_select(1, degrees)) * (M_PI / 4);
+  const torch::Tensor sine = at::sin(angle), cosine = at::cos(angle);
+  return MakeFactorMask({at::stack({sine, cosine}, 2), at::stack({cosine, sine}, 2)});
+}
+
+MaskPtr SketchMask(const Options& options, const AttentionInputs& inputs) {
+  MaskPtr mask = MakeSketchedSeriesMask(MaskGraphOf(inputs), inputs.parameters.at("f"),
+                                        inputs.parameters.at("projection"));
+  return options.IsSet("abs") ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
+}
+
+}  // namespace
+
+std::vector<MechanismInfo> GraphKernelMechanisms() {
+  const std::vector<std::string> softmax_first{"softmax", "relu", "elu1", "square", "favor_pos"};
+  return {
+      Masked(
+          {"fastmult",
+           "M is the graph's matrix of weights itself, a mask with a fast product like any other.",
+           "O(E m dv)",
+           "gkat, Alg. 1",
+           {"graph"},
+           {},
+           nullptr},
+          {AlwaysWays({Way::kDense, Way::kFastmult, Way::kPairs}), nullptr,
+           [](const Options&, const AttentionInputs& inputs) {
+             return MakePairMask(WithType(AdjacencyOf(inputs).AsPairs(), inputs));
+           }}),
+      Masked(
+          {"malpha_dense",
+           "Power series of the graph's W: M = sum of alpha_k W^k, or Phi Phi^T with Phi = sum of "
+           "f_k W^k. W: the given weights, or 1 / sqrt(d_i d_j).",
+           "dense O(L^2 (degree L + m + dv)); fastmult O(degree E m dv)",
+           "grf-masking, Eq. 3 and 8",
+           {"graph"},
+           Joined({Word("param", {"alpha", "f"}, "which coefficients are parameters"),
+                   Word("positive", {"mask", "coefficients"},
+                        "what is made positive by its absolute value; mask has no fast way")},
+                  SeriesOptions(100)),
+           nullptr},
+          {[](const Options& options) {
+             return options.Is("positive", "mask") ? std::vector<Way>{Way::kDense} : kProductWays;
+           },
+           &SeriesParameters, &SeriesMask}),
+      Masked(
+          {"named_kernel",
+           "Kernels of the normalised Laplacian L: diffusion exp(-s^2 L / 2), "
+           "regularised_laplacian (1 + s^2 L)^-p, p_step (s - L)^p, cosine cos(pi L / 4), "
+           "resolvent (1 - s W)^-p. Entries of cosine may be negative.",
+           "O(terms E m dv)",
+           "general-grf, Table 1",
+           {"graph"},
+           {Word("kernel", {"diffusion", "regularised_laplacian", "p_step", "cosine", "resolvent"},
+                 "which"),
+            Number("scale", 1, 1e-3, 100, "s; at least 2 for p_step, below 1 for resolvent"),
+            Integer("power", 1, 1, 8, "p")},
+           nullptr},
+          {AlwaysWays(kProductWays), nullptr, &NamedKernelMaskOf}),
+      Masked(
+          {"gdk",
+           "Graph diffusion kernel exp(-lambda T), T the Laplacian, (Deg - Adj) Deg^-1 or -Adj.",
+           "O(K E m dv), K near the larger of sqrt and lambda times the largest degree",
+           "gkat, Sec. 4.1 and Thm 4.1",
+           {"graph"},
+           {Word("operator", {"laplacian", "normalised", "neg_adjacency"}, "T"), DiffusionTime()},
+           nullptr},
+          {AlwaysWays(kProductWays), &DiffusionParameters,
+           [](const Options& options, const AttentionInputs& inputs) {
+             return MakeHeatMask(AdjacencyOf(inputs), options.Chosen("operator"),
+                                 inputs.parameters.at("lambda").abs());
+           }}),
+      Masked({"heat",
+              "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2, up to a factor that cancels.",
+              "O(K E m dv), K near sqrt(lambda)",
+              "grf-masking, App. C",
+              {"graph"},
+              {DiffusionTime()},
+              nullptr},
+             {AlwaysWays(kProductWays), &DiffusionParameters,
+              [](const Options&, const AttentionInputs& inputs) {
+                return MakeHeatMask(AdjacencyOf(inputs), "heat",
+                                    inputs.parameters.at("lambda").abs());
+              }}),
+      Masked({"spd_bias",
+              "Logits plus b of the number of hops of the shortest path.",
+              "O(L^2 (m + dv) + L E)",
+              "grf-masking, Sec. 4 (baselines)",
+              {"graph"},
+              {Integer("max_distance", 16, 0, 4096,
+                       "hops with a bias of their own; one more for all beyond"),
+               Number("slope", -0.1, -100, 100, "initial b of l hops: slope l")},
+              nullptr},
+             {AlwaysWays({Way::kDense}),
+              [](const Options& options, const AttentionInputs& inputs) {
+                std::vector<double> b;
+                for (std::int64_t l = 0; l <= options.Int("max_distance") + 1; ++l) {
+                  b.push_back(options.Real("slope") * static_cast<double>(l));
+                }
+                return NamedTensors{{"b", PerHead(inputs, b)}};
+              },
+              &ShortestPathMask},
+             softmax_first),
+      Masked({"gat_mask",
+              "M = Adj + 1: tokens see themselves and their neighbours.",
+              "pairs O((L + E) (m + dv))",
+              "gkat, Sec. 5.1 (GAT)",
+              {"graph"},
+              {},
+              nullptr},
+             {AlwaysWays({Way::kDense, Way::kPairs, Way::kFastmult}), nullptr,
+              [](const Options&, const AttentionInputs& inputs) { return SelfLoopMask(inputs); }},
+             softmax_first),
+      Masked({"centrality",
+              "M_ij = sin(pi / 4 (z_i + z_j)), z the sigmoid of a table by degree: of rank 2.",
+              "O(L m dv)",
+              "gkat, Sec. 3 (low-rank masks)",
+              {"graph"},
+              {Integer("max_degree", 32, 0, 1 << 20, "degrees above share the last entry")},
+              nullptr},
+             {AlwaysWays({Way::kDense, Way::kFeatures, Way::kFastmult}),
+              [](const Options& options, const AttentionInputs& inputs) {
+                std::vector<double> table;
+                for (std::int64_t k = 0; k <= options.Int("max_degree"); ++k) {
+                  table.push_back(std::log1p(static_cast<double>(k)) - 1);
+                }
+                return NamedTensors{{"table", PerHead(inputs, table)}};
+              },
+              &CentralityMask}),
+      Masked({"jlt",
+              "Features of a power series, Phi = sum of f_k W^k, projected to r random columns: "
+              "M = P P^T. Without abs its entries may be negative.",
+              "O(degree E r + L r m dv)",
+              "grf-masking, App. C (ablations)",
+              {"graph"},
+              Joined(SeriesOptions(10),
+                     {Integer("rank", 32, 1, 4096, "random columns r"),
+                      Flag("abs", true, "absolute values of the mask, which has no fast way"),
+                      Integer("seed", 0, 0, INT64_MAX, "of all that is random")}),
+              nullptr},
+             {[](const Options& options) {
+                return options.IsSet("abs")
+                           ? std::vector<Way>{Way::kDense}
+                           : std::vector<Way>{Way::kDense, Way::kFastmult, Way::kFeatures};
+              },
+              [](const Options& options, const AttentionInputs& inputs) {
+                return NamedTensors{
+                    {"f", FallingCoefficients(options, inputs)},
+                    {"projection", NormalMatrix(static_cast<std::uint64_t>(options.Int("seed")),
+                                                RandomStream::kRandomFeatures, 0xFFFF, 0,
+                                                inputs.length(), options.Int("rank"))
+                                       .to(inputs.q.scalar_type())}};
+              },
+              &SketchMask}),
+  };
+}
+
+}  // namespace interlacer::attention

@@ -1,0 +1,337 @@
+// Layers of graph networks that attend over walks or neighbours, and baselines without scores.
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+#include <utility>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/catalog/walk_masks.h"
+#include "model/attention/core/masked_attention.h"
+#include "model/attention/core/random_features.h"
+#include "model/attention/masks/basic_masks.h"
+#include "model/attention/masks/graph.h"
+#include "model/attention/masks/walk_features.h"
+
+namespace interlacer::attention {
+namespace {
+
+constexpr double kLeakySlope = 0.2;
+
+/// Small weights of a layer, by head: [H,rows,columns].
+torch::Tensor LayerWeights(const Options& options, const AttentionInputs& inputs, std::int64_t rows,
+                           std::int64_t columns, std::uint32_t part) {
+  std::vector<torch::Tensor> heads;
+  for (std::int64_t h = 0; h < inputs.heads(); ++h) {
+    heads.push_back(NormalMatrix(static_cast<std::uint64_t>(options.Int("seed")),
+                                 RandomStream::kWeightInit, static_cast<std::uint32_t>(h),
+                                 100 + part, rows, columns));
+  }
+  return (at::stack(heads) / std::sqrt(static_cast<double>(rows))).to(inputs.q.scalar_type());
+}
+
+OptionSpec SeedOption() { return Integer("seed", 0, 0, INT64_MAX, "of all that is random"); }
+
+NamedTensors AdditiveParameters(const Options& options, const AttentionInputs& inputs) {
+  return {{"a_left", LayerWeights(options, inputs, inputs.width(), 1, 0).squeeze(2)},
+          {"a_right", LayerWeights(options, inputs, inputs.width(), 1, 1).squeeze(2)}};
+}
+
+/// a_left q_i and a_right k_j: [B,H,L,1] each.
+std::pair<torch::Tensor, torch::Tensor> AdditiveParts(const AttentionInputs& inputs) {
+  return {at::matmul(inputs.q, inputs.parameters.at("a_left").unsqueeze(2)),
+          at::matmul(inputs.k, inputs.parameters.at("a_right").unsqueeze(2))};
+}
+
+torch::Tensor DenseAdditive(const AttentionInputs& inputs, const torch::Tensor& mask) {
+  const auto [left, right] = AdditiveParts(inputs);
+  const torch::Tensor logits = at::leaky_relu(left + right.transpose(2, 3), kLeakySlope);
+  return AttendByWeights(SoftmaxWeights(logits, inputs, mask), inputs.v);
+}
+
+torch::Tensor PairAdditive(const AttentionInputs& inputs, const MaskPairs& pairs) {
+  const auto [left, right] = AdditiveParts(inputs);
+  const std::int64_t length = inputs.length();
+  const torch::Tensor logits =
+      left.reshape({-1, length}).index_select(1, RowsOf(*pairs.pattern)) +
+      right.reshape({-1, length}).index_select(1, ColumnsOf(*pairs.pattern));
+  return AttendPairLogits(at::leaky_relu(logits, kLeakySlope), inputs, pairs);
+}
+
+/// Adj + 1 with weights 1, each pair once: the neighbourhood of GAT.
+MaskPairs Neighbourhood(const AttentionInputs& inputs) {
+  const WalkTerms reach = EnumeratedTerms(AdjacencyOf(inputs), 1);
+  return {reach.pattern,
+          at::ones({1, reach.pattern->entry_count()}, inputs.q.options().requires_grad(false))};
+}
+
+/// GAT, and GKAT-0, which differs in its mask alone.
+class AdditiveLayer : public Mechanism {
+ public:
+  AdditiveLayer(const Options& options, bool is_gat)
+      : options_(options), is_gat_(is_gat), is_dot_(!is_gat && options.Is("score", "dot")) {}
+
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kPairs}; }
+
+  NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
+    NamedTensors parameters;
+    if (!is_dot_) parameters = AdditiveParameters(options_, inputs);
+    if (!is_gat_) parameters.merge(FrequencyParameters(options_, inputs));
+    return parameters;
+  }
+
+  torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    const MaskPtr mask = MaskOf(inputs);
+    torch::Tensor out;
+    if (way == Way::kDense) {
+      const torch::Tensor entries = mask->Dense();
+      out = is_dot_ ? AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, entries), inputs.v)
+                    : DenseAdditive(inputs, entries);
+    } else {
+      out = is_dot_ ? AttendPairs(Scores(options_, "softmax"), inputs, mask->Pairs())
+                    : PairAdditive(inputs, mask->Pairs());
+    }
+    return options_.IsSet("elu") ? at::elu(out) : out;
+  }
+
+  torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
+    return MaskOf(inputs)->Dense();
+  }
+
+ private:
+  MaskPtr MaskOf(const AttentionInputs& inputs) const {
+    return is_gat_ ? MakePairMask(Neighbourhood(inputs)) : FrequencyMask(options_, inputs);
+  }
+
+  Options options_;
+  bool is_gat_, is_dot_;
+};
+
+/// GKAT whose walks go where queries and keys agree: P_uv from exp(q_u k_v / sqrt d) over
+/// neighbours.
+class DynamicWalks : public Mechanism {
+ public:
+  explicit DynamicWalks(const Options& options) : options_(options), scores_(options) {}
+
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+
+  NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
+    NamedTensors parameters = scores_.InitialParameters(inputs);
+    parameters["lambda"] = PerHead(inputs, options_.Real("lambda"));
+    return parameters;
+  }
+
+  torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    const Features features = scores_.MakeFeatures(inputs);
+    const torch::Tensor base =
+        (inputs.parameters.at("lambda").abs() * (1 - options_.Real("halt_probability")))
+            .unsqueeze(0)
+            .expand({inputs.batch(), inputs.heads()})
+            .reshape({-1, 1, 1});
+    return way == Way::kDense ? RunDense(features, inputs, base) : RunFast(features, inputs, base);
+  }
+
+ private:
+  torch::Tensor RunDense(const Features& features, const AttentionInputs& inputs,
+                         const torch::Tensor& base) const {
+    const std::int64_t length = inputs.length();
+    const torch::Tensor edges = DenseOf(AdjacencyOf(inputs)).to(inputs.q.scalar_type());
+    const torch::Tensor weights = at::exp(Logits(inputs)) * edges;
+    const torch::Tensor hops =
+        Normalised(weights, weights.sum(3, true)).reshape({-1, length, length});
+    torch::Tensor power = at::eye(length, inputs.q.options().requires_grad(false)).unsqueeze(0);
+    torch::Tensor psi = power;
+    for (std::int64_t e = 0; e < options_.Int("hops"); ++e) {
+      power = base * at::matmul(power, hops);
+      psi = psi + power;
+    }
+    const torch::Tensor mask = at::matmul(psi, psi.transpose(1, 2))
+                                   .expand({inputs.batch() * inputs.heads(), length, length})
+                                   .reshape({inputs.batch(), inputs.heads(), length, length});
+    return AttendDense(features, inputs.v, mask);
+  }
+
+  /// Every batch and head has a mask of its own: heads of one batch.
+  torch::Tensor RunFast(const Features& features, const AttentionInputs& inputs,
+                        const torch::Tensor& base) const {
+    const Graph graph = AdjacencyOf(inputs);
+    const std::int64_t length = inputs.length();
+    const auto fold = [length](const torch::Tensor& x) {
+      return x.reshape({1, -1, length, x.size(3)});
+    };
+    const torch::Tensor logits =
+        SampledProducts(graph.pattern, fold(inputs.q)[0], fold(inputs.k)[0]) /
+        std::sqrt(static_cast<double>(inputs.width()));
+    const torch::Tensor rows = RowsOf(*graph.pattern);
+    const torch::Tensor largest = RowMaxima(*graph.pattern, logits, -1e30);
+    const torch::Tensor weights =
+        at::exp(logits - largest.index_select(1, rows)) * graph.weights.to(logits.scalar_type());
+    const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
+    const torch::Tensor hops = Normalised(weights, sums.index_select(1, rows));
+    const WalkSumMask mask(graph.pattern, hops, base, options_.Int("hops"));
+    return AttendFastmult({fold(features.q), fold(features.k)}, fold(inputs.v), mask)
+        .reshape(inputs.v.sizes());
+  }
+
+  class WalkSumMask : public Mask {
+   public:
+    WalkSumMask(SparsePatternPtr pattern, torch::Tensor hops, torch::Tensor base,
+                std::int64_t hop_count)
+        : pattern_(std::move(pattern)),
+          hops_(std::move(hops)),
+          base_(std::move(base)),
+          hop_count_(hop_count) {}
+    torch::Tensor Dense() const override { return {}; }
+    std::vector<Way> Ways() const override { return {Way::kFastmult}; }
+    torch::Tensor Product(const torch::Tensor& x) const override {
+      return Sum(Sum(x, true), false);
+    }
+
+   private:
+    /// sum over e of base^e P^e x.
+    torch::Tensor Sum(const torch::Tensor& x, bool is_transposed) const {
+      torch::Tensor sum = x;
+      for (std::int64_t e = 0; e < hop_count_; ++e) {
+        sum = x + base_ * HeadwiseProduct(pattern_, hops_, sum, is_transposed);
+      }
+      return sum;
+    }
+    SparsePatternPtr pattern_;
+    torch::Tensor hops_, base_;
+    std::int64_t hop_count_;
+  };
+
+  Options options_;
+  Scores scores_;
+};
+
+/// Sums over neighbours without scores: GCN, and Chebyshev filters. q and k are not read.
+class Convolution : public Mechanism {
+ public:
+  Convolution(const Options& options, bool is_chebyshev)
+      : options_(options),
+        order_(is_chebyshev ? options.Int("order") : 0),
+        is_chebyshev_(is_chebyshev) {}
+
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kPairs}; }
+
+  NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
+    const std::int64_t width = inputs.value_width();
+    NamedTensors parameters;
+    for (std::int64_t k = 0; k <= order_; ++k) {
+      parameters["weight_" + std::to_string(k)] =
+          LayerWeights(options_, inputs, width, width, static_cast<std::uint32_t>(2 + k));
+    }
+    parameters["bias"] =
+        at::zeros({inputs.heads(), width}, inputs.q.options().requires_grad(false));
+    return parameters;
+  }
+
+  torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    const Graph graph = SymmetricallyNormalised(AdjacencyOf(inputs));
+    const torch::Tensor values = inputs.v * inputs.KeyMask();
+    const torch::Tensor weights = graph.weights.to(inputs.q.scalar_type());
+    const torch::Tensor dense =
+        way == Way::kDense ? ToDense(*graph.pattern, weights) : torch::Tensor();
+    const auto spread = [&](const torch::Tensor& x) {
+      if (way == Way::kDense) return at::matmul(dense, x);
+      const torch::Tensor columns = x.permute({2, 0, 1, 3}).reshape({1, x.size(2), -1});
+      return SparseProduct(graph.pattern, weights, columns)
+          .reshape({x.size(2), x.size(0), x.size(1), x.size(3)})
+          .permute({1, 2, 0, 3});
+    };
+    const auto weigh = [&](const torch::Tensor& x, std::int64_t k) {
+      return at::matmul(x, inputs.parameters.at("weight_" + std::to_string(k)));
+    };
+    torch::Tensor sum;
+    if (is_chebyshev_) {
+      // The Laplacian 1 - W, rescaled to [-1,1] by its largest eigenvalue 2, is -W.
+      torch::Tensor before = values, now = -spread(values);
+      sum = weigh(values, 0);
+      for (std::int64_t k = 1; k <= order_; ++k) {
+        sum = sum + weigh(now, k);
+        const torch::Tensor next = -2 * spread(now) - before;
+        before = now;
+        now = next;
+      }
+    } else {
+      sum = weigh(spread(values), 0);
+    }
+    const torch::Tensor biased = sum + inputs.parameters.at("bias").unsqueeze(1);
+    return options_.IsSet("relu") ? at::relu(biased) : biased;
+  }
+
+ private:
+  Options options_;
+  std::int64_t order_;
+  bool is_chebyshev_;
+};
+
+}  // namespace
+
+std::vector<MechanismInfo> GraphLayerMechanisms() {
+  const OptionSpec elu = Flag("elu", false, "ELU of the output, as in a layer");
+  const OptionSpec relu = Flag("relu", true, "ReLU of the output, as in a layer");
+  std::vector<OptionSpec> dynamic_options =
+      Joined({Integer("hops", 3, 0, 64, "hops tau of a walk"),
+              Number("lambda", 1, 0, 1, "initial weight of a hop"),
+              Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e")},
+             ScoreOptions({"favor_pos", "relu", "elu1", "square"}));
+  return {
+      {"gkat0",
+       "GKAT with softmax scores: rwgnk's mask times exp(q k / sqrt d), or times "
+       "exp(LeakyReLU(a_left q_i + a_right k_j)).",
+       "dense O(L^2 (d + dv)); pairs O(nnz(M) (d + dv))",
+       "gkat, Sec. 4.2 and 5.1",
+       {"graph"},
+       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu},
+              FrequencyOptions()),
+       [](const Options& options) {
+         return std::make_unique<const AdditiveLayer>(options, false);
+       }},
+      Masked({"gkat",
+              "GKAT: rwgnk's mask times positive random features of softmax.",
+              "O(nnz(Psi) m dv)",
+              "gkat, Sec. 4.2 and 5.1",
+              {"graph"},
+              FrequencyOptions(),
+              nullptr},
+             {AlwaysWays({Way::kDense, Way::kFastmult, Way::kPairs, Way::kFeatures}),
+              &FrequencyParameters, &FrequencyMask},
+             {"favor_pos"}),
+      {"gkat_dynamic",
+       "GKAT whose walks hop to neighbours with probabilities of exp(q_u k_v / sqrt d), all walks "
+       "of up to tau hops.",
+       "O(hops E m dv) for every batch",
+       "gkat, App. A.5",
+       {"graph"},
+       dynamic_options,
+       [](const Options& options) { return std::make_unique<const DynamicWalks>(options); }},
+      {"gat",
+       "Graph attention network: exp(LeakyReLU(a_left q_i + a_right k_j)) over neighbours and the "
+       "token itself.",
+       "O((L + E) dv)",
+       "gkat, Sec. 5.1 (baselines)",
+       {"graph"},
+       {elu, SeedOption()},
+       [](const Options& options) { return std::make_unique<const AdditiveLayer>(options, true); }},
+      {"gcn",
+       "Graph convolution: ReLU(Deg^-1/2 Adj Deg^-1/2 V weight + bias). Reads no q and k.",
+       "O(E dv + L dv^2)",
+       "gkat, Sec. 5.1 (baselines)",
+       {"graph"},
+       {relu, SeedOption()},
+       [](const Options& options) { return std::make_unique<const Convolution>(options, false); }},
+      {"sgc",
+       "Spectral graph convolution: Chebyshev polynomials of the rescaled Laplacian. Reads no q "
+       "and "
+       "k.",
+       "O(order (E dv + L dv^2))",
+       "gkat, Sec. 5.1 (baselines)",
+       {"graph"},
+       {Integer("order", 2, 0, 32, "degree of the polynomial"), relu, SeedOption()},
+       [](const Options& options) { return std::make_unique<const Convolution>(options, true); }},
+  };
+}
+
+}  // namespace interlacer::attention

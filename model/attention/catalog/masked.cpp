@@ -1,0 +1,107 @@
+#include "model/attention/catalog/masked.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace interlacer::attention {
+namespace {
+
+class MaskedMechanism : public Mechanism {
+ public:
+  MaskedMechanism(const Options& options, const MaskedParts& parts, const std::string& only_kind)
+      : options_(options), parts_(parts), scores_(options, only_kind) {}
+
+  std::vector<Way> Ways() const override {
+    std::vector<Way> ways = parts_.ways(options_);
+    if (!scores_.has_features()) {
+      std::erase_if(ways, [](Way way) { return way == Way::kFastmult || way == Way::kFeatures; });
+    }
+    return ways;
+  }
+
+  Way ChooseWay(const AttentionInputs& inputs) const override {
+    const std::vector<Way> ways = Ways();
+    if (ways.size() == 1) return ways[0];
+    const std::int64_t m =
+        scores_.has_features() ? scores_.FeatureCount(inputs.width()) : inputs.width();
+    const std::int64_t dv = inputs.value_width();
+    // A product needs at least L m dv operations, the dense way L^2 (m + dv).
+    return inputs.length() * (m + dv) <= m * dv ? Way::kDense : ways[1];
+  }
+
+  NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
+    NamedTensors parameters = scores_.InitialParameters(inputs);
+    if (parts_.parameters) parameters.merge(parts_.parameters(options_, inputs));
+    return parameters;
+  }
+
+  torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    return Attend(way, scores_, inputs, parts_.mask(options_, inputs).get());
+  }
+
+  torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
+    return parts_.mask(options_, inputs)->Dense().to(inputs.q.scalar_type());
+  }
+
+ private:
+  Options options_;
+  MaskedParts parts_;
+  Scores scores_;
+};
+
+}  // namespace
+
+MechanismInfo Masked(MechanismInfo info, MaskedParts parts, const std::vector<std::string>& kinds) {
+  info.options = Joined(std::move(info.options), ScoreOptions(kinds));
+  // A mask's own seed is that of the scores too.
+  for (auto spec = info.options.begin(); spec != info.options.end();) {
+    const bool is_repeated =
+        std::any_of(info.options.begin(), spec,
+                    [&](const OptionSpec& earlier) { return earlier.name == spec->name; });
+    spec = is_repeated ? info.options.erase(spec) : spec + 1;
+  }
+  const std::string only_kind = kinds.size() == 1 ? kinds[0] : "";
+  info.make = [parts = std::move(parts), only_kind](const Options& options) {
+    return std::make_unique<const MaskedMechanism>(options, parts, only_kind);
+  };
+  return info;
+}
+
+torch::Tensor PerHead(const AttentionInputs& inputs, double value) {
+  return at::full({inputs.heads()}, value, inputs.q.options().requires_grad(false));
+}
+
+torch::Tensor PerHead(const AttentionInputs& inputs, const std::vector<double>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return at::tensor(values, at::kDouble)
+      .to(inputs.q.scalar_type())
+      .reshape({1, count})
+      .expand({inputs.heads(), count})
+      .contiguous();
+}
+
+OptionSpec PositivityOption(const std::string& first) {
+  std::vector<std::string> choices{first};
+  for (const char* choice : {"abs", "exp", "softplus", "none"}) {
+    if (first != choice) choices.emplace_back(choice);
+  }
+  return Word("positivity", choices, "what makes the mask's parameters positive");
+}
+
+torch::Tensor Positive(const Options& options, const torch::Tensor& parameter) {
+  if (options.Is("positivity", "abs")) return parameter.abs();
+  if (options.Is("positivity", "exp")) return at::exp(parameter);
+  if (options.Is("positivity", "softplus")) return at::softplus(parameter);
+  return parameter;
+}
+
+double BeforePositive(const Options& options, double value) {
+  if (options.Is("positivity", "exp")) return std::log(value);
+  if (options.Is("positivity", "softplus")) return std::log(std::expm1(value));
+  return value;
+}
+
+}  // namespace interlacer::attention

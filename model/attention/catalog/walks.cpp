@@ -1,0 +1,227 @@
+// Graph random features, and kernels of walks.
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/catalog/walk_masks.h"
+#include "model/attention/masks/basic_masks.h"
+#include "model/attention/masks/walk_features.h"
+#include "model/runtime/torch_status.h"
+
+namespace interlacer::attention {
+namespace {
+
+WalkSamplerOptions SamplerOptions(const Options& options, std::uint32_t ensemble) {
+  WalkSamplerOptions walks;
+  const std::string& sampler = options.Chosen("sampler");
+  walks.sampler = sampler == "iid"                    ? WalkSampler::kIid
+                  : sampler == "antithetic"           ? WalkSampler::kAntithetic
+                  : sampler == "repelling_per_prefix" ? WalkSampler::kRepellingPerPrefix
+                                                      : WalkSampler::kRepelling;
+  walks.walk_count = static_cast<int>(options.Int("walks"));
+  walks.max_hops = static_cast<int>(options.Int("hops"));
+  walks.halt_probability = options.Real("halt_probability");
+  walks.seed = static_cast<std::uint64_t>(options.Int("seed"));
+  walks.ensemble = 2 * static_cast<std::uint32_t>(options.Int("ensemble")) + ensemble;
+  if (walks.sampler == WalkSampler::kAntithetic && walks.walk_count % 2 != 0) {
+    throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.walks",
+                                   "an even number for antithetic walks",
+                                   std::to_string(walks.walk_count)));
+  }
+  return walks;
+}
+
+NamedTensors CoefficientParameters(const Options& options, const AttentionInputs& inputs) {
+  std::vector<double> f;
+  for (std::int64_t t = 0; t <= options.Int("hops"); ++t) {
+    f.push_back(std::pow(options.Real("decay"), static_cast<double>(t)));
+  }
+  return {{"f", PerHead(inputs, f)}};
+}
+
+WalkTerms TermsOf(const Options& options, const Graph& graph, std::uint32_t ensemble) {
+  const LengthLaw law = !options.Has("length_law")            ? LengthLaw::kGeometric
+                        : options.Is("length_law", "power")   ? LengthLaw::kPower
+                        : options.Is("length_law", "uniform") ? LengthLaw::kUniform
+                                                              : LengthLaw::kGeometric;
+  return SampledTerms(graph, SamplerOptions(options, ensemble), law);
+}
+
+/// The mask itself, or its absolute values, which exist entry by entry alone.
+MaskPtr WithSign(const Options& options, MaskPtr mask) {
+  if (!options.Has("positive") || options.Is("positive", "none")) return mask;
+  MaskPairs pairs = mask->Pairs();
+  pairs.values = pairs.values.abs();
+  return MakePairMask(std::move(pairs));
+}
+
+std::function<std::vector<Way>(const Options&)> WaysOfSign(std::vector<Way> ways) {
+  return [ways = std::move(ways)](const Options& options) {
+    return options.Is("positive", "none")
+               ? ways
+               : std::vector<Way>{Way::kDense, Way::kPairs, Way::kFastmult};
+  };
+}
+
+std::vector<OptionSpec> EstimateOptions() {
+  return {Word("length_law", {"geometric", "uniform", "power"},
+               "hops of a walk: by halt_probability; uniform up to hops; at least t with 1 / (t + "
+               "1). Walks of the last two are independent, whatever the sampler"),
+          Word("positive", {"none", "mask"},
+               "mask: absolute values of its entries, for coefficients below 0")};
+}
+
+MaskPtr SymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
+  const torch::Tensor& f = inputs.parameters.at("f");
+  const MaskPairs queries = Combined(TermsOf(options, graph, 0), f);
+  const MaskPairs keys =
+      options.IsSet("independent_qk_walks") ? Combined(TermsOf(options, graph, 1), f) : queries;
+  return WithSign(options, MakeSparseFactorMask({queries, keys}));
+}
+
+MaskPtr AsymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
+  return WithSign(options,
+                  MakePairMask(Combined(TermsOf(options, graph, 0), inputs.parameters.at("f"))));
+}
+
+MaskPtr AdHocMask(const Options& options, const AttentionInputs& inputs) {
+  const Graph graph =
+      WithoutImportanceWeights(AdjacencyOf(inputs), options.Real("halt_probability"));
+  return options.Is("form", "symmetric") ? SymmetricMask(options, inputs, graph)
+                                         : AsymmetricMask(options, inputs, graph);
+}
+
+OptionSpec IndependentOption() {
+  return Flag("independent_qk_walks", false,
+              "walks of their own for queries and keys: no bias on the diagonal");
+}
+
+}  // namespace
+
+std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops,
+                                    double halt_probability) {
+  return {Word("sampler", {"repelling", "iid", "antithetic", "repelling_per_prefix"},
+               "how walks of one token depend on each other"),
+          Integer("walks", walks, 1, 100000, "walks n of a token"),
+          Integer("hops", hops, 0, 1000, "hops of a walk at most"),
+          Number("halt_probability", halt_probability, 0, 0.999, "of ending before each hop"),
+          Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
+          Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
+}
+
+std::vector<OptionSpec> FrequencyOptions() {
+  return {Integer("hops", 3, 0, 64, "hops tau of a walk"),
+          Number("lambda", 1, 0, 1, "initial weight of a hop"),
+          Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e"),
+          Number("alpha", 1, 0, 1, "frequency vectors are divided by their length^alpha"),
+          Word("estimator", {"exact", "sampled"}, "all walks, or a sample of them"),
+          Integer("walks", 50, 1, 100000, "sampled: walks of a token"),
+          Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
+          Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
+}
+
+NamedTensors FrequencyParameters(const Options& options, const AttentionInputs& inputs) {
+  return {{"lambda", PerHead(inputs, options.Real("lambda"))}};
+}
+
+MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
+  const Graph hops = RowNormalised(AdjacencyOf(inputs));
+  WalkTerms terms;
+  if (options.Is("estimator", "exact")) {
+    terms = EnumeratedTerms(hops, static_cast<int>(options.Int("hops")));
+  } else {
+    WalkSamplerOptions walks;
+    walks.sampler = WalkSampler::kIid;
+    walks.walk_count = static_cast<int>(options.Int("walks"));
+    walks.max_hops = static_cast<int>(options.Int("hops"));
+    walks.seed = static_cast<std::uint64_t>(options.Int("seed"));
+    walks.ensemble = static_cast<std::uint32_t>(options.Int("ensemble"));
+    terms = SampledTerms(hops, walks);
+  }
+  const torch::Tensor base =
+      inputs.parameters.at("lambda").abs() * (1 - options.Real("halt_probability"));
+  const torch::Tensor exponents =
+      at::arange(options.Int("hops") + 1, base.options().requires_grad(false));
+  MaskPairs psi = Combined(terms, at::pow(base.unsqueeze(1), exponents.unsqueeze(0)));
+  if (options.Real("alpha") > 0) {
+    const torch::Tensor rows = RowsOf(*psi.pattern);
+    // Every row holds its own token with weight 1: no length is 0.
+    const torch::Tensor lengths = at::zeros({psi.values.size(0), psi.pattern->rows},
+                                            psi.values.options().requires_grad(false))
+                                      .index_add(1, rows, psi.values * psi.values);
+    psi.values = psi.values * at::pow(lengths, -0.5 * options.Real("alpha")).index_select(1, rows);
+  }
+  return MakeSparseFactorMask({psi, psi});
+}
+
+std::vector<MechanismInfo> WalkMechanisms() {
+  const std::vector<Way> factor_ways{Way::kDense, Way::kFastmult, Way::kPairs, Way::kFeatures};
+  const std::vector<Way> pair_ways{Way::kDense, Way::kPairs, Way::kFastmult};
+  const OptionSpec decay = Number("decay", 0.5, 1e-3, 2, "initial coefficients decay^hops");
+  return {
+      Masked(
+          {"grf_sym",
+           "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
+           "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
+           "O(nnz(Phi) m dv)",
+           "grf-masking, Alg. 1",
+           {"graph"},
+           Joined(Joined({decay, IndependentOption()}, EstimateOptions()), WalkOptions(16, 8, 0.2)),
+           nullptr},
+          {WaysOfSign(factor_ways), &CoefficientParameters,
+           [](const Options& options, const AttentionInputs& inputs) {
+             return SymmetricMask(options, inputs, MaskGraphOf(inputs));
+           }}),
+      Masked({"grf_asym",
+              "Asymmetric graph random features: row i of M is token i's feature, an estimate of "
+              "the power series with alpha = f. Fits directed graphs.",
+              "O(L row (m + dv)), row: entries of a feature",
+              "grf-masking, Alg. 2 (without its division by the number of walks) and App. D",
+              {"graph"},
+              Joined(Joined({decay}, EstimateOptions()), WalkOptions(27, 3, 0)),
+              nullptr},
+             {WaysOfSign(pair_ways), &CoefficientParameters,
+              [](const Options& options, const AttentionInputs& inputs) {
+                return AsymmetricMask(options, inputs, MaskGraphOf(inputs));
+              }}),
+      Masked({"grf_exact",
+              "The mean of grf_asym: all walks of up to so many hops, enumerated.",
+              "O(L row (m + dv))",
+              "grf-masking, Eq. 3 and App. C.3",
+              {"graph"},
+              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most")},
+              nullptr},
+             {AlwaysWays(pair_ways), &CoefficientParameters,
+              [](const Options& options, const AttentionInputs& inputs) {
+                return MakePairMask(Combined(
+                    EnumeratedTerms(MaskGraphOf(inputs), static_cast<int>(options.Int("hops"))),
+                    inputs.parameters.at("f")));
+              }}),
+      Masked({"grf_adhoc",
+              "Walks without importance weights: features count visits alone.",
+              "as grf_sym",
+              "grf-masking, Eq. 21",
+              {"graph"},
+              Joined({decay, Word("form", {"symmetric", "asymmetric"}, "M = Phi1 Phi2^T, or Phi"),
+                      IndependentOption()},
+                     WalkOptions(16, 8, 0.2)),
+              nullptr},
+             {[=](const Options& options) {
+                return options.Is("form", "symmetric") ? factor_ways : pair_ways;
+              },
+              &CoefficientParameters, &AdHocMask}),
+      Masked({"rwgnk",
+              "Random walks graph-nodes kernel: M = Psi Psi^T of how often walks of up to tau hops "
+              "visit tokens.",
+              "O(nnz(Psi) m dv)",
+              "gkat, Sec. 4.2 and Thm 4.2",
+              {"graph"},
+              FrequencyOptions(),
+              nullptr},
+             {AlwaysWays(factor_ways), &FrequencyParameters, &FrequencyMask}),
+  };
+}
+
+}  // namespace interlacer::attention

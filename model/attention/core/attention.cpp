@@ -1,0 +1,130 @@
+#include "model/attention/core/attention.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/json.h"
+#include "model/runtime/torch_errors.h"
+#include "model/runtime/torch_status.h"
+
+namespace interlacer::attention {
+namespace {
+
+std::string TypedShape(const torch::Tensor& tensor) {
+  std::string text = std::string(c10::toString(tensor.scalar_type())) + " [";
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
+    text += (i > 0 ? "," : "") + std::to_string(tensor.size(i));
+  }
+  return text + "]";
+}
+
+Status CheckParameter(const std::string& name, const torch::Tensor& tensor,
+                      const torch::Tensor& initial) {
+  const std::string field = "parameters." + name;
+  if (!tensor.defined() || !tensor.is_cpu() || tensor.sizes() != initial.sizes() ||
+      tensor.scalar_type() != initial.scalar_type()) {
+    return Mismatch(reason::SHAPE_MISMATCH, field, TypedShape(initial),
+                    tensor.defined() ? TypedShape(tensor) : "nothing");
+  }
+  if (at::isfinite(tensor).all().item<bool>()) return Status::Ok();
+  return Mismatch(reason::NOT_FINITE, field, "finite numbers", "a number that is not");
+}
+
+std::string WaysText(const std::vector<Way>& ways) {
+  std::string text;
+  for (const Way way : ways) text += (text.empty() ? "" : ", ") + std::string(WayName(way));
+  return text;
+}
+
+}  // namespace
+
+Way Mechanism::ChooseWay(const AttentionInputs&) const { return Ways().back(); }
+
+Attention::Attention(const MechanismInfo& info, Options options)
+    : info_(&info), options_(std::move(options)), mechanism_(info.make(options_)) {}
+
+StatusOr<Attention> Attention::Make(const MechanismInfo& mechanism, const nlohmann::json& options) {
+  INTERLACER_ASSIGN_OR_RETURN(Options parsed, Options::Parse(mechanism.options, options));
+  std::optional<Attention> made;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        made = Attention(mechanism, std::move(parsed));
+        return Status::Ok();
+      },
+      "attention"));
+  return *std::move(made);
+}
+
+StatusOr<NamedTensors> Attention::InitialParameters(const AttentionInputs& inputs) const {
+  NamedTensors parameters;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        parameters = mechanism_->InitialParameters(inputs);
+        return Status::Ok();
+      },
+      "attention"));
+  return parameters;
+}
+
+StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) const {
+  AttentionInputs completed = inputs;
+  completed.parameters = mechanism_->InitialParameters(inputs);
+  for (const auto& [name, tensor] : inputs.parameters) {
+    const auto initial = completed.parameters.find(name);
+    if (initial == completed.parameters.end()) {
+      std::string names;
+      for (const auto& entry : completed.parameters) {
+        names += (names.empty() ? "" : ", ") + entry.first;
+      }
+      return Mismatch(reason::SCHEMA_INVALID, "parameters." + name,
+                      names.empty() ? "no parameters" : "one of " + names, name);
+    }
+    INTERLACER_RETURN_IF_ERROR(CheckParameter(name, tensor, initial->second));
+    initial->second = tensor;
+  }
+  return completed;
+}
+
+StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs,
+                                       std::optional<Way> way) const {
+  const std::vector<Way> ways = Ways();
+  if (way && std::find(ways.begin(), ways.end(), *way) == ways.end()) {
+    return Mismatch(reason::CONFIG_INVALID, "way",
+                    "one of " + WaysText(ways) + " for " + info_->name + " with these options",
+                    std::string(WayName(*way)));
+  }
+  torch::Tensor out;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        if (inputs.v.numel() == 0 || inputs.q.numel() == 0) {
+          out = at::zeros_like(inputs.v);
+          return Status::Ok();
+        }
+        const AttentionInputs completed = ValueOrThrow(Completed(inputs));
+        out = mechanism_->Run(way.value_or(mechanism_->ChooseWay(completed)), completed) *
+              completed.KeyMask();
+        return Status::Ok();
+      },
+      "attention"));
+  return out;
+}
+
+StatusOr<torch::Tensor> Attention::DenseMask(const AttentionInputs& inputs) const {
+  torch::Tensor mask;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        const AttentionInputs completed = ValueOrThrow(Completed(inputs));
+        mask = mechanism_->DenseMask(completed);
+        return Status::Ok();
+      },
+      "attention"));
+  return mask;
+}
+
+}  // namespace interlacer::attention

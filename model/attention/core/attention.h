@@ -1,0 +1,49 @@
+#pragma once
+
+/// Attention by a mechanism of one's choice: out = D^-1 (M * A) V with D the row sums of M * A.
+///
+/// A_ij >= 0 is the score of query i and key j, M the mask, * the product entry by entry. Shapes of
+/// inputs: core/inputs.h; out is [B,H,L,dv] of q's type. Rows whose weights are all zero, and rows
+/// of masked queries, are 0. Empty batches and sequences give empty results. Gradients flow to q,
+/// k, v and parameters. Equal inputs, options and parameters give equal results. Errors: those of
+/// CheckInputs and Options; INVALID_ARGUMENT CONFIG_INVALID at "way" for a way that the mechanism
+/// lacks; SHAPE_MISMATCH or SCHEMA_INVALID at "parameters.NAME"; RESOURCE_EXHAUSTED for lack of
+/// memory. Thread-safety: const methods may run together.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "model/attention/core/mechanism.h"
+
+namespace interlacer::attention {
+
+class Attention {
+ public:
+  /// `options`: a JSON object with any of the mechanism's options.
+  static StatusOr<Attention> Make(const MechanismInfo& mechanism, const nlohmann::json& options);
+
+  const MechanismInfo& mechanism() const { return *info_; }
+  const Options& options() const { return options_; }
+  std::vector<Way> Ways() const { return mechanism_->Ways(); }
+
+  /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
+  StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;
+  /// Without a way: that with the fewest operations. Absent parameters take their initial values.
+  StatusOr<torch::Tensor> Run(const AttentionInputs& inputs,
+                              std::optional<Way> way = std::nullopt) const;
+  /// [1 or H,L,L], or an undefined tensor where scores and mask are one.
+  StatusOr<torch::Tensor> DenseMask(const AttentionInputs& inputs) const;
+
+ private:
+  Attention(const MechanismInfo& info, Options options);
+  /// Inputs that passed CheckInputs, with all parameters.
+  StatusOr<AttentionInputs> Completed(const AttentionInputs& inputs) const;
+
+  const MechanismInfo* info_;
+  Options options_;
+  std::shared_ptr<const Mechanism> mechanism_;
+};
+
+}  // namespace interlacer::attention

@@ -1,0 +1,49 @@
+#pragma once
+
+/// One attention mechanism behind one interface, and what people read about it.
+///
+/// A Mechanism holds its options and nothing of a sequence: it may be used for inputs of any size.
+/// Its methods get inputs that passed CheckInputs and parameters that are complete; callers use
+/// core/attention.h, which sees to both. Randomness is a function of the option `seed`.
+/// Errors: torch's and StatusException, which core/attention.h turns into Status.
+/// Thread-safety: const methods may run together.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/attention/core/inputs.h"
+#include "model/attention/core/options.h"
+#include "model/attention/core/way.h"
+
+namespace interlacer::attention {
+
+class Mechanism {
+ public:
+  virtual ~Mechanism() = default;
+  /// kDense first.
+  virtual std::vector<Way> Ways() const = 0;
+  /// The way with the fewest operations for these inputs, of Ways().
+  virtual Way ChooseWay(const AttentionInputs& inputs) const;
+  /// Tensors that can be learned or stored, such as coefficients and random projections.
+  virtual NamedTensors InitialParameters(const AttentionInputs&) const { return {}; }
+  /// [B,H,L,dv]. Rows of masked queries may hold anything finite.
+  virtual torch::Tensor Run(Way way, const AttentionInputs& inputs) const = 0;
+  /// The mask [1 or H,L,L] if there is one apart from the scores; undefined otherwise.
+  virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
+};
+
+struct MechanismInfo {
+  std::string name;
+  std::string text;                 ///< what it computes, in one or two lines
+  std::string cost;                 ///< of time, in L, d, dv and the mechanism's own sizes
+  std::string source;               ///< key of docs/papers.md and place
+  std::vector<std::string> inputs;  ///< of kExtraInputs
+  std::vector<OptionSpec> options;
+  std::function<std::unique_ptr<const Mechanism>(const Options&)> make;
+};
+
+}  // namespace interlacer::attention

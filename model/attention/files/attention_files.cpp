@@ -1,0 +1,299 @@
+#include "model/attention/files/attention_files.h"
+
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/core/attention.h"
+#include "model/attention/files/random_inputs.h"
+#include "model/files/tensor_file.h"
+#include "model/runtime/torch_errors.h"
+
+namespace interlacer::attention {
+namespace {
+
+/// Ways in float64: sums in another order, and transforms.
+constexpr double kAgreementTolerance = 1e-9;
+
+constexpr std::int64_t kMaxTimedLength = std::int64_t{1} << 20;
+
+double Slope(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    products += (x[i] - mean_x) * (y[i] - mean_y);
+    squares += (x[i] - mean_x) * (x[i] - mean_x);
+  }
+  return products / squares;
+}
+
+constexpr std::string_view kParameterPrefix = "parameters.";
+
+std::vector<std::string> NamesOf(const std::vector<Way>& ways) {
+  std::vector<std::string> names;
+  for (const Way way : ways) names.emplace_back(WayName(way));
+  return names;
+}
+
+nlohmann::ordered_json SummaryOf(const MechanismInfo& mechanism) {
+  const auto made = Attention::Make(mechanism, nlohmann::json::object());
+  return {{"name", mechanism.name},
+          {"text", mechanism.text},
+          {"cost", mechanism.cost},
+          {"source", mechanism.source},
+          {"inputs", mechanism.inputs},
+          {"ways", made.ok() ? NamesOf(made->Ways()) : std::vector<std::string>{}}};
+}
+
+const char* TypeName(OptionSpec::Type type) {
+  switch (type) {
+    case OptionSpec::Type::kFlag:
+      return "flag";
+    case OptionSpec::Type::kInteger:
+      return "integer";
+    case OptionSpec::Type::kNumber:
+      return "number";
+    case OptionSpec::Type::kWord:
+      break;
+  }
+  return "word";
+}
+
+/// Where a tensor of the file belongs, or null.
+torch::Tensor* PlaceOf(const std::string& name, AttentionInputs* inputs) {
+  const std::pair<const char*, torch::Tensor*> places[] = {
+      {"q", &inputs->q},
+      {"k", &inputs->k},
+      {"v", &inputs->v},
+      {"key_mask", &inputs->key_mask},
+      {"graph.offsets", &inputs->graph.offsets},
+      {"graph.neighbors", &inputs->graph.neighbors},
+      {"graph.weights", &inputs->graph.weights},
+      {"positions", &inputs->positions},
+      {"segments", &inputs->segments},
+      {"tree.parents", &inputs->tree.parents},
+      {"tree.weights", &inputs->tree.weights},
+      {"mask", &inputs->mask},
+      {"gates", &inputs->gates}};
+  for (const auto& [known, place] : places) {
+    if (name == known) return place;
+  }
+  return nullptr;
+}
+
+struct FileInputs {
+  AttentionInputs inputs;
+  torch::Tensor grad_out;
+};
+
+StatusOr<FileInputs> ReadInputs(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
+  FileInputs read;
+  for (auto& [name, tensor] : file.tensors) {
+    if (torch::Tensor* place = PlaceOf(name, &read.inputs)) {
+      *place = tensor;
+    } else if (name == "grad_out") {
+      read.grad_out = tensor;
+    } else if (name == "grid") {
+      if (tensor.scalar_type() != at::kLong || tensor.dim() != 1 || tensor.size(0) > 16) {
+        return Mismatch(reason::SHAPE_MISMATCH, "grid", "int64 [D], D of at most 16",
+                        DescribeTensor(tensor));
+      }
+      const auto* side = tensor.const_data_ptr<std::int64_t>();
+      read.inputs.grid.assign(side, side + tensor.size(0));
+    } else if (name.rfind(kParameterPrefix, 0) == 0) {
+      read.inputs.parameters[name.substr(kParameterPrefix.size())] = tensor;
+    } else {
+      return Mismatch(reason::SCHEMA_INVALID, name,
+                      "q, k, v, key_mask, graph.*, grid, positions, segments, tree.*, mask, gates, "
+                      "grad_out or parameters.NAME",
+                      "a tensor of another name");
+    }
+  }
+  return read;
+}
+
+StatusOr<std::optional<Way>> ParseWay(const std::string& name) {
+  if (name.empty()) return std::optional<Way>();
+  const auto way = WayOfName(name);
+  if (!way) {
+    return Mismatch(reason::ARGUMENT_INVALID, "way", "dense, fastmult, pairs or features", name);
+  }
+  return way;
+}
+
+/// Gradients of sum(out * grad_out), into `tensors`.
+Status AddGradients(const AttentionInputs& inputs, const torch::Tensor& out,
+                    const torch::Tensor& grad_out, interlacer::NamedTensors* tensors) {
+  if (grad_out.sizes() != out.sizes() || grad_out.scalar_type() != out.scalar_type()) {
+    return Mismatch(reason::SHAPE_MISMATCH, "grad_out", DescribeTensor(out),
+                    DescribeTensor(grad_out));
+  }
+  std::vector<std::string> names{"grad.q", "grad.k", "grad.v"};
+  std::vector<torch::Tensor> variables{inputs.q, inputs.k, inputs.v};
+  for (const auto& [name, tensor] : inputs.parameters) {
+    names.push_back("grad.parameters." + name);
+    variables.push_back(tensor);
+  }
+  return CatchTorchErrors(
+      [&] {
+        std::vector<torch::Tensor> gradients(variables.size());
+        // Nothing of an empty output depends on anything.
+        if (out.requires_grad()) {
+          gradients = torch::autograd::grad({out}, variables, {grad_out}, false, false, true);
+        }
+        for (std::size_t i = 0; i < names.size(); ++i) {
+          (*tensors)[names[i]] =
+              gradients[i].defined() ? gradients[i].contiguous() : at::zeros_like(variables[i]);
+        }
+        return Status::Ok();
+      },
+      "gradients of attention");
+}
+
+}  // namespace
+
+nlohmann::ordered_json ListMechanisms() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const MechanismInfo& mechanism : Catalog()) list.push_back(SummaryOf(mechanism));
+  return list;
+}
+
+StatusOr<nlohmann::ordered_json> DescribeMechanism(const std::string& name) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(name));
+  nlohmann::ordered_json description = SummaryOf(*mechanism);
+  description["options"] = nlohmann::ordered_json::array();
+  for (const OptionSpec& spec : mechanism->options) {
+    description["options"].push_back({{"name", spec.name},
+                                      {"type", TypeName(spec.type)},
+                                      {"default", spec.default_value},
+                                      {"range", DescribeRange(spec)},
+                                      {"text", spec.text}});
+  }
+  return description;
+}
+
+StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(run.mechanism));
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, run.options));
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<Way> way, ParseWay(run.way));
+  INTERLACER_ASSIGN_OR_RETURN(FileInputs read, ReadInputs(run.input_path));
+  AttentionInputs& inputs = read.inputs;
+  INTERLACER_ASSIGN_OR_RETURN(NamedTensors parameters, made.InitialParameters(inputs));
+  // What the file has comes first; Run checks it.
+  inputs.parameters.merge(parameters);
+  const bool has_gradients = read.grad_out.defined();
+  if (has_gradients) {
+    for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v}) tensor->requires_grad_();
+    for (auto& entry : inputs.parameters) {
+      if (entry.second.is_floating_point()) entry.second.requires_grad_();
+    }
+  }
+  const auto start = std::chrono::steady_clock::now();
+  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  TensorFile file;
+  if (has_gradients) {
+    INTERLACER_RETURN_IF_ERROR(AddGradients(inputs, out, read.grad_out, &file.tensors));
+  }
+  file.tensors["out"] = out.detach().contiguous();
+  for (const auto& [name, tensor] : inputs.parameters) {
+    file.tensors[std::string(kParameterPrefix) + name] = tensor.detach().contiguous();
+  }
+  if (run.with_mask) {
+    INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor mask, made.DenseMask(inputs));
+    if (!mask.defined()) {
+      return Mismatch(reason::ARGUMENT_INVALID, "mask",
+                      "a mechanism with a mask apart from its scores", mechanism->name);
+    }
+    file.tensors["mask"] = mask.detach().contiguous();
+  }
+  const std::string way_name = run.way.empty() ? "auto" : run.way;
+  file.metadata = {{"mechanism", mechanism->name},
+                   {"options", JsonText(nlohmann::ordered_json(made.options().values()), -1)},
+                   {"way", way_name}};
+  INTERLACER_RETURN_IF_ERROR(WriteTensorFile(run.output_path, file));
+  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+                                {"options", made.options().values()},
+                                {"way", way_name},
+                                {"shape", out.sizes().vec()},
+                                {"seconds", seconds},
+                                {"output", run.output_path}};
+}
+
+StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(timing.mechanism));
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, timing.options));
+  INTERLACER_ASSIGN_OR_RETURN(std::optional<Way> way, ParseWay(timing.way));
+  if (!way) way = made.Ways()[made.Ways().size() > 1 ? 1 : 0];
+  std::set<std::int64_t> different;
+  for (const std::int64_t length : timing.lengths) {
+    if (length < 2 || length > kMaxTimedLength || (length & (length - 1)) != 0) {
+      return Mismatch(reason::ARGUMENT_INVALID, "lengths", "powers of two in [2, 2^20]",
+                      std::to_string(length));
+    }
+    different.insert(length);
+  }
+  if (different.size() < 2) {
+    return Mismatch(reason::ARGUMENT_INVALID, "lengths", "two different lengths or more",
+                    std::to_string(different.size()));
+  }
+  std::vector<double> seconds, log_lengths, log_seconds;
+  for (const std::int64_t length : different) {
+    const AttentionInputs inputs = LongInputs(*mechanism, length, 1);
+    double least = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat < std::max(1, timing.repeats); ++repeat) {
+      const auto start = std::chrono::steady_clock::now();
+      INTERLACER_RETURN_IF_ERROR(made.Run(inputs, way).status());
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      least = std::min(least, took.count());
+    }
+    seconds.push_back(least);
+    log_lengths.push_back(std::log(static_cast<double>(length)));
+    log_seconds.push_back(std::log(least));
+  }
+  return nlohmann::ordered_json{
+      {"mechanism", mechanism->name}, {"options", made.options().values()},
+      {"way", WayName(*way)},         {"lengths", different},
+      {"seconds", seconds},           {"exponent", Slope(log_lengths, log_seconds)}};
+}
+
+StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(check.mechanism));
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, check.options));
+  std::map<std::string, double> errors;
+  for (int trial = 0; trial < check.trials; ++trial) {
+    const AttentionInputs inputs =
+        RandomInputs(*mechanism, check.seed + static_cast<std::uint64_t>(trial));
+    INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor dense, made.Run(inputs, Way::kDense));
+    for (const Way way : made.Ways()) {
+      if (way == Way::kDense) continue;
+      INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
+      const double scale = std::max(dense.norm().item<double>(), 1e-300);
+      double& error = errors[std::string(WayName(way))];
+      error = std::max(error, (out - dense).norm().item<double>() / scale);
+    }
+  }
+  bool is_equal = true;
+  for (const auto& entry : errors) is_equal = is_equal && entry.second <= kAgreementTolerance;
+  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+                                {"options", made.options().values()},
+                                {"trials", check.trials},
+                                {"tolerance", kAgreementTolerance},
+                                {"agree", is_equal},
+                                {"ways", errors}};
+}
+
+}  // namespace interlacer::attention

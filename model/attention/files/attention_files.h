@@ -1,0 +1,65 @@
+#pragma once
+
+/// Attention by name on arrays in files: what there is, runs and checks, for programs without
+/// LibTorch.
+///
+/// A run reads one safetensors file with q, k, v [B,H,L,*] and what else the mechanism needs, by
+/// these names: key_mask, graph.offsets, graph.neighbors, graph.weights, grid, positions, segments,
+/// tree.parents, tree.weights, mask, gates (shapes: model/attention/core/inputs.h; grid is int64
+/// [D]), parameters.NAME in place of initial ones. It writes out [B,H,L,dv], the parameters that
+/// were used as parameters.NAME, and if asked for the mask [1 or H,L,L] as mask. With grad_out
+/// [B,H,L,dv] in the input, the output also has grad.q, grad.k, grad.v and grad.parameters.NAME of
+/// sum(out * grad_out).
+/// Errors: those of Attention (model/attention/core/attention.h), FindMechanism and TensorFile;
+/// INVALID_ARGUMENT SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at
+/// "way".
+/// Thread-safety: free functions, safe on distinct paths. Source: safetensors.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "common/status.h"
+
+namespace interlacer::attention {
+
+/// [{name, text, cost, source, inputs, ways}], in the order of the catalogue; ways by default
+/// options.
+nlohmann::ordered_json ListMechanisms();
+/// The same of one, with options: [{name, type, default, range, text}].
+StatusOr<nlohmann::ordered_json> DescribeMechanism(const std::string& name);
+
+struct AttentionRun {
+  std::string mechanism;
+  nlohmann::json options = nlohmann::json::object();
+  std::string way;  ///< empty: the one with the fewest operations
+  std::string input_path, output_path;
+  bool with_mask = false;
+};
+/// {mechanism, options, way, shape, seconds}. The output file appears whole or not at all.
+StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run);
+
+struct AttentionCheck {
+  std::string mechanism;
+  nlohmann::json options = nlohmann::json::object();
+  int trials = 20;
+  std::uint64_t seed = 0;
+};
+/// Compares all ways with the dense one in float64 on random inputs: {mechanism, options, trials,
+/// tolerance, agree, ways: {WAY: largest relative L2 error}}.
+StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check);
+
+struct AttentionTiming {
+  std::string mechanism;
+  nlohmann::json options = nlohmann::json::object();
+  std::string way;  ///< empty: the fastest of large inputs
+  std::vector<std::int64_t> lengths{1024, 2048, 4096, 8192};  ///< powers of two
+  int repeats = 3;
+};
+/// Least seconds of `repeats` runs at every length, one head, width 8, float32: {mechanism,
+/// options, way, lengths, seconds, exponent}; exponent: slope of the logarithms by least squares.
+/// INVALID_ARGUMENT at "lengths" unless they are two or more different powers of two in [2, 2^20].
+StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing);
+
+}  // namespace interlacer::attention

@@ -1,0 +1,189 @@
+#include "model/attention/masks/basic_masks.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/runtime/torch_status.h"
+
+namespace interlacer::attention {
+namespace {
+
+class DenseMask : public Mask {
+ public:
+  explicit DenseMask(torch::Tensor entries) : entries_(std::move(entries)) {}
+  torch::Tensor Dense() const override { return entries_; }
+  std::vector<Way> Ways() const override { return {Way::kDense}; }
+
+ private:
+  torch::Tensor entries_;
+};
+
+class PairMask : public Mask {
+ public:
+  explicit PairMask(MaskPairs pairs) : pairs_(std::move(pairs)) {}
+  torch::Tensor Dense() const override { return ToDense(*pairs_.pattern, pairs_.values); }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult, Way::kPairs}; }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    return HeadwiseProduct(pairs_.pattern, pairs_.values, x);
+  }
+  MaskPairs Pairs() const override { return pairs_; }
+
+ private:
+  MaskPairs pairs_;
+};
+
+class FactorMask : public Mask {
+ public:
+  explicit FactorMask(MaskFactors factors) : factors_(std::move(factors)) {}
+  torch::Tensor Dense() const override {
+    // An outer product for every column of the factors.
+    torch::Tensor entries =
+        at::zeros({factors_.left.size(0), factors_.left.size(1), factors_.right.size(1)},
+                  factors_.left.options().requires_grad(false));
+    for (std::int64_t r = 0; r < factors_.left.size(2); ++r) {
+      entries = entries +
+                factors_.left.select(2, r).unsqueeze(2) * factors_.right.select(2, r).unsqueeze(1);
+    }
+    return entries;
+  }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult, Way::kFeatures}; }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    return at::matmul(factors_.left, at::matmul(factors_.right.transpose(1, 2), x));
+  }
+  std::optional<MaskFactors> Factors() const override { return factors_; }
+
+ private:
+  MaskFactors factors_;
+};
+
+/// Terms of left right^T: entries of both factors, and the pair that their product belongs to.
+struct ProductTerms {
+  std::vector<std::int64_t> offsets{0}, indices, left, right, pair;
+};
+
+ProductTerms TermsOf(const SparsePattern& left, const SparsePattern& right) {
+  ProductTerms terms;
+  std::int64_t term_count = 0;
+  for (const std::int64_t column : left.indices) {
+    term_count += right.column_offsets[column + 1] - right.column_offsets[column];
+  }
+  if (term_count > kMaxSharedColumns) {
+    throw StatusException(ResourceExhausted(
+        reason::HOST_MEMORY, "way pairs: expected rows of features that share at most " +
+                                 std::to_string(kMaxSharedColumns) + " columns, got " +
+                                 std::to_string(term_count)));
+  }
+  for (auto* list : {&terms.left, &terms.right, &terms.pair}) {
+    list->reserve(static_cast<std::size_t>(term_count));
+  }
+  std::vector<std::int64_t> pair_of(static_cast<std::size_t>(right.rows), -1);
+  for (std::int64_t i = 0; i < left.rows; ++i) {
+    const auto first = static_cast<std::int64_t>(terms.indices.size());
+    const auto visit = [&](const auto& see) {
+      for (std::int64_t e = left.offsets[i]; e < left.offsets[i + 1]; ++e) {
+        const std::int64_t column = left.indices[e];
+        for (std::int64_t p = right.column_offsets[column]; p < right.column_offsets[column + 1];
+             ++p) {
+          see(e, right.row_of[p], right.entry_of[p]);
+        }
+      }
+    };
+    visit([&](std::int64_t, std::int64_t j, std::int64_t) {
+      if (pair_of[j] >= first) return;
+      pair_of[j] = first;  // seen; the number follows once the row is sorted
+      terms.indices.push_back(j);
+    });
+    std::sort(terms.indices.begin() + first, terms.indices.end());
+    for (auto p = static_cast<std::size_t>(first); p < terms.indices.size(); ++p) {
+      pair_of[terms.indices[p]] = static_cast<std::int64_t>(p);
+    }
+    visit([&](std::int64_t e, std::int64_t j, std::int64_t other) {
+      terms.left.push_back(e);
+      terms.right.push_back(other);
+      terms.pair.push_back(pair_of[j]);
+    });
+    terms.offsets.push_back(static_cast<std::int64_t>(terms.indices.size()));
+  }
+  return terms;
+}
+
+class SparseFactorMask : public Mask {
+ public:
+  explicit SparseFactorMask(SparseFactors factors) : factors_(std::move(factors)) {}
+  torch::Tensor Dense() const override {
+    return at::matmul(ToDense(*factors_.left.pattern, factors_.left.values),
+                      ToDense(*factors_.right.pattern, factors_.right.values).transpose(1, 2));
+  }
+  std::vector<Way> Ways() const override {
+    return {Way::kDense, Way::kFastmult, Way::kPairs, Way::kFeatures};
+  }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    const torch::Tensor columns =
+        HeadwiseProduct(factors_.right.pattern, factors_.right.values, x, true);
+    return HeadwiseProduct(factors_.left.pattern, factors_.left.values, columns);
+  }
+  MaskPairs Pairs() const override {
+    ProductTerms terms = TermsOf(*factors_.left.pattern, *factors_.right.pattern);
+    const torch::Tensor products =
+        factors_.left.values.index_select(1, at::tensor(terms.left, at::kLong)) *
+        factors_.right.values.index_select(1, at::tensor(terms.right, at::kLong));
+    const torch::Tensor values =
+        at::zeros({products.size(0), static_cast<std::int64_t>(terms.indices.size())},
+                  products.options().requires_grad(false))
+            .index_add(1, at::tensor(terms.pair, at::kLong), products);
+    return {MakePattern(factors_.left.pattern->rows, factors_.right.pattern->rows,
+                        std::move(terms.offsets), std::move(terms.indices)),
+            values};
+  }
+  std::optional<SparseFactors> FactorsOfPairs() const override { return factors_; }
+
+ private:
+  SparseFactors factors_;
+};
+
+class SegmentMask : public Mask {
+ public:
+  SegmentMask(const torch::Tensor& segments, const torch::Tensor& like)
+      : segments_(segments), options_(like.options().requires_grad(false)) {}
+  torch::Tensor Dense() const override {
+    return (segments_.unsqueeze(1) == segments_.unsqueeze(0)).to(options_).unsqueeze(0);
+  }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    // Ids may be far apart; their places in order are not.
+    const auto [ids, places] = at::_unique(segments_, true, true);
+    return at::zeros({x.size(0), ids.size(0), x.size(2)}, x.options().requires_grad(false))
+        .index_add(1, places, x)
+        .index_select(1, places);
+  }
+
+ private:
+  torch::Tensor segments_;
+  torch::TensorOptions options_;
+};
+
+}  // namespace
+
+MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like) {
+  return std::make_unique<SegmentMask>(segments, like);
+}
+
+MaskPtr MakeDenseMask(torch::Tensor entries) {
+  return std::make_unique<DenseMask>(std::move(entries));
+}
+
+MaskPtr MakePairMask(MaskPairs pairs) { return std::make_unique<PairMask>(std::move(pairs)); }
+
+MaskPtr MakeFactorMask(MaskFactors factors) {
+  return std::make_unique<FactorMask>(std::move(factors));
+}
+
+MaskPtr MakeSparseFactorMask(SparseFactors factors) {
+  return std::make_unique<SparseFactorMask>(std::move(factors));
+}
+
+}  // namespace interlacer::attention

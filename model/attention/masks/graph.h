@@ -1,0 +1,45 @@
+#pragma once
+
+/// The graph of an attention's inputs as sparse matrices: adjacency, degrees, normalised forms.
+///
+/// Weights are those of the input, or without them what a function says. Rows are out-edges;
+/// entries may repeat. float64 throughout: [1,E] beside the pattern. Inputs have passed
+/// CheckInputs. Errors: StatusException SCHEMA_INVALID at "graph" where a mask needs an
+/// undirected graph and an edge lacks its twin of equal weight. Thread-safety: pure functions.
+/// Source: grf-masking, Sec. 2; gkat, Sec. 4.
+
+#include <torch/types.h>
+
+#include "model/attention/core/inputs.h"
+#include "model/attention/core/mask.h"
+#include "model/graph/walk_sampler.h"
+
+namespace interlacer::attention {
+
+struct Graph {
+  SparsePatternPtr pattern;
+  torch::Tensor weights;  ///< float64 [1,E]
+
+  std::int64_t size() const { return pattern->rows; }
+  MaskPairs AsPairs() const { return {pattern, weights}; }
+};
+
+/// As given; without weights every edge has weight 1.
+Graph AdjacencyOf(const AttentionInputs& inputs);
+/// As given; without weights w_ij = 1 / sqrt(d_i d_j) with numbers of out-edges.
+Graph MaskGraphOf(const AttentionInputs& inputs);
+/// Sums of a row's weights: float64 [L].
+torch::Tensor DegreesOf(const Graph& graph);
+/// w_ij / sqrt(deg_i deg_j), with 1 / 0 := 0. Nodes of no edge have none here either.
+Graph SymmetricallyNormalised(const Graph& graph);
+/// w_ij / deg_i: the hop probabilities of a walk.
+Graph RowNormalised(const Graph& graph);
+/// Throws unless the matrix equals its transpose; `what` needs it.
+void RequireUndirected(const Graph& graph, const char* what);
+/// float64 [L,L].
+torch::Tensor DenseOf(const Graph& graph);
+/// Numbers of hops of shortest paths along out-edges, -1 where there is none: int64 [L,L].
+torch::Tensor HopDistances(const Graph& graph);
+WeightedGraph ToWalkGraph(const Graph& graph);
+
+}  // namespace interlacer::attention

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Graph diffusion masks M = exp(-lambda T), by the action of the exponential on columns.
+///
+///   laplacian   T = Deg - Adj
+///   normalised  T = (Deg - Adj) Deg^-1, with 1 / 0 := 0
+///   neg_adjacency  T = rho - Adj with rho = largest degree: exp(lambda Adj) without a factor that
+///                  cancels in D^-1 and would overflow
+///   heat        T = 1 - W, W = Deg^-1/2 Adj Deg^-1/2: exp(beta W) likewise
+/// lambda [H] >= 0 is the time of diffusion: large values flatten. The graph is undirected with
+/// weights >= 0. Product by Chebyshev polynomials, in float64, to a relative error of 1e-12: K
+/// sparse products for a column, K near sqrt(lambda rho) or lambda rho, whichever is larger; at
+/// most kMaxChebyshevTerms. Dense by scaling and squaring. Gradients in x of any order, in lambda
+/// of first. Errors: StatusException SCHEMA_INVALID at "graph" for other graphs, OUT_OF_RANGE at
+/// "parameters.lambda" beyond that number of terms. Thread-safety: const.
+/// Source: gkat, Sec. 4.1 and Thm 4.1 (there t = 1 / lambda); grf-masking, App. C.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/attention/masks/graph.h"
+
+namespace interlacer::attention {
+
+inline constexpr int kMaxChebyshevTerms = 20000;
+
+/// e^-z I_k(z) for k = 0 ... until the sum of what follows is below `tolerance`, z >= 0.
+std::vector<double> ScaledBesselNumbers(double z, double tolerance);
+
+/// `graph` has the adjacency's weights.
+MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch::Tensor lambda);
+
+/// Closed forms of exp(-lambda Laplacian) on grids of sides n_1 ... n_D in row-major order; axis by
+/// axis, O(L log L) for a column. `is_torus`: the ends of an axis are neighbours.
+MaskPtr MakeGridHeatMask(std::vector<std::int64_t> grid, torch::Tensor lambda, bool is_torus);
+/// All sides 2: ((1 + e^{-2 lambda}) / 2)^D tanh(lambda)^{Hamming distance}.
+MaskPtr MakeHypercubeHeatMask(std::int64_t dimensions, torch::Tensor lambda);
+
+}  // namespace interlacer::attention

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Masks that are power series of a graph's weighted adjacency W, and named graph kernels.
+///
+///   M = sum over k <= K of alpha_k W^k; coefficients [H,K+1]
+/// Fast: Horner's rule with sparse products, O(K E) for a column. Dense: dense powers.
+/// Named kernels of L = I - W, for W normalised symmetrically (eigenvalues in [-1,1]):
+///   diffusion exp(-s^2 L / 2)   regularised_laplacian_p (I + s^2 L)^-p, p = 1, 2
+///   p_step (a I - L)^p, a >= 2   cosine cos(pi L / 4)   resolvent_p (I - b W)^-p, 0 < b < 1
+/// Dense by functions of the eigenvalues; fast by a series in W, cut where the rest is below 1e-12.
+/// Deconvolution: f with sum over p of f_p f_{k-p} = alpha_k, so that M = Phi Phi^T for symmetric W
+/// and Phi = sum over k of f_k W^k. Needs alpha_0 > 0.
+/// Thread-safety: pure functions. Source: grf-masking, Eq. 3 and 8; general-grf, Table 1.
+
+#include <torch/types.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/attention/masks/graph.h"
+
+namespace interlacer::attention {
+
+/// f_0 ... f_K of alpha_0 ... alpha_K. INVALID_ARGUMENT at "alpha[0]" unless it is above 0.
+StatusOr<std::vector<double>> Deconvolved(std::span<const double> alpha);
+
+/// Coefficients of a named kernel by powers of W, up to the first k after which the rest of the
+/// series, for eigenvalues in [-1,1], is below `tolerance`; at most 4096.
+std::vector<double> KernelCoefficients(const std::string& kernel, double scale, int power,
+                                       double tolerance);
+
+MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha);
+/// Phi Phi^T with Phi = sum of f_k W^k.
+MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f);
+/// P P^T with P = Phi G / sqrt r, for random columns G [L,r]: fast and of rank r, its entries may
+/// be negative.
+MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns);
+/// StatusException OUT_OF_RANGE at "options.scale" where the series has no end within 4096 terms.
+MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power);
+
+}  // namespace interlacer::attention

@@ -1,0 +1,159 @@
+#include "model/attention/masks/toeplitz.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace interlacer::attention {
+namespace {
+
+/// Complex numbers that a step of the product holds at once.
+constexpr std::int64_t kSpectrumBudget = std::int64_t{1} << 21;
+
+/// Smallest number >= n without prime factors above 5: such FFTs are fast.
+std::int64_t FastSize(std::int64_t n) {
+  for (std::int64_t size = n;; ++size) {
+    std::int64_t rest = size;
+    for (const std::int64_t prime : {2, 3, 5}) {
+      while (rest % prime == 0) rest /= prime;
+    }
+    if (rest == 1) return size;
+  }
+}
+
+/// Calls see(place in b, signed offset of every axis) in order.
+template <typename See>
+void ForEachOffset(const std::vector<std::int64_t>& grid, const See& see) {
+  std::vector<std::int64_t> offset;
+  for (const std::int64_t side : grid) offset.push_back(1 - side);
+  const std::int64_t count = OffsetCount(grid);
+  for (std::int64_t place = 0; place < count; ++place) {
+    see(place, offset);
+    for (auto axis = static_cast<std::int64_t>(grid.size()) - 1; axis >= 0; --axis) {
+      if (++offset[axis] < grid[axis]) break;
+      offset[axis] = 1 - grid[axis];
+    }
+  }
+}
+
+class ToeplitzMask : public Mask {
+ public:
+  ToeplitzMask(std::vector<std::int64_t> grid, const torch::Tensor& b)
+      : grid_(std::move(grid)), b_(b.to(at::kDouble)) {}
+
+  torch::Tensor Dense() const override {
+    std::int64_t length = 1;
+    for (const std::int64_t side : grid_) length *= side;
+    const torch::Tensor token = at::arange(length, at::kLong);
+    torch::Tensor place = at::zeros({length, length}, at::kLong);
+    std::int64_t stride = length;
+    for (const std::int64_t side : grid_) {
+      stride /= side;
+      const torch::Tensor along = token.div(stride, "floor").remainder(side);
+      place = place * (2 * side - 1) + (along.unsqueeze(1) - along.unsqueeze(0) + side - 1);
+    }
+    return b_.index_select(1, place.flatten()).reshape({b_.size(0), length, length});
+  }
+
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+
+  torch::Tensor Product(const torch::Tensor& x) const override {
+    if (x.size(2) == 0) return x;
+    std::vector<std::int64_t> padded, axes;
+    std::int64_t spectrum = x.size(0);
+    for (std::size_t a = 0; a < grid_.size(); ++a) {
+      padded.push_back(FastSize(2 * grid_[a] - 1));
+      axes.push_back(static_cast<std::int64_t>(a) + 2);
+      spectrum *= padded.back();
+    }
+    const torch::Tensor kernel = at::fft_rfftn(Kernel(padded), padded, axes);
+    const double kernel_norm = b_.detach().norm().item<double>();
+    const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
+    std::vector<torch::Tensor> parts;
+    for (std::int64_t first = 0; first < x.size(2); first += step) {
+      parts.push_back(ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel,
+                                       padded, axes, kernel_norm));
+    }
+    return at::cat(parts, 2);
+  }
+
+ private:
+  /// Offset delta stands at delta modulo the padded sizes: [1 or H,1,P...].
+  torch::Tensor Kernel(const std::vector<std::int64_t>& padded) const {
+    std::vector<std::int64_t> places(static_cast<std::size_t>(OffsetCount(grid_)));
+    ForEachOffset(grid_, [&](std::int64_t place, const std::vector<std::int64_t>& offset) {
+      std::int64_t at = 0;
+      for (std::size_t a = 0; a < padded.size(); ++a) {
+        at = at * padded[a] + (offset[a] + padded[a]) % padded[a];
+      }
+      places[place] = at;
+    });
+    std::int64_t count = 1;
+    std::vector<std::int64_t> shape{b_.size(0), 1};
+    for (const std::int64_t size : padded) {
+      count *= size;
+      shape.push_back(size);
+    }
+    return at::zeros({b_.size(0), count}, at::kDouble)
+        .index_add(1, at::tensor(places, at::kLong), b_)
+        .reshape(shape);
+  }
+
+  torch::Tensor ProductOfColumns(const torch::Tensor& x, const torch::Tensor& kernel,
+                                 const std::vector<std::int64_t>& padded,
+                                 const std::vector<std::int64_t>& axes, double kernel_norm) const {
+    const torch::Tensor columns = x.to(at::kDouble).transpose(1, 2);
+    std::vector<std::int64_t> shape{x.size(0), x.size(2)};
+    shape.insert(shape.end(), grid_.begin(), grid_.end());
+    torch::Tensor y =
+        at::fft_irfftn(at::fft_rfftn(columns.reshape(shape), padded, axes) * kernel, padded, axes);
+    for (std::size_t a = 0; a < grid_.size(); ++a) y = y.slice(axes[a], 0, grid_[a]);
+    y = y.flatten(2);
+    // What is below the rounding of the transforms is zero: a row without weight stays so.
+    const torch::Tensor noise = columns.detach().norm(2, {2}, true) *
+                                (kernel_norm * 8 * std::numeric_limits<double>::epsilon());
+    return y.masked_fill(y.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
+  }
+
+  std::vector<std::int64_t> grid_;
+  torch::Tensor b_;
+};
+
+}  // namespace
+
+std::int64_t OffsetCount(const std::vector<std::int64_t>& grid) {
+  std::int64_t count = 1;
+  for (const std::int64_t side : grid) count *= 2 * side - 1;
+  return count;
+}
+
+torch::Tensor OffsetDistances(const std::vector<std::int64_t>& grid) {
+  torch::Tensor distances = at::empty({OffsetCount(grid)}, at::kLong);
+  auto* distance = distances.mutable_data_ptr<std::int64_t>();
+  ForEachOffset(grid, [distance](std::int64_t place, const std::vector<std::int64_t>& offset) {
+    distance[place] = 0;
+    for (const std::int64_t along : offset) distance[place] += std::abs(along);
+  });
+  return distances;
+}
+
+torch::Tensor IsLaterOffset(const std::vector<std::int64_t>& grid) {
+  torch::Tensor is_later = at::empty({OffsetCount(grid)}, at::kLong);
+  auto* later = is_later.mutable_data_ptr<std::int64_t>();
+  ForEachOffset(grid, [later](std::int64_t place, const std::vector<std::int64_t>& offset) {
+    // Row-major order is that of the first axis on which two places differ.
+    const auto first =
+        std::find_if(offset.begin(), offset.end(), [](std::int64_t along) { return along != 0; });
+    later[place] = first != offset.end() && *first < 0 ? 1 : 0;
+  });
+  return is_later;
+}
+
+MaskPtr MakeToeplitzMask(std::vector<std::int64_t> grid, torch::Tensor b) {
+  return std::make_unique<ToeplitzMask>(std::move(grid), b);
+}
+
+}  // namespace interlacer::attention

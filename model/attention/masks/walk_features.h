@@ -1,0 +1,46 @@
+#pragma once
+
+/// Graph random features: sparse features of a mask from random walks, linear in coefficients f.
+///
+/// Phi = sum over t <= hops of f_t Omega_t, where Omega_t is an unbiased estimate of W^t, or W^t
+/// itself where walks are enumerated. WalkTerms holds all Omega_t in one sparse pattern.
+///   symmetric   M = Phi1 Phi2^T, with one ensemble for both (its diagonal is biased upwards) or
+///   two asymmetric  M = Phi, f then being the coefficients alpha of the power series ad hoc walks
+///   without importance weights: loads 1 in place of products of W d / (1 - p)
+/// Walks are a function of graph, options and seed. Memory: the entries of Phi times hops + 1.
+/// Errors: StatusException with those of model/graph/walk_sampler.h; RESOURCE_EXHAUSTED HOST_MEMORY
+/// where enumerated features have more than kMaxEnumeratedEntries. Thread-safety: pure functions.
+/// Source: grf-masking, Alg. 1, Alg. 2 (without its division by the number of walks), Eq. 21, App.
+/// D.
+
+#include <torch/types.h>
+
+#include "model/attention/masks/graph.h"
+#include "model/graph/walk_sampler.h"
+
+namespace interlacer::attention {
+
+/// How many hops a walk takes: geometric, by the halting probability; uniform on 0 ... max_hops;
+/// power, P(at least t) = 1 / (t + 1), cut at max_hops.
+enum class LengthLaw { kGeometric, kUniform, kPower };
+
+inline constexpr std::int64_t kMaxEnumeratedEntries = std::int64_t{1} << 26;
+
+struct WalkTerms {
+  SparsePatternPtr pattern;
+  torch::Tensor loads;  ///< float64 [nnz,hops+1]
+};
+
+WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options);
+/// Independent walks of another law of lengths; loads are divided by the probability of as many
+/// hops. Of `options`: walk_count, max_hops, seed, ensemble.
+WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law);
+/// Powers W^0 ... W^hops, entry by entry.
+WalkTerms EnumeratedTerms(const Graph& graph, int hops);
+/// The graph with weights (1 - p) / d, by which every walk has load 1.
+Graph WithoutImportanceWeights(const Graph& graph, double halt_probability);
+
+/// Phi for f [H,hops+1]: values [H,nnz] of f's type.
+MaskPairs Combined(const WalkTerms& terms, const torch::Tensor& f);
+
+}  // namespace interlacer::attention

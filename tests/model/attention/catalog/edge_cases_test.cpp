@@ -1,0 +1,247 @@
+// Every mechanism on few tokens, none, equal ones and bad ones.
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "model/attention/catalog/catalog.h"
+#include "tests/model/attention/catalog/scenes.h"
+#include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::Attention;
+using attention::Catalog;
+using attention::MechanismInfo;
+using attention::Way;
+
+bool NeedsOtherScene(const Status& status) {
+  return status.field() == "grid" || status.field() == "positions";
+}
+
+template <typename See>
+void ForEdgeCases(const std::vector<Scene>& scenes, const See& see) {
+  for (const MechanismInfo& mechanism : Catalog()) {
+    for (const nlohmann::json& options : OptionVariants(mechanism)) {
+      const Attention made = Attention::Make(mechanism, options).value();
+      for (const Scene& scene : scenes) {
+        if (NeedsOtherScene(made.Run(scene.inputs, Way::kDense).status())) continue;
+        see(made, options, scene);
+      }
+    }
+  }
+}
+
+TEST(AttentionEdgeCases, OneAndTwoTokens) {
+  ForEdgeCases(
+      TinyScenes({}), [](const Attention& made, const nlohmann::json& options, const Scene& scene) {
+        const auto dense = made.Run(scene.inputs, Way::kDense);
+        ASSERT_TRUE(dense.ok()) << made.mechanism().name << options << dense.status().ToString();
+        for (const Way way : made.Ways()) {
+          const auto out = made.Run(scene.inputs, way);
+          ASSERT_TRUE(out.ok()) << out.status().ToString();
+          EXPECT_TRUE(at::isfinite(*out).all().item<bool>());
+          EXPECT_LT(RelativeL2(*out, *dense), kDoubleOpTolerance)
+              << CaseText(made.mechanism().name, options, scene.name, way);
+        }
+      });
+}
+
+TEST(AttentionEdgeCases, EmptyBatchesAndSequences) {
+  ForEdgeCases(AllScenes({}), [](const Attention& made, const nlohmann::json&, const Scene& scene) {
+    AttentionInputs empty = scene.inputs;
+    for (torch::Tensor* tensor : {&empty.q, &empty.k, &empty.v, &empty.key_mask, &empty.gates}) {
+      if (tensor->defined()) *tensor = tensor->slice(0, 0, 0);
+    }
+    for (const Way way : made.Ways()) {
+      const auto out = made.Run(empty, way);
+      ASSERT_TRUE(out.ok()) << out.status().ToString();
+      EXPECT_EQ(out->sizes(), empty.v.sizes());
+    }
+  });
+  for (const MechanismInfo& mechanism : Catalog()) {
+    AttentionInputs none;
+    none.q = none.k = at::zeros({2, 2, 0, 3}, at::kDouble);
+    none.v = at::zeros({2, 2, 0, 4}, at::kDouble);
+    none.grid = {0};
+    none.positions = at::zeros({0, 1}, at::kDouble);
+    none.segments = none.tree.parents = at::zeros({0}, at::kLong);
+    none.graph = {at::zeros({1}, at::kLong), at::zeros({0}, at::kLong), {}};
+    none.mask = at::zeros({0, 0}, at::kDouble);
+    none.gates = at::zeros({2, 2, 0}, at::kDouble);
+    const auto out = Attention::Make(mechanism, nlohmann::json::object())->Run(none);
+    ASSERT_TRUE(out.ok()) << mechanism.name << out.status().ToString();
+    EXPECT_EQ(out->sizes(), none.v.sizes());
+  }
+}
+
+TEST(AttentionEdgeCases, EqualTokensAndGraphsWithoutEdges) {
+  ForEdgeCases(
+      AllScenes({}), [](const Attention& made, const nlohmann::json& options, const Scene& scene) {
+        AttentionInputs equal = scene.inputs;
+        equal.q = at::ones_like(equal.q);
+        equal.k = at::ones_like(equal.k);
+        equal.positions = at::ones_like(equal.positions);
+        equal.graph = UndirectedInput(equal.length(), {});
+        const torch::Tensor dense = made.Run(equal, Way::kDense).value();
+        EXPECT_TRUE(at::isfinite(dense).all().item<bool>()) << made.mechanism().name << options;
+        for (const Way way : made.Ways()) {
+          EXPECT_LT(RelativeL2(made.Run(equal, way).value(), dense), kDoubleOpTolerance)
+              << CaseText(made.mechanism().name, options, scene.name, way);
+        }
+      });
+}
+
+TEST(AttentionEdgeCases, ZeroQueriesAndKeysStayFinite) {
+  ForEdgeCases(AllScenes({}),
+               [](const Attention& made, const nlohmann::json& options, const Scene& scene) {
+                 AttentionInputs zero = scene.inputs;
+                 zero.q = at::zeros_like(zero.q);
+                 zero.k = at::zeros_like(zero.k);
+                 for (const Way way : made.Ways()) {
+                   EXPECT_TRUE(at::isfinite(made.Run(zero, way).value()).all().item<bool>())
+                       << CaseText(made.mechanism().name, options, scene.name, way);
+                 }
+               });
+}
+
+TEST(AttentionEdgeCases, NumbersThatAreNoneAreRefused) {
+  ForEdgeCases(AllScenes({}), [](const Attention& made, const nlohmann::json&, const Scene& scene) {
+    for (const char* name : {"q", "k", "v"}) {
+      AttentionInputs bad = scene.inputs;
+      torch::Tensor& tensor = name[0] == 'q' ? bad.q : name[0] == 'k' ? bad.k : bad.v;
+      tensor = tensor.clone();
+      tensor[0][0][0][0] = std::numeric_limits<double>::quiet_NaN();
+      const auto out = made.Run(bad);
+      ASSERT_FALSE(out.ok());
+      EXPECT_EQ(out.status().reason(), reason::NOT_FINITE);
+      EXPECT_EQ(out.status().field(), name);
+    }
+  });
+}
+
+TEST(AttentionEdgeCases, WhatAMechanismNeedsMustBeThere) {
+  for (const MechanismInfo& mechanism : Catalog()) {
+    const Attention made = Attention::Make(mechanism, nlohmann::json::object()).value();
+    AttentionInputs bare;
+    bare.q = bare.k = bare.v = Normals({1, 1, 4, 2}, 1);
+    const auto out = made.Run(bare);
+    if (mechanism.inputs.empty()) {
+      EXPECT_TRUE(out.ok()) << mechanism.name << out.status().ToString();
+    } else {
+      EXPECT_EQ(out.status().field(), mechanism.inputs[0]) << mechanism.name;
+    }
+    bare.parameters["nothing"] = bare.q;
+    EXPECT_FALSE(made.Run(bare).ok()) << mechanism.name;
+  }
+}
+
+TEST(AttentionEdgeCases, InputsAreChecked) {
+  const auto refused = [](const char* mechanism, const auto& spoil) {
+    AttentionInputs inputs = AllScenes({})[1].inputs;
+    spoil(inputs);
+    return Attention::Make(*attention::FindMechanism(mechanism).value(), nlohmann::json::object())
+        ->Run(inputs)
+        .status();
+  };
+  const auto longs = [](std::vector<std::int64_t> numbers) {
+    return at::tensor(numbers, at::kLong);
+  };
+  using Inputs = AttentionInputs;
+  EXPECT_EQ(refused("softmax", [](Inputs& x) { x.k = x.k.slice(2, 1); }).field(), "k");
+  EXPECT_EQ(refused("softmax", [](Inputs& x) { x.v = x.v.to(at::kFloat); }).field(), "v");
+  EXPECT_EQ(refused("softmax", [](Inputs& x) { x.q = x.q[0]; }).field(), "q");
+  EXPECT_EQ(refused("softmax", [](Inputs& x) { x.q = x.q.to(at::kLong); }).field(), "q");
+  EXPECT_EQ(refused("softmax", [](Inputs& x) { x.key_mask = x.key_mask * 0.5; }).field(),
+            "key_mask");
+  EXPECT_EQ(refused("toeplitz_nd", [](Inputs& x) { x.grid = {3, 5}; }).field(), "grid");
+  EXPECT_EQ(refused("toeplitz_nd", [](Inputs& x) { x.grid = {1 << 30, 1 << 30}; }).field(), "grid");
+  EXPECT_EQ(refused("toeplitz_1d", [](Inputs&) {}).field(), "grid");
+  EXPECT_EQ(refused("gdk_hypercube", [](Inputs&) {}).field(), "grid");
+  EXPECT_EQ(refused("flt_gauss3d", [](Inputs&) {}).field(), "positions");
+  EXPECT_EQ(refused("packing", [](Inputs& x) { x.segments = x.segments - 9; }).field(), "segments");
+  EXPECT_EQ(refused("rfa_gated", [](Inputs& x) { x.gates = x.gates * 3; }).field(), "gates");
+  EXPECT_EQ(refused("tree_any",
+                    [&](Inputs& x) {
+                      x.tree.parents = longs({1, 2, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1});
+                    })
+                .field(),
+            "tree.parents");
+  EXPECT_EQ(refused("tree_affine",
+                    [&](Inputs& x) { x.parameters["slope"] = at::full({2}, 1e6, at::kDouble); })
+                .field(),
+            "parameters.slope");
+  EXPECT_EQ(refused("tree_affine",
+                    [&](Inputs& x) { x.parameters["slope"] = at::zeros({3}, at::kDouble); })
+                .field(),
+            "parameters.slope");
+  EXPECT_EQ(refused("gdk",
+                    [&](Inputs& x) {
+                      x.graph.offsets = longs({0, 1});
+                    })
+                .field(),
+            "graph.offsets");
+  EXPECT_EQ(refused("gdk", [&](Inputs& x) { x.graph.neighbors = x.graph.neighbors + 100; }).field(),
+            "graph.neighbors");
+  EXPECT_EQ(refused("gdk", [&](Inputs& x) { x.graph.weights = Normals({3}, 1); }).field(),
+            "graph.weights");
+  EXPECT_EQ(
+      refused("gdk",
+              [&](Inputs& x) { x.graph.weights = Normals(x.graph.neighbors.sizes(), 1).abs(); })
+          .field(),
+      "graph");
+  EXPECT_EQ(refused("softmax_masked", [](Inputs& x) { x.mask = x.mask - 1; }).field(), "mask");
+}
+
+TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  const auto series = Attention::Make(*attention::FindMechanism("named_kernel").value(),
+                                      {{"kernel", "resolvent"}, {"scale", 0.9999}})
+                          ->Run(inputs);
+  EXPECT_EQ(series.status().field(), "options.scale");
+  AttentionInputs path;
+  constexpr std::int64_t kPath = 10000;
+  path.q = path.k = path.v = Normals({1, 1, kPath, 1}, 1);
+  path.tree = PathTree(kPath);
+  const MechanismInfo& tree = *attention::FindMechanism("tree_any").value();
+  const auto forced = Attention::Make(tree, {{"algorithm", "diameter"}})->Run(path, Way::kFastmult);
+  EXPECT_EQ(forced.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(forced.status().field(), "options.algorithm");
+  EXPECT_TRUE(Attention::Make(tree, nlohmann::json::object())->Run(path, Way::kFastmult).ok());
+}
+
+TEST(AttentionEdgeCases, WaysThatAMechanismLacksAreRefused) {
+  const Attention softmax =
+      Attention::Make(*attention::FindMechanism("softmax").value(), nlohmann::json::object())
+          .value();
+  const auto out = softmax.Run(AllScenes({})[0].inputs, Way::kPairs);
+  EXPECT_EQ(out.status().field(), "way");
+  EXPECT_EQ(out.status().metadata().at("got"), "pairs");
+}
+
+TEST(AttentionEdgeCases, EqualSeedsGiveEqualBitsAndOthersDiffer) {
+  ForEdgeCases(
+      AllScenes({}), [](const Attention& made, const nlohmann::json& options, const Scene& scene) {
+        const Attention again = Attention::Make(made.mechanism(), options).value();
+        for (const Way way : made.Ways()) {
+          EXPECT_TRUE(
+              AreEqual(made.Run(scene.inputs, way).value(), again.Run(scene.inputs, way).value()))
+              << CaseText(made.mechanism().name, options, scene.name, way);
+        }
+      });
+  for (const char* name :
+       {"favor_pos", "grf_sym", "flt_gm", "spe_conv", "jlt", "learned_features"}) {
+    const MechanismInfo& mechanism = *attention::FindMechanism(name).value();
+    const AttentionInputs inputs = AllScenes({})[2].inputs;
+    const auto run = [&](int seed) {
+      return Attention::Make(mechanism, {{"seed", seed}})->Run(inputs, Way::kDense).value();
+    };
+    EXPECT_GT(RelativeL2(run(1), run(2)), 1e-6) << name;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing

@@ -1,0 +1,79 @@
+// Every mechanism, by every way, against its formula in plain loops.
+
+#include "tests/model/attention/catalog/reference.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/attention/catalog/catalog.h"
+#include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::Attention;
+using attention::Catalog;
+using attention::MechanismInfo;
+using attention::Way;
+
+/// The reference's own sums, inverses and squarings: a few hundred roundings.
+constexpr double kReferenceTolerance = 1e-9;
+/// Cosines and sines have sums of scores near zero, by which rows are divided.
+constexpr double kSignedReferenceTolerance = 1e-6;
+
+/// Known by their means over draws alone; statistics_test has those.
+const std::set<std::string> kStatistical{"softmax_pos", "factor", "spe_conv", "spe_sine"};
+
+class FormulaOf : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(FormulaOf, IsWhatEveryWayComputes) {
+  const MechanismInfo& mechanism = Catalog()[GetParam()];
+  int compared = 0;
+  for (nlohmann::json options : OptionVariants(mechanism)) {
+    for (const auto& spec : mechanism.options) {
+      // Features are compared as they are printed, without what is added for safety.
+      if (spec.name == "epsilon_favor") options["epsilon_favor"] = 0;
+    }
+    std::vector<nlohmann::json> variants{options};
+    if (mechanism.name.rfind("flt_", 0) == 0) {
+      options["score"] = "softmax";
+      variants.push_back(options);
+    }
+    for (const nlohmann::json& variant : variants) {
+      const Attention made = Attention::Make(mechanism, variant).value();
+      for (const Scene& scene : AllScenes({})) {
+        AttentionInputs inputs = scene.inputs;
+        const auto parameters = made.InitialParameters(inputs);
+        if (!parameters.ok() || !made.Run(inputs).ok()) continue;
+        inputs.parameters = *parameters;
+        std::uint64_t seed = 950;
+        for (auto& [name, parameter] : inputs.parameters) {
+          parameter = parameter + 0.1 * Normals(parameter.sizes(), ++seed);
+        }
+        const auto expected = ReferenceAttention(mechanism.name, inputs, made.options().values());
+        if (!expected) continue;
+        ++compared;
+        const bool is_signed = mechanism.name.rfind("rfa_", 0) == 0 ||
+                               variant.value("kernel", "") == "cosine" ||
+                               !variant.value("abs", true);
+        for (const Way way : made.Ways()) {
+          EXPECT_LT(RelativeL2(made.Run(inputs, way).value(), *expected),
+                    is_signed ? kSignedReferenceTolerance : kReferenceTolerance)
+              << CaseText(mechanism.name, variant, scene.name, way);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(compared == 0, kStatistical.count(mechanism.name) > 0) << mechanism.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, FormulaOf, ::testing::Range<std::size_t>(0, Catalog().size()),
+                         [](const ::testing::TestParamInfo<std::size_t>& parameter) {
+                           return Catalog()[parameter.param].name;
+                         });
+
+}  // namespace
+}  // namespace interlacer::testing

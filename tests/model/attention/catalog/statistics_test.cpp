@@ -1,0 +1,298 @@
+// Mechanisms that estimate something: their means over draws, and what does not depend on draws.
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/core/random_features.h"
+#include "model/attention/core/scores.h"
+#include "model/attention/masks/fourier.h"
+#include "tests/model/attention/catalog/scenes.h"
+#include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::Attention;
+using attention::Way;
+
+Attention Make(const char* name, const nlohmann::json& options) {
+  return Attention::Make(*attention::FindMechanism(name).value(), options).value();
+}
+
+struct Sample {
+  double mean = 0, deviation = 0;
+  double StandardErrors(double expected, int count) const {
+    return std::abs(mean - expected) / (deviation / std::sqrt(count));
+  }
+};
+
+Sample SampleOf(int count, const std::function<double(std::uint64_t)>& draw) {
+  double sum = 0, square = 0;
+  for (int i = 0; i < count; ++i) {
+    const double x = draw(static_cast<std::uint64_t>(i));
+    sum += x;
+    square += x * x;
+  }
+  const double mean = sum / count;
+  return {mean, std::sqrt(square / count - mean * mean)};
+}
+
+/// phi(q) phi(k) of one pair of vectors of length 0.6 without stabiliser.
+double FavorEstimate(const torch::Tensor& q, const torch::Tensor& k, std::int64_t m,
+                     bool is_orthogonal, bool is_hyperbolic, std::uint64_t seed) {
+  const torch::Tensor omega = attention::RandomProjection(seed, 1, is_hyperbolic ? m / 2 : m,
+                                                          q.size(0), is_orthogonal, q.options())[0];
+  const auto map = [&](const torch::Tensor& x) {
+    const torch::Tensor along = at::matmul(omega, x);
+    const torch::Tensor both = is_hyperbolic ? at::cat({along, -along}) : along;
+    return at::exp(both - 0.5 * x.dot(x)) / std::sqrt(static_cast<double>(m));
+  };
+  return map(q).dot(map(k)).item<double>();
+}
+
+TEST(FavorFeatures, EstimateTheExponential) {
+  constexpr int kDraws = 20000;
+  constexpr std::int64_t kFeatures = 64;
+  torch::Tensor q = Normals({8}, 1), k = Normals({8}, 2);
+  q = q * (0.6 / q.norm());
+  k = k * (0.6 / k.norm());
+  const double exact = std::exp(q.dot(k).item<double>());
+  for (const bool is_orthogonal : {false, true}) {
+    for (const bool is_hyperbolic : {false, true}) {
+      const Sample sample = SampleOf(kDraws, [&](std::uint64_t seed) {
+        return FavorEstimate(q, k, kFeatures, is_orthogonal, is_hyperbolic, seed);
+      });
+      EXPECT_LE(sample.StandardErrors(exact, kDraws), kMaxStandardErrors)
+          << is_orthogonal << is_hyperbolic;
+      if (is_orthogonal || is_hyperbolic) continue;
+      const double sum = (q + k).norm().item<double>();
+      const double deviation = exact * std::sqrt((std::exp(sum * sum) - 1) / kFeatures);
+      EXPECT_NEAR(sample.deviation, deviation, 0.05 * deviation);
+    }
+  }
+}
+
+/// f(z) of a learned transform against its closed form, by the mean over draws of xi.
+TEST(FourierFeatures, EstimateTheClosedForm) {
+  constexpr int kDraws = 3000;
+  constexpr double kWidth = 0.4, kCenter = 0.3, kPlace = 0.6;
+  const torch::Tensor places = at::tensor({kPlace, 0.0}, at::kDouble).unsqueeze(1);
+  const auto estimate = [&](const char* proposal, double extent, std::uint64_t seed,
+                            const auto& g) {
+    const torch::Tensor xi = attention::DrawFrequencies(proposal, extent, seed, 8, 1);
+    const torch::Tensor u = g(xi.squeeze(1)) / (attention::DensityOf(proposal, extent, xi) * 8.0);
+    const auto features = attention::MakeFourierFeatures(u.unsqueeze(0), {}, xi, places);
+    return at::matmul(features.left[0], features.right[0].transpose(0, 1))[0][1].item<double>();
+  };
+  const auto mixture = [&](const torch::Tensor& xi) {
+    return at::exp(-(xi - kCenter) * (xi - kCenter) / (2 * kWidth * kWidth));
+  };
+  const double of_mixture = std::sqrt(2 * M_PI) * kWidth *
+                            std::exp(-2 * M_PI * M_PI * kWidth * kWidth * kPlace * kPlace) *
+                            std::cos(2 * M_PI * kCenter * kPlace);
+  const Sample normal =
+      SampleOf(kDraws, [&](auto seed) { return estimate("normal", 4, seed, mixture); });
+  EXPECT_LE(normal.StandardErrors(of_mixture, kDraws), kMaxStandardErrors);
+  const Sample cauchy =
+      SampleOf(kDraws, [&](auto seed) { return estimate("cauchy", 4, seed, mixture); });
+  EXPECT_LE(cauchy.StandardErrors(of_mixture, kDraws), kMaxStandardErrors);
+  // Two windows of radius 1/2 make a triangle: 2 w - |z| within 2 w.
+  const auto triangle = [](const torch::Tensor& xi) {
+    return attention::WindowTransform(at::tensor({0.5}, at::kDouble), xi, 2);
+  };
+  const Sample smooth =
+      SampleOf(kDraws, [&](auto seed) { return estimate("cauchy", 4, seed, triangle); });
+  EXPECT_LE(smooth.StandardErrors(1 - kPlace, kDraws), kMaxStandardErrors);
+  // A window has a transform that falls like 1/xi: uniform draws in [-B,B] give the band-limited
+  // one.
+  constexpr double kBand = 3, kRadius = 1;
+  const auto window = [&](const torch::Tensor& xi) {
+    return attention::WindowTransform(at::tensor({kRadius}, at::kDouble), xi, 1);
+  };
+  double limited = 0;  // trapezoidal rule
+  for (int i = 0; i <= 20000; ++i) {
+    const double xi = -kBand + 2 * kBand * i / 20000.0 + 1e-9;
+    const double value =
+        std::sin(2 * M_PI * kRadius * xi) / (M_PI * xi) * std::cos(2 * M_PI * xi * kPlace);
+    limited += (i == 0 || i == 20000 ? 0.5 : 1) * value * 2 * kBand / 20000;
+  }
+  const Sample local =
+      SampleOf(kDraws, [&](auto seed) { return estimate("uniform", kBand, seed, window); });
+  EXPECT_LE(local.StandardErrors(limited, kDraws), kMaxStandardErrors);
+}
+
+/// Stochastic codes with softmax scores and one channel: logits of a pair are taps[i - j], on
+/// average.
+TEST(StochasticPositions, HaveTheirKernelsOnAverage) {
+  constexpr int kDraws = 3000;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = at::ones({1, 1, 6, 1}, at::kDouble);
+  inputs.v = at::eye(6, at::kDouble).reshape({1, 1, 6, 6});
+  // log of the ratio of two weights of a row is the difference of their logits.
+  const auto difference = [&](const char* name, nlohmann::json options, std::uint64_t seed) {
+    options["seed"] = seed;
+    options["score"] = "softmax";
+    options["realizations"] = 8;
+    const torch::Tensor weights = Make(name, options).Run(inputs, Way::kDense).value()[0][0];
+    return std::log(weights[3][1].item<double>()) - std::log(weights[3][5].item<double>());
+  };
+  const Sample taps = SampleOf(kDraws, [&](auto seed) {
+    return difference("spe_conv", {{"taps", 5}}, seed);
+  });
+  // Offsets 2 and -2, both at half the taps from the middle.
+  EXPECT_LE(taps.StandardErrors(0, kDraws), kMaxStandardErrors);
+  const auto even = [&](const char* name, nlohmann::json options, std::uint64_t seed) {
+    options["seed"] = seed;
+    options["score"] = "softmax";
+    options["realizations"] = 8;
+    const torch::Tensor weights = Make(name, options).Run(inputs, Way::kDense).value()[0][0];
+    return std::log(weights[3][3].item<double>()) - std::log(weights[3][2].item<double>());
+  };
+  const Sample near = SampleOf(kDraws, [&](auto seed) {
+    return even("spe_conv", {{"taps", 5}}, seed);
+  });
+  EXPECT_LE(near.StandardErrors(1 - std::exp(-0.5), kDraws), kMaxStandardErrors);
+  const Sample sine = SampleOf(kDraws, [&](auto seed) {
+    return even("spe_sine", {{"sines", 1}}, seed);
+  });
+  EXPECT_LE(sine.StandardErrors(1 - std::cos(2 * M_PI * 0.1), kDraws), kMaxStandardErrors);
+  const Sample gated = SampleOf(kDraws, [&](auto seed) {
+    return even("spe_sine", {{"sines", 1}, {"gated", true}}, seed);
+  });
+  EXPECT_LE(gated.StandardErrors(0.5 * (1 - std::cos(2 * M_PI * 0.1)), kDraws), kMaxStandardErrors);
+}
+
+TEST(PositionTable, IsItsExponentialOnAverage) {
+  constexpr int kDraws = 4000;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = at::ones({1, 1, 3, 2}, at::kDouble);
+  inputs.v = at::ones({1, 1, 3, 1}, at::kDouble);
+  inputs.parameters = {{"p", 0.3 * Normals({1, 3, 4}, 1)}, {"s", 0.3 * Normals({1, 3, 4}, 2)}};
+  const double exact =
+      std::exp(inputs.parameters["p"][0][0].dot(inputs.parameters["s"][0][1]).item<double>());
+  const Sample sample = SampleOf(kDraws, [&](std::uint64_t seed) {
+    return Make("softmax_pos", {{"rank", 4}, {"seed", seed}, {"mask_features", 8}})
+        .DenseMask(inputs)
+        .value()[0][0][1]
+        .item<double>();
+  });
+  EXPECT_LE(sample.StandardErrors(exact, kDraws), kMaxStandardErrors);
+}
+
+/// With as many columns as tokens the factorisation is exact: softmax with b[i - j] in the logits.
+TEST(FactorisedPositions, AreExactAtFullRank) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.parameters["b"] = Normals({2, 5 * 7}, 4);
+  const Attention made = Make("factor", {{"rank", 64}, {"score", "softmax"}});
+  const torch::Tensor out = made.Run(inputs, Way::kDense).value();
+  torch::Tensor bias = at::empty({2, 12, 12}, at::kDouble);
+  for (std::int64_t i = 0; i < 12; ++i) {
+    for (std::int64_t j = 0; j < 12; ++j) {
+      const std::int64_t place = (i / 4 - j / 4 + 2) * 7 + (i % 4 - j % 4 + 3);
+      bias.select(1, i).select(1, j).copy_(inputs.parameters["b"].select(1, place));
+    }
+  }
+  AttentionInputs masked = inputs;
+  masked.parameters.clear();
+  masked.mask = bias;
+  const torch::Tensor expected =
+      Make("softmax_masked", {{"mask_into_logits", "additive"}}).Run(masked).value();
+  EXPECT_LT(RelativeL2(out, expected), kDoubleOpTolerance);
+}
+
+/// Rows of walks of every law of lengths have the series' mean.
+TEST(WalkLengths, OfAnyLawGiveTheSameMean) {
+  constexpr int kDraws = 4000;
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  const Attention exact = Make("grf_exact", {{"hops", 4}});
+  const torch::Tensor direction = Normals({12}, 3);
+  for (const char* law : {"geometric", "uniform", "power"}) {
+    for (const std::int64_t row : {0, 5}) {
+      const double expected = exact.DenseMask(inputs).value()[0][row].dot(direction).item<double>();
+      const Sample sample = SampleOf(kDraws, [&](std::uint64_t seed) {
+        const nlohmann::json options{{"hops", 4},
+                                     {"walks", 2},
+                                     {"length_law", law},
+                                     {"halt_probability", 0.3},
+                                     {"seed", seed}};
+        return Make("grf_asym", options)
+            .DenseMask(inputs)
+            .value()[0][row]
+            .dot(direction)
+            .item<double>();
+      });
+      EXPECT_LE(sample.StandardErrors(expected, kDraws), kMaxStandardErrors) << law << row;
+    }
+  }
+}
+
+TEST(CausalAttention, LaterTokensChangeNoBit) {
+  for (const char* name : {"linear_causal", "rfa_gated"}) {
+    for (const nlohmann::json& options : OptionVariants(*attention::FindMechanism(name).value())) {
+      AttentionInputs inputs = AllScenes({})[3].inputs;
+      inputs.key_mask = torch::Tensor();
+      const Attention made = Make(name, options);
+      for (const Way way : made.Ways()) {
+        const torch::Tensor out = made.Run(inputs, way).value();
+        for (const std::int64_t from : {1, 4, 5, 6, 10, 23}) {
+          AttentionInputs other = inputs;
+          for (torch::Tensor* tensor : {&other.q, &other.k, &other.v}) {
+            *tensor = tensor->clone();
+            tensor->slice(2, from).mul_(-3).add_(1);
+          }
+          EXPECT_TRUE(
+              AreEqual(made.Run(other, way).value().slice(2, 0, from), out.slice(2, 0, from)))
+              << CaseText(name, options, std::to_string(from), way);
+        }
+      }
+    }
+  }
+}
+
+TEST(PackedAttention, EqualsSeparateCalls) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  inputs.segments =
+      at::tensor(std::vector<std::int64_t>{0, 0, 0, 5, 5, 5, 5, 5, 2, 2, 9, 9}, at::kLong);
+  const torch::Tensor out =
+      Make("packing", nlohmann::json::object()).Run(inputs, Way::kFastmult).value();
+  for (const auto& [first, last] : EdgeList{{0, 3}, {3, 8}, {8, 10}, {10, 12}}) {
+    AttentionInputs part = inputs;
+    for (torch::Tensor* tensor : {&part.q, &part.k, &part.v})
+      *tensor = tensor->slice(2, first, last);
+    EXPECT_LT(RelativeL2(out.slice(2, first, last),
+                         Make("linear_relu", nlohmann::json::object()).Run(part).value()),
+              kDoubleOpTolerance);
+  }
+}
+
+/// Each head has parameters of its own: exchanged heads give exchanged outputs.
+TEST(Heads, AreIndependent) {
+  for (const char* name : {"toeplitz_nd", "gdk", "tree_affine", "tree_any", "grf_sym", "favor_pos",
+                           "learned_features", "flt_gm", "malpha_dense", "rwgnk", "gkat0", "gcn"}) {
+    const Attention made = Make(name, nlohmann::json::object());
+    AttentionInputs inputs = AllScenes({})[1].inputs;
+    inputs.parameters = made.InitialParameters(inputs).value();
+    std::uint64_t seed = 40;
+    for (auto& [parameter, tensor] : inputs.parameters) {
+      tensor = tensor + 0.1 * Normals(tensor.sizes(), ++seed);
+    }
+    AttentionInputs swapped = inputs;
+    for (torch::Tensor* tensor : {&swapped.q, &swapped.k, &swapped.v}) *tensor = tensor->flip(1);
+    for (auto& [parameter, tensor] : swapped.parameters) {
+      if (parameter != "xi") tensor = tensor.flip(0);
+    }
+    for (const Way way : made.Ways()) {
+      EXPECT_LT(RelativeL2(made.Run(swapped, way).value().flip(1), made.Run(inputs, way).value()),
+                kDoubleOpTolerance)
+          << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing

@@ -1,0 +1,97 @@
+#include "model/attention/core/options.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "common/file_io.h"
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/core/attention.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::Attention;
+using attention::Catalog;
+using attention::OptionSpec;
+
+TEST(AttentionOptions, EveryOptionRefusesOtherTypesAndRanges) {
+  for (const auto& mechanism : Catalog()) {
+    for (const OptionSpec& spec : mechanism.options) {
+      std::vector<nlohmann::json> wrong{nullptr, nlohmann::json::array()};
+      switch (spec.type) {
+        case OptionSpec::Type::kFlag:
+          wrong.emplace_back(1);
+          break;
+        case OptionSpec::Type::kInteger:
+          wrong.emplace_back(spec.low - 1);
+          wrong.emplace_back(0.5);
+          wrong.emplace_back(UINT64_MAX);
+          break;
+        case OptionSpec::Type::kNumber:
+          wrong.emplace_back(spec.low - 1);
+          wrong.emplace_back(spec.high * 2 + 1);
+          wrong.emplace_back(true);
+          break;
+        case OptionSpec::Type::kWord:
+          wrong.emplace_back("neither");
+          break;
+      }
+      for (const nlohmann::json& value : wrong) {
+        const auto made = Attention::Make(mechanism, {{spec.name, value}});
+        ASSERT_FALSE(made.ok()) << mechanism.name << " " << spec.name << " " << value;
+        EXPECT_EQ(made.status().code(), StatusCode::kInvalidArgument);
+        EXPECT_EQ(made.status().reason(), reason::CONFIG_INVALID);
+        EXPECT_EQ(made.status().field(), "options." + spec.name);
+        EXPECT_NE(made.status().metadata().at("expected"), "");
+        EXPECT_NE(made.status().metadata().at("got"), "");
+      }
+    }
+  }
+}
+
+TEST(AttentionOptions, UnknownNamesAreRefused) {
+  for (const auto& mechanism : Catalog()) {
+    const auto made = Attention::Make(mechanism, {{"colour", 1}});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.status().field(), "options.colour");
+    EXPECT_FALSE(Attention::Make(mechanism, nlohmann::json::array()).ok());
+  }
+}
+
+TEST(AttentionCatalog, IsWhatTheDocumentLists) {
+  const std::string text =
+      ReadTextFile(std::string(INTERLACER_SOURCE_DIR) + "/docs/attention.md").value();
+  for (const auto& mechanism : Catalog()) {
+    const std::string row = "\n| `" + mechanism.name + "` | ";
+    const std::size_t start = text.find(row);
+    ASSERT_NE(start, std::string::npos) << mechanism.name;
+    const std::string line = text.substr(start, text.find('\n', start + 1) - start);
+    EXPECT_NE(line.find(mechanism.source), std::string::npos) << mechanism.name;
+    for (const std::string& input : mechanism.inputs) {
+      EXPECT_NE(line.find(input), std::string::npos) << mechanism.name;
+    }
+  }
+}
+
+TEST(AttentionCatalog, NamesAreUniqueAndFound) {
+  std::set<std::string> names;
+  for (const auto& mechanism : Catalog()) {
+    EXPECT_TRUE(names.insert(mechanism.name).second) << mechanism.name;
+    EXPECT_EQ(attention::FindMechanism(mechanism.name).value(), &mechanism);
+    EXPECT_NE(mechanism.text, "");
+    EXPECT_NE(mechanism.cost, "");
+    EXPECT_NE(mechanism.source, "");
+    std::set<std::string> options;
+    for (const OptionSpec& spec : mechanism.options) {
+      EXPECT_TRUE(options.insert(spec.name).second) << mechanism.name << " " << spec.name;
+      EXPECT_NE(spec.text, "") << spec.name;
+    }
+  }
+  const auto missing = attention::FindMechanism("no such thing");
+  EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(missing.status().message().find("linear_relu"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace interlacer::testing

@@ -1,0 +1,159 @@
+#include "model/attention/files/attention_files.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/files/tensor_file.h"
+#include "tests/model/attention/catalog/scenes.h"
+#include "tests/model/gradient_check.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::AttentionRun;
+
+TensorFile FileOf(const AttentionInputs& inputs) {
+  TensorFile file;
+  file.tensors = {{"q", inputs.q},
+                  {"k", inputs.k},
+                  {"v", inputs.v},
+                  {"key_mask", inputs.key_mask},
+                  {"graph.offsets", inputs.graph.offsets},
+                  {"graph.neighbors", inputs.graph.neighbors},
+                  {"grid", at::tensor(inputs.grid, at::kLong)},
+                  {"positions", inputs.positions},
+                  {"segments", inputs.segments},
+                  {"tree.parents", inputs.tree.parents},
+                  {"tree.weights", inputs.tree.weights},
+                  {"mask", inputs.mask},
+                  {"gates", inputs.gates}};
+  return file;
+}
+
+class AttentionFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    inputs_ = AllScenes({})[1].inputs;
+    ASSERT_TRUE(WriteTensorFile(input_, FileOf(inputs_)).ok());
+  }
+
+  TempFolder folder_;
+  std::string input_ = folder_.File("input.safetensors");
+  std::string output_ = folder_.File("output.safetensors");
+  AttentionInputs inputs_;
+};
+
+TEST_F(AttentionFiles, ARunIsThatOfTheLibrary) {
+  for (const char* name : {"softmax", "toeplitz_nd", "grf_sym", "tree_any", "flt_gm", "packing"}) {
+    AttentionRun run{name, {}, "dense", input_, output_, false};
+    run.options = nlohmann::json::object();
+    const auto result = attention::RunAttentionFile(run);
+    ASSERT_TRUE(result.ok()) << name << result.status().ToString();
+    const auto made = attention::Attention::Make(*attention::FindMechanism(name).value(),
+                                                 nlohmann::json::object());
+    const TensorFile file = ReadTensorFile(output_).value();
+    EXPECT_TRUE(
+        AreEqual(file.tensors.at("out"), made->Run(inputs_, attention::Way::kDense).value()))
+        << name;
+    const auto initial = made->InitialParameters(inputs_).value();
+    for (const auto& [parameter, tensor] : initial) {
+      EXPECT_TRUE(AreEqual(file.tensors.at("parameters." + parameter), tensor));
+    }
+    EXPECT_EQ(file.metadata.at("mechanism"), name);
+  }
+}
+
+TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
+  TensorFile file = FileOf(inputs_);
+  file.tensors["parameters.lambda"] = at::tensor({0.5, 2.0}, at::kDouble);
+  file.tensors["grad_out"] = Normals(inputs_.v.sizes(), 3);
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  AttentionRun run{"gdk", nlohmann::json::object(), "fastmult", input_, output_, true};
+  const auto result = attention::RunAttentionFile(run);
+  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  const TensorFile fast = ReadTensorFile(output_).value();
+  EXPECT_TRUE(AreEqual(fast.tensors.at("parameters.lambda"), file.tensors["parameters.lambda"]));
+  EXPECT_EQ(fast.tensors.at("mask").sizes(), (std::vector<std::int64_t>{2, 12, 12}));
+  run.way = "dense";
+  ASSERT_TRUE(attention::RunAttentionFile(run).ok());
+  const TensorFile dense = ReadTensorFile(output_).value();
+  EXPECT_EQ(dense.tensors.size(), fast.tensors.size());
+  for (const auto& [name, tensor] : dense.tensors) {
+    EXPECT_LT(RelativeL2(fast.tensors.at(name), tensor), 1e-9) << name;
+  }
+  EXPECT_GT(dense.tensors.at("grad.parameters.lambda").abs().min().item<double>(), 0);
+}
+
+TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
+  const auto field_of = [&](const AttentionRun& run) {
+    const auto result = attention::RunAttentionFile(run);
+    EXPECT_FALSE(result.ok());
+    return result.status().field();
+  };
+  const nlohmann::json none = nlohmann::json::object();
+  EXPECT_EQ(field_of({"nothing", none, "", input_, output_, false}), "mechanism");
+  EXPECT_EQ(field_of({"grf_sym", {{"walks", 0}}, "", input_, output_, false}), "options.walks");
+  EXPECT_EQ(field_of({"grf_sym", none, "quick", input_, output_, false}), "way");
+  EXPECT_EQ(field_of({"softmax", none, "pairs", input_, output_, false}), "way");
+  EXPECT_EQ(field_of({"softmax", none, "", input_ + "x", output_, false}), input_ + "x");
+  EXPECT_EQ(field_of({"softmax", none, "", input_, output_, true}), "mask");
+  TensorFile file = FileOf(inputs_);
+  file.tensors["colour"] = inputs_.q;
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  EXPECT_EQ(field_of({"softmax", none, "", input_, output_, false}), "colour");
+  file.tensors.erase("colour");
+  file.tensors["grad_out"] = inputs_.q.slice(3, 1);
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  EXPECT_EQ(field_of({"softmax", none, "", input_, output_, false}), "grad_out");
+  file.tensors["q"] = inputs_.segments;
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  EXPECT_EQ(field_of({"softmax", none, "", input_, output_, false}), "q");
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {
+  const auto list = attention::ListMechanisms();
+  ASSERT_EQ(list.size(), attention::Catalog().size());
+  for (const auto& entry : list) {
+    EXPECT_EQ(entry.at("ways")[0], "dense") << entry;
+    const auto description = attention::DescribeMechanism(entry.at("name").get<std::string>());
+    ASSERT_TRUE(description.ok());
+    EXPECT_TRUE(description->at("options").is_array());
+  }
+  EXPECT_EQ(attention::DescribeMechanism("nothing").status().code(), StatusCode::kNotFound);
+}
+
+TEST(AttentionTiming, MeasuresEveryMechanism) {
+  for (const auto& mechanism : attention::Catalog()) {
+    if (mechanism.name == "softmax_masked") continue;  // its mask is an L x L input
+    const auto timed =
+        attention::TimeMechanism({mechanism.name, nlohmann::json::object(), "", {64, 32}, 1});
+    ASSERT_TRUE(timed.ok()) << mechanism.name << timed.status().ToString();
+    EXPECT_EQ(timed->at("lengths"), nlohmann::ordered_json({32, 64}));
+    EXPECT_GT(timed->at("seconds")[0].get<double>(), 0);
+  }
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{32}, std::vector<std::int64_t>{32, 48},
+        std::vector<std::int64_t>{1, 2}}) {
+    EXPECT_EQ(attention::TimeMechanism({"softmax", nlohmann::json::object(), "", lengths, 1})
+                  .status()
+                  .field(),
+              "lengths");
+  }
+}
+
+TEST(AttentionChecks, FindAllWaysEqual) {
+  for (const auto& mechanism : attention::Catalog()) {
+    const auto result = attention::CheckMechanism({mechanism.name, nlohmann::json::object(), 4, 7});
+    ASSERT_TRUE(result.ok()) << mechanism.name << result.status().ToString();
+    EXPECT_TRUE(result->at("agree").get<bool>()) << *result;
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
