@@ -2,7 +2,8 @@
 
 /// A push_block scene that waits for decisions: motions are proposed, tried, and one is executed.
 ///
-/// The scene of a seed is that of data/sim/simulator.h, its motion is the caller's. Trying a motion
+/// The scene of a seed is the first that data/sim/simulator.h draws and in which the first pose can
+/// be reached; its motion is the caller's. Trying a motion
 /// leaves the scene as it is, so that a planner may ask what would truly happen; executing moves
 /// on. Between decisions everything is at rest. Units, frame, determinism, errors:
 /// data/sim/simulator.h; OUT_OF_RANGE ACTION_OUT_OF_RANGE for motions that an arm cannot make.

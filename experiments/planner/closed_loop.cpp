@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
 
 #include "common/duration.h"
 #include "common/random.h"
@@ -31,16 +32,16 @@ double DistanceTo(const Vec3d& goal_m, const Vec3d& at_m) {
   return std::hypot(at_m[0] - goal_m[0], at_m[1] - goal_m[1]);
 }
 
-Vec3d DrawGoal(std::uint64_t seed, const Vec3d& block_m) {
+StatusOr<Vec3d> DrawGoal(std::uint64_t seed, const Vec3d& block_m) {
   RandomSequence random(seed, RandomStream::kPlanner, kGoalDraw);
   Vec3d goal_m = block_m;
   for (int attempt = 0; attempt < 100; ++attempt) {
     const double angle_rad = random.Uniform(-std::numbers::pi, std::numbers::pi);
     goal_m[0] = block_m[0] + kGoalDistanceM * std::cos(angle_rad);
     goal_m[1] = block_m[1] + kGoalDistanceM * std::sin(angle_rad);
-    if (std::abs(goal_m[0]) < kGoalHalfX && std::abs(goal_m[1]) < kGoalHalfY) break;
+    if (std::abs(goal_m[0]) < kGoalHalfX && std::abs(goal_m[1]) < kGoalHalfY) return goal_m;
   }
-  return goal_m;
+  return Internal("no goal in reach around the block of seed " + std::to_string(seed));
 }
 
 Box ExtentOf(const PushTrial& trial) {
@@ -172,7 +173,7 @@ StatusOr<TrialResult> RunTrial(const ClosedLoopOptions& options, Chooser chooser
   TrialResult result;
   result.seed = seed;
   result.chooser = chooser;
-  result.goal_m = DrawGoal(seed, trial.BlockM());
+  INTERLACER_ASSIGN_OR_RETURN(result.goal_m, DrawGoal(seed, trial.BlockM()));
   result.start_m = result.end_m = DistanceTo(result.goal_m, trial.BlockM());
   RandomSequence guesses(seed, RandomStream::kPlanner, kGuessDraw);
   for (int number = 0; number < options.decision_count; ++number) {

@@ -14,7 +14,8 @@
 ///   script     no choice: one push along the line through the middle of the table, which knows the
 ///              goal and not the block
 ///   simulator  the true end distance: a perfect model
-/// A gain of less than kWorthM is none. Metres; distances are horizontal. The choice of a chooser
+/// A gain of less than kWorthM is none; a block of which the model sees no particle is left where
+/// it is. Metres; the block's distances are horizontal, the tool's is not. The choice of a chooser
 /// depends on seeds and its own scene alone. Errors: those of the simulator and of the backend.
 /// Threads: one trial at a time per backend.
 

@@ -138,8 +138,11 @@ Status DatasetSource::Add(const TrainingDataset& dataset) {
 
 StatusOr<WindowList*> DatasetSource::Windows(const std::string& path, SplitData* split,
                                              int rollout_steps) {
-  const auto [it, is_new] = split->windows.try_emplace(rollout_steps);
-  for (std::size_t r = 0; is_new && r < split->recordings.size(); ++r) {
+  if (const auto known = split->windows.find(rollout_steps); known != split->windows.end()) {
+    return &known->second;
+  }
+  WindowList list;
+  for (std::size_t r = 0; r < split->recordings.size(); ++r) {
     WindowOptions options;
     options.rollout_step_count = rollout_steps;
     options.stride = split->recordings[r].stride;
@@ -148,15 +151,15 @@ StatusOr<WindowList*> DatasetSource::Windows(const std::string& path, SplitData*
       options.camera_names.push_back(camera.name);
     INTERLACER_ASSIGN_OR_RETURN(
         auto windows, ListTrainingWindows(split->recordings[r].reader.manifest(), options));
-    for (TrainingWindow& window : windows) it->second.all.push_back({r, std::move(window)});
+    for (TrainingWindow& window : windows) list.all.push_back({r, std::move(window)});
   }
-  if (it->second.all.empty()) {
+  if (list.all.empty()) {
     return FailedPrecondition(reason::ARGUMENT_INVALID,
                               path + ": no window of " + std::to_string(rollout_steps) +
                                   " rollout steps; the episodes are too short")
         .WithField(path);
   }
-  return &it->second;
+  return &split->windows.emplace(rollout_steps, std::move(list)).first->second;
 }
 
 /// The windows of one recording stand together in the list.
