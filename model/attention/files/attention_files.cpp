@@ -272,27 +272,37 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
 
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {
   INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(check.mechanism));
-  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, check.options));
+  return CheckMechanism(*mechanism, check);
+}
+
+StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
+                                                const AttentionCheck& check) {
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(mechanism, check.options));
   std::map<std::string, double> errors;
   for (int trial = 0; trial < check.trials; ++trial) {
     const AttentionInputs inputs =
-        RandomInputs(*mechanism, check.seed + static_cast<std::uint64_t>(trial));
+        RandomInputs(mechanism, check.seed + static_cast<std::uint64_t>(trial));
     INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor dense, made.Run(inputs, Way::kDense));
     for (const Way way : made.Ways()) {
       if (way == Way::kDense) continue;
       INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
       const double scale = std::max(dense.norm().item<double>(), 1e-300);
+      const double distance = (out - dense).norm().item<double>() / scale;
       double& error = errors[std::string(WayName(way))];
-      error = std::max(error, (out - dense).norm().item<double>() / scale);
+      // A NaN is no agreement and stays.
+      if (std::isnan(distance) || distance > error) error = distance;
     }
   }
-  bool is_equal = true;
-  for (const auto& entry : errors) is_equal = is_equal && entry.second <= kAgreementTolerance;
-  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+  nlohmann::ordered_json agree;
+  if (!errors.empty()) {
+    agree = std::all_of(errors.begin(), errors.end(),
+                        [](const auto& entry) { return entry.second <= kAgreementTolerance; });
+  }
+  return nlohmann::ordered_json{{"mechanism", mechanism.name},
                                 {"options", made.options().values()},
                                 {"trials", check.trials},
                                 {"tolerance", kAgreementTolerance},
-                                {"agree", is_equal},
+                                {"agree", agree},
                                 {"ways", errors}};
 }
 

@@ -24,6 +24,8 @@
 
 namespace interlacer::attention {
 
+struct MechanismInfo;
+
 /// [{name, text, cost, source, inputs, ways}], in the order of the catalogue; ways by default
 /// options.
 nlohmann::ordered_json ListMechanisms();
@@ -47,8 +49,12 @@ struct AttentionCheck {
   std::uint64_t seed = 0;
 };
 /// Compares all ways with the dense one in float64 on random inputs: {mechanism, options, trials,
-/// tolerance, agree, ways: {WAY: largest relative L2 error}}.
+/// tolerance, agree, ways: {WAY: largest relative L2 error}}. agree is null where the dense way is
+/// the only one, for nothing was compared, and false for an error that is no number.
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check);
+/// The same of a mechanism that need not be in the catalogue; check.mechanism is not read.
+StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
+                                                const AttentionCheck& check);
 
 struct AttentionTiming {
   std::string mechanism;
