@@ -136,7 +136,7 @@ class DynamicWalks : public Mechanism {
                          const torch::Tensor& base) const {
     const std::int64_t length = inputs.length();
     const torch::Tensor edges = DenseOf(AdjacencyOf(inputs)).to(inputs.q.scalar_type());
-    const torch::Tensor weights = at::exp(Logits(inputs)) * edges;
+    const torch::Tensor weights = SoftmaxWeights(Logits(inputs), inputs, edges.unsqueeze(0));
     const torch::Tensor hops =
         Normalised(weights, weights.sum(3, true)).reshape({-1, length, length});
     torch::Tensor power = at::eye(length, inputs.q.options().requires_grad(false)).unsqueeze(0);
@@ -163,9 +163,17 @@ class DynamicWalks : public Mechanism {
         SampledProducts(graph.pattern, fold(inputs.q)[0], fold(inputs.k)[0]) /
         std::sqrt(static_cast<double>(inputs.width()));
     const torch::Tensor rows = RowsOf(*graph.pattern);
-    const torch::Tensor largest = RowMaxima(*graph.pattern, logits, -1e30);
+    // No walk goes to padding.
+    const torch::Tensor edges = graph.weights.to(logits.scalar_type()) *
+                                inputs.KeyMask()
+                                    .expand({inputs.batch(), inputs.heads(), length, 1})
+                                    .reshape({-1, length})
+                                    .index_select(1, ColumnsOf(*graph.pattern));
+    const torch::Tensor is_out = edges == 0;
+    const torch::Tensor largest =
+        RowMaxima(*graph.pattern, logits.masked_fill(is_out, -1e30), -1e29);
     const torch::Tensor weights =
-        at::exp(logits - largest.index_select(1, rows)) * graph.weights.to(logits.scalar_type());
+        at::exp((logits - largest.index_select(1, rows)).masked_fill(is_out, 0)) * edges;
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
     const torch::Tensor hops = Normalised(weights, sums.index_select(1, rows));
     const WalkSumMask mask(graph.pattern, hops, base, options_.Int("hops"));
