@@ -132,10 +132,14 @@ class DynamicWalks : public Mechanism {
   }
 
  private:
+  static Graph WalkGraphOf(const AttentionInputs& inputs) {
+    return NonNegative(AdjacencyOf(inputs), "probabilities of hops");
+  }
+
   torch::Tensor RunDense(const Features& features, const AttentionInputs& inputs,
                          const torch::Tensor& base) const {
     const std::int64_t length = inputs.length();
-    const torch::Tensor edges = DenseOf(AdjacencyOf(inputs)).to(inputs.q.scalar_type());
+    const torch::Tensor edges = DenseOf(WalkGraphOf(inputs)).to(inputs.q.scalar_type());
     const torch::Tensor weights = SoftmaxWeights(Logits(inputs), inputs, edges.unsqueeze(0));
     const torch::Tensor hops =
         Normalised(weights, weights.sum(3, true)).reshape({-1, length, length});
@@ -154,7 +158,7 @@ class DynamicWalks : public Mechanism {
   /// Every batch and head has a mask of its own: heads of one batch.
   torch::Tensor RunFast(const Features& features, const AttentionInputs& inputs,
                         const torch::Tensor& base) const {
-    const Graph graph = AdjacencyOf(inputs);
+    const Graph graph = WalkGraphOf(inputs);
     const std::int64_t length = inputs.length();
     const auto fold = [length](const torch::Tensor& x) {
       return x.reshape({1, -1, length, x.size(3)});
@@ -236,7 +240,8 @@ class Convolution : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    const Graph graph = SymmetricallyNormalised(AdjacencyOf(inputs));
+    const Graph graph =
+        SymmetricallyNormalised(NonNegative(AdjacencyOf(inputs), "a graph convolution"));
     const torch::Tensor values = inputs.v * inputs.KeyMask();
     const torch::Tensor weights = graph.weights.to(inputs.q.scalar_type());
     const torch::Tensor dense =

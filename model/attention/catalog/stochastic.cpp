@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <utility>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/coded.h"
@@ -192,7 +193,11 @@ class Smoothing : public Mechanism {
     walks.seed = static_cast<std::uint64_t>(options_.Int("seed"));
     const torch::Tensor ones =
         at::ones({1, options_.Int("hops") + 1}, inputs.q.options().requires_grad(false));
-    return Combined(SampledTerms(MaskGraphOf(inputs), walks), ones);
+    Graph graph = MaskGraphOf(inputs);
+    if (with_keys_ || options_.IsSet("normalise")) {
+      graph = NonNegative(std::move(graph), "a mask or means of walks");
+    }
+    return Combined(SampledTerms(graph, walks), ones);
   }
 
   /// x + strength times sums, or means, of kept tokens by Phi; keep [B,1,L,1].

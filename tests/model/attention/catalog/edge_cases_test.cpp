@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/scenes.h"
@@ -213,6 +214,43 @@ TEST(AttentionEdgeCases, InputsAreChecked) {
           .field(),
       "graph");
   EXPECT_EQ(refused("softmax_masked", [](Inputs& x) { x.mask = x.mask - 1; }).field(), "mask");
+}
+
+/// Degrees have roots and masks are >= 0 where no weight is negative; what needs neither takes all.
+TEST(AttentionEdgeCases, NegativeWeightsAreRefusedWhereTheyDoHarm) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.graph.weights = at::full(inputs.graph.neighbors.sizes(), -0.5, at::kDouble);
+  using Options = nlohmann::json;
+  const auto status_of = [&](const char* mechanism, const Options& options) {
+    return Attention::Make(*attention::FindMechanism(mechanism).value(), options)
+        ->Run(inputs)
+        .status();
+  };
+  const std::pair<const char*, Options> refused[] = {
+      {"fastmult", Options::object()},     {"malpha_dense", {{"positive", "coefficients"}}},
+      {"named_kernel", Options::object()}, {"gdk", Options::object()},
+      {"heat", Options::object()},         {"gat_mask", Options::object()},
+      {"grf_sym", Options::object()},      {"grf_asym", Options::object()},
+      {"grf_exact", Options::object()},    {"rwgnk", Options::object()},
+      {"gkat0", Options::object()},        {"gkat", Options::object()},
+      {"gkat_dynamic", Options::object()}, {"gcn", Options::object()},
+      {"sgc", Options::object()},          {"smooth_a", Options::object()},
+      {"smooth_b", {{"normalise", false}}}};
+  for (const auto& [mechanism, options] : refused) {
+    const Status status = status_of(mechanism, options);
+    EXPECT_EQ(status.field(), "graph.weights") << mechanism << status.ToString();
+    EXPECT_EQ(status.reason(), reason::SCHEMA_INVALID) << mechanism;
+  }
+  const std::pair<const char*, Options> taken[] = {
+      {"malpha_dense", Options::object()}, {"spd_bias", Options::object()},
+      {"centrality", Options::object()},   {"jlt", Options::object()},
+      {"grf_sym", {{"positive", "mask"}}}, {"grf_asym", {{"positive", "mask"}}},
+      {"grf_adhoc", Options::object()},    {"gat", Options::object()},
+      {"smooth_a", {{"normalise", false}}}};
+  for (const auto& [mechanism, options] : taken) {
+    EXPECT_TRUE(status_of(mechanism, options).ok())
+        << mechanism << status_of(mechanism, options).ToString();
+  }
 }
 
 TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
