@@ -155,7 +155,8 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
       ->required();
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
   verb->add_option("--way", arguments->run.way,
-                   "dense, fastmult, pairs or features; default the one with fewest operations");
+                   "dense, fastmult, pairs or features; default by the mechanism and the number of "
+                   "tokens, and printed");
   verb->add_flag("--mask", arguments->run.with_mask, "Write the mask [1 or H,L,L] too");
   verb->add_flag("--force", arguments->force, "Replace an existing output");
   verbs->Add(verb,

@@ -201,7 +201,8 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     }
   }
   const auto start = std::chrono::steady_clock::now();
-  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
+  Way used = Way::kDense;
+  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way, &used));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TensorFile file;
@@ -220,7 +221,7 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     }
     file.tensors["mask"] = mask.detach().contiguous();
   }
-  const std::string way_name = run.way.empty() ? "auto" : run.way;
+  const std::string way_name(WayName(used));
   file.metadata = {{"mechanism", mechanism->name},
                    {"options", JsonText(nlohmann::ordered_json(made.options().values()), -1)},
                    {"way", way_name}};

@@ -35,11 +35,12 @@ StatusOr<nlohmann::ordered_json> DescribeMechanism(const std::string& name);
 struct AttentionRun {
   std::string mechanism;
   nlohmann::json options = nlohmann::json::object();
-  std::string way;  ///< empty: the one with the fewest operations
+  std::string way;  ///< empty: as Attention::Run without a way
   std::string input_path, output_path;
   bool with_mask = false;
 };
-/// {mechanism, options, way, shape, seconds}. The output file appears whole or not at all.
+/// {mechanism, options, way, shape, seconds}, way being the one that was used. The output file
+/// appears whole or not at all.
 StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run);
 
 struct AttentionCheck {
@@ -59,7 +60,7 @@ StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
 struct AttentionTiming {
   std::string mechanism;
   nlohmann::json options = nlohmann::json::object();
-  std::string way;  ///< empty: the fastest of large inputs
+  std::string way;  ///< empty: the first after dense, if there is one
   std::vector<std::int64_t> lengths{1024, 2048, 4096, 8192};  ///< powers of two
   int repeats = 3;
 };

@@ -270,6 +270,27 @@ TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
   EXPECT_TRUE(Attention::Make(tree, nlohmann::json::object())->Run(path, Way::kFastmult).ok());
 }
 
+/// Two hops on a star join all tokens: rows of features share L^3 columns.
+TEST(AttentionEdgeCases, TooManyPairsGiveWayToDense) {
+  constexpr std::int64_t kTokens = 520;
+  AttentionInputs star;
+  star.q = star.k = star.v = Normals({1, 1, kTokens, 2}, 1);
+  EdgeList edges;
+  for (std::int64_t i = 1; i < kTokens; ++i) edges.emplace_back(0, i);
+  star.graph = UndirectedInput(kTokens, edges);
+  const Attention made =
+      Attention::Make(*attention::FindMechanism("gkat0").value(), nlohmann::json::object()).value();
+  EXPECT_EQ(made.Run(star, Way::kPairs).status().code(), StatusCode::kResourceExhausted);
+  Way used = Way::kPairs;
+  const auto out = made.Run(star, std::nullopt, &used);
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_EQ(used, Way::kDense);
+  EXPECT_TRUE(AreEqual(*out, made.Run(star, Way::kDense).value()));
+  star.graph = UndirectedInput(kTokens, RingEdges(kTokens));
+  ASSERT_TRUE(made.Run(star, std::nullopt, &used).ok());
+  EXPECT_EQ(used, Way::kPairs);
+}
+
 TEST(AttentionEdgeCases, WaysThatAMechanismLacksAreRefused) {
   const Attention softmax =
       Attention::Make(*attention::FindMechanism("softmax").value(), nlohmann::json::object())

@@ -91,6 +91,18 @@ TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
   EXPECT_GT(dense.tensors.at("grad.parameters.lambda").abs().min().item<double>(), 0);
 }
 
+TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
+  const std::pair<const char*, const char*> ways[] = {
+      {"softmax", "dense"}, {"gat", "pairs"}, {"linear_relu", "features"}, {"gcn", "pairs"}};
+  for (const auto& [mechanism, way] : ways) {
+    const auto result = attention::RunAttentionFile(
+        {mechanism, nlohmann::json::object(), "", input_, output_, false});
+    ASSERT_TRUE(result.ok()) << result.status().ToString();
+    EXPECT_EQ(result->at("way"), way) << mechanism;
+    EXPECT_EQ(ReadTensorFile(output_)->metadata.at("way"), way) << mechanism;
+  }
+}
+
 TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
   const auto field_of = [&](const AttentionRun& run) {
     const auto result = attention::RunAttentionFile(run);
