@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/attention/catalog/catalog.h"
+#include "model/attention/masks/walk_features.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
 #include "tests/support/tolerances.h"
@@ -251,6 +252,56 @@ TEST(AttentionEdgeCases, NegativeWeightsAreRefusedWhereTheyDoHarm) {
     EXPECT_TRUE(status_of(mechanism, options).ok())
         << mechanism << status_of(mechanism, options).ToString();
   }
+}
+
+/// A grid of D sides has up to 2^D times as many offsets as tokens.
+TEST(AttentionEdgeCases, GridsOfTooManyOffsetsAreRefusedBeforeTheyAreMade) {
+  const auto field_of = [](const char* mechanism, const std::vector<std::int64_t>& grid) {
+    std::int64_t n = 1;
+    for (const std::int64_t side : grid) n *= side;
+    AttentionInputs inputs;
+    inputs.q = inputs.k = inputs.v = at::zeros({1, 1, n, 1}, at::kDouble);
+    inputs.grid = grid;
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(mechanism).value(), nlohmann::json::object())
+            .value();
+    const auto parameters = made.InitialParameters(inputs);
+    return parameters.ok() ? made.Run(inputs).status().field() : parameters.status().field();
+  };
+  EXPECT_EQ(field_of("toeplitz_nd", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("toeplitz_nd", std::vector<std::int64_t>(8, 6)), "grid");
+  EXPECT_EQ(field_of("toeplitz_1d", {2, 2}), "grid");
+  EXPECT_EQ(field_of("tanh_distance", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("factor", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("tanh_distance", std::vector<std::int64_t>(9, 2)), "");
+  AttentionInputs none;
+  none.q = none.k = none.v = at::zeros({1, 1, 0, 1}, at::kDouble);
+  none.grid = {0};
+  const auto empty =
+      Attention::Make(*attention::FindMechanism("toeplitz_nd").value(), nlohmann::json::object())
+          ->InitialParameters(none);
+  ASSERT_TRUE(empty.ok()) << empty.status().ToString();
+  EXPECT_EQ(empty->at("b").numel(), 0);
+}
+
+/// The limit is on numbers, pairs of tokens times hops and one.
+TEST(AttentionEdgeCases, EnumeratedWalksOfTooManyNumbersAreRefused) {
+  constexpr std::int64_t kTokens = 1100;
+  AttentionInputs star;
+  star.q = star.k = star.v = at::zeros({1, 1, kTokens, 1}, at::kDouble);
+  EdgeList edges;
+  for (std::int64_t i = 1; i < kTokens; ++i) edges.emplace_back(0, i);
+  star.graph = UndirectedInput(kTokens, edges);
+  const auto status_of = [&](int hops) {
+    return Attention::Make(*attention::FindMechanism("grf_exact").value(), {{"hops", hops}})
+        ->Run(star, Way::kPairs)
+        .status();
+  };
+  // All L^2 pairs are within two hops of each other.
+  static_assert(kTokens * kTokens * 65 > attention::kMaxEnumeratedLoads);
+  static_assert(kTokens * kTokens * 4 < attention::kMaxEnumeratedLoads);
+  EXPECT_EQ(status_of(64).code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(status_of(3).ok());
 }
 
 TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
