@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <utility>
 
 #include "common/number_text.h"
 #include "model/attention/catalog/catalog.h"
@@ -41,9 +42,12 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
   torch::Tensor c = inputs.parameters.at(options.Chosen("param"));
   const bool is_alpha = options.Is("param", "alpha");
   const bool is_of_mask = options.Is("positive", "mask");
-  if (!is_of_mask) c = c.abs();
-  MaskPtr mask = is_alpha ? MakePowerSeriesMask(MaskGraphOf(inputs), c)
-                          : MakeSquaredSeriesMask(MaskGraphOf(inputs), c);
+  Graph graph = MaskGraphOf(inputs);
+  if (!is_of_mask) {
+    c = c.abs();
+    graph = NonNegative(std::move(graph), "positive coefficients");
+  }
+  MaskPtr mask = is_alpha ? MakePowerSeriesMask(graph, c) : MakeSquaredSeriesMask(graph, c);
   return is_of_mask ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
 }
 
@@ -71,7 +75,7 @@ Status CheckKernel(const std::string& kernel, double scale) {
 MaskPtr NamedKernelMaskOf(const Options& options, const AttentionInputs& inputs) {
   const std::string& kernel = options.Chosen("kernel");
   ThrowIfError(CheckKernel(kernel, options.Real("scale")));
-  const Graph graph = AdjacencyOf(inputs);
+  const Graph graph = NonNegative(AdjacencyOf(inputs), "a named kernel");
   RequireUndirected(graph, "a named kernel");
   return MakeNamedKernelMask(SymmetricallyNormalised(graph), kernel, options.Real("scale"),
                              static_cast<int>(options.Int("power")));
@@ -96,7 +100,7 @@ MaskPtr ShortestPathMask(const Options& options, const AttentionInputs& inputs) 
 
 /// Adjacency and ones on the diagonal.
 MaskPtr SelfLoopMask(const AttentionInputs& inputs) {
-  const Graph graph = AdjacencyOf(inputs);
+  const Graph graph = NonNegative(AdjacencyOf(inputs), "a mask");
   const double* weight = graph.weights.const_data_ptr<double>();
   std::vector<std::int64_t> offsets{0}, indices;
   std::vector<double> weights;
@@ -147,7 +151,8 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            nullptr},
           {AlwaysWays({Way::kDense, Way::kFastmult, Way::kPairs}), nullptr,
            [](const Options&, const AttentionInputs& inputs) {
-             return MakePairMask(WithType(AdjacencyOf(inputs).AsPairs(), inputs));
+             return MakePairMask(
+                 WithType(NonNegative(AdjacencyOf(inputs), "a mask").AsPairs(), inputs));
            }}),
       Masked(
           {"malpha_dense",

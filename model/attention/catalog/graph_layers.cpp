@@ -132,11 +132,15 @@ class DynamicWalks : public Mechanism {
   }
 
  private:
+  static Graph WalkGraphOf(const AttentionInputs& inputs) {
+    return NonNegative(AdjacencyOf(inputs), "probabilities of hops");
+  }
+
   torch::Tensor RunDense(const Features& features, const AttentionInputs& inputs,
                          const torch::Tensor& base) const {
     const std::int64_t length = inputs.length();
-    const torch::Tensor edges = DenseOf(AdjacencyOf(inputs)).to(inputs.q.scalar_type());
-    const torch::Tensor weights = at::exp(Logits(inputs)) * edges;
+    const torch::Tensor edges = DenseOf(WalkGraphOf(inputs)).to(inputs.q.scalar_type());
+    const torch::Tensor weights = SoftmaxWeights(Logits(inputs), inputs, edges.unsqueeze(0));
     const torch::Tensor hops =
         Normalised(weights, weights.sum(3, true)).reshape({-1, length, length});
     torch::Tensor power = at::eye(length, inputs.q.options().requires_grad(false)).unsqueeze(0);
@@ -154,7 +158,7 @@ class DynamicWalks : public Mechanism {
   /// Every batch and head has a mask of its own: heads of one batch.
   torch::Tensor RunFast(const Features& features, const AttentionInputs& inputs,
                         const torch::Tensor& base) const {
-    const Graph graph = AdjacencyOf(inputs);
+    const Graph graph = WalkGraphOf(inputs);
     const std::int64_t length = inputs.length();
     const auto fold = [length](const torch::Tensor& x) {
       return x.reshape({1, -1, length, x.size(3)});
@@ -163,9 +167,17 @@ class DynamicWalks : public Mechanism {
         SampledProducts(graph.pattern, fold(inputs.q)[0], fold(inputs.k)[0]) /
         std::sqrt(static_cast<double>(inputs.width()));
     const torch::Tensor rows = RowsOf(*graph.pattern);
-    const torch::Tensor largest = RowMaxima(*graph.pattern, logits, -1e30);
+    // No walk goes to padding.
+    const torch::Tensor edges = graph.weights.to(logits.scalar_type()) *
+                                inputs.KeyMask()
+                                    .expand({inputs.batch(), inputs.heads(), length, 1})
+                                    .reshape({-1, length})
+                                    .index_select(1, ColumnsOf(*graph.pattern));
+    const torch::Tensor is_out = edges == 0;
+    const torch::Tensor largest =
+        RowMaxima(*graph.pattern, logits.masked_fill(is_out, -1e30), -1e29);
     const torch::Tensor weights =
-        at::exp(logits - largest.index_select(1, rows)) * graph.weights.to(logits.scalar_type());
+        at::exp((logits - largest.index_select(1, rows)).masked_fill(is_out, 0)) * edges;
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
     const torch::Tensor hops = Normalised(weights, sums.index_select(1, rows));
     const WalkSumMask mask(graph.pattern, hops, base, options_.Int("hops"));
@@ -228,7 +240,8 @@ class Convolution : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    const Graph graph = SymmetricallyNormalised(AdjacencyOf(inputs));
+    const Graph graph =
+        SymmetricallyNormalised(NonNegative(AdjacencyOf(inputs), "a graph convolution"));
     const torch::Tensor values = inputs.v * inputs.KeyMask();
     const torch::Tensor weights = graph.weights.to(inputs.q.scalar_type());
     const torch::Tensor dense =

@@ -14,6 +14,9 @@
 namespace interlacer::attention {
 namespace {
 
+constexpr std::size_t kMaxGridSides = 8;
+constexpr std::size_t kMaxHypercubeSides = 16;
+
 std::int64_t FurthestDistance(const std::vector<std::int64_t>& grid) {
   std::int64_t distance = 0;
   for (const std::int64_t side : grid) distance += side - 1;
@@ -62,15 +65,13 @@ MechanismInfo ToeplitzInfo(std::string name, std::string text, std::size_t max_d
         PositivityOption("abs"), Number("gamma", 0.9, 1e-6, 1, "decay: initial base"),
         Flag("causal", false, "tokens see themselves and those before them in row-major order")},
        nullptr},
-      {AlwaysWays({Way::kDense, Way::kFastmult}), &ToeplitzParameters,
+      {AlwaysWays({Way::kDense, Way::kFastmult}),
        [max_dimensions](const Options& options, const AttentionInputs& inputs) {
-         if (inputs.grid.size() > max_dimensions) {
-           throw StatusException(Mismatch(reason::SHAPE_MISMATCH, "grid",
-                                          "at most " + std::to_string(max_dimensions) + " sides",
-                                          std::to_string(inputs.grid.size())));
-         }
-         return ToeplitzMaskOf(options, inputs);
-       }});
+         // Parameters are made before the mask, and may be as many as there are offsets.
+         RequireOffsets(inputs.grid, max_dimensions);
+         return ToeplitzParameters(options, inputs);
+       },
+       &ToeplitzMaskOf});
 }
 
 OptionSpec TimeOption() {
@@ -92,7 +93,7 @@ std::vector<MechanismInfo> GridMechanisms() {
       ToeplitzInfo("toeplitz_nd",
                    "Relative positions on a grid: M_ij = b of the difference of places along each "
                    "axis.",
-                   8),
+                   kMaxGridSides),
       Masked({"tanh_distance",
               "M_ij = tanh(lambda)^(sum of |offset|): the heat kernel of hypercubes on any grid.",
               "O(L log L m dv)",
@@ -102,6 +103,7 @@ std::vector<MechanismInfo> GridMechanisms() {
               nullptr},
              {ways, &TimeParameters,
               [](const Options&, const AttentionInputs& inputs) {
+                RequireOffsets(inputs.grid, kMaxHypercubeSides);
                 return MakeToeplitzMask(inputs.grid,
                                         PowersByDistance(at::tanh(TimeOf(inputs)), inputs.grid));
               }}),

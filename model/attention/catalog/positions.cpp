@@ -201,6 +201,8 @@ OptionSpec TermsOption() { return Integer("terms", 2, 1, 4096, "terms T of g"); 
 // Factorised Toeplitz logits.
 
 NamedTensors FactorParameters(const Options& options, const AttentionInputs& inputs) {
+  constexpr std::size_t kMaxFactorSides = 8;
+  RequireOffsets(inputs.grid, kMaxFactorSides);
   std::vector<double> b;
   const torch::Tensor distances = OffsetDistances(inputs.grid);
   for (std::int64_t i = 0; i < distances.size(0); ++i) {

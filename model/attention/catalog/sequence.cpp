@@ -120,7 +120,7 @@ MechanismInfo CausalInfo(std::string name, std::string text, std::string source,
   MechanismInfo info{
       std::move(name),
       std::move(text),
-      "O(L m (dv + chunk)) and memory O(m dv + chunk^2) beside inputs and output",
+      "O(L m (dv + chunk)) and memory O(L m + m dv + chunk^2) beside inputs and output",
       std::move(source),
       {},
       Joined({Integer("chunk", 64, 1, 4096, "tokens of a step")}, ScoreOptions(kinds)),

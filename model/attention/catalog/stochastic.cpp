@@ -3,10 +3,12 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <utility>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/coded.h"
 #include "model/attention/catalog/walk_masks.h"
+#include "model/attention/core/masked_attention.h"
 #include "model/attention/core/random_features.h"
 #include "model/attention/masks/basic_masks.h"
 #include "model/attention/masks/walk_features.h"
@@ -167,11 +169,11 @@ class Smoothing : public Mechanism {
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const MaskPairs phi = Walks(inputs);
-    const MaskPairs means = options_.IsSet("normalise") ? RowMeans(phi) : phi;
     const bool is_dense = way == Way::kDense;
+    const torch::Tensor k =
+        with_keys_ ? Smoothed(inputs.k, inputs.KeyMask(), phi, is_dense) : inputs.k;
     const Features features =
-        scores_.MakeFeatures(inputs, Smoothed(inputs.q, means, is_dense),
-                             with_keys_ ? Smoothed(inputs.k, means, is_dense) : inputs.k, false);
+        scores_.MakeFeatures(inputs, Smoothed(inputs.q, inputs.KeyMask(), phi, is_dense), k, false);
     if (!with_keys_) return Attend(way, features, inputs.v, nullptr);
     return Attend(way, features, inputs.v, MaskOf(phi).get());
   }
@@ -191,23 +193,26 @@ class Smoothing : public Mechanism {
     walks.seed = static_cast<std::uint64_t>(options_.Int("seed"));
     const torch::Tensor ones =
         at::ones({1, options_.Int("hops") + 1}, inputs.q.options().requires_grad(false));
-    return Combined(SampledTerms(MaskGraphOf(inputs), walks), ones);
+    Graph graph = MaskGraphOf(inputs);
+    if (with_keys_ || options_.IsSet("normalise")) {
+      graph = NonNegative(std::move(graph), "a mask or means of walks");
+    }
+    return Combined(SampledTerms(graph, walks), ones);
   }
 
-  static MaskPairs RowMeans(const MaskPairs& phi) {
-    const torch::Tensor rows = RowsOf(*phi.pattern);
-    const torch::Tensor sums =
-        at::zeros({1, phi.pattern->rows}, phi.values.options()).index_add(1, rows, phi.values);
-    return {phi.pattern, Normalised(phi.values, sums.index_select(1, rows))};
-  }
-
-  torch::Tensor Smoothed(const torch::Tensor& x, const MaskPairs& means, bool is_dense) const {
-    const double strength = options_.Real("strength");
-    if (is_dense) return x + strength * at::matmul(ToDense(*means.pattern, means.values), x);
-    const torch::Tensor columns = x.permute({2, 0, 1, 3}).reshape({1, x.size(2), -1});
-    return x + strength * SparseProduct(means.pattern, means.values, columns)
-                              .reshape({x.size(2), x.size(0), x.size(1), x.size(3)})
-                              .permute({1, 2, 0, 3});
+  /// x + strength times sums, or means, of kept tokens by Phi; keep [B,1,L,1].
+  torch::Tensor Smoothed(const torch::Tensor& x, const torch::Tensor& keep, const MaskPairs& phi,
+                         bool is_dense) const {
+    const auto spread = [&](const torch::Tensor& of) {
+      if (is_dense) return at::matmul(ToDense(*phi.pattern, phi.values), of);
+      const torch::Tensor columns = of.permute({2, 0, 1, 3}).reshape({1, of.size(2), -1});
+      return SparseProduct(phi.pattern, phi.values, columns)
+          .reshape({of.size(2), of.size(0), of.size(1), of.size(3)})
+          .permute({1, 2, 0, 3});
+    };
+    const torch::Tensor sums = spread(x * keep);
+    return x + options_.Real("strength") *
+                   (options_.IsSet("normalise") ? Normalised(sums, spread(keep)) : sums);
   }
 
   /// Phi Phi^T, its rows divided by their sums.

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <utility>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/walk_masks.h"
@@ -47,6 +48,13 @@ WalkTerms TermsOf(const Options& options, const Graph& graph, std::uint32_t ense
                         : options.Is("length_law", "uniform") ? LengthLaw::kUniform
                                                               : LengthLaw::kGeometric;
   return SampledTerms(graph, SamplerOptions(options, ensemble), law);
+}
+
+/// Without absolute values of its entries the mask is to be >= 0 by the graph's weights.
+Graph GraphOfMask(const Options& options, const AttentionInputs& inputs) {
+  Graph graph = MaskGraphOf(inputs);
+  const bool is_absolute = options.Has("positive") && !options.Is("positive", "none");
+  return is_absolute ? graph : NonNegative(std::move(graph), "graph random features");
 }
 
 /// The mask itself, or its absolute values, which exist entry by entry alone.
@@ -127,7 +135,7 @@ NamedTensors FrequencyParameters(const Options& options, const AttentionInputs& 
 }
 
 MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
-  const Graph hops = RowNormalised(AdjacencyOf(inputs));
+  const Graph hops = RowNormalised(NonNegative(AdjacencyOf(inputs), "walks by hop probabilities"));
   WalkTerms terms;
   if (options.Is("estimator", "exact")) {
     terms = EnumeratedTerms(hops, static_cast<int>(options.Int("hops")));
@@ -172,7 +180,7 @@ std::vector<MechanismInfo> WalkMechanisms() {
            nullptr},
           {WaysOfSign(factor_ways), &CoefficientParameters,
            [](const Options& options, const AttentionInputs& inputs) {
-             return SymmetricMask(options, inputs, MaskGraphOf(inputs));
+             return SymmetricMask(options, inputs, GraphOfMask(options, inputs));
            }}),
       Masked({"grf_asym",
               "Asymmetric graph random features: row i of M is token i's feature, an estimate of "
@@ -184,7 +192,7 @@ std::vector<MechanismInfo> WalkMechanisms() {
               nullptr},
              {WaysOfSign(pair_ways), &CoefficientParameters,
               [](const Options& options, const AttentionInputs& inputs) {
-                return AsymmetricMask(options, inputs, MaskGraphOf(inputs));
+                return AsymmetricMask(options, inputs, GraphOfMask(options, inputs));
               }}),
       Masked({"grf_exact",
               "The mean of grf_asym: all walks of up to so many hops, enumerated.",
@@ -195,9 +203,9 @@ std::vector<MechanismInfo> WalkMechanisms() {
               nullptr},
              {AlwaysWays(pair_ways), &CoefficientParameters,
               [](const Options& options, const AttentionInputs& inputs) {
-                return MakePairMask(Combined(
-                    EnumeratedTerms(MaskGraphOf(inputs), static_cast<int>(options.Int("hops"))),
-                    inputs.parameters.at("f")));
+                return MakePairMask(Combined(EnumeratedTerms(GraphOfMask(options, inputs),
+                                                             static_cast<int>(options.Int("hops"))),
+                                             inputs.parameters.at("f")));
               }}),
       Masked({"grf_adhoc",
               "Walks without importance weights: features count visits alone.",

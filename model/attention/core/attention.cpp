@@ -89,8 +89,8 @@ StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) co
   return completed;
 }
 
-StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs,
-                                       std::optional<Way> way) const {
+StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optional<Way> way,
+                                       Way* used) const {
   const std::vector<Way> ways = Ways();
   if (way && std::find(ways.begin(), ways.end(), *way) == ways.end()) {
     return Mismatch(reason::CONFIG_INVALID, "way",
@@ -98,6 +98,7 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs,
                     std::string(WayName(*way)));
   }
   torch::Tensor out;
+  Way taken = way.value_or(Way::kDense);
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
         ThrowIfError(CheckInputs(inputs, info_->inputs));
@@ -106,11 +107,20 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs,
           return Status::Ok();
         }
         const AttentionInputs completed = ValueOrThrow(Completed(inputs));
-        out = mechanism_->Run(way.value_or(mechanism_->ChooseWay(completed)), completed) *
-              completed.KeyMask();
+        if (!way) taken = mechanism_->ChooseWay(completed);
+        try {
+          out = mechanism_->Run(taken, completed);
+        } catch (const StatusException& error) {
+          const bool is_too_large = error.status().code() == StatusCode::kResourceExhausted;
+          if (way || taken != Way::kPairs || !is_too_large) throw;
+          taken = Way::kDense;
+          out = mechanism_->Run(taken, completed);
+        }
+        out = out * completed.KeyMask();
         return Status::Ok();
       },
       "attention"));
+  if (used != nullptr) *used = taken;
   return out;
 }
 

@@ -30,9 +30,11 @@ class Attention {
 
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;
-  /// Without a way: that with the fewest operations. Absent parameters take their initial values.
-  StatusOr<torch::Tensor> Run(const AttentionInputs& inputs,
-                              std::optional<Way> way = std::nullopt) const;
+  /// Without a way: that of Mechanism::ChooseWay, and dense where that is pairs and has too many of
+  /// them (RESOURCE_EXHAUSTED). `used`, if given, is the way that was taken. Absent parameters take
+  /// their initial values.
+  StatusOr<torch::Tensor> Run(const AttentionInputs& inputs, std::optional<Way> way = std::nullopt,
+                              Way* used = nullptr) const;
   /// [1 or H,L,L], or an undefined tensor where scores and mask are one.
   StatusOr<torch::Tensor> DenseMask(const AttentionInputs& inputs) const;
 

@@ -26,7 +26,8 @@ class Mechanism {
   virtual ~Mechanism() = default;
   /// kDense first.
   virtual std::vector<Way> Ways() const = 0;
-  /// The way with the fewest operations for these inputs, of Ways().
+  /// The way for those who ask for none, by a rule and not by measurement: the last of Ways(), or
+  /// what the mechanism says (scores times a mask: dense for few tokens, else the one after it).
   virtual Way ChooseWay(const AttentionInputs& inputs) const;
   /// Tensors that can be learned or stored, such as coefficients and random projections.
   virtual NamedTensors InitialParameters(const AttentionInputs&) const { return {}; }

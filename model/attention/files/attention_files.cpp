@@ -201,7 +201,8 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     }
   }
   const auto start = std::chrono::steady_clock::now();
-  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
+  Way used = Way::kDense;
+  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way, &used));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TensorFile file;
@@ -220,7 +221,7 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     }
     file.tensors["mask"] = mask.detach().contiguous();
   }
-  const std::string way_name = run.way.empty() ? "auto" : run.way;
+  const std::string way_name(WayName(used));
   file.metadata = {{"mechanism", mechanism->name},
                    {"options", JsonText(nlohmann::ordered_json(made.options().values()), -1)},
                    {"way", way_name}};
@@ -272,27 +273,37 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
 
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {
   INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(check.mechanism));
-  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, check.options));
+  return CheckMechanism(*mechanism, check);
+}
+
+StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
+                                                const AttentionCheck& check) {
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(mechanism, check.options));
   std::map<std::string, double> errors;
   for (int trial = 0; trial < check.trials; ++trial) {
     const AttentionInputs inputs =
-        RandomInputs(*mechanism, check.seed + static_cast<std::uint64_t>(trial));
+        RandomInputs(mechanism, check.seed + static_cast<std::uint64_t>(trial));
     INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor dense, made.Run(inputs, Way::kDense));
     for (const Way way : made.Ways()) {
       if (way == Way::kDense) continue;
       INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way));
       const double scale = std::max(dense.norm().item<double>(), 1e-300);
+      const double distance = (out - dense).norm().item<double>() / scale;
       double& error = errors[std::string(WayName(way))];
-      error = std::max(error, (out - dense).norm().item<double>() / scale);
+      // A NaN is no agreement and stays.
+      if (std::isnan(distance) || distance > error) error = distance;
     }
   }
-  bool is_equal = true;
-  for (const auto& entry : errors) is_equal = is_equal && entry.second <= kAgreementTolerance;
-  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+  nlohmann::ordered_json agree;
+  if (!errors.empty()) {
+    agree = std::all_of(errors.begin(), errors.end(),
+                        [](const auto& entry) { return entry.second <= kAgreementTolerance; });
+  }
+  return nlohmann::ordered_json{{"mechanism", mechanism.name},
                                 {"options", made.options().values()},
                                 {"trials", check.trials},
                                 {"tolerance", kAgreementTolerance},
-                                {"agree", is_equal},
+                                {"agree", agree},
                                 {"ways", errors}};
 }
 

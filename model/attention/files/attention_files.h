@@ -24,6 +24,8 @@
 
 namespace interlacer::attention {
 
+struct MechanismInfo;
+
 /// [{name, text, cost, source, inputs, ways}], in the order of the catalogue; ways by default
 /// options.
 nlohmann::ordered_json ListMechanisms();
@@ -33,11 +35,12 @@ StatusOr<nlohmann::ordered_json> DescribeMechanism(const std::string& name);
 struct AttentionRun {
   std::string mechanism;
   nlohmann::json options = nlohmann::json::object();
-  std::string way;  ///< empty: the one with the fewest operations
+  std::string way;  ///< empty: as Attention::Run without a way
   std::string input_path, output_path;
   bool with_mask = false;
 };
-/// {mechanism, options, way, shape, seconds}. The output file appears whole or not at all.
+/// {mechanism, options, way, shape, seconds}, way being the one that was used. The output file
+/// appears whole or not at all.
 StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run);
 
 struct AttentionCheck {
@@ -47,13 +50,17 @@ struct AttentionCheck {
   std::uint64_t seed = 0;
 };
 /// Compares all ways with the dense one in float64 on random inputs: {mechanism, options, trials,
-/// tolerance, agree, ways: {WAY: largest relative L2 error}}.
+/// tolerance, agree, ways: {WAY: largest relative L2 error}}. agree is null where the dense way is
+/// the only one, for nothing was compared, and false for an error that is no number.
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check);
+/// The same of a mechanism that need not be in the catalogue; check.mechanism is not read.
+StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
+                                                const AttentionCheck& check);
 
 struct AttentionTiming {
   std::string mechanism;
   nlohmann::json options = nlohmann::json::object();
-  std::string way;  ///< empty: the fastest of large inputs
+  std::string way;  ///< empty: the first after dense, if there is one
   std::vector<std::int64_t> lengths{1024, 2048, 4096, 8192};  ///< powers of two
   int repeats = 3;
 };

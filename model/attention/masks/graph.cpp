@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/number_text.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
@@ -58,6 +59,15 @@ Graph SymmetricallyNormalised(const Graph& graph) {
 Graph RowNormalised(const Graph& graph) {
   return {graph.pattern,
           graph.weights * InverseOrZero(DegreesOf(graph)).index_select(0, RowsOf(*graph.pattern))};
+}
+
+Graph NonNegative(Graph graph, const char* what) {
+  if (graph.weights.numel() > 0 && graph.weights.min().item<double>() < 0) {
+    throw StatusException(Mismatch(reason::SCHEMA_INVALID, "graph.weights",
+                                   std::string("weights >= 0 for ") + what,
+                                   NumberText(graph.weights.min().item<double>())));
+  }
+  return graph;
 }
 
 void RequireUndirected(const Graph& graph, const char* what) {

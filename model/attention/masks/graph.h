@@ -5,7 +5,8 @@
 /// Weights are those of the input, or without them what a function says. Rows are out-edges;
 /// entries may repeat. float64 throughout: [1,E] beside the pattern. Inputs have passed
 /// CheckInputs. Errors: StatusException SCHEMA_INVALID at "graph" where a mask needs an
-/// undirected graph and an edge lacks its twin of equal weight. Thread-safety: pure functions.
+/// undirected graph and an edge lacks its twin of equal weight, and at "graph.weights" where it
+/// needs weights >= 0 and one is not. Thread-safety: pure functions.
 /// Source: grf-masking, Sec. 2; gkat, Sec. 4.
 
 #include <torch/types.h>
@@ -34,6 +35,9 @@ torch::Tensor DegreesOf(const Graph& graph);
 Graph SymmetricallyNormalised(const Graph& graph);
 /// w_ij / deg_i: the hop probabilities of a walk.
 Graph RowNormalised(const Graph& graph);
+/// Throws unless no weight is below 0; `what` needs it: it takes roots of degrees, or its mask is
+/// to be >= 0. The graph itself, for use in an expression.
+Graph NonNegative(Graph graph, const char* what);
 /// Throws unless the matrix equals its transpose; `what` needs it.
 void RequireUndirected(const Graph& graph, const char* what);
 /// float64 [L,L].

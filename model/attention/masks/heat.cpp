@@ -230,12 +230,7 @@ std::vector<double> ScaledBesselNumbers(double z, double tolerance) {
 }
 
 MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch::Tensor lambda) {
-  RequireUndirected(graph, "a diffusion mask");
-  if (graph.weights.numel() > 0 && graph.weights.min().item<double>() < 0) {
-    throw StatusException(Mismatch(reason::SCHEMA_INVALID, "graph.weights",
-                                   "weights >= 0 for a diffusion mask",
-                                   NumberText(graph.weights.min().item<double>())));
-  }
+  RequireUndirected(NonNegative(graph, "a diffusion mask"), "a diffusion mask");
   const torch::Tensor degrees = DegreesOf(graph);
   const double largest = degrees.numel() == 0 ? 0 : degrees.max().item<double>();
   const torch::Tensor ones = at::ones_like(degrees);

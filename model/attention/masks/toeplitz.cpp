@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
+
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -124,9 +127,22 @@ class ToeplitzMask : public Mask {
 
 }  // namespace
 
+void RequireOffsets(const std::vector<std::int64_t>& grid, std::size_t max_sides) {
+  if (grid.size() > max_sides) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, "grid",
+                                   "at most " + std::to_string(max_sides) + " sides",
+                                   std::to_string(grid.size())));
+  }
+  if (OffsetCount(grid) > kMaxOffsets) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, "grid",
+                                   "at most " + std::to_string(kMaxOffsets) + " offsets",
+                                   std::to_string(OffsetCount(grid))));
+  }
+}
+
 std::int64_t OffsetCount(const std::vector<std::int64_t>& grid) {
   std::int64_t count = 1;
-  for (const std::int64_t side : grid) count *= 2 * side - 1;
+  for (const std::int64_t side : grid) count *= std::max<std::int64_t>(0, 2 * side - 1);
   return count;
 }
 

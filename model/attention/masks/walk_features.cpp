@@ -29,6 +29,14 @@ double ShareOfWalks(LengthLaw law, int max_hops, int t) {
                                     : 1.0 / (t + 1);
 }
 
+void RequireLoads(std::size_t count, int hops) {
+  if (count <= static_cast<std::size_t>(kMaxEnumeratedLoads)) return;
+  throw StatusException(ResourceExhausted(
+      reason::HOST_MEMORY, "walks of " + std::to_string(hops) + " hops: expected at most " +
+                               std::to_string(kMaxEnumeratedLoads / (hops + 1)) +
+                               " pairs of tokens, got more; take fewer hops or sampled walks"));
+}
+
 }  // namespace
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law) {
@@ -78,6 +86,7 @@ WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
   const double* weight = graph.weights.const_data_ptr<double>();
   const auto n = static_cast<std::size_t>(graph.size());
   const auto width = static_cast<std::size_t>(hops) + 1;
+  RequireLoads(n * width, hops);  // every token reaches itself
   std::vector<std::int64_t> offsets{0}, indices, reached;
   std::vector<double> loads, of_row(n * width, 0);
   std::vector<char> is_reached(n, 0);
@@ -103,6 +112,7 @@ WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
         }
       }
     }
+    RequireLoads(loads.size() + reached.size() * width, hops);
     std::sort(reached.begin(), reached.end());
     for (const std::int64_t node : reached) {
       indices.push_back(node);
@@ -111,12 +121,6 @@ WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
       is_reached[node] = 0;
     }
     offsets.push_back(static_cast<std::int64_t>(indices.size()));
-    if (offsets.back() > kMaxEnumeratedEntries) {
-      throw StatusException(ResourceExhausted(
-          reason::HOST_MEMORY, "walks of " + std::to_string(hops) + " hops: expected at most " +
-                                   std::to_string(kMaxEnumeratedEntries) +
-                                   " pairs of tokens, got more; take fewer hops or sampled walks"));
-    }
   }
   const auto entry_count = static_cast<std::int64_t>(indices.size());
   return {MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),

@@ -9,9 +9,9 @@
 ///   without importance weights: loads 1 in place of products of W d / (1 - p)
 /// Walks are a function of graph, options and seed. Memory: the entries of Phi times hops + 1.
 /// Errors: StatusException with those of model/graph/walk_sampler.h; RESOURCE_EXHAUSTED HOST_MEMORY
-/// where enumerated features have more than kMaxEnumeratedEntries. Thread-safety: pure functions.
-/// Source: grf-masking, Alg. 1, Alg. 2 (without its division by the number of walks), Eq. 21, App.
-/// D.
+/// where enumerated features take more than kMaxEnumeratedLoads numbers. Thread-safety: pure
+/// functions. Source: grf-masking, Alg. 1, Alg. 2 (without its division by the number of walks),
+/// Eq. 21, App. D.
 
 #include <torch/types.h>
 
@@ -24,7 +24,8 @@ namespace interlacer::attention {
 /// power, P(at least t) = 1 / (t + 1), cut at max_hops.
 enum class LengthLaw { kGeometric, kUniform, kPower };
 
-inline constexpr std::int64_t kMaxEnumeratedEntries = std::int64_t{1} << 26;
+/// Entries times hops + 1: half a GiB.
+inline constexpr std::int64_t kMaxEnumeratedLoads = std::int64_t{1} << 26;
 
 struct WalkTerms {
   SparsePatternPtr pattern;

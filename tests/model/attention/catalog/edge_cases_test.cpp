@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "model/attention/catalog/catalog.h"
+#include "model/attention/masks/walk_features.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
 #include "tests/support/tolerances.h"
@@ -108,6 +110,25 @@ TEST(AttentionEdgeCases, ZeroQueriesAndKeysStayFinite) {
                });
 }
 
+/// exp of such a logit is infinite, and no edge of weight 0 makes it a number again.
+TEST(AttentionEdgeCases, LargeLogitsBetweenTokensWithoutAnEdgeStayFinite) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;  // a ring of 12
+  inputs.q = inputs.q.clone();
+  inputs.k = inputs.k.clone();
+  inputs.q.select(2, 0).fill_(60);
+  inputs.k.select(2, 6).fill_(60);
+  for (const char* name : {"gkat_dynamic", "gkat0", "gat", "gat_mask"}) {
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), nlohmann::json::object()).value();
+    const torch::Tensor dense = made.Run(inputs, Way::kDense).value();
+    EXPECT_TRUE(at::isfinite(dense).all().item<bool>()) << name;
+    for (const Way way : made.Ways()) {
+      EXPECT_LT(RelativeL2(made.Run(inputs, way).value(), dense), kDoubleOpTolerance)
+          << name << WayName(way);
+    }
+  }
+}
+
 TEST(AttentionEdgeCases, NumbersThatAreNoneAreRefused) {
   ForEdgeCases(AllScenes({}), [](const Attention& made, const nlohmann::json&, const Scene& scene) {
     for (const char* name : {"q", "k", "v"}) {
@@ -196,6 +217,93 @@ TEST(AttentionEdgeCases, InputsAreChecked) {
   EXPECT_EQ(refused("softmax_masked", [](Inputs& x) { x.mask = x.mask - 1; }).field(), "mask");
 }
 
+/// Degrees have roots and masks are >= 0 where no weight is negative; what needs neither takes all.
+TEST(AttentionEdgeCases, NegativeWeightsAreRefusedWhereTheyDoHarm) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.graph.weights = at::full(inputs.graph.neighbors.sizes(), -0.5, at::kDouble);
+  using Options = nlohmann::json;
+  const auto status_of = [&](const char* mechanism, const Options& options) {
+    return Attention::Make(*attention::FindMechanism(mechanism).value(), options)
+        ->Run(inputs)
+        .status();
+  };
+  const std::pair<const char*, Options> refused[] = {
+      {"fastmult", Options::object()},     {"malpha_dense", {{"positive", "coefficients"}}},
+      {"named_kernel", Options::object()}, {"gdk", Options::object()},
+      {"heat", Options::object()},         {"gat_mask", Options::object()},
+      {"grf_sym", Options::object()},      {"grf_asym", Options::object()},
+      {"grf_exact", Options::object()},    {"rwgnk", Options::object()},
+      {"gkat0", Options::object()},        {"gkat", Options::object()},
+      {"gkat_dynamic", Options::object()}, {"gcn", Options::object()},
+      {"sgc", Options::object()},          {"smooth_a", Options::object()},
+      {"smooth_b", {{"normalise", false}}}};
+  for (const auto& [mechanism, options] : refused) {
+    const Status status = status_of(mechanism, options);
+    EXPECT_EQ(status.field(), "graph.weights") << mechanism << status.ToString();
+    EXPECT_EQ(status.reason(), reason::SCHEMA_INVALID) << mechanism;
+  }
+  const std::pair<const char*, Options> taken[] = {
+      {"malpha_dense", Options::object()}, {"spd_bias", Options::object()},
+      {"centrality", Options::object()},   {"jlt", Options::object()},
+      {"grf_sym", {{"positive", "mask"}}}, {"grf_asym", {{"positive", "mask"}}},
+      {"grf_adhoc", Options::object()},    {"gat", Options::object()},
+      {"smooth_a", {{"normalise", false}}}};
+  for (const auto& [mechanism, options] : taken) {
+    EXPECT_TRUE(status_of(mechanism, options).ok())
+        << mechanism << status_of(mechanism, options).ToString();
+  }
+}
+
+/// A grid of D sides has up to 2^D times as many offsets as tokens.
+TEST(AttentionEdgeCases, GridsOfTooManyOffsetsAreRefusedBeforeTheyAreMade) {
+  const auto field_of = [](const char* mechanism, const std::vector<std::int64_t>& grid) {
+    std::int64_t n = 1;
+    for (const std::int64_t side : grid) n *= side;
+    AttentionInputs inputs;
+    inputs.q = inputs.k = inputs.v = at::zeros({1, 1, n, 1}, at::kDouble);
+    inputs.grid = grid;
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(mechanism).value(), nlohmann::json::object())
+            .value();
+    const auto parameters = made.InitialParameters(inputs);
+    return parameters.ok() ? made.Run(inputs).status().field() : parameters.status().field();
+  };
+  EXPECT_EQ(field_of("toeplitz_nd", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("toeplitz_nd", std::vector<std::int64_t>(8, 6)), "grid");
+  EXPECT_EQ(field_of("toeplitz_1d", {2, 2}), "grid");
+  EXPECT_EQ(field_of("tanh_distance", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("factor", std::vector<std::int64_t>(20, 2)), "grid");
+  EXPECT_EQ(field_of("tanh_distance", std::vector<std::int64_t>(9, 2)), "");
+  AttentionInputs none;
+  none.q = none.k = none.v = at::zeros({1, 1, 0, 1}, at::kDouble);
+  none.grid = {0};
+  const auto empty =
+      Attention::Make(*attention::FindMechanism("toeplitz_nd").value(), nlohmann::json::object())
+          ->InitialParameters(none);
+  ASSERT_TRUE(empty.ok()) << empty.status().ToString();
+  EXPECT_EQ(empty->at("b").numel(), 0);
+}
+
+/// The limit is on numbers, pairs of tokens times hops and one.
+TEST(AttentionEdgeCases, EnumeratedWalksOfTooManyNumbersAreRefused) {
+  constexpr std::int64_t kTokens = 1100;
+  AttentionInputs star;
+  star.q = star.k = star.v = at::zeros({1, 1, kTokens, 1}, at::kDouble);
+  EdgeList edges;
+  for (std::int64_t i = 1; i < kTokens; ++i) edges.emplace_back(0, i);
+  star.graph = UndirectedInput(kTokens, edges);
+  const auto status_of = [&](int hops) {
+    return Attention::Make(*attention::FindMechanism("grf_exact").value(), {{"hops", hops}})
+        ->Run(star, Way::kPairs)
+        .status();
+  };
+  // All L^2 pairs are within two hops of each other.
+  static_assert(kTokens * kTokens * 65 > attention::kMaxEnumeratedLoads);
+  static_assert(kTokens * kTokens * 4 < attention::kMaxEnumeratedLoads);
+  EXPECT_EQ(status_of(64).code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(status_of(3).ok());
+}
+
 TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
   const AttentionInputs inputs = AllScenes({})[1].inputs;
   const auto series = Attention::Make(*attention::FindMechanism("named_kernel").value(),
@@ -211,6 +319,27 @@ TEST(AttentionEdgeCases, WhatIsTooLargeIsRefused) {
   EXPECT_EQ(forced.status().code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(forced.status().field(), "options.algorithm");
   EXPECT_TRUE(Attention::Make(tree, nlohmann::json::object())->Run(path, Way::kFastmult).ok());
+}
+
+/// Two hops on a star join all tokens: rows of features share L^3 columns.
+TEST(AttentionEdgeCases, TooManyPairsGiveWayToDense) {
+  constexpr std::int64_t kTokens = 520;
+  AttentionInputs star;
+  star.q = star.k = star.v = Normals({1, 1, kTokens, 2}, 1);
+  EdgeList edges;
+  for (std::int64_t i = 1; i < kTokens; ++i) edges.emplace_back(0, i);
+  star.graph = UndirectedInput(kTokens, edges);
+  const Attention made =
+      Attention::Make(*attention::FindMechanism("gkat0").value(), nlohmann::json::object()).value();
+  EXPECT_EQ(made.Run(star, Way::kPairs).status().code(), StatusCode::kResourceExhausted);
+  Way used = Way::kPairs;
+  const auto out = made.Run(star, std::nullopt, &used);
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_EQ(used, Way::kDense);
+  EXPECT_TRUE(AreEqual(*out, made.Run(star, Way::kDense).value()));
+  star.graph = UndirectedInput(kTokens, RingEdges(kTokens));
+  ASSERT_TRUE(made.Run(star, std::nullopt, &used).ok());
+  EXPECT_EQ(used, Way::kPairs);
 }
 
 TEST(AttentionEdgeCases, WaysThatAMechanismLacksAreRefused) {

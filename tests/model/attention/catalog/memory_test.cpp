@@ -20,7 +20,7 @@ using attention::MechanismInfo;
 using attention::Way;
 
 constexpr std::int64_t kLength = 20000;
-/// A quarter of the L x L numbers in float32, and a twentieth of the doubles.
+/// A quarter of the L x L numbers in float32, and an eighth of the doubles.
 constexpr std::int64_t kMostTensorBytes = kLength * kLength;
 /// The whole process: an array of L x L would not fit beside LibTorch itself.
 constexpr std::int64_t kMostProcessBytes = std::int64_t{1400} << 20;

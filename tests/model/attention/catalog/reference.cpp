@@ -190,6 +190,7 @@ Matrix DynamicMask(const ReferenceCase& of, const Tokens& tokens) {
   for (std::size_t i = 0; i < hops.rows; ++i) {
     double sum = 0;
     for (std::size_t j = 0; j < hops.rows; ++j) {
+      if (!tokens.is_kept[j]) continue;
       hops(i, j) = adjacency(i, j) * std::exp(Dot(tokens.q, i, tokens.k, j) /
                                               std::sqrt(static_cast<double>(tokens.q.columns)));
       sum += hops(i, j);
@@ -284,11 +285,16 @@ Matrix FourierLogits(const std::string& mechanism, const ReferenceCase& of) {
 }
 
 /// Phi with rows divided by their sums, times strength, added to x.
-Matrix SmoothedReference(const ReferenceCase& of, const Matrix& phi, const Matrix& x) {
+Matrix SmoothedReference(const ReferenceCase& of, const Matrix& phi, const Matrix& x,
+                         const std::vector<bool>& is_kept) {
   Matrix means = phi;
-  for (std::size_t i = 0; i < phi.rows && of.options.at("normalise").get<bool>(); ++i) {
+  for (std::size_t i = 0; i < phi.rows; ++i) {
     double sum = 0;
-    for (std::size_t j = 0; j < phi.rows; ++j) sum += phi(i, j);
+    for (std::size_t j = 0; j < phi.rows; ++j) {
+      if (!is_kept[j]) means(i, j) = 0;
+      sum += means(i, j);
+    }
+    if (!of.options.at("normalise").get<bool>() || sum == 0) continue;
     for (std::size_t j = 0; j < phi.rows; ++j) means(i, j) /= sum;
   }
   return Sum(x, Times(means, x), of.Real("strength"));
@@ -328,8 +334,8 @@ std::optional<Matrix> WeightsOf(const std::string& mechanism, const ReferenceCas
     const bool is_b = mechanism == "smooth_b";
     const Matrix phi = WalkFeatures(
         of, std::vector<double>(static_cast<std::size_t>(of.Real("hops")) + 1, 1), 0, true);
-    const Matrix q = SmoothedReference(of, phi, tokens.q);
-    const Matrix k = is_b ? SmoothedReference(of, phi, tokens.k) : tokens.k;
+    const Matrix q = SmoothedReference(of, phi, tokens.q, tokens.is_kept);
+    const Matrix k = is_b ? SmoothedReference(of, phi, tokens.k, tokens.is_kept) : tokens.k;
     const Matrix plain = ScoresOf(of, "relu", q, k, true);
     return is_b ? EntryByEntry(plain, Times(phi, Transposed(phi))) : plain;
   }

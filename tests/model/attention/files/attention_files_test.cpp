@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
+#include <memory>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/files/tensor_file.h"
@@ -89,6 +91,18 @@ TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
   EXPECT_GT(dense.tensors.at("grad.parameters.lambda").abs().min().item<double>(), 0);
 }
 
+TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
+  const std::pair<const char*, const char*> ways[] = {
+      {"softmax", "dense"}, {"gat", "pairs"}, {"linear_relu", "features"}, {"gcn", "pairs"}};
+  for (const auto& [mechanism, way] : ways) {
+    const auto result = attention::RunAttentionFile(
+        {mechanism, nlohmann::json::object(), "", input_, output_, false});
+    ASSERT_TRUE(result.ok()) << result.status().ToString();
+    EXPECT_EQ(result->at("way"), way) << mechanism;
+    EXPECT_EQ(ReadTensorFile(output_)->metadata.at("way"), way) << mechanism;
+  }
+}
+
 TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
   const auto field_of = [&](const AttentionRun& run) {
     const auto result = attention::RunAttentionFile(run);
@@ -151,8 +165,33 @@ TEST(AttentionChecks, FindAllWaysEqual) {
   for (const auto& mechanism : attention::Catalog()) {
     const auto result = attention::CheckMechanism({mechanism.name, nlohmann::json::object(), 4, 7});
     ASSERT_TRUE(result.ok()) << mechanism.name << result.status().ToString();
-    EXPECT_TRUE(result->at("agree").get<bool>()) << *result;
+    // What has the dense way alone was not compared.
+    const auto made = attention::Attention::Make(mechanism, nlohmann::json::object());
+    EXPECT_EQ(result->at("agree").is_null(), made->Ways().size() == 1) << *result;
+    EXPECT_TRUE(result->at("agree").is_null() || result->at("agree").get<bool>()) << *result;
   }
+}
+
+/// Its fast way gives numbers that are none.
+class BrokenMechanism : public attention::Mechanism {
+ public:
+  std::vector<attention::Way> Ways() const override {
+    return {attention::Way::kDense, attention::Way::kFastmult};
+  }
+  torch::Tensor Run(attention::Way way, const AttentionInputs& inputs) const override {
+    return way == attention::Way::kDense ? inputs.v
+                                         : inputs.v * std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+TEST(AttentionChecks, NumbersThatAreNoneDoNotAgree) {
+  attention::MechanismInfo broken;
+  broken.name = "broken";
+  broken.make = [](const attention::Options&) { return std::make_unique<const BrokenMechanism>(); };
+  const auto result =
+      attention::CheckMechanism(broken, {broken.name, nlohmann::json::object(), 3, 7});
+  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  EXPECT_EQ(result->at("agree"), false);
 }
 
 }  // namespace

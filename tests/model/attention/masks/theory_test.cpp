@@ -2,11 +2,14 @@
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 
+#include "model/attention/masks/basic_masks.h"
 #include "model/attention/masks/heat.h"
 #include "model/attention/masks/power_series.h"
+#include "model/attention/masks/toeplitz.h"
 #include "model/attention/masks/tree.h"
 #include "model/attention/masks/walk_features.h"
 #include "tests/model/attention/catalog/reference.h"
@@ -198,7 +201,54 @@ TEST(FrequencyKernel, LiesBetweenItsBounds) {
   }
 }
 
-/// Every product is linear and its gradient is that of the transpose: <M x, y> = <x, M^T y>.
+/// M (a x + b y) = a M x + b M y, and the gradient of <M x, y> to x is M^T y.
+void ExpectLinearAndAdjoint(const attention::Mask& mask, std::int64_t n, const char* text) {
+  const torch::Tensor x = Normals({1, n, 3}, 31).requires_grad_(), y = Normals({1, n, 3}, 32);
+  const torch::Tensor product = mask.Product(x);
+  EXPECT_LT(RelativeL2(mask.Product(0.7 * x - 1.9 * y), 0.7 * product - 1.9 * mask.Product(y)),
+            kDoubleOpTolerance)
+      << text;
+  const torch::Tensor inner = (product * y).sum();
+  const torch::Tensor gradient = torch::autograd::grad({inner}, {x})[0];
+  EXPECT_LT(RelativeL2(gradient, at::matmul(mask.Dense().transpose(1, 2), y)), kDoubleOpTolerance)
+      << text;
+  const double scale = x.norm().item<double>() * gradient.norm().item<double>();
+  EXPECT_LT(std::abs((x * gradient).sum().item<double>() - inner.item<double>()),
+            kDoubleOpTolerance * scale)
+      << text;
+}
+
+TEST(Products, AreLinearAndTheirGradientsThoseOfTheTranspose) {
+  const auto row = [](const std::vector<double>& c) {
+    return at::tensor(c, at::kDouble).reshape({1, -1});
+  };
+  AttentionInputs inputs = GraphOnly(60, RandomEdges(60, 0.1, 4));
+  // Other weights one way than the other: the matrix is not its transpose.
+  inputs.graph.weights = Normals(inputs.graph.neighbors.sizes(), 33).abs();
+  const Graph graph = attention::AdjacencyOf(inputs);
+  ExpectLinearAndAdjoint(*attention::MakePairMask(graph.AsPairs()), 60, "pairs");
+  ExpectLinearAndAdjoint(*attention::MakePowerSeriesMask(graph, row({1, 0.2, 0.1})), 60, "series");
+  const auto undirected = attention::AdjacencyOf(GraphOnly(60, RandomEdges(60, 0.1, 4)));
+  for (const char* name : {"laplacian", "normalised", "neg_adjacency", "heat"}) {
+    ExpectLinearAndAdjoint(*attention::MakeHeatMask(undirected, name, row({0.8})[0]), 60, name);
+  }
+  ExpectLinearAndAdjoint(*attention::MakeGridHeatMask({6, 10}, row({0.8})[0], false), 60, "grid");
+  ExpectLinearAndAdjoint(*attention::MakeHypercubeHeatMask(6, row({0.8})[0]), 64, "hypercube");
+  ExpectLinearAndAdjoint(*attention::MakeToeplitzMask({6, 10}, Normals({1, 11 * 19}, 34)), 60,
+                         "toeplitz");
+  inputs.tree = RandomForest(60, 3);
+  const auto forest = attention::ForestOf(inputs);
+  const torch::Tensor f =
+      1 / (1 + at::arange(attention::DiameterOf(forest) + 1, at::kDouble).unsqueeze(0));
+  for (const auto algorithm :
+       {attention::TreeAlgorithm::kCentroid, attention::TreeAlgorithm::kDiameter}) {
+    ExpectLinearAndAdjoint(*attention::MakeTreeMask(forest, f, algorithm), 60, "tree");
+  }
+  ExpectLinearAndAdjoint(*attention::MakeAffineTreeMask(forest, row({-0.3})[0], row({0.2})[0]), 60,
+                         "affine tree");
+}
+
+/// Both algorithms and the affine form against the dense mask.
 TEST(TreeMasks, AlgorithmsAgreeOnLargeTrees) {
   for (const auto& tree :
        {PathTree(700), StarTree(300), CaterpillarTree(400), RandomForest(600, 3)}) {
