@@ -20,9 +20,6 @@ constexpr double kStartHalfY = 0.14;
 
 constexpr double kApproachGapM = 0.035;  // fingers to block before a push
 constexpr double kRetreatM = 0.05;
-constexpr double kPushHeightM = 0.018;
-constexpr double kLiftedHeightM = 0.15;
-constexpr double kPushOpeningM = 0.018;
 constexpr double kMinPushM = 0.12;
 constexpr double kMaxPushM = 0.30;
 constexpr double kMaxSlantRad = 0.2;  // of a push from the normal of the face

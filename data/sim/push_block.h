@@ -12,6 +12,9 @@
 
 namespace interlacer::sim {
 
+/// Tool point of a push, and on its way to one; distance of each finger from the closed position.
+inline constexpr double kPushHeightM = 0.018, kLiftedHeightM = 0.15, kPushOpeningM = 0.018;
+
 class PushBlock final : public Task {
  public:
   PushBlock(const RobotSetup& robot, RandomSequence random, ColorSet colors);

@@ -23,9 +23,6 @@ constexpr int kTriesAMotion = 8;
 // The blind push.
 constexpr double kBehindM = 0.20;  // of the middle of the table
 constexpr double kBeforeGoalM = 0.05;
-constexpr double kFingerHeightM = 0.018;
-constexpr double kRaisedM = 0.15;
-constexpr double kOpeningM = 0.018;
 constexpr double kSpeedM = 0.12;  // per step
 
 /// Its world stands at the end of what was executed whenever nothing is under way.
@@ -156,18 +153,18 @@ std::vector<TrialMotion> MujocoPushTrial::Propose(int count, int step_count,
 StatusOr<TrialMotion> MujocoPushTrial::BlindPush(const Vec3d& goal_m, int step_count) const {
   const double angle_rad = std::atan2(goal_m[1], goal_m[0]);
   const RobotSetup& robot = options_.robot;
-  const Vec3d from_m = Along({0, 0, kFingerHeightM}, angle_rad, -kBehindM);
+  const Vec3d from_m = Along({0, 0, kPushHeightM}, angle_rad, -kBehindM);
   Vec3d to_m = Along(goal_m, angle_rad, -kBeforeGoalM);
-  to_m[2] = kFingerHeightM;
+  to_m[2] = kPushHeightM;
   int arm = 0;
   while (arm + 1 < robot.arm_count && !(InReach(robot, arm, from_m) && InReach(robot, arm, to_m))) {
     ++arm;
   }
   ToolPath path(tools_[arm]);
-  ToolTarget goal{from_m, FoldYaw(angle_rad), kOpeningM};
-  goal.position_m[2] = kRaisedM;
+  ToolTarget goal{from_m, FoldYaw(angle_rad), kPushOpeningM};
+  goal.position_m[2] = kLiftedHeightM;
   path.MoveTo(goal, kSpeedM);
-  goal.position_m[2] = kFingerHeightM;
+  goal.position_m[2] = kPushHeightM;
   path.MoveTo(goal, kSpeedM);
   goal.position_m = to_m;
   path.MoveTo(goal, kSpeedM);
@@ -213,8 +210,9 @@ Vec3d MujocoPushTrial::Try(const TrialMotion& motion) {
 
 void MujocoPushTrial::Execute(const TrialMotion& motion) {
   Return();
-  for (const ArmStates& row : motion.rows) {
-    world_.Advance(row, kStepDurationS);
+  for (std::size_t r = 0; r < motion.rows.size(); ++r) {
+    world_.Advance(motion.rows[r], kStepDurationS);
+    if (r + seen_.size() < motion.rows.size()) continue;  // only the last two are kept
     seen_.erase(seen_.begin());
     seen_.push_back(Look());
   }

@@ -8,6 +8,11 @@
 namespace interlacer::sim {
 namespace {
 
+// Second counter word of the draws, each split with its own; the first is the number of the draw.
+constexpr std::uint32_t kRoomDraws = 0;
+constexpr std::uint32_t kTaskDraws = 1;
+constexpr std::uint32_t kDistractorDraws = 2;
+
 constexpr int kMaxDistractors = 3;
 
 ArmStates RestState(const RobotSetup& robot) {
@@ -58,27 +63,6 @@ StatusOr<SceneDraw> DrawScene(const SimulateOptions& options, const DrawNumbers&
                               SolveState(options.robot, tools, RestState(options.robot)));
   draw.mjcf = ComposeMjcf(draw.scene);
   return draw;
-}
-
-SimulatedEpisode EpisodeWithoutSteps(const SimulateOptions& options, const SceneDraw& draw) {
-  SimulatedEpisode episode;
-  episode.setup = options.robot;
-  episode.task = options.task;
-  episode.task_text = draw.task->Text();
-  episode.split = options.split;
-  episode.seed = options.seed;
-  episode.still = options.still;
-  episode.motion_seed = options.motion_seed;
-  episode.step_duration_s = kStepDurationS;
-  episode.near_m = kNearM;
-  episode.far_m = kFarM;
-  episode.workspace = kWorkspace;
-  episode.mjcf = draw.mjcf;
-  for (const SceneCamera& named : draw.scene.cameras) {
-    episode.cameras.push_back({named.name, named.camera});
-  }
-  for (const SceneObject& object : draw.scene.objects) episode.object_names.push_back(object.name);
-  return episode;
 }
 
 StatusOr<std::vector<Asset>> AssetsOf(const Scene& scene, std::vector<Asset> meshes,

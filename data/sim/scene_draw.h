@@ -17,12 +17,9 @@
 
 namespace interlacer::sim {
 
-// Second counter word of the draws, each split with its own; the first is the number of the draw.
-inline constexpr std::uint32_t kRoomDraws = 0;
-inline constexpr std::uint32_t kTaskDraws = 1;
-inline constexpr std::uint32_t kDistractorDraws = 2;
+/// Second counter words of a split's draws.
 inline constexpr std::uint32_t kDrawsPerSplit = 3;
-// Draws under a motion seed come after those of the three splits.
+/// Draws under a motion seed come after those of the three splits.
 inline constexpr std::uint32_t kMotionDraws = 3 * kDrawsPerSplit;
 
 struct SceneDraw {
@@ -43,9 +40,6 @@ StatusOr<SceneDraw> DrawScene(const SimulateOptions& options, const DrawNumbers&
 /// Joints that bring the tools to their targets; OUT_OF_RANGE for a pose that an arm cannot take.
 StatusOr<ArmStates> SolveState(const RobotSetup& robot, const ToolTargets& tools,
                                const ArmStates& start);
-
-/// All but its steps, its robot and the number of its draw.
-SimulatedEpisode EpisodeWithoutSteps(const SimulateOptions& options, const SceneDraw& draw);
 
 /// Adds the textures of the scene to the meshes.
 StatusOr<std::vector<Asset>> AssetsOf(const Scene& scene, std::vector<Asset> meshes,

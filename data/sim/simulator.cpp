@@ -111,7 +111,23 @@ std::uint64_t NoiseSeed(const SimulateOptions& options) {
 
 StatusOr<SimulatedEpisode> RenderEpisode(const SimulateOptions& options, const SceneDraw& draw,
                                          const Motion& motion, World& world) {
-  SimulatedEpisode episode = EpisodeWithoutSteps(options, draw);
+  SimulatedEpisode episode;
+  episode.setup = options.robot;
+  episode.task = options.task;
+  episode.task_text = draw.task->Text();
+  episode.split = options.split;
+  episode.seed = options.seed;
+  episode.still = options.still;
+  episode.motion_seed = options.motion_seed;
+  episode.step_duration_s = kStepDurationS;
+  episode.near_m = kNearM;
+  episode.far_m = kFarM;
+  episode.workspace = kWorkspace;
+  episode.mjcf = draw.mjcf;
+  for (const SceneCamera& named : draw.scene.cameras) {
+    episode.cameras.push_back({named.name, named.camera});
+  }
+  for (const SceneObject& object : draw.scene.objects) episode.object_names.push_back(object.name);
   INTERLACER_ASSIGN_OR_RETURN(
       OffscreenRenderer renderer,
       OffscreenRenderer::Create(world, options.width_px, options.height_px));
