@@ -109,6 +109,11 @@ void ComputeFloat32AsIs() {
   at::globalContext().setAllowTF32CuBLAS(false);
 }
 
+void ComputeFloat32InTf32() {
+  at::globalContext().setAllowTF32CuDNN(true);
+  at::globalContext().setAllowTF32CuBLAS(true);
+}
+
 void ConvolveReproducibly() {
   at::globalContext().setDeterministicCuDNN(true);
   // Benchmarking would not always choose the same algorithm.

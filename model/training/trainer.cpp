@@ -346,7 +346,10 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
     INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
                                 ChooseDevice(options.device, place.local_rank));
     INTERLACER_RETURN_IF_ERROR(CheckFitsDevice(options.config.model, device.kind()));
-    if (device.kind() == DeviceKind::kCuda) ConvolveReproducibly();
+    if (device.kind() == DeviceKind::kCuda) {
+      ConvolveReproducibly();
+      if (options.config.training.tf32) ComputeFloat32InTf32();
+    }
     INTERLACER_ASSIGN_OR_RETURN(summary, TrainingRun(options, place, device, observer).Run());
     return Status();
   };

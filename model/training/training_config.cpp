@@ -52,6 +52,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
   // Omitted where it is off, so that runs older than the field keep their run.json.
   if (c.average_decay > 0) out["average_decay"] = c.average_decay;
   if (c.appearance_step_count > 0) out["appearance_step_count"] = c.appearance_step_count;
+  if (c.tf32) out["tf32"] = true;
   const TrainingConfig paper;
   if (c.video_weight != paper.video_weight) out["video_weight"] = c.video_weight;
   if (c.depth_weight > 0) out["depth_weight"] = c.depth_weight;
@@ -103,6 +104,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                                           "gradient_clip_norm",
                                           "average_decay",
                                           "recompute_blocks",
+                                          "tf32",
                                           "checkpoint_every",
                                           "validation_every",
                                           "validation_sample_count",
@@ -145,6 +147,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.average_decay, o.GetOr<double>("average_decay", c.average_decay));
   INTERLACER_ASSIGN_OR_RETURN(c.recompute_blocks,
                               o.GetOr<bool>("recompute_blocks", c.recompute_blocks));
+  INTERLACER_ASSIGN_OR_RETURN(c.tf32, o.GetOr<bool>("tf32", c.tf32));
   INTERLACER_ASSIGN_OR_RETURN(c.checkpoint_every,
                               o.GetOr<std::int64_t>("checkpoint_every", c.checkpoint_every));
   INTERLACER_ASSIGN_OR_RETURN(c.validation_every,

@@ -85,6 +85,9 @@ struct TrainingConfig {
   /// Gradient checkpointing: keeps only the inputs of Interlacer blocks for the backward pass. Same
   /// bits, less memory, one more forward pass.
   bool recompute_blocks = false;
+  /// On a CUDA device, torch's matrix products and convolutions round their operands to TF32 (10
+  /// bits of mantissa). It holds for the whole process, validation included.
+  bool tf32 = false;
   std::int64_t checkpoint_every = 500;
   std::int64_t validation_every = 500;
   int validation_sample_count = 8;

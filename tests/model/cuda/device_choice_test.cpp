@@ -62,6 +62,13 @@ TEST(DeviceChoice, ForbidsToRoundFloat32ToTf32) {
   EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
 }
 
+TEST(DeviceChoice, RoundsFloat32ToTf32WhereAsked) {
+  ComputeFloat32InTf32();
+  EXPECT_TRUE(at::globalContext().allowTF32CuDNN());
+  EXPECT_TRUE(at::globalContext().allowTF32CuBLAS());
+  ComputeFloat32AsIs();
+}
+
 TEST(DeviceChoice, LeavesCudnnNoAlgorithmThatVaries) {
   at::globalContext().setDeterministicCuDNN(false);
   at::globalContext().setBenchmarkCuDNN(true);

@@ -14,6 +14,13 @@ TEST(TrainingConfig, AveragingIsWrittenWhereItIsOn) {
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
 }
 
+TEST(TrainingConfig, RoundingToTf32IsWrittenWhereItIsOn) {
+  RunConfig run = PresetRunConfig("paper").value();
+  EXPECT_EQ(RunConfigToJson(run).find("tf32"), std::string::npos);
+  run.training.tf32 = true;
+  EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
+}
+
 TEST(TrainingConfig, PresetsRoundTripThroughJson) {
   for (const auto name : PresetNames()) {
     const RunConfig run = PresetRunConfig(name).value();
