@@ -62,6 +62,7 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddCompare(app, verbs);
   AddRobot(app, verbs);
   AddAttention(app, verbs);
+  AddBench(app, verbs);
   AddProbe(app, verbs);
   AddInfo(app, verbs);
   AddVersion(app, verbs);

@@ -2,19 +2,17 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/call.h"
 #include "client/channel.h"
 #include "client/convert/geometry.h"
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"
 #include "client/proxy.h"
-#include "client/status_from_grpc.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 
@@ -23,50 +21,6 @@ namespace {
 
 /// Far beyond what a server grants, and within what a message holds.
 constexpr double kMaxTimeToLiveS = 1e9;
-
-/// One call's context: deadline, waiting rule and the link from stop token to cancellation.
-class Call {
- public:
-  /// `proxy` is the variable of the proxy that the channel may go through, or empty.
-  Call(const CallOptions& options, double default_deadline_s, const std::string& proxy)
-      : proxy_(proxy),
-        deadline_s_(options.deadline_s == 0 ? default_deadline_s : options.deadline_s),
-        on_stop_(options.stop, [this] { context_.TryCancel(); }) {
-    context_.set_deadline(std::chrono::system_clock::now() +
-                          std::chrono::microseconds(std::llround(deadline_s_ * 1e6)));
-    context_.set_wait_for_ready(options.wait_for_ready);
-  }
-
-  grpc::ClientContext* context() { return &context_; }
-
-  Status Finish(const grpc::Status& status) const {
-    Status out = StatusFromGrpc(status);
-    const bool is_unreachable =
-        out.reason().empty() &&
-        (out.code() == StatusCode::kUnavailable || out.code() == StatusCode::kDeadlineExceeded);
-    if (is_unreachable && !proxy_.empty()) {
-      out = Status(out.code(), "",
-                   out.message() + " (the environment sets " + proxy_ +
-                       ": the connection goes through that proxy unless no_proxy names the host)");
-    }
-    if (out.code() != StatusCode::kDeadlineExceeded || !out.reason().empty()) return out;
-    return DeadlineExceeded("", "no answer within the deadline of " + std::to_string(deadline_s_) +
-                                    " s: " + out.message())
-        .WithMetadata("limit", std::to_string(deadline_s_));
-  }
-
- private:
-  const std::string& proxy_;
-  double deadline_s_;
-  grpc::ClientContext context_;
-  std::stop_callback<std::function<void()>> on_stop_;
-};
-
-Status CheckOptions(const CallOptions& options) {
-  if (std::isfinite(options.deadline_s) && options.deadline_s >= 0) return Status::Ok();
-  return Mismatch(reason::ARGUMENT_INVALID, "deadline_s", "a positive number of seconds",
-                  std::to_string(options.deadline_s));
-}
 
 v1::RequestPriority PriorityToProto(RequestPriority priority) {
   switch (priority) {
@@ -82,42 +36,34 @@ v1::RequestPriority PriorityToProto(RequestPriority priority) {
 
 class GrpcClient : public Client {
  public:
-  GrpcClient(const std::shared_ptr<grpc::Channel>& channel, std::string proxy)
-      : proxy_(std::move(proxy)),
+  GrpcClient(const std::shared_ptr<grpc::Channel>& channel, CallPlace place)
+      : place_(std::move(place)),
         service_(v1::InterlacerService::NewStub(channel)),
         health_(grpc::health::v1::Health::NewStub(channel)) {}
 
   StatusOr<ServerInfo> GetServerInfo(const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
-    v1::GetServerInfoResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(call.Finish(service_->GetServerInfo(call.context(), {}, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse response,
+                                Ask(&Service::GetServerInfo, v1::GetServerInfoRequest(), options));
     return FromProto(response);
   }
 
   StatusOr<ModelMetadata> GetModelMetadata(const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::GetModelMetadataRequest request;
     request.set_model_name(options.model_name);
-    v1::GetModelMetadataResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(
-        call.Finish(service_->GetModelMetadata(call.context(), request, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::GetModelMetadataResponse response,
+                                Ask(&Service::GetModelMetadata, request, options));
     return FromProto(response);
   }
 
   StatusOr<SceneReport> ValidateScene(const SceneInput& input,
                                       const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::ValidateSceneRequest request;
     request.set_model_name(options.model_name);
     if (Status s = ToProto(input, options.packing, request.mutable_scene_input()); !s.ok()) {
       return std::move(s).WithFieldPrefix("scene_input");
     }
-    v1::ValidateSceneResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(
-        call.Finish(service_->ValidateScene(call.context(), request, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::ValidateSceneResponse response,
+                                Ask(&Service::ValidateScene, request, options));
     return FromProto(response.report());
   }
 
@@ -149,7 +95,6 @@ class GrpcClient : public Client {
 
   StatusOr<CreatedScene> CreateScene(const SceneInput& input, double time_to_live_s,
                                      const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::CreateSceneRequest request;
     request.set_model_name(options.model_name);
     if (!(time_to_live_s >= 0 && time_to_live_s < kMaxTimeToLiveS)) {
@@ -160,10 +105,8 @@ class GrpcClient : public Client {
     if (Status s = ToProto(input, options.packing, request.mutable_scene_input()); !s.ok()) {
       return std::move(s).WithFieldPrefix("scene_input");
     }
-    v1::CreateSceneResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(
-        call.Finish(service_->CreateScene(call.context(), request, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::CreateSceneResponse response,
+                                Ask(&Service::CreateScene, request, options));
     return CreatedScene{response.scene_id(), SecondsFromProto(response.time_to_live()),
                         FromProto(response.report())};
   }
@@ -171,7 +114,6 @@ class GrpcClient : public Client {
   StatusOr<SceneReport> UpdateScene(const std::string& scene_id, const Observation& observation,
                                     const ActionSequence& row,
                                     const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::UpdateSceneRequest request;
     request.set_scene_id(scene_id);
     request.set_priority(PriorityToProto(options.priority));
@@ -185,41 +127,50 @@ class GrpcClient : public Client {
         return std::move(s).WithFieldPrefix("history_action");
       }
     }
-    v1::UpdateSceneResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(
-        call.Finish(service_->UpdateScene(call.context(), request, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::UpdateSceneResponse response,
+                                Ask(&Service::UpdateScene, request, options));
     return FromProto(response.report());
   }
 
   Status DeleteScene(const std::string& scene_id, const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
     v1::DeleteSceneRequest request;
     request.set_scene_id(scene_id);
-    v1::DeleteSceneResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    return call.Finish(service_->DeleteScene(call.context(), request, &response));
+    return Ask(&Service::DeleteScene, request, options).status();
   }
 
   StatusOr<ServerStatistics> GetStatistics(const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
-    v1::GetStatisticsResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
-    INTERLACER_RETURN_IF_ERROR(call.Finish(service_->GetStatistics(call.context(), {}, &response)));
+    INTERLACER_ASSIGN_OR_RETURN(const v1::GetStatisticsResponse response,
+                                Ask(&Service::GetStatistics, v1::GetStatisticsRequest(), options));
     return FromProto(response);
   }
 
   StatusOr<bool> IsServing(const std::string& service, const CallOptions& options) override {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    INTERLACER_RETURN_IF_ERROR(CheckCallOptions(options));
     grpc::health::v1::HealthCheckRequest request;
     request.set_service(service);
     grpc::health::v1::HealthCheckResponse response;
-    Call call(options, kUnaryDeadlineS, proxy_);
+    Call call(options, kUnaryDeadlineS, place_);
     INTERLACER_RETURN_IF_ERROR(call.Finish(health_->Check(call.context(), request, &response)));
     return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
   }
 
  private:
+  using Service = v1::InterlacerService::Stub;
+
+  template <typename Request, typename Response>
+  StatusOr<Response> Ask(grpc::Status (Service::*method)(grpc::ClientContext*, const Request&,
+                                                         Response*),
+                         const Request& request, const CallOptions& options) {
+    INTERLACER_RETURN_IF_ERROR(CheckCallOptions(options));
+    Call call(options, kUnaryDeadlineS, place_);
+    call.Record(request);
+    Response response;
+    INTERLACER_RETURN_IF_ERROR(
+        call.Finish((service_.get()->*method)(call.context(), request, &response)));
+    call.Record(response);
+    return response;
+  }
+
   static Status FillSource(const SceneInput& input, const CallOptions& options,
                            v1::PredictionSource* source) {
     Status status = ToProto(input, options.packing, source->mutable_scene_input());
@@ -267,7 +218,7 @@ class GrpcClient : public Client {
                                               const OutputOptions& output,
                                               const StepCallback& on_step,
                                               const CallOptions& options) {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    INTERLACER_RETURN_IF_ERROR(CheckCallOptions(options));
     v1::PredictRolloutRequest request;
     INTERLACER_RETURN_IF_ERROR(FillRequest(source, output, options, &request));
     if (actions.kind != ActionKind::kNone) {
@@ -275,7 +226,8 @@ class GrpcClient : public Client {
     }
     INTERLACER_ASSIGN_OR_RETURN(const Box workspace,
                                 WorkspaceOf(source.workspace, output, options));
-    Call call(options, kStreamDeadlineS, proxy_);
+    Call call(options, kStreamDeadlineS, place_);
+    call.Record(request);
     const auto reader = service_->PredictRollout(call.context(), request);
     return ReadAll<v1::PredictRolloutResponse>(
         &call, reader.get(), [&](const v1::PredictRolloutResponse& response) {
@@ -289,7 +241,7 @@ class GrpcClient : public Client {
                                                  const OutputOptions& output,
                                                  const PredictedCandidateCallback& on_candidate,
                                                  const CallOptions& options) {
-    INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
+    INTERLACER_RETURN_IF_ERROR(CheckCallOptions(options));
     v1::PredictCandidatesRequest request;
     INTERLACER_RETURN_IF_ERROR(FillRequest(source, output, options, &request));
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -298,7 +250,8 @@ class GrpcClient : public Client {
     }
     INTERLACER_ASSIGN_OR_RETURN(const Box workspace,
                                 WorkspaceOf(source.workspace, output, options));
-    Call call(options, kStreamDeadlineS, proxy_);
+    Call call(options, kStreamDeadlineS, place_);
+    call.Record(request);
     const auto reader = service_->PredictCandidates(call.context(), request);
     return ReadAll<v1::PredictCandidatesResponse>(
         &call, reader.get(), [&](const v1::PredictCandidatesResponse& response) -> Status {
@@ -320,6 +273,7 @@ class GrpcClient : public Client {
     std::optional<RolloutSummary> summary;
     Response response;
     while (callback_status.ok() && reader->Read(&response)) {
+      call->Record(response);
       callback_status = deliver(response);
       if (response.has_summary()) summary = FromProto(response.summary());
     }
@@ -337,8 +291,8 @@ class GrpcClient : public Client {
     return on_step(std::move(plain));
   }
 
-  const std::string proxy_;
-  const std::unique_ptr<v1::InterlacerService::Stub> service_;
+  const CallPlace place_;
+  const std::unique_ptr<Service> service_;
   const std::unique_ptr<grpc::health::v1::Health::Stub> health_;
 };
 
@@ -346,8 +300,8 @@ class GrpcClient : public Client {
 
 StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, MakeChannel(options));
-  return std::unique_ptr<Client>(
-      std::make_unique<GrpcClient>(channel, IsLocalAddress(options.address) ? "" : SettingProxy()));
+  return std::unique_ptr<Client>(std::make_unique<GrpcClient>(
+      channel, CallPlace{IsLocalAddress(options.address) ? "" : SettingProxy(), options.recorder}));
 }
 
 }  // namespace interlacer

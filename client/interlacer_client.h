@@ -27,12 +27,16 @@
 
 namespace interlacer {
 
+class Recorder;
+
 struct ClientOptions {
   /// "127.0.0.1:50051", "[::1]:50051", "unix:/run/interlacer.sock" or "dns:///host:port".
   std::string address;
   std::int64_t max_message_bytes = 64ll << 20;
   /// Off in control loops, where a late answer is worth less than an early error.
   bool retry = true;
+  /// Keeps what goes over the wire (client/recorder.h); null for none.
+  std::shared_ptr<Recorder> recorder;
 };
 
 enum class RequestPriority { kBackground, kNormal, kControl };

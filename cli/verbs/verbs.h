@@ -23,6 +23,7 @@ void AddReport(CLI::App* app, VerbTable* verbs);
 void AddReplay(CLI::App* app, VerbTable* verbs);
 void AddRobot(CLI::App* app, VerbTable* verbs);
 void AddAttention(CLI::App* app, VerbTable* verbs);
+void AddBench(CLI::App* app, VerbTable* verbs);
 void AddProbe(CLI::App* app, VerbTable* verbs);
 void AddInfo(CLI::App* app, VerbTable* verbs);
 void AddVersion(CLI::App* app, VerbTable* verbs);
