@@ -291,9 +291,10 @@ StatusOr<ReplayReport> Replay(const std::string& path, const ReplayOptions& opti
   report.broken_count = recording.broken_count;
   report.is_cut = recording.is_cut;
   // What failed is what is compared: nothing is tried twice.
-  INTERLACER_ASSIGN_OR_RETURN(
-      const std::shared_ptr<grpc::Channel> channel,
-      MakeChannel({options.address, options.max_message_bytes, /*retry=*/false}));
+  INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                              MakeChannel({.address = options.address,
+                                           .max_message_bytes = options.max_message_bytes,
+                                           .retry = false}));
   Repeater repeater(options, channel);
   INTERLACER_ASSIGN_OR_RETURN(report.served_weights, repeater.Weights());
   for (const RecordedCall& call : recording.calls) {
