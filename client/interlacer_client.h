@@ -36,7 +36,7 @@ struct ClientOptions {
   /// Off in control loops, where a late answer is worth less than an early error.
   bool retry = true;
   /// Keeps what goes over the wire (client/recorder.h); null for none.
-  std::shared_ptr<Recorder> recorder;
+  std::shared_ptr<Recorder> recorder{};
 };
 
 enum class RequestPriority { kBackground, kNormal, kControl };
