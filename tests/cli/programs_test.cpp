@@ -167,6 +167,34 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
 }
 
 /// Load changes when an answer comes, never what it says.
+TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
+  const std::string episode = episodes_ + "/push_block_000005";
+  ServerProcess server(checkpoint_);
+  for (const Words& form : {Words{"--clients", "3", "--priority", "control,background"},
+                            Words{"--rate", "20", "--clients", "2", "--keep-scene", "--candidates",
+                                  "2", "--priority", "control,background"}}) {
+    Words words = {"bench", server.address(), episode, "--steps",
+                   "2",     "--duration",     "1s",    "--json"};
+    words.insert(words.end(), form.begin(), form.end());
+    const ProcessResult result = RunVerb(words);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto report = nlohmann::json::parse(result.out);
+    ASSERT_EQ(report["by_priority"].size(), 2u);
+    for (const auto& one : report["by_priority"]) {
+      EXPECT_GT(one["answered"], 0) << result.out;
+      EXPECT_TRUE(one["errors"].empty()) << result.out;
+      EXPECT_LE(one["whole_answer_s"]["p50"], one["whole_answer_s"]["p99"]);
+      EXPECT_GT(one["first_message_s"]["p50"], 0);
+    }
+    EXPECT_EQ(report["by_priority"][0]["priority"], "control");
+  }
+  const ProcessResult text =
+      RunVerb({"bench", server.address(), episode, "--steps", "1", "--duration", "300ms"});
+  EXPECT_NE(text.out.find("normal"), std::string::npos) << text.out;
+  const ProcessResult none = RunVerb({"bench", "127.0.0.1:1", episode, "--duration", "1s"});
+  EXPECT_EQ(none.exit_code, 4) << none.err;
+}
+
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   constexpr int kClients = 8;
   const std::string episode = episodes_ + "/push_block_000005";

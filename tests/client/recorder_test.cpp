@@ -60,8 +60,8 @@ TEST_F(RecorderTest, WhatWasSentAndCameCanBeRepeated) {
   EXPECT_THAT(NamesIn(file_),
               ElementsAre(v1 + "GetModelMetadataRequest", v1 + "GetModelMetadataResponse",
                           v1 + "PredictRolloutRequest", v1 + "PredictRolloutResponse",
-                          v1 + "PredictRolloutResponse", v1 + "PredictRolloutResponse",
-                          v1 + "PredictRolloutRequest", "google.rpc.Status"));
+                          v1 + "PredictRolloutResponse", v1 + "PredictRolloutRequest",
+                          "google.rpc.Status"));
   server_.controls->nan_from_step = 1000;
   const auto report = Replay(file_, {.address = Address()}, [](const ReplayedCall&) {});
   ASSERT_TRUE(report.ok()) << report.status().ToString();
