@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kRobotModel[] = "small";
-constexpr char kRecordingModel[] = "compact";
+constexpr char kRecordingModel[] = "paper";
 
 }  // namespace
 

@@ -4,7 +4,8 @@
 /// is named.
 ///
 ///   small     episodes with a robot, whichever it is
-///   compact   recordings without one: a third of its training was such
+///   paper     recordings without one: their pictures are of observed pixels, and its particles are
+///             as many as there are pixels
 /// They lie in share/interlacer/checkpoints of an installation, in checkpoints/ of a source tree.
 /// Errors: NOT_FOUND FILE_NOT_FOUND, which names the option that would help. Thread-safe.
 
@@ -17,7 +18,7 @@
 
 namespace interlacer::cli {
 
-/// "small" or "compact".
+/// "small" or "paper".
 std::string ShippedModelFor(const EpisodeManifest& manifest);
 
 /// Folder of a shipped checkpoint, looked for from the program's own folder upward.

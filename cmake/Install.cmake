@@ -29,7 +29,7 @@ if(TARGET interlacer-server AND TARGET interlacer)
   install(FILES deploy/interlacer-server.service DESTINATION lib/systemd/system COMPONENT server)
   install(FILES deploy/server.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer COMPONENT server)
   # What predicts when no checkpoint is named (cli/shipped_models.h).
-  install(DIRECTORY checkpoints/compact checkpoints/paper checkpoints/small DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/checkpoints
+  install(DIRECTORY checkpoints/paper checkpoints/small DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/checkpoints
     COMPONENT tools PATTERN training EXCLUDE PATTERN stages EXCLUDE)
   foreach(folder IN ITEMS robots/iiwa/meshes robots/panda/meshes textures)
     install(DIRECTORY "${INTERLACER_ROBOT_ASSETS}/${folder}/"

@@ -155,9 +155,10 @@ InterlacerConfig PaperConfig() {
   return config;
 }
 
-InterlacerConfig CompactConfig() {
+/// The layers of `paper`, fewer and narrower, on smaller images.
+InterlacerConfig SmallConfig() {
   InterlacerConfig config;
-  config.name = "compact";
+  config.name = "small";
   config.encoder.widths = {16, 32, 64};
   config.encoder.color_skip = true;
   config.tokens.fourier_octaves = 6;
@@ -167,13 +168,6 @@ InterlacerConfig CompactConfig() {
   config.renderer.hidden_width = 64;
   // 1.5 cm apart: at 3 cm a ray steps over the 1 cm kernels and surfaces show rings.
   config.renderer.samples_per_ray = 128;
-  return config;
-}
-
-/// The layers of `paper` on smaller images.
-InterlacerConfig SmallConfig() {
-  InterlacerConfig config = CompactConfig();
-  config.name = "small";
   for (CameraSpec& camera : config.data.cameras) camera.width_px = camera.height_px = 64;
   // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
@@ -198,17 +192,16 @@ InterlacerConfig WithExactRobot(InterlacerConfig config) {
 }  // namespace
 
 std::vector<std::string_view> PresetNames() {
-  return {"paper", "small", "compact", "paper_exact", "small_exact"};
+  return {"paper", "small", "paper_exact", "small_exact"};
 }
 
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
   if (name == "paper") return PaperConfig();
   if (name == "small") return SmallConfig();
-  if (name == "compact") return CompactConfig();
   if (name == "paper_exact") return WithExactRobot(PaperConfig());
   if (name == "small_exact") return WithExactRobot(SmallConfig());
-  return Mismatch(reason::CONFIG_INVALID, "model",
-                  "paper, small, compact, paper_exact or small_exact", std::string(name));
+  return Mismatch(reason::CONFIG_INVALID, "model", "paper, small, paper_exact or small_exact",
+                  std::string(name));
 }
 
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name) {

@@ -88,9 +88,9 @@ struct TokenConfig {
   RobotTokens robot = RobotTokens::kLimbs;
   int fourier_octaves = 8;
   /// Gives visual tokens the mean motion of the kinematic particles around them. A deviation from
-  /// the papers. Preset `compact` has three narrow windows, `small` and `paper` one of 80 cm, which
-  /// was chosen so that local layers part: in narrow ones they learnt equally well. Of the shipped
-  /// models compact and paper have narrow windows, small none. Not with surface points.
+  /// the papers. Presets `small` and `paper` have one window of 80 cm, which was chosen so that
+  /// local layers part: in narrow ones they learnt equally well. The shipped models have none. Not
+  /// with surface points.
   bool kinematic_context = true;
   std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor on the robot's displacements, metres a step, in tokens. Values that bring common
@@ -181,8 +181,8 @@ struct InterlacerConfig {
   RendererConfig renderer;  ///< feature_width follows the encoder's
 };
 
-/// "paper", "small" or "compact", or "paper_exact" or "small_exact": their sizes for a robot that
-/// moves exactly, with surface points as its tokens and a gate on all other motion.
+/// "paper" or "small", or "paper_exact" or "small_exact": their sizes for a robot that moves
+/// exactly, with surface points as its tokens and a gate on all other motion.
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 

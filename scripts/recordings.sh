@@ -1,4 +1,4 @@
-# Imports of the recordings that training and evaluation use; sourced after lib.sh.
+# Imports of the recordings that scripts/evaluate-recordings uses; sourced after lib.sh.
 
 recordings_dir=${INTERLACER_TEST_DATA:-$repo/../shared/data}
 

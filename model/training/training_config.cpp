@@ -195,21 +195,6 @@ TrainingConfig SmallTraining() {
   return c;
 }
 
-/// Encoder and renderer first, then the dynamics with a renderer that is already sharp.
-TrainingConfig CompactTraining() {
-  TrainingConfig c;
-  c.step_count = 4000;
-  c.batch_size = 1;
-  c.rollout_steps = {{0, 0}, {1500, 1}, {3000, 2}};
-  c.rays_per_step = 3072;
-  c.moving_ray_share = 0.5;
-  c.reconstruction_weight = 1.0;
-  c.learning_rate = {{0, 2e-3}, {2000, 1e-3}, {3500, 3e-4}};
-  c.checkpoint_every = 100;
-  c.validation_every = 200;
-  return c;
-}
-
 template <typename T>
 Status CheckSchedule(const Schedule<T>& schedule, const std::string& key) {
   if (IsValidSchedule(schedule)) return Status::Ok();
@@ -229,7 +214,6 @@ StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
   INTERLACER_ASSIGN_OR_RETURN(run.model, PresetConfig(name));
   if (name.starts_with("paper")) run.training.recompute_blocks = true;
   if (name.starts_with("small")) run.training = SmallTraining();
-  if (name == "compact") run.training = CompactTraining();
   return run;
 }
 
@@ -239,7 +223,7 @@ StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
                               JsonObject::Make(document, "", reason::CONFIG_INVALID));
   INTERLACER_RETURN_IF_ERROR(root.AllowOnly({"preset", "model", "training"}));
   INTERLACER_ASSIGN_OR_RETURN(const std::string preset,
-                              root.GetOr<std::string>("preset", "compact"));
+                              root.GetOr<std::string>("preset", "small_exact"));
   INTERLACER_ASSIGN_OR_RETURN(RunConfig run, PresetRunConfig(preset));
   if (root.Has("model")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject model, root.GetObject("model"));

@@ -96,7 +96,7 @@ TEST(RobotOption, ReadsTheFolderOrNamesWhatItLacks) {
 
 TEST(ShippedModels, AreChosenByTheRobot) {
   EpisodeManifest manifest;
-  EXPECT_EQ(ShippedModelFor(manifest), "compact");
+  EXPECT_EQ(ShippedModelFor(manifest), "paper");
   manifest.states.emplace();
   EXPECT_EQ(ShippedModelFor(manifest), "small");
   EpisodeManifest described;
@@ -105,7 +105,7 @@ TEST(ShippedModels, AreChosenByTheRobot) {
 }
 
 TEST(ShippedModels, AreFoundFromTheProgramUpward) {
-  for (const char* const name : {"paper", "small", "compact"}) {
+  for (const char* const name : {"paper", "small"}) {
     const auto found = FindShippedModel(name);
     ASSERT_TRUE(found.ok()) << found.status().ToString();
     EXPECT_TRUE(std::filesystem::exists(*found + "/weights.safetensors"));

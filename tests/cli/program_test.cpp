@@ -108,7 +108,7 @@ TEST(Program, ValidatesAnEpisodeAndFindsADamagedOne) {
 TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
   namespace fs = std::filesystem;
   const TempFolder folder;
-  const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/compact";
+  const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/paper";
   const fs::path copy = folder.File("copy");
   fs::create_directories(copy);
   for (const char* name : {"weights.safetensors", "warmup", "robot"}) {
@@ -146,10 +146,10 @@ TEST(Program, PredictTakesAShippedModelThatFits) {
       RunProgram("predict " + folder.File("plane") +
                  " --cameras view_0,view_2 --steps 0 --no-particles -o " + folder.File("out"));
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("checkpoints/compact"));
+  EXPECT_THAT(run.err, HasSubstr("checkpoints/paper"));
   const nlohmann::json record =
       nlohmann::json::parse(ReadAll(folder.File("out") + "/prediction.json"));
-  EXPECT_EQ(record["model"]["name"], "compact");
+  EXPECT_EQ(record["model"]["name"], "paper");
   EXPECT_EQ(record["render"], "observed");
 }
 

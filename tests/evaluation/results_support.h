@@ -24,7 +24,7 @@ inline Results MakeResults(int episode_count, int step_count, double offset = 0)
   r.created_time = "2026-01-01T00:00:00Z";
   r.device = "cpu";
   r.duration_s = 12.5;
-  r.model = {{"name", "compact"},
+  r.model = {{"name", "small"},
              {"variant", "grf"},
              {"weights_sha256", "abc"},
              {"trained_step_count", 4}};

@@ -25,13 +25,13 @@ std::string WriteConfig(const std::string& text) {
 }
 
 TEST(Options, DefaultsAreThoseOfTheStructs) {
-  const auto parsed = ParseServerOptions({"--model", "compact=/models/compact"}, {});
+  const auto parsed = ParseServerOptions({"--model", "small=/models/small"}, {});
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   EXPECT_EQ(parsed->options.address, "127.0.0.1:50051");
   EXPECT_EQ(parsed->options.limits.max_queue_length, 8);
   ASSERT_EQ(parsed->options.models.size(), 1u);
-  EXPECT_EQ(parsed->options.models[0].first, "compact");
-  EXPECT_EQ(parsed->options.models[0].second, "/models/compact");
+  EXPECT_EQ(parsed->options.models[0].first, "small");
+  EXPECT_EQ(parsed->options.models[0].second, "/models/small");
 }
 
 TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {

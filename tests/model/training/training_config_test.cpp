@@ -8,7 +8,7 @@ namespace interlacer {
 namespace {
 
 TEST(TrainingConfig, AveragingIsWrittenWhereItIsOn) {
-  RunConfig run = PresetRunConfig("compact").value();
+  RunConfig run = PresetRunConfig("paper").value();
   EXPECT_EQ(RunConfigToJson(run).find("average_decay"), std::string::npos);
   run.training.average_decay = 0.5;
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
@@ -31,7 +31,7 @@ TEST(TrainingConfig, PresetsRoundTripThroughJson) {
 }
 
 TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
-  RunConfig run = PresetRunConfig("compact").value();
+  RunConfig run = PresetRunConfig("paper").value();
   for (const char* key :
        {"video_weight", "depth_weight", "track_weight", "moving_sequence_share",
         "random_background", "min_particle_share", "random_yaw", "freeze_appearance"}) {
@@ -49,7 +49,7 @@ TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
 }
 
 TEST(TrainingConfig, AStoppingRuleIsWrittenWhereItIsOn) {
-  RunConfig run = PresetRunConfig("compact").value();
+  RunConfig run = PresetRunConfig("paper").value();
   EXPECT_EQ(RunConfigToJson(run).find("stop_when_flat"), std::string::npos);
   run.training.stop_when_flat = {3, 0.25};
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, run.training);
