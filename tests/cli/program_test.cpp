@@ -108,7 +108,7 @@ TEST(Program, ValidatesAnEpisodeAndFindsADamagedOne) {
 TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
   namespace fs = std::filesystem;
   const TempFolder folder;
-  const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/paper";
+  const fs::path shipped = std::string(INTERLACER_SOURCE_DIR) + "/checkpoints/small";
   const fs::path copy = folder.File("copy");
   fs::create_directories(copy);
   for (const char* name : {"weights.safetensors", "warmup", "robot"}) {
