@@ -166,7 +166,6 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
 }
 
-/// Load changes when an answer comes, never what it says.
 TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
   const std::string episode = episodes_ + "/push_block_000005";
   ServerProcess server(checkpoint_);
@@ -195,6 +194,7 @@ TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
   EXPECT_EQ(none.exit_code, 4) << none.err;
 }
 
+/// Load changes when an answer comes, never what it says.
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   constexpr int kClients = 8;
   const std::string episode = episodes_ + "/push_block_000005";
