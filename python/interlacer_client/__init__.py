@@ -12,6 +12,7 @@ Units are in the names: metres, radians, seconds, pixels. world_from_camera maps
 """
 
 from .actions import Actions, KinematicPoints, joint_names
+from .adapters import as_costable, as_rollout_backend
 from .aio import AsyncClient, AsyncRollout, AsyncScene
 from .camera import Camera, pose_matrix
 from .candidates import Candidate, CandidateSource, FrameSource, SceneSource
@@ -36,5 +37,5 @@ __all__ = [
     "ModelStatistics", "ModelStatus", "ObjectToBox", "ObjectToPoint", "Output", "Plan", "Planner", "PredictedStep",
     "Prediction", "Recorder", "RenderView", "RgbdView", "Rollout", "Scene", "SceneFrames", "SceneReport", "SceneSource",
     "ServerInfo", "SmallAction", "SmoothAction", "Statistics", "Summary", "Term", "Uncertainty",
-    "joint_names", "pose_matrix", "read_recording",
+    "as_costable", "as_rollout_backend", "joint_names", "pose_matrix", "read_recording",
 ]

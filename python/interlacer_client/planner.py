@@ -94,6 +94,39 @@ class _Candidate:
     terms: Dict[str, float]
 
 
+@dataclass(frozen=True)
+class Score:
+    """Of a prediction: what is over the bounds, then the cost; and the terms' values by name."""
+
+    rank: Tuple[float, float]
+    terms: Dict[str, float]
+
+
+def candidate_scores(source: CandidateSource, planner: Planner,
+                     rows: Sequence[NDArray[Any]]) -> Tuple[NDArray[Any], List[Optional[Score]]]:
+    """One number a candidate, and the scores behind it: None without a prediction, or of NaN, whose number is infinite. Who
+    breaks a bound comes after all who do not, by how much."""
+    scored: List[Optional[Score]] = [None] * len(rows)
+    for found in source.candidates(rows, planner.asked()):
+        if found.prediction is not None:
+            scored[found.index] = _score(planner.costs, found.prediction, rows[found.index])
+    ranks = np.array([score.rank if score is not None else (np.inf, np.inf) for score in scored])
+    kept = ranks[ranks[:, 0] == 0, 1]
+    return np.where(ranks[:, 0] > 0, kept.max(initial=0.0) + 1 + ranks[:, 0], ranks[:, 1]), scored
+
+
+def _score(costs: Sequence[Cost], prediction: Prediction, actions: NDArray[Any]) -> Optional[Score]:
+    """None where the sum is not finite."""
+    total, excess, values = 0.0, 0.0, {}
+    for i, term in enumerate(costs):
+        value = float(term(prediction, actions))
+        weight, bound = (term.weight, term.bound) if isinstance(term, Term) else (1.0, None)
+        total += weight * value
+        excess += max(0.0, value - bound) if bound is not None else 0.0
+        values[f"{i} {getattr(term, '__name__', type(term).__name__)}"] = value
+    return Score((excess, total), values) if np.isfinite(total + excess) else None
+
+
 class _Search:
     def __init__(self, planner: Planner, source: CandidateSource, start: NDArray[Any]) -> None:
         self.p = planner
@@ -176,30 +209,13 @@ class _Search:
         return np.stack([np.interp(self.knot_rows, times, rows[:, i]) for i in range(rows.shape[1])], axis=1)
 
     def scores(self, knots: NDArray[Any]) -> NDArray[Any]:
-        """What the update goes by; the best candidate is kept. Infinite without a prediction, or of NaN; who breaks a
-        bound comes after all who do not, by how much."""
+        """What the update goes by; the best candidate is kept."""
         rows = [self.rows(k) for k in knots]
-        scored: List[Optional[_Candidate]] = [None] * len(rows)
-        for found in self.source.candidates(rows, self.p.asked()):
-            if found.prediction is not None:
-                scored[found.index] = self.scored(found.prediction, knots[found.index], rows[found.index])
-        ranks = np.array([candidate.rank if candidate is not None else (np.inf, np.inf) for candidate in scored])
-        for candidate in scored:  # by index, not by arrival: equal ranks give equal plans
-            if candidate is not None and (self.best is None or candidate.rank < self.best.rank):
-                self.best = candidate
-        kept = ranks[ranks[:, 0] == 0, 1]
-        return np.where(ranks[:, 0] > 0, kept.max(initial=0.0) + 1 + ranks[:, 0], ranks[:, 1])
-
-    def scored(self, prediction: Prediction, knots: NDArray[Any], actions: NDArray[Any]) -> Optional[_Candidate]:
-        """Weighted sum, what is over bounds, and values by name; None where the sum is not finite."""
-        total, excess, values = 0.0, 0.0, {}
-        for i, term in enumerate(self.p.costs):
-            value = float(term(prediction, actions))
-            weight, bound = (term.weight, term.bound) if isinstance(term, Term) else (1.0, None)
-            total += weight * value
-            excess += max(0.0, value - bound) if bound is not None else 0.0
-            values[f"{i} {getattr(term, '__name__', type(term).__name__)}"] = value
-        return _Candidate((excess, total), knots, actions, values) if np.isfinite(total + excess) else None
+        scores, scored = candidate_scores(self.source, self.p, rows)
+        for score, k, r in zip(scored, knots, rows):  # by index, not by arrival: equal ranks give equal plans
+            if score is not None and (self.best is None or score.rank < self.best.rank):
+                self.best = _Candidate(score.rank, k, r, score.terms)
+        return scores
 
     def update(self, mean: NDArray[Any], deviation: NDArray[Any], knots: NDArray[Any],
                scores: NDArray[Any]) -> Tuple[NDArray[Any], NDArray[Any]]:
