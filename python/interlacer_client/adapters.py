@@ -44,8 +44,8 @@ class Costable:
 
 def as_costable(sources: Union[CandidateSource, Sequence[CandidateSource]], costs: Sequence[Cost], *,
                 output: Output = Output()) -> Costable:
-    """An object with get_cost(info_dict, action_candidates) for planners in the form of stable-worldmodel, of numpy arrays or
-    torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be replaced
+    """An object with get_cost(info_dict, action_candidates) for planners in the form of stable-worldmodel, of numpy arrays
+    or torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be replaced
     as they go on. A planner that passes some of its environments at a time says which: info_dict["source_index"]. Rows are
     clipped to the range of their columns. Costs as of Planner. Without gradients: for planners that draw samples."""
     return Costable(sources if isinstance(sources, Sequence) else [sources], costs, output)
@@ -67,7 +67,8 @@ class RolloutBackend:
         output of a policy. NaN without a prediction. `x0` is not looked at: a rollout begins at the source's scene."""
         del x0, last_policy_output
         rows = _in_range(_rows(controls, 3, "controls"), self.source)
-        output = replace(self._output, steps=list(range(1, rows.shape[1] + 1)), positions=self._output.positions or "float32")
+        output = replace(self._output, steps=list(range(1, rows.shape[1] + 1)),
+                         positions=self._output.positions or "float32")
         predictions: List[Optional[Prediction]] = [None] * len(rows)
         for found in self.source.candidates(list(rows), output):
             predictions[found.index] = found.prediction
@@ -82,10 +83,11 @@ class RolloutBackend:
 
 
 def as_rollout_backend(source: CandidateSource, state: Callable[[PredictedStep], Any], *,
-                       sensors: Optional[Callable[[PredictedStep], Any]] = None, output: Output = Output()) -> RolloutBackend:
+                       sensors: Optional[Callable[[PredictedStep], Any]] = None,
+                       output: Output = Output()) -> RolloutBackend:
     """An object with rollout(x0, controls) -> (states, sensors, None) and update(num_threads) for planners in the form of
-    judo. `state` and `sensors` read a vector from a predicted step, such as the mean of an object's particles; `output` picks
-    what steps hold (region, stride, views). Rows are clipped to the range of their columns. `source` may be replaced as the
+    judo. `state` and `sensors` read a vector from a predicted step, such as the mean of an object's particles; `output`
+    picks what steps hold (region, stride, views). Rows are clipped to the range of their columns. `source` may be replaced as the
     loop goes on."""
     return RolloutBackend(source, state, sensors, output)
 
