@@ -45,8 +45,8 @@ class Costable:
 def as_costable(sources: Union[CandidateSource, Sequence[CandidateSource]], costs: Sequence[Cost], *,
                 output: Output = Output()) -> Costable:
     """An object with get_cost(info_dict, action_candidates) for planners in the form of stable-worldmodel, of numpy arrays
-    or torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be replaced
-    as they go on. A planner that passes some of its environments at a time says which: info_dict["source_index"]. Rows are
+    or torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be
+    replaced as they go on. A planner that passes some of its environments at a time says which: info_dict["source_index"]. Rows are
     clipped to the range of their columns. Costs as of Planner. Without gradients: for planners that draw samples."""
     return Costable(sources if isinstance(sources, Sequence) else [sources], costs, output)
 
@@ -87,8 +87,8 @@ def as_rollout_backend(source: CandidateSource, state: Callable[[PredictedStep],
                        output: Output = Output()) -> RolloutBackend:
     """An object with rollout(x0, controls) -> (states, sensors, None) and update(num_threads) for planners in the form of
     judo. `state` and `sensors` read a vector from a predicted step, such as the mean of an object's particles; `output`
-    picks what steps hold (region, stride, views). Rows are clipped to the range of their columns. `source` may be replaced as the
-    loop goes on."""
+    picks what steps hold (region, stride, views). Rows are clipped to the range of their columns. `source` may be replaced
+    as the loop goes on."""
     return RolloutBackend(source, state, sensors, output)
 
 

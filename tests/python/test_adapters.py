@@ -22,7 +22,7 @@ class PushedInSteps(Pushed):
             clouds = []
             for step in output.steps:
                 cloud = self.start()
-                cloud[:10, :2] += rows[step - 1][:2]
+                cloud[:10, :2] += rows[step - 1][:2] if step > 0 else 0
                 clouds.append(cloud)
             yield Candidate(index, prediction(*clouds))
 
@@ -121,3 +121,38 @@ class TestRolloutBackend:
         source.candidates = lambda candidates, output: asked.append(output) or answer(candidates, output)
         as_rollout_backend(source, lambda step: [0.0], output=Output(region=OBJECT)).rollout(None, rows(2)[0])
         assert (asked[0].steps, asked[0].positions, asked[0].region) == ([1, 2, 3, 4], "float32", OBJECT)
+
+
+class TestGym:
+    def make(self, source, **options):
+        gym_env = pytest.importorskip("interlacer_client.gym_env")
+        from gymnasium import spaces
+        return gym_env.PredictedEnv(lambda: source, lambda step: step.positions_m[:10].mean(axis=0),
+                                    spaces.Box(-10, 10, (3,), np.float32), [GOAL], horizon=3, **options)
+
+    def test_an_episode_is_a_rollout(self):
+        source = PushedInSteps()
+        env = self.make(source)
+        start, _ = env.reset(options={"hold": np.zeros(3)})
+        np.testing.assert_allclose(start, source.start()[:10].mean(axis=0), atol=1e-6)
+        ends = []
+        for i in range(3):
+            seen, reward, terminated, truncated, _ = env.step(np.array([0.1 * (i + 1), 0, 0]))
+            np.testing.assert_allclose(seen - start, [0.1 * (i + 1), 0, 0], atol=1e-5)
+            assert reward == pytest.approx(-np.linalg.norm(seen - GOAL.target_m), abs=1e-4)
+            assert len(env.prediction.steps) == 2
+            ends.append((terminated, truncated))
+        assert ends == [(False, False), (False, False), (False, True)]
+        assert env.action_space.low.tolist() == [-1, -1, -1]
+
+    def test_what_cannot_be_predicted_ends_the_episode(self):
+        source = PushedInSteps()
+        env = self.make(source)
+        env.reset()
+        source.fails = [0]
+        _, reward, terminated, _, info = env.step(np.zeros(3))
+        assert terminated and reward == -np.inf and info["reason"] == "PREDICTION_NOT_FINITE"
+
+    def test_gymnasium_finds_it_in_order(self):
+        env = self.make(PushedInSteps())
+        pytest.importorskip("gymnasium.utils.env_checker").check_env(env, skip_render_check=True)
