@@ -46,8 +46,9 @@ def as_costable(sources: Union[CandidateSource, Sequence[CandidateSource]], cost
                 output: Output = Output()) -> Costable:
     """An object with get_cost(info_dict, action_candidates) for planners in the form of stable-worldmodel, of numpy arrays
     or torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be
-    replaced as they go on. A planner that passes some of its environments at a time says which: info_dict["source_index"]. Rows are
-    clipped to the range of their columns. Costs as of Planner. Without gradients: for planners that draw samples."""
+    replaced as they go on. A planner that passes some of its environments at a time says which:
+    info_dict["source_index"]. Rows are clipped to the range of their columns. Costs as of Planner. Without gradients: for
+    planners that draw samples."""
     return Costable(sources if isinstance(sources, Sequence) else [sources], costs, output)
 
 
