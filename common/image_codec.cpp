@@ -196,13 +196,20 @@ std::vector<std::uint8_t> PixelParts(Bytes data) {
     const std::size_t bytes = std::size_t{BigEndian32(data.data() + at)} + kFrameBytes;
     if (bytes > data.size() - at) break;
     last = {reinterpret_cast<const char*>(data.data()) + at + 4, 4};
-    const bool is_critical = (last.front() & 0x20) == 0;
+    const bool is_critical = (last.front() & 0x20) == 0 && last != "IEND";
     if (is_critical || last == "tRNS") {
       parts.insert(parts.end(), data.begin() + at, data.begin() + at + bytes);
     }
     at += bytes;
   }
-  if (last != "IEND") parts.insert(parts.end(), data.begin() + at, data.end());
+  // Nothing is cut off where a file ends between two parts or within the one that says so.
+  const std::string_view rest(reinterpret_cast<const char*>(data.data()) + at, data.size() - at);
+  const std::string_view end_part("\0\0\0\0IEND\xae\x42\x60\x82", kFrameBytes);
+  if (last == "IEND" || end_part.starts_with(rest)) {
+    parts.insert(parts.end(), end_part.begin(), end_part.end());
+  } else {
+    parts.insert(parts.end(), data.begin() + static_cast<std::ptrdiff_t>(at), data.end());
+  }
   return parts;
 }
 
@@ -392,9 +399,12 @@ StatusOr<RgbImage> DecodeJpegRgb(Bytes data, const ImageLimits& limits) {
   RgbImage image{size.width_px, size.height_px, {}};
   image.pixels.resize(std::size_t{3} * image.width_px * image.height_px);
   auto failure = TryDecodeJpeg(handle.get(), data, &image);
-  if (failure) {
-    const auto clean = WithoutStuffing(data, *failure);
-    if (clean) failure = TryDecodeJpeg(handle.get(), *clean, &image);
+  // libjpeg has read ahead: the bytes that it counts may not be all.
+  std::optional<std::vector<std::uint8_t>> clean;
+  for (int look = 0; failure && look < 3; ++look) {
+    clean = WithoutStuffing(clean ? *clean : data, *failure);
+    if (!clean) break;
+    failure = TryDecodeJpeg(handle.get(), *clean, &image);
   }
   if (failure) return Undecodable("JPEG cannot be decoded: " + *failure);
   return image;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "common/file_io.h"
 #include "common/printable_text.h"
@@ -83,6 +84,12 @@ template <>
 struct Field<std::int64_t> {
   static constexpr char kExpected[] = "an integer of 64 bits";
   static std::optional<std::int64_t> Read(const Json& v) {
+    if (v.is_number_float()) {  // 96.0, as tools write that have floats alone
+      constexpr double kMostExact = 9007199254740992;  // 2^53
+      const double value = v.get<double>();
+      if (std::trunc(value) != value || std::abs(value) > kMostExact) return std::nullopt;
+      return static_cast<std::int64_t>(value);
+    }
     if (!v.is_number_integer()) return std::nullopt;
     if (v.is_number_unsigned() &&
         v.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
@@ -145,8 +152,23 @@ StatusOr<Json> ParseJson(std::string_view text, const std::string& origin,
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     return Mismatch(reason, origin, "JSON in UTF-8", "UTF-16; iconv -f UTF-16 -t UTF-8 turns it");
   }
+  std::optional<std::string> twice;
+  std::vector<std::set<std::string>> keys;  // of the open objects, by depth
+  const auto look_for_twins = [&](int depth, Json::parse_event_t event, const Json& value) {
+    const auto inside = static_cast<std::size_t>(depth) + 1;
+    if (event == Json::parse_event_t::object_start) {
+      if (keys.size() <= inside) keys.resize(inside + 1);
+      keys[inside].clear();
+    } else if (event == Json::parse_event_t::key) {
+      const auto& key = value.get_ref<const std::string&>();
+      if (!keys[inside - 1].insert(key).second && !twice) twice = key;
+    }
+    return true;
+  };
   try {
-    return Json::parse(text);
+    Json document = Json::parse(text, look_for_twins);
+    if (!twice) return document;
+    return Mismatch(reason, origin, "each key of an object once", "\"" + *twice + "\" again");
   } catch (const Json::exception& error) {
     return InvalidArgument(reason, origin + " is not valid JSON: " + error.what())
         .WithField(origin);

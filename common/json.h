@@ -21,7 +21,7 @@ namespace interlacer {
 
 inline constexpr std::int64_t kMaxJsonBytes = std::int64_t{64} << 20;
 
-/// `origin` (a path) is the error's field when the text is no JSON; the message has the position.
+/// Refuses texts that are no JSON and keys that stand twice; `origin` (a path) is then the field.
 StatusOr<nlohmann::json> ParseJson(std::string_view text, const std::string& origin,
                                    std::string_view reason = reason::SCHEMA_INVALID);
 StatusOr<nlohmann::json> ReadJsonFile(const std::string& path,

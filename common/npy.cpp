@@ -24,14 +24,15 @@ constexpr std::size_t kMaxDimensions = 8;
 
 struct TypeInfo {
   NpyType type;
-  std::string_view descriptor;
+  std::string_view descriptor;  ///< without the byte order
   std::int64_t size_bytes;
 };
-constexpr TypeInfo kTypes[] = {{NpyType::kFloat16, "<f2", 2}, {NpyType::kFloat32, "<f4", 4},
-                               {NpyType::kFloat64, "<f8", 8}, {NpyType::kInt8, "|i1", 1},
-                               {NpyType::kInt16, "<i2", 2},   {NpyType::kInt32, "<i4", 4},
-                               {NpyType::kInt64, "<i8", 8},   {NpyType::kUint8, "|u1", 1},
-                               {NpyType::kUint16, "<u2", 2},  {NpyType::kUint32, "<u4", 4}};
+/// The first of a type is how it is written.
+constexpr TypeInfo kTypes[] = {
+    {NpyType::kFloat16, "f2", 2}, {NpyType::kFloat32, "f4", 4}, {NpyType::kFloat64, "f8", 8},
+    {NpyType::kInt8, "i1", 1},    {NpyType::kInt16, "i2", 2},   {NpyType::kInt32, "i4", 4},
+    {NpyType::kInt64, "i8", 8},   {NpyType::kUint8, "u1", 1},   {NpyType::kUint16, "u2", 2},
+    {NpyType::kUint32, "u4", 4},  {NpyType::kUint64, "u8", 8},  {NpyType::kUint8, "b1", 1}};
 
 const TypeInfo& InfoOf(NpyType type) {
   return *std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -69,10 +70,28 @@ std::optional<std::vector<std::int64_t>> ParseShape(std::string_view text) {
   }
 }
 
+/// Values of Fortran order, the first index fastest, with the last index fastest.
+std::vector<std::uint8_t> InCOrder(const std::vector<std::uint8_t>& data,
+                                   const std::vector<std::int64_t>& shape, std::size_t size_bytes) {
+  std::vector<std::uint8_t> ordered(data.size());
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t at = 0; at < data.size(); at += size_bytes) {
+    std::int64_t place = 0;
+    for (std::size_t side = 0; side < shape.size(); ++side)
+      place = place * shape[side] + index[side];
+    std::copy_n(&data[at], size_bytes, &ordered[static_cast<std::size_t>(place) * size_bytes]);
+    for (std::size_t side = 0; side < shape.size() && ++index[side] == shape[side]; ++side) {
+      index[side] = 0;
+    }
+  }
+  return ordered;
+}
+
 std::vector<std::uint8_t> Encode(NpyType type, const void* data, std::size_t size_bytes,
                                  std::span<const std::int64_t> shape) {
-  std::string header = "{'descr': '" + std::string(InfoOf(type).descriptor) +
-                       "', 'fortran_order': False, 'shape': (";
+  const TypeInfo& info = InfoOf(type);
+  std::string header = std::string("{'descr': '") + (info.size_bytes == 1 ? "|" : "<") +
+                       std::string(info.descriptor) + "', 'fortran_order': False, 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     header += std::to_string(shape[i]) + (shape.size() == 1 ? "," : "");
     if (i + 1 < shape.size()) header += ", ";
@@ -128,25 +147,29 @@ StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes) {
     return NotNpy("a NumPy file", "other content of " + std::to_string(bytes.size()) + " bytes");
   }
   const int version = bytes[6];
-  if (version != 1 && version != 2) return NotNpy("version 1 or 2", std::to_string(version));
+  if (version < 1 || version > 3) return NotNpy("version 1, 2 or 3", std::to_string(version));
   const std::size_t prefix = version == 1 ? kVersion1Prefix : kVersion2Prefix;
   std::size_t header_bytes = bytes[8] | (std::size_t{bytes[9]} << 8);
-  if (version == 2) header_bytes |= (std::size_t{bytes[10]} << 16) | (std::size_t{bytes[11]} << 24);
+  if (version > 1) header_bytes |= (std::size_t{bytes[10]} << 16) | (std::size_t{bytes[11]} << 24);
   if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - prefix) {
     return NotNpy("a header inside the file", std::to_string(header_bytes) + " bytes of header");
   }
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + prefix, header_bytes);
 
-  const std::string_view descriptor = ValueOf(header, "descr");
+  const std::string_view descriptor = ValueOf(header, "descr");  // '<f8'
   const auto* info = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeInfo& t) {
-    return descriptor.substr(0, 1) == "'" && descriptor.substr(1).starts_with(t.descriptor);
+    return descriptor.size() > 2 &&
+           std::string_view("<>|=").find(descriptor[1]) != std::string::npos &&
+           descriptor.substr(2).starts_with(std::string(t.descriptor) + "'");
   });
-  if (info == std::end(kTypes)) {
-    return NotNpy("floats of 16 to 64 bits or integers, little-endian and at most int64 or uint32",
+  if (descriptor.substr(0, 1) != "'" || info == std::end(kTypes)) {
+    return NotNpy("floats of 16 to 64 bits, integers or truth values",
                   std::string(descriptor.substr(0, 8)));
   }
-  if (!ValueOf(header, "fortran_order").starts_with("False")) {
-    return NotNpy("C order", "Fortran order");
+  const std::string_view order = ValueOf(header, "fortran_order");
+  const bool is_fortran = order.starts_with("True");
+  if (!is_fortran && !order.starts_with("False")) {
+    return NotNpy("fortran_order True or False", std::string(order.substr(0, 8)));
   }
   const auto shape = ParseShape(ValueOf(header, "shape"));
   if (!shape) return NotNpy("a shape of at most 8 sides", "another header");
@@ -162,7 +185,15 @@ StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes) {
                     std::to_string(data_bytes));
   }
   const auto data = bytes.subspan(prefix + header_bytes);
-  return NpyArray{info->type, *shape, {data.begin(), data.end()}};
+  NpyArray array{info->type, *shape, {data.begin(), data.end()}};
+  const auto size_bytes = static_cast<std::size_t>(info->size_bytes);
+  if (is_fortran) array.data = InCOrder(array.data, *shape, size_bytes);
+  if (descriptor[1] == '>') {
+    for (auto value = array.data.begin(); value != array.data.end(); value += info->size_bytes) {
+      std::reverse(value, value + info->size_bytes);
+    }
+  }
+  return array;
 }
 
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {
@@ -174,6 +205,7 @@ StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {
     case NpyType::kFloat64:
       return Converted<double, double>(array);
     case NpyType::kInt64:
+    case NpyType::kUint64:
       return NotNpy("numbers that doubles can hold", std::string(InfoOf(array.type).descriptor));
     default:
       break;
@@ -198,6 +230,12 @@ StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array) {
       return Converted<std::uint16_t, std::int64_t>(array);
     case NpyType::kUint32:
       return Converted<std::uint32_t, std::int64_t>(array);
+    case NpyType::kUint64: {
+      std::vector<std::int64_t> values = Converted<std::uint64_t, std::int64_t>(array);
+      const auto beyond = std::find_if(values.begin(), values.end(), [](auto v) { return v < 0; });
+      if (beyond == values.end()) return values;
+      return NotNpy("integers below 2^63", std::to_string(static_cast<std::uint64_t>(*beyond)));
+    }
     default:
       return NotNpy("integers", std::string(InfoOf(array.type).descriptor));
   }

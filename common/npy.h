@@ -1,8 +1,7 @@
 #pragma once
 
-/// Reads NumPy .npy files of version 1 and 2 in C order, little-endian: floats of 16 to 64 bits,
-/// signed integers of 8 to 64 and unsigned ones of 8 to 32 bits. Writes float32, float64, int64 and
-/// uint8.
+/// Reads NumPy .npy files: floats of 16 to 64 bits, integers of 8 to 64 bits, truth values, of
+/// either byte order, in C and in Fortran order. Writes float32, float64, int64 and uint8.
 ///
 /// Shape and byte count are compared with each other and with the size of the file before anything
 /// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH; those
@@ -27,10 +26,11 @@ enum class NpyType {
   kInt64,
   kUint8,
   kUint16,
-  kUint32
+  kUint32,
+  kUint64
 };
 
-/// An array; numbers of any of the types are given as double or int64.
+/// An array; numbers of any of the types are given as double or int64. Truth values are uint8.
 struct NpyArray {
   NpyType type = NpyType::kFloat64;
   std::vector<std::int64_t> shape;
@@ -40,9 +40,9 @@ struct NpyArray {
 
 StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes);
 
-/// Every type whose values are all doubles: int64 is refused.
+/// Every type whose values are all doubles: int64 and uint64 are refused.
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array);
-/// Every integer type; floats are refused.
+/// Every integer type; floats are refused, as is uint64 beyond int64.
 StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array);
 
 std::vector<std::uint8_t> EncodeNpy(std::span<const double> values,

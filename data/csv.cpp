@@ -9,13 +9,21 @@
 namespace interlacer {
 namespace {
 
+/// What separates the cells, by the header: names have none of these.
+char SeparatorOf(std::string_view header) {
+  for (const char separator : {',', ';', '\t'}) {
+    if (header.find(separator) != std::string_view::npos) return separator;
+  }
+  return ' ';
+}
+
 std::vector<std::string_view> SplitCells(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   for (;;) {
     const std::size_t end = line.find(separator);
     cells.push_back(Trimmed(line.substr(0, end), " \t\""));
     if (end == std::string_view::npos) return cells;
-    line.remove_prefix(end + 1);
+    line.remove_prefix(separator == ' ' ? line.find_first_not_of(separator, end) : end + 1);
   }
 }
 
@@ -24,7 +32,8 @@ StatusOr<double> ParseCell(std::string_view cell, const std::string& field) {
   const std::string_view digits = cell.substr(cell.starts_with('+') ? 1 : 0);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    return Mismatch(reason::SCHEMA_INVALID, field, "a number", std::string(cell.substr(0, 40)));
+    return Mismatch(reason::SCHEMA_INVALID, field, "a number with a decimal point",
+                    cell.empty() ? "an empty cell" : std::string(cell.substr(0, 40)));
   }
   if (!std::isfinite(value)) {
     return Mismatch(reason::NOT_FINITE, field, "a finite number", std::string(cell));
@@ -64,8 +73,7 @@ StatusOr<CsvTable> ParseCsv(std::string_view text) {
   for (const TextLine& line : lines) {
     if (csv.column_names.empty()) {
       const std::string_view header = Trimmed(line.text, "# ");
-      const bool has_commas = header.find(',') != std::string_view::npos;
-      separator = !has_commas && header.find('\t') != std::string_view::npos ? '\t' : ',';
+      separator = SeparatorOf(header);
       const auto names = SplitCells(header, separator);
       csv.column_names.assign(names.begin(), names.end());
       csv.table.column_count = static_cast<std::int64_t>(names.size());
@@ -98,7 +106,8 @@ StatusOr<NumberTable> TakeColumns(const CsvTable& csv, std::span<const std::stri
     if (column < 0) {
       return Mismatch(reason::ACTION_SHAPE, "header",
                       "the columns " + Joined(names) + " in any order",
-                      "'" + name.substr(0, 40) + "'");
+                      name.empty() ? "a column without a name, such as an index that pandas writes"
+                                   : "'" + name.substr(0, 40) + "'");
     }
     if (source[column] >= 0) {
       return Mismatch(reason::ACTION_SHAPE, "header", "each column once", "'" + name + "' again");

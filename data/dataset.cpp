@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/sha256.h"
 #include "data/manifest.h"
+#include "data/system_files.h"
 
 namespace interlacer {
 namespace {
@@ -117,8 +118,9 @@ StatusOr<std::vector<std::string>> ListEpisodes(const std::string& path, std::st
   }
   std::vector<std::string> episodes;
   for (const auto& entry : fs::directory_iterator(path, error)) {
-    const bool hidden = entry.path().filename().string().starts_with(".");
-    if (!hidden && IsEpisode(entry.path())) episodes.push_back(entry.path().string());
+    if (!IsSystemFile(entry.path().filename().string()) && IsEpisode(entry.path())) {
+      episodes.push_back(entry.path().string());
+    }
   }
   std::sort(episodes.begin(), episodes.end());
   if (episodes.empty()) {

@@ -31,6 +31,7 @@ StatusOr<double> ParseNumber(std::string_view token, const std::string& field,
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (token.starts_with('+')) token.remove_prefix(1);
   if (token.find(".#") != std::string_view::npos) return kNan;  // 1.#QNAN, -1.#IND, 1.#INF
+  if (token == "None" || token == "null" || token == "NA") return kNan;
   double value = 0;
   const char* const end = token.data() + token.size();
   const auto [next, error] = std::from_chars(token.data(), end, value);

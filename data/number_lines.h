@@ -1,7 +1,7 @@
 #pragma once
 
 /// Parses text tables of numbers as the tools of their formats read them: blanks, tabs and commas
-/// separate, `#` starts a comment line, lines end in LF, CR LF or CR.
+/// separate, lines end in LF, CR LF or CR. Comment lines are the caller's.
 ///
 /// Trackers that have lost the camera write NaN, infinities or zeros; such values are read and left
 /// to the caller where the name says so. Text is UTF-8, with or without its mark; UTF-16 is named
@@ -27,7 +27,8 @@ std::string_view Trimmed(std::string_view text, std::string_view framing);
 
 /// All numbers of a text, finite ones only.
 StatusOr<std::vector<double>> ParseNumbers(std::string_view text, const std::string& field);
-/// NaN and infinities too, in the words of C and of older Microsoft libraries ("-1.#IND").
+/// NaN and infinities too, in the words of C and of older Microsoft libraries ("-1.#IND"); None,
+/// null and NA of scripts are NaN.
 StatusOr<std::vector<double>> ParseNumbersOrNan(std::string_view text, const std::string& field);
 
 struct TextLine {

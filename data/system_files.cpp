@@ -14,7 +14,7 @@ bool IsSystemFile(std::string_view file_name) {
   std::string name(file_name);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.starts_with('.') || name.ends_with(":zone.identifier") ||
+  return name.starts_with('.') || name.starts_with("~$") || name.ends_with(":zone.identifier") ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
+#include "common/base64.h"
 #include "common/image_codec.h"
 
 namespace interlacer {
@@ -82,23 +82,6 @@ footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
   section, .headline li { box-shadow: none; break-inside: avoid; }
 }
 )css";
-
-std::string Base64(std::span<const std::uint8_t> data) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((data.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < data.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, data.size() - i);
-    std::uint32_t bits = static_cast<std::uint32_t>(data[i]) << 16;
-    if (count > 1) bits |= static_cast<std::uint32_t>(data[i + 1]) << 8;
-    if (count > 2) bits |= data[i + 2];
-    for (std::size_t digit = 0; digit < 4; ++digit) {
-      out += digit <= count ? kAlphabet[(bits >> (18 - 6 * digit)) & 63] : '=';
-    }
-  }
-  return out;
-}
 
 std::string Cell(std::string_view tag, std::string_view attributes, std::string_view text) {
   std::string out = "<";

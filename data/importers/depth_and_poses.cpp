@@ -11,13 +11,15 @@
 #include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/depth.h"
+#include "data/importers/color_agreement.h"
 #include "data/scene_report.h"
 
 namespace interlacer {
 namespace {
 
-constexpr std::array<double, 8> kUnitsInUse = {0.01,   0.001,     1.0 / 4000, 1.0 / 5000,
-                                               0.0001, 1.0 / 256, 0.00001,    0.00002};
+constexpr std::array<double, 11> kUnitsInUse = {0.01,       1.0 / 256,  0.001,        0.0005,
+                                                1.0 / 4000, 1.0 / 5000, 1.0 / 6553.5, 1.0 / 8000,
+                                                0.0001,     0.00002,    0.00001};
 constexpr int kMaxPairs = 6;
 /// Views that look the same way from near each other see the same place in any room.
 constexpr double kMaxAngleRad = 0.5, kMaxBaselineM = 0.6;
@@ -25,8 +27,10 @@ constexpr double kMaxAngleRad = 0.5, kMaxBaselineM = 0.6;
 constexpr double kAgreeing = 0.02;
 /// Views farther apart contradict each other.
 constexpr double kContradicting = 0.05;
-/// How much better another unit must be.
+/// How much better another unit must be, by distances where colours say nothing.
 constexpr double kLeastGain = 3;
+/// Colours of one place correlate this well, and by so much better with the right unit.
+constexpr double kSameColors = 0.6, kLeastColorGain = 0.25;
 /// Baselines below this share of the median depth tell nothing.
 constexpr double kLeastBaselineShare = 0.02;
 
@@ -95,59 +99,112 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
+std::optional<double> MedianOrNone(std::vector<double> values) {
+  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
+}
+
+using ViewPairs = std::vector<std::pair<RgbdView, RgbdView>>;
+
+/// How well the views of pairs fit with all depths multiplied by a factor; nothing where too few
+/// pixels show the same place.
+struct Agreement {
+  std::optional<double> distance;     ///< of their surfaces, over the depth
+  std::optional<double> correlation;  ///< of their colours
+};
+
+Agreement MeasureAgreement(const ViewPairs& pairs, double factor) {
+  std::vector<double> distances, correlations;
+  for (const auto& [a, b] : pairs) {
+    if (const auto distance = RelativeDistance(a, b, factor)) distances.push_back(*distance);
+    const auto correlation = ColorCorrelation(a, b, factor);
+    if (correlation) correlations.push_back(*correlation);
+  }
+  return {MedianOrNone(std::move(distances)), MedianOrNone(std::move(correlations))};
+}
+
+bool FitsBetter(const Agreement& other, const Agreement& own) {
+  const double distance = other.distance.value_or(kInfiniteDistance);
+  if (!(distance <= kAgreeing)) return false;
+  if (other.correlation && own.correlation) {
+    return *other.correlation >= kSameColors &&
+           *other.correlation >= *own.correlation + kLeastColorGain;
+  }
+  const double own_distance = own.distance.value_or(0);
+  return own_distance > kAgreeing && kLeastGain * distance <= own_distance;
+}
+
+/// Scaled far away, any two clouds agree: nothing but rotation is left of the poses.
+bool HasBaseline(const ViewPairs& pairs, double factor) {
+  std::vector<double> baselines;
+  for (const auto& [a, b] : pairs) {
+    const double median_m = factor * MedianDepthM(b.depth).value_or(0);
+    baselines.push_back(BaselineM(a.camera, b.camera) / std::max(median_m, 1e-9));
+  }
+  return Median(std::move(baselines)) >= kLeastBaselineShare;
+}
+
+struct UnitAgreement {
+  double unit_m = 0;
+  Agreement agreement;
+};
+
+/// The unit in use with which the views fit best, if far better than with their own.
+std::optional<UnitAgreement> FindBetterUnit(const ViewPairs& pairs, double unit_m,
+                                            const Agreement& own) {
+  const auto rank = [](const Agreement& agreement) {
+    return std::pair(agreement.correlation.value_or(-1), -*agreement.distance);
+  };
+  std::optional<UnitAgreement> best;
+  for (const double other_m : kUnitsInUse) {
+    const double factor = other_m / unit_m;
+    if (std::abs(factor - 1) < 0.01 || !HasBaseline(pairs, factor)) continue;
+    const Agreement other = MeasureAgreement(pairs, factor);
+    if (!FitsBetter(other, own)) continue;
+    if (!best || rank(other) > rank(best->agreement)) best = {other_m, other};
+  }
+  return best;
+}
+
+std::string Describe(const Agreement& agreement) {
+  std::string text = "lie ";
+  text += !agreement.distance || std::isfinite(*agreement.distance)
+              ? PercentOfDepth(agreement.distance.value_or(0)) + " of their depth apart"
+              : "so far apart that they share no place";
+  if (agreement.correlation) {
+    text += " and their colours correlate by " +
+            NumberText(std::round(100 * *agreement.correlation) / 100);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<Finding> CompareDepthWithPoses(const EpisodeReader& episode) {
   const EpisodeReader views = episode.AsStaticViews();
-  std::vector<std::pair<RgbdView, RgbdView>> pairs;
+  ViewPairs pairs;
   for (const auto& [first, second] : ChoosePairs(views)) {
     auto a = views.ReadView(0, first), b = views.ReadView(0, second);
     if (a.ok() && b.ok()) pairs.emplace_back(*std::move(a), *std::move(b));
   }
   if (pairs.empty()) return std::nullopt;
-  const auto distance_with = [&](double factor) {
-    std::vector<double> distances;
-    for (const auto& [a, b] : pairs) {
-      if (const auto distance = RelativeDistance(a, b, factor)) distances.push_back(*distance);
-    }
-    return distances.empty() ? std::nullopt : std::optional(Median(std::move(distances)));
-  };
   const double unit_m = episode.manifest().cameras[0].depth_unit_m;
-  const std::optional<double> known = distance_with(1);
-  if (!known || *known <= kAgreeing) return std::nullopt;
-  const double own = *known;
-  double best = kInfiniteDistance, best_unit_m = unit_m;
-  for (const double other_m : kUnitsInUse) {
-    const double factor = other_m / unit_m;
-    if (std::abs(factor - 1) < 0.01) continue;
-    // Scaled far away, any two clouds agree: nothing but rotation is left of the poses.
-    std::vector<double> baselines;
-    for (const auto& [a, b] : pairs) {
-      const double median_m = factor * MedianDepthM(b.depth).value_or(0);
-      baselines.push_back(BaselineM(a.camera, b.camera) / std::max(median_m, 1e-9));
-    }
-    if (Median(baselines) < kLeastBaselineShare) continue;
-    const double distance = distance_with(factor).value_or(kInfiniteDistance);
-    if (distance < best) {
-      best = distance;
-      best_unit_m = other_m;
-    }
-  }
-  const std::string got = std::isfinite(own) ? PercentOfDepth(own) + " of their depth apart"
-                                             : "so far apart that they share no place";
-  if (best <= kAgreeing && kLeastGain * best <= own) {
+  const Agreement own = MeasureAgreement(pairs, 1);
+  const double distance = own.distance.value_or(0);
+  const bool fits = distance <= kAgreeing && own.correlation.value_or(1) >= kSameColors;
+  if (fits) return std::nullopt;
+  if (const auto better = FindBetterUnit(pairs, unit_m, own)) {
+    const std::string unit = NumberText(better->unit_m);
     return Finding{"DEPTH_UNIT_SUSPECT",
-                   "with " + NumberText(unit_m) + " m a depth integer the views' surfaces lie " +
-                       got + ", with " + NumberText(best_unit_m) + " m within " +
-                       PercentOfDepth(best) + ": is --depth-unit " + NumberText(best_unit_m) +
-                       " right?",
+                   "with " + NumberText(unit_m) + " m a depth integer the views' surfaces " +
+                       Describe(own) + ", with " + unit + " m they " + Describe(better->agreement) +
+                       ": is --depth-unit " + unit + " right?",
                    "depth"};
   }
-  if (episode.manifest().kind != EpisodeKind::kMovingCamera || own <= kContradicting) {
+  if (episode.manifest().kind != EpisodeKind::kMovingCamera || distance <= kContradicting) {
     return std::nullopt;
   }
   return Finding{"CALIBRATION_SUSPECT",
-                 "surfaces that two frames see lie " + got +
+                 "surfaces that two frames see " + Describe(own) +
                      ": are the poses world_from_camera with x y z w, and the depths along the "
                      "camera's axis?",
                  "poses"};

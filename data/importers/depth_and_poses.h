@@ -1,7 +1,8 @@
 #pragma once
 
 /// Tests the depths of an episode by its poses: where two views see the same surface from different
-/// places, only the right unit, the right poses and depths along the axis put it in one place.
+/// places, only the right unit, the right poses and depths along the axis put it in one place, and
+/// its colours beside its colours (color_agreement.h).
 
 #include <optional>
 

@@ -71,6 +71,19 @@ std::size_t SharedCount(const Numbered& a, const Numbered& b) {
       std::count_if(a.begin(), a.end(), [&](const auto& item) { return b.contains(item.first); }));
 }
 
+/// The first "000001 copy" or "000001 (1)" beside a "000001", as file managers name copies; else
+/// empty.
+std::string FindCopy(const std::vector<std::string>& paths) {
+  std::set<std::string> stems;
+  for (const std::string& path : paths) stems.insert(fs::path(path).stem().string());
+  for (const std::string& path : paths) {
+    const std::string stem = fs::path(path).stem().string();
+    const std::string original = stem.substr(0, stem.find_first_of(" ("));
+    if (original != stem && stems.contains(original)) return fs::path(path).filename().string();
+  }
+  return "";
+}
+
 FramePairs PairByNumber(const Numbered& color, const Numbered& depth) {
   std::set<long> numbers;
   for (const Numbered* side : {&color, &depth}) {
@@ -118,19 +131,20 @@ bool NaturalLess(const std::string& a, const std::string& b) {
 }
 
 StatusOr<std::vector<std::string>> ListImages(const std::string& folder) {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, others;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (IsSystemFile(entry.path().filename().string())) continue;
-    if (IsImage(entry.path()) && HasContent(entry.path().string()))
-      paths.push_back(entry.path().string());
+    const bool is_image = IsImage(entry.path()) && HasContent(entry.path().string());
+    (is_image ? paths : others).push_back(entry.path().string());
   }
   if (error) {
     return NotFound(reason::FILE_NOT_FOUND, folder + ": " + error.message()).WithField(folder);
   }
   if (paths.empty()) {
-    return InvalidArgument(reason::NO_DEPTH, "no PNG or JPEG images in " + folder)
-        .WithField(folder);
+    std::sort(others.begin(), others.end());
+    return Mismatch(reason::NO_DEPTH, folder, "PNG or JPEG images, of depth 16-bit PNG",
+                    others.empty() ? "no files" : AbbreviatedList(others));
   }
   std::sort(paths.begin(), paths.end(), NaturalLess);
   return paths;
@@ -156,12 +170,15 @@ StatusOr<FramePairs> PairImages(const std::string& color_folder, const std::stri
     return PairByNumber(*best_color, *best_depth);
   }
   if (color.size() != depth.size()) {
+    std::string copy = FindCopy(color);
+    if (copy.empty()) copy = FindCopy(depth);
     return Mismatch(reason::SCHEMA_INVALID, depth_folder,
                     "the numbers of " + color_folder + " in the names, or as many images (" +
                         std::to_string(color.size()) + ")",
                     std::to_string(depth.size()) + " images, such as " +
                         fs::path(depth.front()).filename().string() + " beside " +
-                        fs::path(color.front()).filename().string());
+                        fs::path(color.front()).filename().string() +
+                        (copy.empty() ? "" : ", and " + copy + ", which seems to be a copy"));
   }
   FramePairs result;
   result.is_by_order = true;

@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "common/number_text.h"
 #include "common/transforms.h"
+#include "data/depth.h"
 #include "data/number_lines.h"
 
 namespace interlacer {
@@ -40,8 +41,8 @@ std::string PresetNames() {
   return names;
 }
 
-Camera MakeCamera(const std::vector<double>& numbers) {
-  Camera camera;
+Intrinsics MakeCamera(const std::vector<double>& numbers) {
+  Intrinsics camera;
   camera.fx_px = numbers[0];
   camera.fy_px = numbers[1];
   camera.cx_px = numbers[2];
@@ -60,37 +61,33 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-StatusOr<Camera> ReadIntrinsicsFile(const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
-                              ReadJsonFile(path, reason::CALIBRATION_INVALID));
+StatusOr<Intrinsics> ReadIntrinsicsFile(const std::string& path) {
+  const auto document = ReadJsonFile(path, reason::CALIBRATION_INVALID);
+  if (document.status().reason() == reason::CALIBRATION_INVALID) {
+    return InvalidArgument(reason::CALIBRATION_INVALID,
+                           document.status().message() +
+                               "; expected a JSON file of Open3D, or numbers as fx,fy,cx,cy")
+        .WithField(path);
+  }
+  INTERLACER_RETURN_IF_ERROR(document.status());
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject object,
-                              JsonObject::Make(document, path, reason::CALIBRATION_INVALID));
+                              JsonObject::Make(*document, path, reason::CALIBRATION_INVALID));
   return ParseOpen3DIntrinsics(object);
 }
 
-/// Column by column as Open3D writes it, or three rows.
-StatusOr<std::vector<double>> ReadMatrixColumns(const JsonObject& object) {
-  const auto list = object.Find("intrinsic_matrix");
-  if (!list.ok() || !(*list)->is_array() || (*list)->empty() || !(*list)->front().is_array()) {
-    return object.GetNumbers("intrinsic_matrix", 9);
-  }
-  std::vector<double> columns(9);
-  for (std::size_t row = 0; row < 3; ++row) {
-    for (std::size_t column = 0; column < 3; ++column) {
-      const bool is_there = (*list)->size() == 3 && (**list)[row].is_array() &&
-                            (**list)[row].size() == 3 && (**list)[row][column].is_number();
-      if (!is_there)
-        return object.Invalid("intrinsic_matrix", "3 rows of 3 numbers", "another form");
-      columns[3 * column + row] = (**list)[row][column].get<double>();
-    }
-  }
-  return columns;
+/// The unit of the depth images beside it, which the readers of RealSense cameras write.
+StatusOr<std::optional<double>> ReadDepthUnit(const JsonObject& object) {
+  if (!object.Has("depth_scale")) return std::optional<double>();
+  INTERLACER_ASSIGN_OR_RETURN(const double units_per_m, object.Get<double>("depth_scale"));
+  INTERLACER_RETURN_IF_ERROR(
+      ValidateDepthUnit(1 / units_per_m, "1 / " + object.PathOf("depth_scale")));
+  return std::optional<double>(1 / units_per_m);
 }
 
-StatusOr<Camera> CommonCamera(const std::vector<JsonObject>& views, const JsonObject& object) {
-  std::optional<Camera> common;
+StatusOr<Intrinsics> CommonCamera(const std::vector<JsonObject>& views, const JsonObject& object) {
+  std::optional<Intrinsics> common;
   for (const JsonObject& view : views) {
-    INTERLACER_ASSIGN_OR_RETURN(const Camera camera, ParseOpen3DIntrinsics(view));
+    INTERLACER_ASSIGN_OR_RETURN(const Intrinsics camera, ParseOpen3DIntrinsics(view));
     if (common && !HasSamePinhole(*common, camera)) {
       return Mismatch(reason::CALIBRATION_INVALID, view.path(),
                       "the intrinsics of the first view: all images of one camera",
@@ -104,7 +101,7 @@ StatusOr<Camera> CommonCamera(const std::vector<JsonObject>& views, const JsonOb
 
 }  // namespace
 
-StatusOr<Camera> ParseIntrinsics(const std::string& text) {
+StatusOr<Intrinsics> ParseIntrinsics(const std::string& text) {
   const std::string forms = "fx,fy,cx,cy, a JSON file of Open3D, or the name of a camera: ";
   if (text.empty()) {
     return InvalidArgument(reason::NO_CALIBRATION,
@@ -113,7 +110,7 @@ StatusOr<Camera> ParseIntrinsics(const std::string& text) {
   }
   for (const Preset& preset : kPresets) {
     if (text != preset.name) continue;
-    Camera camera = MakeCamera(preset.numbers);
+    Intrinsics camera = MakeCamera(preset.numbers);
     camera.width_px = kPresetWidthPx;
     camera.height_px = kPresetHeightPx;
     return camera;
@@ -134,7 +131,31 @@ StatusOr<Camera> ParseIntrinsics(const std::string& text) {
   return MakeCamera(*numbers);
 }
 
-StatusOr<Camera> ParseOpen3DIntrinsics(const JsonObject& object) {
+StatusOr<std::vector<double>> ReadOpen3DMatrix(const JsonObject& object, std::string_view key,
+                                               std::size_t side) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json* value, object.Find(key));
+  std::vector<double> matrix;
+  if (!value->is_array() || value->empty() || !value->front().is_array()) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto columns, object.GetNumbers(key, side * side));
+    for (std::size_t i = 0; i < side * side; ++i) {
+      matrix.push_back(columns[side * (i % side) + i / side]);
+    }
+    return matrix;
+  }
+  const Status other_form = object.Invalid(
+      key, std::to_string(side) + " rows of " + std::to_string(side) + " numbers", "another form");
+  if (value->size() != side) return other_form;
+  for (const nlohmann::json& row : *value) {
+    if (!row.is_array() || row.size() != side) return other_form;
+    for (const nlohmann::json& number : row) {
+      if (!number.is_number()) return other_form;
+      matrix.push_back(number.get<double>());
+    }
+  }
+  return matrix;
+}
+
+StatusOr<Intrinsics> ParseOpen3DIntrinsics(const JsonObject& object) {
   if (object.Has("intrinsic")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject inner, object.GetObject("intrinsic"));
     return ParseOpen3DIntrinsics(inner);
@@ -149,24 +170,24 @@ StatusOr<Camera> ParseOpen3DIntrinsics(const JsonObject& object) {
                           "here or below \"intrinsic\" (PinholeCameraParameters)",
                           "no such field");
   }
-  Camera camera;
+  Intrinsics camera;
   INTERLACER_ASSIGN_OR_RETURN(camera.width_px, object.Get<int>("width"));
   INTERLACER_ASSIGN_OR_RETURN(camera.height_px, object.Get<int>("height"));
   if (camera.width_px < 1 || camera.height_px < 1) {
     return object.Invalid("width, height", "the size of the images in pixels",
                           SizeText(camera.width_px, camera.height_px));
   }
-  INTERLACER_ASSIGN_OR_RETURN(const auto m, ReadMatrixColumns(object));
-  // Column by column: cx and cy are entries 6 and 7. A row-major matrix has them at 2 and 5.
-  if (m[1] != 0 || m[2] != 0 || m[3] != 0 || m[5] != 0 || m[8] != 1) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto m, ReadOpen3DMatrix(object, "intrinsic_matrix", 3));
+  if (m[1] != 0 || m[3] != 0 || m[6] != 0 || m[7] != 0 || m[8] != 1) {
     return object.Invalid("intrinsic_matrix",
                           "column-major [fx,0,0, 0,fy,0, cx,cy,1] without skew, or three rows",
                           "a row-major or general matrix");
   }
   camera.fx_px = m[0];
   camera.fy_px = m[4];
-  camera.cx_px = m[6];
-  camera.cy_px = m[7];
+  camera.cx_px = m[2];
+  camera.cy_px = m[5];
+  INTERLACER_ASSIGN_OR_RETURN(camera.depth_unit_m, ReadDepthUnit(object));
   return camera;
 }
 

@@ -7,13 +7,17 @@
 /// pixels.
 /// JSON is what Open3D writes: PinholeCameraIntrinsic, the intrinsic.json of its device readers,
 /// PinholeCameraParameters (intrinsics one level down) and PinholeCameraTrajectory (one camera
-/// repeated). Its matrix is column-major; a list of rows ([[fx,0,cx],...]) says by its form what it
-/// is.
+/// repeated). Its matrices are column-major; a list of rows ([[fx,0,cx],...]) says by its form what
+/// it is.
 /// Two negative focal lengths are a camera turned by 180 degrees about its axis and are turned
 /// back; a single one would be a mirror image and is refused.
 /// Errors: INVALID_ARGUMENT NO_CALIBRATION (nothing given), CALIBRATION_INVALID. Thread-safe.
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/camera.h"
 #include "common/status.h"
@@ -22,12 +26,23 @@ namespace interlacer {
 
 class JsonObject;  // common/json.h
 
+/// A camera, and the unit of its depth images where the file names it ("depth_scale", integers a
+/// metre, of RealSense cameras).
+struct Intrinsics : Camera {
+  std::optional<double> depth_unit_m;
+};
+
 /// "fx,fy,cx,cy", with ",k1,k2,p1,p2,k3" (plumb bob) or these and ",k4,k5,k6" (rational) behind,
 /// a camera's name, or the path of a JSON file; numbers have no size, width and height stay 0.
-StatusOr<Camera> ParseIntrinsics(const std::string& text);
+StatusOr<Intrinsics> ParseIntrinsics(const std::string& text);
 
 /// An object of any of the forms above.
-StatusOr<Camera> ParseOpen3DIntrinsics(const JsonObject& object);
+StatusOr<Intrinsics> ParseOpen3DIntrinsics(const JsonObject& object);
+
+/// A matrix of side x side numbers, column by column as Open3D writes it or a list of rows; given
+/// row by row.
+StatusOr<std::vector<double>> ReadOpen3DMatrix(const JsonObject& object, std::string_view key,
+                                               std::size_t side);
 
 /// Whether both have the same size and the same focal lengths and principal point.
 bool HasSamePinhole(const Camera& a, const Camera& b);

@@ -14,8 +14,10 @@ namespace {
 constexpr std::array<std::uint16_t, 18> kUsualCodes = {255,   1023,  2046,  2047,  4000,  4095,
                                                        8000,  8191,  10000, 16383, 20000, 32000,
                                                        32001, 32767, 32768, 50000, 65280, 65534};
-/// A code lies far above the depths of the scene.
+/// Signs of a code, of which two must be there: an end of a range; far above the depths of the
+/// scene; in far more pixels than any depth of it.
 constexpr double kLeastGapRatio = 1.5;
+constexpr std::int64_t kLeastCountRatio = 10;
 constexpr double kLeastShare = 0.01;
 
 std::string Share(std::int64_t count, std::int64_t total) {
@@ -37,27 +39,27 @@ void DepthCodes::Add(const DepthCodes& other) {
 DepthCodes RemoveNoMeasurement(std::optional<std::uint16_t> no_depth_value, DepthImage16* depth) {
   DepthCodes codes;
   codes.pixel_count = static_cast<std::int64_t>(depth->pixels.size());
-  std::uint16_t largest = 0, second = 0;
-  std::int64_t largest_count = 0;
+  std::vector<std::int64_t> counts(kSaturatedDepth);
   for (std::uint16_t& value : depth->pixels) {
     if (value == kSaturatedDepth || value == no_depth_value) {
       ++(value == no_depth_value ? codes.named_count : codes.saturated_count);
       value = 0;
-    } else if (value > largest) {
-      second = largest;
-      largest = value;
-      largest_count = 1;
-    } else if (value == largest) {
-      ++largest_count;
-    } else {
-      second = std::max(second, value);
     }
+    ++counts[value];
   }
+  counts[0] = 0;
+  const auto is_there = [](std::int64_t count) { return count > 0; };
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), is_there);
+  const auto before =
+      std::find_if(last == counts.rend() ? last : last + 1, counts.rend(), is_there);
+  if (before == counts.rend()) return codes;
+  const auto largest = static_cast<std::uint16_t>(counts.rend() - last - 1);
+  const auto second = static_cast<double>(counts.rend() - before - 1);
   const bool is_usual =
       std::find(kUsualCodes.begin(), kUsualCodes.end(), largest) != kUsualCodes.end();
-  if (is_usual && second > 0 && largest >= kLeastGapRatio * second) {
-    codes.suspects[largest] = largest_count;
-  }
+  const bool is_far = largest >= kLeastGapRatio * second;
+  const bool is_frequent = *last >= kLeastCountRatio * *std::max_element(before, counts.rend());
+  if (is_usual + is_far + is_frequent >= 2) codes.suspects[largest] = *last;
   return codes;
 }
 
@@ -75,7 +77,7 @@ std::vector<Finding> DescribeCodes(const DepthCodes& codes, double unit_m) {
     findings.push_back({"DEPTH_CODE_SUSPECT",
                         Share(count, codes.pixel_count) + " of the pixels have the depth " +
                             number + " (" + NumberText(value * unit_m) +
-                            " m), far above all others: if it means no measurement, "
+                            " m), as a code would stand there: if it means no measurement, "
                             "--no-depth-value " +
                             number,
                         "depth"});

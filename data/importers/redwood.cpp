@@ -73,7 +73,8 @@ StatusOr<RedwoodTrajectory> ReadTrajectory(const std::string& path) {
 StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::string& file) {
   constexpr std::size_t kBlockLines = 5;
   RedwoodTrajectory trajectory;
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<TextLine> lines, SplitLines(text, file));
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<TextLine> lines, SplitLines(text, file));
+  std::erase_if(lines, [](const TextLine& line) { return line.text.front() == '#'; });
   for (std::size_t i = 0; i < lines.size(); i += kBlockLines) {
     const std::string field = file + ":" + std::to_string(lines[i].number);
     INTERLACER_ASSIGN_OR_RETURN(const auto header, ParseNumbers(lines[i].text, field));
@@ -99,6 +100,11 @@ StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::st
 StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const std::string& file) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document, ParseJson(text, file));
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject object, JsonObject::Make(document, file));
+  if (!object.Has("parameters")) {
+    return object.Invalid(
+        "parameters", "Open3D's PinholeCameraTrajectory, a list of views with an extrinsic each",
+        "no such field");
+  }
   INTERLACER_ASSIGN_OR_RETURN(const auto items, object.GetObjects("parameters"));
   RedwoodTrajectory trajectory;
   const bool has_intrinsics = std::all_of(
@@ -108,13 +114,9 @@ StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const s
   }
   for (std::size_t frame = 0; frame < items.size(); ++frame) {
     const JsonObject& item = items[frame];
-    INTERLACER_ASSIGN_OR_RETURN(const auto columns, item.GetNumbers("extrinsic", 16));
+    INTERLACER_ASSIGN_OR_RETURN(const auto rows, ReadOpen3DMatrix(item, "extrinsic", 4));
     Matrix4d camera_from_world;
-    for (int row = 0; row < 4; ++row) {
-      for (int column = 0; column < 4; ++column) {
-        camera_from_world[4 * row + column] = columns[4 * column + row];
-      }
-    }
+    std::copy(rows.begin(), rows.end(), camera_from_world.begin());
     if (IsLostPose(camera_from_world)) {
       ++trajectory.lost_count;
       continue;
@@ -136,13 +138,12 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   ImportedRecording recording;
   recording.kind = EpisodeKind::kStaticViews;
   recording.format = "redwood";
-  recording.depth_unit_m = options.depth_unit_m.value_or(kRedwoodDepthUnitM);
   recording.world_frame_name = "trajectory";
-  if (options.intrinsics.empty() && trajectory.intrinsics) {
-    recording.camera = *trajectory.intrinsics;
-  } else {
-    INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
+  std::optional<Intrinsics> camera = trajectory.intrinsics;
+  if (!options.intrinsics.empty() || !camera) {
+    INTERLACER_ASSIGN_OR_RETURN(camera, ParseIntrinsics(options.intrinsics));
   }
+  SetCamera(*camera, options, kRedwoodDepthUnitM, &recording);
   const PosedPairs posed = MatchPoses(images, trajectory.world_from_camera);
   for (const PosedPair& frame : posed.frames) {
     recording.frames.push_back({frame.world_from_camera, 0, frame.pair->color, frame.pair->depth});
@@ -153,13 +154,15 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   AddFindings(images, posed, &recording);
   AddLostPoses(trajectory.lost_count, &recording);
   const std::string up = TurnUpAxisToZ(&recording.frames);
-  recording.notes = {"poses: " + fs::path(file).filename().string() +
-                         "; may be the result of a reconstruction, not ground truth",
-                     "pose of a frame: " + posed.rule,
-                     images.is_by_order ? "colour and depth paired in order of their names"
-                                        : "colour and depth paired by the number in their names",
-                     "world turned so that its " + up +
-                         " axis, nearest to the cameras' mean upward direction, becomes +z"};
+  recording.notes.insert(
+      recording.notes.end(),
+      {"poses: " + fs::path(file).filename().string() +
+           "; may be the result of a reconstruction, not ground truth",
+       "pose of a frame: " + posed.rule,
+       images.is_by_order ? "colour and depth paired in order of their names"
+                          : "colour and depth paired by the number in their names",
+       "world turned so that its " + up +
+           " axis, nearest to the cameras' mean upward direction, becomes +z"});
   return WriteRecording(std::move(recording), options);
 }
 

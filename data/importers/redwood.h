@@ -16,15 +16,15 @@
 #include <string>
 #include <string_view>
 
-#include "common/camera.h"
 #include "common/status.h"
 #include "data/importers/import_options.h"
+#include "data/importers/intrinsics.h"
 
 namespace interlacer {
 
 struct RedwoodTrajectory {
   std::map<int, Transform> world_from_camera;  ///< by frame
-  std::optional<Camera> intrinsics;            ///< from JSON
+  std::optional<Intrinsics> intrinsics;        ///< from JSON
   int lost_count = 0;                          ///< poses of moments without tracking, left out
 };
 StatusOr<RedwoodTrajectory> ParseRedwoodLog(std::string_view text, const std::string& file);

@@ -69,6 +69,14 @@ StatusOr<double> FindTimeUnit(const std::vector<double>& stamps, const std::stri
       "stamps such as " + StampText(stamps.front()) + ", " + StampText(spacing) + " apart");
 }
 
+bool AreCounts(const std::vector<double>& stamps) {
+  return stamps.size() > 1 && stamps.front() < kEarliestEpochS &&
+         std::trunc(stamps.front()) == stamps.front() &&
+         std::adjacent_find(stamps.begin(), stamps.end(), [](double before, double after) {
+           return after - before != 1;
+         }) == stamps.end();
+}
+
 Status CheckStampDigits(std::size_t equal_count, std::size_t count, const std::string& file) {
   if (equal_count * kMaxEqualShare <= count) return Status::Ok();
   return Mismatch(

@@ -21,6 +21,9 @@ StatusOr<double> SecondsOfTimeUnit(const std::string& unit);
 StatusOr<double> FindTimeUnit(const std::vector<double>& stamps, const std::string& unit,
                               const std::string& file);
 
+/// Whether stamps are whole numbers, each one more than that before it, and no seconds since 1970.
+bool AreCounts(const std::vector<double>& stamps);
+
 /// Refuses stamps of which more than a tenth equal their predecessor though the entries differ:
 /// written with too few digits, none of them says when it was.
 Status CheckStampDigits(std::size_t equal_count, std::size_t count, const std::string& file);

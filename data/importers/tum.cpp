@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 
 #include "common/duration.h"
@@ -18,6 +19,10 @@ namespace {
 constexpr double kTumDepthUnitM = 1.0 / 5000;
 constexpr double kMaxDepthOffsetS = 0.020;
 constexpr double kMaxPoseGapS = 0.050;
+/// Half of the last digit of stamps with two decimals.
+constexpr double kSameMomentS = 0.005;
+/// Of spacings of one frame around their median; a left out frame doubles one.
+constexpr double kMostSpread = 0.5;
 
 struct Candidate {
   double offset_s;
@@ -56,25 +61,37 @@ std::optional<Transform> PoseAt(const std::vector<TumPose>& poses, double time_s
   const auto after =
       std::lower_bound(poses.begin(), poses.end(), time_s,
                        [](const TumPose& pose, double time) { return pose.time_s < time; });
-  if (after == poses.end()) return std::nullopt;
-  if (after->time_s == time_s) return after->world_from_camera;
-  if (after == poses.begin()) return std::nullopt;
-  const TumPose& before = *(after - 1);
-  const double gap_s = after->time_s - before.time_s;
-  if (gap_s > kMaxPoseGapS) return std::nullopt;
-  return Interpolate(before.world_from_camera, after->world_from_camera,
-                     (time_s - before.time_s) / gap_s);
+  if (after != poses.begin() && after != poses.end()) {
+    const TumPose& before = *(after - 1);
+    const double gap_s = after->time_s - before.time_s;
+    if (gap_s <= kMaxPoseGapS) {
+      return Interpolate(before.world_from_camera, after->world_from_camera,
+                         (time_s - before.time_s) / gap_s);
+    }
+  }
+  // At an end, or of a slow tracker: stamps of one moment may have been written with other digits.
+  for (const auto pose : {after, after - (after == poses.begin() ? 0 : 1)}) {
+    if (pose != poses.end() && std::abs(pose->time_s - time_s) <= kSameMomentS) {
+      return pose->world_from_camera;
+    }
+  }
+  return std::nullopt;
 }
 
-double MedianSpacingS(const std::vector<TumImage>& color, const std::vector<TumMatch>& matches) {
+/// The mean of the spacings near the median: stamps of few digits round each of them.
+double SpacingS(const std::vector<TumImage>& color, const std::vector<TumMatch>& matches) {
   std::vector<double> spacings_s;
   for (std::size_t i = 1; i < matches.size(); ++i) {
     spacings_s.push_back(color[matches[i].color].time_s - color[matches[i - 1].color].time_s);
   }
   if (spacings_s.empty()) return 1.0;
-  std::nth_element(spacings_s.begin(), spacings_s.begin() + spacings_s.size() / 2,
-                   spacings_s.end());
-  return spacings_s[spacings_s.size() / 2];
+  std::sort(spacings_s.begin(), spacings_s.end());
+  const double median_s = spacings_s[spacings_s.size() / 2];
+  std::erase_if(spacings_s, [median_s](double spacing_s) {
+    return std::abs(spacing_s - median_s) > kMostSpread * median_s;
+  });
+  return std::accumulate(spacings_s.begin(), spacings_s.end(), 0.0) /
+         static_cast<double>(spacings_s.size());
 }
 
 }  // namespace
@@ -109,11 +126,27 @@ std::string PathThatIsThere(const std::string& folder, const std::string& path) 
   return !HasContent(folder + path) && HasContent(folder + first) ? first : path;
 }
 
-void AddSameTimes(int count, const std::string& file, ImportedRecording* recording) {
-  if (count == 0) return;
-  recording->findings.push_back(
-      {"TIMESTAMP_DUPLICATE",
-       std::to_string(count) + " entries with the time stamp of another were left out", file});
+void AddTimeFindings(const TumTimes& times, const std::string& file, ImportedRecording* recording) {
+  if (times.same_count > 0) {
+    recording->findings.push_back(
+        {"TIMESTAMP_DUPLICATE",
+         std::to_string(times.same_count) + " entries with the time stamp of another were left out",
+         file});
+  }
+  if (times.backward_count > 0) {
+    recording->findings.push_back(
+        {"TIMESTAMP_ORDER",
+         std::to_string(times.backward_count) +
+             " entries are earlier than the one before and were sorted: were seconds and "
+             "nanoseconds joined without leading zeros?",
+         file});
+  }
+  if (times.are_counts) {
+    recording->findings.push_back({"TIMESTAMP_SUSPECT",
+                                   "the time stamps are whole numbers one apart and were taken for "
+                                   "seconds: are they numbers of frames?",
+                                   file});
+  }
 }
 
 /// Reads a list without its missing images, which copies of a sequence often leave out; they become
@@ -127,8 +160,12 @@ StatusOr<std::vector<TumImage>> ReadList(const ImportOptions& options, const std
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   INTERLACER_ASSIGN_OR_RETURN(TumImageList list,
                               ParseTumImageList(text, folder + name, options.time_unit));
-  AddSameTimes(list.same_time_count, name, recording);
-  if (name == "rgb.txt") recording->skipped_count += list.same_time_count;
+  AddTimeFindings(list.times, name, recording);
+  if (list.nameless_count > 0) {
+    recording->findings.push_back(
+        {"FILE_MISSING", std::to_string(list.nameless_count) + " entries name no file", name});
+  }
+  if (name == "rgb.txt") recording->skipped_count += list.times.same_count + list.nameless_count;
   std::vector<TumImage> images = std::move(list.images);
   std::vector<std::string> absent;
   std::erase_if(images, [&](TumImage& image) {
@@ -157,9 +194,9 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   ImportedRecording recording;
   recording.kind = EpisodeKind::kMovingCamera;
   recording.format = "tum";
-  recording.depth_unit_m = options.depth_unit_m.value_or(kTumDepthUnitM);
   recording.world_frame_name = "motion_capture";
-  INTERLACER_ASSIGN_OR_RETURN(recording.camera, ParseIntrinsics(options.intrinsics));
+  INTERLACER_ASSIGN_OR_RETURN(const Intrinsics camera, ParseIntrinsics(options.intrinsics));
+  SetCamera(camera, options, kTumDepthUnitM, &recording);
   INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(options, "rgb.txt", &recording));
   INTERLACER_ASSIGN_OR_RETURN(const auto depth, ReadList(options, "depth.txt", &recording));
   std::string pose_file = SourcePath(options.source_dir, options.trajectory);
@@ -170,7 +207,7 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string pose_text, ReadTextFile(pose_file));
   INTERLACER_ASSIGN_OR_RETURN(const TumTrajectory trajectory,
                               ParseTumTrajectory(pose_text, pose_file, options.time_unit));
-  AddSameTimes(trajectory.same_time_count, pose_file, &recording);
+  AddTimeFindings(trajectory.times, pose_file, &recording);
   AddLostPoses(trajectory.lost_count, &recording);
   const std::vector<TumMatch> matches = MatchTumFrames(color, depth, trajectory.poses);
   if (matches.empty()) {
@@ -187,11 +224,13 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
                                 folder + depth[match.depth].path});
   }
   recording.skipped_count += static_cast<int>(color.size() - matches.size());
-  recording.step_duration_s = MedianSpacingS(color, matches);
-  recording.notes = {"depth matched within 20 ms, poses interpolated over gaps of at most 50 ms",
-                     "capture times count from the first frame",
-                     "largest quaternion norm error before normalisation: " +
-                         std::to_string(trajectory.largest_norm_error)};
+  recording.step_duration_s = SpacingS(color, matches);
+  recording.notes.insert(
+      recording.notes.end(),
+      {"depth matched within 20 ms, poses interpolated over gaps of at most 50 ms",
+       "capture times count from the first frame",
+       "largest quaternion norm error before normalisation: " +
+           std::to_string(trajectory.largest_norm_error)});
   return WriteRecording(std::move(recording), options);
 }
 

@@ -27,18 +27,25 @@ struct TumImage {
   double time_s = 0;
   std::string path;  ///< relative to the recording
 };
+/// What is odd about the time stamps of a file.
+struct TumTimes {
+  int same_count = 0;       ///< other entries of a time that is there, left out
+  int backward_count = 0;   ///< entries earlier than the one before them
+  bool are_counts = false;  ///< whole numbers one apart
+};
 struct TumImageList {
   std::vector<TumImage> images;  ///< ascending in time
-  int same_time_count = 0;       ///< other images of a time that is there, left out
+  int nameless_count = 0;        ///< entries of a time alone, left out
+  TumTimes times;
 };
 struct TumPose {
   double time_s = 0;
   Transform world_from_camera;
 };
 struct TumTrajectory {
-  std::vector<TumPose> poses;     ///< ascending in time
-  int lost_count = 0;             ///< rows of moments without tracking, left out
-  int same_time_count = 0;        ///< other poses of a time that is there, left out
+  std::vector<TumPose> poses;  ///< ascending in time
+  int lost_count = 0;          ///< rows of moments without tracking, left out
+  TumTimes times;
   double largest_norm_error = 0;  ///< of quaternions, before they were normalised
 };
 /// Index of a colour image with its depth image and pose.

@@ -39,6 +39,7 @@ bool HasDecimalComma(std::string_view time, std::string_view rest) {
          digits != std::string_view::npos && (rest[digits] == ' ' || rest[digits] == '\t');
 }
 
+/// The path is empty where the line has a time alone.
 StatusOr<TumImage> ParseListLine(const TextLine& line, const std::string& file) {
   const std::string_view text = line.text;
   const std::size_t end = std::min(text.find_first_of(" \t,"), text.size());
@@ -52,7 +53,7 @@ StatusOr<TumImage> ParseListLine(const TextLine& line, const std::string& file) 
   image.path = std::string(Unquoted(rest.substr(0, rest.find_first_of("\t,"))));
   std::replace(image.path.begin(), image.path.end(), '\\', '/');  // written on Windows
   if (error != std::errc() || next != time.data() + time.size() || !std::isfinite(image.time_s) ||
-      image.path.empty() || is_decimal_comma || LeavesFolder(image.path)) {
+      is_decimal_comma || LeavesFolder(image.path)) {
     return Mismatch(reason::SCHEMA_INVALID, FieldOf(file, line),
                     "a time with a decimal point and a path inside the recording",
                     line.text.substr(0, 80));
@@ -64,36 +65,38 @@ bool IsListHeader(std::string_view text) {
   return IsTimeColumnName(Unquoted(text.substr(0, text.find_first_of(" \t,"))));
 }
 
-/// Sorts by time; of entries of one time the first stays. Others that differ from it are counted.
+/// Sorts by time, in seconds; of entries of one time the first stays. Others that differ from it
+/// are counted.
 template <typename Item, typename IsSame>
-Status SortByTime(const std::string& file, IsSame is_same, std::vector<Item>* items,
-                  int* same_time_count) {
+StatusOr<TumTimes> SortByTime(const std::string& file, const std::string& time_unit, IsSame is_same,
+                              std::vector<Item>* items) {
+  TumTimes times;
+  if (items->empty()) return times;
+  std::vector<double> stamps;
+  for (const Item& item : *items) {
+    if (!stamps.empty() && item.time_s < stamps.back()) ++times.backward_count;
+    stamps.push_back(item.time_s);
+  }
   std::stable_sort(items->begin(), items->end(),
                    [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
   std::vector<Item> kept;
-  int repeated = 0;
+  std::size_t repeated = 0;
   for (Item& item : *items) {
     if (kept.empty() || kept.back().time_s != item.time_s) {
       kept.push_back(std::move(item));
     } else if (is_same(kept.back(), item)) {
       ++repeated;
     } else {
-      ++*same_time_count;
+      ++times.same_count;
     }
   }
-  const std::size_t count = items->size() - static_cast<std::size_t>(repeated);
-  *items = std::move(kept);
-  return CheckStampDigits(static_cast<std::size_t>(*same_time_count), count, file);
-}
-
-template <typename Item>
-Status ToSeconds(const std::string& time_unit, const std::string& file, std::vector<Item>* items) {
-  std::vector<double> stamps;
-  for (const Item& item : *items) stamps.push_back(item.time_s);
-  if (stamps.empty()) return Status::Ok();
+  INTERLACER_RETURN_IF_ERROR(
+      CheckStampDigits(static_cast<std::size_t>(times.same_count), stamps.size() - repeated, file));
   INTERLACER_ASSIGN_OR_RETURN(const double unit_s, FindTimeUnit(stamps, time_unit, file));
-  for (Item& item : *items) item.time_s *= unit_s;
-  return Status::Ok();
+  times.are_counts = time_unit.empty() && AreCounts(stamps);
+  for (Item& item : kept) item.time_s *= unit_s;
+  *items = std::move(kept);
+  return times;
 }
 
 /// The pose of a row, none for a lost one.
@@ -101,6 +104,7 @@ StatusOr<std::optional<TumPose>> ParsePoseLine(const TextLine& line, const std::
                                                const PoseColumns& columns, double* norm_error) {
   const std::string field = FieldOf(file, line);
   INTERLACER_ASSIGN_OR_RETURN(const auto row, ParseNumbersOrNan(line.text, field));
+  if (row.size() == 1) return std::optional<TumPose>();  // a time alone
   if (static_cast<int>(row.size()) != columns.column_count) {
     return Mismatch(reason::SCHEMA_INVALID, field,
                     columns.column_count == 8
@@ -138,12 +142,17 @@ StatusOr<TumImageList> ParseTumImageList(std::string_view text, const std::strin
   for (const TextLine& line : lines) {
     if (line.text.front() == '#' || (list.images.empty() && IsListHeader(line.text))) continue;
     INTERLACER_ASSIGN_OR_RETURN(TumImage image, ParseListLine(line, file));
-    list.images.push_back(std::move(image));
+    if (image.path.empty()) {
+      ++list.nameless_count;
+    } else {
+      list.images.push_back(std::move(image));
+    }
   }
-  INTERLACER_RETURN_IF_ERROR(SortByTime(
-      file, [](const TumImage& a, const TumImage& b) { return a.path == b.path; }, &list.images,
-      &list.same_time_count));
-  INTERLACER_RETURN_IF_ERROR(ToSeconds(time_unit, file, &list.images));
+  INTERLACER_ASSIGN_OR_RETURN(
+      list.times,
+      SortByTime(
+          file, time_unit, [](const TumImage& a, const TumImage& b) { return a.path == b.path; },
+          &list.images));
   return list;
 }
 
@@ -174,11 +183,13 @@ StatusOr<TumTrajectory> ParseTumTrajectory(std::string_view text, const std::str
       ++trajectory.lost_count;
     }
   }
-  INTERLACER_RETURN_IF_ERROR(SortByTime(
-      file,
-      [](const TumPose& a, const TumPose& b) { return a.world_from_camera == b.world_from_camera; },
-      &trajectory.poses, &trajectory.same_time_count));
-  INTERLACER_RETURN_IF_ERROR(ToSeconds(time_unit, file, &trajectory.poses));
+  INTERLACER_ASSIGN_OR_RETURN(trajectory.times, SortByTime(
+                                                    file, time_unit,
+                                                    [](const TumPose& a, const TumPose& b) {
+                                                      return a.world_from_camera ==
+                                                             b.world_from_camera;
+                                                    },
+                                                    &trajectory.poses));
   return trajectory;
 }
 

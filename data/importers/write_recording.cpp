@@ -16,7 +16,6 @@
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
 #include "data/importers/depth_and_poses.h"
-#include "data/importers/intrinsics.h"
 #include "data/importers/no_measurement.h"
 #include "data/importers/scene_extent.h"
 #include "data/manifest.h"
@@ -293,6 +292,16 @@ StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportO
                               ValidateEpisode(options.episode_dir, {.stop = options.stop}));
   INTERLACER_RETURN_IF_ERROR(AddSourceFindings(recording, options, facts.codes, &report));
   return report;
+}
+
+void SetCamera(const Intrinsics& camera, const ImportOptions& options, double format_unit_m,
+               ImportedRecording* recording) {
+  recording->camera = camera;
+  recording->depth_unit_m =
+      options.depth_unit_m.value_or(camera.depth_unit_m.value_or(format_unit_m));
+  if (camera.depth_unit_m && !options.depth_unit_m) {
+    recording->notes.push_back("depth unit: depth_scale of the intrinsics");
+  }
 }
 
 void AddLostPoses(int count, ImportedRecording* recording) {

@@ -17,6 +17,7 @@
 #include "common/image.h"
 #include "data/episode.h"
 #include "data/importers/import_options.h"
+#include "data/importers/intrinsics.h"
 
 namespace interlacer {
 
@@ -42,6 +43,10 @@ struct ImportedRecording {
 };
 
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options);
+
+/// Camera and depth unit: that of the options, else of the camera's file, else the format's.
+void SetCamera(const Intrinsics& camera, const ImportOptions& options, double format_unit_m,
+               ImportedRecording* recording);
 
 /// Adds the finding POSES_LOST if a tracker had lost the camera at `count` moments.
 void AddLostPoses(int count, ImportedRecording* recording);

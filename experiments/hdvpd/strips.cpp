@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/image_codec.h"
+#include "data/system_files.h"
 #include "evaluation/episode_run.h"
 #include "evaluation/frame_strip.h"
 
@@ -27,7 +28,8 @@ std::optional<fs::path> FirstFolder(const fs::path& parent) {
   std::vector<fs::path> folders;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(parent, error)) {
-    if (entry.is_directory(error)) folders.push_back(entry.path());
+    if (!entry.is_directory(error) || IsSystemFile(entry.path().filename().string())) continue;
+    folders.push_back(entry.path());
   }
   if (folders.empty()) return std::nullopt;
   return *std::min_element(folders.begin(), folders.end());

@@ -22,8 +22,11 @@ std::string PathIn(const std::string& dir, const char* file) {
   return (std::filesystem::path(dir) / file).string();
 }
 
+/// Float32 holds every value of the types that other tools store weights in.
+bool IsShortFloat(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
+
 /// Copies stored values into the model. Names, shapes and types must agree, except that stored
-/// values may be float16.
+/// values may be float16 or bfloat16.
 Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
   const at::NoGradGuard no_grad;
   std::size_t used = 0;
@@ -34,7 +37,7 @@ Status AssignWeights(const NamedTensors& stored, WorldModel* model) {
     }
     const torch::Tensor& value = found->second;
     if (value.sizes() != item.value().sizes() ||
-        (value.scalar_type() != item.value().scalar_type() && value.scalar_type() != at::kHalf)) {
+        (value.scalar_type() != item.value().scalar_type() && !IsShortFloat(value.scalar_type()))) {
       return CheckpointInvalid(item.key(), DescribeTensor(item.value()), DescribeTensor(value));
     }
     if (!at::isfinite(value).all().item<bool>()) {

@@ -25,8 +25,19 @@ struct StoredType {
   const char* word;
   std::int64_t size_bytes;
 };
-constexpr StoredType kStoredTypes[] = {
-    {at::kHalf, "F16", 2}, {at::kFloat, "F32", 4}, {at::kDouble, "F64", 8}, {at::kLong, "I64", 8}};
+constexpr StoredType kStoredTypes[] = {{at::kHalf, "F16", 2},  {at::kBFloat16, "BF16", 2},
+                                       {at::kFloat, "F32", 4}, {at::kDouble, "F64", 8},
+                                       {at::kLong, "I64", 8},  {at::kInt, "I32", 4},
+                                       {at::kShort, "I16", 2}, {at::kChar, "I8", 1},
+                                       {at::kByte, "U8", 1},   {at::kBool, "BOOL", 1}};
+
+std::string StoredWords() {
+  std::string words;
+  for (const StoredType& stored : kStoredTypes) {
+    words += (words.empty() ? "" : ", ") + std::string(stored.word);
+  }
+  return words;
+}
 
 const StoredType* FindType(at::ScalarType type) {
   for (const StoredType& stored : kStoredTypes) {
@@ -59,7 +70,7 @@ StatusOr<Extent> ParseExtent(const std::string& name, const JsonObject& entry) {
                               entry.Get<std::vector<std::int64_t>>("data_offsets"));
   Extent extent{name, FindType(dtype), std::move(shape)};
   if (extent.type == nullptr) {
-    return CheckpointInvalid(entry.PathOf("dtype"), "F16, F32, F64 or I64", dtype);
+    return CheckpointInvalid(entry.PathOf("dtype"), "one of " + StoredWords(), dtype);
   }
   if (extent.shape.size() > kMaxDimensions) {
     return CheckpointInvalid(entry.PathOf("shape"),
@@ -135,7 +146,7 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
   for (const auto& [name, tensor] : file.tensors) {
     const StoredType* type = FindType(tensor.scalar_type());
     if (type == nullptr) {
-      return CheckpointInvalid(name, "float16, float32, float64 or int64", DescribeTensor(tensor));
+      return CheckpointInvalid(name, "a tensor of one of " + StoredWords(), DescribeTensor(tensor));
     }
     const std::int64_t bytes = tensor.numel() * type->size_bytes;
     tensors[name] = {
@@ -165,10 +176,15 @@ StatusOr<TensorFile> ReadTensorFile(const std::string& path) {
   TensorFile file;
   file.metadata = std::move(header.metadata);
   for (const Extent& extent : extents) {
+    const auto stored = data.subspan(static_cast<std::size_t>(extent.begin),
+                                     static_cast<std::size_t>(extent.end - extent.begin));
+    if (extent.type->type == at::kBool &&
+        std::any_of(stored.begin(), stored.end(), [](std::uint8_t byte) { return byte > 1; })) {
+      return CheckpointInvalid(extent.name, "bytes 0 and 1 of BOOL", "others");
+    }
     const torch::Tensor tensor = at::empty(extent.shape, extent.type->type);
     if (tensor.numel() > 0) {
-      std::memcpy(tensor.mutable_data_ptr(), data.data() + extent.begin,
-                  static_cast<std::size_t>(extent.end - extent.begin));
+      std::memcpy(tensor.mutable_data_ptr(), stored.data(), stored.size());
     }
     file.tensors.emplace(extent.name, tensor);
   }

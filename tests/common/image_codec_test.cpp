@@ -76,10 +76,16 @@ TEST(PngTest, ColourIsNotDepthAndDepthIsNotColour) {
   EXPECT_EQ(DecodePngRgb(EncodePng(depth)).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
 }
 
-TEST(PngTest, EveryTruncationIsAnError) {
+TEST(PngTest, EveryTruncationThatLosesPixelsIsAnError) {
+  constexpr std::size_t kEndBytes = 12;  // of the part that says that the file ends
   const Bytes data = EncodePng(RandomImage(13, 9));
-  for (std::size_t length = 0; length < data.size(); length += 7) {
+  for (std::size_t length = 0; length <= data.size(); ++length) {
     const auto decoded = DecodePngRgb(std::span(data).first(length));
+    if (length + kEndBytes >= data.size()) {
+      ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+      EXPECT_EQ(decoded->pixels, RandomImage(13, 9).pixels);
+      continue;
+    }
     ASSERT_FALSE(decoded.ok()) << length << " of " << data.size() << " bytes";
     EXPECT_EQ(decoded.status().reason(), "IMAGE_UNDECODABLE");
   }
@@ -190,6 +196,12 @@ TEST(JpegTest, BytesBeforeTheEndMarkLoseNoPixel) {
     const auto decoded = DecodeJpegRgb(Inserted(clean, clean.size() - 2, stuffing));
     ASSERT_TRUE(decoded.ok()) << stuffing.size() << ": " << decoded.status().ToString();
     EXPECT_EQ(decoded->pixels, expected->pixels);
+  }
+  const Bytes smooth = EncodeJpeg(SmoothImage(96, 72), 92);
+  for (const std::size_t count : {1u, 2u, 3u, 7u, 4000u}) {
+    const auto decoded = DecodeJpegRgb(Inserted(smooth, smooth.size() - 2, Bytes(count, 0)));
+    ASSERT_TRUE(decoded.ok()) << count << ": " << decoded.status().ToString();
+    EXPECT_EQ(decoded->pixels, DecodeJpegRgb(smooth)->pixels);
   }
   // Many bytes that are no padding may be pixels that a damaged stream did not reach.
   EXPECT_FALSE(DecodeJpegRgb(Inserted(clean, clean.size() - 2, Bytes(200, 0x5a))).ok());

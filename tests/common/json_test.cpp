@@ -46,6 +46,9 @@ TEST(JsonTest, IntegersDoNotWrap) {
   EXPECT_TRUE(object->Get<std::int64_t>("huge").ok());
   EXPECT_FALSE(object->Get<std::int64_t>("big").ok());
   EXPECT_FALSE(object->GetObject("size")->Get<int>("scale").ok());
+  const nlohmann::json floats = nlohmann::json::parse(R"({"whole": 96.0, "huge": 1e300})");
+  EXPECT_EQ(*JsonObject::Make(floats)->Get<int>("whole"), 96);
+  EXPECT_FALSE(JsonObject::Make(floats)->Get<std::int64_t>("huge").ok());
 }
 
 TEST(JsonTest, UnknownKeysAreNamed) {
@@ -62,6 +65,16 @@ TEST(JsonTest, BrokenTextsAreErrorsWithAPosition) {
     EXPECT_EQ(parsed.status().field(), "run.json");
   }
   EXPECT_FALSE(JsonObject::Make(nlohmann::json::parse("[1]")).ok());
+}
+
+TEST(JsonTest, AKeyThatStandsTwiceIsRefused) {
+  for (const char* text : {R"({"a": 1, "a": 1})", R"({"b": [{"a": 1, "c": {"a": 2}, "a": 3}]})"}) {
+    const Status status = ParseJson(text, "run.json").status();
+    EXPECT_EQ(status.field(), "run.json");
+    EXPECT_EQ(status.metadata().at("got"), "\"a\" again") << text;
+  }
+  EXPECT_TRUE(ParseJson(R"([{"a": {"a": 1}, "b": {"a": 2}}, {"a": ["a", "a"]}])", "run.json").ok());
+  EXPECT_FALSE(ParseJson(R"({"": 1, "": 2})", "run.json").ok());
 }
 
 TEST(JsonTest, DeepNestingIsNoCrash) {

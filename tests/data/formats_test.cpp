@@ -83,14 +83,37 @@ TEST(NpyTest, ReadsOtherIntegersAndHalfFloats) {
             (std::vector<double>{1, -2, 65504, 1.0 / (1 << 24), 0.0999755859375, INFINITY}));
   EXPECT_TRUE(std::isnan((*halves)[6]));
   EXPECT_FALSE(NpyToInt64(file("<f2", {0, 0x3c}, 1)).ok());
+  EXPECT_EQ(*NpyToInt64(file("<u8", {7, 0, 0, 0, 0, 0, 0, 0}, 1)), (Integers{7}));
+  EXPECT_EQ(NpyToInt64(file("<u8", {7, 0, 0, 0, 0, 0, 0, 0x80}, 1)).status().metadata().at("got"),
+            "9223372036854775815");
+  EXPECT_FALSE(NpyToDoubles(file("<u8", {7, 0, 0, 0, 0, 0, 0, 0}, 1)).ok());
+  EXPECT_EQ(*NpyToDoubles(file("|b1", {0, 1}, 2)), (std::vector<double>{0, 1}));
+  EXPECT_EQ(*NpyToInt64(file(">i2", {0xff, 0xfe, 1, 2}, 2)), (Integers{-2, 258}));
+  EXPECT_EQ(*NpyToDoubles(file(">f4", {0x3f, 0x80, 0, 0}, 1)), (std::vector<double>{1}));
+}
+
+TEST(NpyTest, FortranOrderIsTurnedAround) {
+  // numpy.save of numpy.arange(6, dtype='u1').reshape(3, 2).T and of one with three sides
+  const auto turned = [](std::string_view shape, std::size_t count) {
+    std::string text =
+        "{'descr': '|u1', 'fortran_order': True, 'shape': " + std::string(shape) + "}\n";
+    text = std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size()) + '\0' + text;
+    for (std::size_t i = 0; i < count; ++i) text += static_cast<char>(i);
+    const auto array = ParseNpy(std::vector<std::uint8_t>(text.begin(), text.end()));
+    return array.ok() ? array->data : Bytes{};
+  };
+  EXPECT_EQ(turned("(2, 3)", 6), (Bytes{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(turned("(2, 1, 2)", 4), (Bytes{0, 2, 1, 3}));
+  EXPECT_EQ(turned("(4,)", 4), (Bytes{0, 1, 2, 3}));
 }
 
 TEST(NpyTest, RefusesWhatItDoesNotUnderstand) {
   const Bytes good = NumpyFile();
   const auto refused = [](const Bytes& bytes) { return ParseNpy(bytes).status().reason(); };
-  EXPECT_EQ(refused(Replaced(good, "<i8", ">i8")), "SCHEMA_INVALID");
+  EXPECT_EQ(refused(Replaced(good, "<i8", "<c8")), "SCHEMA_INVALID");
+  EXPECT_EQ(refused(Replaced(good, "<i8", "<M8")), "SCHEMA_INVALID");
   EXPECT_EQ(refused(Replaced(good, "<i8", "|O8")), "SCHEMA_INVALID");
-  EXPECT_EQ(refused(Replaced(good, "False", "True ")), "SCHEMA_INVALID");
+  EXPECT_EQ(refused(Replaced(good, "False", "Maybe")), "SCHEMA_INVALID");
   EXPECT_EQ(refused(Replaced(good, "(2, 2)", "(2, 3)")), "SHAPE_MISMATCH");
   EXPECT_EQ(refused(Replaced(good, "(2, 2), }", "(9999999999999, 9999999999999), }")),
             "SCHEMA_INVALID");
@@ -123,10 +146,11 @@ TEST(CsvTest, NamesTheLine) {
 }
 
 TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
-  for (const char* text : {"\xEF\xBB\xBF"
-                           "a_rad,b_m\r\n1,2\r\n",
-                           "# a_rad,b_m\n1,2\n", "a_rad\tb_m\n1\t2\n",
-                           "\"a_rad\",\"b_m\"\n\"1\",2\n", "a_rad,b_m\r+1,2\r"}) {
+  for (const char* text :
+       {"\xEF\xBB\xBF"
+        "a_rad,b_m\r\n1,2\r\n",
+        "# a_rad,b_m\n1,2\n", "a_rad\tb_m\n1\t2\n", "# a_rad b_m\n1.0e+00  2.0e+00\n",
+        "a_rad;b_m\n1.0;2\n", "\"a_rad\",\"b_m\"\n\"1\",2\n", "a_rad,b_m\r+1,2\r"}) {
     const auto parsed = ParseCsv(text);
     ASSERT_TRUE(parsed.ok()) << text << parsed.status().ToString();
     EXPECT_EQ(parsed->column_names, (std::vector<std::string>{"a_rad", "b_m"})) << text;
@@ -137,8 +161,10 @@ TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
       "a\0\n\0",
       6);
   EXPECT_NE(ParseCsv(wide).status().message().find("UTF-16"), std::string::npos);
-  EXPECT_FALSE(ParseCsv("a_rad;b_m\n0,5;1\n").ok());  // a decimal comma
-  EXPECT_FALSE(ParseCsv("a_rad,b_m\n1,\n").ok());     // an empty cell is no 0
+  const auto got = [](const char* text) { return ParseCsv(text).status().metadata().at("got"); };
+  EXPECT_EQ(got("a_rad;b_m\n0,5;1\n"), "0,5");
+  EXPECT_EQ(got("a_rad,b_m\n1,\n"), "an empty cell");  // which is no 0
+  EXPECT_EQ(got("a_rad b_m\n1\n"), "1");
 }
 
 TEST(CsvTest, ColumnsAreTakenByNameNotByPlace) {
@@ -147,8 +173,9 @@ TEST(CsvTest, ColumnsAreTakenByNameNotByPlace) {
   ASSERT_TRUE(table.ok()) << table.status().ToString();
   EXPECT_EQ(table->values, (std::vector<double>{3, 2, 1, 6, 5, 4}));
   EXPECT_EQ(table->row_count, 2);
-  for (const char* header : {"pan_rad,elbow_rad", "pan_rad,elbow_rad,grip_m,wrist_rad",
-                             "pan_deg,elbow_rad,grip_m", "pan_rad,pan,grip_m", "0.1,0.2,0.3"}) {
+  for (const char* header :
+       {"pan_rad,elbow_rad", "pan_rad,elbow_rad,grip_m,wrist_rad", "pan_deg,elbow_rad,grip_m",
+        "pan_rad,pan,grip_m", "0.1,0.2,0.3", ",pan_rad,elbow_rad,grip_m"}) {
     const auto csv = ParseCsv(std::string(header) + "\n");
     ASSERT_TRUE(csv.ok());
     EXPECT_EQ(TakeColumns(*csv, names).status().reason(), "ACTION_SHAPE") << header;

@@ -32,8 +32,9 @@ bool HasFinding(const std::vector<Finding>& findings, const std::string& reason,
 }
 
 TEST(SystemFilesTest, HiddenNamesOfEverySystemAreKnown) {
-  for (const char* name : {"._000001.png", ".DS_Store", "Thumbs.db", "THUMBS.DB", "desktop.ini",
-                           "__MACOSX", "@eaDir", ".directory", "a.png:Zone.Identifier"}) {
+  for (const char* name :
+       {"._000001.png", ".DS_Store", "Thumbs.db", "THUMBS.DB", "desktop.ini", "__MACOSX", "@eaDir",
+        ".directory", "a.png:Zone.Identifier", "~$a.png"}) {
     EXPECT_TRUE(IsSystemFile(name)) << name;
   }
   for (const char* name : {"000001.png", "_1.png", "thumbs.png", "a..png"}) {
@@ -135,6 +136,16 @@ TEST(NoMeasurementTest, DepthsOfAnOrdinarySceneAreNoCode) {
   EXPECT_TRUE(codes.suspects.empty());
   DepthImage16 clipped{4, 1, 0.001, {10000, 2000, 10000, 1000}};
   EXPECT_EQ(RemoveNoMeasurement({}, &clipped).suspects.at(10000), 2);
+  // No end of a range that we know, but far above the scene and in most of the pixels.
+  DepthImage16 odd{6, 2, 0.001, std::vector<std::uint16_t>(12, 30000)};
+  odd.pixels[0] = 1000;
+  EXPECT_EQ(RemoveNoMeasurement({}, &odd).suspects.at(30000), 11);
+  // Not above the scene, but the end of a range and in most of the pixels.
+  DepthImage16 near{6, 2, 0.001, std::vector<std::uint16_t>(12, 2047)};
+  near.pixels[0] = 2000;
+  EXPECT_EQ(RemoveNoMeasurement({}, &near).suspects.at(2047), 11);
+  near.pixels[0] = 0;
+  EXPECT_TRUE(RemoveNoMeasurement({}, &near).suspects.empty());
   DepthImage16 constant{2, 1, 0.001, {4000, 4000}};
   EXPECT_TRUE(RemoveNoMeasurement({}, &constant).suspects.empty());
 }
@@ -152,6 +163,73 @@ TEST_F(RedwoodSceneTest, TheUnitThatThePosesContradictIsFound) {
   options_.depth_unit_m = 1.0 / 65536 / 65536;
   const Status tiny = ImportRecording("redwood", options_).status();
   EXPECT_NE(tiny.message().find("--depth-unit"), std::string::npos) << tiny.message();
+}
+
+/// A table of one height seen by cameras of one height: scaled depths give a plane in both, and
+/// only its colours tell.
+TEST_F(RedwoodSceneTest, TheUnitOfAPlaneIsFoundByItsColours) {
+  std::string log;
+  for (int i = 0; i < 5; ++i) {
+    Camera camera = SyntheticCamera(true);
+    camera.world_from_camera = LookAt({0.2 * i - 0.4, -0.7, 0.6}, {0.1 * i - 0.2, 0, 0});
+    RgbdView view = SyntheticView(camera, 9);  // the block is out of sight
+    for (int pixel = 0; pixel < 80 * 60; ++pixel) {
+      const Vec3d point_m = Unproject(camera, pixel % 80, pixel / 80, view.depth.pixels_m[pixel]);
+      const double wave = std::sin(31 * point_m[0]) + std::cos(23 * point_m[1] + 7 * point_m[0]);
+      const auto grey = static_cast<std::uint8_t>(std::isnan(wave) ? 0 : 120 + 50 * wave);
+      std::fill_n(&view.color.pixels[3 * pixel], 3, grey);
+    }
+    DepthImage16 depth = ToIntegers(view.depth);  // of 0.1 mm
+    const std::string name = "/" + std::to_string(i) + ".png";
+    for (const char* kind : {"/color", "/depth"})
+      fs::create_directories(options_.source_dir + kind);
+    ASSERT_TRUE(WritePngFile(view.color, options_.source_dir + "/color" + name).ok());
+    ASSERT_TRUE(WritePngFile(depth, options_.source_dir + "/depth" + name).ok());
+    log += std::to_string(i) + " " + std::to_string(i) + " 9\n";
+    const Matrix4d m = ToMatrix(camera.world_from_camera);
+    for (int k = 0; k < 16; ++k) log += std::to_string(m[k]) + (k % 4 == 3 ? "\n" : " ");
+  }
+  WriteText("trajectory.log", log);
+  options_.overwrite = true;
+  for (const double unit_m : {1.0 / 5000, 1.0 / 4000, 0.0001}) {
+    options_.depth_unit_m = unit_m;
+    const auto report = ImportRecording("redwood", options_);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(HasFinding(report->validation.findings, "DEPTH_UNIT_SUSPECT", "--depth-unit 0.0001"),
+              unit_m != 0.0001)
+        << unit_m;
+  }
+}
+
+TEST_F(RedwoodSceneTest, TheUnitThatTheIntrinsicsNameHolds) {
+  WriteScene(2);  // 5000 units a metre
+  WriteText("intrinsic.json", R"({"color_format": "RGB8", "depth_scale": 5000.0, "width": 80.0,
+      "height": 60, "intrinsic_matrix": [72,0,0, 0,72,0, 39.5,29.5,1]})");
+  options_.intrinsics = options_.source_dir + "/intrinsic.json";
+  options_.overwrite = true;
+  const auto unit_m = [&] {
+    const auto report = ImportRecording("redwood", options_);
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    return EpisodeReader::Open(options_.episode_dir)->manifest().cameras[0].depth_unit_m;
+  };
+  EXPECT_EQ(unit_m(), 1.0 / 5000);
+  options_.depth_unit_m = 0.001;
+  EXPECT_EQ(unit_m(), 0.001);
+  WriteText("intrinsic.json", R"({"depth_scale": 0, "width": 80, "height": 60,
+      "intrinsic_matrix": [72,0,0, 0,72,0, 39.5,29.5,1]})");
+  EXPECT_NE(ParseIntrinsics(options_.intrinsics).status().field().find("depth_scale"),
+            std::string::npos);
+}
+
+TEST_F(RedwoodSceneTest, RefusalsNameWhatIsThere) {
+  WriteScene(10);
+  fs::copy(options_.source_dir + "/color/1.png", options_.source_dir + "/color/1 copy.png");
+  const auto message = [&] { return ImportRecording("redwood", options_).status().message(); };
+  EXPECT_NE(message().find("1 copy.png, which seems to be a copy"), std::string::npos) << message();
+  fs::remove_all(options_.source_dir + "/depth");
+  fs::create_directories(options_.source_dir + "/depth");
+  WriteText("depth/0.tiff", "II*");
+  EXPECT_NE(message().find("0.tiff"), std::string::npos) << message();
 }
 
 TEST_F(ImportTest, AMovingCamerasPosesThatContradictItsDepthsAreFound) {
@@ -234,6 +312,8 @@ TEST_F(ImportTest, Open3DsCalibrationIsReadInEveryForm) {
     WriteText(name, text);
     EXPECT_EQ(ParseIntrinsics(path).status().reason(), "CALIBRATION_INVALID") << text;
   }
+  WriteText(name, "60 0 31.5\n0 61 23.5\n0 0 1\n");
+  EXPECT_NE(ParseIntrinsics(path).status().message().find("fx,fy,cx,cy"), std::string::npos);
   WriteText(name, "{\"camera_matrix\": []}");
   EXPECT_NE(ParseIntrinsics(path).status().message().find("PinholeCameraIntrinsic"),
             std::string::npos);

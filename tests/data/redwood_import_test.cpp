@@ -52,6 +52,13 @@ TEST_F(ImportTest, RedwoodJsonExtrinsicIsTheInverse) {
   EXPECT_NEAR(center[1], 1, 1e-12);
   EXPECT_NEAR(center[2], -3, 1e-12);
   EXPECT_EQ(trajectory->intrinsics->fy_px, 21);
+  const auto rows = ParseOpen3DTrajectory(R"({"parameters": [{
+      "extrinsic": [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]}]})",
+                                          "cameras.json");
+  ASSERT_TRUE(rows.ok()) << rows.status().ToString();
+  EXPECT_EQ(rows->world_from_camera, trajectory->world_from_camera);
+  const Status other = ParseOpen3DTrajectory(R"({"nodes": []})", "graph.json").status();
+  EXPECT_NE(other.message().find("PinholeCameraTrajectory"), std::string::npos);
 }
 
 TEST_F(ImportTest, RedwoodRefusesBrokenSources) {
@@ -59,6 +66,7 @@ TEST_F(ImportTest, RedwoodRefusesBrokenSources) {
   EXPECT_EQ(ParseRedwoodLog("0 0\n", "a.log").status().field(), "a.log:1");
   EXPECT_EQ(ParseRedwoodLog("", "a.log").status().reason(), "NO_CALIBRATION");
   const std::string block = std::string("0 0 1\n") + kIdentityRows;
+  EXPECT_TRUE(ParseRedwoodLog("# by hand\n" + block, "a.log").ok());
   EXPECT_EQ(ParseRedwoodLog(block + block, "a.log").status().reason(), "SCHEMA_INVALID");
   WriteText("trajectory.log", block);
   EXPECT_EQ(ImportRedwood(options_).status().reason(), "FILE_NOT_FOUND");

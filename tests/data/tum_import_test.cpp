@@ -34,6 +34,20 @@ TEST_F(ImportTest, TumHasThreeTimeBases) {
   EXPECT_NEAR(matches[1].world_from_camera.translation_m[0], 1.033, 1e-9);  // interpolated
 }
 
+TEST_F(ImportTest, TumPosesOfOtherDigitsAreOfTheSameMoment) {
+  // Poses every 100 ms in two decimals, images in six: too far apart to interpolate.
+  const std::vector<TumImage> images = {{0.9962, "a"}, {1.1012, "b"}, {1.1512, "c"}, {1.2048, "d"}};
+  std::vector<TumPose> poses;
+  for (const double time_s : {1.00, 1.10, 1.20}) {
+    poses.push_back({time_s, {{time_s, 0, 0}, {0, 0, 0, 1}}});
+  }
+  const auto matches = MatchTumFrames(images, images, poses);
+  ASSERT_EQ(matches.size(), 3u);
+  EXPECT_EQ(matches[0].world_from_camera.translation_m[0], 1.00);
+  EXPECT_EQ(matches[1].world_from_camera.translation_m[0], 1.10);
+  EXPECT_EQ(matches[2].color, 3);
+}
+
 TEST_F(ImportTest, TumUsesEachDepthImageOnce) {
   const std::vector<TumPose> poses = {{0.98, {}}, {1.0, {}}, {1.02, {}}};
   const auto matches = MatchTumFrames({{1.000, "c0"}, {1.010, "c1"}}, {{1.006, "d0"}}, poses);
@@ -66,9 +80,8 @@ TEST_F(ImportTest, TumTablesAreReadAsTheirToolsReadThem) {
     EXPECT_EQ(list->images[0].path, "rgb/a b.png") << text;
     EXPECT_EQ(list->images[1].time_s, 2.5);
   }
-  for (const char* text :
-       {"1305031102,175304 rgb/0.png\n", "1.5;rgb/0.png\n", "rgb/0.png 1.5\n", "1.5 /etc/passwd\n",
-        "1.5 a/../../b.png\n", "nan rgb/0.png\n", "1.5\n"}) {
+  for (const char* text : {"1305031102,175304 rgb/0.png\n", "1.5;rgb/0.png\n", "rgb/0.png 1.5\n",
+                           "1.5 /etc/passwd\n", "1.5 a/../../b.png\n", "nan rgb/0.png\n"}) {
     const Status status = ParseTumImageList(text, "rgb.txt").status();
     EXPECT_EQ(status.reason(), "SCHEMA_INVALID") << text;
     EXPECT_EQ(status.field(), "rgb.txt:1") << text;
@@ -81,6 +94,13 @@ TEST_F(ImportTest, TumTablesAreReadAsTheirToolsReadThem) {
   EXPECT_NE(ParseTumImageList(wide, "rgb.txt").status().message().find("UTF-16"),
             std::string::npos);
   EXPECT_EQ(ParseTumImageList(std::string("1 a\n2\0", 6), "rgb.txt").status().field(), "rgb.txt:2");
+}
+
+TEST_F(ImportTest, TumEntriesThatNameNoFileAreLeftOutAndCounted) {
+  const auto list = ParseTumImageList("1.5\n2.5 a.png\n3.5,\n", "rgb.txt");
+  ASSERT_TRUE(list.ok()) << list.status().ToString();
+  EXPECT_EQ(list->images.size(), 1u);
+  EXPECT_EQ(list->nameless_count, 2);
 }
 
 TEST_F(ImportTest, TumPosesComeByTheNamesOfTheirColumns) {
@@ -112,12 +132,12 @@ TEST_F(ImportTest, TumPosesComeByTheNamesOfTheirColumns) {
 TEST_F(ImportTest, TumRowsOfALostTrackerAreLeftOutAndCounted) {
   const auto trajectory = ParseTumTrajectory(
       "1.0 1 0 0 0 0 0 1\n1.1 0 0 0 0 0 0 0\n1.2 nan nan nan nan nan nan nan\n"
-      "1.3 inf 0 0 0 0 0 1\n1.4 -nan(ind) 0 0 0 0 0 1\n1.5 -1.#IND 0 0 0 0 0 1\n1.6 2 0 0 0 0 0 "
-      "1\n",
+      "1.3 inf 0 0 0 0 0 1\n1.4 -nan(ind) 0 0 0 0 0 1\n1.5 -1.#IND 0 0 0 0 0 1\n"
+      "1.55 None None None None None None None\n1.56\n1.6 2 0 0 0 0 0 1\n",
       "gt.txt");
   ASSERT_TRUE(trajectory.ok()) << trajectory.status().ToString();
   EXPECT_EQ(trajectory->poses.size(), 2u);
-  EXPECT_EQ(trajectory->lost_count, 5);
+  EXPECT_EQ(trajectory->lost_count, 7);
 }
 
 TEST_F(ImportTest, TumStampsTellTheirUnitOrAreRefused) {
@@ -142,6 +162,36 @@ TEST_F(ImportTest, TumStampsTellTheirUnitOrAreRefused) {
   EXPECT_EQ(ParseTumImageList("0 a\n", "rgb.txt", "h").status().reason(), "ARGUMENT_INVALID");
 }
 
+TEST_F(ImportTest, TumStampsThatLookWrongAreFound) {
+  const auto times = [](const std::string& text) {
+    return ParseTumImageList(text, "rgb.txt")->times;
+  };
+  EXPECT_EQ(times("8.9 a\n8.96 b\n8.33 c\n8.66 d\n").backward_count, 1);
+  EXPECT_EQ(times("1.0 a\n1.1 b\n1.1 b\n").backward_count, 0);
+  EXPECT_TRUE(times("3 a\n4 b\n5 c\n").are_counts);
+  EXPECT_FALSE(times("3 a\n5 b\n6 c\n").are_counts);
+  EXPECT_FALSE(times("3.5 a\n4.5 b\n").are_counts);
+  EXPECT_FALSE(times("1305031102 a\n1305031103 b\n").are_counts);
+}
+
+TEST_F(ImportTest, TumStepsOfRoundedStampsAreTheirMean) {
+  std::string color, depth, poses;
+  for (const char* stamp : {"1.00", "1.03", "1.07", "1.10", "1.13", "1.20"}) {  // one was lost
+    const std::string name = std::string("/") + stamp + ".png";
+    WriteFrame("rgb" + name, "depth" + name, 5000);
+    color += std::string(stamp) + " rgb" + name + "\n";
+    depth += std::string(stamp) + " depth" + name + "\n";
+    poses += std::string(stamp) + " 0 0 1 0 0 0 1\n";
+  }
+  WriteText("rgb.txt", color);
+  WriteText("depth.txt", depth);
+  WriteText("groundtruth.txt", poses);
+  const auto report = ImportTum(options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_NEAR(EpisodeReader::Open(options_.episode_dir)->manifest().step_duration_s, 0.13 / 4,
+              1e-9);
+}
+
 TEST_F(ImportTest, TumStampsOfTooFewDigitsAreRefusedAndRepeatedRowsAreNot) {
   std::string coarse, one;
   for (int i = 0; i < 30; ++i) {
@@ -153,11 +203,11 @@ TEST_F(ImportTest, TumStampsOfTooFewDigitsAreRefusedAndRepeatedRowsAreNot) {
   EXPECT_NE(status.message().find("digits"), std::string::npos);
   const auto single = ParseTumImageList(one, "rgb.txt");
   ASSERT_TRUE(single.ok());
-  EXPECT_EQ(single->same_time_count, 1);
+  EXPECT_EQ(single->times.same_count, 1);
   EXPECT_EQ(single->images.size(), 29u);
   const auto repeated = ParseTumImageList("1 a\n2 b\n2 b\n", "rgb.txt");
   ASSERT_TRUE(repeated.ok());
-  EXPECT_EQ(repeated->same_time_count, 0);
+  EXPECT_EQ(repeated->times.same_count, 0);
   EXPECT_EQ(repeated->images.size(), 2u);
   EXPECT_EQ(ParseTumTrajectory("1.3e+09 0 0 0 0 0 0 1\n1.3e+09 1 0 0 0 0 0 1\n", "gt.txt")
                 .status()

@@ -73,13 +73,13 @@ set(doors
   "^(mujoco|GL)/"                               "^(data/sim/|robots/mjcf\\.cpp$)"
   "^(urdf_|console_bridge/)"                    "^robots/urdf\\.cpp$"
   "^assimp/"                                    "^robots/mesh_file\\.cpp$"
-  "^Eigen/"                                     "^common/transforms\\.cpp$"
+  "^Eigen/"                                     "^(common/transforms|data/sim/inverse_kinematics)\\.cpp$"
   "^(png|turbojpeg)\\.h$"                       "^common/image_codec\\.cpp$"
   "^nlohmann/json\\.hpp$"                       "^common/json\\.h$"
   "^spdlog/"                                    "^common/log\\.cpp$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
   "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/)"
-  "^openssl/"                                   "^common/sha256\\.cpp$"
+  "^openssl/"                                   "^common/(base64|sha256)\\.cpp$"
   "^cuda"                                       "^[a-z]+/kernels/")
 
 set(folders "")

@@ -91,6 +91,18 @@ TEST_F(CheckpointTest, ExportedWeightsAreRoundedToFloat16) {
             std::filesystem::file_size(Weights()) * 2 / 3);
 }
 
+TEST_F(CheckpointTest, WeightsMayBeBfloat16) {
+  TensorFile file = *ReadTensorFile(Weights());
+  NamedTensors rounded;
+  for (auto& [name, tensor] : file.tensors) rounded[name] = tensor = tensor.to(at::kBFloat16);
+  ASSERT_TRUE(WriteTensorFile(Weights(), file).ok());
+  const auto loaded = LoadCheckpoint(dir_, {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  for (const auto& item : loaded->model->named_parameters()) {
+    EXPECT_TRUE(at::equal(item.value(), rounded[item.key()].to(at::kFloat))) << item.key();
+  }
+}
+
 TEST_F(CheckpointTest, ExportRefusesWhatFloat16DoesNotReach) {
   TensorFile file = *ReadTensorFile(Weights());
   file.tensors["head.position.bias"][1] = 7e4;

@@ -46,6 +46,11 @@ TEST_F(TensorFileTest, RoundTripKeepsBits) {
   file.tensors["a.weight"] = at::randn({3, 5}, at::kFloat);
   file.tensors["b"] = at::randn({2, 1, 4}, at::kDouble);
   file.tensors["half"] = at::randn({3}, at::kFloat).to(at::kHalf);
+  file.tensors["brain"] = at::randn({2, 2}, at::kFloat).to(at::kBFloat16);
+  file.tensors["flag"] = at::tensor({1, 0, 1}, at::kInt).to(at::kBool);
+  for (const auto type : {at::kInt, at::kShort, at::kChar, at::kByte}) {
+    file.tensors[c10::toString(type)] = at::tensor({-3, 100}, at::kInt).to(type);
+  }
   file.tensors["step"] = at::tensor({7}, at::kLong);
   file.tensors["empty"] = at::empty({0, 3}, at::kFloat);
   file.metadata = {{"trained_step_count", "12"}, {"note", "\"quoted\" \xc3\xa9"}};
@@ -86,8 +91,37 @@ TEST_F(TensorFileTest, HeaderIsNoJson) {
 }
 
 TEST_F(TensorFileTest, UnknownType) {
-  WriteRaw(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "x");
+  WriteRaw(R"({"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x");
   ExpectRefused("a.dtype");
+  ExpectRefused("BF16");
+}
+
+TEST_F(TensorFileTest, BytesOfOtherWriters) {
+  WriteRaw(R"({"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+           R"("i":{"dtype":"I32","shape":[1],"data_offsets":[4,8]},)"
+           R"("u":{"dtype":"U8","shape":[1],"data_offsets":[8,9]},)"
+           R"("z":{"dtype":"BOOL","shape":[1],"data_offsets":[9,10]}})",
+           std::string("\x80\x3f\x40\xc0\xfe\xff\xff\xff\xff\x01", 10));
+  const auto file = ReadTensorFile(path_);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const NamedTensors& t = file->tensors;
+  EXPECT_EQ(t.at("b")[0].item<float>(), 1);
+  EXPECT_EQ(t.at("b")[1].item<float>(), -3);
+  EXPECT_EQ(t.at("i").item<int>(), -2);
+  EXPECT_EQ(t.at("u").item<int>(), 255);
+  EXPECT_TRUE(t.at("z").item<bool>());
+}
+
+TEST_F(TensorFileTest, TruthValuesAreZeroOrOne) {
+  WriteRaw(R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", std::string("\x01\x02"));
+  ExpectRefused("BOOL");
+}
+
+TEST_F(TensorFileTest, ANameThatStandsTwice) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+           R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+           "1234");
+  ExpectRefused("once");
 }
 
 TEST_F(TensorFileTest, ShapeAndOffsetsDisagree) {
