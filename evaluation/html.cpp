@@ -5,6 +5,7 @@
 
 #include "common/base64.h"
 #include "common/image_codec.h"
+#include "common/printable_text.h"
 
 namespace interlacer {
 namespace {
@@ -94,7 +95,7 @@ std::string Cell(std::string_view tag, std::string_view attributes, std::string_
 std::string EscapeHtml(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : PrintableText(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -111,15 +112,8 @@ std::string EscapeHtml(std::string_view text) {
       case '\'':
         out += "&#39;";
         break;
-      default: {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool is_control = byte < 0x20 ? c != '\n' && c != '\t' : byte == 0x7f;
-        if (is_control) {
-          out += "\xEF\xBF\xBD";
-        } else {
-          out += c;
-        }
-      }
+      default:
+        out += c;
     }
   }
   return out;

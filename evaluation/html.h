@@ -16,7 +16,7 @@
 
 namespace interlacer {
 
-/// & < > " ' become entities; control characters other than tab and line break become U+FFFD.
+/// & < > " ' become entities; what no page can show becomes \xNN (common/printable_text.h).
 std::string EscapeHtml(std::string_view text);
 
 /// JPEG thumbnails as data URIs, until `budget_bytes` of page are used up; what does not fit is

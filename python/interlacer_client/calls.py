@@ -31,8 +31,10 @@ Tap = Callable[[Any], None]
 class Answers:
     """Reads the answers of one call in their order; shows them, and an error, to the tap."""
 
-    def __init__(self, deadline_s: float, tap: Optional[Tap], frames: Optional[SceneFrames] = None) -> None:
+    def __init__(self, deadline_s: float, tap: Optional[Tap], frames: Optional[SceneFrames] = None,
+                 proxy: str = "") -> None:
         self.deadline_s = deadline_s
+        self._proxy = proxy
         self._tap = tap
         self._frames = frames
         self.summary: Optional[Summary] = None
@@ -72,7 +74,7 @@ class Answers:
     def failed(self, error: Any) -> InterlacerError:
         """Of a grpc.RpcError."""
         self.show(details_of(error))
-        return from_rpc(error, self.deadline_s)
+        return from_rpc(error, self.deadline_s, self._proxy)
 
     def may_begin_again(self, error: InterlacerError) -> bool:
         """Whether the server has lost the scene of a call that has not begun; true once."""
@@ -89,12 +91,13 @@ class BaseClient:
                  retry: bool, max_message_bytes: int) -> None:
         options = channels.options(address, retry, max_message_bytes)
         self._channel = channels.ProcessChannel(lambda: make_channel(address, options))
+        self._proxy = channels.proxy_for(address)
         self._deadline_s = deadline_s
         self._wait_for_ready = wait_for_ready
         self.tap: Optional[Tap] = None  # a Recorder's
 
     def _answers(self, asked_s: Optional[float], default_s: float, frames: Optional[SceneFrames] = None) -> Answers:
-        return Answers(asked_s or self._deadline_s or default_s, self.tap, frames)
+        return Answers(asked_s or self._deadline_s or default_s, self.tap, frames, self._proxy)
 
     def _start(self, method: str, request: Any, answers: Answers) -> Any:
         """The call of a method, or its answer where calls block."""

@@ -17,7 +17,8 @@ MAX_MESSAGE_BYTES = 64 << 20
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address of gRPC is on this machine: unix sockets, "localhost", 127.0.0.0/8, ::1."""
+    """Whether an address of gRPC is on this machine: unix sockets, "localhost", 127.0.0.0/8, ::1, and where servers listen
+    (0.0.0.0, ::)."""
     name = address.split(":///")[-1] if ":///" in address else address
     for scheme in ("dns:", "ipv4:", "ipv6:"):
         name = name[len(scheme):] if name.startswith(scheme) else name
@@ -25,9 +26,18 @@ def is_loopback(address: str) -> bool:
         return True
     host = name.split("]")[0].strip("[") if name.startswith("[") else name.rsplit(":", 1)[0]
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host).is_loopback or ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return host == "localhost"
+
+
+def proxy_for(address: str) -> str:
+    """The variable of the proxy through which gRPC connects to an address, or "" where it takes none."""
+    host = address.split("/")[-1].rsplit(":", 1)[0].lower()
+    excluded = os.environ.get("no_grpc_proxy") or os.environ.get("no_proxy") or ""
+    if is_loopback(address) or any(part.strip() and host.endswith(part.strip().lower()) for part in excluded.split(",")):
+        return ""
+    return next((name for name in ("grpc_proxy", "https_proxy", "http_proxy") if os.environ.get(name)), "")
 
 
 def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:

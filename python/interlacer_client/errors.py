@@ -64,8 +64,9 @@ def details_of(error: Any) -> status_pb2.Status:
     return status
 
 
-def from_rpc(error: Any, deadline_s: float) -> InterlacerError:
-    """InterlacerError of a grpc.RpcError that a call with this deadline ended with."""
+def from_rpc(error: Any, deadline_s: float, proxy: str = "") -> InterlacerError:
+    """InterlacerError of a grpc.RpcError that a call with this deadline ended with; `proxy` is the variable of the proxy on
+    the way, if any."""
     info, violations = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
     retry = error_details_pb2.RetryInfo()
     for detail in details_of(error).details:
@@ -75,6 +76,10 @@ def from_rpc(error: Any, deadline_s: float) -> InterlacerError:
             if detail.type_url.endswith("." + message.DESCRIPTOR.name):
                 message.ParseFromString(detail.value)
     metadata, message_text = dict(info.metadata), error.details() or ""
+    unreachable = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED) and not info.reason
+    if unreachable and proxy:
+        message_text += (f" (the environment sets {proxy}: the connection goes through that proxy unless no_proxy names the "
+                         "host)")
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and not info.reason:
         message_text = f"no answer within the deadline of {deadline_s:g} s: {message_text}"
         metadata["limit"] = f"{deadline_s:g}"

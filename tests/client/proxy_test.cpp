@@ -14,7 +14,7 @@ TEST(ProxyTest, AddressesOfThisMachineAreKnown) {
   for (const char* address :
        {"localhost:50051", "127.0.0.1:1", "127.1.2.3:1", "[::1]:50051", "dns:localhost:1",
         "dns:///127.0.0.1:1", "ipv4:127.0.0.1:1", "ipv6:[::1]:1", "ipv6:[::ffff:127.0.0.1]:1",
-        "unix:/tmp/a.sock", "unix-abstract:a", "localhost", "::1"}) {
+        "0.0.0.0:50051", "[::]:50051", "unix:/tmp/a.sock", "unix-abstract:a", "localhost", "::1"}) {
     EXPECT_TRUE(IsLocalAddress(address)) << address;
   }
   for (const char* address : {"10.0.0.5:50051", "127.example.com:1", "localhost.example:1",
@@ -34,6 +34,22 @@ class ScopedVariable {
  private:
   const char* name_;
 };
+
+TEST(ProxyTest, HostsThatNoProxyNamesGoWithoutOne) {
+  const ScopedVariable proxy("https_proxy", "http://127.0.0.1:9");
+  EXPECT_EQ(ProxyFor("robot.lab:50051"), "https_proxy");
+  EXPECT_EQ(ProxyFor("localhost:50051"), "");
+  {
+    const ScopedVariable none("no_proxy", "example.com, .LAB");
+    EXPECT_EQ(ProxyFor("robot.lab:50051"), "");
+    EXPECT_EQ(ProxyFor("dns:///robot.lab:50051"), "");
+    EXPECT_EQ(ProxyFor("robot.org:50051"), "https_proxy");
+    const ScopedVariable first("no_grpc_proxy", "robot.org");
+    EXPECT_EQ(ProxyFor("robot.org:50051"), "");
+    EXPECT_EQ(ProxyFor("robot.lab:50051"), "https_proxy");
+  }
+  EXPECT_EQ(ProxyFor("robot.lab:50051"), "https_proxy");
+}
 
 std::string MessageOfUnreachable(const std::string& address) {
   const auto client = Client::Create({.address = address, .retry = false});

@@ -2,12 +2,12 @@
 
 import pytest
 from interlacer_client import Client, InterlacerError
-from interlacer_client.channel import is_loopback
+from interlacer_client.channel import is_loopback, proxy_for
 
 
 @pytest.mark.parametrize("address", [
     "localhost:1", "127.0.0.1:50051", "127.8.9.1:1", "[::1]:1", "dns:///localhost:1", "dns:localhost:1", "ipv4:127.0.0.1:1",
-    "ipv6:[::1]:1", "unix:/run/interlacer.sock", "unix:///run/interlacer.sock", "unix-abstract:name"])
+    "ipv6:[::1]:1", "0.0.0.0:1", "[::]:1", "unix:/run/interlacer.sock", "unix:///run/interlacer.sock", "unix-abstract:name"])
 def test_addresses_of_this_machine(address):
     assert is_loopback(address)
 
@@ -17,6 +17,20 @@ def test_addresses_of_this_machine(address):
     "127.0.0.1.example.org:1", "1270.0.0.1:1"])
 def test_other_addresses(address):
     assert not is_loopback(address)
+
+
+def test_a_proxy_in_the_way_is_named_and_its_value_is_not(monkeypatch):
+    for name in ("grpc_proxy", "https_proxy", "no_grpc_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://user:secret@127.0.0.1:9")
+    with Client("192.0.2.1:50051", retry=False, wait_for_ready=False) as client:  # an address of no one
+        with pytest.raises(InterlacerError) as caught:
+            client.info(deadline_s=5)
+    assert "http_proxy" in caught.value.message and "no_proxy" in caught.value.message
+    assert "secret" not in str(caught.value)
+    assert proxy_for("127.0.0.1:1") == "" and proxy_for("robot.lab:1") == "http_proxy"
+    monkeypatch.setenv("no_proxy", "example.org, .LAB")
+    assert proxy_for("robot.lab:1") == "" and proxy_for("dns:///robot.lab:1") == "" and proxy_for("robot:1") == "http_proxy"
 
 
 def test_an_address_is_needed():
