@@ -122,7 +122,11 @@ StatusOr<RedwoodTrajectory> ParseOpen3DTrajectory(std::string_view text, const s
       continue;
     }
     auto pose = FromMatrix(camera_from_world, kRotationTolerance);
-    if (!pose.ok()) return std::move(pose.status()).WithFieldPrefix(item.PathOf("extrinsic"));
+    if (!pose.ok()) {
+      return item.Invalid("extrinsic",
+                          "a motion, column by column as Open3D writes it, or four rows",
+                          pose.status().message());
+    }
     trajectory.world_from_camera[static_cast<int>(frame)] = Inverse(*pose);
   }
   if (trajectory.world_from_camera.empty()) {

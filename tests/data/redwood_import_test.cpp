@@ -57,6 +57,12 @@ TEST_F(ImportTest, RedwoodJsonExtrinsicIsTheInverse) {
                                           "cameras.json");
   ASSERT_TRUE(rows.ok()) << rows.status().ToString();
   EXPECT_EQ(rows->world_from_camera, trajectory->world_from_camera);
+  const Status flat_rows =
+      ParseOpen3DTrajectory(
+          R"({"parameters": [{"extrinsic": [1,0,0,1, 0,1,0,2, 0,0,1,3, 0,0,0,1]}]})",
+          "cameras.json")
+          .status();
+  EXPECT_NE(flat_rows.message().find("column by column"), std::string::npos);
   const Status other = ParseOpen3DTrajectory(R"({"nodes": []})", "graph.json").status();
   EXPECT_NE(other.message().find("PinholeCameraTrajectory"), std::string::npos);
 }
