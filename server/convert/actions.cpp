@@ -1,6 +1,9 @@
 #include "server/convert/actions.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numbers>
 #include <string>
 
 #include "common/checked_math.h"
@@ -14,6 +17,7 @@ namespace {
 
 /// Tolerance for limits that were rounded to float32 on the wire.
 constexpr double kFloatRounding = 1e-6;
+constexpr double kTurnsRad[] = {-2 * std::numbers::pi, 2 * std::numbers::pi};
 
 std::int64_t ExpectedColumns(ActionKind kind, const ModelMetadata& metadata) {
   return kind == ActionKind::kJointPositions
@@ -53,17 +57,27 @@ Status CheckFinite(const ActionSequence& actions) {
   return Status::Ok();
 }
 
+/// What would help where a joint turns past one turn and a driver does not say so.
+const char* WrapHint(const ActionColumn& column, bool is_wrapped) {
+  return column.unit == ActionUnit::kRadians && is_wrapped ? " (wrapped to one turn?)" : "";
+}
+
 Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata) {
   for (std::size_t i = 0; i < actions.values.size(); ++i) {
     const std::int64_t column_index = static_cast<std::int64_t>(i) % actions.column_count;
     const ActionColumn& column = metadata.action_columns[column_index];
     const float value = actions.values[i];
     if (IsWithinJointLimits(value, column.min_value, column.max_value)) continue;
-    return Mismatch(
-        reason::ACTION_OUT_OF_RANGE, "values_f32le",
-        column.name + " from " + std::to_string(column.min_value) + " to " +
-            std::to_string(column.max_value),
-        std::to_string(value) + " at " + CellText(i / actions.column_count, column_index));
+    const bool is_wrapped =
+        std::any_of(std::begin(kTurnsRad), std::end(kTurnsRad), [&](double turn) {
+          return IsWithinJointLimits(value + turn, column.min_value, column.max_value);
+        });
+    return Mismatch(reason::ACTION_OUT_OF_RANGE, "values_f32le",
+                    column.name + " from " + std::to_string(column.min_value) + " to " +
+                        std::to_string(column.max_value),
+                    std::to_string(value) + " at " +
+                        CellText(i / actions.column_count, column_index) +
+                        WrapHint(column, is_wrapped));
   }
   return Status::Ok();
 }
@@ -134,7 +148,8 @@ Status CheckStepChanges(const ActionSequence& history, const ActionSequence& act
         return Mismatch(
             reason::ACTION_OUT_OF_RANGE, "joint_positions.values_f32le",
             column.name + " changes by at most " + std::to_string(column.max_step_change),
-            std::to_string(change) + " at " + CellText(row, c));
+            std::to_string(change) + " at " + CellText(row, c) +
+                WrapHint(column, change > std::numbers::pi));
       }
     }
     previous = current;

@@ -1,6 +1,7 @@
 /// Bad requests at the socket: the right code, reason and field path for each, and a server that
 /// answers a good request right after.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -335,6 +336,16 @@ TEST_F(ValidRequestTest, UndecodableImagesUnknownModelsAndBoxesTellThemToo) {
     EXPECT_EQ(details.info.metadata().count("expected"), 1u) << details.info.reason();
     EXPECT_EQ(details.info.metadata().count("got"), 1u) << details.info.reason();
   }
+}
+
+TEST_F(ValidRequestTest, AnglesOfAnotherTurnAreSaidToBe) {
+  const auto message_of = [](float angle_rad) {
+    Request request = MakeRolloutRequest(2);
+    SetAction(&request, angle_rad);
+    return Predict(request).error_message();
+  };
+  EXPECT_THAT(message_of(4), ::testing::HasSubstr("wrapped to one turn?"));
+  EXPECT_THAT(message_of(45), ::testing::Not(::testing::HasSubstr("wrapped")));
 }
 
 TEST_F(ValidRequestTest, PaddedRowsPngAndJpegAreRead) {
