@@ -60,7 +60,7 @@ bool IsLocalAddress(const std::string& address) {
   if (address.starts_with("unix:") || address.starts_with("unix-abstract:")) return true;
   std::string_view host = HostOf(address);
   if (host == "localhost" || host == "ip6-localhost" || host == "::1") return true;
-  if (host == "0.0.0.0" || host == "::") return true;  // where servers listen; connects to this machine
+  if (host == "0.0.0.0" || host == "::") return true;  // where servers listen
   if (host.starts_with("::ffff:")) host.remove_prefix(7);
   return IsLoopbackIpv4(host);
 }

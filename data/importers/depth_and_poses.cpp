@@ -166,10 +166,12 @@ std::optional<UnitAgreement> FindBetterUnit(const ViewPairs& pairs, double unit_
 }
 
 std::string Describe(const Agreement& agreement) {
-  std::string text = "lie ";
-  text += !agreement.distance || std::isfinite(*agreement.distance)
-              ? PercentOfDepth(agreement.distance.value_or(0)) + " of their depth apart"
-              : "so far apart that they share no place";
+  std::string text = "share too few points to be compared";
+  if (agreement.distance) {
+    text = std::isfinite(*agreement.distance)
+               ? "lie " + PercentOfDepth(*agreement.distance) + " of their depth apart"
+               : "lie so far apart that they share no place";
+  }
   if (agreement.correlation) {
     text += " and their colours correlate by " +
             NumberText(std::round(100 * *agreement.correlation) / 100);

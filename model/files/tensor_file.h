@@ -4,9 +4,10 @@
 ///
 /// Types float16, bfloat16, float32, float64, int8 to int64, uint8 and bool, little-endian,
 /// contiguous. Reading trusts nothing: file and header size, types, shapes, offsets, overlap, gaps
-/// and names that stand twice are checked before a tensor is made. Limits: 4 GiB a file, 16 MiB of header, 8 dimensions. Errors: FAILED_PRECONDITION
-/// CHECKPOINT_INVALID with the tensor's name as field, expected and got; those of common/file_io.h.
-/// Threads: free functions, safe on distinct paths. Source: safetensors.
+/// and names that stand twice are checked before a tensor is made. Limits: 4 GiB a file, 16 MiB of
+/// header, 8 dimensions. Errors: FAILED_PRECONDITION CHECKPOINT_INVALID with the tensor's name as
+/// field, expected and got; those of common/file_io.h. Threads: free functions, safe on distinct
+/// paths. Source: safetensors.
 
 #include <torch/types.h>
 
