@@ -37,6 +37,8 @@ constexpr std::chrono::seconds kPatience(10);
 constexpr std::chrono::milliseconds kFlushTime(200);
 /// Pause after the process or the system was out of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause(100);
+/// A lack that lasts is logged once.
+constexpr std::chrono::seconds kAcceptLogPause(10);
 /// Descriptors of a connection: the client's and both ends of the pair.
 constexpr int kConnectionFds = 3;
 /// Kept for files, the library and the metrics.
@@ -230,7 +232,9 @@ void FrontDoor::Accept(int listener) {
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN) return;
     // Out of descriptors or memory: who waits is accepted a little later.
-    Log(LogLevel::kWarning, "cannot accept connections", {{"error", std::strerror(errno)}});
+    if (Clock::now() > accept_again_ + kAcceptLogPause) {
+      Log(LogLevel::kWarning, "cannot accept connections", {{"error", std::strerror(errno)}});
+    }
     accept_again_ = Clock::now() + kAcceptPause;
     WatchListeners(false);
     return;

@@ -76,6 +76,7 @@ std::string MetricsText() {
   metrics.CountPixels("model", 1);
   metrics.CountCandidate("model");
   metrics.CountSceneEviction("expired");
+  metrics.CountRefusal(ResourceExhausted(reason::HOST_MEMORY, "large"));
   CallRecord record;
   record.method = "PredictRollout";
   record.priority = "normal";

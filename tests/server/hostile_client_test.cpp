@@ -1,9 +1,11 @@
 /// Clients that break rules or dawdle, at the socket: each costs nobody else an answer.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -332,6 +334,37 @@ TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
     open_count += client->is_closed() ? 0 : 1;
   }
   EXPECT_LE(open_count, 8);
+}
+
+/// The library's own listener would never accept again after one such failure (CVE-2023-4785).
+TEST(HostileClient, ALackOfDescriptorsPasses) {
+  auto fixture = ServingServer();
+  ASSERT_TRUE(IsServed(fixture.get()));
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit low = limit;
+  low.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 512);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(client, 0);
+  std::vector<int> taken;
+  for (int fd = dup(client); fd >= 0; fd = dup(client)) taken.push_back(fd);
+  EXPECT_EQ(errno, EMFILE);
+
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(fixture->server->port()));
+  ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string hello = kHttp2Preface + Http2Frame(RawHttp2::kSettings, 0, 0, "");
+  ASSERT_EQ(send(client, hello.data(), hello.size(), MSG_NOSIGNAL), std::ssize(hello));
+  pollfd entry{client, POLLIN, 0};
+  EXPECT_EQ(poll(&entry, 1, 300), 0) << "nobody could accept it";
+  EXPECT_TRUE(IsServed(fixture.get())) << "a client that was there before";
+  for (const int fd : taken) close(fd);
+  EXPECT_EQ(poll(&entry, 1, 5000), 1) << "accepted once there are descriptors";
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  close(client);
 }
 
 TEST(HostileClient, StreamsOfReflectionHoldFewThreads) {
