@@ -195,6 +195,7 @@ TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
 }
 
 /// Load changes when an answer comes, never what it says.
+// fm-34
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   constexpr int kClients = 8;
   const std::string episode = episodes_ + "/push_block_000005";

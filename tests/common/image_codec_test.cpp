@@ -76,6 +76,7 @@ TEST(PngTest, ColourIsNotDepthAndDepthIsNotColour) {
   EXPECT_EQ(DecodePngRgb(EncodePng(depth)).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
 }
 
+// fm-4
 TEST(PngTest, EveryTruncationIsAnError) {
   const Bytes data = EncodePng(RandomImage(13, 9));
   for (std::size_t length = 0; length < data.size(); length += 7) {
@@ -99,6 +100,7 @@ TEST(PngTest, DamageIsAnErrorOrAnImageNeverACrash) {
   }
 }
 
+// fm-4
 TEST(PngTest, HugeHeadersAllocateNothing) {
   Bytes bomb = EncodePng(RandomImage(4, 4));
   SetBigEndian(&bomb, 16, 65535);
@@ -219,6 +221,7 @@ TEST(JpegTest, TruncatedDataIsAnErrorNotGreyPixels) {
   }
 }
 
+// fm-4
 TEST(JpegTest, HugeHeadersAllocateNothing) {
   Bytes bomb = EncodeJpeg(SmoothImage(16, 16), 90);
   for (std::size_t i = 0; i + 8 < bomb.size(); ++i) {
@@ -264,6 +267,7 @@ Bytes ProgressiveJpeg(int band_count) {
   return out;
 }
 
+// fm-4
 TEST(JpegTest, ProgressiveImagesOfAFewScansAreDecodedOfVeryManyRefused) {
   const auto usual = DecodeJpegRgb(ProgressiveJpeg(9));
   EXPECT_TRUE(usual.ok()) << usual.status().ToString();

@@ -85,6 +85,7 @@ TEST(HostileClient, AMessageThatIsTooLargeIsRefusedAtOnce) {
   EXPECT_TRUE(HasMetric(*fixture, "interlacer_refused_total{code=\"RESOURCE_EXHAUSTED\""));
 }
 
+// fm-20
 TEST(HostileClient, HalfUploadsEndWhetherTheyHaveBegunOrNot) {
   ServerOptions options = TestServerOptions();
   options.limits.upload_timeout_s = 0.3;
@@ -129,6 +130,18 @@ TEST(HostileClient, ABadHeaderEndsItsCallAndNoOtherOfTheConnection) {
   }
   EXPECT_FALSE(client.stream(watch).is_over());
   EXPECT_FALSE(client.has_goaway());
+}
+
+/// Half as long a pause as clients are told, so that none that is a little early is sent away.
+// fm-31
+TEST(HostileClient, PingsOfAnIdleClientAreNoOffence) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(client.Write(Http2Frame(RawHttp2::kPing, 0, 0, "12345678")));
+    ASSERT_FALSE(client.ReadUntil([&] { return client.has_goaway(); }, 5.1));
+  }
+  EXPECT_FALSE(client.is_closed());
 }
 
 TEST(HostileClient, FieldsOutOfPlaceCostNoOtherCallOfTheConnection) {
@@ -178,6 +191,7 @@ TEST(HostileClient, BytesInBinaryMetadataPass) {
   }
 }
 
+// fm-17
 TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
   ServerOptions options = TestServerOptions();
   options.limits.max_queue_length = 2;
@@ -204,6 +218,7 @@ TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
   EXPECT_LE(over_count, 1);
 }
 
+// fm-19
 TEST(HostileClient, CallsOfLowPriorityTakeNoPlaceOfUrgentOnes) {
   ServerOptions options = TestServerOptions();
   options.limits.max_queue_length = 2;
@@ -316,6 +331,7 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
   EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
 }
 
+// fm-20
 TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
   ServerOptions options = TestServerOptions();
   options.limits.max_connections = 8;
@@ -337,6 +353,7 @@ TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
 }
 
 /// The library's own listener would never accept again after one such failure (CVE-2023-4785).
+// fm-20
 TEST(HostileClient, ALackOfDescriptorsPasses) {
   auto fixture = ServingServer();
   ASSERT_TRUE(IsServed(fixture.get()));
@@ -367,6 +384,7 @@ TEST(HostileClient, ALackOfDescriptorsPasses) {
   close(client);
 }
 
+// fm-20
 TEST(HostileClient, StreamsOfReflectionHoldFewThreads) {
   auto fixture = ServingServer();
   ASSERT_TRUE(IsServed(fixture.get()));
@@ -422,6 +440,7 @@ TEST(HostileClient, HalfAScrapeHoldsUpNoOther) {
   for (const int fd : held) close(fd);
 }
 
+// fm-28
 TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
   const std::string path = ::testing::TempDir() + "/interlacer_hostile_test.sock";
   ServerOptions options = TestServerOptions();
@@ -444,6 +463,7 @@ TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
   EXPECT_TRUE(third.WaitForServing());
 }
 
+// fm-28
 TEST(Address, NamesAndPortsThatCannotBeUsedAreErrors) {
   ServerOptions options = TestServerOptions();
   options.insecure = true;

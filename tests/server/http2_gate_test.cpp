@@ -299,6 +299,7 @@ TEST_F(Http2GateTest, AnAnswerThatHasBegunIsReset) {
   EXPECT_EQ(client[0].type, RawHttp2::kReset);
 }
 
+// fm-20
 TEST_F(Http2GateTest, ABlockOfManyFramesIsBounded) {
   ASSERT_TRUE(Send(Http2Frame(RawHttp2::kHeaders, 0, 1, HeaderBlock("/a/b"))));
   bool goes_on = true;
@@ -374,6 +375,7 @@ TEST_F(Http2GateTest, ACallEndsWithItsAnswerOrItsReset) {
 }
 
 /// Whatever comes, the gate neither fails nor passes frames that are cut.
+// fm-20
 TEST_F(Http2GateTest, DamagedConnectionsAreRefusedOrPassWholeFrames) {
   std::string good = Http2Frame(RawHttp2::kSettings, 0, 0, "");
   for (std::uint32_t stream = 1; stream < 12; stream += 2) {

@@ -33,6 +33,7 @@ v1::GetServerInfoResponse Info(InProcessServer* fixture) {
   return response;
 }
 
+// fm-29
 TEST(Health, FollowsTheStateFromStartToDrain) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -60,6 +61,7 @@ TEST(Health, FollowsTheStateFromStartToDrain) {
   EXPECT_EQ(CheckHealth(fixture.channel, "live"), Health::kServing);
 }
 
+// fm-29
 TEST(Health, WatchSeesTheTransitions) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -73,6 +75,7 @@ TEST(Health, WatchSeesTheTransitions) {
   EXPECT_EQ(watch.Next(), Health::kNotServing);
 }
 
+// fm-26
 TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
   InProcessServer fixture;
   ASSERT_TRUE(fixture.WaitForServing());
@@ -102,6 +105,7 @@ TEST(Drain, CancelsWhatOutlivesTheTimeout) {
   EXPECT_EQ(ReadDetails(in_flight.get()).info.reason(), "DRAINING");
 }
 
+// fm-26
 TEST(Drain, WhileLoadingNeverBecomesReady) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -113,6 +117,7 @@ TEST(Drain, WhileLoadingNeverBecomesReady) {
   EXPECT_EQ(fixture.server->state(), ServerState::kDraining);
 }
 
+// fm-24
 TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::MODEL_LOAD_FAILED, "values differ");
@@ -121,6 +126,7 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   EXPECT_NE(fixture.server->state(), ServerState::kServing);
 }
 
+// fm-23
 TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::DEVICE_ABSENT, "no GPU");
@@ -155,6 +161,7 @@ TEST(Watchdog, AUnitThatHangsEndsTheServer) {
   EXPECT_EQ(ReadDetails(hung.get()).info.reason(), "DEVICE_LOST");
 }
 
+// fm-28
 TEST(Address, InUseIsAnErrorThatNamesIt) {
   InProcessServer first;
   ServerOptions options = TestServerOptions();
@@ -177,6 +184,7 @@ TEST(Address, BeyondLoopbackNeedsInsecure) {
   }
 }
 
+// fm-28
 TEST(Address, UnixSocketsWork) {
   ServerOptions options = TestServerOptions();
   options.address = "unix:" + ::testing::TempDir() + "/interlacer_lifecycle_test.sock";

@@ -350,6 +350,7 @@ TEST_F(PredictRolloutTest, ASceneWithoutARobotNeedsNoActions) {
   EXPECT_EQ(messages[1].summary().computed_step_count(), 2);
 }
 
+// fm-10
 TEST_F(PredictRolloutTest, BgrAndRgbDeclaredRightGiveEqualParticles) {
   auto request = MakeRolloutRequest(1);
   request.mutable_output()->set_include_colors(true);

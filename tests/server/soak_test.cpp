@@ -85,6 +85,7 @@ void CallOften(int port, unsigned seed) {
   }
 }
 
+// fm-33
 TEST(Soak, TwoThousandCallsLeaveNothing) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's allocator keeps what is freed";
