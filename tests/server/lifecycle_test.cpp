@@ -105,6 +105,44 @@ TEST(Drain, CancelsWhatOutlivesTheTimeout) {
   EXPECT_EQ(ReadDetails(in_flight.get()).info.reason(), "DRAINING");
 }
 
+// fm-27
+TEST(Restart, ARunningClientFindsTheNewServerAndLearnsThatItsSceneIsGone) {
+  auto fixture = std::make_unique<InProcessServer>();
+  ASSERT_TRUE(fixture->WaitForServing());
+  ServerOptions options = TestServerOptions();
+  options.address = "127.0.0.1:" + std::to_string(fixture->server->port());
+  const auto stub = v1::InterlacerService::NewStub(fixture->channel);
+  v1::CreateSceneRequest create;
+  *create.mutable_scene_input() = MakeSceneInput();
+  v1::CreateSceneResponse scene;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(stub->CreateScene(&context, create, &scene).ok());
+  }
+  fixture.reset();
+  v1::GetServerInfoResponse info;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(stub->GetServerInfo(&context, {}, &info).error_code(),
+              grpc::StatusCode::UNAVAILABLE);
+  }
+  InProcessServer next(options);
+  ASSERT_TRUE(next.WaitForServing());
+  {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    EXPECT_TRUE(stub->GetServerInfo(&context, {}, &info).ok());
+  }
+  grpc::ClientContext context;
+  auto request = MakeRolloutRequest(1);
+  request.mutable_source()->set_scene_id(scene.scene_id());
+  auto reader = stub->PredictRollout(&context, request);
+  v1::PredictRolloutResponse message;
+  EXPECT_FALSE(reader->Read(&message));
+  EXPECT_EQ(ReadDetails(reader->Finish()).info.reason(), "SCENE_NOT_FOUND");
+}
+
 // fm-26
 TEST(Drain, WhileLoadingNeverBecomesReady) {
   auto controls = std::make_shared<ServerControls>();
