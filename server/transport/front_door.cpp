@@ -340,6 +340,7 @@ void FrontDoor::Tick(Clock::time_point now) {
     const auto here = it++;
     Connection& connection = here->second;
     connection.gate.Tick(now);
+    if (is_draining_) connection.gate.AskToLeave();
     const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
                          now > connection.last_heard + kPatience;
     if (is_mute || !Serve(&connection, false, false)) {

@@ -49,6 +49,9 @@ class FrontDoor {
 
   int port() const { return sockets_.port(); }
   void Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal);
+  /// Asks all clients, also those that come later, to make their next calls elsewhere. They may
+  /// stay, and their calls go on. Any thread.
+  void Drain() { is_draining_ = true; }
   /// Ends all connections and the thread.
   void Stop();
 
@@ -106,6 +109,7 @@ class FrontDoor {
   bool is_accepting_ = false;
   Clock::time_point accept_again_;
   std::string buffer_;
+  std::atomic<bool> is_draining_{false};
   std::atomic<bool> is_stopping_{false};
   std::thread thread_;
 };

@@ -333,12 +333,25 @@ void Http2Gate::Refuse(std::uint32_t id, const Status& status) {
 }
 
 bool Http2Gate::Violation(http2::ErrorCode code, const std::string& what) {
-  std::string frame = FrameHeader(8 + what.size(), http2::kGoAway, 0, 0);
-  AppendNumber(last_stream_, 4, &frame);
-  AppendNumber(code, 4, &frame);
-  SendToClient(frame + what);
+  SendGoAway(last_stream_, code, what);
   on_refusal_(InvalidArgument(reason::ARGUMENT_INVALID, what));
   return false;
+}
+
+void Http2Gate::SendGoAway(std::uint32_t last_stream, http2::ErrorCode code,
+                           const std::string& what) {
+  std::string frame = FrameHeader(8 + what.size(), http2::kGoAway, 0, 0);
+  AppendNumber(last_stream, 4, &frame);
+  AppendNumber(code, 4, &frame);
+  SendToClient(frame + what);
+}
+
+void Http2Gate::AskToLeave() {
+  constexpr std::uint32_t kAllStreams = 0x7fffffff;
+  // A client must hear the settings first.
+  if (!std::exchange(is_asked_to_leave_, true) && has_settings_) {
+    SendGoAway(kAllStreams, http2::kNoError, "draining");
+  }
 }
 
 void Http2Gate::Forget(std::map<std::uint32_t, Stream>::iterator stream) {
@@ -372,6 +385,7 @@ void Http2Gate::EndLibraryFrame() {
   const bool is_block = frame.type == http2::kHeaders || frame.type == http2::kContinuation;
   is_library_in_headers_ = is_block && !frame.has(http2::kEndHeaders);
   if (!is_library_in_headers_) to_client += std::exchange(waiting_for_client_, {});
+  if (!std::exchange(has_settings_, true) && std::exchange(is_asked_to_leave_, false)) AskToLeave();
   const auto stream = streams_.find(frame.stream);
   if (stream == streams_.end()) return;
   stream->second.has_response |= frame.type == http2::kHeaders;

@@ -47,6 +47,9 @@ class Http2Gate {
   /// Refuses uploads that are over their time.
   void Tick(Clock::time_point now);
 
+  /// Tells the client to take another connection for its next calls; those it has made go on.
+  void AskToLeave();
+
   /// Bytes to be sent; the owner removes what it has sent, before the next FromClient.
   std::string to_library;
   std::string to_client;
@@ -99,6 +102,7 @@ class Http2Gate {
   void Forget(std::map<std::uint32_t, Stream>::iterator stream);
   /// Frames for the client wait while a frame or a header block of the library is under way.
   void SendToClient(std::string frame);
+  void SendGoAway(std::uint32_t last_stream, http2::ErrorCode code, const std::string& what);
   void EndLibraryFrame();
 
   const GateLimits limits_;
@@ -108,6 +112,9 @@ class Http2Gate {
   http2::FrameCursor client_;
   http2::FrameCursor library_;
   bool is_library_in_headers_ = false;
+  /// The library's first frame, its settings, has passed.
+  bool has_settings_ = false;
+  bool is_asked_to_leave_ = false;
   std::string waiting_for_client_;
   /// Of the frame under way, except DATA.
   std::string payload_;

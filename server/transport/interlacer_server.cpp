@@ -239,6 +239,7 @@ void InterlacerServer::OnStateChange(ServerState state) {
 void InterlacerServer::Drain() {
   if (!state_.Advance(ServerState::kDraining)) return;
   Log(LogLevel::kInfo, "draining", {{"calls", std::to_string(calls_.count())}});
+  door_->Drain();
   loader_.request_stop();
   drain_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(options_.limits.drain_timeout_s));

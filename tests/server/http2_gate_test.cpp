@@ -288,6 +288,20 @@ TEST_F(Http2GateTest, OwnFramesWaitForTheEndOfAHeaderBlockOfTheLibrary) {
   EXPECT_EQ(client[0].type, kContinuation);
 }
 
+TEST_F(Http2GateTest, AClientIsAskedToLeaveOnceAndAfterTheSettings) {
+  gate_.AskToLeave();
+  EXPECT_TRUE(ToClient().empty());
+  Answer(Http2Frame(RawHttp2::kSettings, 0, 0, ""));
+  gate_.AskToLeave();
+  const auto client = ToClient();
+  ASSERT_EQ(client.size(), 2u);
+  EXPECT_EQ(client[0].type, RawHttp2::kSettings);
+  EXPECT_EQ(client[1].type, RawHttp2::kGoAway);
+  EXPECT_EQ(client[1].payload.substr(0, 8), BigEndian(0x7fffffff, 4) + BigEndian(0, 4));
+  ASSERT_TRUE(Open(1));
+  EXPECT_EQ(ToLibrary().size(), 1u) << "it may stay";
+}
+
 TEST_F(Http2GateTest, AnAnswerThatHasBegunIsReset) {
   ASSERT_TRUE(Open(1));
   ASSERT_TRUE(Data(1, MessagePrefix(10) + "half"));

@@ -123,8 +123,7 @@ TEST(Restart, ARunningClientFindsTheNewServerAndLearnsThatItsSceneIsGone) {
   v1::GetServerInfoResponse info;
   {
     grpc::ClientContext context;
-    EXPECT_EQ(stub->GetServerInfo(&context, {}, &info).error_code(),
-              grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(stub->GetServerInfo(&context, {}, &info).error_code(), grpc::StatusCode::UNAVAILABLE);
   }
   InProcessServer next(options);
   ASSERT_TRUE(next.WaitForServing());

@@ -40,9 +40,8 @@ Holdings HeldNow() {
 void CallOften(int port, unsigned seed) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const auto stub = v1::InterlacerService::NewStub(
-      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
-                                grpc::InsecureChannelCredentials(), arguments));
+  const auto stub = v1::InterlacerService::NewStub(grpc::CreateCustomChannel(
+      "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), arguments));
   auto refused = MakeRolloutRequest(1);
   refused.mutable_source()
       ->mutable_scene_input()
