@@ -72,19 +72,18 @@ class ProxyTest : public ::testing::Test {
     for (const char* name : {"proxy", "robot", "unlisted"}) authority.Sign(name);
     Authority(folder_, "elsewhere").Sign("stranger");
     std::ofstream(folder_.File("clients.txt")) << "robot\nstranger\n";
-    std::ofstream(folder_.File("bundle.pem"))
-        << std::ifstream(folder_.File("proxy.pem")).rdbuf()
-        << std::ifstream(folder_.File("proxy.key")).rdbuf();
+    std::ofstream(folder_.File("bundle.pem")) << std::ifstream(folder_.File("proxy.pem")).rdbuf()
+                                              << std::ifstream(folder_.File("proxy.key")).rdbuf();
     for (int i = 0; i < 2; ++i) StartServer(i);
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(servers_[i]->WaitUntilReady());
-    proxy_ = std::make_unique<ChildProcess>(std::vector<std::string>{
-        "/usr/bin/env", "INTERLACER_PROXY_BIND=" + address_,
-        "INTERLACER_PROXY_CERTIFICATE=" + folder_.File("bundle.pem"),
-        "INTERLACER_PROXY_CLIENT_CA=" + folder_.File("authority.pem"),
-        "INTERLACER_PROXY_CLIENTS=" + folder_.File("clients.txt"),
-        "INTERLACER_SOCKET_1=" + folder_.File("0.sock"),
-        "INTERLACER_SOCKET_2=" + folder_.File("1.sock"), kProxyProgram, "-db", "-f",
-        INTERLACER_SOURCE_DIR "/deploy/proxy/haproxy.cfg"});
+    proxy_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{"/usr/bin/env", "INTERLACER_PROXY_BIND=" + address_,
+                                 "INTERLACER_PROXY_CERTIFICATE=" + folder_.File("bundle.pem"),
+                                 "INTERLACER_PROXY_CLIENT_CA=" + folder_.File("authority.pem"),
+                                 "INTERLACER_PROXY_CLIENTS=" + folder_.File("clients.txt"),
+                                 "INTERLACER_SOCKET_1=" + folder_.File("0.sock"),
+                                 "INTERLACER_SOCKET_2=" + folder_.File("1.sock"), kProxyProgram,
+                                 "-db", "-f", INTERLACER_SOURCE_DIR "/deploy/proxy/haproxy.cfg"});
     const auto client = Connect("robot");
     ASSERT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }, 20))
         << proxy_->Err() << proxy_->Out();
@@ -92,9 +91,9 @@ class ProxyTest : public ::testing::Test {
   }
 
   void StartServer(int index) {
-    servers_[index] = std::make_unique<RunningServer>(
-        "unix:" + folder_.File(std::to_string(index) + ".sock"),
-        std::vector<std::string>{"--log-level", "warning"});
+    servers_[index] =
+        std::make_unique<RunningServer>("unix:" + folder_.File(std::to_string(index) + ".sock"),
+                                        std::vector<std::string>{"--log-level", "warning"});
   }
   std::unique_ptr<Client> Connect(const std::string& name) const {
     return *Client::Create(
@@ -174,11 +173,11 @@ TEST_F(ProxyTest, OnlyListedClientsOfTheAuthorityAreServed) {
   EXPECT_EQ(CodeOf("stranger"), StatusCode::kUnavailable) << "another authority vouches for it";
   EXPECT_FALSE((*Client::Create({.address = address_, .retry = false}))->GetServerInfo({}).ok())
       << "without TLS";
-  const auto wrong = *Client::Create(
-      {.address = address_,
-       .retry = false,
-       .tls = TlsFiles{folder_.File("elsewhere.pem"), folder_.File("robot.pem"),
-                       folder_.File("robot.key")}});
+  const auto wrong =
+      *Client::Create({.address = address_,
+                       .retry = false,
+                       .tls = TlsFiles{folder_.File("elsewhere.pem"), folder_.File("robot.pem"),
+                                       folder_.File("robot.key")}});
   EXPECT_FALSE(wrong->GetServerInfo({}).ok()) << "it does not trust the proxy";
 }
 

@@ -80,10 +80,9 @@ class RunningServer {
 };
 
 /// Predicts `step_count` steps of a table; how it ended.
-inline Status PredictTable(Client* client, const ModelMetadata& model, int step_count,
-                           const StepCallback& on_step = [](const PredictedStep&) {
-                             return Status::Ok();
-                           }) {
+inline Status PredictTable(
+    Client* client, const ModelMetadata& model, int step_count,
+    const StepCallback& on_step = [](const PredictedStep&) { return Status::Ok(); }) {
   CallOptions options;
   options.deadline_s = 100;
   OutputOptions output;

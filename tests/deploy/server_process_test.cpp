@@ -92,8 +92,8 @@ TEST(ServerProcess, ASignalLetsCallsFinishASecondOneEndsThem) {
     ASSERT_TRUE(Eventually([&] { return steps > 0; }));
     for (int i = 0; i < signals; ++i) {
       server.process().Signal(SIGTERM);
-      EXPECT_TRUE(Eventually(
-          [&] { return server.process().Err().find("draining") != std::string::npos; }));
+      EXPECT_TRUE(
+          Eventually([&] { return server.process().Err().find("draining") != std::string::npos; }));
     }
     const Status status = end.get();
     if (signals == 1) {

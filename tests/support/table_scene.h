@@ -12,8 +12,7 @@ namespace interlacer::testing {
 
 /// `row_count` equal rows.
 inline ActionSequence RestingRobot(const ModelMetadata& model, int row_count) {
-  ActionSequence rows{ActionKind::kJointPositions, row_count,
-                      std::ssize(model.action_columns), {}};
+  ActionSequence rows{ActionKind::kJointPositions, row_count, std::ssize(model.action_columns), {}};
   for (int row = 0; row < row_count; ++row) {
     for (const ActionColumn& column : model.action_columns) {
       rows.values.push_back(static_cast<float>(0.5 * (column.min_value + column.max_value)));
