@@ -3,10 +3,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "client/proxy.h"
 #include "client/service_config.h"
+#include "common/file_io.h"
 
 namespace interlacer {
 namespace {
@@ -15,6 +18,19 @@ constexpr int kKeepalivePeriodMs = 30'000;
 /// Longest pause between attempts to connect: a server that has started is found within about this
 /// time.
 constexpr int kMaxReconnectPauseMs = 1000;
+
+/// Certificates and keys are a few kilobytes.
+constexpr std::int64_t kMaxPemBytes = 1 << 20;
+
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
+    const std::optional<TlsFiles>& tls) {
+  if (!tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  INTERLACER_ASSIGN_OR_RETURN(options.pem_root_certs, ReadTextFile(tls->authority, kMaxPemBytes));
+  INTERLACER_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadTextFile(tls->certificate, kMaxPemBytes));
+  INTERLACER_ASSIGN_OR_RETURN(options.pem_private_key, ReadTextFile(tls->key, kMaxPemBytes));
+  return grpc::SslCredentials(options);
+}
 
 }  // namespace
 
@@ -42,7 +58,8 @@ StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& option
                      static_cast<int>(options.max_message_bytes));
   }
   if (IsLocalAddress(options.address)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments);
+  INTERLACER_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.tls));
+  return grpc::CreateCustomChannel(options.address, credentials, arguments);
 }
 
 }  // namespace interlacer

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The channel to a server, with the limits, pings and retries of all clients. It connects at the
-/// first call. Errors: INVALID_ARGUMENT ARGUMENT_INVALID naming the option. Thread-safe.
+/// first call. Errors: INVALID_ARGUMENT ARGUMENT_INVALID naming the option; those of
+/// common/file_io.h for the files of TLS. Thread-safe.
 
 #include <grpcpp/channel.h>
 

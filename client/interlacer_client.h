@@ -29,6 +29,13 @@ namespace interlacer {
 
 class Recorder;
 
+/// PEM files of a TLS connection: who may vouch for the server, and who this client is.
+struct TlsFiles {
+  std::string authority;
+  std::string certificate;
+  std::string key;
+};
+
 struct ClientOptions {
   /// "127.0.0.1:50051", "[::1]:50051", "unix:/run/interlacer.sock" or "dns:///host:port".
   std::string address;
@@ -37,6 +44,8 @@ struct ClientOptions {
   bool retry = true;
   /// Keeps what goes over the wire (client/recorder.h); null for none.
   std::shared_ptr<Recorder> recorder{};
+  /// Without them the connection is not encrypted. They are read when the client is made.
+  std::optional<TlsFiles> tls{};
 };
 
 enum class RequestPriority { kBackground, kNormal, kControl };

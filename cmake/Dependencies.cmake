@@ -30,6 +30,9 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 # Debian ships no CMake package of protobuf, and gRPC's asks for one: the module must come first.
 find_package(Protobuf MODULE REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
+add_library(interlacer::nghttp2 ALIAS PkgConfig::nghttp2)
 add_library(interlacer::turbojpeg ALIAS libjpeg-turbo::turbojpeg)
 
 if(INTERLACER_WITH_OPEN3D)

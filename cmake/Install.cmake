@@ -27,7 +27,7 @@ if(TARGET interlacer-server AND TARGET interlacer)
   endforeach()
   install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT server)
   install(FILES deploy/interlacer-server.service DESTINATION lib/systemd/system COMPONENT server)
-  install(FILES deploy/server.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer COMPONENT server)
+  install(FILES deploy/server.toml deploy/proxy/haproxy.cfg DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer COMPONENT server)
   # What predicts when no checkpoint is named (cli/shipped_models.h).
   install(DIRECTORY checkpoints/paper checkpoints/small DESTINATION ${CMAKE_INSTALL_DATADIR}/interlacer/checkpoints
     COMPONENT tools PATTERN training EXCLUDE PATTERN stages EXCLUDE)

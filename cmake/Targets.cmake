@@ -79,6 +79,20 @@ function(interlacer_add_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${arg_PREFIX}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S}
     ENVIRONMENT OMP_WAIT_POLICY=passive)
+  interlacer_label_failure_modes(${name} "${arg_SOURCES}")
+endfunction()
+
+# A comment `// fm-16` above a test makes that a label of it: ctest -L fm-16. docs/failure-modes.md has the list.
+function(interlacer_label_failure_modes name sources)
+  list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
+  list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_failure_modes.cmake")
+  file(CONFIGURE OUTPUT "${script}" @ONLY CONTENT [[
+set(failure_mode_sources "@sources@")
+set(failure_mode_tests "${@name@_TESTS}")
+include("@PROJECT_SOURCE_DIR@/cmake/FailureModeLabels.cmake")
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
 endfunction()
 
 # interlacer_make_portable(<target>): a program that scripts/gpu_check --pack carries to another machine. It needs only the

@@ -30,6 +30,10 @@ struct Limits {
   /// second.
   double slow_reader_timeout_s = 10;
   int max_streams_per_connection = 16;
+  /// The descriptors of the process bound it too, three a connection.
+  int max_connections = 256;
+  /// Time limit for a request to arrive, whatever its size.
+  double upload_timeout_s = 30;
   std::int64_t memory_quota_bytes = 4LL << 30;
   double drain_timeout_s = 30;
   double watchdog_s = 120;

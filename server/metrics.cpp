@@ -68,6 +68,8 @@ struct Metrics::Families {
       Counter("interlacer_requests_total", "finished calls");
   prometheus::Family<prometheus::Counter>& cancelled =
       Counter("interlacer_cancelled_total", "cancelled calls, by where they were");
+  prometheus::Family<prometheus::Counter>& refusals =
+      Counter("interlacer_refused_total", "calls and connections refused before their method");
   prometheus::Family<prometheus::Counter>& steps =
       Counter("interlacer_steps_total", "dynamics steps computed");
   prometheus::Family<prometheus::Counter>& candidates =
@@ -231,6 +233,12 @@ void Metrics::CountCall(const CallRecord& record, const Status& status) {
 
 void Metrics::CountLostResponse() {
   families_->cancelled.Add({{"where", "slow_reader"}}).Increment();
+}
+
+void Metrics::CountRefusal(const Status& status) {
+  families_->refusals
+      .Add({{"code", std::string(StatusCodeName(status.code()))}, {"reason", status.reason()}})
+      .Increment();
 }
 
 void Metrics::CountStep(const std::string& model_name, double seconds) {

@@ -31,6 +31,8 @@ class Metrics {
   void CountCall(const CallRecord& record, const Status& status);
   /// Counts a call that was counted as a success but whose client did not read it to the end.
   void CountLostResponse();
+  /// Counts a call or a connection that was refused before a method heard of it.
+  void CountRefusal(const Status& status);
   void CountStep(const std::string& model_name, double seconds);
   void CountCandidate(const std::string& model_name);
   void CountPixels(const std::string& model_name, std::int64_t pixels);

@@ -111,6 +111,8 @@ void AddLimits(CLI::App* app, Limits* l) {
               "Time for a client to read one message");
   AddCount(app, "--max-streams-per-connection", &l->max_streams_per_connection,
            "Calls at once on one connection");
+  AddCount(app, "--max-connections", &l->max_connections, "Connections at once");
+  AddDuration(app, "--upload-timeout", &l->upload_timeout_s, "Time for a request to arrive");
   AddBytes(app, "--memory-quota", &l->memory_quota_bytes, "Memory of the gRPC library");
   AddDuration(app, "--drain-timeout", &l->drain_timeout_s, "Time for calls in flight at the end",
               /*may_be_zero=*/true);

@@ -128,8 +128,9 @@ class AsyncClient(calls.BaseClient):
     """As Client, for one event loop, to which the connection belongs."""
 
     def __init__(self, address: str, *, deadline_s: Optional[float] = None, wait_for_ready: bool = False,
-                 retry: bool = True, max_message_bytes: int = channels.MAX_MESSAGE_BYTES) -> None:
-        super().__init__(grpc.aio.insecure_channel, address, deadline_s, wait_for_ready, retry, max_message_bytes)
+                 retry: bool = True, max_message_bytes: int = channels.MAX_MESSAGE_BYTES,
+                 credentials: Optional[grpc.ChannelCredentials] = None) -> None:
+        super().__init__(channels.maker(grpc.aio, credentials), address, deadline_s, wait_for_ready, retry, max_message_bytes)
 
     async def info(self, *, deadline_s: Optional[float] = None) -> ServerInfo:
         return ServerInfo.from_proto(await self._unary("GetServerInfo", service.GetServerInfoRequest(), deadline_s))

@@ -40,6 +40,13 @@ def proxy_for(address: str) -> str:
     return next((name for name in ("grpc_proxy", "https_proxy", "http_proxy") if os.environ.get(name)), "")
 
 
+def maker(module: Any, credentials: Optional[Any]) -> Callable[[str, List[Tuple[str, Any]]], Any]:
+    """What makes a channel of grpc or grpc.aio, with TLS where there are credentials."""
+    if credentials is None:
+        return lambda address, chosen: module.insecure_channel(address, chosen)
+    return lambda address, chosen: module.secure_channel(address, credentials, chosen)
+
+
 def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:
     """Of the channel. A connection that fails is tried again every second; one that is idle is not pinged."""
     if not address:

@@ -74,13 +74,15 @@ class Client(calls.BaseClient):
     with FORKED_AFTER_USE."""
 
     def __init__(self, address: str, *, deadline_s: Optional[float] = None, wait_for_ready: bool = False,
-                 retry: bool = True, max_message_bytes: int = channels.MAX_MESSAGE_BYTES) -> None:
+                 retry: bool = True, max_message_bytes: int = channels.MAX_MESSAGE_BYTES,
+                 credentials: Optional[grpc.ChannelCredentials] = None) -> None:
         """address         "127.0.0.1:50051", "[::1]:50051", "unix:/run/interlacer.sock" or "dns:///host:port"
         deadline_s      of every call that says no other; by default 10 s, and 60 s of predictions
         wait_for_ready  wait for a connection until the deadline where UNAVAILABLE would come at once
         retry           try again after UNAVAILABLE; off in control loops, where an early error beats a late answer
+        credentials     grpc.ssl_channel_credentials(authority, key, certificate) of a proxy with TLS; by default none
         """
-        super().__init__(grpc.insecure_channel, address, deadline_s, wait_for_ready, retry, max_message_bytes)
+        super().__init__(channels.maker(grpc, credentials), address, deadline_s, wait_for_ready, retry, max_message_bytes)
 
     def info(self, *, deadline_s: Optional[float] = None) -> ServerInfo:
         """Version, device, state, models and limits; answers while models load."""

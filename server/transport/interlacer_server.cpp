@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/check.h"
 #include "common/log.h"
 #include "common/process_memory.h"
 #include "common/version.h"
@@ -17,6 +18,7 @@
 #include "server/convert/wire.h"
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
+#include "server/transport/request_headers.h"
 
 namespace interlacer {
 namespace {
@@ -70,8 +72,10 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   // Admission limits responses before work starts, so the library's own limit is set high.
   builder->SetMaxSendMessageSize(
       MessageLimit(std::max(limits.max_request_bytes, limits.max_response_bytes + kEnvelopeBytes)));
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.max_streams_per_connection);
+  // Beyond its own limit the library describes all headers, which may end the process
+  // (CVE-2023-1428); the front door refuses such calls before.
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 2 * kMaxHeaderListBytes);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kMinPingIntervalMs);
@@ -83,6 +87,17 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
   quota.Resize(static_cast<std::size_t>(limits.memory_quota_bytes));
   quota.SetMaxThreads(kMaxLibraryThreads);
   builder->SetResourceQuota(quota);
+}
+
+using Builder = grpc::ServerBuilder::experimental_type;
+
+FrontDoorLimits DoorLimits(const Limits& limits) {
+  return {{limits.max_request_bytes,
+           std::chrono::duration_cast<Clock::duration>(
+               std::chrono::duration<double>(limits.upload_timeout_s)),
+           static_cast<std::size_t>(limits.max_streams_per_connection)},
+          limits.max_inflight_request_bytes,
+          limits.max_connections};
 }
 
 /// Failures that may pass when a supervisor tries again, such as a lack of memory, are not the
@@ -134,6 +149,7 @@ InterlacerServer::~InterlacerServer() {
     worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
     server_->Shutdown(std::chrono::system_clock::now() + kResponseFlushTime);
   }
+  if (door_ != nullptr) door_->Stop();
   worker_.Stop();
   // It describes the parts that go next.
   recorder_.reset();
@@ -167,22 +183,28 @@ Status InterlacerServer::Listen() {
   if (!options_.metrics_address.empty()) {
     INTERLACER_RETURN_IF_ERROR(metrics_.Expose(options_.metrics_address));
   }
+  INTERLACER_ASSIGN_OR_RETURN(door_,
+                              FrontDoor::Open(options_.address, DoorLimits(options_.limits)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   if (!HasReflection(options_)) builder.SetOption(std::make_unique<WithoutReflection>());
   SetLimits(options_.limits, &builder);
-  builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port_);
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      Builder::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.RegisterService(&service_);
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr) {
-    return InvalidArgument(reason::CONFIG_INVALID,
-                           "cannot listen on " + options_.address + "; is it in use?")
-        .WithField("address");
-  }
+  INTERLACER_CHECK(server_ != nullptr, "the gRPC library cannot start");
   health_.Attach(server_->GetHealthCheckService(), state_.state());
+  door_->Start(
+      [this](int fd) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+        connection.fd = fd;
+        acceptor_->HandleNewConnection(&connection);
+      },
+      [this](const Status& status) { metrics_.CountRefusal(status); });
   Log(LogLevel::kInfo, "listening",
-      {{"address", options_.address}, {"port", std::to_string(port_)}, {"version", kVersion}});
+      {{"address", options_.address}, {"port", std::to_string(port())}, {"version", kVersion}});
   loader_ = std::jthread([this](std::stop_token stop) { LoadModels(stop); });
   return Status::Ok();
 }
@@ -217,6 +239,7 @@ void InterlacerServer::OnStateChange(ServerState state) {
 void InterlacerServer::Drain() {
   if (!state_.Advance(ServerState::kDraining)) return;
   Log(LogLevel::kInfo, "draining", {{"calls", std::to_string(calls_.count())}});
+  door_->Drain();
   loader_.request_stop();
   drain_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(options_.limits.drain_timeout_s));

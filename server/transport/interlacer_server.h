@@ -19,6 +19,7 @@
 #include "common/status.h"
 #include "server/calls/server_context.h"
 #include "server/server_options.h"
+#include "server/transport/front_door.h"
 #include "server/transport/health.h"
 #include "server/transport/interlacer_service.h"
 
@@ -44,7 +45,7 @@ class InterlacerServer {
   InterlacerServer& operator=(const InterlacerServer&) = delete;
 
   /// The port in use; 0 for unix sockets.
-  int port() const { return port_; }
+  int port() const { return door_->port(); }
   ServerState state() const { return state_.state(); }
   const Metrics& metrics() const { return metrics_; }
   const DeviceWorker& worker() const { return worker_; }
@@ -84,7 +85,9 @@ class InterlacerServer {
   DecodePool decoders_;
   InterlacerService service_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
+  /// Takes the connections that the door has accepted.
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<FrontDoor> door_;
   std::atomic<int> load_exit_{0};
   std::optional<Clock::time_point> drain_limit_;
   std::optional<Clock::time_point> device_lost_limit_;

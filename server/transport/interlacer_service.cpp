@@ -16,10 +16,18 @@
 #include "server/handlers/predict_rollout.h"
 #include "server/handlers/update_scene.h"
 #include "server/handlers/validate_scene.h"
+#include "server/transport/front_door.h"
 #include "server/transport/response_sinks.h"
 
 namespace interlacer {
 namespace {
+
+IncomingCall Incoming(const grpc::CallbackServerContext& context, const char* method,
+                      const grpc::ByteBuffer& request) {
+  IncomingCall call = ReadContext(context, method, request);
+  call.record.peer = FrontDoor::ClientName(call.record.peer);
+  return call;
+}
 
 UnarySink* NewUnarySink(const ServerContext& server, grpc::CallbackServerContext* context,
                         grpc::ByteBuffer* response) {
@@ -77,7 +85,7 @@ Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, 
 grpc::ServerUnaryReactor* InterlacerService::GetServerInfo(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetServerInfoRequest>(
-      server_, context, ReadContext(*context, "GetServerInfo", *request), response,
+      server_, context, Incoming(*context, "GetServerInfo", *request), response,
       [this](const auto&) {
         return StatusOr<wire::GetServerInfoResponse>(interlacer::GetServerInfo(server_));
       });
@@ -87,51 +95,51 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
                                                               const Bytes* request,
                                                               Bytes* response) {
   return AnswerNow<wire::GetModelMetadataRequest>(
-      server_, context, ReadContext(*context, "GetModelMetadata", *request), response,
+      server_, context, Incoming(*context, "GetModelMetadata", *request), response,
       [this](const auto& message) { return interlacer::GetModelMetadata(server_, message); });
 }
 
 grpc::ServerUnaryReactor* InterlacerService::ValidateScene(Context* context, const Bytes* request,
                                                            Bytes* response) {
-  return StartOrRefuse(server_, ReadContext(*context, "ValidateScene", *request),
+  return StartOrRefuse(server_, Incoming(*context, "ValidateScene", *request),
                        NewUnarySink(server_, context, response), interlacer::ValidateScene);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictRollout(
     Context* context, const Bytes* request) {
-  return StartOrRefuse(server_, ReadContext(*context, "PredictRollout", *request),
+  return StartOrRefuse(server_, Incoming(*context, "PredictRollout", *request),
                        NewStreamSink(server_, context), interlacer::PredictRollout);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::CreateScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return StartOrRefuse(server_, ReadContext(*context, "CreateScene", *request),
+  return StartOrRefuse(server_, Incoming(*context, "CreateScene", *request),
                        NewUnarySink(server_, context, response), interlacer::CreateScene);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::UpdateScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
-  return StartOrRefuse(server_, ReadContext(*context, "UpdateScene", *request),
+  return StartOrRefuse(server_, Incoming(*context, "UpdateScene", *request),
                        NewUnarySink(server_, context, response), interlacer::UpdateScene);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::DeleteScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return AnswerNow<wire::DeleteSceneRequest>(
-      server_, context, ReadContext(*context, "DeleteScene", *request), response,
+      server_, context, Incoming(*context, "DeleteScene", *request), response,
       [this](const auto& message) { return interlacer::DeleteScene(server_, message); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates(
     Context* context, const Bytes* request) {
-  return StartOrRefuse(server_, ReadContext(*context, "PredictCandidates", *request),
+  return StartOrRefuse(server_, Incoming(*context, "PredictCandidates", *request),
                        NewStreamSink(server_, context), interlacer::PredictCandidates);
 }
 
 grpc::ServerUnaryReactor* InterlacerService::GetStatistics(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetStatisticsRequest>(
-      server_, context, ReadContext(*context, "GetStatistics", *request), response,
+      server_, context, Incoming(*context, "GetStatistics", *request), response,
       [this](const auto&) {
         return StatusOr<wire::GetStatisticsResponse>(interlacer::GetStatistics(server_));
       });

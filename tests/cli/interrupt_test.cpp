@@ -68,6 +68,7 @@ TEST(Interrupt, ATrainingRunResumesWithoutAGap) {
   for (int i = 0; i < kStepCount; ++i) EXPECT_EQ(after[i], i + 1);
 }
 
+// fm-37
 TEST(Interrupt, SimulateKeepsFinishedEpisodes) {
   const TempFolder folder;
   const std::string out = folder.File("episodes");
@@ -89,6 +90,7 @@ TEST(Interrupt, SimulateKeepsFinishedEpisodes) {
   EXPECT_EQ(RunVerb({"validate", out}).exit_code, 0);
 }
 
+// fm-37
 TEST(Interrupt, EvaluateGoesOnAfterTheLastFinishedEpisode) {
   constexpr int kEpisodes = 6;
   const TempFolder folder;

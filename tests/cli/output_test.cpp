@@ -31,6 +31,7 @@ class OutputFolderTest : public ::testing::Test {
   fs::path root_;
 };
 
+// fm-37
 TEST_F(OutputFolderTest, NothingIsSeenBeforeCommit) {
   auto folder = OutputFolder::Create(Target(), kMarker, false);
   ASSERT_TRUE(folder.ok());
@@ -46,6 +47,7 @@ TEST_F(OutputFolderTest, AnAbandonedFolderIsRemoved) {
   EXPECT_TRUE(fs::is_empty(root_));
 }
 
+// fm-37
 TEST_F(OutputFolderTest, ExistingOutputNeedsForceAndStaysUntilCommit) {
   fs::create_directories(Target());
   std::ofstream(fs::path(Target()) / "old.txt") << "old";

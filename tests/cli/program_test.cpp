@@ -186,6 +186,7 @@ void WriteForeignFolder(const std::string& folder, const std::string& bytes) {
   std::ofstream(folder + "/frames/holiday.jpg") << bytes;
 }
 
+// fm-37
 TEST(Program, ForceDeletesOnlyWhatTheVerbItselfHasWritten) {
   const TempFolder folder;
   ASSERT_TRUE(testing::WritePaintedPlane(folder.File("plane")).ok());
@@ -263,6 +264,7 @@ TEST(Program, DeadlineOfACallIsSaidInTheError) {
   EXPECT_EQ(RunProgram("info 127.0.0.1:1 --deadline soon").exit_code, 2);
 }
 
+// fm-37
 TEST(Program, AClosedStdoutIsAnError) {
   const std::string command = std::string(INTERLACER_PROGRAM) + " version --quiet >/dev/full";
   const int status = std::system((command + " 2>/dev/null").c_str());

@@ -195,6 +195,7 @@ TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
 }
 
 /// Load changes when an answer comes, never what it says.
+// fm-34
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   constexpr int kClients = 8;
   const std::string episode = episodes_ + "/push_block_000005";
@@ -207,6 +208,18 @@ TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {
   ASSERT_EQ(alone.exit_code, 0) << alone.err;
   std::vector<ProcessResult> results(kClients);
   {
+    // Others ask for other things meanwhile, and one goes away in the middle.
+    ChildProcess other(Interlacer({"predict", episode, "--steps", "2", "--seed", "10", "--server",
+                                   server.address(), "--wire-images", "png", "-o",
+                                   folder_.File("other"), "--quiet"}));
+    ChildProcess bad(Interlacer({"predict", episode, "--steps", "2", "--cameras", "left,left",
+                                 "--server", server.address(), "-o", folder_.File("bad")}));
+    ChildProcess gone(Interlacer({"predict", episode, "--start-step", "1", "--steps", "5",
+                                  "--server", server.address(), "-o", folder_.File("gone")}));
+    std::jthread killer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      gone.Signal(SIGKILL);
+    });
     std::vector<std::jthread> clients;
     for (int i = 0; i < kClients; ++i) {
       clients.emplace_back([&, i] { results[i] = predict("together_" + std::to_string(i)); });

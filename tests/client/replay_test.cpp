@@ -208,6 +208,7 @@ TEST_F(ReplayTest, RecordingsAreForTheServersUserAlone) {
   EXPECT_EQ(fs::status(folder_.File("flight")).permissions() & perms::others_all, perms::none);
 }
 
+// fm-38
 TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {
   const std::string file = Record();
   fs::resize_file(file, fs::file_size(file) - 3);

@@ -76,6 +76,7 @@ TEST(PngTest, ColourIsNotDepthAndDepthIsNotColour) {
   EXPECT_EQ(DecodePngRgb(EncodePng(depth)).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
 }
 
+// fm-4
 TEST(PngTest, EveryTruncationThatLosesPixelsIsAnError) {
   constexpr std::size_t kEndBytes = 12;  // of the part that says that the file ends
   const Bytes data = EncodePng(RandomImage(13, 9));
@@ -105,6 +106,7 @@ TEST(PngTest, DamageIsAnErrorOrAnImageNeverACrash) {
   }
 }
 
+// fm-4
 TEST(PngTest, HugeHeadersAllocateNothing) {
   Bytes bomb = EncodePng(RandomImage(4, 4));
   SetBigEndian(&bomb, 16, 65535);
@@ -231,6 +233,7 @@ TEST(JpegTest, TruncatedDataIsAnErrorNotGreyPixels) {
   }
 }
 
+// fm-4
 TEST(JpegTest, HugeHeadersAllocateNothing) {
   Bytes bomb = EncodeJpeg(SmoothImage(16, 16), 90);
   for (std::size_t i = 0; i + 8 < bomb.size(); ++i) {
@@ -276,6 +279,7 @@ Bytes ProgressiveJpeg(int band_count) {
   return out;
 }
 
+// fm-4
 TEST(JpegTest, ProgressiveImagesOfAFewScansAreDecodedOfVeryManyRefused) {
   const auto usual = DecodeJpegRgb(ProgressiveJpeg(9));
   EXPECT_TRUE(usual.ok()) << usual.status().ToString();

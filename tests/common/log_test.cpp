@@ -7,6 +7,7 @@
 namespace interlacer {
 namespace {
 
+// fm-41
 TEST(LogTest, TextIsOneLine) {
   EXPECT_EQ(FormatLogEvent(LogFormat::kText, LogLevel::kInfo, "T", "ready", {{"port", "1"}}),
             "T INFO ready port=1");
@@ -14,6 +15,7 @@ TEST(LogTest, TextIsOneLine) {
             "T ERROR a\\x0aT INFO forged");
 }
 
+// fm-41
 TEST(LogTest, NoValueCanForgeAField) {
   const auto line = [](const std::string& value) {
     return FormatLogEvent(LogFormat::kText, LogLevel::kInfo, "T", "call", {{"f", value}});

@@ -72,6 +72,7 @@ TEST_F(EpisodeTest, ChangedFilesAreFound) {
   EXPECT_TRUE(trusting->ReadColor(1, 0).ok());
 }
 
+// fm-38
 TEST_F(EpisodeTest, BrokenFramesNameTheFile) {
   const auto episode = EpisodeReader::Open(episode_, {.verify_hashes = false});
   ASSERT_TRUE(episode.ok());
@@ -90,6 +91,7 @@ TEST_F(EpisodeTest, BrokenFramesNameTheFile) {
   EXPECT_EQ(episode->ReadColor(2, 1).status().reason(), "FILE_NOT_FOUND");
 }
 
+// fm-38
 TEST_F(EpisodeTest, TablesMustHaveARowAStep) {
   EXPECT_EQ(EpisodeReader::Open(folder_.File("none")).status().reason(), "FILE_NOT_FOUND");
   std::string manifest = *ReadTextFile(episode_ + "/manifest.json");

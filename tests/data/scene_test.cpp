@@ -54,6 +54,7 @@ std::string FieldOf(const SceneReport& report, const std::string& reason) {
   return "no " + reason;
 }
 
+// fm-8
 TEST_P(WrongCalibrationTest, IsSuspect) {
   std::vector<RgbdView> views = TwoViews();
   GetParam().apply(&views);

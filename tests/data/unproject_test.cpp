@@ -77,6 +77,7 @@ TEST(UnprojectTest, RangeIsEuclideanNotDepth) {
   EXPECT_EQ(ClassifyPixels(camera, depth, region)[1], PixelClass::kOutside);
 }
 
+// fm-5
 TEST(UnprojectTest, NoPointAtTheCameraOrigin) {
   for (float value : {0.0f, NAN, INFINITY, -INFINITY, -1.0f}) {
     RgbdView view = SyntheticView(SyntheticCamera(true));

@@ -76,6 +76,7 @@ std::string MetricsText() {
   metrics.CountPixels("model", 1);
   metrics.CountCandidate("model");
   metrics.CountSceneEviction("expired");
+  metrics.CountRefusal(ResourceExhausted(reason::HOST_MEMORY, "large"));
   CallRecord record;
   record.method = "PredictRollout";
   record.priority = "normal";
@@ -111,6 +112,33 @@ TEST(Deploy, TheServerStartsOnce) {
         {"k8s/server.yaml", "- {name: OMP_WAIT_POLICY, value: passive}\n"}}) {
     EXPECT_THAT(ReadFile(kSource / "deploy" / file), HasSubstr(line)) << file;
   }
+}
+
+TEST(Deploy, TheUnitIsTakenBySystemd) {
+  constexpr char kAnalyze[] = "/usr/bin/systemd-analyze";
+  if (!fs::exists(kAnalyze)) GTEST_SKIP() << kAnalyze << " is not there";
+  std::string unit = ReadFile(kSource / "deploy/interlacer-server.service");
+  for (const auto& [installed, built] :
+       {std::pair{"/usr/bin/interlacer-server ", INTERLACER_SERVER_PROGRAM " "},
+        {"/usr/bin/interlacer ", INTERLACER_PROGRAM " "}}) {
+    const std::size_t place = unit.find(installed);
+    ASSERT_NE(place, std::string::npos) << installed;
+    unit.replace(place, std::string(installed).size(), built);
+  }
+  const TempFolder folder;
+  const std::string file = folder.File("interlacer-server.service");
+  std::ofstream(file) << unit;
+  const ProcessResult verified = ChildProcess({kAnalyze, "verify", "--man=no", file}).Wait();
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(verified.err, "") << "unknown keys are only said";
+}
+
+TEST(Deploy, TheAlertsAreTakenByPrometheus) {
+  constexpr char kPromtool[] = "/usr/bin/promtool";
+  if (!fs::exists(kPromtool)) GTEST_SKIP() << kPromtool << " is not there";
+  const std::string file = (kSource / "deploy/monitoring/alerts.yaml").string();
+  const ProcessResult checked = ChildProcess({kPromtool, "check", "rules", file}).Wait();
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
 }
 
 TEST(Deploy, TheConfigurationFileIsValid) {

@@ -39,6 +39,7 @@ TEST(ReportHtml, SaysWhenNoDifferenceIsShown) {
   EXPECT_THAT(ReportHtml(InputOf(results)), HasSubstr("no difference is shown"));
 }
 
+// fm-39
 TEST(ReportHtml, SurvivesNoEpisodeAndOneEpisode) {
   const Results none = MakeResults(0, 8);
   const std::string empty_page = ReportHtml(InputOf(none));
@@ -50,6 +51,7 @@ TEST(ReportHtml, SurvivesNoEpisodeAndOneEpisode) {
   EXPECT_THAT(page, HasSubstr("Means over 1 episode, too few for intervals."));
 }
 
+// fm-39
 TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {
   const Results longer = MakeResults(3, 5), shorter = MakeResults(2, 2);
   ReportInput input = InputOf(longer);
@@ -60,6 +62,7 @@ TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {
   EXPECT_THAT(page, HasSubstr("\xE2\x80\x93"));
 }
 
+// fm-39
 TEST(ReportHtml, EveryNameIsEscaped) {
   Results results = MakeResults(2, 1);
   results.dataset_name = results.command = results.device = kHostileScript;

@@ -109,6 +109,7 @@ v1::PredictRolloutRequest CompressedRequest() {
   return request;
 }
 
+// fm-2
 TEST(Fuzz, FieldsOfARequest) {
   Mutator mutator(Seed());
   const v1::PredictRolloutRequest seeds[] = {MakeRolloutRequest(2), CompressedRequest()};
@@ -124,6 +125,7 @@ TEST(Fuzz, FieldsOfARequest) {
   EXPECT_LT(accepted, kRounds * 19 / 20);
 }
 
+// fm-1 fm-2
 TEST(Fuzz, BytesOfARequest) {
   Mutator mutator(Seed());
   const std::string seed = CompressedRequest().SerializeAsString();
@@ -147,6 +149,7 @@ TEST(Fuzz, BytesOfARequest) {
   EXPECT_GT(parsed, kRounds / 20);
 }
 
+// fm-4
 TEST(Fuzz, Pictures) {
   Mutator mutator(Seed());
   RgbImage color{20, 15, std::vector<std::uint8_t>(20 * 15 * 3)};

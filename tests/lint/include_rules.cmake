@@ -77,6 +77,7 @@ set(doors
   "^(png|turbojpeg)\\.h$"                       "^common/image_codec\\.cpp$"
   "^nlohmann/json\\.hpp$"                       "^common/json\\.h$"
   "^spdlog/"                                    "^common/log\\.cpp$"
+  "^nghttp2/"                                   "^server/transport/header_block\\.cpp$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
   "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/)"
   "^openssl/"                                   "^common/(base64|sha256)\\.cpp$"

@@ -490,6 +490,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "ACTION_OUT_OF_RANGE", "history_actions.values[17]"}),
     [](const auto& test) { return test.param.name; });
 
+// fm-23
 TEST_F(PredictorTest, CudaIsStrictAndAutoSaysThatItFellBack) {
   if (CudaDeviceCount() > 0) GTEST_SKIP() << "a CUDA device answers";
   const auto strict = Predictor::Load(dir_, {"tiny", DeviceRequest::kCuda});

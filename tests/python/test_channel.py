@@ -1,5 +1,9 @@
 """Which addresses are on this machine, and what a client is made of."""
 
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
 import pytest
 from interlacer_client import Client, InterlacerError
 from interlacer_client.channel import is_loopback, proxy_for
@@ -36,3 +40,22 @@ def test_a_proxy_in_the_way_is_named_and_its_value_is_not(monkeypatch):
 def test_an_address_is_needed():
     with pytest.raises(InterlacerError, match="address"):
         Client("")
+
+
+def test_credentials_encrypt_the_connection(tmp_path):
+    """A server with TLS and without methods: who gets through to it hears UNIMPLEMENTED."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem",
+                    "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
+    certificate, key = (tmp_path / "cert.pem").read_bytes(), (tmp_path / "key.pem").read_bytes()
+    server = grpc.server(ThreadPoolExecutor(1))
+    credentials = grpc.ssl_server_credentials([(key, certificate)], certificate, require_client_auth=True)
+    port = server.add_secure_port("127.0.0.1:0", credentials)
+    server.start()
+    codes = []
+    for ours in (grpc.ssl_channel_credentials(certificate, key, certificate), grpc.ssl_channel_credentials(certificate), None):
+        with pytest.raises(InterlacerError) as error:
+            Client(f"127.0.0.1:{port}", retry=False, credentials=ours).info()
+        codes.append(error.value.code)
+    server.stop(0)
+    assert codes == ["UNIMPLEMENTED", "UNAVAILABLE", "UNAVAILABLE"]

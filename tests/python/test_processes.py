@@ -26,6 +26,7 @@ print("parent", client.info().state)
 """
 
 
+# fm-42
 @pytest.mark.parametrize("when, child", [("unused", "SERVING"), ("used", "FORKED_AFTER_USE")])
 def test_a_child_forked_before_the_first_call_has_its_own_connection_and_later_ones_are_told(address, when, child):
     done = subprocess.run([sys.executable, "-c", FORK, address, when], capture_output=True, text=True, timeout=120)
@@ -34,6 +35,7 @@ def test_a_child_forked_before_the_first_call_has_its_own_connection_and_later_o
     assert "child " + child in said and "parent SERVING" in said, done
 
 
+# fm-42
 def test_ctrl_c_ends_the_waiting_and_the_call(address, client, episode, tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(f"""

@@ -156,6 +156,7 @@ def test_cancelling_ends_the_call_on_the_server(client, frames, plan):
     assert duration_s() < 10 * before_s  # 119 steps more, before it in the one worker, would make it 40 times that
 
 
+# fm-42
 def test_one_client_serves_many_threads(client, frames, plan):
     expected = client.predict(frames, plan, Output(positions="float32")).result().positions_m
     results = []

@@ -30,6 +30,7 @@ TEST(Cancel, StopsWithinOneUnitAndFreesTheDevice) {
   EXPECT_TRUE(HasMetric(*fixture, "interlacer_cancelled_total{where=\"running\"} 1"));
 }
 
+// fm-15
 TEST(Cancel, AtEveryStepAndManyTimesInARow) {
   auto fixture = ServingServer();
   for (int i = 0; i < 200; ++i) {
@@ -42,6 +43,7 @@ TEST(Cancel, AtEveryStepAndManyTimesInARow) {
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(2)).Finish().ok());
 }
 
+// fm-14
 TEST(Deadline, TooShortForTheEstimateIsRefusedBeforeWork) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 1;
@@ -77,6 +79,7 @@ TEST(Deadline, CarryingObservedPixelsIsEstimatedByTheFramesThatWereSent) {
   EXPECT_TRUE(Call(&fixture, request, 10).Finish().ok());
 }
 
+// fm-14
 TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();
@@ -95,6 +98,7 @@ TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(2)).Finish().ok());
 }
 
+// fm-14
 TEST(Deadline, OfOneMillisecondHarmsNobody) {
   auto fixture = ServingServer();
   fixture->controls->unit_s = 0.001;  // a hundred steps cannot be done in time
@@ -114,6 +118,7 @@ TEST(Deadline, TheServerHasALimitOfItsOwn) {
   EXPECT_EQ(ReadDetails(status).info.reason(), "CALL_TOO_LONG");
 }
 
+// fm-18
 TEST(Queue, FullIsRefusedAtOnceWithARetryDelay) {
   ServerOptions options = TestServerOptions();
   options.limits.max_queue_length = 2;
@@ -139,6 +144,7 @@ TEST(Queue, FullIsRefusedAtOnceWithARetryDelay) {
   for (auto& call : accepted) EXPECT_TRUE(call->Finish().ok());
 }
 
+// fm-19
 TEST(Queue, ControlCallsOvertakeBetweenUnits) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();
@@ -166,6 +172,7 @@ struct SentOutput {
 
 class PredictionWith : public ::testing::TestWithParam<SentOutput> {};
 
+// fm-25
 TEST_P(PredictionWith, StepsBeforeANanStayValid) {
   auto fixture = ServingServer();
   fixture->controls->nan_from_step = 3;
@@ -194,6 +201,7 @@ INSTANTIATE_TEST_SUITE_P(All, PredictionWith,
                                            SentOutput{"Neither", false, false}),
                          [](const auto& test) { return test.param.name; });
 
+// fm-22
 TEST(Prediction, ALostDeviceEndsTheServer) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_status = Status(StatusCode::kInternal, reason::DEVICE_LOST, "sticky error");

@@ -132,6 +132,7 @@ TEST(Candidates, StepZeroAloneNeedsNoSteps) {
   EXPECT_EQ(fixture->controls->step_count, 0);
 }
 
+// fm-25
 TEST(Candidates, OneThatIsNotFiniteFailsAlone) {
   auto fixture = ServingServer();
   auto request = MakeCandidatesRequest(4, 3);

@@ -55,6 +55,7 @@ TEST(GrpcStatus, ControlCharactersAndBrokenUtf8AreReplaced) {
   EXPECT_EQ(ReadDetails(result).info.metadata().at("got"), "?(");
 }
 
+// fm-41
 TEST(RequestId, TakesOnlyWhatIsSafeToLog) {
   EXPECT_TRUE(CheckRequestId("").ok());
   EXPECT_TRUE(CheckRequestId("Robot_7.run-12").ok());

@@ -1,9 +1,11 @@
 /// Clients that break rules or dawdle, at the socket: each costs nobody else an answer.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -68,6 +70,128 @@ TEST(HostileClient, CompressedMessagesAreRefusedUnread) {
   EXPECT_TRUE(IsServed(fixture.get()));
 }
 
+TEST(HostileClient, AMessageThatIsTooLargeIsRefusedAtOnce) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t call = client.Open(kValidatePath);
+  client.Data(call, MessagePrefix(1u << 30) + std::string(30'000, 'x'));
+  ASSERT_TRUE(client.WaitForEnd(call)) << "long before a gigabyte has been sent";
+  EXPECT_EQ(client.Header(call, "grpc-status"), "8");
+  // The connection may send as many bytes as before.
+  const std::uint32_t next = client.Open(kValidatePath);
+  client.Data(next, Message(MakeValidation()), true);
+  ASSERT_TRUE(client.WaitForEnd(next));
+  EXPECT_EQ(client.Header(next, "grpc-status"), "0");
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_refused_total{code=\"RESOURCE_EXHAUSTED\""));
+}
+
+// fm-20
+TEST(HostileClient, HalfUploadsEndWhetherTheyHaveBegunOrNot) {
+  ServerOptions options = TestServerOptions();
+  options.limits.upload_timeout_s = 0.3;
+  auto fixture = ServingServer(options);
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t mute = client.Open(kRolloutPath);
+  const std::uint32_t half = client.Open(kRolloutPath);
+  client.Data(half, MessagePrefix(60 << 20) + std::string(30'000, 'x'));
+  EXPECT_TRUE(IsServed(fixture.get()));
+  ASSERT_TRUE(client.WaitForEnd(mute));
+  ASSERT_TRUE(client.WaitForEnd(half));
+  EXPECT_EQ(client.Header(half, "grpc-status"), "4");
+}
+
+TEST(HostileClient, OfUploadsThatExceedTheBudgetTheOldestAreRefused) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_inflight_request_bytes = 100'000;
+  auto fixture = ServingServer(options);
+  std::vector<std::unique_ptr<RawHttp2>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+    ASSERT_EQ(clients.back()->Open(kRolloutPath), 1u);
+    clients.back()->Data(1, MessagePrefix(60 << 20) + std::string(40'000, 'x'));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(clients[0]->WaitForEnd(1));
+  EXPECT_TRUE(clients[1]->WaitForEnd(1));
+  EXPECT_FALSE(clients[3]->WaitForEnd(1, 0.2));
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+TEST(HostileClient, ABadHeaderEndsItsCallAndNoOtherOfTheConnection) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t watch = client.Open("/grpc.health.v1.Health/Watch");
+  client.Data(watch, MessagePrefix(0), true);
+  ASSERT_TRUE(client.ReadUntil([&] { return client.stream(watch).data_bytes > 0; }));
+  for (const char* value : {"!!!", "a", "====", "\x7f"}) {
+    const std::uint32_t bad = client.Open(kValidatePath, {{"x-bad-bin", value}}, true);
+    ASSERT_TRUE(client.WaitForEnd(bad)) << value;
+    EXPECT_EQ(client.Header(bad, "grpc-status"), "3") << value;
+  }
+  EXPECT_FALSE(client.stream(watch).is_over());
+  EXPECT_FALSE(client.has_goaway());
+}
+
+/// Half as long a pause as clients are told, so that none that is a little early is sent away.
+// fm-31
+TEST(HostileClient, PingsOfAnIdleClientAreNoOffence) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(client.Write(Http2Frame(RawHttp2::kPing, 0, 0, "12345678")));
+    ASSERT_FALSE(client.ReadUntil([&] { return client.has_goaway(); }, 5.1));
+  }
+  EXPECT_FALSE(client.is_closed());
+}
+
+TEST(HostileClient, FieldsOutOfPlaceCostNoOtherCallOfTheConnection) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  const std::uint32_t watch = client.Open("/grpc.health.v1.Health/Watch");
+  client.Data(watch, MessagePrefix(0), true);
+  ASSERT_TRUE(client.ReadUntil([&] { return client.stream(watch).data_bytes > 0; }));
+  const std::string padding(7'000, 'a');
+  for (const auto& [name, value] : HeaderList{{":path", "/again"},
+                                              {":method", "GET"},
+                                              {":authority", ""},
+                                              {"content-type", "text/plain"},
+                                              {"grpc-timeout", "soon"},
+                                              {"grpc-encoding", "unknown"},
+                                              {"grpc-accept-encoding", "\xff"},
+                                              {"grpc-status", "x"},
+                                              {"grpc-previous-rpc-attempts", "-1"},
+                                              {"grpc-tags-bin", "AAAA"},
+                                              {"lb-cost-bin", "AA"},
+                                              {"grpclb_client_stats", "x"},
+                                              {"x!#$%&'*+.^`|~", "marks"},
+                                              {"x-note", "\xc3\xa9\xff"},
+                                              {"host", "x"},
+                                              {"connection", "close"},
+                                              {"transfer-encoding", "chunked"},
+                                              {"x-raw-bin", std::string("\0\0", 2)}}) {
+    const std::uint32_t odd =
+        client.Open(kValidatePath, {{name, value}, {"x-padding", padding}}, true);
+    EXPECT_TRUE(client.WaitForEnd(odd)) << name;
+    ASSERT_FALSE(client.stream(watch).is_over() || client.has_goaway()) << name;
+  }
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+TEST(HostileClient, BytesInBinaryMetadataPass) {
+  auto fixture = ServingServer();
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+  for (const std::size_t size : {0, 1, 2, 3, 255, 256}) {
+    grpc::ClientContext context;
+    context.AddMetadata("x-bytes-bin", bytes.substr(256 - size));
+    context.AddMetadata("x-bytes-bin", bytes.substr(0, size));
+    v1::GetServerInfoResponse info;
+    const grpc::Status status = fixture->stub->GetServerInfo(&context, {}, &info);
+    EXPECT_TRUE(status.ok()) << size << ": " << status.error_message();
+  }
+}
+
+// fm-17
 TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
   ServerOptions options = TestServerOptions();
   options.limits.max_queue_length = 2;
@@ -94,6 +218,7 @@ TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
   EXPECT_LE(over_count, 1);
 }
 
+// fm-19
 TEST(HostileClient, CallsOfLowPriorityTakeNoPlaceOfUrgentOnes) {
   ServerOptions options = TestServerOptions();
   options.limits.max_queue_length = 2;
@@ -206,6 +331,60 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
   EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
 }
 
+// fm-20
+TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_connections = 8;
+  auto fixture = ServingServer(options);
+  ASSERT_TRUE(IsServed(fixture.get()));
+  std::vector<std::unique_ptr<RawHttp2>> idle;
+  for (int i = 0; i < 40; ++i) {
+    idle.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+  }
+  EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
+  fixture->Connect();
+  EXPECT_TRUE(IsServed(fixture.get()));
+  int open_count = 0;
+  for (auto& client : idle) {
+    client->ReadUntil([] { return false; }, 0.01);
+    open_count += client->is_closed() ? 0 : 1;
+  }
+  EXPECT_LE(open_count, 8);
+}
+
+/// The library's own listener would never accept again after one such failure (CVE-2023-4785).
+// fm-20
+TEST(HostileClient, ALackOfDescriptorsPasses) {
+  auto fixture = ServingServer();
+  ASSERT_TRUE(IsServed(fixture.get()));
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit low = limit;
+  low.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 512);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(client, 0);
+  std::vector<int> taken;
+  for (int fd = dup(client); fd >= 0; fd = dup(client)) taken.push_back(fd);
+  EXPECT_EQ(errno, EMFILE);
+
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(fixture->server->port()));
+  ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string hello = kHttp2Preface + Http2Frame(RawHttp2::kSettings, 0, 0, "");
+  ASSERT_EQ(send(client, hello.data(), hello.size(), MSG_NOSIGNAL), std::ssize(hello));
+  pollfd entry{client, POLLIN, 0};
+  EXPECT_EQ(poll(&entry, 1, 300), 0) << "nobody could accept it";
+  EXPECT_TRUE(IsServed(fixture.get())) << "a client that was there before";
+  for (const int fd : taken) close(fd);
+  EXPECT_EQ(poll(&entry, 1, 5000), 1) << "accepted once there are descriptors";
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  close(client);
+}
+
+// fm-20
 TEST(HostileClient, StreamsOfReflectionHoldFewThreads) {
   auto fixture = ServingServer();
   ASSERT_TRUE(IsServed(fixture.get()));
@@ -259,6 +438,43 @@ TEST(HostileClient, HalfAScrapeHoldsUpNoOther) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
   held.push_back(scrape);
   for (const int fd : held) close(fd);
+}
+
+// fm-28
+TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
+  const std::string path = ::testing::TempDir() + "/interlacer_hostile_test.sock";
+  ServerOptions options = TestServerOptions();
+  options.address = "unix:" + path;
+  {
+    InProcessServer first(options);
+    const auto second = InterlacerServer::Start(options, {});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.status().reason(), reason::CONFIG_INVALID);
+    EXPECT_EQ(access(path.c_str(), F_OK), 0) << "the second must not take the first one's socket";
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int leftover = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(leftover, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  close(leftover);
+  InProcessServer third(options);
+  EXPECT_TRUE(third.WaitForServing());
+}
+
+// fm-28
+TEST(Address, NamesAndPortsThatCannotBeUsedAreErrors) {
+  ServerOptions options = TestServerOptions();
+  options.insecure = true;
+  for (const char* address : {"", "nobody", "127.0.0.1:x", "127.0.0.1:70000",
+                              "127.0.0.1:", "unix:", "unix:/nowhere/at/all/socket"}) {
+    options.address = address;
+    const auto server = InterlacerServer::Start(options, {});
+    ASSERT_FALSE(server.ok()) << address;
+    EXPECT_EQ(server.status().reason(), reason::CONFIG_INVALID) << address;
+    EXPECT_EQ(server.status().field(), "address") << address;
+  }
 }
 
 }  // namespace

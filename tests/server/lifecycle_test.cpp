@@ -33,6 +33,7 @@ v1::GetServerInfoResponse Info(InProcessServer* fixture) {
   return response;
 }
 
+// fm-29
 TEST(Health, FollowsTheStateFromStartToDrain) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -60,6 +61,7 @@ TEST(Health, FollowsTheStateFromStartToDrain) {
   EXPECT_EQ(CheckHealth(fixture.channel, "live"), Health::kServing);
 }
 
+// fm-29
 TEST(Health, WatchSeesTheTransitions) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -73,6 +75,7 @@ TEST(Health, WatchSeesTheTransitions) {
   EXPECT_EQ(watch.Next(), Health::kNotServing);
 }
 
+// fm-26
 TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
   InProcessServer fixture;
   ASSERT_TRUE(fixture.WaitForServing());
@@ -102,6 +105,44 @@ TEST(Drain, CancelsWhatOutlivesTheTimeout) {
   EXPECT_EQ(ReadDetails(in_flight.get()).info.reason(), "DRAINING");
 }
 
+// fm-27
+TEST(Restart, ARunningClientFindsTheNewServerAndLearnsThatItsSceneIsGone) {
+  auto fixture = std::make_unique<InProcessServer>();
+  ASSERT_TRUE(fixture->WaitForServing());
+  ServerOptions options = TestServerOptions();
+  options.address = "127.0.0.1:" + std::to_string(fixture->server->port());
+  const auto stub = v1::InterlacerService::NewStub(fixture->channel);
+  v1::CreateSceneRequest create;
+  *create.mutable_scene_input() = MakeSceneInput();
+  v1::CreateSceneResponse scene;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(stub->CreateScene(&context, create, &scene).ok());
+  }
+  fixture.reset();
+  v1::GetServerInfoResponse info;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(stub->GetServerInfo(&context, {}, &info).error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
+  InProcessServer next(options);
+  ASSERT_TRUE(next.WaitForServing());
+  {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    EXPECT_TRUE(stub->GetServerInfo(&context, {}, &info).ok());
+  }
+  grpc::ClientContext context;
+  auto request = MakeRolloutRequest(1);
+  request.mutable_source()->set_scene_id(scene.scene_id());
+  auto reader = stub->PredictRollout(&context, request);
+  v1::PredictRolloutResponse message;
+  EXPECT_FALSE(reader->Read(&message));
+  EXPECT_EQ(ReadDetails(reader->Finish()).info.reason(), "SCENE_NOT_FOUND");
+}
+
+// fm-26
 TEST(Drain, WhileLoadingNeverBecomesReady) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_gate.Close();
@@ -113,6 +154,7 @@ TEST(Drain, WhileLoadingNeverBecomesReady) {
   EXPECT_EQ(fixture.server->state(), ServerState::kDraining);
 }
 
+// fm-24
 TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::MODEL_LOAD_FAILED, "values differ");
@@ -121,6 +163,7 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   EXPECT_NE(fixture.server->state(), ServerState::kServing);
 }
 
+// fm-23
 TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
   auto controls = std::make_shared<ServerControls>();
   controls->warm_up_status = FailedPrecondition(reason::DEVICE_ABSENT, "no GPU");
@@ -155,6 +198,7 @@ TEST(Watchdog, AUnitThatHangsEndsTheServer) {
   EXPECT_EQ(ReadDetails(hung.get()).info.reason(), "DEVICE_LOST");
 }
 
+// fm-28
 TEST(Address, InUseIsAnErrorThatNamesIt) {
   InProcessServer first;
   ServerOptions options = TestServerOptions();
@@ -177,6 +221,7 @@ TEST(Address, BeyondLoopbackNeedsInsecure) {
   }
 }
 
+// fm-28
 TEST(Address, UnixSocketsWork) {
   ServerOptions options = TestServerOptions();
   options.address = "unix:" + ::testing::TempDir() + "/interlacer_lifecycle_test.sock";

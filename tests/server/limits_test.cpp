@@ -58,6 +58,7 @@ TEST(Memory, AFinishedCallHoldsNothing) {
   }
 }
 
+// fm-13
 TEST(Memory, MessagesAboveTheLimitAreRefused) {
   ServerOptions options = TestServerOptions();
   options.limits.max_request_bytes = 100'000;
@@ -90,6 +91,7 @@ v1::PredictRolloutRequest LargeRequest(int side_px) {
   return request;
 }
 
+// fm-17
 TEST(SlowReader, AsManyAsMayBeActiveLeaveTheDeviceToOthers) {
   ServerOptions options = TestServerOptions();
   options.limits.max_active_calls = 4;
@@ -109,6 +111,7 @@ TEST(SlowReader, AsManyAsMayBeActiveLeaveTheDeviceToOthers) {
   for (auto& call : stalled) call->context.TryCancel();
 }
 
+// fm-17
 TEST(SlowReader, IsCutOffAndOthersGoOn) {
   ServerOptions options = TestServerOptions();
   options.limits.slow_reader_timeout_s = 0.3;
@@ -171,6 +174,7 @@ TEST(Input, AboveTheLimitBesidePixelsIsRefused) {
   }
 }
 
+// fm-1
 TEST(Input, RandomBytesAreAnErrorAndTheServerLives) {
   auto fixture = ServingServer();
   std::mt19937 random(20);
@@ -188,6 +192,7 @@ TEST(Input, RandomBytesAreAnErrorAndTheServerLives) {
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(1)).Finish().ok());
 }
 
+// fm-41
 TEST(Input, HugeMetadataIsRefused) {
   auto fixture = ServingServer();
   grpc::ClientContext context;

@@ -350,6 +350,35 @@ TEST_F(PredictRolloutTest, ASceneWithoutARobotNeedsNoActions) {
   EXPECT_EQ(messages[1].summary().computed_step_count(), 2);
 }
 
+/// Later versions may add fields; what they say is not for this one.
+// fm-40
+TEST_F(PredictRolloutTest, UnknownFieldsAreIgnored) {
+  auto request = MakeRolloutRequest(2);
+  const auto steps = [&] {
+    std::string bytes;
+    for (const auto& message : Predict(request)) {
+      if (message.has_step()) bytes += message.step().SerializeAsString();
+    }
+    return bytes;
+  };
+  const std::string expected = steps();
+  ASSERT_FALSE(expected.empty());
+  const auto add_unknown = [](google::protobuf::Message* message) {
+    auto* fields = message->GetReflection()->MutableUnknownFields(message);
+    fields->AddVarint(1000, 7);
+    *fields->AddLengthDelimited(1001) = "of a later version";
+  };
+  auto* input = request.mutable_source()->mutable_scene_input();
+  for (google::protobuf::Message* message : std::initializer_list<google::protobuf::Message*>{
+           &request, input, input->mutable_observations(0)->mutable_views(0),
+           input->mutable_observations(0)->mutable_views(0)->mutable_color(),
+           request.mutable_output()}) {
+    add_unknown(message);
+  }
+  EXPECT_EQ(steps(), expected);
+}
+
+// fm-10
 TEST_F(PredictRolloutTest, BgrAndRgbDeclaredRightGiveEqualParticles) {
   auto request = MakeRolloutRequest(1);
   request.mutable_output()->set_include_colors(true);

@@ -265,6 +265,7 @@ class RequestValidationTest : public ::testing::TestWithParam<BadRequestCase> {
   static inline std::unique_ptr<InProcessServer> fixture_;
 };
 
+// fm-2 fm-3 fm-4 fm-5 fm-6 fm-9 fm-11 fm-12
 TEST_P(RequestValidationTest, IsRefusedWithReasonAndField) {
   Request request = MakeRolloutRequest(2);
   GetParam().spoil(&request);
@@ -359,6 +360,7 @@ TEST_F(ValidRequestTest, PaddedRowsPngAndJpegAreRead) {
   EXPECT_TRUE(Predict(request).ok());
 }
 
+// fm-36
 TEST_F(ValidRequestTest, ClocksMayStartAnywhere) {
   for (const std::int64_t shift_s : {-100LL, -5'000'000'000LL, 9'000'000'000LL}) {
     Request request = MakeRolloutRequest(1);
@@ -371,6 +373,7 @@ TEST_F(ValidRequestTest, ClocksMayStartAnywhere) {
   }
 }
 
+// fm-7
 TEST_F(ValidRequestTest, PointsWithoutDepthAreLeftOut) {
   v1::ValidateSceneRequest request;
   *request.mutable_scene_input() = MakeSceneInput();

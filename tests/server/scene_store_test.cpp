@@ -197,6 +197,7 @@ TEST(SceneRelease, IsOnTheWorkersThread) {
   EXPECT_NE(controls->freeing_thread.load(), std::this_thread::get_id());
 }
 
+// fm-32
 TEST(SceneRelease, ManyThreadsUseOneStore) {
   const auto controls = std::make_shared<FakeControls>();
   std::atomic<int> evicted{0};

@@ -128,6 +128,7 @@ TEST(Scene, TimeToLiveIsTheOneAskedForUpToTheLimit) {
   }
 }
 
+// fm-32
 TEST(Scene, ExpiresUnlessItIsUsed) {
   ServerOptions options = TestServerOptions();
   options.limits.scene_ttl_s = 0.3;
@@ -149,6 +150,7 @@ TEST(Scene, ExpiresUnlessItIsUsed) {
   EXPECT_EQ(ReadDetails(status).field(), "source.scene_id");
 }
 
+// fm-32
 TEST(Scene, DeletedTwiceIsFineAndFreedByTheDevicesThread) {
   auto fixture = ServingServer();
   const std::string id = CreateScene(fixture.get());
@@ -164,6 +166,7 @@ TEST(Scene, DeletedTwiceIsFineAndFreedByTheDevicesThread) {
             "SCENE_NOT_FOUND");
 }
 
+// fm-32
 TEST(Scene, DeletedDuringACallLetsItFinish) {
   auto fixture = ServingServer();
   const std::string id = CreateScene(fixture.get());
@@ -204,6 +207,7 @@ TEST(Scene, OfACancelledCallThatNeverRanIsFreedByTheDevicesThread) {
   EXPECT_EQ(fixture->controls->freeing_thread.load(), fixture->controls->lifting_thread.load());
 }
 
+// fm-32
 TEST(Scene, OneTooManyIsRefusedBeforeWork) {
   ServerOptions options = TestServerOptions();
   options.limits.max_scene_count = 2;
@@ -252,6 +256,7 @@ TEST(Scene, MoreMemoryThanThereIsForScenesIsRefused) {
   ASSERT_TRUE(WaitUntil([&] { return fixture->controls->live_scenes == 1; }));
 }
 
+// fm-32
 TEST(Scene, OfAnotherModelIsRefused) {
   auto fixture = ServingServer();
   auto request = RolloutOf(CreateScene(fixture.get()), 1);
@@ -347,6 +352,7 @@ TEST(DeviceMemory, IsTakenFromIdleScenes) {
   EXPECT_EQ(Statistics(fixture.get()).scene_count(), 0);
 }
 
+// fm-21
 TEST(DeviceMemory, WithoutAnyIsAnErrorAndTheNextCallWorks) {
   auto fixture = ServingServer();
   const std::string id = CreateScene(fixture.get());

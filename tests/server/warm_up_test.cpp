@@ -108,6 +108,7 @@ TEST(WarmUp, StopsWhenAsked) {
             StatusCode::kCancelled);
 }
 
+// fm-35
 TEST(WarmUp, ComparesWithinTheStoredTolerance) {
   EXPECT_TRUE(
       CheckWarmUp(Expecting({{1, 0, {1.005f, 0, 0}}, {2, 1, {2, 1, 0}}}), TwoParticles()).ok());

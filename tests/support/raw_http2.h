@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/hpack_decoder.h"
+#include "server/transport/header_block.h"
 
 namespace interlacer::testing {
 
@@ -219,7 +219,7 @@ class RawHttp2 {
   const int fd_;
   std::uint32_t next_stream_ = 1;
   std::map<std::uint32_t, Stream> streams_;
-  HpackDecoder decoder_;
+  HeaderDecoder decoder_;
   std::string inbox_;
   std::int64_t window_bytes_ = 0;
   bool is_closed_ = false;

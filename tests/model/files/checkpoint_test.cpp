@@ -114,6 +114,7 @@ TEST_F(CheckpointTest, ExportRefusesWhatFloat16DoesNotReach) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/exported"));
 }
 
+// fm-24
 TEST_F(CheckpointTest, MissingTensor) {
   ExpectRefused([](NamedTensors* t) { t->erase("head.position.bias"); },
                 {"head.position.bias", "no such tensor"});
@@ -124,6 +125,7 @@ TEST_F(CheckpointTest, UnknownTensor) {
                 {"head.extra", "[2]"});
 }
 
+// fm-24
 TEST_F(CheckpointTest, WrongShape) {
   ExpectRefused([](NamedTensors* t) { (*t)["head.position.bias"] = at::zeros({4}); },
                 {"head.position.bias", "[3]", "[4]"});
@@ -134,6 +136,7 @@ TEST_F(CheckpointTest, WrongType) {
                 {"head.position.bias", "Float", "Double"});
 }
 
+// fm-24
 TEST_F(CheckpointTest, NotFinite) {
   ExpectRefused(
       [](NamedTensors* t) {
@@ -142,6 +145,7 @@ TEST_F(CheckpointTest, NotFinite) {
       {"head.position.bias", "finite"});
 }
 
+// fm-24
 TEST_F(CheckpointTest, AbsentFiles) {
   EXPECT_EQ(LoadCheckpoint(dir_ + "_absent", {}).status().reason(), "FILE_NOT_FOUND");
   std::filesystem::remove(Weights());

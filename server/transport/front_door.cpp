@@ -1,0 +1,371 @@
+#include "server/transport/front_door.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/check.h"
+#include "common/log.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::size_t kReadBytes = 256 << 10;
+/// No more is read for a side that has not taken this many bytes.
+constexpr std::size_t kMaxWaitingBytes = 256 << 10;
+constexpr int kTickMs = 100;
+constexpr int kMaxEvents = 64;
+/// A connection has this long to say that it speaks HTTP/2, and to read the last words.
+constexpr std::chrono::seconds kPatience(10);
+/// Time for the library's last words when the server stops.
+constexpr std::chrono::milliseconds kFlushTime(200);
+/// Pause after the process or the system was out of descriptors.
+constexpr std::chrono::milliseconds kAcceptPause(100);
+/// A lack that lasts is logged once.
+constexpr std::chrono::seconds kAcceptLogPause(10);
+/// Descriptors of a connection: the client's and both ends of the pair.
+constexpr int kConnectionFds = 3;
+/// Kept for files, the library and the metrics.
+constexpr int kReservedFds = 64;
+/// A client that has vanished without a word is noticed after about this time.
+constexpr int kKeepAliveS = 60;
+constexpr char kLibraryPrefix[] = "unix-abstract:";
+
+/// Events are told apart by this number: listeners first, then two a connection.
+constexpr std::uint64_t kWakeTag = 0;
+constexpr std::uint64_t kFirstListenerTag = 1;
+constexpr std::uint64_t kFirstConnection = 1024;
+constexpr std::uint64_t ClientTag(std::uint64_t id) { return 2 * id; }
+constexpr std::uint64_t LibraryTag(std::uint64_t id) { return 2 * id + 1; }
+
+int BoundByDescriptors(int max_connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > rlim_t{1} << 30) {
+    return max_connections;
+  }
+  const int fds = static_cast<int>(limit.rlim_cur);
+  return std::clamp((fds - kReservedFds) / kConnectionFds, 1, max_connections);
+}
+
+/// Changes what is watched. Without events the descriptor is not watched at all, since the end of a
+/// connection would be reported again and again.
+void SetEvents(int epoll, int fd, std::uint64_t tag, std::uint32_t events, std::uint32_t* present) {
+  const std::uint32_t before = std::exchange(*present, events);
+  if (before == events) return;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  const int operation = before == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
+  epoll_ctl(epoll, operation, fd, &event);
+}
+
+/// Random, because names of sockets are shared by all processes of a machine.
+std::string RandomName() {
+  std::random_device random;
+  return std::to_string(random()) + std::to_string(random());
+}
+
+/// Names a socket's end, so that the library's name of the other end tells who the client is.
+void SetName(int fd, const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t size = std::min(name.size(), sizeof(address.sun_path) - 1);
+  std::memcpy(address.sun_path + 1, name.data(), size);
+  // Without a name the connection works too; only the log line says less.
+  static_cast<void>(bind(fd, reinterpret_cast<const sockaddr*>(&address),
+                         static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size)));
+}
+
+void SetTcpOptions(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveS, sizeof(kKeepAliveS));
+  const int timeout_ms = 1000 * kKeepAliveS;
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+}
+
+/// Sends from the front of `bytes`; false when the other side is gone.
+bool SendSome(int fd, std::string* bytes) {
+  std::size_t sent_bytes = 0;
+  while (sent_bytes < bytes->size()) {
+    const ssize_t sent =
+        send(fd, bytes->data() + sent_bytes, bytes->size() - sent_bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) break;
+    if (sent < 0) return false;
+    sent_bytes += static_cast<std::size_t>(sent);
+  }
+  bytes->erase(0, sent_bytes);
+  return true;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Open(const std::string& address,
+                                                     const FrontDoorLimits& limits) {
+  INTERLACER_ASSIGN_OR_RETURN(ListeningSockets sockets, ListeningSockets::Open(address));
+  return std::unique_ptr<FrontDoor>(new FrontDoor(std::move(sockets), limits));
+}
+
+FrontDoor::FrontDoor(ListeningSockets sockets, const FrontDoorLimits& limits)
+    : limits_(limits),
+      max_connections_(BoundByDescriptors(limits.max_connections)),
+      sockets_(std::move(sockets)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      name_(RandomName()),
+      next_id_(kFirstConnection),
+      buffer_(kReadBytes, '\0') {}
+
+FrontDoor::~FrontDoor() { Stop(); }
+
+void FrontDoor::Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal) {
+  INTERLACER_CHECK(epoll_.is_open() && wake_.is_open(), "no descriptor is left at the start");
+  hand_over_ = std::move(hand_over);
+  on_refusal_ = std::move(on_refusal);
+  std::uint32_t wake_events = 0;
+  SetEvents(epoll_.get(), wake_.get(), kWakeTag, EPOLLIN, &wake_events);
+  WatchListeners(true);
+  thread_ = std::thread([this] { Run(); });
+}
+
+void FrontDoor::Stop() {
+  if (!thread_.joinable()) return;
+  is_stopping_ = true;
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+  thread_.join();
+  connections_.clear();
+}
+
+void FrontDoor::WatchListeners(bool is_accepting) {
+  constexpr std::uint32_t kEvents = EPOLLIN;
+  std::uint64_t tag = kFirstListenerTag;
+  for (const UniqueFd& socket : sockets_.sockets()) {
+    std::uint32_t present = is_accepting_ ? kEvents : 0;
+    SetEvents(epoll_.get(), socket.get(), tag++, is_accepting ? kEvents : 0, &present);
+  }
+  is_accepting_ = is_accepting;
+}
+
+std::string FrontDoor::ClientName(const std::string& library_peer) {
+  if (!library_peer.starts_with(kLibraryPrefix)) return library_peer;
+  // "<connection>/<client>", percent-encoded by the library.
+  std::string name;
+  for (std::size_t i = library_peer.find('/') + 1; i < library_peer.size(); ++i) {
+    if (library_peer.compare(i, 3, "%5B") == 0 || library_peer.compare(i, 3, "%5D") == 0) {
+      name += library_peer[i + 2] == 'B' ? '[' : ']';
+      i += 2;
+    } else {
+      name += library_peer[i];
+    }
+  }
+  return name;
+}
+
+void FrontDoor::Run() {
+  std::array<epoll_event, kMaxEvents> events;
+  Clock::time_point next_tick = Clock::now();
+  std::optional<Clock::time_point> stop_limit;
+  while (true) {
+    if (is_stopping_) {
+      if (!stop_limit) {
+        stop_limit = Clock::now() + kFlushTime;
+        WatchListeners(false);
+      }
+      if (connections_.empty() || Clock::now() > *stop_limit) return;
+    }
+    const int count = epoll_wait(epoll_.get(), events.data(), kMaxEvents, kTickMs);
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t tag = events[i].data.u64;
+      if (tag == kWakeTag) {
+        std::uint64_t value = 0;
+        static_cast<void>(!read(wake_.get(), &value, sizeof(value)));
+        continue;
+      }
+      if (tag < 2 * kFirstConnection) {
+        Accept(sockets_.sockets()[tag - kFirstListenerTag].get());
+        continue;
+      }
+      const auto it = connections_.find(tag / 2);
+      if (it == connections_.end()) continue;
+      const bool is_client = tag == ClientTag(it->first);
+      if (Serve(&it->second, is_client, !is_client)) {
+        Watch(it->first, &it->second);
+      } else {
+        connections_.erase(it);
+      }
+    }
+    LimitUploads();
+    const Clock::time_point now = Clock::now();
+    if (now < next_tick) continue;
+    next_tick = now + std::chrono::milliseconds(kTickMs);
+    Tick(now);
+  }
+}
+
+void FrontDoor::Accept(int listener) {
+  while (true) {
+    UniqueFd client(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (client.is_open()) {
+      MakeRoom();
+      Admit(std::move(client));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN) return;
+    // Out of descriptors or memory: who waits is accepted a little later.
+    if (Clock::now() > accept_again_ + kAcceptLogPause) {
+      Log(LogLevel::kWarning, "cannot accept connections", {{"error", std::strerror(errno)}});
+    }
+    accept_again_ = Clock::now() + kAcceptPause;
+    WatchListeners(false);
+    return;
+  }
+}
+
+void FrontDoor::MakeRoom() {
+  if (static_cast<int>(connections_.size()) < max_connections_) return;
+  const auto rank = [](const Connection& connection) {
+    return std::tuple(connection.gate.has_preface(), !connection.gate.is_idle(),
+                      connection.last_heard);
+  };
+  connections_.erase(std::min_element(
+      connections_.begin(), connections_.end(),
+      [&](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); }));
+}
+
+void FrontDoor::Admit(UniqueFd client) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) return;
+  UniqueFd ours(pair[0]), theirs(pair[1]);
+  const std::uint64_t id = next_id_++;
+  SetTcpOptions(client.get());
+  SetName(ours.get(), name_ + "." + std::to_string(id) + "/" + PeerName(client.get()));
+  const auto [it, is_new] =
+      connections_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
+                           std::forward_as_tuple(std::move(client), std::move(ours), limits_.gate,
+                                                 on_refusal_, Clock::now()));
+  Watch(id, &it->second);
+  hand_over_(theirs.Release());
+}
+
+bool FrontDoor::Serve(Connection* connection, bool is_client_ready, bool is_library_ready) {
+  Http2Gate& gate = connection->gate;
+  // What waits goes first, so that a side that reads lets the other one send on.
+  if (!SendBoth(connection)) return false;
+  if (is_client_ready && !ReadClient(connection)) return false;
+  if (is_library_ready && !ReadLibrary(connection)) return false;
+  if (!SendBoth(connection)) return false;
+  return !connection->is_ending || !gate.to_client.empty();
+}
+
+bool FrontDoor::SendBoth(Connection* connection) {
+  Http2Gate& gate = connection->gate;
+  if (!connection->is_ending && !SendSome(connection->library.get(), &gate.to_library)) {
+    connection->is_ending = true;  // what the library has said before may still be sent
+  }
+  return SendSome(connection->client.get(), &gate.to_client);
+}
+
+bool FrontDoor::ReadClient(Connection* connection) {
+  Http2Gate& gate = connection->gate;
+  if (connection->is_ending || gate.to_library.size() >= kMaxWaitingBytes ||
+      gate.to_client.size() >= kMaxWaitingBytes) {
+    return true;
+  }
+  const ssize_t count = recv(connection->client.get(), buffer_.data(), buffer_.size(), 0);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  if (count == 0) return false;
+  connection->last_heard = Clock::now();
+  const Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
+                               static_cast<std::size_t>(count));
+  if (!gate.FromClient(bytes, connection->last_heard)) connection->is_ending = true;
+  return true;
+}
+
+bool FrontDoor::ReadLibrary(Connection* connection) {
+  Http2Gate& gate = connection->gate;
+  if (connection->is_ending || gate.to_client.size() >= kMaxWaitingBytes) return true;
+  const ssize_t count = recv(connection->library.get(), buffer_.data(), buffer_.size(), 0);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  if (count == 0) {
+    connection->is_ending = true;
+    return true;
+  }
+  const Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
+                               static_cast<std::size_t>(count));
+  gate.FromLibrary(bytes);
+  return true;
+}
+
+void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
+  const Http2Gate& gate = connection->gate;
+  const bool is_client_full = gate.to_client.size() >= kMaxWaitingBytes;
+  const bool is_library_full = gate.to_library.size() >= kMaxWaitingBytes;
+  std::uint32_t client_events = 0;
+  std::uint32_t library_events = 0;
+  if (!gate.to_client.empty()) client_events |= EPOLLOUT;
+  if (!connection->is_ending) {
+    if (!gate.to_library.empty()) library_events |= EPOLLOUT;
+    if (!is_client_full && !is_library_full) client_events |= EPOLLIN;
+    if (!is_client_full) library_events |= EPOLLIN;
+  }
+  SetEvents(epoll_.get(), connection->client.get(), ClientTag(id), client_events,
+            &connection->client_events);
+  SetEvents(epoll_.get(), connection->library.get(), LibraryTag(id), library_events,
+            &connection->library_events);
+}
+
+void FrontDoor::Tick(Clock::time_point now) {
+  if (!is_accepting_ && !is_stopping_ && now >= accept_again_) WatchListeners(true);
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    const auto here = it++;
+    Connection& connection = here->second;
+    connection.gate.Tick(now);
+    if (is_draining_) connection.gate.AskToLeave();
+    const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
+                         now > connection.last_heard + kPatience;
+    if (is_mute || !Serve(&connection, false, false)) {
+      connections_.erase(here);
+    } else {
+      Watch(here->first, &connection);
+    }
+  }
+}
+
+void FrontDoor::LimitUploads() {
+  std::int64_t bytes = 0;
+  for (const auto& [id, connection] : connections_) bytes += connection.gate.upload_bytes();
+  while (bytes > limits_.max_upload_bytes) {
+    Connection* slowest = nullptr;
+    for (auto& [id, connection] : connections_) {
+      const auto oldest = connection.gate.oldest_upload();
+      if (connection.gate.upload_bytes() == 0 || !oldest) continue;
+      if (slowest == nullptr || *oldest < *slowest->gate.oldest_upload()) slowest = &connection;
+    }
+    if (slowest == nullptr) return;
+    bytes -= slowest->gate.upload_bytes();
+    slowest->gate.RefuseOldestUpload();
+    bytes += slowest->gate.upload_bytes();
+  }
+}
+
+}  // namespace interlacer

@@ -1,0 +1,424 @@
+#include "server/transport/http2_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/transport/request_headers.h"
+
+namespace interlacer {
+namespace {
+
+using http2::AppendNumber;
+using http2::Bytes;
+using http2::Frame;
+using http2::FrameHeader;
+using http2::kFrameHeaderBytes;
+using http2::kMaxFrameBytes;
+using http2::NumberFrame;
+using http2::ReadNumber;
+
+constexpr std::size_t kPriorityBytes = 5;
+constexpr std::size_t kMaxHeaderBlockBytes = 64 << 10;
+
+Bytes BytesOf(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+Http2Gate::Http2Gate(const GateLimits& limits, OnRefusal on_refusal)
+    : limits_(limits), on_refusal_(std::move(on_refusal)) {}
+
+bool Http2Gate::FromClient(Bytes bytes, Clock::time_point now) {
+  open_data_.reset();  // the owner may have sent the frame
+  const std::size_t preface_bytes = std::min(kPreface.size() - preface_count_, bytes.size());
+  for (std::size_t i = 0; i < preface_bytes; ++i) {
+    if (bytes[i] != static_cast<std::uint8_t>(kPreface[preface_count_ + i])) return false;
+  }
+  to_library.append(kPreface.substr(preface_count_, preface_bytes));
+  preface_count_ += preface_bytes;
+  bytes = bytes.subspan(preface_bytes);
+  while (!bytes.empty()) {
+    if (!client_.has_header()) {
+      if (!client_.ReadHeader(&bytes)) return true;
+      if (!BeginFrame()) return false;
+    }
+    const Bytes part = bytes.first(std::min(client_.left_bytes, bytes.size()));
+    if (!TakePayload(part, now)) return false;
+    bytes = bytes.subspan(part.size());
+    client_.left_bytes -= part.size();
+    if (client_.left_bytes > 0) continue;
+    client_.header_count = 0;
+    if (!EndFrame(now)) return false;
+  }
+  return true;
+}
+
+bool Http2Gate::BeginFrame() {
+  const Frame& frame = client_.frame;
+  const bool is_continuation = frame.type == http2::kContinuation;
+  if (open_headers_.has_value() != is_continuation ||
+      (is_continuation && frame.stream != open_headers_->stream)) {
+    return Violation(http2::kProtocolError, "frames between the parts of a header block");
+  }
+  payload_.clear();
+  pad_bytes_.reset();
+  switch (frame.type) {
+    case http2::kData:
+      return frame.stream != 0 || Violation(http2::kProtocolError, "DATA of no stream");
+    case http2::kHeaders:
+    case http2::kContinuation:
+      return block_.size() + frame.size_bytes <= kMaxHeaderBlockBytes ||
+             Violation(http2::kEnhanceYourCalm, "a header block is too large");
+    case http2::kPushPromise:
+      return Violation(http2::kProtocolError, "a client cannot push");
+    default:
+      return frame.size_bytes <= kMaxFrameBytes ||
+             Violation(http2::kFrameSizeError, "a frame is too large");
+  }
+}
+
+bool Http2Gate::TakePayload(Bytes bytes, Clock::time_point now) {
+  if (client_.frame.type != http2::kData) {
+    payload_.append(bytes.begin(), bytes.end());
+    return true;
+  }
+  const std::uint32_t stream = client_.frame.stream;
+  std::size_t left_bytes = client_.left_bytes;
+  if (client_.frame.has(http2::kPadded)) {
+    if (!pad_bytes_) {
+      if (bytes.empty()) {
+        return left_bytes > 0 || Violation(http2::kProtocolError, "padding without its length");
+      }
+      pad_bytes_ = bytes.front();
+      if (*pad_bytes_ >= left_bytes) {
+        return Violation(http2::kProtocolError, "more padding than frame");
+      }
+      bytes = bytes.subspan(1);
+      --left_bytes;
+      ReturnWindow(stream, 1);
+    }
+    const std::size_t data_bytes =
+        std::min(bytes.size(), left_bytes - std::min(left_bytes, *pad_bytes_));
+    ReturnWindow(stream, bytes.size() - data_bytes);
+    bytes = bytes.first(data_bytes);
+  }
+  if (!bytes.empty()) TakeData(bytes, now);
+  return true;
+}
+
+void Http2Gate::TakeData(Bytes bytes, Clock::time_point now) {
+  const std::uint32_t id = client_.frame.stream;
+  const auto it = streams_.find(id);
+  if (it == streams_.end() || it->second.is_client_done) {
+    // The call has ended, and the library will never account for these bytes.
+    return ReturnWindow(0, bytes.size());
+  }
+  Stream& stream = it->second;
+  const std::int64_t before = stream.received_bytes;
+  const Status status = ReadMessageBytes(bytes, now, &stream);
+  upload_bytes_ += stream.received_bytes - before;
+  if (!status.ok()) {
+    ReturnWindow(0, bytes.size());
+    return Refuse(id, status);
+  }
+  AppendData(id, bytes, /*is_end=*/false);
+}
+
+Status Http2Gate::ReadMessageBytes(Bytes bytes, Clock::time_point now, Stream* stream) const {
+  while (!bytes.empty()) {
+    if (stream->prefix_count < kMessagePrefixBytes) {
+      if (stream->prefix_count == 0 && stream->has_message) stream->start = now;
+      stream->prefix[stream->prefix_count++] = bytes.front();
+      ++stream->received_bytes;
+      bytes = bytes.subspan(1);
+      if (stream->prefix_count < kMessagePrefixBytes) continue;
+      if (stream->prefix[0] != 0) {
+        return Unimplemented(reason::FEATURE_NOT_BUILT, "this server takes no compressed messages");
+      }
+      stream->left_bytes = ReadNumber(Bytes(stream->prefix).subspan(1));
+      if (stream->left_bytes > limits_.max_message_bytes) {
+        const std::string got = std::to_string(stream->left_bytes);
+        const std::string limit = std::to_string(limits_.max_message_bytes);
+        return ResourceExhausted(reason::HOST_MEMORY, "a message has " + got +
+                                                          " bytes, the limit is " + limit +
+                                                          " (--max-request-bytes)")
+            .WithMetadata("got", got)
+            .WithMetadata("limit", limit);
+      }
+    }
+    const auto count = std::min<std::int64_t>(stream->left_bytes, std::ssize(bytes));
+    stream->left_bytes -= count;
+    stream->received_bytes += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    if (stream->left_bytes > 0) continue;
+    stream->has_message = true;
+    stream->prefix_count = 0;
+    stream->received_bytes = 0;
+  }
+  return Status::Ok();
+}
+
+bool Http2Gate::EndFrame(Clock::time_point now) {
+  const Frame& frame = client_.frame;
+  switch (frame.type) {
+    case http2::kData: {
+      const auto it = streams_.find(frame.stream);
+      const bool is_end = frame.has(http2::kEndStream);
+      if (is_end && it != streams_.end() && !it->second.is_client_done) {
+        EndUpload(frame.stream, &it->second);
+      }
+      return true;
+    }
+    case http2::kHeaders:
+      if (!EndHeadersFrame()) return false;
+      break;
+    case http2::kContinuation:
+      block_ += payload_;
+      break;
+    default:
+      EndControlFrame();
+      return true;
+  }
+  return !frame.has(http2::kEndHeaders) || EndHeaderBlock(now);
+}
+
+void Http2Gate::EndControlFrame() {
+  const Frame& frame = client_.frame;
+  const auto stream = streams_.find(frame.stream);
+  switch (frame.type) {
+    case http2::kResetStream:
+      if (stream == streams_.end()) return;
+      Forget(stream);
+      break;
+    case http2::kWindowUpdate:
+      if (frame.stream != 0 && stream == streams_.end()) return;
+      break;
+    case http2::kSettings:
+    case http2::kPing:
+    case http2::kGoAway:
+      break;
+    default:  // priorities and extensions, which the library does not use
+      return;
+  }
+  open_data_.reset();
+  to_library.append(client_.header.begin(), client_.header.end());
+  to_library += payload_;
+}
+
+bool Http2Gate::EndHeadersFrame() {
+  open_headers_ = client_.frame;
+  Bytes block = BytesOf(payload_);
+  std::size_t pad_bytes = 0;
+  if (open_headers_->has(http2::kPadded)) {
+    if (block.empty()) return Violation(http2::kProtocolError, "padding without its length");
+    pad_bytes = block.front();
+    block = block.subspan(1);
+  }
+  const std::size_t skipped = open_headers_->has(http2::kHasPriority) ? kPriorityBytes : 0;
+  if (skipped + pad_bytes > block.size()) {
+    return Violation(http2::kProtocolError, "more padding than frame");
+  }
+  block = block.subspan(skipped, block.size() - skipped - pad_bytes);
+  block_.assign(block.begin(), block.end());
+  return true;
+}
+
+bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
+  const Frame frame = *std::exchange(open_headers_, std::nullopt);
+  const std::string block = std::exchange(block_, {});
+  RequestHeaders headers;
+  const bool is_decoded = decoder_.Decode(
+      BytesOf(block),
+      [&](std::string_view name, std::string_view value) { headers.Add(name, value); });
+  if (!is_decoded) {
+    return Violation(http2::kCompressionError, "a header block cannot be decoded");
+  }
+  const bool is_end = frame.has(http2::kEndStream);
+  if (const auto it = streams_.find(frame.stream); it != streams_.end()) {  // trailers
+    if (!is_end || it->second.is_client_done) {
+      return Violation(http2::kProtocolError, "headers in the middle of a call");
+    }
+    EndUpload(frame.stream, &it->second);
+    return true;
+  }
+  if (frame.stream % 2 == 0) return Violation(http2::kProtocolError, "an even stream");
+  if (frame.stream <= last_stream_) return true;  // trailers of a call that has ended
+  last_stream_ = frame.stream;
+  if (!headers.status().ok()) {
+    Refuse(frame.stream, headers.status());
+    return true;
+  }
+  if (streams_.size() >= limits_.max_streams) {
+    // Clients begin before they know the limit and may repeat a call that was refused so.
+    SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
+    return true;
+  }
+  Stream& stream = streams_[frame.stream];
+  stream.start = now;
+  stream.is_client_done = is_end;
+  AppendHeaders(frame.stream, headers.block(), is_end);
+  return true;
+}
+
+void Http2Gate::EndUpload(std::uint32_t id, Stream* stream) {
+  AppendData(id, {}, /*is_end=*/true);
+  stream->is_client_done = true;
+  upload_bytes_ -= std::exchange(stream->received_bytes, 0);
+}
+
+void Http2Gate::AppendHeaders(std::uint32_t stream, std::string_view block, bool is_end) {
+  open_data_.reset();
+  http2::FrameType type = http2::kHeaders;
+  do {
+    const std::string_view part = block.substr(0, kMaxFrameBytes);
+    block.remove_prefix(part.size());
+    int flags = block.empty() ? http2::kEndHeaders : 0;
+    if (type == http2::kHeaders && is_end) flags |= http2::kEndStream;
+    to_library += FrameHeader(part.size(), type, flags, stream);
+    to_library += part;
+    type = http2::kContinuation;
+  } while (!block.empty());
+}
+
+void Http2Gate::AppendData(std::uint32_t stream, Bytes bytes, bool is_end) {
+  constexpr std::size_t kFlagsAt = 4;
+  do {
+    std::size_t size_bytes = 0;
+    if (open_data_ && open_data_stream_ == stream) {
+      size_bytes = to_library.size() - *open_data_ - kFrameHeaderBytes;
+    }
+    if (!open_data_ || open_data_stream_ != stream ||
+        (size_bytes == kMaxFrameBytes && !bytes.empty())) {
+      open_data_ = to_library.size();
+      open_data_stream_ = stream;
+      size_bytes = 0;
+      to_library += FrameHeader(0, http2::kData, 0, stream);
+    }
+    const Bytes part = bytes.first(std::min(kMaxFrameBytes - size_bytes, bytes.size()));
+    to_library.append(part.begin(), part.end());
+    bytes = bytes.subspan(part.size());
+    std::string size_text;
+    AppendNumber(static_cast<std::uint32_t>(size_bytes + part.size()), 3, &size_text);
+    to_library.replace(*open_data_, size_text.size(), size_text);
+  } while (!bytes.empty());
+  if (!is_end) return;
+  to_library[*open_data_ + kFlagsAt] = static_cast<char>(http2::kEndStream);
+  open_data_.reset();
+}
+
+void Http2Gate::ReturnWindow(std::uint32_t stream, std::size_t bytes) {
+  if (bytes == 0) return;
+  const auto count = static_cast<std::uint32_t>(bytes);
+  SendToClient(NumberFrame(http2::kWindowUpdate, 0, count));
+  if (stream == 0 || streams_.count(stream) == 0) return;
+  SendToClient(NumberFrame(http2::kWindowUpdate, stream, count));
+}
+
+void Http2Gate::Refuse(std::uint32_t id, const Status& status) {
+  on_refusal_(status);
+  if (const auto it = streams_.find(id); it != streams_.end()) {
+    open_data_.reset();
+    to_library += NumberFrame(http2::kResetStream, id, http2::kCancel);
+    const bool may_be_answered = it->second.has_message || it->second.has_response;
+    Forget(it);
+    if (may_be_answered) {
+      return SendToClient(NumberFrame(http2::kResetStream, id, http2::kEnhanceYourCalm));
+    }
+  }
+  const std::string block = StatusBlock(status);
+  SendToClient(
+      FrameHeader(block.size(), http2::kHeaders, http2::kEndHeaders | http2::kEndStream, id) +
+      block + NumberFrame(http2::kResetStream, id, http2::kNoError));
+}
+
+bool Http2Gate::Violation(http2::ErrorCode code, const std::string& what) {
+  SendGoAway(last_stream_, code, what);
+  on_refusal_(InvalidArgument(reason::ARGUMENT_INVALID, what));
+  return false;
+}
+
+void Http2Gate::SendGoAway(std::uint32_t last_stream, http2::ErrorCode code,
+                           const std::string& what) {
+  std::string frame = FrameHeader(8 + what.size(), http2::kGoAway, 0, 0);
+  AppendNumber(last_stream, 4, &frame);
+  AppendNumber(code, 4, &frame);
+  SendToClient(frame + what);
+}
+
+void Http2Gate::AskToLeave() {
+  constexpr std::uint32_t kAllStreams = 0x7fffffff;
+  // A client must hear the settings first.
+  if (!std::exchange(is_asked_to_leave_, true) && has_settings_) {
+    SendGoAway(kAllStreams, http2::kNoError, "draining");
+  }
+}
+
+void Http2Gate::Forget(std::map<std::uint32_t, Stream>::iterator stream) {
+  upload_bytes_ -= stream->second.received_bytes;
+  streams_.erase(stream);
+}
+
+void Http2Gate::SendToClient(std::string frame) {
+  const bool must_wait = library_.header_count > 0 || is_library_in_headers_;
+  (must_wait ? waiting_for_client_ : to_client) += frame;
+}
+
+void Http2Gate::FromLibrary(Bytes bytes) {
+  while (!bytes.empty()) {
+    if (!library_.has_header()) {
+      if (!library_.ReadHeader(&bytes)) return;
+      to_client.append(library_.header.begin(), library_.header.end());
+    }
+    const Bytes part = bytes.first(std::min(library_.left_bytes, bytes.size()));
+    to_client.append(part.begin(), part.end());
+    bytes = bytes.subspan(part.size());
+    library_.left_bytes -= part.size();
+    if (library_.left_bytes > 0) continue;
+    library_.header_count = 0;
+    EndLibraryFrame();
+  }
+}
+
+void Http2Gate::EndLibraryFrame() {
+  const Frame& frame = library_.frame;
+  const bool is_block = frame.type == http2::kHeaders || frame.type == http2::kContinuation;
+  is_library_in_headers_ = is_block && !frame.has(http2::kEndHeaders);
+  if (!is_library_in_headers_) to_client += std::exchange(waiting_for_client_, {});
+  if (!std::exchange(has_settings_, true) && std::exchange(is_asked_to_leave_, false)) AskToLeave();
+  const auto stream = streams_.find(frame.stream);
+  if (stream == streams_.end()) return;
+  stream->second.has_response |= frame.type == http2::kHeaders;
+  const bool may_end = frame.type == http2::kData || frame.type == http2::kHeaders;
+  if (frame.type == http2::kResetStream || (may_end && frame.has(http2::kEndStream))) {
+    Forget(stream);
+  }
+}
+
+void Http2Gate::Tick(Clock::time_point now) {
+  while (const auto oldest = oldest_upload()) {
+    if (now < *oldest + limits_.upload_timeout) return;
+    RefuseOldestUpload();
+  }
+}
+
+std::optional<Http2Gate::Clock::time_point> Http2Gate::oldest_upload() const {
+  std::optional<Clock::time_point> oldest;
+  for (const auto& [id, stream] : streams_) {
+    if (stream.is_uploading() && (!oldest || stream.start < *oldest)) oldest = stream.start;
+  }
+  return oldest;
+}
+
+void Http2Gate::RefuseOldestUpload() {
+  const auto oldest = oldest_upload();
+  if (!oldest) return;
+  for (const auto& [id, stream] : streams_) {
+    if (!stream.is_uploading() || stream.start != *oldest) continue;
+    return Refuse(id, DeadlineExceeded(reason::CALL_TOO_LONG,
+                                       "the request took too long to arrive (--upload-timeout), or "
+                                       "too many others arrive at the same time"));
+  }
+}
+
+}  // namespace interlacer

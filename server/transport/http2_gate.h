@@ -1,0 +1,133 @@
+#pragma once
+
+/// Checks one connection of HTTP/2 (source: RFC 9113) on its way between a client and the gRPC
+/// library, frame by frame; bytes in, bytes out, no sockets.
+///
+/// From the client only headers that RequestHeaders takes, messages of at most max_message_bytes
+/// that are not compressed, uploads that end within upload_timeout and max_streams calls at once
+/// pass; a call that breaks a rule gets a status of its own and the others of the connection go on.
+/// A connection that breaks the protocol itself is told so and ends. Header blocks are written anew
+/// without references to earlier ones, so that the library sees nothing of those that were refused.
+/// DATA frames are joined and cut to the size that every receiver takes. From the library
+/// everything passes, windows and settings of both sides too. One thread.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "server/transport/header_block.h"
+#include "server/transport/http2_frame.h"
+
+namespace interlacer {
+
+struct GateLimits {
+  std::int64_t max_message_bytes = 0;
+  std::chrono::steady_clock::duration upload_timeout{};
+  std::size_t max_streams = 0;
+};
+
+class Http2Gate {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Bytes = http2::Bytes;
+  /// Hears of each refused call or connection.
+  using OnRefusal = std::function<void(const Status&)>;
+
+  Http2Gate(const GateLimits& limits, OnRefusal on_refusal);
+
+  /// False when the connection must end once to_client has been sent.
+  bool FromClient(Bytes bytes, Clock::time_point now);
+  void FromLibrary(Bytes bytes);
+  /// Refuses uploads that are over their time.
+  void Tick(Clock::time_point now);
+
+  /// Tells the client to take another connection for its next calls; those it has made go on.
+  void AskToLeave();
+
+  /// Bytes to be sent; the owner removes what it has sent, before the next FromClient.
+  std::string to_library;
+  std::string to_client;
+
+  /// Bytes of messages that are not whole yet; the library holds them.
+  std::int64_t upload_bytes() const { return upload_bytes_; }
+  /// Time since which the oldest of these has been under way.
+  std::optional<Clock::time_point> oldest_upload() const;
+  void RefuseOldestUpload();
+  /// Whether a client has said that it speaks HTTP/2, and whether it has calls.
+  bool has_preface() const { return preface_count_ == kPreface.size(); }
+  bool is_idle() const { return streams_.empty(); }
+
+ private:
+  static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  static constexpr std::size_t kMessagePrefixBytes = 5;
+
+  /// A call that the library knows.
+  struct Stream {
+    /// Of the upload under way: of the call itself until its first message is whole.
+    Clock::time_point start;
+    std::array<std::uint8_t, kMessagePrefixBytes> prefix{};
+    std::size_t prefix_count = 0;
+    std::int64_t left_bytes = 0;
+    std::int64_t received_bytes = 0;
+    bool has_message = false;
+    bool is_client_done = false;
+    bool has_response = false;
+    bool is_uploading() const { return !is_client_done && (!has_message || prefix_count > 0); }
+  };
+
+  /// All return false for a connection that must end.
+  bool BeginFrame();
+  bool TakePayload(Bytes bytes, Clock::time_point now);
+  bool EndFrame(Clock::time_point now);
+  bool EndHeadersFrame();
+  bool EndHeaderBlock(Clock::time_point now);
+  bool Violation(http2::ErrorCode code, const std::string& what);
+
+  void EndControlFrame();
+  void TakeData(Bytes bytes, Clock::time_point now);
+  Status ReadMessageBytes(Bytes bytes, Clock::time_point now, Stream* stream) const;
+  /// The client has sent all of its side.
+  void EndUpload(std::uint32_t id, Stream* stream);
+  void AppendData(std::uint32_t stream, Bytes bytes, bool is_end);
+  void AppendHeaders(std::uint32_t stream, std::string_view block, bool is_end);
+  void ReturnWindow(std::uint32_t stream, std::size_t bytes);
+  /// Tells client and, if it knows the call, library that the call has ended.
+  void Refuse(std::uint32_t stream, const Status& status);
+  void Forget(std::map<std::uint32_t, Stream>::iterator stream);
+  /// Frames for the client wait while a frame or a header block of the library is under way.
+  void SendToClient(std::string frame);
+  void SendGoAway(std::uint32_t last_stream, http2::ErrorCode code, const std::string& what);
+  void EndLibraryFrame();
+
+  const GateLimits limits_;
+  const OnRefusal on_refusal_;
+  HeaderDecoder decoder_;
+  std::size_t preface_count_ = 0;
+  http2::FrameCursor client_;
+  http2::FrameCursor library_;
+  bool is_library_in_headers_ = false;
+  /// The library's first frame, its settings, has passed.
+  bool has_settings_ = false;
+  bool is_asked_to_leave_ = false;
+  std::string waiting_for_client_;
+  /// Of the frame under way, except DATA.
+  std::string payload_;
+  /// First frame of a header block whose end has not come, and its bytes so far.
+  std::optional<http2::Frame> open_headers_;
+  std::string block_;
+  std::optional<std::size_t> pad_bytes_;
+  std::uint32_t last_stream_ = 0;
+  std::map<std::uint32_t, Stream> streams_;
+  std::int64_t upload_bytes_ = 0;
+  /// Where in to_library the last frame begins, if it is DATA that may grow.
+  std::optional<std::size_t> open_data_;
+  std::uint32_t open_data_stream_ = 0;
+};
+
+}  // namespace interlacer

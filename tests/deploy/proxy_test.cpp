@@ -1,0 +1,214 @@
+/// deploy/proxy/haproxy.cfg as it is, in front of two servers.
+
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/deploy/running_server.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr char kProxyProgram[] = "/usr/sbin/haproxy";
+
+/// A port of loopback that nobody uses at the moment.
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+/// Certificates of a test: an authority and whom it vouches for.
+class Authority {
+ public:
+  Authority(const TempFolder& folder, const std::string& name) : folder_(folder), name_(name) {
+    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        "-subj /CN=" +
+        name + " -keyout " + name + ".key -out " + name + ".pem");
+  }
+  void Sign(const std::string& subject) const {
+    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=" + subject +
+        " -keyout " + subject + ".key -out " + subject +
+        ".csr && echo subjectAltName=IP:127.0.0.1 > names && openssl x509 -req -days 2 -in " +
+        subject + ".csr -CA " + name_ + ".pem -CAkey " + name_ +
+        ".key -CAcreateserial -extfile names -out " + subject + ".pem");
+  }
+
+ private:
+  void Run(const std::string& command) const {
+    const std::string line = "cd " + folder_.path() + " && (" + command + ") 2>openssl.log";
+    EXPECT_EQ(std::system(line.c_str()), 0) << command;
+  }
+
+  const TempFolder& folder_;
+  const std::string name_;
+};
+
+class ProxyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kProxyProgram)) {
+      GTEST_SKIP() << kProxyProgram << " is not there; scripts/setup installs it";
+    }
+    const Authority authority(folder_, "authority");
+    for (const char* name : {"proxy", "robot", "unlisted"}) authority.Sign(name);
+    Authority(folder_, "elsewhere").Sign("stranger");
+    std::ofstream(folder_.File("clients.txt")) << "robot\nstranger\n";
+    std::ofstream(folder_.File("bundle.pem")) << std::ifstream(folder_.File("proxy.pem")).rdbuf()
+                                              << std::ifstream(folder_.File("proxy.key")).rdbuf();
+    for (int i = 0; i < 2; ++i) StartServer(i);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(servers_[i]->WaitUntilReady());
+    proxy_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{"/usr/bin/env", "INTERLACER_PROXY_BIND=" + address_,
+                                 "INTERLACER_PROXY_CERTIFICATE=" + folder_.File("bundle.pem"),
+                                 "INTERLACER_PROXY_CLIENT_CA=" + folder_.File("authority.pem"),
+                                 "INTERLACER_PROXY_CLIENTS=" + folder_.File("clients.txt"),
+                                 "INTERLACER_SOCKET_1=" + folder_.File("0.sock"),
+                                 "INTERLACER_SOCKET_2=" + folder_.File("1.sock"), kProxyProgram,
+                                 "-db", "-f", INTERLACER_SOURCE_DIR "/deploy/proxy/haproxy.cfg"});
+    const auto client = Connect("robot");
+    ASSERT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }, 20))
+        << proxy_->Err() << proxy_->Out();
+    model_ = *client->GetModelMetadata({});
+  }
+
+  void StartServer(int index) {
+    servers_[index] =
+        std::make_unique<RunningServer>("unix:" + folder_.File(std::to_string(index) + ".sock"),
+                                        std::vector<std::string>{"--log-level", "warning"});
+  }
+  std::unique_ptr<Client> Connect(const std::string& name) const {
+    return *Client::Create(
+        {.address = address_,
+         .retry = false,
+         .tls = TlsFiles{folder_.File("authority.pem"), folder_.File(name + ".pem"),
+                         folder_.File(name + ".key")}});
+  }
+  StatusCode CodeOf(const std::string& name) const {
+    return Connect(name)->GetServerInfo({}).status().code();
+  }
+
+  /// Predicts with four clients all the time; counts ends by code, and checks that after an error
+  /// another attempt soon finds a server.
+  class Load {
+   public:
+    explicit Load(const ProxyTest& test) {
+      for (int i = 0; i < 4; ++i) {
+        clients_.emplace_back([&test, this](const std::stop_token& stop) {
+          const auto client = test.Connect("robot");
+          while (!stop.stop_requested()) {
+            const Status status = PredictTable(client.get(), test.model_, 4);
+            Count(status);
+            if (!status.ok()) WaitForServer(client.get());
+          }
+        });
+      }
+    }
+    int count(StatusCode code) {
+      const std::lock_guard lock(mutex_);
+      return counts_[code];
+    }
+    std::map<StatusCode, int> Stop() {
+      clients_.clear();
+      return counts_;
+    }
+    double longest_wait_s() const { return longest_wait_s_; }
+
+   private:
+    void Count(const Status& status) {
+      const std::lock_guard lock(mutex_);
+      ++counts_[status.code()];
+      if (!status.ok() && status.code() != StatusCode::kUnavailable) {
+        ADD_FAILURE() << status.ToString();
+      }
+    }
+    void WaitForServer(Client* client) {
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_TRUE(Eventually(
+          [&] {
+            const auto info = client->GetServerInfo({});
+            return info.ok() && info->state == "serving";
+          },
+          20));
+      const std::lock_guard lock(mutex_);
+      longest_wait_s_ =
+          std::max(longest_wait_s_, Seconds(std::chrono::steady_clock::now() - start).count());
+    }
+
+    std::mutex mutex_;
+    std::map<StatusCode, int> counts_;
+    double longest_wait_s_ = 0;
+    std::vector<std::jthread> clients_;
+  };
+
+  const TempFolder folder_;
+  const std::string address_ = "127.0.0.1:" + std::to_string(FreePort());
+  std::unique_ptr<RunningServer> servers_[2];
+  std::unique_ptr<ChildProcess> proxy_;
+  ModelMetadata model_;
+};
+
+// fm-30
+TEST_F(ProxyTest, OnlyListedClientsOfTheAuthorityAreServed) {
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+  EXPECT_EQ(CodeOf("unlisted"), StatusCode::kUnavailable);
+  EXPECT_EQ(CodeOf("stranger"), StatusCode::kUnavailable) << "another authority vouches for it";
+  EXPECT_FALSE((*Client::Create({.address = address_, .retry = false}))->GetServerInfo({}).ok())
+      << "without TLS";
+  const auto wrong =
+      *Client::Create({.address = address_,
+                       .retry = false,
+                       .tls = TlsFiles{folder_.File("elsewhere.pem"), folder_.File("robot.pem"),
+                                       folder_.File("robot.key")}});
+  EXPECT_FALSE(wrong->GetServerInfo({}).ok()) << "it does not trust the proxy";
+}
+
+// fm-26
+TEST_F(ProxyTest, ADrainingServerFinishesItsCallsAndTheOtherTakesTheNext) {
+  Load load(*this);
+  ASSERT_TRUE(Eventually([&] { return load.count(StatusCode::kOk) >= 4; }));
+  servers_[0]->process().Signal(SIGTERM);
+  const ProcessResult ended = servers_[0]->process().Wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  const int count = load.count(StatusCode::kOk);
+  EXPECT_TRUE(Eventually([&] { return load.count(StatusCode::kOk) >= count + 4; }));
+  const auto counts = load.Stop();
+  EXPECT_GE(counts.at(StatusCode::kOk), 8);
+  EXPECT_LE(load.longest_wait_s(), 3);
+}
+
+// fm-27
+TEST_F(ProxyTest, CallsOfAKilledServerAreUnavailableAndTheOtherTakesTheNext) {
+  Load load(*this);
+  ASSERT_TRUE(Eventually([&] { return load.count(StatusCode::kOk) >= 4; }));
+  servers_[0]->process().Signal(SIGKILL);
+  EXPECT_EQ(servers_[0]->process().Wait().exit_code, 128 + SIGKILL);
+  const int count = load.count(StatusCode::kOk);
+  EXPECT_TRUE(Eventually([&] { return load.count(StatusCode::kOk) >= count + 4; }));
+  const auto counts = load.Stop();
+  EXPECT_EQ(counts.count(StatusCode::kUnavailable), 1u) << "some were with the killed one";
+  EXPECT_LE(load.longest_wait_s(), 1);
+  StartServer(0);
+  EXPECT_TRUE(servers_[0]->WaitUntilReady()) << "on the path that the killed one left";
+}
+
+}  // namespace
+}  // namespace interlacer::testing
