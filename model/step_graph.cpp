@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/log.h"
-#include "model/cuda/device.h"
 #include "model/graph/token_graph.h"
 #include "model/runtime/torch_errors.h"
 
@@ -52,7 +51,7 @@ void CopyInto(const SurfaceInput& from, const SurfaceInput& to) {
 }  // namespace
 
 StepGraph::StepGraph(std::shared_ptr<WorldModel> model) : model_(std::move(model)) {
-  if (!OnDevice(model_->device())) return;
+  if (model_->cuda() == nullptr) return;
   const Status status = CheckDeviceGraph(model_->config());
   can_record_ = status.ok();
   if (!can_record_) LogUnrecorded(status.message());
@@ -74,7 +73,7 @@ StepGraph::Recording* StepGraph::Find(const Shape& shape) {
 void StepGraph::Record(const StepInput& input, Recording* recording) {
   recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
                       input.workspace,     input.graph_seed,    Cloned(input.surface)};
-  recording->work = RecordWork(
+  recording->work = model_->cuda()->record(
       model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
 }
 

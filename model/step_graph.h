@@ -13,7 +13,7 @@
 #include <list>
 #include <memory>
 
-#include "model/cuda/recorded_work.h"
+#include "model/cuda/backend.h"
 #include "model/network/world_model.h"
 
 namespace interlacer {

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "knn/walk_lists.h"
-#include "model/cuda/device.h"
 
 namespace interlacer {
 
@@ -15,8 +14,9 @@ GrfMaskedAttention::GrfMaskedAttention(const NetworkConfig& config, Precision pr
   hop_coefficients_ = register_parameter("hop_coefficients", at::ones({kMaxHops + 1}));
 }
 
-torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) {
-  if (!mask.packed() || !OnDevice(mask.loads()) || at::GradMode::is_enabled()) {
+torch::Tensor GrfMaskedAttention::PairWeights(const TokenGraph& graph) {
+  const WalkMask& mask = *graph.mask;
+  if (!mask.packed() || graph.cuda == nullptr || at::GradMode::is_enabled()) {
     return WeightsOfLoads(mask);
   }
   // The loads of packed masks are the same tensor in every step, so their pair weights are cached.
@@ -43,25 +43,25 @@ torch::Tensor GrfMaskedAttention::WeightsOfLoads(const WalkMask& mask) const {
 
 torch::Tensor GrfMaskedAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
                                       const torch::Tensor& v, const TokenGraph& graph) {
-  const torch::Tensor weights = PairWeights(*graph.mask);
+  const torch::Tensor weights = PairWeights(graph);
   const auto type = graph.mask->packed() ? q.scalar_type() : weights.scalar_type();
   const torch::Tensor mixed =
-      GrfAttention(q.to(type), k.to(type), v.to(type), weights, graph.mask, epsilons_);
+      GrfAttention(q.to(type), k.to(type), v.to(type), weights, graph.mask, epsilons_, graph.cuda);
   return config_.paper_literal_division ? mixed / config_.walk_count : mixed;
 }
 
 bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,
                                   const TokenGraph& graph, const RowRange& rows) {
   return !config_.paper_literal_division &&
-         AddGrfAttentionTo(h, layers, *graph.mask, PairWeights(*graph.mask), epsilons_, rows);
+         AddGrfAttentionTo(h, layers, *graph.mask, PairWeights(graph), epsilons_, rows);
 }
 
 bool GrfMaskedAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
                                           const TokenGraph& graph, const RowRange& rows,
                                           const DeviceFeedForward& next) {
   return !config_.paper_literal_division && graph.mask->packed() &&
-         AddGrfAttentionOnDevice(h, attention, *graph.mask, PairWeights(*graph.mask), epsilons_,
-                                 rows, next);
+         AddGrfAttentionOnDevice(*graph.cuda, h, attention, *graph.mask, PairWeights(graph),
+                                 epsilons_, rows, next);
 }
 
 }  // namespace interlacer

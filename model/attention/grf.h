@@ -22,7 +22,7 @@ class GrfMaskedAttention : public ProjectedAttention {
  private:
   /// Weight of every pair (or path-count code) under the current coefficients; on a device without
   /// gradients the weights of codes are cached between steps.
-  torch::Tensor PairWeights(const WalkMask& mask);
+  torch::Tensor PairWeights(const TokenGraph& graph);
   torch::Tensor WeightsOfLoads(const WalkMask& mask) const;
 
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,

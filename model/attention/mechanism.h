@@ -20,7 +20,9 @@ namespace interlacer {
 struct NormedFeedForward {
   LayerNorm& norm;
   FeedForward& layers;
-  torch::Tensor AddTo(torch::Tensor y) const { return layers.AddTo(std::move(y), norm); }
+  torch::Tensor AddTo(torch::Tensor y, const CudaBackend* cuda) const {
+    return layers.AddTo(std::move(y), norm, cuda);
+  }
 };
 
 class AttentionMechanism : public torch::nn::Module {
@@ -28,7 +30,7 @@ class AttentionMechanism : public torch::nn::Module {
   virtual torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) = 0;
   virtual torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
                               const RowRange& rows, const NormedFeedForward& next) {
-    return next.AddTo(rows.Of(h) + rows.Of(Forward(norm.forward(h), graph)));
+    return next.AddTo(rows.Of(h) + rows.Of(Forward(norm.forward(h), graph)), graph.cuda);
   }
 };
 

@@ -1,12 +1,8 @@
 #include "model/attention/projected.h"
 
-#include <ATen/core/grad_mode.h>
-
 #include <initializer_list>
 #include <utility>
 #include <vector>
-
-#include "model/cuda/device.h"
 
 namespace interlacer {
 
@@ -22,15 +18,7 @@ ProjectedAttention::ProjectedAttention(std::int64_t width, std::int64_t key_widt
 }
 
 torch::Tensor ProjectedAttention::Forward(const torch::Tensor& h, const TokenGraph& graph) {
-  // Without gradients the device kernels read bfloat16 rows; with gradients, and on the host,
-  // float32.
-  const bool as_projected = OnDevice(h) && !at::GradMode::is_enabled();
-  // All three layers have the same precision, so rows are rounded once.
-  const torch::Tensor rows = as_projected ? query_->ToComputeType(h) : h;
-  const auto project = [&](Dense& layer) {
-    torch::Tensor x = layer.forward(rows);
-    return as_projected ? x : x.to(h.scalar_type());
-  };
+  const auto project = [&](Dense& layer) { return layer.forward(h).to(h.scalar_type()); };
   const torch::Tensor q = project(*query_), k = project(*key_), v = project(*value_);
   return out_->forward(Mix(q, k, v, graph));
 }
@@ -40,15 +28,16 @@ torch::Tensor ProjectedAttention::AddTo(torch::Tensor h, LayerNorm& norm, const 
   const AttentionLayers layers{norm, *query_, *key_, *value_, *out_};
   const std::initializer_list<const Dense*> dense{query_.get(), key_.get(), value_.get(),
                                                   out_.get()};
-  if (CanFuseOnDevice(h, dense) && next.layers.CanFuseOnDevice(h) &&
+  if (graph.cuda != nullptr && CanFuseOnDevice(*graph.cuda, h, dense) &&
+      next.layers.CanFuseOnDevice(h, *graph.cuda) &&
       AddFusedOnDevice(h, {layers, packed_}, graph, rows, next.layers.OnDevice(next.norm))) {
     return rows.Of(h);
   }
-  if (!CanFuse(h, dense)) {
+  if (graph.cuda != nullptr || !CanFuse(h, dense)) {
     return AttentionMechanism::AddTo(std::move(h), norm, graph, rows, next);
   }
   AddOnHost(h, layers, graph, rows);
-  return next.AddTo(rows.Of(h));
+  return next.AddTo(rows.Of(h), graph.cuda);
 }
 
 void ProjectedAttention::AddOnHost(torch::Tensor& h, const AttentionLayers& layers,

@@ -21,8 +21,7 @@ class ProjectedAttention : public AttentionMechanism {
 
  protected:
   ProjectedAttention(std::int64_t width, std::int64_t key_width, Precision precision);
-  /// q, k [T,key_width], v [T,width] in the type of h, or on a device without gradients in that of
-  /// the projections  ->  [T,width]
+  /// q, k [T,key_width], v [T,width] in the type of h  ->  [T,width]
   virtual torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                             const TokenGraph& graph) = 0;
 

@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer {
 
@@ -30,13 +30,14 @@ const torch::Tensor& CachedTensor::Of(const std::vector<torch::Tensor>& weights,
   return kept_;
 }
 
-const std::uint16_t* PackedWeights::Of(const std::vector<torch::Tensor>& weights,
+const std::uint16_t* PackedWeights::Of(const CudaBackend& cuda,
+                                       const std::vector<torch::Tensor>& weights,
                                        std::int64_t count, const Pack& pack) {
   const torch::Tensor& packed = packed_.Of(weights, [&] {
     const torch::Tensor shorts =
         at::empty({count}, weights.front().options().dtype(at::kShort).requires_grad(false));
     pack(reinterpret_cast<std::uint16_t*>(shorts.mutable_data_ptr<std::int16_t>()),
-         StreamOf(shorts));
+         cuda.stream_of(shorts));
     return shorts;
   });
   return reinterpret_cast<const std::uint16_t*>(packed.const_data_ptr<std::int16_t>());

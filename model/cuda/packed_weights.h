@@ -13,7 +13,11 @@
 #include <functional>
 #include <vector>
 
+#include "common/kernels/cuda.h"
+
 namespace interlacer {
+
+struct CudaBackend;
 
 /// A cached tensor that depends on weights alone.
 class CachedTensor {
@@ -34,11 +38,11 @@ class CachedTensor {
 class PackedWeights {
  public:
   /// Launches the kernel that writes the packed weights.
-  using Pack = std::function<void(std::uint16_t* packed, void* stream)>;
+  using Pack = std::function<void(std::uint16_t* packed, CudaStream stream)>;
 
   /// Returns `count` packed numbers on the device of the first weight.
-  const std::uint16_t* Of(const std::vector<torch::Tensor>& weights, std::int64_t count,
-                          const Pack& pack);
+  const std::uint16_t* Of(const CudaBackend& cuda, const std::vector<torch::Tensor>& weights,
+                          std::int64_t count, const Pack& pack);
 
  private:
   CachedTensor packed_;

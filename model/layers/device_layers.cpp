@@ -3,11 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/cuda/device.h"
-#include "model/kernels/dense_pack_cuda.h"
-#include "model/kernels/fused_dense_cuda.h"
-#include "model/kernels/fused_linear_cuda.h"
-#include "model/kernels/packed_grf_cuda.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer {
 namespace {
@@ -25,31 +21,37 @@ DenseWeight WeightOf(const Dense& layer) {
 
 const float* BiasOf(const Dense& layer) { return layer.bias.const_data_ptr<float>(); }
 
-void CheckPacked(int error) { CheckLaunch(error, "packing of weights"); }
+void CheckPacked(const CudaBackend& cuda, CudaError error) {
+  cuda.Check(error, "packing of weights");
+}
 
-FeedForwardLayers Packed(const DeviceFeedForward& layers) {
+FeedForwardLayers Packed(const CudaBackend& cuda, const DeviceFeedForward& layers) {
   const std::int64_t count = 2 * layers.first.weight.numel();
-  const auto pack = [&](std::uint16_t* packed, void* stream) {
-    CheckPacked(LaunchPackDensePair(WeightOf(layers.first), WeightOf(layers.second), kDensePiece,
-                                    packed, stream));
+  const auto pack = [&](std::uint16_t* packed, CudaStream stream) {
+    CheckPacked(cuda,
+                cuda.kernels.LaunchPackDensePair(WeightOf(layers.first), WeightOf(layers.second),
+                                                 kDensePiece, packed, stream));
   };
   return {RowNormOf(layers.norm),
-          layers.packed.Of({layers.first.weight, layers.second.weight}, count, pack),
+          layers.packed.Of(cuda, {layers.first.weight, layers.second.weight}, count, pack),
           BiasOf(layers.first), BiasOf(layers.second), layers.first.out_width()};
 }
 
 /// Packs query and output layer, keys and values: 2, 1 and 1 times width * width numbers.
-LinearLayers PackedLinear(const DeviceAttention& attention) {
+LinearLayers PackedLinear(const CudaBackend& cuda, const DeviceAttention& attention) {
   const AttentionLayers& a = attention.layers;
   const std::int64_t square = a.query.weight.numel();
-  const auto pack = [&](std::uint16_t* packed, void* stream) {
-    CheckPacked(LaunchPackDensePair(WeightOf(a.query), WeightOf(a.out),
-                                    LinearPiece(a.query.in_width()), packed, stream));
-    CheckPacked(LaunchPackTransposedDense(WeightOf(a.key), packed + 2 * square, stream));
-    CheckPacked(LaunchPackTransposedDense(WeightOf(a.value), packed + 3 * square, stream));
+  const auto pack = [&](std::uint16_t* packed, CudaStream stream) {
+    CheckPacked(cuda,
+                cuda.kernels.LaunchPackDensePair(WeightOf(a.query), WeightOf(a.out),
+                                                 LinearPiece(a.query.in_width()), packed, stream));
+    CheckPacked(
+        cuda, cuda.kernels.LaunchPackTransposedDense(WeightOf(a.key), packed + 2 * square, stream));
+    CheckPacked(cuda, cuda.kernels.LaunchPackTransposedDense(WeightOf(a.value), packed + 3 * square,
+                                                             stream));
   };
   const std::uint16_t* const packed = attention.packed.Of(
-      {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
+      cuda, {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
   return {RowNormOf(a.norm), packed,        packed + 2 * square, packed + 3 * square,
           BiasOf(a.query),   BiasOf(a.key), BiasOf(a.value),     BiasOf(a.out)};
 }
@@ -60,25 +62,27 @@ struct PackedGrfLayers {
 };
 
 /// Packs projections and output layer: 3 and 1 times width * width numbers.
-PackedGrfLayers PackedGrf(const DeviceAttention& attention) {
+PackedGrfLayers PackedGrf(const CudaBackend& cuda, const DeviceAttention& attention) {
   const AttentionLayers& a = attention.layers;
   const std::int64_t square = a.query.weight.numel();
-  const auto pack = [&](std::uint16_t* packed, void* stream) {
-    CheckPacked(LaunchPackProjections(WeightOf(a.query), WeightOf(a.key), WeightOf(a.value), packed,
-                                      stream));
-    CheckPacked(LaunchPackDenseByInputs(WeightOf(a.out), packed + 3 * square, stream));
+  const auto pack = [&](std::uint16_t* packed, CudaStream stream) {
+    CheckPacked(cuda, cuda.kernels.LaunchPackProjections(WeightOf(a.query), WeightOf(a.key),
+                                                         WeightOf(a.value), packed, stream));
+    CheckPacked(cuda,
+                cuda.kernels.LaunchPackDenseByInputs(WeightOf(a.out), packed + 3 * square, stream));
   };
   const std::uint16_t* const packed = attention.packed.Of(
-      {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
+      cuda, {a.query.weight, a.key.weight, a.value.weight, a.out.weight}, 4 * square, pack);
   return {{RowNormOf(a.norm), packed, BiasOf(a.query), BiasOf(a.key), BiasOf(a.value)},
           {packed + 3 * square, BiasOf(a.out)}};
 }
 
 }  // namespace
 
-bool CanFuseOnDevice(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
-  if (at::GradMode::is_enabled() || !OnDevice(h) || h.scalar_type() != at::kFloat || h.dim() != 2 ||
-      !h.is_contiguous() || !FitsFusedCuda(WidthOf(h))) {
+bool CanFuseOnDevice(const CudaBackend& cuda, const torch::Tensor& h,
+                     std::initializer_list<const Dense*> layers) {
+  if (at::GradMode::is_enabled() || h.scalar_type() != at::kFloat || h.dim() != 2 ||
+      !h.is_contiguous() || !cuda.kernels.FitsFusedCuda(WidthOf(h))) {
     return false;
   }
   for (const Dense* layer : layers) {
@@ -91,53 +95,59 @@ bool CanFuseOnDevice(const torch::Tensor& h, std::initializer_list<const Dense*>
   return true;
 }
 
-void AddFeedForwardOnDevice(torch::Tensor& h, const DeviceFeedForward& layers) {
-  CheckLaunch(
-      LaunchAddFeedForward({0, h.size(0)}, WidthOf(h), Packed(layers), RowsOf(h), StreamOf(h)),
-      "feed-forward layers");
+void AddFeedForwardOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                            const DeviceFeedForward& layers) {
+  cuda.Check(cuda.kernels.LaunchAddFeedForward({0, h.size(0)}, WidthOf(h), Packed(cuda, layers),
+                                               RowsOf(h), cuda.stream_of(h)),
+             "feed-forward layers");
 }
 
-bool AddLinearAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention, int head_count,
+bool AddLinearAttentionOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                                const DeviceAttention& attention, int head_count,
                                 const LinearAttentionEpsilons& epsilons, const RowRange& rows,
                                 const DeviceFeedForward& next) {
   const std::int64_t n = h.size(0);
   const int width = WidthOf(h);
-  if (!FitsFusedLinear(width, head_count)) return false;
-  const torch::Tensor scratch = at::empty({FusedLinearScratchCount(n, width)}, h.options());
-  CheckLaunch(LaunchAddLinearAttention(n, width, {rows.begin, rows.end}, PackedLinear(attention),
-                                       epsilons, Packed(next), scratch.mutable_data_ptr<float>(),
-                                       RowsOf(h), StreamOf(h)),
-              "fused linear attention");
+  if (!cuda.kernels.FitsFusedLinear(width, head_count)) return false;
+  const torch::Tensor scratch =
+      at::empty({cuda.kernels.FusedLinearScratchCount(n, width)}, h.options());
+  cuda.Check(
+      cuda.kernels.LaunchAddLinearAttention(
+          n, width, {rows.begin, rows.end}, PackedLinear(cuda, attention), epsilons,
+          Packed(cuda, next), scratch.mutable_data_ptr<float>(), RowsOf(h), cuda.stream_of(h)),
+      "fused linear attention");
   return true;
 }
 
-bool AddGrfAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention,
-                             const WalkMask& mask, const torch::Tensor& pair_weights,
-                             const GrfEpsilons& epsilons, const RowRange& rows,
-                             const DeviceFeedForward& next) {
+bool AddGrfAttentionOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                             const DeviceAttention& attention, const WalkMask& mask,
+                             const torch::Tensor& pair_weights, const GrfEpsilons& epsilons,
+                             const RowRange& rows, const DeviceFeedForward& next) {
   const std::int64_t n = h.size(0);
   const int width = WidthOf(h);
-  if (!mask.packed() || attention.layers.key.out_width() != width || !FitsPackedGrf(width)) {
+  if (!mask.packed() || attention.layers.key.out_width() != width ||
+      !cuda.kernels.FitsPackedGrf(width)) {
     return false;
   }
-  void* const stream = StreamOf(h);
+  CudaStream const stream = cuda.stream_of(h);
   const torch::Tensor table = pair_weights.to(at::kFloat).contiguous();
-  const PackedGrfLayers layers = PackedGrf(attention);
+  const PackedGrfLayers layers = PackedGrf(cuda, attention);
   const auto shorts = h.options().dtype(at::kShort);
   const torch::Tensor q = at::empty({n, width}, shorts);
   const torch::Tensor keys_values = at::empty({n, 2 * width}, shorts);
-  CheckLaunch(LaunchGrfProjections(n, width, {rows.begin, rows.end}, layers.projections, epsilons,
-                                   RowsOf(h), Bits(q), Bits(keys_values), stream),
-              "GRF projections");
+  cuda.Check(
+      cuda.kernels.LaunchGrfProjections(n, width, {rows.begin, rows.end}, layers.projections,
+                                        epsilons, RowsOf(h), Bits(q), Bits(keys_values), stream),
+      "GRF projections");
   const torch::Tensor mixed = at::empty({n, width}, shorts);
-  CheckLaunch(
-      LaunchPackedGrf({n, width, rows.begin, rows.end},
-                      {mask.offsets(), mask.entries(), table.const_data_ptr<float>()},
-                      {Bits(q), Bits(keys_values)}, epsilons, {Bits(mixed), nullptr}, stream),
-      "GRF attention");
-  CheckLaunch(LaunchAddMixed({rows.begin, rows.end}, width, layers.out, Bits(mixed), Packed(next),
-                             RowsOf(h), stream),
-              "output layer of GRF attention");
+  cuda.Check(cuda.kernels.LaunchPackedGrf(
+                 {n, width, rows.begin, rows.end},
+                 {mask.offsets(), mask.entries(), table.const_data_ptr<float>()},
+                 {Bits(q), Bits(keys_values)}, epsilons, {Bits(mixed), nullptr}, stream),
+             "GRF attention");
+  cuda.Check(cuda.kernels.LaunchAddMixed({rows.begin, rows.end}, width, layers.out, Bits(mixed),
+                                         Packed(cuda, next), RowsOf(h), stream),
+             "output layer of GRF attention");
   return true;
 }
 

@@ -19,9 +19,10 @@
 
 namespace interlacer {
 
-/// Whether the fused kernels apply: gradients are off, h is on a device, the layers compute in
+/// Whether the fused kernels apply: gradients are off, the layers compute in
 /// bfloat16, and there are kernels for rows of h and for the layers' widths.
-bool CanFuseOnDevice(const torch::Tensor& h, std::initializer_list<const Dense*> layers);
+bool CanFuseOnDevice(const CudaBackend& cuda, const torch::Tensor& h,
+                     std::initializer_list<const Dense*> layers);
 
 /// A norm and the feed-forward layers after it, with the cache of their packed weights.
 struct DeviceFeedForward {
@@ -36,20 +37,22 @@ struct DeviceAttention {
 };
 
 /// Feed-forward layers: h += second(gelu(first(norm(h)))).
-void AddFeedForwardOnDevice(torch::Tensor& h, const DeviceFeedForward& layers);
+void AddFeedForwardOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                            const DeviceFeedForward& layers);
 
 /// Updates rows of h as AddLinearAttentionTo does, then applies their feed-forward layers; false
 /// where there is no kernel for this number of heads.
-bool AddLinearAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention, int head_count,
+bool AddLinearAttentionOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                                const DeviceAttention& attention, int head_count,
                                 const LinearAttentionEpsilons& epsilons, const RowRange& rows,
                                 const DeviceFeedForward& next);
 
 /// Updates rows of h as AddGrfAttentionTo does, then applies their feed-forward layers; false for
 /// masks that are not packed and for keys and values of different widths. Only the queries of
 /// `rows` are computed.
-bool AddGrfAttentionOnDevice(torch::Tensor& h, const DeviceAttention& attention,
-                             const WalkMask& mask, const torch::Tensor& pair_weights,
-                             const GrfEpsilons& epsilons, const RowRange& rows,
-                             const DeviceFeedForward& next);
+bool AddGrfAttentionOnDevice(const CudaBackend& cuda, torch::Tensor& h,
+                             const DeviceAttention& attention, const WalkMask& mask,
+                             const torch::Tensor& pair_weights, const GrfEpsilons& epsilons,
+                             const RowRange& rows, const DeviceFeedForward& next);
 
 }  // namespace interlacer

@@ -15,20 +15,20 @@ torch::Tensor FeedForward::forward(const torch::Tensor& x) {
   return out_->forward(at::gelu(in_->forward(x)));
 }
 
-torch::Tensor FeedForward::AddTo(torch::Tensor x, LayerNorm& norm) {
-  if (CanFuse(x, {in_.get(), out_.get()})) {
+torch::Tensor FeedForward::AddTo(torch::Tensor x, LayerNorm& norm, const CudaBackend* cuda) {
+  if (cuda == nullptr && CanFuse(x, {in_.get(), out_.get()})) {
     AddFeedForwardTo(x, norm, *in_, *out_);
     return x;
   }
-  if (CanFuseOnDevice(x)) {
-    AddFeedForwardOnDevice(x, OnDevice(norm));
+  if (cuda != nullptr && CanFuseOnDevice(x, *cuda)) {
+    AddFeedForwardOnDevice(*cuda, x, OnDevice(norm));
     return x;
   }
   return x + forward(norm.forward(x));
 }
 
-bool FeedForward::CanFuseOnDevice(const torch::Tensor& x) const {
-  return interlacer::CanFuseOnDevice(x, {in_.get(), out_.get()});
+bool FeedForward::CanFuseOnDevice(const torch::Tensor& x, const CudaBackend& cuda) const {
+  return interlacer::CanFuseOnDevice(cuda, x, {in_.get(), out_.get()});
 }
 
 DeviceFeedForward FeedForward::OnDevice(const LayerNorm& norm) {

@@ -21,14 +21,14 @@ class FeedForward : public torch::nn::Module {
               Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
   /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
-  torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
+  torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm, const CudaBackend* cuda);
 
   /// Its two layers, for callers that compute parts of them once for several rows.
   Dense& in() { return *in_; }
   Dense& out() { return *out_; }
 
   /// For kernels that include these layers (model/layers/device_layers.h).
-  bool CanFuseOnDevice(const torch::Tensor& x) const;
+  bool CanFuseOnDevice(const torch::Tensor& x, const CudaBackend& cuda) const;
   DeviceFeedForward OnDevice(const LayerNorm& norm);
 
  private:

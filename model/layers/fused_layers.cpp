@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "common/thread_pool.h"
-#include "model/cuda/device.h"
 #include "model/kernels/fused_attention.h"
 
 namespace interlacer {
@@ -23,8 +22,7 @@ RowNorm RowNormOf(const LayerNorm& norm) {
 }
 
 bool CanFuse(const torch::Tensor& h, std::initializer_list<const Dense*> layers) {
-  if (at::GradMode::is_enabled() || OnDevice(h) || h.scalar_type() != at::kFloat ||
-      !h.is_contiguous()) {
+  if (at::GradMode::is_enabled() || h.scalar_type() != at::kFloat || !h.is_contiguous()) {
     return false;
   }
   for (const Dense* layer : layers) {

@@ -33,8 +33,6 @@ class Dense : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
   /// Partial product with columns [begin, begin + the width of x) of the weight, without bias.
   torch::Tensor PartialProduct(const torch::Tensor& x, std::int64_t begin);
-  /// Converts x to the type in which the layer computes, for several layers of one precision.
-  torch::Tensor ToComputeType(const torch::Tensor& x) const;
 
   Precision precision() const { return precision_; }
   int in_width() const { return static_cast<int>(weight.size(1)); }
@@ -45,7 +43,6 @@ class Dense : public torch::nn::Module {
 
  private:
   Precision precision_;
-  CachedTensor rounded_weight_, rounded_bias_;  ///< cached on a device without gradients
 };
 
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.

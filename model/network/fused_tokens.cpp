@@ -5,9 +5,7 @@
 
 #include "common/thread_pool.h"
 #include "common/transforms.h"
-#include "model/cuda/device.h"
-#include "model/kernels/kinematic_tokens_cuda.h"
-#include "model/kernels/token_features_cuda.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer {
 namespace {
@@ -46,10 +44,12 @@ RobotContext ContextOf(const TokenConfig& config, const torch::Tensor& bandwidth
 }
 
 /// Writes the rows of one kind and time from the number `begin` of `rows` on.
-void Write(const TokenFeatures& tokens, const torch::Tensor& rows, std::int64_t begin) {
+void Write(const TokenFeatures& tokens, const torch::Tensor& rows, std::int64_t begin,
+           const CudaBackend* cuda) {
   float* const out = rows.mutable_data_ptr<float>() + begin;
-  if (OnDevice(rows)) {
-    CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
+  if (cuda != nullptr) {
+    cuda->Check(cuda->kernels.LaunchTokenFeatures(tokens, out, cuda->stream_of(rows)),
+                "token features");
   } else {
     WriteTokenFeatures(tokens, out, &ParallelFor);
   }
@@ -74,7 +74,7 @@ bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config) {
 }
 
 torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
-                              const torch::Tensor& bandwidths_m) {
+                              const torch::Tensor& bandwidths_m, const CudaBackend* cuda) {
   TokenFeatures tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.feature_width = VisualFeatureWidth(config);
@@ -94,13 +94,13 @@ torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& co
     tokens.time = time;
     tokens.robot.points_m = bodies_m + 3 * time * tokens.robot.point_count;
     tokens.robot.next_points_m = tokens.robot.points_m + 3 * tokens.robot.point_count;
-    Write(tokens, rows, time * older_count * width);
+    Write(tokens, rows, time * older_count * width, cuda);
   }
   return rows;
 }
 
 torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attributes,
-                               const InterlacerConfig& config) {
+                               const InterlacerConfig& config, const CudaBackend* cuda) {
   TokenFeatures tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.n = input.kinematic_points_m.size(1);
@@ -114,13 +114,13 @@ torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attr
     tokens.time = time;
     tokens.positions_m = input.kinematic_points_m.const_data_ptr<float>() + 3 * time * tokens.n;
     tokens.features = values.const_data_ptr<float>() + time * tokens.n * tokens.feature_width;
-    Write(tokens, rows, time * tokens.n * width);
+    Write(tokens, rows, time * tokens.n * width, cuda);
   }
   return rows;
 }
 
 RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
-                         const LimbSurface& limbs) {
+                         const LimbSurface& limbs, const CudaBackend* cuda) {
   KinematicTokens tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.arm_count = config.kinematics.arm_count;
@@ -136,8 +136,9 @@ RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
       at::empty({kKinematicTimes * points, KinematicTokenWidth(tokens)}, options)};
   const KinematicTokenOutputs out{robot.points_m.mutable_data_ptr<float>(),
                                   robot.rows.mutable_data_ptr<float>()};
-  if (OnDevice(robot.rows)) {
-    CheckLaunch(LaunchKinematicTokens(tokens, out, StreamOf(robot.rows)), "kinematic tokens");
+  if (cuda != nullptr) {
+    cuda->Check(cuda->kernels.LaunchKinematicTokens(tokens, out, cuda->stream_of(robot.rows)),
+                "kinematic tokens");
   } else {
     WriteKinematicTokens(tokens, out, &ParallelFor);
   }

@@ -13,6 +13,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Number of times at which a step sees the particles.
 inline constexpr int kVisualTimes = 2;
 
@@ -36,7 +38,7 @@ bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config);
 /// Rows of the particles [older + newer,width]; `bandwidths_m` of the kinematic context are on the
 /// clouds' device.
 torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
-                              const torch::Tensor& bandwidths_m);
+                              const torch::Tensor& bandwidths_m, const CudaBackend* cuda);
 
 struct RobotRows {
   torch::Tensor points_m;  ///< [3,q,3], as LimbSurface::forward returns them
@@ -45,10 +47,10 @@ struct RobotRows {
 
 /// Rows of the robot; the scene must have one.
 RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
-                         const LimbSurface& limbs);
+                         const LimbSurface& limbs, const CudaBackend* cuda);
 
 /// Rows [3 p,width] of surface points; `attributes` [3,p,a] stand before their places.
 torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attributes,
-                               const InterlacerConfig& config);
+                               const InterlacerConfig& config, const CudaBackend* cuda);
 
 }  // namespace interlacer

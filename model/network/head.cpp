@@ -3,8 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/cuda/device.h"
-#include "model/kernels/dynamics_head_cuda.h"
+#include "model/cuda/backend.h"
 #include "model/layers/fused_layers.h"
 
 namespace interlacer {
@@ -27,8 +26,10 @@ DynamicsHead::DynamicsHead(const InterlacerConfig& config)
 }
 
 CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last_norm,
-                                   const CloudTensors& cloud, const CloudOrder& order) {
-  if (CanFuseOnDevice(h, cloud)) return FusedOnDevice(h, last_norm, cloud, order);
+                                   const CloudTensors& cloud, const CloudOrder& order,
+                                   const CudaBackend* cuda) {
+  if (cuda != nullptr && CanFuseOnDevice(h, cloud, *cuda))
+    return FusedOnDevice(*cuda, h, last_norm, cloud, order);
   const torch::Tensor y = last_norm.forward(h);
   const torch::Tensor of_position = position_norm_->forward(y);
   torch::Tensor displacement_m = max_displacement_m_ * at::tanh(position_->forward(of_position));
@@ -49,20 +50,22 @@ CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last
   return next;
 }
 
-bool DynamicsHead::CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud) const {
+bool DynamicsHead::CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud,
+                                   const CudaBackend& cuda) const {
   const auto plain = [](const torch::Tensor& t) {
     return t.scalar_type() == at::kFloat && t.is_contiguous();
   };
-  return !at::GradMode::is_enabled() && OnDevice(h) && plain(h) && plain(cloud.positions_m) &&
+  return !at::GradMode::is_enabled() && plain(h) && plain(cloud.positions_m) &&
          plain(cloud.features) && plain(position_->weight) && plain(feature_->weight) &&
-         FitsDynamicsHead(static_cast<int>(h.size(1)));
+         cuda.kernels.FitsDynamicsHead(static_cast<int>(h.size(1)));
 }
 
-CloudTensors DynamicsHead::FusedOnDevice(const torch::Tensor& h, const LayerNorm& last_norm,
-                                         const CloudTensors& cloud, const CloudOrder& order) const {
+CloudTensors DynamicsHead::FusedOnDevice(const CudaBackend& cuda, const torch::Tensor& h,
+                                         const LayerNorm& last_norm, const CloudTensors& cloud,
+                                         const CloudOrder& order) const {
   const CloudTensors next{at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
-  CheckLaunch(
-      LaunchDynamicsHead(
+  cuda.Check(
+      cuda.kernels.LaunchDynamicsHead(
           h.size(0), static_cast<int>(h.size(1)),
           {RowNormOf(last_norm), RowNormOf(*position_norm_),
            position_->weight.const_data_ptr<float>(), position_->bias.const_data_ptr<float>(),
@@ -75,7 +78,7 @@ CloudTensors DynamicsHead::FusedOnDevice(const torch::Tensor& h, const LayerNorm
           {order.particle_at.const_data_ptr<std::int64_t>(),
            cloud.positions_m.const_data_ptr<float>(), cloud.features.const_data_ptr<float>(),
            next.positions_m.mutable_data_ptr<float>(), next.features.mutable_data_ptr<float>()},
-          StreamOf(h)),
+          cuda.stream_of(h)),
       "dynamics head");
   return next;
 }

@@ -22,6 +22,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Bias with which a gate starts: less than two in a hundred of a displacement pass.
 inline constexpr double kClosedGate = -4;
 
@@ -30,12 +32,14 @@ class DynamicsHead : public torch::nn::Module {
   explicit DynamicsHead(const InterlacerConfig& config);
   /// `h` [n,d] has one row for each particle of `cloud`, in `order`.
   CloudTensors forward(const torch::Tensor& h, const LayerNorm& last_norm,
-                       const CloudTensors& cloud, const CloudOrder& order);
+                       const CloudTensors& cloud, const CloudOrder& order, const CudaBackend* cuda);
 
  private:
-  bool CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud) const;
-  CloudTensors FusedOnDevice(const torch::Tensor& h, const LayerNorm& last_norm,
-                             const CloudTensors& cloud, const CloudOrder& order) const;
+  bool CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud,
+                       const CudaBackend& cuda) const;
+  CloudTensors FusedOnDevice(const CudaBackend& cuda, const torch::Tensor& h,
+                             const LayerNorm& last_norm, const CloudTensors& cloud,
+                             const CloudOrder& order) const;
 
   double max_displacement_m_, min_displacement_m_;
   std::shared_ptr<LayerNorm> position_norm_, feature_norm_;

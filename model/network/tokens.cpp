@@ -223,13 +223,13 @@ TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& 
   return tokens;
 }
 
-TokenSet TokenEncoder::Fused(const StepInput& input) const {
+TokenSet TokenEncoder::Fused(const StepInput& input, const CudaBackend* cuda) const {
   const bool with_robot = input.kinematic_points_m.size(1) > 0;
   RobotRows robot{input.kinematic_points_m, {}};
-  if (with_robot && limbs_) robot = FusedRobotRows(input, config_, *limbs_);
+  if (with_robot && limbs_) robot = FusedRobotRows(input, config_, *limbs_, cuda);
   if (with_robot && !limbs_) {
     robot.rows = FusedSurfaceRows(
-        input, SurfaceAttributes(input, config_.tokens.displacement_scale), config_);
+        input, SurfaceAttributes(input, config_.tokens.displacement_scale), config_, cuda);
   }
   TokenSet tokens = CountTokens(input, robot.points_m);
   tokens.h =
@@ -239,14 +239,14 @@ TokenSet TokenEncoder::Fused(const StepInput& input) const {
     torch::Tensor h = tokens.h.narrow(0, begin, rows.size(0));
     at::addmm_out(h, layer.bias, rows, layer.weight.t());
   };
-  write(*visual_, FusedVisualRows(input, config_, bandwidths_m_), 0);
+  write(*visual_, FusedVisualRows(input, config_, bandwidths_m_, cuda), 0);
   if (with_robot) write(*kinematic_, robot.rows, visual_count);
   return tokens;
 }
 
-TokenSet TokenEncoder::forward(const StepInput& input) {
+TokenSet TokenEncoder::forward(const StepInput& input, const CudaBackend* cuda) {
   if (visual_->weight.scalar_type() == at::kFloat && CanFuseTokens(input, config_)) {
-    return Fused(input);
+    return Fused(input, cuda);
   }
   const torch::Tensor points_m =
       limbs_ ? limbs_->forward(input.kinematic_points_m) : input.kinematic_points_m;

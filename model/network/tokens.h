@@ -26,6 +26,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Positional encoding [n,6 octaves]: for every octave sin of x, y, z, then cos.
 torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves);
 
@@ -58,7 +60,7 @@ class TokenEncoder : public torch::nn::Module {
  public:
   explicit TokenEncoder(const InterlacerConfig& config);
   /// With surface points the clouds are those of WithRobotMotion.
-  TokenSet forward(const StepInput& input);
+  TokenSet forward(const StepInput& input, const CudaBackend* cuda = nullptr);
 
  private:
   torch::Tensor PositionFeatures(const torch::Tensor& positions_m, const Box& workspace) const;
@@ -69,7 +71,7 @@ class TokenEncoder : public torch::nn::Module {
   TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
   /// Form without gradients: the layers' inputs are written in one pass for each kind of token
   /// (model/network/fused_tokens.h).
-  TokenSet Fused(const StepInput& input) const;
+  TokenSet Fused(const StepInput& input, const CudaBackend* cuda) const;
 
   InterlacerConfig config_;
   std::shared_ptr<Dense> visual_, kinematic_;

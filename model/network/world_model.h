@@ -28,6 +28,7 @@
 
 namespace interlacer {
 
+struct CudaBackend;
 class Unet;
 class TokenEncoder;
 class Interlacer;
@@ -38,7 +39,7 @@ struct WorldModelOptions {
   DenseDtype dense_dtype = DenseDtype::kAuto;
   /// Gradient checkpointing: training keeps only the inputs of Interlacer blocks.
   bool recompute_blocks = false;
-  /// Device on which the model will compute; it is created in host memory and moved by to().
+  /// Device on which the model will compute; it is created in host memory and moved by MoveTo.
   DeviceKind device = DeviceKind::kCpu;
 };
 
@@ -65,12 +66,16 @@ class WorldModel : public torch::nn::Module {
   FieldPrecision serving_precision() const;
   const InterlacerConfig& config() const { return config_; }
   std::int64_t parameter_count() const;
+  /// Moves the parameters; the model computes by `cuda` from then on, on the host if that is null.
+  void MoveTo(torch::Device device, const CudaBackend* cuda);
   /// Device of the parameters; inputs must be on it too.
   torch::Device device() const;
+  const CudaBackend* cuda() const { return cuda_; }
 
  private:
   InterlacerConfig config_;
   WorldModelOptions options_;
+  const CudaBackend* cuda_ = nullptr;
   std::shared_ptr<Unet> unet_;
   std::shared_ptr<TokenEncoder> tokens_;
   std::shared_ptr<Interlacer> interlacer_;

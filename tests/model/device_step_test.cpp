@@ -60,7 +60,7 @@ torch::Tensor Change(WorldModel* model, const StepInput& input) {
 
 /// The same on the device, to which the model moves.
 torch::Tensor Change(WorldModel* model, const StepInput& input, const TestDevice& device) {
-  model->to(device.place());
+  device.Place(model);
   return Change(model, device.Put(input));
 }
 
@@ -97,7 +97,7 @@ TEST_P(DeviceStep, HasTheGradientsOfTheHost) {
   };
   const auto expected = gradients(host_input);
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   const auto got = gradients(device.Put(host_input));
   ASSERT_EQ(got.size(), expected.size());
   const double tolerance = HasTiedNeighbors(GetParam()) ? device.tied_neighbors_gradient_tolerance()
@@ -243,7 +243,7 @@ TEST(DeviceStepWide, CallsFewOperationsOfTorch) {
   const StepInput input = MakeStepInput(kParticles, model->config());
   const at::NoGradGuard no_grad;
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   const StepInput there = device.Put(input);
   model->Step(there);
   EXPECT_LE(CountOperations([&] { model->Step(there); }), kMostOperations);
