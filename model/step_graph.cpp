@@ -50,7 +50,8 @@ void CopyInto(const SurfaceInput& from, const SurfaceInput& to) {
 
 }  // namespace
 
-StepGraph::StepGraph(std::shared_ptr<WorldModel> model) : model_(std::move(model)) {
+StepGraph::StepGraph(std::shared_ptr<WorldModel> model)
+    : model_(std::move(model)), engine_(model_.get()) {
   if (model_->cuda() == nullptr) return;
   const Status status = CheckDeviceGraph(model_->config());
   can_record_ = status.ok();
@@ -74,18 +75,18 @@ void StepGraph::Record(const StepInput& input, Recording* recording) {
   recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
                       input.workspace,     input.graph_seed,    Cloned(input.surface)};
   recording->work = model_->cuda()->record(
-      model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
+      model_->device(), [this, recording] { recording->result = engine_.Step(recording->input); });
 }
 
 CloudTensors StepGraph::Step(const StepInput& input) {
   const at::NoGradGuard no_grad;
-  if (!can_record_) return model_->Step(input);
+  if (!can_record_) return engine_.Step(input);
   const Shape shape = ShapeOf(input);
   Recording* const recording = Find(shape);
   if (recording == nullptr) {
     recordings_.push_front({shape, nullptr, {}, {}});
     if (recordings_.size() > kMaxRecordings) recordings_.pop_back();
-    return model_->Step(input);
+    return engine_.Step(input);
   }
   if (!recording->work) {
     try {
@@ -94,7 +95,7 @@ CloudTensors StepGraph::Step(const StepInput& input) {
       LogUnrecorded(FirstLine(error.what()));
       can_record_ = false;
       recordings_.clear();
-      return model_->Step(input);
+      return engine_.Step(input);
     }
   }
   CopyInto(input.older, recording->input.older);

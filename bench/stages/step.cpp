@@ -175,7 +175,7 @@ StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
     Case item = Against(stage.base, "our_launches");
     item.run_peer = place.timed([problem] {
       const at::NoGradGuard no_grad;
-      problem().model->Step(problem().input);
+      problem().steps.engine().Step(problem().input);
     });
     stage.cases.push_back(std::move(item));
   }

@@ -43,21 +43,6 @@ std::int32_t* MutableInts(const torch::Tensor& tensor) {
   return tensor.mutable_data_ptr<std::int32_t>();
 }
 
-/// WalkCodeLoads on the device of `like`, cached for each device, because a copy waits.
-torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
-  static std::mutex mutex;
-  // Never destroyed: at exit the device may already be gone.
-  static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
-  const std::lock_guard lock(mutex);
-  torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
-  if (!loads.defined()) {
-    loads = at::tensor(WalkCodeLoads(out_degree), at::kDouble)
-                .reshape({-1, kMaxHops + 1})
-                .to(like.device(), at::kFloat);
-  }
-  return loads;
-}
-
 /// Adds the lists by end node, for entries that are plain nodes.
 void AddTransposed(DeviceWalks* walks) {
   const std::int64_t n = walks->offsets.size(0) - 1, room = walks->entries.size(0);
@@ -165,6 +150,20 @@ std::int64_t WalkCount(std::int64_t degree) {
 }
 
 }  // namespace
+
+torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
+  static std::mutex mutex;
+  // Never destroyed: at exit the device may already be gone.
+  static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
+  const std::lock_guard lock(mutex);
+  torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
+  if (!loads.defined()) {
+    loads = at::tensor(WalkCodeLoads(out_degree), at::kDouble)
+                .reshape({-1, kMaxHops + 1})
+                .to(like.device(), at::kFloat);
+  }
+  return loads;
+}
 
 torch::Tensor NearestOnDevice(const CudaBackend& cuda, const torch::Tensor& positions_m, int k,
                               const Box& workspace) {

@@ -32,6 +32,10 @@ void WriteNearestOnDevice(const CudaBackend& cuda, const torch::Tensor& position
                           const PointRanges& members, const Box& workspace,
                           const torch::Tensor& neighbors);
 
+/// WalkCodeLoads (knn/walk_lists.h) on the device of `like`, cached for each device, because a copy
+/// waits: the loads of ExactWalksOnDevice.
+torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like);
+
 /// Lists of all walks of up to three hops; `neighbors` [n,degree] has at most three, an edge weighs
 /// 1/degree.
 std::shared_ptr<const WalkMask> ExactWalksOnDevice(const CudaBackend& cuda,

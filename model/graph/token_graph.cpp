@@ -40,7 +40,8 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
-/// Whether the lists can be packed: exact walks over edges of equal weight, with few at each token.
+/// Whether the lists of a graph with that many neighbours can be packed: exact walks over edges of
+/// equal weight, with few at each token.
 bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
   return config.network.local.kind == LocalLayer::kGrfExact &&
          config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
@@ -90,10 +91,14 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const CudaBackend& cuda,
 
 }  // namespace
 
+bool PacksWalks(const InterlacerConfig& config) {
+  return CanPack(config, config.graph.neighbor_count);
+}
+
 Status CheckDeviceGraph(const InterlacerConfig& config) {
   const LocalLayerConfig& local = config.network.local;
   const std::int64_t k = config.graph.neighbor_count;
-  if (local.kind == LocalLayer::kGrfExact && !CanPack(config, k)) {
+  if (local.kind == LocalLayer::kGrfExact && !PacksWalks(config)) {
     if (config.graph.symmetrise) {
       return NotOnDevice("graph.symmetrise", "graphs of directed edges for grf_exact", "true");
     }

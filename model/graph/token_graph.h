@@ -30,6 +30,9 @@ struct TokenGraph {
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed, const CudaBackend* cuda = nullptr);
 
+/// Whether the masks of all steps are packed (model/ops/walk_mask.h).
+bool PacksWalks(const InterlacerConfig& config);
+
 /// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where the configuration's graph is built on the
 /// host even for a device, which makes the step wait and prevents its recording: exact walks over
 /// symmetrised edges, whose rows have no bound, or over many weighted edges, or more walks or

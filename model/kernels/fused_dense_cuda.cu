@@ -13,7 +13,7 @@ constexpr std::int64_t Bytes(int vectors) { return std::int64_t{vectors} * sizeo
 
 /// Loads 32 columns of `mixed` from `column` on as the left side of a product.
 template <int kWidth, int kRowTiles>
-__device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const std::uint16_t* mixed,
+__device__ RegisterLeft<kRowTiles, 2> LoadMixed(const RowRange& range, const std::uint16_t* mixed,
                                                 int column) {
   const TileLane lane = ThisTileLane();
   RegisterLeft<kRowTiles, 2> left = {};
@@ -41,7 +41,7 @@ __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const s
 /// Layout: rows stay in registers in the order of tensor-core sums from load to store.
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, DenseBlock<kWidth>::kAtOnce)
-    AddLayersKernel(FusedRange range, OutputLayer out, const std::uint16_t* mixed,
+    AddLayersKernel(RowRange range, OutputLayer out, const std::uint16_t* mixed,
                     FeedForwardLayers feed_forward, float* h) {
   using Block = DenseBlock<kWidth>;
   constexpr int kRowTiles = Block::kRowTiles;
@@ -142,7 +142,7 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads,
                                   kWidth <= 128 ? 2 * DenseBlock<kWidth>::kAtOnce : 1)
-    GrfProjectionsKernel(std::int64_t n, FusedRange queries, GrfProjections layers, float epsilon,
+    GrfProjectionsKernel(std::int64_t n, RowRange queries, GrfProjections layers, float epsilon,
                          const float* h, std::uint32_t* q, std::uint32_t* packed_rows) {
   using Block = DenseBlock<kWidth>;
   constexpr int kRowTiles = Block::kRowTiles;
@@ -210,12 +210,12 @@ bool FitsFusedCuda(int width) {
   return BlockSharedBytes(&block_bytes) == 0 && block_bytes >= kFusedSharedBytesOfAColumn * width;
 }
 
-CudaError LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
+CudaError LaunchAddFeedForward(const RowRange& rows, int width, const FeedForwardLayers& layers,
                                float* h, CudaStream stream) {
   return LaunchAddMixed(rows, width, {}, nullptr, layers, h, stream);
 }
 
-CudaError LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
+CudaError LaunchGrfProjections(std::int64_t n, int width, const RowRange& queries,
                                const GrfProjections& layers, const GrfEpsilons& epsilons,
                                const float* h, std::uint16_t* q, std::uint16_t* packed_rows,
                                CudaStream stream) {
@@ -235,7 +235,7 @@ CudaError LaunchGrfProjections(std::int64_t n, int width, const FusedRange& quer
   });
 }
 
-CudaError LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
+CudaError LaunchAddMixed(const RowRange& rows, int width, const OutputLayer& out,
                          const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
                          CudaStream stream) {
   if (rows.begin < 0 || rows.begin > rows.end || layers.hidden_width % kDensePiece != 0) {

@@ -260,7 +260,7 @@ __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t
 template <int kHead>
 __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads,
                                   DenseBlock<kFusedHeads * kHead>::kAtOnce)
-    LinearApplyKernel(FusedRange range, LinearLayers layers, float epsilon, float delta,
+    LinearApplyKernel(RowRange range, LinearLayers layers, float epsilon, float delta,
                       const float* denominator_weights, const std::uint16_t* packed_state,
                       FeedForwardLayers feed_forward, float* h) {
   using S = HeadSizes<kHead>;
@@ -334,7 +334,7 @@ std::int64_t FusedLinearScratchCount(std::int64_t n, int width) {
   return PartialStates(n, width) + width + std::int64_t{width} * (width / kFusedHeads) / 2;
 }
 
-CudaError LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,
+CudaError LaunchAddLinearAttention(std::int64_t n, int width, const RowRange& changed,
                                    const LinearLayers& layers,
                                    const LinearAttentionEpsilons& epsilons,
                                    const FeedForwardLayers& feed_forward, float* scratch, float* h,

@@ -47,7 +47,7 @@ struct LinearLayers {
 /// Number of floats of scratch memory that the launch needs, aligned to 16 bytes.
 std::int64_t FusedLinearScratchCount(std::int64_t n, int width);
 
-CudaError LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,
+CudaError LaunchAddLinearAttention(std::int64_t n, int width, const RowRange& changed,
                                    const LinearLayers& layers,
                                    const LinearAttentionEpsilons& epsilons,
                                    const FeedForwardLayers& feed_forward, float* scratch, float* h,

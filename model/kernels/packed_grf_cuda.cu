@@ -32,10 +32,10 @@ __global__ void __launch_bounds__(kThreads) AttendKernel(Attention a) {
     table[code] = a.pairs.table[code];
   }
   __syncthreads();
-  const std::int64_t first = a.shape.query_begin + blockIdx.x * kQueries;
+  const std::int64_t first = a.shape.queries.begin + blockIdx.x * kQueries;
   for (int turn = 0; turn < kQueries / kWarps; ++turn) {
     const std::int64_t i = first + turn * kWarps + threadIdx.x / kWarpLanes;
-    if (i >= a.shape.query_end) return;
+    if (i >= a.shape.queries.end) return;
     AttendForQuery<Form>(i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, table},
                          a.q, a.packed, a.epsilon, a.delta, a.out, a.normalizer);
   }
@@ -67,7 +67,8 @@ bool FitsPackedGrf(int width) {
 CudaError LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
                           const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
                           const PackedGrfOutputs& outputs, CudaStream stream) {
-  if (shape.query_begin < 0 || shape.query_begin > shape.query_end || shape.query_end > shape.n) {
+  if (shape.queries.begin < 0 || shape.queries.begin > shape.queries.end ||
+      shape.queries.end > shape.n) {
     return cudaErrorInvalidValue;
   }
   const Attention a{shape,
@@ -80,8 +81,8 @@ CudaError LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<floa
                     outputs.normalizer};
   return ByWidth(shape.width, [&]<typename Form>() {
     return LaunchBlocks(AttendKernel<Form>,
-                        BlocksFor(shape.query_end - shape.query_begin, kQueries), kThreads, stream,
-                        a);
+                        BlocksFor(shape.queries.end - shape.queries.begin, kQueries), kThreads,
+                        stream, a);
   });
 }
 

@@ -18,6 +18,7 @@
 
 #include "common/kernels/cuda.h"
 #include "model/kernels/grf_attention.h"
+#include "model/kernels/row_range.h"
 
 namespace interlacer {
 
@@ -26,9 +27,7 @@ bool FitsPackedGrf(int width);
 struct PackedGrfShape {
   std::int64_t n = 0;
   int width = 0;
-  /// Range of queries to compute; results of other queries are not written.
-  std::int64_t query_begin = 0;
-  std::int64_t query_end = 0;
+  RowRange queries;  ///< results of other queries are not written
 };
 
 struct PackedGrfInputs {

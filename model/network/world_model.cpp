@@ -30,7 +30,7 @@ WorldModel::~WorldModel() = default;
 
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
-CloudTensors WorldModel::Step(const StepInput& input) {
+WorldModel::OrderedStep WorldModel::Order(const StepInput& input) const {
   const auto with_motion = [&](const CloudTensors& cloud, const torch::Tensor& motion) {
     return config_.tokens.robot == RobotTokens::kLimbs
                ? cloud
@@ -39,13 +39,18 @@ CloudTensors WorldModel::Step(const StepInput& input) {
   const OrderedClouds clouds =
       InSpatialOrder(with_motion(input.older, input.surface.older_motion),
                      with_motion(input.newer, input.surface.newer_motion), cuda_);
-  TokenSet tokens = tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m,
-                                      input.workspace, input.graph_seed, input.surface},
-                                     cuda_);
+  return {{clouds.older, clouds.newer, input.kinematic_points_m, input.workspace, input.graph_seed,
+           input.surface},
+          clouds.newer_order};
+}
+
+CloudTensors WorldModel::Step(const StepInput& input) {
+  const OrderedStep step = Order(input);
+  TokenSet tokens = tokens_->forward(step.input);
   const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed, cuda_);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
-                        interlacer_->last_norm(), input.newer, clouds.newer_order, cuda_);
+                        interlacer_->last_norm(), input.newer, step.newer_order);
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,

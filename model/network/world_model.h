@@ -24,6 +24,7 @@
 #include "model/clouds.h"
 #include "model/config.h"
 #include "model/layers/precision.h"
+#include "model/network/cloud_order.h"
 #include "render/device_renderer.h"
 
 namespace interlacer {
@@ -50,6 +51,14 @@ class WorldModel : public torch::nn::Module {
 
   torch::Tensor EncodeImages(const torch::Tensor& rgb);
   CloudTensors Step(const StepInput& input);
+  /// A step's input as its tokens see it: clouds in spatial order, with the robot's motion where
+  /// its tokens are surface points.
+  struct OrderedStep {
+    StepInput input;
+    CloudOrder newer_order;
+  };
+  OrderedStep Order(const StepInput& input) const;
+
   /// `origins_m`, `directions` [r,3], unit directions; `jitter` [r,samples] in [0,1) or undefined
   /// for the middle of each stratum. `range` replaces near and far of the configuration.
   RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
@@ -62,6 +71,9 @@ class WorldModel : public torch::nn::Module {
   /// not trained.
   FieldWeights field_weights() const;
   const RadianceField& radiance_field() const { return *radiance_field_; }
+  TokenEncoder& tokens() { return *tokens_; }
+  Interlacer& interlacer() { return *interlacer_; }
+  DynamicsHead& head() { return *head_; }
   /// Precision of the radiance field on a device, for rendering without gradients.
   FieldPrecision serving_precision() const;
   const InterlacerConfig& config() const { return config_; }
