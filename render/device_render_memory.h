@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "common/kernels/workspace.h"
-#include "render/kernels/render_kernels_cuda.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "render/renderer.h"
 
 namespace interlacer {
@@ -85,7 +85,7 @@ struct BackwardArrays {
   char* particles;
 };
 
-inline BackwardArrays CutBackward(WorkspaceCutter& cutter, const RenderKernels& kernels,
+inline BackwardArrays CutBackward(WorkspaceCutter& cutter, const CudaRenderKernels& kernels,
                                   const RendererConfig& config, std::int64_t all, std::int64_t m) {
   const int in = FieldInputWidth(config), hidden = config.hidden_width;
   const std::int64_t rings = static_cast<std::int64_t>(config.kernel_radii_m.size());
@@ -123,7 +123,7 @@ struct ServingScratch {
 /// the memory of a float32 pass.
 inline constexpr std::int64_t kBf16PassFactor = 8;
 
-inline ServingScratch CutServingScratch(void* memory, const RenderKernels& kernels,
+inline ServingScratch CutServingScratch(void* memory, const CudaRenderKernels& kernels,
                                         const RendererConfig& config, std::int64_t rays,
                                         std::int64_t pass_samples, bool bf16) {
   const std::int64_t per_ray = config.samples_per_ray;
@@ -154,7 +154,7 @@ struct TrainingScratch {
   std::size_t size_bytes;
 };
 
-inline TrainingScratch CutTrainingScratch(void* memory, const RenderKernels& kernels,
+inline TrainingScratch CutTrainingScratch(void* memory, const CudaRenderKernels& kernels,
                                           const RendererConfig& config, std::int64_t rays,
                                           std::int64_t pass_samples) {
   WorkspaceCutter cutter(memory);
@@ -172,7 +172,7 @@ struct BackwardScratch {
   std::size_t size_bytes;
 };
 
-inline BackwardScratch CutBackwardScratch(void* memory, const RenderKernels& kernels,
+inline BackwardScratch CutBackwardScratch(void* memory, const CudaRenderKernels& kernels,
                                           const RendererConfig& config, std::int64_t rays,
                                           std::int64_t pass_samples) {
   const std::int64_t all = rays * config.samples_per_ray;

@@ -13,7 +13,7 @@ namespace {
 /// Turns the first error of a run of launches into a Status.
 class Launches {
  public:
-  explicit Launches(const RenderKernels& kernels) : kernels_(kernels) {}
+  explicit Launches(const CudaRenderKernels& kernels) : kernels_(kernels) {}
   void operator()(CudaError error) {
     if (error_.ok()) error_ = error;
   }
@@ -23,7 +23,7 @@ class Launches {
   }
 
  private:
-  const RenderKernels& kernels_;
+  const CudaRenderKernels& kernels_;
   CudaError error_;
 };
 
@@ -65,7 +65,7 @@ DenseLayer Layer(std::int64_t m, int x_width, const float* x, int y_width, const
 /// The run of launches over one cloud and one field.
 struct Work {
   const RendererConfig& config;
-  const RenderKernels& kernels;
+  const CudaRenderKernels& kernels;
   CloudIndex cloud;
   DeviceField field;
   CudaStream stream;
@@ -202,7 +202,7 @@ struct Work {
 
 }  // namespace
 
-DeviceRenderer::DeviceRenderer(const RendererConfig& config, const RenderKernels& kernels,
+DeviceRenderer::DeviceRenderer(const RendererConfig& config, const CudaRenderKernels& kernels,
                                FieldPrecision serving_precision, std::int64_t pass_samples)
     : config_(config),
       kernels_(&kernels),

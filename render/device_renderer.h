@@ -29,7 +29,7 @@
 
 namespace interlacer {
 
-struct RenderKernels;
+struct CudaRenderKernels;
 
 /// FieldWeights and FieldGradients, on the device.
 struct DeviceField {
@@ -68,7 +68,7 @@ class DeviceRenderer {
   static constexpr std::int64_t kDefaultPassSamples = 131072;
 
   /// The config must be valid; pass_samples >= 1. The kernels must outlive the renderer.
-  DeviceRenderer(const RendererConfig& config, const RenderKernels& kernels,
+  DeviceRenderer(const RendererConfig& config, const CudaRenderKernels& kernels,
                  FieldPrecision serving_precision = FieldPrecision::kFloat32,
                  std::int64_t pass_samples = kDefaultPassSamples);
 
@@ -100,7 +100,7 @@ class DeviceRenderer {
 
  private:
   RendererConfig config_;
-  const RenderKernels* kernels_;
+  const CudaRenderKernels* kernels_;
   FieldPrecision serving_precision_;
   std::int64_t pass_samples_;
   std::int64_t particle_count_ = 0;

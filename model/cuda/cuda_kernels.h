@@ -16,12 +16,12 @@
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
 #include "model/kernels/walk_sampler_cuda.h"
-#include "render/kernels/render_kernels_cuda.h"
+#include "render/kernels/cuda_render_kernels.h"
 
 namespace interlacer {
 
 struct CudaKernels {
-  RenderKernels render;
+  CudaRenderKernels render;
 
   INTERLACER_LAUNCHER(CudaErrorText);
   INTERLACER_LAUNCHER(CudaDeviceCount);

@@ -148,7 +148,7 @@ TEST(DeviceRendererTest, NoRaysIsNoWork) {
 
 TEST(DeviceRendererTest, RefusesWhatItCannotCount) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const RenderKernels kernels;
+  const CudaRenderKernels kernels;
   DeviceRenderer renderer(SmallRendererConfig(), kernels);
   EXPECT_EQ(renderer.Render({}, {.count = 1}, {}, nullptr, nullptr).code(),
             StatusCode::kFailedPrecondition);

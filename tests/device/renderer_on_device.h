@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "render/device_renderer.h"
-#include "render/kernels/render_kernels_cuda.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "tests/device/device_array.h"
 #include "tests/render/render_gradients.h"
 #include "tests/render/render_scene.h"
@@ -109,7 +109,7 @@ class SceneOnDevice {
   }
 
  private:
-  inline static const RenderKernels kKernels{};
+  inline static const CudaRenderKernels kKernels{};
 
   static std::int64_t Bytes(std::size_t size) { return static_cast<std::int64_t>(size); }
   static void Expect(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }

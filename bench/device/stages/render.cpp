@@ -14,7 +14,7 @@
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
 #include "render/device_renderer.h"
-#include "render/kernels/render_kernels_cuda.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "render/reference_renderer.h"
 #include "tests/device/device_array.h"
 
@@ -135,7 +135,7 @@ struct RenderProblem {
     };
   }
 
-  RenderKernels kernels;
+  CudaRenderKernels kernels;
   DeviceRenderer renderer;
   std::int64_t n, rays;
   CheckedStream stream;

@@ -10,7 +10,7 @@
 
 namespace interlacer {
 
-struct RenderKernels {
+struct CudaRenderKernels {
   INTERLACER_LAUNCHER(CudaErrorText);
   INTERLACER_LAUNCHER(LayOutCloudIndex);
   INTERLACER_LAUNCHER(CloudIndexWorkspaceBytes);
