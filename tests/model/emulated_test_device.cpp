@@ -3,8 +3,6 @@
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
-namespace {}  // namespace
-
 struct TestDevice::State {
   EmulatedDevice emulated;
 };
