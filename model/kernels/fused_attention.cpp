@@ -20,8 +20,8 @@ std::vector<float> LinearState(std::int64_t n, const FusedProjections& layers, i
   const std::int64_t count = heads * head_count;
   const std::int64_t tasks = FusedTaskCount(n);
   std::vector<float> partial(static_cast<std::size_t>(tasks * count));
-  parallel_for(n, kRowRangeOfATask, [&](std::int64_t begin, std::int64_t end) {
-    float* state = partial.data() + begin / kRowRangeOfATask * count;
+  parallel_for(n, kFusedRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    float* state = partial.data() + begin / kFusedRowsOfATask * count;
     std::vector<std::uint16_t> input(static_cast<std::size_t>(FusedScratchCount(width)));
     std::vector<float> keys(input.size()), values(input.size());
     std::vector<float> scratch(static_cast<std::size_t>(LinearRowScratchCount(head_width)));
@@ -92,7 +92,7 @@ void AddLinearAttention(std::int64_t n, const FusedProjections& layers, int head
   const PackedDense out = PackDense(folded.data(), layers.out_bias, width, width);
   float* first = h + changed.begin * width;
   parallel_for(
-      changed.end - changed.begin, kRowRangeOfATask, [&](std::int64_t begin, std::int64_t end) {
+      changed.end - changed.begin, kFusedRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
         std::vector<std::uint16_t> input(static_cast<std::size_t>(FusedScratchCount(width)));
         std::vector<float> queries(input.size());
         ForEachFusedChunk(begin, end, [&](std::int64_t row, int rows) {
@@ -114,7 +114,7 @@ void AddGrfAttention(std::int64_t n, const FusedProjections& layers,
   const std::int64_t stride = key_width + width;
   const auto feature = static_cast<float>(epsilons.feature);
   const std::int64_t input_count = FusedScratchCount(width);
-  parallel_for(n, kRowRangeOfATask, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, kFusedRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint16_t> input(static_cast<std::size_t>(input_count));
     ForEachFusedChunk(begin, end, [&](std::int64_t row, int rows) {
       std::uint16_t* to = keys_values + row * stride;
@@ -127,7 +127,7 @@ void AddGrfAttention(std::int64_t n, const FusedProjections& layers,
   const avx512bf16::GrfBfloat16 grf{key_width, width, pairs, keys_values,
                                     static_cast<float>(epsilons.normalizer)};
   parallel_for(
-      changed.end - changed.begin, kRowRangeOfATask, [&](std::int64_t begin, std::int64_t end) {
+      changed.end - changed.begin, kFusedRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
         std::vector<std::uint16_t> input(static_cast<std::size_t>(input_count));
         std::vector<std::uint16_t> phi_q(static_cast<std::size_t>(FusedScratchCount(key_width)));
         ForEachFusedChunk(changed.begin + begin, changed.begin + end,

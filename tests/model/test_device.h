@@ -32,7 +32,12 @@ class TestDevice {
   torch::Device place() const;
   /// How operations run on it.
   const CudaBackend* cuda() const;
-  DeviceChoice choice() const { return {place(), cuda(), "device"}; }
+  DeviceChoice choice() const {
+    DeviceChoice choice;
+    choice.device = place();
+    choice.cuda = cuda();
+    return choice;
+  }
   void Place(WorldModel* model) const { model->MoveTo(place(), cuda()); }
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
