@@ -11,20 +11,23 @@
 
 #include "bench/case.h"
 
+namespace interlacer {
+struct CudaBackend;
+}
+
 namespace interlacer::bench {
 
 struct ModelDevice {
   torch::Device device{at::kCPU};
+  const CudaBackend* cuda = nullptr;
   /// Follows the stage in names of cases; empty, or ends in a slash.
   std::string infix;
-  /// Steps are replays of a recording (model/step_graph.h).
-  bool records_steps = false;
   std::function<Work(std::function<void()> body)> timed = [](std::function<void()> body) {
     return Timed(std::move(body));
   };
-  /// Runs a reference computation on the host; an emulated device is switched off meanwhile.
-  std::function<void(const std::function<void()>& body)> on_host =
-      [](const std::function<void()>& body) { body(); };
+
+  /// Steps are replays of a recording (model/step_graph.h).
+  bool records_steps() const { return cuda != nullptr; }
 };
 
 }  // namespace interlacer::bench

@@ -40,11 +40,11 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
 }
 
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
-                                      torch::Device device, bool recompute_blocks) {
+                                      const ModelDevice& place, bool recompute_blocks) {
   const WorldModelOptions model_options{
       .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
       .recompute_blocks = recompute_blocks,
-      .device = device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
+      .device = place.device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
   auto model = std::make_shared<WorldModel>(ModelConfig(options, local), model_options);
   InitializeWeights(model.get(), options.seed);
   const at::NoGradGuard no_grad;
@@ -54,7 +54,7 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
     item.value().copy_(kHeadWeight *
                        RandomTensor(item.value().sizes().vec(), options.seed, draw++));
   }
-  model->to(device);
+  model->MoveTo(place.device, place.cuda);
   return model;
 }
 

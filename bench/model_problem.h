@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "bench/model_place.h"
 #include "bench/options.h"
 #include "bench/peers/eager_walks.h"
 #include "model/network/world_model.h"
@@ -19,8 +20,7 @@ namespace interlacer::bench {
 InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 /// A model of this configuration on the device, with heads that move particles.
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
-                                      torch::Device device = at::kCPU,
-                                      bool recompute_blocks = false);
+                                      const ModelDevice& place = {}, bool recompute_blocks = false);
 /// Robot points [times,p,3] in metres: bodies at random places over the table, all in uniform
 /// motion.
 torch::Tensor RobotPoints(const Options& options, const InterlacerConfig& config,

@@ -3,10 +3,10 @@
 #include <charconv>
 #include <utility>
 
-#include "model/cuda/device_choice.h"
 #include "model/files/checkpoint.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifted_scene.h"
+#include "model/predictor_on_device.h"
 #include "model/rollout.h"
 #include "model/runtime/torch_errors.h"
 
@@ -120,22 +120,32 @@ class ModelPredictor : public Predictor {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoint_dir,
+StatusOr<std::unique_ptr<Predictor>> LoadPredictorOn(DeviceChoice device,
+                                                     const std::string& checkpoint_dir,
                                                      const PredictorOptions& options) {
-  UseKernelThreadCount();
   std::unique_ptr<Predictor> predictor;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
-    INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device, ChooseDevice(options.device));
     INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                                 LoadCheckpoint(checkpoint_dir, {.device = device.kind()}));
     const Status fits = CheckFitsDevice(checkpoint.model->config(), device.kind());
     if (!fits.ok()) return fits;
     checkpoint.model->eval();
-    checkpoint.model->to(device.device);
+    checkpoint.model->MoveTo(device.device, device.cuda);
     predictor = std::make_unique<ModelPredictor>(std::move(checkpoint), options, std::move(device));
     return Status();
   }));
   return predictor;
+}
+
+StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoint_dir,
+                                                     const PredictorOptions& options) {
+  UseKernelThreadCount();
+  DeviceChoice device;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
+    INTERLACER_ASSIGN_OR_RETURN(device, ChooseDevice(options.device));
+    return Status();
+  }));
+  return LoadPredictorOn(std::move(device), checkpoint_dir, options);
 }
 
 }  // namespace interlacer

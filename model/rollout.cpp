@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/cuda/device.h"
 #include "model/network/radiance_field.h"
 #include "model/runtime/torch_errors.h"
 #include "model/turned_step.h"
@@ -132,9 +131,9 @@ Status ModelRollout::PrepareRenderer() const {
   if (renderer_step_ == step_) return Status();
   const CloudTensors cloud{clouds_.newer.positions_m.contiguous(),
                            clouds_.newer.features.contiguous()};
-  if (OnDevice(cloud.positions_m)) {
-    device_cloud_ =
-        std::make_unique<DeviceCloud>(scene_->renderer, cloud, model_->serving_precision());
+  if (model_->cuda() != nullptr) {
+    device_cloud_ = std::make_unique<DeviceCloud>(scene_->renderer, cloud, *model_->cuda(),
+                                                  model_->serving_precision());
     renderer_step_ = step_;
     return Status();
   }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/log.h"
-#include "model/cuda/device.h"
 #include "model/graph/token_graph.h"
 #include "model/runtime/torch_errors.h"
 
@@ -51,8 +50,9 @@ void CopyInto(const SurfaceInput& from, const SurfaceInput& to) {
 
 }  // namespace
 
-StepGraph::StepGraph(std::shared_ptr<WorldModel> model) : model_(std::move(model)) {
-  if (!OnDevice(model_->device())) return;
+StepGraph::StepGraph(std::shared_ptr<WorldModel> model)
+    : model_(std::move(model)), engine_(model_.get()) {
+  if (model_->cuda() == nullptr) return;
   const Status status = CheckDeviceGraph(model_->config());
   can_record_ = status.ok();
   if (!can_record_) LogUnrecorded(status.message());
@@ -74,19 +74,19 @@ StepGraph::Recording* StepGraph::Find(const Shape& shape) {
 void StepGraph::Record(const StepInput& input, Recording* recording) {
   recording->input = {Cloned(input.older), Cloned(input.newer), input.kinematic_points_m.clone(),
                       input.workspace,     input.graph_seed,    Cloned(input.surface)};
-  recording->work = RecordWork(
-      model_->device(), [this, recording] { recording->result = model_->Step(recording->input); });
+  recording->work = model_->cuda()->record(
+      model_->device(), [this, recording] { recording->result = engine_.Step(recording->input); });
 }
 
 CloudTensors StepGraph::Step(const StepInput& input) {
   const at::NoGradGuard no_grad;
-  if (!can_record_) return model_->Step(input);
+  if (!can_record_) return engine_.Step(input);
   const Shape shape = ShapeOf(input);
   Recording* const recording = Find(shape);
   if (recording == nullptr) {
     recordings_.push_front({shape, nullptr, {}, {}});
     if (recordings_.size() > kMaxRecordings) recordings_.pop_back();
-    return model_->Step(input);
+    return engine_.Step(input);
   }
   if (!recording->work) {
     try {
@@ -95,7 +95,7 @@ CloudTensors StepGraph::Step(const StepInput& input) {
       LogUnrecorded(FirstLine(error.what()));
       can_record_ = false;
       recordings_.clear();
-      return model_->Step(input);
+      return engine_.Step(input);
     }
   }
   CopyInto(input.older, recording->input.older);

@@ -2,7 +2,7 @@
 
 /// Runs a model's inference step as one launch of a CUDA graph, recorded for shapes that recur.
 ///
-/// Step gives the same bits as WorldModel::Step without gradients; weights must not change. Clouds
+/// Step gives the same bits as StepEngine::Step; weights must not change. Clouds
 /// of a shape seen for the second time, in the same workspace and with the same graph seed, are
 /// recorded. The step runs without a recording the first time, on a CPU, for graphs that are built
 /// on the host (CheckDeviceGraph; logged), and after a recording failed (logged). Errors and
@@ -13,8 +13,8 @@
 #include <list>
 #include <memory>
 
-#include "model/cuda/recorded_work.h"
-#include "model/network/world_model.h"
+#include "model/cuda/backend.h"
+#include "model/engine/step_engine.h"
 
 namespace interlacer {
 
@@ -23,6 +23,8 @@ class StepGraph {
   explicit StepGraph(std::shared_ptr<WorldModel> model);
 
   CloudTensors Step(const StepInput& input);
+  /// The step that is recorded.
+  const StepEngine& engine() const { return engine_; }
   /// Number of steps replayed so far.
   std::int64_t replay_count() const { return replay_count_; }
 
@@ -45,6 +47,7 @@ class StepGraph {
   void Record(const StepInput& input, Recording* recording);
 
   std::shared_ptr<WorldModel> model_;
+  StepEngine engine_;
   bool can_record_ = false;
   std::list<Recording> recordings_;  ///< newest first
   std::int64_t replay_count_ = 0;

@@ -8,8 +8,7 @@
 #include <cstdint>
 
 #include "common/kernels/workspace.h"
-#include "render/kernels/field_cuda.h"
-#include "render/kernels/ray_march_cuda.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "render/renderer.h"
 
 namespace interlacer {
@@ -86,22 +85,24 @@ struct BackwardArrays {
   char* particles;
 };
 
-inline BackwardArrays CutBackward(WorkspaceCutter& cutter, const RendererConfig& config,
-                                  std::int64_t all, std::int64_t m) {
+inline BackwardArrays CutBackward(WorkspaceCutter& cutter, const CudaRenderKernels& kernels,
+                                  const RendererConfig& config, std::int64_t all, std::int64_t m) {
   const int in = FieldInputWidth(config), hidden = config.hidden_width;
-  const std::int64_t kernels = static_cast<std::int64_t>(config.kernel_radii_m.size());
+  const std::int64_t rings = static_cast<std::int64_t>(config.kernel_radii_m.size());
   BackwardArrays a;
   a.transmittance = cutter.Take<float>(all);
   a.logit_grad = cutter.Take<float>(kFieldOutputWidth * all);
   a.hidden2_grad = cutter.Take<float>(hidden * m);
   a.hidden1_grad = cutter.Take<float>(hidden * m);
   a.input_grad = cutter.Take<float>(in * m);
-  a.feature_grad_rows = cutter.Take<float>(kernels * config.feature_width * m);
-  a.entry_weights = cutter.Take<float>(kGatherWidth * kernels * m);
+  a.feature_grad_rows = cutter.Take<float>(rings * config.feature_width * m);
+  a.entry_weights = cutter.Take<float>(kGatherWidth * rings * m);
   a.entry_slopes = cutter.Take<float>(kGatherWidth * m);
-  a.partial_sums = cutter.Take<char>(static_cast<std::int64_t>(DenseWeightGradientWorkspaceBytes(
-      std::max(in, hidden), std::max(hidden, kFieldOutputWidth))));
-  a.particles = cutter.Take<char>(static_cast<std::int64_t>(ParticleGradientWorkspaceBytes(m)));
+  a.partial_sums =
+      cutter.Take<char>(static_cast<std::int64_t>(kernels.DenseWeightGradientWorkspaceBytes(
+          std::max(in, hidden), std::max(hidden, kFieldOutputWidth))));
+  a.particles =
+      cutter.Take<char>(static_cast<std::int64_t>(kernels.ParticleGradientWorkspaceBytes(m)));
   return a;
 }
 
@@ -122,8 +123,9 @@ struct ServingScratch {
 /// the memory of a float32 pass.
 inline constexpr std::int64_t kBf16PassFactor = 8;
 
-inline ServingScratch CutServingScratch(void* memory, const RendererConfig& config,
-                                        std::int64_t rays, std::int64_t pass_samples, bool bf16) {
+inline ServingScratch CutServingScratch(void* memory, const CudaRenderKernels& kernels,
+                                        const RendererConfig& config, std::int64_t rays,
+                                        std::int64_t pass_samples, bool bf16) {
   const std::int64_t per_ray = config.samples_per_ray;
   WorkspaceCutter cutter(memory);
   ServingScratch s{};
@@ -132,13 +134,13 @@ inline ServingScratch CutServingScratch(void* memory, const RendererConfig& conf
   s.pass_samples =
       std::min(bf16 ? kBf16PassFactor * pass_samples : pass_samples, s.batch_rays * per_ray);
   s.march = cutter.Take<char>(
-      static_cast<std::int64_t>(MarchWorkspaceBytes(s.batch_rays, config.samples_per_ray)));
+      static_cast<std::int64_t>(kernels.MarchWorkspaceBytes(s.batch_rays, config.samples_per_ray)));
   s.samples = CutSamples(cutter, s.batch_rays, s.batch_rays * per_ray);
   if (bf16) {
     s.pass.slots = cutter.Take<std::uint32_t>(kGatherWidth * s.pass_samples);
     s.pass.sq_dist_m2 = cutter.Take<float>(kGatherWidth * s.pass_samples);
-    s.packed_field = cutter.Take<char>(
-        static_cast<std::int64_t>(PackedFieldBytes(FieldInputWidth(config), config.hidden_width)));
+    s.packed_field = cutter.Take<char>(static_cast<std::int64_t>(
+        kernels.PackedFieldBytes(FieldInputWidth(config), config.hidden_width)));
   } else {
     s.pass = CutPass(cutter, config, s.pass_samples);
   }
@@ -152,12 +154,13 @@ struct TrainingScratch {
   std::size_t size_bytes;
 };
 
-inline TrainingScratch CutTrainingScratch(void* memory, const RendererConfig& config,
-                                          std::int64_t rays, std::int64_t pass_samples) {
+inline TrainingScratch CutTrainingScratch(void* memory, const CudaRenderKernels& kernels,
+                                          const RendererConfig& config, std::int64_t rays,
+                                          std::int64_t pass_samples) {
   WorkspaceCutter cutter(memory);
   TrainingScratch s;
   s.march = cutter.Take<char>(
-      static_cast<std::int64_t>(MarchWorkspaceBytes(rays, config.samples_per_ray)));
+      static_cast<std::int64_t>(kernels.MarchWorkspaceBytes(rays, config.samples_per_ray)));
   s.pass = CutPass(cutter, config, std::min(pass_samples, rays * config.samples_per_ray));
   s.size_bytes = cutter.size_bytes();
   return s;
@@ -169,13 +172,14 @@ struct BackwardScratch {
   std::size_t size_bytes;
 };
 
-inline BackwardScratch CutBackwardScratch(void* memory, const RendererConfig& config,
-                                          std::int64_t rays, std::int64_t pass_samples) {
+inline BackwardScratch CutBackwardScratch(void* memory, const CudaRenderKernels& kernels,
+                                          const RendererConfig& config, std::int64_t rays,
+                                          std::int64_t pass_samples) {
   const std::int64_t all = rays * config.samples_per_ray;
   WorkspaceCutter cutter(memory);
   BackwardScratch s;
   s.pass = CutPass(cutter, config, std::min(pass_samples, all));
-  s.back = CutBackward(cutter, config, all, std::min(pass_samples, all));
+  s.back = CutBackward(cutter, kernels, config, all, std::min(pass_samples, all));
   s.size_bytes = cutter.size_bytes();
   return s;
 }

@@ -4,9 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "knn/kernels/grid_knn_cuda.h"
 #include "render/device_render_memory.h"
-#include "render/kernels/cloud_index_cuda.h"
 #include "render/renderer_checks.h"
 
 namespace interlacer {
@@ -15,16 +13,18 @@ namespace {
 /// Turns the first error of a run of launches into a Status.
 class Launches {
  public:
-  void operator()(int error) {
-    if (error_ == 0) error_ = error;
+  explicit Launches(const CudaRenderKernels& kernels) : kernels_(kernels) {}
+  void operator()(CudaError error) {
+    if (error_.ok()) error_ = error;
   }
   Status status() const {
-    if (error_ == 0) return Status::Ok();
-    return Internal(std::string("renderer on CUDA: ") + CudaErrorText(error_));
+    if (error_.ok()) return Status::Ok();
+    return Internal(std::string("renderer on CUDA: ") + kernels_.CudaErrorText(error_));
   }
 
  private:
-  int error_ = 0;
+  const CudaRenderKernels& kernels_;
+  CudaError error_;
 };
 
 Status CheckCount(const char* field, std::int64_t count, std::int64_t limit) {
@@ -65,23 +65,24 @@ DenseLayer Layer(std::int64_t m, int x_width, const float* x, int y_width, const
 /// The run of launches over one cloud and one field.
 struct Work {
   const RendererConfig& config;
+  const CudaRenderKernels& kernels;
   CloudIndex cloud;
   DeviceField field;
-  void* stream;
+  CudaStream stream;
   const void* packed_field = nullptr;  ///< of LaunchPackField: the field in bfloat16
-  Launches launch = {};
+  Launches launch{kernels};
 
   void PackWeights(void* packed) {
-    launch(LaunchPackField({field.w1, field.b1, field.w2, field.b2, field.w3, field.b3},
-                           FieldInputWidth(config), config.hidden_width, packed, stream));
+    launch(kernels.LaunchPackField({field.w1, field.b1, field.w2, field.b2, field.w3, field.b3},
+                                   FieldInputWidth(config), config.hidden_width, packed, stream));
     packed_field = packed;
   }
 
   void TransposeWeights(const PassArrays& a) {
     const int in = FieldInputWidth(config), hidden = config.hidden_width;
-    launch(LaunchTranspose(field.w1, hidden, in, a.w1, stream));
-    launch(LaunchTranspose(field.w2, hidden, hidden, a.w2, stream));
-    launch(LaunchTranspose(field.w3, kFieldOutputWidth, hidden, a.w3, stream));
+    launch(kernels.LaunchTranspose(field.w1, hidden, in, a.w1, stream));
+    launch(kernels.LaunchTranspose(field.w2, hidden, hidden, a.w2, stream));
+    launch(kernels.LaunchTranspose(field.w3, kFieldOutputWidth, hidden, a.w3, stream));
   }
 
   void March(const DeviceRays& rays, std::int64_t begin, std::int64_t count, void* workspace,
@@ -96,35 +97,35 @@ struct Work {
     in.jitter = rays.jitter == nullptr ? nullptr : rays.jitter + config.samples_per_ray * begin;
     in.box = config.skip_empty_space ? cloud.box : nullptr;
     in.occupied = cloud.occupied;
-    launch(LaunchMarchRays(in, workspace, samples, stream));
+    launch(kernels.LaunchMarchRays(in, workspace, samples, stream));
   }
 
   /// Neighbours of at most m samples from pass.begin on.
   void Gather(const float* points_m, std::int64_t m, const PassArrays& a, const PassRange& pass) {
-    launch(LaunchGatherNearest(cloud.tree, config.neighbor_count, points_m, m, a.slots,
-                               a.sq_dist_m2, stream, pass));
+    launch(kernels.LaunchGatherNearest(cloud.tree, config.neighbor_count, points_m, m, a.slots,
+                                       a.sq_dist_m2, stream, pass));
   }
 
   /// Neighbours to hidden layers.
   void Hidden(std::int64_t m, const PassArrays& a, const PassRange& pass) {
     const int in = FieldInputWidth(config), hidden = config.hidden_width;
-    launch(LaunchAnnularSums(Annular(config), cloud.features, a.slots, a.sq_dist_m2, m, a.inputs,
-                             stream, pass));
+    launch(kernels.LaunchAnnularSums(Annular(config), cloud.features, a.slots, a.sq_dist_m2, m,
+                                     a.inputs, stream, pass));
     DenseLayer first = Layer(m, in, a.inputs, hidden, a.w1, a.hidden1);
     first.bias = field.b1;
     first.relu = true;
-    launch(LaunchDenseForward(first, stream, pass));
+    launch(kernels.LaunchDenseForward(first, stream, pass));
     DenseLayer second = Layer(m, hidden, a.hidden1, hidden, a.w2, a.hidden2);
     second.bias = field.b2;
     second.relu = true;
-    launch(LaunchDenseForward(second, stream, pass));
+    launch(kernels.LaunchDenseForward(second, stream, pass));
   }
 
   void Logits(std::int64_t m, const PassArrays& a, float* logits, const PassRange& pass) {
     DenseLayer last = Layer(m, config.hidden_width, a.hidden2, kFieldOutputWidth, a.w3, logits);
     last.bias = field.b3;
-    launch(LaunchDenseForward(last, stream, pass));
-    launch(LaunchEmptyRule(a.sq_dist_m2, m, config.empty_radius_m, logits, stream, pass));
+    launch(kernels.LaunchDenseForward(last, stream, pass));
+    launch(kernels.LaunchEmptyRule(a.sq_dist_m2, m, config.empty_radius_m, logits, stream, pass));
   }
 
   /// All passes over the marched samples of `rays` rays, then the picture.
@@ -144,13 +145,13 @@ struct Work {
         Hidden(m, arrays, pass);
         Logits(m, arrays, logits, pass);
       } else {
-        launch(LaunchFieldBf16(Annular(config), cloud.features, arrays.slots, arrays.sq_dist_m2, m,
-                               packed_field, config.hidden_width, config.empty_radius_m, logits,
-                               stream, pass));
+        launch(kernels.LaunchFieldBf16(Annular(config), cloud.features, arrays.slots,
+                                       arrays.sq_dist_m2, m, packed_field, config.hidden_width,
+                                       config.empty_radius_m, logits, stream, pass));
       }
     }
-    launch(LaunchComposite(Composite(samples, rays, stop_transmittance), out.rgb, out.distance_m,
-                           out.opacity, stream));
+    launch(kernels.LaunchComposite(Composite(samples, rays, stop_transmittance), out.rgb,
+                                   out.distance_m, out.opacity, stream));
   }
 
   CompositeInputs Composite(const SampleArrays& samples, std::int64_t rays,
@@ -165,33 +166,33 @@ struct Work {
                      const PassRange& pass) {
     const int in = FieldInputWidth(config), hidden = config.hidden_width;
     constexpr int kOut = kFieldOutputWidth;
-    launch(
-        LaunchDenseWeightGradient({m, hidden, kOut, kOut, a.hidden2, logit_grad, grad.w3, grad.b3},
-                                  back.partial_sums, stream, pass));
+    launch(kernels.LaunchDenseWeightGradient(
+        {m, hidden, kOut, kOut, a.hidden2, logit_grad, grad.w3, grad.b3}, back.partial_sums, stream,
+        pass));
     DenseLayer third = Layer(m, kOut, logit_grad, hidden, field.w3, back.hidden2_grad);
     third.mask = a.hidden2;
-    launch(LaunchDenseForward(third, stream, pass));
-    launch(LaunchDenseWeightGradient(
+    launch(kernels.LaunchDenseForward(third, stream, pass));
+    launch(kernels.LaunchDenseWeightGradient(
         {m, hidden, hidden, hidden, a.hidden1, back.hidden2_grad, grad.w2, grad.b2},
         back.partial_sums, stream, pass));
     DenseLayer second = Layer(m, hidden, back.hidden2_grad, hidden, field.w2, back.hidden1_grad);
     second.mask = a.hidden1;
-    launch(LaunchDenseForward(second, stream, pass));
-    launch(LaunchDenseWeightGradient(
+    launch(kernels.LaunchDenseForward(second, stream, pass));
+    launch(kernels.LaunchDenseWeightGradient(
         {m, in, hidden, hidden, a.inputs, back.hidden1_grad, grad.w1, grad.b1}, back.partial_sums,
         stream, pass));
-    launch(LaunchDenseForward(Layer(m, hidden, back.hidden1_grad, in, field.w1, back.input_grad),
-                              stream, pass));
+    launch(kernels.LaunchDenseForward(
+        Layer(m, hidden, back.hidden1_grad, in, field.w1, back.input_grad), stream, pass));
   }
 
   void ParticlesBackward(std::int64_t m, const float* points_m, const PassArrays& a,
                          const BackwardArrays& back, const DeviceParticleGradients& grad,
                          const PassRange& pass) {
     const AnnularParameters parameters = Annular(config);
-    launch(LaunchAnnularSumsBackward(parameters, cloud.features, a.slots, a.sq_dist_m2, a.inputs,
-                                     back.input_grad, m, back.feature_grad_rows, back.entry_weights,
-                                     back.entry_slopes, stream, pass));
-    launch(LaunchParticleGradients(
+    launch(kernels.LaunchAnnularSumsBackward(parameters, cloud.features, a.slots, a.sq_dist_m2,
+                                             a.inputs, back.input_grad, m, back.feature_grad_rows,
+                                             back.entry_weights, back.entry_slopes, stream, pass));
+    launch(kernels.LaunchParticleGradients(
         cloud.tree,
         {m, parameters.kernel_count, parameters.feature_width, points_m, a.slots,
          back.feature_grad_rows, back.entry_weights, back.entry_slopes},
@@ -201,9 +202,12 @@ struct Work {
 
 }  // namespace
 
-DeviceRenderer::DeviceRenderer(const RendererConfig& config, FieldPrecision serving_precision,
-                               std::int64_t pass_samples)
-    : config_(config), serving_precision_(serving_precision), pass_samples_(pass_samples) {
+DeviceRenderer::DeviceRenderer(const RendererConfig& config, const CudaRenderKernels& kernels,
+                               FieldPrecision serving_precision, std::int64_t pass_samples)
+    : config_(config),
+      kernels_(&kernels),
+      serving_precision_(serving_precision),
+      pass_samples_(pass_samples) {
   if (FieldInputWidth(config) > kMaxBf16InputWidth || config.hidden_width > kMaxBf16HiddenWidth) {
     serving_precision_ = FieldPrecision::kFloat32;
   }
@@ -213,7 +217,7 @@ DeviceRenderer::DeviceRenderer(const RendererConfig& config, FieldPrecision serv
 }
 
 std::size_t DeviceRenderer::CloudBytes(std::int64_t particle_count) const {
-  return LayOutCloudIndex(nullptr, particle_count, config_.feature_width).size_bytes;
+  return kernels_->LayOutCloudIndex(nullptr, particle_count, config_.feature_width).size_bytes;
 }
 
 std::size_t DeviceRenderer::TapeBytes(std::int64_t ray_count) const {
@@ -222,37 +226,40 @@ std::size_t DeviceRenderer::TapeBytes(std::int64_t ray_count) const {
 
 std::size_t DeviceRenderer::ServingScratchBytes(std::int64_t particle_count,
                                                 std::int64_t ray_count) const {
-  return std::max(CloudIndexWorkspaceBytes(particle_count),
-                  CutServingScratch(nullptr, config_, ray_count, pass_samples_,
+  return std::max(kernels_->CloudIndexWorkspaceBytes(particle_count),
+                  CutServingScratch(nullptr, *kernels_, config_, ray_count, pass_samples_,
                                     serving_precision_ == FieldPrecision::kBfloat16)
                       .size_bytes);
 }
 
 std::size_t DeviceRenderer::TrainingScratchBytes(std::int64_t ray_count) const {
-  return std::max(CutTrainingScratch(nullptr, config_, ray_count, pass_samples_).size_bytes,
-                  CutBackwardScratch(nullptr, config_, ray_count, pass_samples_).size_bytes);
+  return std::max(
+      CutTrainingScratch(nullptr, *kernels_, config_, ray_count, pass_samples_).size_bytes,
+      CutBackwardScratch(nullptr, *kernels_, config_, ray_count, pass_samples_).size_bytes);
 }
 
 Status DeviceRenderer::SetParticles(const float* positions_m, const float* features,
                                     std::int64_t particle_count, void* cloud, void* scratch,
-                                    void* stream) {
+                                    CudaStream stream) {
   INTERLACER_RETURN_IF_ERROR(CheckCount("particle_count", particle_count, kMaxIndexedParticles));
   particle_count_ = particle_count;
   cloud_ = cloud;
-  Launches launch;
-  launch(LaunchCloudIndex(LayOutCloudIndex(cloud, particle_count, config_.feature_width),
-                          positions_m, features, particle_count, config_.feature_width,
-                          config_.empty_radius_m, scratch, stream));
+  Launches launch(*kernels_);
+  launch(kernels_->LaunchCloudIndex(
+      kernels_->LayOutCloudIndex(cloud, particle_count, config_.feature_width), positions_m,
+      features, particle_count, config_.feature_width, config_.empty_radius_m, scratch, stream));
   return launch.status();
 }
 
 Status DeviceRenderer::Render(const DeviceField& field, const DeviceRays& rays,
-                              const DeviceRayOutputs& out, void* scratch, void* stream) const {
+                              const DeviceRayOutputs& out, void* scratch, CudaStream stream) const {
   INTERLACER_RETURN_IF_ERROR(CheckRays(cloud_, rays.count, 1));
   if (rays.count == 0) return Status::Ok();
   const bool bf16 = serving_precision_ == FieldPrecision::kBfloat16;
-  const ServingScratch s = CutServingScratch(scratch, config_, rays.count, pass_samples_, bf16);
-  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+  const ServingScratch s =
+      CutServingScratch(scratch, *kernels_, config_, rays.count, pass_samples_, bf16);
+  Work work{config_, *kernels_,
+            kernels_->LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
             stream};
   if (bf16) {
     work.PackWeights(s.packed_field);
@@ -270,12 +277,14 @@ Status DeviceRenderer::Render(const DeviceField& field, const DeviceRays& rays,
 
 Status DeviceRenderer::RenderForTraining(const DeviceField& field, const DeviceRays& rays,
                                          const DeviceRayOutputs& out, void* tape_memory,
-                                         void* scratch, void* stream) const {
+                                         void* scratch, CudaStream stream) const {
   INTERLACER_RETURN_IF_ERROR(CheckRays(cloud_, rays.count, config_.samples_per_ray));
   if (rays.count == 0) return Status::Ok();
   const Tape tape = CutTape(tape_memory, config_, rays.count);
-  const TrainingScratch s = CutTrainingScratch(scratch, config_, rays.count, pass_samples_);
-  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+  const TrainingScratch s =
+      CutTrainingScratch(scratch, *kernels_, config_, rays.count, pass_samples_);
+  Work work{config_, *kernels_,
+            kernels_->LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
             stream};
   work.TransposeWeights(s.pass);
   work.March(rays, 0, rays.count, s.march, tape.samples.marched);
@@ -287,18 +296,21 @@ Status DeviceRenderer::RenderBackward(const DeviceField& field, const void* tape
                                       std::int64_t ray_count, const DeviceRayGradients& ray_grad,
                                       const DeviceParticleGradients& particle_grad,
                                       const DeviceFieldGradients& field_grad, void* scratch,
-                                      void* stream) const {
+                                      CudaStream stream) const {
   INTERLACER_RETURN_IF_ERROR(CheckRays(cloud_, ray_count, config_.samples_per_ray));
   if (ray_count == 0) return Status::Ok();
   // The tape is only read from here on.
   const SampleArrays samples = CutTape(const_cast<void*>(tape_memory), config_, ray_count).samples;
-  const BackwardScratch s = CutBackwardScratch(scratch, config_, ray_count, pass_samples_);
-  Work work{config_, LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
+  const BackwardScratch s =
+      CutBackwardScratch(scratch, *kernels_, config_, ray_count, pass_samples_);
+  Work work{config_, *kernels_,
+            kernels_->LayOutCloudIndex(cloud_, particle_count_, config_.feature_width), field,
             stream};
   work.TransposeWeights(s.pass);
-  work.launch(LaunchCompositeBackward(work.Composite(samples, ray_count, 0.F),
-                                      {ray_grad.rgb, ray_grad.distance_m, ray_grad.opacity},
-                                      s.back.transmittance, s.back.logit_grad, stream));
+  work.launch(
+      kernels_->LaunchCompositeBackward(work.Composite(samples, ray_count, 0.F),
+                                        {ray_grad.rgb, ray_grad.distance_m, ray_grad.opacity},
+                                        s.back.transmittance, s.back.logit_grad, stream));
   const std::int64_t all = ray_count * config_.samples_per_ray;
   for (std::int64_t begin = 0; begin < all; begin += pass_samples_) {
     const std::int64_t m = std::min(pass_samples_, all - begin);

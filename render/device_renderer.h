@@ -2,10 +2,9 @@
 
 /// The renderer of render/renderer.h on a CUDA device: same picture, same gradients, device memory.
 ///
-/// Every pointer is on the current device; a stream is an opaque cudaStream_t. Calls put work on
-/// the stream and return: nothing is allocated, waited for or read back, so a call can be captured
-/// in a CUDA graph and replayed on other values at the same addresses. Memory is the caller's, on
-/// boundaries of 256 bytes, and may hold anything before:
+/// Contract of its calls: common/kernels/cuda.h. Nothing is read back either, so a call can be
+/// captured in a CUDA graph and replayed on other values at the same addresses. Memory is the
+/// caller's, on boundaries of 256 bytes, and may hold anything before:
 ///   cloud    CloudBytes(n)             written by SetParticles, read by all that follows
 ///   tape     TapeBytes(rays)           written by RenderForTraining, read by RenderBackward
 ///   scratch  ServingScratchBytes(n, rays), TrainingScratchBytes(rays)
@@ -16,7 +15,7 @@
 /// Values are not validated: they must be finite, directions unit, jitter in [0,1).
 /// Determinism: no float atomics; equal calls give equal bits, pictures also without skipping.
 /// Threads: const methods may run together, each with its own scratch and tape.
-/// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT without CUDA; OUT_OF_RANGE ARGUMENT_INVALID beyond 2^24
+/// Errors: OUT_OF_RANGE ARGUMENT_INVALID beyond 2^24
 /// particles, 2^31 - 1 rays or training samples; FAILED_PRECONDITION before SetParticles; INTERNAL
 /// for what the CUDA runtime reports.
 /// Source: grf-masking, App. C.3; hd-vpd; vpd.
@@ -24,10 +23,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "common/status.h"
 #include "render/renderer.h"
 
 namespace interlacer {
+
+struct CudaRenderKernels;
 
 /// FieldWeights and FieldGradients, on the device.
 struct DeviceField {
@@ -65,10 +67,10 @@ class DeviceRenderer {
   /// Samples whose neighbours and activations scratch holds at once.
   static constexpr std::int64_t kDefaultPassSamples = 131072;
 
-  /// The config must be valid; pass_samples >= 1.
-  explicit DeviceRenderer(const RendererConfig& config,
-                          FieldPrecision serving_precision = FieldPrecision::kFloat32,
-                          std::int64_t pass_samples = kDefaultPassSamples);
+  /// The config must be valid; pass_samples >= 1. The kernels must outlive the renderer.
+  DeviceRenderer(const RendererConfig& config, const CudaRenderKernels& kernels,
+                 FieldPrecision serving_precision = FieldPrecision::kFloat32,
+                 std::int64_t pass_samples = kDefaultPassSamples);
 
   const RendererConfig& config() const { return config_; }
   std::size_t CloudBytes(std::int64_t particle_count) const;
@@ -81,22 +83,24 @@ class DeviceRenderer {
   /// Copies and indexes a cloud into `cloud`, which later calls read. 0 particles are an all-white
   /// scene.
   Status SetParticles(const float* positions_m, const float* features, std::int64_t particle_count,
-                      void* cloud, void* scratch, void* stream);
+                      void* cloud, void* scratch, CudaStream stream);
   Status Render(const DeviceField& field, const DeviceRays& rays, const DeviceRayOutputs& out,
-                void* scratch, void* stream) const;
+                void* scratch, CudaStream stream) const;
   /// As Render with stop_transmittance 0, writing the tape.
   Status RenderForTraining(const DeviceField& field, const DeviceRays& rays,
                            const DeviceRayOutputs& out, void* tape, void* scratch,
-                           void* stream) const;
+                           CudaStream stream) const;
   /// Adds gradients to those given. The cloud and the field must hold what the forward pass saw;
   /// neighbour indices are constants.
   Status RenderBackward(const DeviceField& field, const void* tape, std::int64_t ray_count,
                         const DeviceRayGradients& ray_grad,
                         const DeviceParticleGradients& particle_grad,
-                        const DeviceFieldGradients& field_grad, void* scratch, void* stream) const;
+                        const DeviceFieldGradients& field_grad, void* scratch,
+                        CudaStream stream) const;
 
  private:
   RendererConfig config_;
+  const CudaRenderKernels* kernels_;
   FieldPrecision serving_precision_;
   std::int64_t pass_samples_;
   std::int64_t particle_count_ = 0;

@@ -41,8 +41,8 @@ double MeasureEmptyGraphMs(int kernels) {
   RequireCuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
               "cudaDeviceGetAttribute");
   return MedianMs([=](cudaStream_t on) {
-    int error = 0;
-    for (int i = 0; i < kernels && error == 0; ++i) error = LaunchEmpty(multiprocessors, on);
+    CudaError error;
+    for (int i = 0; i < kernels && error.ok(); ++i) error = LaunchEmpty(multiprocessors, on);
     return error;
   });
 }

@@ -17,7 +17,7 @@ class CapturedWork {
     cudaGraph_t graph = nullptr;
     RequireCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
                 "begin capture");
-    const int launched = launch(stream_.get());
+    const CudaError launched = launch(stream_.get());
     const cudaError_t ended = cudaStreamEndCapture(stream_.get(), &graph);
     RequireCuda(launched, "launch in a capture");
     RequireCuda(ended, "end capture");

@@ -12,7 +12,7 @@
 namespace interlacer::bench {
 
 /// Issues its work on the stream and returns a cudaError_t.
-using Launch = std::function<int(cudaStream_t stream)>;
+using Launch = std::function<CudaError(cudaStream_t stream)>;
 
 /// `make_launch` is called at the first run; its launch must neither allocate nor wait, and must
 /// always use the same addresses.

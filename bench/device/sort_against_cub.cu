@@ -44,25 +44,24 @@ void Sort(const CheckedStream& stream, int count, int bits) {
   const RadixSortBuffers buffers{
       {keys_0.get(), keys_1.get()}, {values_0.get(), values_1.get()}, scratch.get()};
   const auto put_back = [&](cudaStream_t on) {
-    return static_cast<int>(cudaMemcpyAsync(keys_0.get(), given.get(),
-                                            sizeof(std::uint32_t) * keys.size(),
-                                            cudaMemcpyDeviceToDevice, on));
+    return CudaError(cudaMemcpyAsync(keys_0.get(), given.get(), sizeof(std::uint32_t) * keys.size(),
+                                     cudaMemcpyDeviceToDevice, on));
   };
   const auto ours = [&](cudaStream_t on) {
-    const int error = put_back(on);
-    return error != 0 ? error : LaunchRadixSort(buffers, count, bits, on);
+    const CudaError error = put_back(on);
+    return !error.ok() ? error : LaunchRadixSort(buffers, count, bits, on);
   };
   std::size_t bytes = 0;
   const auto cub_sort = [&](void* temporary, cudaStream_t on) {
-    return static_cast<int>(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_0.get(),
-                                                            cub_keys.get(), places.get(),
-                                                            cub_values.get(), count, 0, bits, on));
+    return CudaError(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_0.get(), cub_keys.get(),
+                                                     places.get(), cub_values.get(), count, 0, bits,
+                                                     on));
   };
   RequireCuda(cub_sort(nullptr, stream.get()), "CUB");
   const DeviceArray<char> temporary(stream, static_cast<std::int64_t>(bytes));
   const auto theirs = [&](cudaStream_t on) {
-    const int error = put_back(on);
-    return error != 0 ? error : cub_sort(temporary.get(), on);
+    const CudaError error = put_back(on);
+    return !error.ok() ? error : cub_sort(temporary.get(), on);
   };
   RequireCuda(ours(stream.get()), "sort");
   RequireCuda(theirs(stream.get()), "CUB");

@@ -40,21 +40,21 @@ __global__ void EmptyKernel() {}
 
 }  // namespace
 
-int LaunchCopy(const void* from, void* to, std::int64_t bytes, void* stream) {
+CudaError LaunchCopy(const void* from, void* to, std::int64_t bytes, CudaStream stream) {
   const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float4));
-  return LaunchBlocks(CopyKernel, BlocksFor(count, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), static_cast<const float4*>(from),
-                      static_cast<float4*>(to), count);
+  return LaunchBlocks(CopyKernel, BlocksFor(count, kThreads), kThreads, stream,
+                      static_cast<const float4*>(from), static_cast<float4*>(to), count);
 }
 
-int LaunchRead(const void* from, std::int64_t bytes, int passes, float* sums, void* stream) {
+CudaError LaunchRead(const void* from, std::int64_t bytes, int passes, float* sums,
+                     CudaStream stream) {
   const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float4));
-  return LaunchBlocks(ReadKernel, kReadBlocks, kThreads, static_cast<cudaStream_t>(stream),
-                      static_cast<const float4*>(from), count, passes, sums);
+  return LaunchBlocks(ReadKernel, kReadBlocks, kThreads, stream, static_cast<const float4*>(from),
+                      count, passes, sums);
 }
 
-int LaunchEmpty(int blocks, void* stream) {
-  return LaunchBlocks(EmptyKernel, blocks, kThreads, static_cast<cudaStream_t>(stream));
+CudaError LaunchEmpty(int blocks, CudaStream stream) {
+  return LaunchBlocks(EmptyKernel, blocks, kThreads, stream);
 }
 
 }  // namespace interlacer::bench

@@ -36,7 +36,7 @@ torch::Tensor ServedChange(const Options& options, const ModelDevice& place, Loc
   for (int step = 0; step < kCheckedSteps; ++step) {
     change = ChangeOf(problem.input, problem.steps.Step(problem.input));
   }
-  if (place.records_steps && problem.steps.replay_count() == 0) {
+  if (place.records_steps() && problem.steps.replay_count() == 0) {
     throw std::runtime_error("steps are not recorded as CUDA graphs");
   }
   return change;
@@ -65,13 +65,11 @@ GateResult CheckRival(Options options, const ModelDevice& place, LocalLayer loca
   options.n = std::min(options.n, kCheckedParticles);
   const torch::Tensor got = ServedChange(options, place, local);
   GateResult gate;
-  place.on_host([&] {
-    Options exact = options;
-    exact.dtype = "f32";
-    const auto host = MakeModel(exact, local);
-    const StepInput input = MakeStepInput(exact, host->config());
-    gate.error = RelativeError(got, ChangeOf(input, host->Step(input)));
-  });
+  Options exact = options;
+  exact.dtype = "f32";
+  const auto host = MakeModel(exact, local);
+  const StepInput input = MakeStepInput(exact, host->config());
+  gate.error = RelativeError(got, ChangeOf(input, host->Step(input)));
   gate.error_bound = BoundOf(options);
   gate.reference =
       "the peer on the host in float32, " + std::to_string(options.tokens()) + " tokens";
@@ -104,14 +102,14 @@ Case MakeStepBase(const Options& options, const ModelDevice& place) {
   base.params = {{"blocks", config.network.block_count},
                  {"heads", config.network.global.head_count},
                  {"kinematic_tokens", 3 * config.kinematics.point_count()},
-                 {"recorded", place.records_steps}};
+                 {"recorded", place.records_steps()}};
   return base;
 }
 
 }  // namespace
 
 StepProblem::StepProblem(const Options& options, const ModelDevice& place, LocalLayer local)
-    : model(MakeModel(options, local, place.device)),
+    : model(MakeModel(options, local, place)),
       input(CastInput(MakeStepInput(options, model->config()), place.device)),
       steps(model) {}
 
@@ -134,7 +132,7 @@ StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
   const auto problem = stage.problem;
   stage.base.gate = Once([options, place] { return CheckStep(options, place); });
   stage.base.run_ours = steps_of(problem);
-  if (!place.records_steps) {
+  if (!place.records_steps()) {
     stage.base.floor =
         Floor{Floor::Kind::kDenseFlops, DenseFlops(ModelConfig(options, LocalLayer::kGrfExact),
                                                    static_cast<double>(options.tokens()))};
@@ -146,7 +144,7 @@ StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
                                    std::pair{WalkForm::kMerged, "torch_eager_merged"}}) {
     Case item = Against(stage.base, peer);
     item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
-    if (place.records_steps) {
+    if (place.records_steps()) {
       item.goal = kDeviceEagerGoal;
     } else if (form == WalkForm::kPrefixes) {
       item.goal = kHostEagerGoal;
@@ -164,7 +162,7 @@ StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
                                     std::pair{LocalLayer::kNone, "our_unmasked"}}) {
     Case item = Against(stage.base, peer);
     if (local == LocalLayer::kMessagePassing) item.goal = 1;
-    if (place.records_steps) {
+    if (place.records_steps()) {
       item.gate = Once([ours = stage.base.gate, options, place, rival = local] {
         const GateResult gate = ours();
         return gate.correct() ? CheckRival(options, place, rival) : gate;
@@ -173,11 +171,11 @@ StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
     item.run_peer = steps_of(problem_of(local));
     stage.cases.push_back(std::move(item));
   }
-  if (place.records_steps) {
+  if (place.records_steps()) {
     Case item = Against(stage.base, "our_launches");
     item.run_peer = place.timed([problem] {
       const at::NoGradGuard no_grad;
-      problem().model->Step(problem().input);
+      problem().steps.engine().Step(problem().input);
     });
     stage.cases.push_back(std::move(item));
   }

@@ -61,10 +61,8 @@ GateResult CheckRivalGradients(Options options, const ModelDevice& place) {
   const TrainProblem rival(options, place, LocalLayer::kMessagePassing);
   const torch::Tensor got = OurGradients(rival.model.get(), rival.sequence).Flat();
   GateResult gate;
-  place.on_host([&] {
-    const TrainProblem host(options, {}, LocalLayer::kMessagePassing);
-    gate.error = GradientError(got, OurGradients(host.model.get(), host.sequence).Flat());
-  });
+  const TrainProblem host(options, {}, LocalLayer::kMessagePassing);
+  gate.error = GradientError(got, OurGradients(host.model.get(), host.sequence).Flat());
   gate.error_kind = "rel_l2 of all gradients, direction and bias";
   gate.error_bound = kRivalBound;
   gate.reference = "the peer on the host, " + std::to_string(options.tokens()) + " tokens";
@@ -100,7 +98,7 @@ Case MakeTrainBase(const Options& options, const ModelDevice& place) {
 }  // namespace
 
 TrainProblem::TrainProblem(const Options& options, const ModelDevice& place, LocalLayer local)
-    : model(MakeModel(options, local, place.device)),
+    : model(MakeModel(options, local, place)),
       sequence(CastSequence(MakeSequence(options, model->config()), place.device)) {}
 
 Given TrainProblem::MakeGiven() const {
@@ -148,7 +146,7 @@ TrainStage MakeTrainStage(const Options& options, const ModelDevice& place) {
   }
   Case passing = Against(stage.base, "our_message_passing");
   passing.goal = 1;
-  if (place.records_steps) {
+  if (place.records_steps()) {
     passing.gate = Once([ours = stage.base.gate, options, place] {
       const GateResult gate = ours();
       return gate.correct() ? CheckRivalGradients(options, place) : gate;

@@ -94,10 +94,10 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
 
 class UpdateProblem {
  public:
-  UpdateProblem(const Options& options, torch::Device device, LocalLayer local,
+  UpdateProblem(const Options& options, const ModelDevice& place, LocalLayer local,
                 bool recompute_blocks = PaperTraining().recompute_blocks)
       : training_(PaperTraining()),
-        model_(MakeModel(options, local, device, recompute_blocks)),
+        model_(MakeModel(options, local, place, recompute_blocks)),
         optimizer_(model_.get(), training_),
         seed_(options.seed) {
     for (int i = 0; i < options.batch; ++i) {
@@ -160,14 +160,11 @@ GateResult CheckUpdate(Options options, const ModelDevice& place, LocalLayer loc
   options.batch = std::min(options.batch, kCheckedBatch);
   // One predicted step: with frames of noise rounding errors grow from step to step.
   options.rollout_steps = 1;
-  const torch::Tensor got = UpdateProblem(options, place.device, local).Gradients();
+  const torch::Tensor got = UpdateProblem(options, place, local).Gradients();
   GateResult gate;
   gate.error_bound = options.dtype == "bf16" ? kUpdateBfloat16Bound : kUpdateFloatBound;
   options.dtype = "f32";
-  place.on_host([&] {
-    gate.error =
-        GradientError(got, UpdateProblem(options, at::kCPU, local, false).GradientsOneByOne());
-  });
+  gate.error = GradientError(got, UpdateProblem(options, {}, local, false).GradientsOneByOne());
   gate.error_kind = "rel_l2 of all gradients, direction and bias";
   gate.reference = "float32 on the host, " + std::to_string(options.batch) + " sequences of " +
                    std::to_string(2 * options.n) + " particles";
@@ -198,9 +195,8 @@ Case MakeBase(const Options& options, const ModelDevice& place) {
 
 std::vector<Case> MakeUpdateStage(const Options& options, const ModelDevice& place) {
   const auto update_of = [&](LocalLayer local) {
-    const auto problem = OnFirstUse<UpdateProblem>([options, place, local] {
-      return std::make_unique<UpdateProblem>(options, place.device, local);
-    });
+    const auto problem = OnFirstUse<UpdateProblem>(
+        [options, place, local] { return std::make_unique<UpdateProblem>(options, place, local); });
     return place.timed([problem] { problem().Update(); });
   };
   Case base = MakeBase(options, place);

@@ -8,22 +8,22 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Returns the cudaError_t of a failed call from a function that returns int.
-#define INTERLACER_CUDA_RETURN_IF_ERROR(call)                                            \
-  do {                                                                                   \
-    if (const int cuda_error_ = ::interlacer::TakeError(static_cast<cudaError_t>(call)); \
-        cuda_error_ != 0) {                                                              \
-      return cuda_error_;                                                                \
-    }                                                                                    \
+#include "common/kernels/cuda.h"
+
+/// Returns the error of a failed call from a function that returns CudaError.
+#define INTERLACER_CUDA_RETURN_IF_ERROR(call)                                  \
+  do {                                                                         \
+    const ::interlacer::CudaError cuda_error_ = ::interlacer::TakeError(call); \
+    if (!cuda_error_.ok()) return cuda_error_;                                 \
   } while (false)
 
 namespace interlacer {
 
 /// Returns the code of a call and clears the error that the runtime remembers, so that a failure is
 /// reported only once.
-inline int TakeError(cudaError_t error) {
-  if (error != cudaSuccess) (void)cudaGetLastError();
-  return static_cast<int>(error);
+inline CudaError TakeError(CudaError error) {
+  if (!error.ok()) (void)cudaGetLastError();
+  return error;
 }
 
 /// Shared memory that a block may use without raising the limit of its kernel.
@@ -53,7 +53,7 @@ __device__ inline std::int64_t GlobalWarp() {
 }
 
 /// Shared memory that a block can have at most on the current device.
-inline int BlockSharedBytes(int* size_bytes) {
+inline CudaError BlockSharedBytes(int* size_bytes) {
   int device = 0;
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaGetDevice(&device));
   return TakeError(
@@ -71,14 +71,14 @@ struct BlockShape {
 /// lowers the limit of another. The size is checked before the call that would fail on it, because
 /// tools count failed calls.
 template <typename... Parameters>
-int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
+CudaError RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
   int block_bytes = 0;
   cudaFuncAttributes attributes = {};
   INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&block_bytes));
   INTERLACER_CUDA_RETURN_IF_ERROR(
       cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
   const std::int64_t most = block_bytes - static_cast<std::int64_t>(attributes.sharedSizeBytes);
-  if (shared_bytes > most) return static_cast<int>(cudaErrorInvalidValue);
+  if (shared_bytes > most) return cudaErrorInvalidValue;
   if (shared_bytes > kPlainSharedBytes) {
     // Prefers shared memory to L1 cache, so that several blocks of this size fit on a
     // multiprocessor.
@@ -93,7 +93,8 @@ int RaiseSharedLimit(void (*kernel)(Parameters...), std::int64_t shared_bytes) {
 /// take tiles in turns needs no more blocks than these: further ones would start only after the
 /// first have finished.
 template <typename... Parameters>
-int ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape, std::int64_t* blocks) {
+CudaError ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape,
+                         std::int64_t* blocks) {
   int device = 0, multiprocessors = 0, each = 0;
   if (shape.shared_bytes > 0) {
     INTERLACER_CUDA_RETURN_IF_ERROR(RaiseSharedLimit(kernel, shape.shared_bytes));
@@ -104,17 +105,17 @@ int ResidentBlocks(void (*kernel)(Parameters...), const BlockShape& shape, std::
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &each, kernel, shape.threads, static_cast<std::size_t>(shape.shared_bytes)));
   *blocks = static_cast<std::int64_t>(each) * multiprocessors;
-  return static_cast<int>(*blocks > 0 ? cudaSuccess : cudaErrorInvalidConfiguration);
+  return *blocks > 0 ? cudaSuccess : cudaErrorInvalidConfiguration;
 }
 
 /// Launches `blocks` blocks on the stream. Zero blocks are not launched; more than a grid can have
 /// are refused with cudaErrorInvalidConfiguration, more shared memory than the device has with
 /// cudaErrorInvalidValue. Errors of earlier calls are not returned.
 template <typename... Parameters, typename... Arguments>
-int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const BlockShape& shape,
-                 cudaStream_t stream, const Arguments&... arguments) {
+CudaError LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const BlockShape& shape,
+                       CudaStream stream, const Arguments&... arguments) {
   if (blocks == 0) return 0;
-  if (blocks < 0 || blocks > kMaxBlocks) return static_cast<int>(cudaErrorInvalidConfiguration);
+  if (blocks < 0 || blocks > kMaxBlocks) return cudaErrorInvalidConfiguration;
   if (shape.shared_bytes > 0) {
     INTERLACER_CUDA_RETURN_IF_ERROR(RaiseSharedLimit(kernel, shape.shared_bytes));
   }
@@ -128,8 +129,8 @@ int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, const Block
 
 /// Launches blocks of `threads` threads without shared memory sized at launch.
 template <typename... Parameters, typename... Arguments>
-int LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, int threads,
-                 cudaStream_t stream, const Arguments&... arguments) {
+CudaError LaunchBlocks(void (*kernel)(Parameters...), std::int64_t blocks, int threads,
+                       CudaStream stream, const Arguments&... arguments) {
   return LaunchBlocks(kernel, blocks, BlockShape{threads, 0}, stream, arguments...);
 }
 

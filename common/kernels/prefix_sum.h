@@ -131,8 +131,8 @@ __global__ void AddTotalsKernel(std::int32_t* values, std::int64_t count,
 }
 
 /// values[i] becomes values[0] + ... + values[i]; scratch [PrefixSumScratchCount(count)].
-inline int LaunchPrefixSum(std::int32_t* values, std::int64_t count, std::int32_t* scratch,
-                           cudaStream_t stream) {
+inline CudaError LaunchPrefixSum(std::int32_t* values, std::int64_t count, std::int32_t* scratch,
+                                 CudaStream stream) {
   const std::int64_t tiles = PrefixSumScratchCount(count);
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(ScanTilesKernel<kScanThreads>, tiles, kScanThreads,
                                                stream, values, count, scratch));

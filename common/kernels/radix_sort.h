@@ -142,8 +142,8 @@ __global__ void RadixMoveKernel(const std::uint32_t* keys, const std::uint32_t* 
 
 /// One round of the sort, from the arrays with index `from` to the other ones.
 template <bool kMany>
-int LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int shift, int from,
-                     cudaStream_t stream) {
+CudaError LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int shift, int from,
+                           CudaStream stream) {
   const std::int64_t tiles = RadixTiles(count);
   std::int32_t* const counts = buffers.scratch;
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(RadixCountKernel<kRadixThreads, kMany>, tiles,
@@ -160,10 +160,10 @@ int LaunchRadixRound(const RadixSortBuffers& buffers, std::int64_t count, int sh
 
 /// Sorts keys[0] and values[0] by the lowest `key_bits` bits of the keys, at most 2^31 - 1 pairs;
 /// the result is in the arrays with index RadixSortResult(key_bits).
-inline int LaunchRadixSort(const RadixSortBuffers& buffers, std::int64_t count, int key_bits,
-                           cudaStream_t stream) {
+inline CudaError LaunchRadixSort(const RadixSortBuffers& buffers, std::int64_t count, int key_bits,
+                                 CudaStream stream) {
   const std::int64_t tiles = RadixTiles(count);
-  if (kRadixDigits * tiles + 1 > 2147483647) return static_cast<int>(cudaErrorInvalidValue);
+  if (kRadixDigits * tiles + 1 > 2147483647) return cudaErrorInvalidValue;
   int from = 0;
   for (int shift = 0; shift < key_bits; shift += kRadixBits) {
     INTERLACER_CUDA_RETURN_IF_ERROR(

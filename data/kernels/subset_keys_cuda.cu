@@ -36,19 +36,19 @@ __global__ void KeysKernel(Draw draw, std::int64_t n, std::int64_t* keys) {
 }
 
 template <typename Draw>
-int LaunchKeys(const Draw& draw, std::int64_t n, std::int64_t* keys, void* stream) {
-  return LaunchBlocks(KeysKernel<Draw>, BlocksFor(n, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), draw, n, keys);
+CudaError LaunchKeys(const Draw& draw, std::int64_t n, std::int64_t* keys, CudaStream stream) {
+  return LaunchBlocks(KeysKernel<Draw>, BlocksFor(n, kThreads), kThreads, stream, draw, n, keys);
 }
 
 }  // namespace
 
-int LaunchSubsetKeys(std::uint64_t seed, std::uint32_t time, std::int64_t n,
-                     std::int64_t* keys_device, void* stream) {
+CudaError LaunchSubsetKeys(std::uint64_t seed, std::uint32_t time, std::int64_t n,
+                           std::int64_t* keys_device, CudaStream stream) {
   return LaunchKeys(SubsetDraw{seed, time}, n, keys_device, stream);
 }
 
-int LaunchAnchorKeys(std::uint64_t seed, std::int64_t n, std::int64_t* keys_device, void* stream) {
+CudaError LaunchAnchorKeys(std::uint64_t seed, std::int64_t n, std::int64_t* keys_device,
+                           CudaStream stream) {
   return LaunchKeys(AnchorDraw{seed}, n, keys_device, stream);
 }
 

@@ -74,12 +74,11 @@ std::size_t UnprojectWorkspaceBytes(std::int64_t pixel_count) {
   return Carve(nullptr, pixel_count).size_bytes;
 }
 
-int LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_device,
-                    const UnprojectedDevice& result, void* stream_handle) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_device,
+                          const UnprojectedDevice& result, CudaStream stream) {
   std::int64_t total = 0;
   for (const UnprojectViewDevice& view : views) total += PixelCount(view);
-  if (total > kMaxPixels) return static_cast<int>(cudaErrorInvalidValue);
+  if (total > kMaxPixels) return cudaErrorInvalidValue;
   if (total == 0) {
     return TakeError(cudaMemsetAsync(result.count, 0, sizeof(std::int32_t), stream));
   }

@@ -3,14 +3,14 @@
 /// Depth images to world points on the device: the CUDA form of UnprojectViews and ClassifyPixels
 /// (data/unproject.h), equal to them byte by byte.
 ///
-/// Pointers named *_device live on the current device; a stream is an opaque cudaStream_t. Returns
-/// a cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream. The
-/// number of points stays on the device; arrays have room for every pixel.
+/// The number of points stays on the device; arrays have room for every pixel. Contract:
+/// common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "common/kernels/cuda.h"
 #include "data/kernels/unproject_pixel.h"
 
 namespace interlacer {
@@ -38,7 +38,7 @@ struct UnprojectedDevice {
 std::size_t UnprojectWorkspaceBytes(std::int64_t pixel_count);
 
 /// More than 2^31 - 1 pixels are refused with cudaErrorInvalidValue. `views` is read before return.
-int LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_device,
-                    const UnprojectedDevice& result, void* stream);
+CudaError LaunchUnproject(std::span<const UnprojectViewDevice> views, void* workspace_device,
+                          const UnprojectedDevice& result, CudaStream stream);
 
 }  // namespace interlacer

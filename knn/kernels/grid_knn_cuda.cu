@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(kWideThreads)
 }
 
 template <int kCapacity>
-int LaunchQueries(const CellGrid& grid, std::int64_t n, int out_degree, const Workspace& w,
-                  std::int32_t* neighbors, cudaStream_t stream) {
+CudaError LaunchQueries(const CellGrid& grid, std::int64_t n, int out_degree, const Workspace& w,
+                        std::int32_t* neighbors, CudaStream stream) {
   std::int32_t* const lost = w.cell_of_point;
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(QueryKernel<kCapacity>, BlocksFor(n, kThreads),
                                                kThreads, stream, grid, n, out_degree, w.points,
@@ -266,22 +266,14 @@ std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n) {
   return Carve(nullptr, grid, n).size_bytes;
 }
 
-int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
-                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
-                  void* stream) {
-  return LaunchGridKnn(grid, positions_device, PointRanges{0, n, n, 0}, out_degree,
-                       workspace_device, neighbors_device, stream);
-}
-
-int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const PointRanges& members,
-                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
-                  void* stream_handle) {
+CudaError LaunchGridKnn(const CellGrid& grid, const float* positions_device,
+                        const PointRanges& members, int out_degree, void* workspace_device,
+                        std::int32_t* neighbors_device, CudaStream stream) {
   const std::int64_t n = members.size();
   if (n == 0) return 0;
   if (out_degree < 1 || out_degree > kMaxCudaNeighbors || out_degree >= n) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   const Workspace w = Carve(workspace_device, grid, n);
   const std::int64_t ends = grid.cell_count() + 1;
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(
@@ -307,16 +299,5 @@ int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const Poi
       return LaunchQueries<kMaxCudaNeighbors>(grid, n, out_degree, w, neighbors_device, stream);
   }
 }
-
-int CudaDeviceCount() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    (void)cudaGetLastError();  // without a driver: 0 devices, and no error for later calls
-    return 0;
-  }
-  return count;
-}
-
-const char* CudaErrorText(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
 
 }  // namespace interlacer

@@ -4,13 +4,12 @@
 ///
 /// Same contract and same bits as knn/kernels/grid_knn.h. Coordinates need not be finite: distances
 /// to NaN do not count, and a point with too few neighbours for that reason fills its row with its
-/// own index, so that every index lies in the cloud. Pointers named *_device live on the current
-/// device; a stream is an opaque cudaStream_t. Functions that return int return a cudaError_t, 0
-/// being success. No kernel allocates; nothing runs on the default stream.
+/// own index, so that every index lies in the cloud. Contract: common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "common/kernels/host_device.h"
 #include "knn/kernels/cell_grid.h"
 
@@ -36,20 +35,11 @@ struct PointRanges {
 /// Scratch memory of LaunchGridKnn for n members.
 std::size_t GridKnnWorkspaceBytes(const CellGrid& grid, std::int64_t n);
 
-/// Writes neighbors_device [n, out_degree] for positions_device [n,3];
-/// 1 <= out_degree <= min(n - 1, kMaxCudaNeighbors). n = 0 returns at once. Does not wait.
-int LaunchGridKnn(const CellGrid& grid, const float* positions_device, std::int64_t n,
-                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
-                  void* stream);
-/// Searches among `members` alone: only their rows are written, indices are those of the whole
-/// cloud.
-int LaunchGridKnn(const CellGrid& grid, const float* positions_device, const PointRanges& members,
-                  int out_degree, void* workspace_device, std::int32_t* neighbors_device,
-                  void* stream);
-
-/// Number of usable CUDA devices; 0 without a driver.
-int CudaDeviceCount();
-
-const char* CudaErrorText(int error);
+/// Writes the rows of `members` in neighbors_device [cloud, out_degree] for positions_device
+/// [cloud,3]: indices in the cloud of the nearest other members;
+/// 1 <= out_degree <= min(members - 1, kMaxCudaNeighbors). Without members it returns at once.
+CudaError LaunchGridKnn(const CellGrid& grid, const float* positions_device,
+                        const PointRanges& members, int out_degree, void* workspace_device,
+                        std::int32_t* neighbors_device, CudaStream stream);
 
 }  // namespace interlacer

@@ -155,12 +155,11 @@ std::size_t MortonOrderWorkspaceBytes(std::int64_t first_n, std::int64_t second_
   return Carve(nullptr, first_n + second_n).size_bytes;
 }
 
-int LaunchMortonOrder(const MortonCloud& first, const MortonCloud& second, int feature_width,
-                      double cell_edge_m, void* workspace_device, void* stream_handle) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchMortonOrder(const MortonCloud& first, const MortonCloud& second, int feature_width,
+                            double cell_edge_m, void* workspace_device, CudaStream stream) {
   const std::int64_t count = first.n + second.n;
   if (first.n < 0 || second.n < 0 || count > 2147483647 || feature_width < 0) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   if (count == 0) return 0;
   const Clouds clouds = {first, second, feature_width};

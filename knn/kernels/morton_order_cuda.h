@@ -4,12 +4,12 @@
 /// sort.
 ///
 /// Positions are not checked: NaN lies in the lowest cells, and the order is a permutation whatever
-/// they hold. Pointers are on the current device; a stream is an opaque cudaStream_t. Returns a
-/// cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream.
-/// Determinism: equal calls give equal bits.
+/// they hold. Determinism: equal calls give equal bits. Contract: common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
+
+#include "common/kernels/cuda.h"
 
 namespace interlacer {
 
@@ -29,7 +29,7 @@ std::size_t MortonOrderWorkspaceBytes(std::int64_t first_n, std::int64_t second_
 
 /// Both clouds, each of which may be empty, have at most 2^31 - 1 points together;
 /// 0 < cell_edge_m.
-int LaunchMortonOrder(const MortonCloud& first, const MortonCloud& second, int feature_width,
-                      double cell_edge_m, void* workspace_device, void* stream);
+CudaError LaunchMortonOrder(const MortonCloud& first, const MortonCloud& second, int feature_width,
+                            double cell_edge_m, void* workspace_device, CudaStream stream);
 
 }  // namespace interlacer

@@ -199,13 +199,12 @@ __global__ void LongColumnsKernel(std::int64_t n, const std::int32_t* offsets,
 
 std::size_t WalkListsWorkspaceBytes(std::int64_t n) { return CarveLists(nullptr, n).size_bytes; }
 
-int LaunchWalkLists(const WalkGraphView& graph, std::int64_t n, void* workspace_device,
-                    std::int32_t* offsets_device, std::uint32_t* entries_device,
-                    void* stream_handle) {
+CudaError LaunchWalkLists(const WalkGraphView& graph, std::int64_t n, void* workspace_device,
+                          std::int32_t* offsets_device, std::uint32_t* entries_device,
+                          CudaStream stream) {
   if (n < 0 || n > kMaxNodes || graph.degree < 0 || graph.degree > kMaxWalkDegree) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (n == 0) {
     return TakeError(cudaMemsetAsync(offsets_device, 0, sizeof(std::int32_t), stream));
   }
@@ -224,11 +223,10 @@ std::size_t TransposeWalkListsWorkspaceBytes(std::int64_t n) {
   return CarveTranspose(nullptr, n).size_bytes;
 }
 
-int LaunchTransposeWalkLists(std::int64_t n, const std::int32_t* offsets_device,
-                             const std::uint32_t* entries_device, void* workspace_device,
-                             const TransposedWalksDevice& transposed, void* stream_handle) {
-  if (n < 0 || n > kMaxNodes) return static_cast<int>(cudaErrorInvalidValue);
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchTransposeWalkLists(std::int64_t n, const std::int32_t* offsets_device,
+                                   const std::uint32_t* entries_device, void* workspace_device,
+                                   const TransposedWalksDevice& transposed, CudaStream stream) {
+  if (n < 0 || n > kMaxNodes) return cudaErrorInvalidValue;
   INTERLACER_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(
       transposed.offsets, 0, static_cast<std::size_t>(n + 1) * sizeof(std::int32_t), stream));
   if (n == 0) return 0;

@@ -1,10 +1,8 @@
 #include "model/attention/grf.h"
 
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 
 #include "knn/walk_lists.h"
-#include "model/cuda/device.h"
 
 namespace interlacer {
 
@@ -15,17 +13,9 @@ GrfMaskedAttention::GrfMaskedAttention(const NetworkConfig& config, Precision pr
   hop_coefficients_ = register_parameter("hop_coefficients", at::ones({kMaxHops + 1}));
 }
 
-torch::Tensor GrfMaskedAttention::PairWeights(const WalkMask& mask) {
-  if (!mask.packed() || !OnDevice(mask.loads()) || at::GradMode::is_enabled()) {
-    return WeightsOfLoads(mask);
-  }
-  // The loads of packed masks are the same tensor in every step, so their pair weights are cached.
-  return pair_weights_.Of({hop_coefficients_, mask.loads()}, [&] { return WeightsOfLoads(mask); });
-}
-
-torch::Tensor GrfMaskedAttention::WeightsOfLoads(const WalkMask& mask) const {
+torch::Tensor GrfMaskedAttention::WeightsOf(const torch::Tensor& given) const {
   const torch::Tensor& f = hop_coefficients_;
-  const torch::Tensor loads = mask.loads().to(f.scalar_type());
+  const torch::Tensor loads = given.to(f.scalar_type());
   switch (config_.mask_positivity) {
     case MaskPositivity::kAbsCoefficients:
       return at::matmul(loads, f.abs());
@@ -42,26 +32,12 @@ torch::Tensor GrfMaskedAttention::WeightsOfLoads(const WalkMask& mask) const {
 }
 
 torch::Tensor GrfMaskedAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
-                                      const torch::Tensor& v, const TokenGraph& graph) {
+                                      const torch::Tensor& v, const TokenGraph& graph) const {
   const torch::Tensor weights = PairWeights(*graph.mask);
   const auto type = graph.mask->packed() ? q.scalar_type() : weights.scalar_type();
   const torch::Tensor mixed =
-      GrfAttention(q.to(type), k.to(type), v.to(type), weights, graph.mask, epsilons_);
+      GrfAttention(q.to(type), k.to(type), v.to(type), weights, graph.mask, epsilons_, graph.cuda);
   return config_.paper_literal_division ? mixed / config_.walk_count : mixed;
-}
-
-bool GrfMaskedAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,
-                                  const TokenGraph& graph, const RowRange& rows) {
-  return !config_.paper_literal_division &&
-         AddGrfAttentionTo(h, layers, *graph.mask, PairWeights(*graph.mask), epsilons_, rows);
-}
-
-bool GrfMaskedAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
-                                          const TokenGraph& graph, const RowRange& rows,
-                                          const DeviceFeedForward& next) {
-  return !config_.paper_literal_division && graph.mask->packed() &&
-         AddGrfAttentionOnDevice(h, attention, *graph.mask, PairWeights(*graph.mask), epsilons_,
-                                 rows, next);
 }
 
 }  // namespace interlacer

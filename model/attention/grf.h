@@ -10,7 +10,6 @@
 
 #include "model/attention/projected.h"
 #include "model/config.h"
-#include "model/cuda/packed_weights.h"
 #include "model/layers/layers.h"
 
 namespace interlacer {
@@ -19,23 +18,19 @@ class GrfMaskedAttention : public ProjectedAttention {
  public:
   GrfMaskedAttention(const NetworkConfig& config, Precision precision);
 
- private:
-  /// Weight of every pair (or path-count code) under the current coefficients; on a device without
-  /// gradients the weights of codes are cached between steps.
-  torch::Tensor PairWeights(const WalkMask& mask);
-  torch::Tensor WeightsOfLoads(const WalkMask& mask) const;
-
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                    const TokenGraph& graph) override;
-  bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
-                const RowRange& rows) override;
-  bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention, const TokenGraph& graph,
-                        const RowRange& rows, const DeviceFeedForward& next) override;
+                    const TokenGraph& graph) const override;
 
+  /// Weight of every pair (or path-count code) under the current coefficients.
+  torch::Tensor PairWeights(const WalkMask& mask) const { return WeightsOf(mask.loads()); }
+  torch::Tensor WeightsOf(const torch::Tensor& loads) const;
+  const GrfEpsilons& epsilons() const { return epsilons_; }
+  bool divides_by_walks() const { return config_.paper_literal_division; }
+
+ private:
   LocalLayerConfig config_;
   GrfEpsilons epsilons_;
   torch::Tensor hop_coefficients_;
-  CachedTensor pair_weights_;
 };
 
 }  // namespace interlacer

@@ -9,22 +9,8 @@ LinearReluAttention::LinearReluAttention(const NetworkConfig& config, int head_c
       epsilons_{config.feature_epsilon, config.normalizer_epsilon} {}
 
 torch::Tensor LinearReluAttention::Mix(const torch::Tensor& q, const torch::Tensor& k,
-                                       const torch::Tensor& v, const TokenGraph&) {
-  const auto full = [](const torch::Tensor& x) {
-    return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
-  };
-  return LinearAttention(full(q), full(k), full(v), head_count_, epsilons_);
-}
-
-bool LinearReluAttention::AddFused(torch::Tensor& h, const AttentionLayers& layers,
-                                   const TokenGraph&, const RowRange& rows) {
-  return AddLinearAttentionTo(h, layers, head_count_, epsilons_, rows);
-}
-
-bool LinearReluAttention::AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
-                                           const TokenGraph&, const RowRange& rows,
-                                           const DeviceFeedForward& next) {
-  return AddLinearAttentionOnDevice(h, attention, head_count_, epsilons_, rows, next);
+                                       const torch::Tensor& v, const TokenGraph& graph) const {
+  return LinearAttention(q, k, v, head_count_, epsilons_, graph.cuda);
 }
 
 }  // namespace interlacer

@@ -14,14 +14,13 @@ class LinearReluAttention : public ProjectedAttention {
  public:
   LinearReluAttention(const NetworkConfig& config, int head_count, Precision precision);
 
- private:
   torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                    const TokenGraph& graph) override;
-  bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
-                const RowRange& rows) override;
-  bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention, const TokenGraph& graph,
-                        const RowRange& rows, const DeviceFeedForward& next) override;
+                    const TokenGraph& graph) const override;
 
+  int head_count() const { return head_count_; }
+  const LinearAttentionEpsilons& epsilons() const { return epsilons_; }
+
+ private:
   int head_count_;
   LinearAttentionEpsilons epsilons_;
 };

@@ -9,39 +9,27 @@
 #include <memory>
 
 #include "model/attention/mechanism.h"
-#include "model/layers/feed_forward.h"
+#include "model/layers/layers.h"
 
 namespace interlacer {
 
 class ProjectedAttention : public AttentionMechanism {
  public:
   torch::Tensor Forward(const torch::Tensor& h, const TokenGraph& graph) final;
-  torch::Tensor AddTo(torch::Tensor h, LayerNorm& norm, const TokenGraph& graph,
-                      const RowRange& rows, const NormedFeedForward& next) final;
+  /// q, k [T,key_width], v [T,width] in the type of h  ->  [T,width]
+  virtual torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                            const TokenGraph& graph) const = 0;
+
+  const Dense& query() const { return *query_; }
+  const Dense& key() const { return *key_; }
+  const Dense& value() const { return *value_; }
+  const Dense& out() const { return *out_; }
 
  protected:
   ProjectedAttention(std::int64_t width, std::int64_t key_width, Precision precision);
-  /// q, k [T,key_width], v [T,width] in the type of h, or on a device without gradients in that of
-  /// the projections  ->  [T,width]
-  virtual torch::Tensor Mix(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                            const TokenGraph& graph) = 0;
-
-  /// Adds the update to the rows of h in place, with norm, projections and mixing fused; false
-  /// where there is no fused form. Call only where CanFuse holds for all four projections.
-  virtual bool AddFused(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
-                        const RowRange& rows);
-  /// As AddFused on a device, including the feed-forward layers; call only where CanFuseOnDevice
-  /// holds.
-  virtual bool AddFusedOnDevice(torch::Tensor& h, const DeviceAttention& attention,
-                                const TokenGraph& graph, const RowRange& rows,
-                                const DeviceFeedForward& next);
 
  private:
-  void AddOnHost(torch::Tensor& h, const AttentionLayers& layers, const TokenGraph& graph,
-                 const RowRange& rows);
-
   std::shared_ptr<Dense> query_, key_, value_, out_;
-  PackedWeights packed_;
 };
 
 }  // namespace interlacer

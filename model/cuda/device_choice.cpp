@@ -8,9 +8,7 @@
 #include <utility>
 
 #include "common/log.h"
-#include "knn/kernels/grid_knn_cuda.h"
-#include "model/kernels/device_query_cuda.h"
-#include "model/kernels/grf_attention_cuda.h"
+#include "model/cuda/backend.h"
 #include "model/runtime/torch_errors.h"
 
 namespace interlacer {
@@ -39,28 +37,32 @@ std::string OpenTorchCuda() {
 }
 
 /// Returns an empty string, or why the device cannot be used.
-std::string WhyNot(int index) {
-  const int count = CudaDeviceCount();
+std::string WhyNot(const CudaBackend* cuda, int index) {
+  const int count = cuda == nullptr ? 0 : cuda->kernels.CudaDeviceCount();
   if (count == 0) return "no CUDA device answers to this build";
   if (index >= count) {
     return "there are " + std::to_string(count) + " CUDA devices, none of index " +
            std::to_string(index);
   }
   int major = 0, minor = 0;
-  if (const int error = CudaComputeCapability(index, &major, &minor); error != 0) {
-    return "CUDA device " + std::to_string(index) + " does not answer: " + CudaErrorText(error);
+  if (const CudaError error = cuda->kernels.CudaComputeCapability(index, &major, &minor);
+      !error.ok()) {
+    return "CUDA device " + std::to_string(index) +
+           " does not answer: " + cuda->kernels.CudaErrorText(error);
   }
   if (std::string too_old = WhyTooOld(index, major, minor); !too_old.empty()) return too_old;
   static const std::string missing = OpenTorchCuda();
   return missing;
 }
 
-DeviceChoice CudaDevice(int index) {
+DeviceChoice CudaDevice(const CudaBackend* cuda, int index) {
   DeviceChoice choice;
+  choice.cuda = cuda;
   choice.device = c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
   choice.name = "cuda:" + std::to_string(index);
   char name[256];
-  if (CudaDeviceName(index, name, sizeof(name)) == 0) choice.name += std::string(" ") + name;
+  if (cuda->kernels.CudaDeviceName(index, name, sizeof(name)).ok())
+    choice.name += std::string(" ") + name;
   ComputeFloat32AsIs();
   c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(choice.device);
   return choice;
@@ -122,8 +124,9 @@ void ConvolveReproducibly() {
 
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
   if (request == DeviceRequest::kCpu) return DeviceChoice{};
-  const std::string why_not = WhyNot(index);
-  if (why_not.empty()) return CudaDevice(index);
+  const CudaBackend* const cuda = BuiltCudaBackend();
+  const std::string why_not = WhyNot(cuda, index);
+  if (why_not.empty()) return CudaDevice(cuda, index);
   if (request == DeviceRequest::kCuda) {
     return FailedPrecondition(reason::DEVICE_ABSENT,
                               "device: expected a CUDA device for the model, got none: " + why_not +

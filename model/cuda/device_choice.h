@@ -20,8 +20,11 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 struct DeviceChoice {
   c10::Device device{c10::kCPU};
+  const CudaBackend* cuda = nullptr;
   std::string name = "cpu";     ///< or "cuda:0 NAME"
   bool is_fallback = false;     ///< kAuto found no usable CUDA device
   std::string fallback_reason;  ///< empty without a fallback

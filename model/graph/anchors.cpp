@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "common/random.h"
-#include "data/kernels/subset_keys_cuda.h"
-#include "knn/kernels/grid_knn_cuda.h"
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/graph/token_neighbors.h"
 
 namespace interlacer {
@@ -39,14 +37,15 @@ std::vector<std::int64_t> DrawAnchors(std::int64_t token_count, std::int64_t cou
 }
 
 /// Anchors and all other tokens, both ascending, found on the device.
-std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const torch::Tensor& positions_m,
+std::pair<torch::Tensor, torch::Tensor> DivideTokensOnDevice(const CudaBackend& cuda,
+                                                             const torch::Tensor& positions_m,
                                                              std::int64_t anchor_count,
                                                              std::uint64_t seed) {
   const std::int64_t token_count = positions_m.size(0);
   const torch::Tensor keys = at::empty({token_count}, positions_m.options().dtype(at::kLong));
-  CheckLaunch(LaunchAnchorKeys(seed, token_count, keys.mutable_data_ptr<std::int64_t>(),
-                               StreamOf(positions_m)),
-              "anchor keys");
+  cuda.Check(cuda.kernels.LaunchAnchorKeys(seed, token_count, keys.mutable_data_ptr<std::int64_t>(),
+                                           cuda.stream_of(positions_m)),
+             "anchor keys");
   const torch::Tensor drawn = std::get<1>(at::sort(keys, /*stable=*/true, 0, /*descending=*/false));
   const auto ascending = [&](std::int64_t begin, std::int64_t end) {
     return std::get<0>(at::sort(drawn.narrow(0, begin, end - begin)));
@@ -100,10 +99,11 @@ torch::Tensor ClosestAnchorsOnHost(const torch::Tensor& positions_m, const Ancho
 }
 
 /// The k nearest tokens of every token. [T,k] int32
-torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& graph) {
+torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& graph,
+                            const CudaBackend* cuda) {
   const torch::Tensor& positions_m = tokens.positions_m;
-  if (OnDevice(positions_m) && k <= kMaxCudaNeighbors) {
-    return GraphOnDevice(tokens, k, graph.scope);
+  if (cuda != nullptr && k <= kMaxCudaNeighbors) {
+    return GraphOnDevice(*cuda, tokens, k, graph.scope);
   }
   TokenSet on_host = tokens;
   on_host.positions_m = positions_m.to(at::kCPU);
@@ -115,10 +115,10 @@ torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& gr
 
 /// Splits the tokens into anchors and all others, both ascending.
 std::pair<torch::Tensor, torch::Tensor> DivideTokens(const torch::Tensor& positions_m,
-                                                     std::int64_t anchor_count,
-                                                     std::uint64_t seed) {
+                                                     std::int64_t anchor_count, std::uint64_t seed,
+                                                     const CudaBackend* cuda) {
   const std::int64_t token_count = positions_m.size(0);
-  if (OnDevice(positions_m)) return DivideTokensOnDevice(positions_m, anchor_count, seed);
+  if (cuda != nullptr) return DivideTokensOnDevice(*cuda, positions_m, anchor_count, seed);
   const torch::Tensor anchors = at::tensor(DrawAnchors(token_count, anchor_count, seed), at::kLong);
   torch::Tensor is_other = at::ones({token_count}, at::kBool);
   is_other.index_fill_(0, anchors, 0);
@@ -140,7 +140,8 @@ torch::Tensor ApartInTime(const TokenSet& tokens) {
 }  // namespace
 
 std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
-                                                const TokenSet& tokens, std::uint64_t seed) {
+                                                const TokenSet& tokens, std::uint64_t seed,
+                                                const CudaBackend* cuda) {
   const LocalLayerConfig& config = model.network.local;
   const GraphScope scope = model.graph.scope;
   const torch::Tensor positions_m =
@@ -148,13 +149,13 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
   const std::int64_t count =
       (positions_m.size(0) + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
-  std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed);
-  const torch::Tensor nearest = NearestTokens(tokens, config.anchor_neighbor_count, model.graph);
+  std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed, cuda);
+  const torch::Tensor nearest =
+      NearestTokens(tokens, config.anchor_neighbor_count, model.graph, cuda);
   graph->neighbors = nearest.index_select(0, graph->anchors).to(at::kLong);
-  graph->closest = OnDevice(positions_m)
-                       ? ClosestAnchors(positions_m.index_select(0, graph->others),
-                                        positions_m.index_select(0, graph->anchors))
-                       : ClosestAnchorsOnHost(positions_m, *graph, nearest);
+  graph->closest = cuda != nullptr ? ClosestAnchors(positions_m.index_select(0, graph->others),
+                                                    positions_m.index_select(0, graph->anchors))
+                                   : ClosestAnchorsOnHost(positions_m, *graph, nearest);
   return graph;
 }
 

@@ -18,6 +18,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Index tensors of message passing; a quarter of the tokens are anchors.
 struct AnchorGraph {
   torch::Tensor anchors;    ///< [a] int64 tokens, ascending
@@ -29,6 +31,7 @@ struct AnchorGraph {
 };
 
 std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& config,
-                                                const TokenSet& tokens, std::uint64_t seed);
+                                                const TokenSet& tokens, std::uint64_t seed,
+                                                const CudaBackend* cuda);
 
 }  // namespace interlacer

@@ -12,11 +12,9 @@
 #include <utility>
 
 #include "knn/grid_index.h"
-#include "knn/kernels/walk_lists_cuda.h"
 #include "knn/walk_lists.h"
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/graph/walk_sampler.h"
-#include "model/kernels/walk_sampler_cuda.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer {
@@ -43,21 +41,6 @@ at::TensorOptions Longs(const torch::Tensor& like) { return like.options().dtype
 
 std::int32_t* MutableInts(const torch::Tensor& tensor) {
   return tensor.mutable_data_ptr<std::int32_t>();
-}
-
-/// WalkCodeLoads on the device of `like`, cached for each device, because a copy waits.
-torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
-  static std::mutex mutex;
-  // Never destroyed: at exit the device may already be gone.
-  static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
-  const std::lock_guard lock(mutex);
-  torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
-  if (!loads.defined()) {
-    loads = at::tensor(WalkCodeLoads(out_degree), at::kDouble)
-                .reshape({-1, kMaxHops + 1})
-                .to(like.device(), at::kFloat);
-  }
-  return loads;
 }
 
 /// Adds the lists by end node, for entries that are plain nodes.
@@ -168,16 +151,32 @@ std::int64_t WalkCount(std::int64_t degree) {
 
 }  // namespace
 
-torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace) {
+torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
+  static std::mutex mutex;
+  // Never destroyed: at exit the device may already be gone.
+  static auto* const cache = new std::map<std::pair<int, std::string>, torch::Tensor>;
+  const std::lock_guard lock(mutex);
+  torch::Tensor& loads = (*cache)[{out_degree, like.device().str()}];
+  if (!loads.defined()) {
+    loads = at::tensor(WalkCodeLoads(out_degree), at::kDouble)
+                .reshape({-1, kMaxHops + 1})
+                .to(like.device(), at::kFloat);
+  }
+  return loads;
+}
+
+torch::Tensor NearestOnDevice(const CudaBackend& cuda, const torch::Tensor& positions_m, int k,
+                              const Box& workspace) {
   const std::int64_t n = positions_m.size(0);
   const torch::Tensor neighbors =
       at::empty({n, std::clamp<std::int64_t>(n - 1, 0, k)}, Ints(positions_m));
-  WriteNearestOnDevice(positions_m, {0, n, n, 0}, workspace, neighbors);
+  WriteNearestOnDevice(cuda, positions_m, {0, n, n, 0}, workspace, neighbors);
   return neighbors;
 }
 
-void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& members,
-                          const Box& workspace, const torch::Tensor& neighbors) {
+void WriteNearestOnDevice(const CudaBackend& cuda, const torch::Tensor& positions_m,
+                          const PointRanges& members, const Box& workspace,
+                          const torch::Tensor& neighbors) {
   const int degree = static_cast<int>(neighbors.size(1));
   if (degree > kMaxCudaNeighbors) {
     ThrowIfError(Mismatch(reason::ARGUMENT_INVALID, "k",
@@ -187,13 +186,16 @@ void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& m
   if (degree == 0) return;
   const torch::Tensor p = positions_m.to(at::kFloat).contiguous();
   const CellGrid grid = GridOver(workspace, members.size());
-  const torch::Tensor scratch = DeviceScratch(GridKnnWorkspaceBytes(grid, members.size()), p);
-  CheckLaunch(LaunchGridKnn(grid, p.const_data_ptr<float>(), members, degree,
-                            scratch.mutable_data_ptr(), MutableInts(neighbors), StreamOf(p)),
-              "grid search");
+  const torch::Tensor scratch =
+      DeviceScratch(cuda.kernels.GridKnnWorkspaceBytes(grid, members.size()), p);
+  cuda.Check(cuda.kernels.LaunchGridKnn(grid, p.const_data_ptr<float>(), members, degree,
+                                        scratch.mutable_data_ptr(), MutableInts(neighbors),
+                                        cuda.stream_of(p)),
+             "grid search");
 }
 
-std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
+std::shared_ptr<const WalkMask> ExactWalksOnDevice(const CudaBackend& cuda,
+                                                   const torch::Tensor& neighbors,
                                                    bool with_transpose) {
   const std::int64_t n = neighbors.size(0), room = n * kMaxWalkRowSize;
   const int degree = static_cast<int>(neighbors.size(1));
@@ -201,29 +203,31 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbor
   walks.offsets = at::empty({n + 1}, neighbors.options());
   walks.entries = at::empty({room}, neighbors.options());
   auto* const entries = reinterpret_cast<std::uint32_t*>(MutableInts(walks.entries));
-  const torch::Tensor scratch = DeviceScratch(WalkListsWorkspaceBytes(n), neighbors);
-  CheckLaunch(LaunchWalkLists({neighbors.const_data_ptr<std::int32_t>(), degree}, n,
-                              scratch.mutable_data_ptr(), MutableInts(walks.offsets), entries,
-                              StreamOf(neighbors)),
-              "walk lists");
+  const torch::Tensor scratch = DeviceScratch(cuda.kernels.WalkListsWorkspaceBytes(n), neighbors);
+  cuda.Check(cuda.kernels.LaunchWalkLists({neighbors.const_data_ptr<std::int32_t>(), degree}, n,
+                                          scratch.mutable_data_ptr(), MutableInts(walks.offsets),
+                                          entries, cuda.stream_of(neighbors)),
+             "walk lists");
   if (with_transpose) {
     walks.transposed_offsets = at::empty_like(walks.offsets);
     walks.transposed_roots = at::empty_like(walks.entries);
     walks.transposed_entry_index = at::empty_like(walks.entries);
-    const torch::Tensor more = DeviceScratch(TransposeWalkListsWorkspaceBytes(n), neighbors);
-    CheckLaunch(LaunchTransposeWalkLists(
-                    n, MutableInts(walks.offsets), entries, more.mutable_data_ptr(),
-                    {MutableInts(walks.transposed_offsets), MutableInts(walks.transposed_roots),
-                     MutableInts(walks.transposed_entry_index)},
-                    StreamOf(neighbors)),
-                "transposed walk lists");
+    const torch::Tensor more =
+        DeviceScratch(cuda.kernels.TransposeWalkListsWorkspaceBytes(n), neighbors);
+    cuda.Check(cuda.kernels.LaunchTransposeWalkLists(
+                   n, MutableInts(walks.offsets), entries, more.mutable_data_ptr(),
+                   {MutableInts(walks.transposed_offsets), MutableInts(walks.transposed_roots),
+                    MutableInts(walks.transposed_entry_index)},
+                   cuda.stream_of(neighbors)),
+               "transposed walk lists");
   }
   return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
 }
 
 bool CanEnumerateOnDevice(std::int64_t degree) { return WalkCount(degree) <= kMaxCudaWalks; }
 
-std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& config,
+std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const CudaBackend& cuda,
+                                                      const InterlacerConfig& config,
                                                       const torch::Tensor& neighbors,
                                                       const torch::Tensor& positions_m,
                                                       bool with_transpose) {
@@ -233,12 +237,13 @@ std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& co
   local.sampler = WalkSampler::kRepellingPerPrefix;
   local.walk_count = static_cast<int>(WalkCount(neighbors.size(1)));
   local.halt_probability = 0;
-  return SampledWalksOnDevice(every_walk, neighbors, positions_m, 0, with_transpose);
+  return SampledWalksOnDevice(cuda, every_walk, neighbors, positions_m, 0, with_transpose);
 }
 
 bool CanSampleOnDevice(const LocalLayerConfig& local) { return local.walk_count <= kMaxCudaWalks; }
 
-std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& config,
+std::shared_ptr<const WalkMask> SampledWalksOnDevice(const CudaBackend& cuda,
+                                                     const InterlacerConfig& config,
                                                      const torch::Tensor& neighbors,
                                                      const torch::Tensor& positions_m,
                                                      std::uint64_t seed, bool with_transpose) {
@@ -255,15 +260,15 @@ std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& con
   walks.entries = at::empty({room}, neighbors.options());
   const torch::Tensor loads =
       at::zeros({room, kMaxHops + 1}, positions_m.options().dtype(at::kFloat));
-  const torch::Tensor scratch = DeviceScratch(SampleWalksWorkspaceBytes(n), neighbors);
-  CheckLaunch(
-      LaunchSampleWalks(
+  const torch::Tensor scratch = DeviceScratch(cuda.kernels.SampleWalksWorkspaceBytes(n), neighbors);
+  cuda.Check(
+      cuda.kernels.LaunchSampleWalks(
           {edges.offsets.const_data_ptr<std::int32_t>(), to.const_data_ptr<std::int32_t>(),
            weights.const_data_ptr<double>()},
           n, {local.sampler, local.walk_count, kMaxHops, local.halt_probability, seed, 0},
           scratch.mutable_data_ptr(),
           {MutableInts(walks.offsets), MutableInts(walks.entries), loads.mutable_data_ptr<float>()},
-          StreamOf(neighbors)),
+          cuda.stream_of(neighbors)),
       "walk sampler");
   if (with_transpose) AddTransposed(&walks);
   return std::make_shared<WalkMask>(std::move(walks), false, loads);

@@ -20,30 +20,41 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// The nearest other tokens [n, min(k, n-1)] int32 of positions_m [n,3]. `workspace`, which holds
 /// most of them, shapes the search grid and so affects the time, not the result.
-torch::Tensor NearestOnDevice(const torch::Tensor& positions_m, int k, const Box& workspace);
+torch::Tensor NearestOnDevice(const CudaBackend& cuda, const torch::Tensor& positions_m, int k,
+                              const Box& workspace);
 /// Nearest tokens among `members` only; writes their rows of `neighbors` [n,k]. There must be more
 /// than k members.
-void WriteNearestOnDevice(const torch::Tensor& positions_m, const PointRanges& members,
-                          const Box& workspace, const torch::Tensor& neighbors);
+void WriteNearestOnDevice(const CudaBackend& cuda, const torch::Tensor& positions_m,
+                          const PointRanges& members, const Box& workspace,
+                          const torch::Tensor& neighbors);
+
+/// WalkCodeLoads (knn/walk_lists.h) on the device of `like`, cached for each device, because a copy
+/// waits: the loads of ExactWalksOnDevice.
+torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like);
 
 /// Lists of all walks of up to three hops; `neighbors` [n,degree] has at most three, an edge weighs
 /// 1/degree.
-std::shared_ptr<const WalkMask> ExactWalksOnDevice(const torch::Tensor& neighbors,
+std::shared_ptr<const WalkMask> ExactWalksOnDevice(const CudaBackend& cuda,
+                                                   const torch::Tensor& neighbors,
                                                    bool with_transpose);
 
 /// Whether all walks over weighted edges with `degree` neighbours a token are few enough to
 /// enumerate.
 bool CanEnumerateOnDevice(std::int64_t degree);
-std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const InterlacerConfig& config,
+std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const CudaBackend& cuda,
+                                                      const InterlacerConfig& config,
                                                       const torch::Tensor& neighbors,
                                                       const torch::Tensor& positions_m,
                                                       bool with_transpose);
 
 /// Whether the samplers' kernel supports the configuration.
 bool CanSampleOnDevice(const LocalLayerConfig& local);
-std::shared_ptr<const WalkMask> SampledWalksOnDevice(const InterlacerConfig& config,
+std::shared_ptr<const WalkMask> SampledWalksOnDevice(const CudaBackend& cuda,
+                                                     const InterlacerConfig& config,
                                                      const torch::Tensor& neighbors,
                                                      const torch::Tensor& positions_m,
                                                      std::uint64_t seed, bool with_transpose);

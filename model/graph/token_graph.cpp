@@ -6,15 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "knn/kernels/grid_knn_cuda.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/cuda/device_choice.h"
 #include "model/graph/device_walks.h"
 #include "model/graph/token_neighbors.h"
 #include "model/graph/walk_sampler.h"
-#include "model/kernels/walk_sampler_cuda.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer {
@@ -42,7 +40,8 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
-/// Whether the lists can be packed: exact walks over edges of equal weight, with few at each token.
+/// Whether the lists of a graph with that many neighbours can be packed: exact walks over edges of
+/// equal weight, with few at each token.
 bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
   return config.network.local.kind == LocalLayer::kGrfExact &&
          config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
@@ -69,7 +68,8 @@ std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const 
                                     with_transpose);
 }
 
-std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config,
+std::shared_ptr<const WalkMask> BuildMaskOnDevice(const CudaBackend& cuda,
+                                                  const InterlacerConfig& config,
                                                   const TokenSet& tokens, std::uint64_t seed) {
   const bool with_transpose = at::GradMode::is_enabled();
   const int k = config.graph.neighbor_count;
@@ -79,21 +79,26 @@ std::shared_ptr<const WalkMask> BuildMaskOnDevice(const InterlacerConfig& config
     on_host.positions_m = tokens.positions_m.to(at::kCPU);
     return std::make_shared<WalkMask>(BuildMask(config, on_host, seed)->CopyTo(tokens.positions_m));
   }
-  const torch::Tensor neighbors = GraphOnDevice(tokens, k, config.graph.scope);
+  const torch::Tensor neighbors = GraphOnDevice(cuda, tokens, k, config.graph.scope);
   if (CanPack(config, neighbors.size(1))) {
-    return ExactWalksOnDevice(neighbors, with_transpose);
+    return ExactWalksOnDevice(cuda, neighbors, with_transpose);
   }
   return config.network.local.kind == LocalLayer::kGrfExact
-             ? WeightedWalksOnDevice(config, neighbors, tokens.positions_m, with_transpose)
-             : SampledWalksOnDevice(config, neighbors, tokens.positions_m, seed, with_transpose);
+             ? WeightedWalksOnDevice(cuda, config, neighbors, tokens.positions_m, with_transpose)
+             : SampledWalksOnDevice(cuda, config, neighbors, tokens.positions_m, seed,
+                                    with_transpose);
 }
 
 }  // namespace
 
+bool PacksWalks(const InterlacerConfig& config) {
+  return CanPack(config, config.graph.neighbor_count);
+}
+
 Status CheckDeviceGraph(const InterlacerConfig& config) {
   const LocalLayerConfig& local = config.network.local;
   const std::int64_t k = config.graph.neighbor_count;
-  if (local.kind == LocalLayer::kGrfExact && !CanPack(config, k)) {
+  if (local.kind == LocalLayer::kGrfExact && !PacksWalks(config)) {
     if (config.graph.symmetrise) {
       return NotOnDevice("graph.symmetrise", "graphs of directed edges for grf_exact", "true");
     }
@@ -119,20 +124,21 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
 }
 
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
-                           std::uint64_t seed) {
+                           std::uint64_t seed, const CudaBackend* cuda) {
   // The graph is a constant of the backward pass; positions_m themselves keep their gradient.
   TokenSet constant = tokens;
   constant.positions_m = tokens.positions_m.detach();
   TokenGraph graph;
   graph.positions_m = tokens.positions_m;
+  graph.cuda = cuda;
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
-      graph.mask = OnDevice(constant.positions_m) ? BuildMaskOnDevice(config, constant, seed)
-                                                  : BuildMask(config, constant, seed);
+      graph.mask = cuda != nullptr ? BuildMaskOnDevice(*cuda, config, constant, seed)
+                                   : BuildMask(config, constant, seed);
       break;
     case LocalLayer::kMessagePassing:
-      graph.anchors = BuildAnchors(config, constant, seed);
+      graph.anchors = BuildAnchors(config, constant, seed, cuda);
       break;
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:

@@ -23,11 +23,15 @@ struct TokenGraph {
   torch::Tensor positions_m;                   ///< [T,3]
   std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
+  const CudaBackend* cuda = nullptr;           ///< where the step runs; null on the host
 };
 
 /// Builds what the configured local layer needs. `seed` draws walks and anchors.
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
-                           std::uint64_t seed);
+                           std::uint64_t seed, const CudaBackend* cuda = nullptr);
+
+/// Whether the masks of all steps are packed (model/ops/walk_mask.h).
+bool PacksWalks(const InterlacerConfig& config);
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where the configuration's graph is built on the
 /// host even for a device, which makes the step wait and prevents its recording: exact walks over

@@ -50,13 +50,13 @@ KnnGraph PerTimeGraph(const TokenSet& tokens, int k, KnnBackend index) {
 }
 
 /// One graph per time on a device, joined. [T,k]
-torch::Tensor PerTimeOnDevice(const TokenSet& tokens, int k) {
+torch::Tensor PerTimeOnDevice(const CudaBackend& cuda, const TokenSet& tokens, int k) {
   const torch::Tensor joined =
       at::empty({tokens.positions_m.size(0), k}, tokens.positions_m.options().dtype(at::kInt));
   for (const PointRanges& members : RangesByTime(tokens)) {
     if (members.size() == 0) continue;
     CheckDegree(members.size(), std::min<std::int64_t>(members.size() - 1, k), k);
-    WriteNearestOnDevice(tokens.positions_m, members, tokens.workspace, joined);
+    WriteNearestOnDevice(cuda, tokens.positions_m, members, tokens.workspace, joined);
   }
   return joined;
 }
@@ -87,9 +87,10 @@ KnnGraph GraphOnHost(const TokenSet& tokens, int k, const GraphConfig& graph) {
                                          : PerTimeGraph(tokens, k, graph.index);
 }
 
-torch::Tensor GraphOnDevice(const TokenSet& tokens, int k, GraphScope scope) {
-  return scope == GraphScope::kAll ? NearestOnDevice(tokens.positions_m, k, tokens.workspace)
-                                   : PerTimeOnDevice(tokens, k);
+torch::Tensor GraphOnDevice(const CudaBackend& cuda, const TokenSet& tokens, int k,
+                            GraphScope scope) {
+  return scope == GraphScope::kAll ? NearestOnDevice(cuda, tokens.positions_m, k, tokens.workspace)
+                                   : PerTimeOnDevice(cuda, tokens, k);
 }
 
 }  // namespace interlacer

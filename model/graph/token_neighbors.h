@@ -18,6 +18,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Tokens of each time: visual and kinematic of t-2, of t-1, kinematic of t.
 std::vector<torch::Tensor> TokensByTime(const TokenSet& tokens);
 
@@ -28,6 +30,7 @@ KnnGraph NeighborGraph(const torch::Tensor& positions_m, int k,
 /// The graph on the host with the scope and index of `graph`; `k` is its own, or that of anchors.
 KnnGraph GraphOnHost(const TokenSet& tokens, int k, const GraphConfig& graph);
 /// The graph on a device. [T,k] int32
-torch::Tensor GraphOnDevice(const TokenSet& tokens, int k, GraphScope scope);
+torch::Tensor GraphOnDevice(const CudaBackend& cuda, const TokenSet& tokens, int k,
+                            GraphScope scope);
 
 }  // namespace interlacer

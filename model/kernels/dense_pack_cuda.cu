@@ -72,21 +72,20 @@ DenseLayout ByInputs(int inputs, int out_width) {
 
 }  // namespace
 
-int LaunchPackDense(const DenseWeight& dense, const DenseLayout& layout, std::uint16_t* packed,
-                    void* stream) {
-  if (!Fits(dense)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchPackDense(const DenseWeight& dense, const DenseLayout& layout,
+                          std::uint16_t* packed, CudaStream stream) {
+  if (!Fits(dense)) return cudaErrorInvalidValue;
   const std::int64_t count =
       std::int64_t{dense.in_width / kStepInputs} * StepVectors(dense.out_width);
-  return LaunchBlocks(PackKernel, BlocksFor(count, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), dense, layout, count,
-                      reinterpret_cast<uint4*>(packed));
+  return LaunchBlocks(PackKernel, BlocksFor(count, kThreads), kThreads, stream, dense, layout,
+                      count, reinterpret_cast<uint4*>(packed));
 }
 
-int LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int piece,
-                        std::uint16_t* packed, void* stream) {
+CudaError LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int piece,
+                              std::uint16_t* packed, CudaStream stream) {
   if (!Fits(first) || first.in_width != second.out_width || first.out_width != second.in_width ||
       piece % kStepInputs != 0 || first.out_width % piece != 0) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   DenseLayout of_first = ByOutputs(first.in_width, piece);
   DenseLayout of_second = ByInputs(piece, second.out_width);
@@ -97,25 +96,27 @@ int LaunchPackDensePair(const DenseWeight& first, const DenseWeight& second, int
   return LaunchPackDense(second, of_second, packed, stream);
 }
 
-int LaunchPackTransposedDense(const DenseWeight& dense, std::uint16_t* packed, void* stream) {
-  if (!Fits(dense)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchPackTransposedDense(const DenseWeight& dense, std::uint16_t* packed,
+                                    CudaStream stream) {
+  if (!Fits(dense)) return cudaErrorInvalidValue;
   const std::int64_t count =
       std::int64_t{dense.in_width / kLeftSide} * (dense.out_width / kLeftSide) * kWarpLanes;
-  return LaunchBlocks(PackTransposedKernel, BlocksFor(count, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), dense, count,
-                      reinterpret_cast<uint4*>(packed));
+  return LaunchBlocks(PackTransposedKernel, BlocksFor(count, kThreads), kThreads, stream, dense,
+                      count, reinterpret_cast<uint4*>(packed));
 }
 
-int LaunchPackDenseByInputs(const DenseWeight& dense, std::uint16_t* packed, void* stream) {
+CudaError LaunchPackDenseByInputs(const DenseWeight& dense, std::uint16_t* packed,
+                                  CudaStream stream) {
   return LaunchPackDense(dense, ByInputs(kDensePiece, dense.out_width), packed, stream);
 }
 
-int LaunchPackProjections(const DenseWeight& query, const DenseWeight& key,
-                          const DenseWeight& value, std::uint16_t* packed, void* stream) {
+CudaError LaunchPackProjections(const DenseWeight& query, const DenseWeight& key,
+                                const DenseWeight& value, std::uint16_t* packed,
+                                CudaStream stream) {
   const int width = query.in_width;
   for (const DenseWeight* dense : {&query, &key, &value}) {
     if (dense->in_width != width || dense->out_width != width) {
-      return static_cast<int>(cudaErrorInvalidValue);
+      return cudaErrorInvalidValue;
     }
   }
   DenseLayout layout = ByOutputs(width, kDensePiece);

@@ -136,23 +136,23 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int kItems>
-int Launch(std::int64_t n, const DynamicsHeadLayers& layers, const float* h,
-           const DynamicsHeadClouds& clouds, void* stream) {
+CudaError Launch(std::int64_t n, const DynamicsHeadLayers& layers, const float* h,
+                 const DynamicsHeadClouds& clouds, CudaStream stream) {
   constexpr int kRowsOfBlock = kThreads / kWarpLanes * kRows;
-  return LaunchBlocks(DynamicsHeadKernel<kItems>, BlocksFor(n, kRowsOfBlock), kThreads,
-                      static_cast<cudaStream_t>(stream), n, layers, h, clouds);
+  return LaunchBlocks(DynamicsHeadKernel<kItems>, BlocksFor(n, kRowsOfBlock), kThreads, stream, n,
+                      layers, h, clouds);
 }
 
 }  // namespace
 
 bool FitsDynamicsHead(int width) { return width == 64 || width == 128 || width == 256; }
 
-int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
-                       const DynamicsHeadClouds& clouds, void* stream) {
+CudaError LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers,
+                             const float* h, const DynamicsHeadClouds& clouds, CudaStream stream) {
   // The kernel normalises once for both heads.
   const bool same_epsilon = layers.position_norm.epsilon == layers.feature_norm.epsilon;
   if (n < 0 || layers.feature_width < 0 || !same_epsilon) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   switch (width) {
     case 64:
@@ -162,7 +162,7 @@ int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& laye
     case 256:
       return Launch<8>(n, layers, h, clouds, stream);
     default:
-      return static_cast<int>(cudaErrorInvalidValue);
+      return cudaErrorInvalidValue;
   }
 }
 

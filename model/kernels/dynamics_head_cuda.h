@@ -10,11 +10,12 @@
 /// than `min_displacement_m` are left out, and the position keeps its bits. Row r belongs to
 /// particle particle_at[r], or r where that is null; clouds are indexed by particle, and the next
 /// cloud may overwrite this one. All in float32; width is 64, 128 or 256. NaN stays with its
-/// particle. Determinism: rows do not mix, every sum has a fixed order. Streams and errors: see
-/// model/kernels/packed_grf_cuda.h. Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
+/// particle. Determinism: rows do not mix, every sum has a fixed order. Contract:
+/// common/kernels/cuda.h. Source: grf-masking, App. C.3 (0.25 m, scaled tanh).
 
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "model/kernels/fused_dense.h"
 
 namespace interlacer {
@@ -44,7 +45,7 @@ struct DynamicsHeadClouds {
 
 bool FitsDynamicsHead(int width);
 
-int LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers, const float* h,
-                       const DynamicsHeadClouds& clouds, void* stream);
+CudaError LaunchDynamicsHead(std::int64_t n, int width, const DynamicsHeadLayers& layers,
+                             const float* h, const DynamicsHeadClouds& clouds, CudaStream stream);
 
 }  // namespace interlacer

@@ -81,7 +81,7 @@ std::vector<float> DenominatorRow(const std::vector<float>& state, int heads, in
 }  // namespace
 
 void AddLinearAttention(std::int64_t n, const FusedProjections& layers, int heads,
-                        const LinearAttentionEpsilons& epsilons, FusedRows changed, float* h,
+                        const LinearAttentionEpsilons& epsilons, RowRange changed, float* h,
                         ParallelForFunction parallel_for) {
   if (n == 0) return;
   const int width = layers.query.in_width;
@@ -107,7 +107,7 @@ void AddLinearAttention(std::int64_t n, const FusedProjections& layers, int head
 
 void AddGrfAttention(std::int64_t n, const FusedProjections& layers,
                      const GrfPackedPairs<float>& pairs, const GrfEpsilons& epsilons,
-                     FusedRows changed, std::uint16_t* keys_values, float* h,
+                     RowRange changed, std::uint16_t* keys_values, float* h,
                      ParallelForFunction parallel_for) {
   const int width = layers.query.in_width;
   const int key_width = layers.key.out_width;

@@ -17,6 +17,7 @@
 #include "model/kernels/fused_dense.h"
 #include "model/kernels/grf_attention.h"
 #include "model/kernels/linear_attention.h"
+#include "model/kernels/row_range.h"
 
 namespace interlacer {
 
@@ -27,23 +28,16 @@ struct FusedProjections {
   const float* out_bias = nullptr;
 };
 
-/// Rows whose h changes; all other rows are only read.
-struct FusedRows {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-/// `head_count` heads of width / head_count.
+/// `head_count` heads of width / head_count. Rows of h outside of `rows` are only read.
 void AddLinearAttention(std::int64_t n, const FusedProjections& projections, int head_count,
-                        const LinearAttentionEpsilons& epsilons, FusedRows rows, float* h,
+                        const LinearAttentionEpsilons& epsilons, RowRange rows, float* h,
                         ParallelForFunction parallel_for);
 
 /// Rows may have at most kMaxFusedPairs pairs. `keys_values` is scratch memory of n * (key width +
 /// value width) numbers.
 inline constexpr int kMaxFusedPairs = 40;
 void AddGrfAttention(std::int64_t n, const FusedProjections& projections,
-                     const GrfPackedPairs<float>& pairs, const GrfEpsilons& epsilons,
-                     FusedRows rows, std::uint16_t* keys_values, float* h,
-                     ParallelForFunction parallel_for);
+                     const GrfPackedPairs<float>& pairs, const GrfEpsilons& epsilons, RowRange rows,
+                     std::uint16_t* keys_values, float* h, ParallelForFunction parallel_for);
 
 }  // namespace interlacer

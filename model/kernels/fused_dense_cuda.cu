@@ -13,7 +13,7 @@ constexpr std::int64_t Bytes(int vectors) { return std::int64_t{vectors} * sizeo
 
 /// Loads 32 columns of `mixed` from `column` on as the left side of a product.
 template <int kWidth, int kRowTiles>
-__device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const std::uint16_t* mixed,
+__device__ RegisterLeft<kRowTiles, 2> LoadMixed(const RowRange& range, const std::uint16_t* mixed,
                                                 int column) {
   const TileLane lane = ThisTileLane();
   RegisterLeft<kRowTiles, 2> left = {};
@@ -41,7 +41,7 @@ __device__ RegisterLeft<kRowTiles, 2> LoadMixed(const FusedRange& range, const s
 /// Layout: rows stay in registers in the order of tensor-core sums from load to store.
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads, DenseBlock<kWidth>::kAtOnce)
-    AddLayersKernel(FusedRange range, OutputLayer out, const std::uint16_t* mixed,
+    AddLayersKernel(RowRange range, OutputLayer out, const std::uint16_t* mixed,
                     FeedForwardLayers feed_forward, float* h) {
   using Block = DenseBlock<kWidth>;
   constexpr int kRowTiles = Block::kRowTiles;
@@ -142,7 +142,7 @@ __device__ inline void StoreKeysAndValues(const WarpRows& rows, int column,
 template <int kWidth>
 __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads,
                                   kWidth <= 128 ? 2 * DenseBlock<kWidth>::kAtOnce : 1)
-    GrfProjectionsKernel(std::int64_t n, FusedRange queries, GrfProjections layers, float epsilon,
+    GrfProjectionsKernel(std::int64_t n, RowRange queries, GrfProjections layers, float epsilon,
                          const float* h, std::uint32_t* q, std::uint32_t* packed_rows) {
   using Block = DenseBlock<kWidth>;
   constexpr int kRowTiles = Block::kRowTiles;
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(DenseBlock<kWidth>::kThreads,
 
 /// Calls function.template operator()<kWidth>() with the width as a constant.
 template <typename Function>
-int ByWidth(int width, const Function& function) {
+CudaError ByWidth(int width, const Function& function) {
   switch (width) {
     case 64:
       return function.template operator()<64>();
@@ -198,7 +198,7 @@ int ByWidth(int width, const Function& function) {
     case 256:
       return function.template operator()<256>();
     default:
-      return static_cast<int>(cudaErrorInvalidValue);
+      return cudaErrorInvalidValue;
   }
 }
 
@@ -210,35 +210,36 @@ bool FitsFusedCuda(int width) {
   return BlockSharedBytes(&block_bytes) == 0 && block_bytes >= kFusedSharedBytesOfAColumn * width;
 }
 
-int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
-                         float* h, void* stream) {
+CudaError LaunchAddFeedForward(const RowRange& rows, int width, const FeedForwardLayers& layers,
+                               float* h, CudaStream stream) {
   return LaunchAddMixed(rows, width, {}, nullptr, layers, h, stream);
 }
 
-int LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
-                         const GrfProjections& layers, const GrfEpsilons& epsilons, const float* h,
-                         std::uint16_t* q, std::uint16_t* packed_rows, void* stream) {
+CudaError LaunchGrfProjections(std::int64_t n, int width, const RowRange& queries,
+                               const GrfProjections& layers, const GrfEpsilons& epsilons,
+                               const float* h, std::uint16_t* q, std::uint16_t* packed_rows,
+                               CudaStream stream) {
   if (n < 0 || queries.begin < 0 || queries.begin > queries.end || queries.end > n) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   return ByWidth(width, [&]<int kWidth>() {
     using Block = DenseBlock<kWidth>;
     constexpr std::int64_t kSharedBytes =
         Bytes(Block::kLeftVectors + SingleStream<kWidth, Block::kThreads>::kSharedVectors);
     static_assert(kSharedBytes <= kFusedSharedBytesOfAColumn * kWidth);
-    return LaunchBlocks(
-        GrfProjectionsKernel<kWidth>, BlocksFor(n, Block::kRows),
-        BlockShape{Block::kThreads, kSharedBytes}, static_cast<cudaStream_t>(stream), n, queries,
-        layers, static_cast<float>(epsilons.feature), h, reinterpret_cast<std::uint32_t*>(q),
-        reinterpret_cast<std::uint32_t*>(packed_rows));
+    return LaunchBlocks(GrfProjectionsKernel<kWidth>, BlocksFor(n, Block::kRows),
+                        BlockShape{Block::kThreads, kSharedBytes}, stream, n, queries, layers,
+                        static_cast<float>(epsilons.feature), h,
+                        reinterpret_cast<std::uint32_t*>(q),
+                        reinterpret_cast<std::uint32_t*>(packed_rows));
   });
 }
 
-int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
-                   const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
-                   void* stream) {
+CudaError LaunchAddMixed(const RowRange& rows, int width, const OutputLayer& out,
+                         const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
+                         CudaStream stream) {
   if (rows.begin < 0 || rows.begin > rows.end || layers.hidden_width % kDensePiece != 0) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   return ByWidth(width, [&]<int kWidth>() {
     using Block = DenseBlock<kWidth>;
@@ -246,8 +247,8 @@ int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
         Bytes(Block::kLeftVectors + PairStream<kWidth>::kSharedVectors);
     static_assert(kSharedBytes <= kFusedSharedBytesOfAColumn * kWidth);
     return LaunchBlocks(AddLayersKernel<kWidth>, BlocksFor(rows.end - rows.begin, Block::kRows),
-                        BlockShape{Block::kThreads, kSharedBytes},
-                        static_cast<cudaStream_t>(stream), rows, out, mixed, layers, h);
+                        BlockShape{Block::kThreads, kSharedBytes}, stream, rows, out, mixed, layers,
+                        h);
   });
 }
 

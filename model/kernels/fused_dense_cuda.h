@@ -3,18 +3,20 @@
 /// Dense layers around local attention, fused into few launches on tensor cores: the CUDA form of
 /// model/kernels/fused_dense.h.
 ///
-///   h [n,width] float32, updated in place; width is 64, 128 or 256
+///   h [n,width] float32, updated in place in a range of rows; width is 64, 128 or 256
 /// Rounding: inputs of a product and its weights to bfloat16 (nearest even), sums and residuals in
 /// float32, GELU within 1e-4 of x Phi(x). NaN stays in its row. Weights come packed
 /// (model/kernels/dense_pack_cuda.h); biases and norms in float32; arrays stand on boundaries of 16
 /// bytes. Determinism: rows do not mix and every sum has a fixed order: equal calls give equal
-/// bits. Streams and errors: see model/kernels/packed_grf_cuda.h; also cudaErrorInvalidValue where
-/// a block cannot have the shared memory that a width needs.
+/// bits. Contract: common/kernels/cuda.h; also cudaErrorInvalidValue where a block cannot have the
+/// shared memory that a width needs.
 
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "model/kernels/fused_dense.h"
 #include "model/kernels/grf_attention.h"
+#include "model/kernels/row_range.h"
 
 namespace interlacer {
 
@@ -23,12 +25,6 @@ inline constexpr int kFusedSharedBytesOfAColumn = 768;
 
 /// Whether there are kernels for the width and the current device has the memory for their blocks.
 bool FitsFusedCuda(int width);
-
-/// The rows of h to update; other rows stay as they are.
-struct FusedRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
 
 /// h += second(GELU(first(LN h))); packed by LaunchPackDensePair with pieces of kDensePiece. The
 /// layers are absent when `packed` is null.
@@ -40,8 +36,8 @@ struct FeedForwardLayers {
   int hidden_width = 0;  ///< a multiple of kDensePiece
 };
 
-int LaunchAddFeedForward(const FusedRange& rows, int width, const FeedForwardLayers& layers,
-                         float* h, void* stream);
+CudaError LaunchAddFeedForward(const RowRange& rows, int width, const FeedForwardLayers& layers,
+                               float* h, CudaStream stream);
 
 /// Query, key and value layers, packed by LaunchPackProjections; biases [width].
 struct GrfProjections {
@@ -54,9 +50,10 @@ struct GrfProjections {
 
 /// Computes the inputs of model/kernels/packed_grf_cuda.h from h: q [n,width] = query(LN h), at
 /// least for the rows of `queries`, and packed rows [n,2 width] of phi(key(LN h)) and value(LN h).
-int LaunchGrfProjections(std::int64_t n, int width, const FusedRange& queries,
-                         const GrfProjections& layers, const GrfEpsilons& epsilons, const float* h,
-                         std::uint16_t* q, std::uint16_t* packed_rows, void* stream);
+CudaError LaunchGrfProjections(std::int64_t n, int width, const RowRange& queries,
+                               const GrfProjections& layers, const GrfEpsilons& epsilons,
+                               const float* h, std::uint16_t* q, std::uint16_t* packed_rows,
+                               CudaStream stream);
 
 /// The output layer of attention, packed by LaunchPackDenseByInputs.
 struct OutputLayer {
@@ -65,8 +62,8 @@ struct OutputLayer {
 };
 
 /// h += out(mixed), mixed [n,width] bfloat16, then the feed-forward layers.
-int LaunchAddMixed(const FusedRange& rows, int width, const OutputLayer& out,
-                   const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
-                   void* stream);
+CudaError LaunchAddMixed(const RowRange& rows, int width, const OutputLayer& out,
+                         const std::uint16_t* mixed, const FeedForwardLayers& layers, float* h,
+                         CudaStream stream);
 
 }  // namespace interlacer

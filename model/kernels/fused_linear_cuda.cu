@@ -260,7 +260,7 @@ __device__ void MixHead(const float (*q)[4], const float* z, const std::uint16_t
 template <int kHead>
 __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads,
                                   DenseBlock<kFusedHeads * kHead>::kAtOnce)
-    LinearApplyKernel(FusedRange range, LinearLayers layers, float epsilon, float delta,
+    LinearApplyKernel(RowRange range, LinearLayers layers, float epsilon, float delta,
                       const float* denominator_weights, const std::uint16_t* packed_state,
                       FeedForwardLayers feed_forward, float* h) {
   using S = HeadSizes<kHead>;
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(DenseBlock<kFusedHeads * kHead>::kThreads,
 
 /// Calls function.template operator()<kHead>() with the head width as a constant.
 template <typename Function>
-int ByHead(int width, const Function& function) {
+CudaError ByHead(int width, const Function& function) {
   switch (width / kFusedHeads) {
     case 16:
       return function.template operator()<16>();
@@ -334,16 +334,16 @@ std::int64_t FusedLinearScratchCount(std::int64_t n, int width) {
   return PartialStates(n, width) + width + std::int64_t{width} * (width / kFusedHeads) / 2;
 }
 
-int LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,
-                             const LinearLayers& layers, const LinearAttentionEpsilons& epsilons,
-                             const FeedForwardLayers& feed_forward, float* scratch, float* h,
-                             void* stream_handle) {
+CudaError LaunchAddLinearAttention(std::int64_t n, int width, const RowRange& changed,
+                                   const LinearLayers& layers,
+                                   const LinearAttentionEpsilons& epsilons,
+                                   const FeedForwardLayers& feed_forward, float* scratch, float* h,
+                                   CudaStream stream) {
   if (n < 0 || !FitsFusedCuda(width) || changed.begin < 0 || changed.begin > changed.end ||
       changed.end > n || feed_forward.hidden_width % kDensePiece != 0) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   if (n == 0) return 0;
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   const LinearScratch cut = CutScratch(scratch, n, width);
   const float epsilon = static_cast<float>(epsilons.feature);
   return ByHead(width, [&]<int kHead>() {

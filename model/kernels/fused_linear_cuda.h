@@ -4,17 +4,17 @@
 /// cores, CUDA only: the CUDA form of AddLinearAttention (model/kernels/fused_attention.h).
 ///
 ///   h_i += out(Mix(query(LN h), key(LN h), value(LN h))_i)   for the rows i of a range,
-/// Mix being the ReLU linear attention of model/kernels/linear_attention.h over all n rows of
-/// h [n,width] float32, and then the feed-forward layers. Neither queries, keys nor values reach
-/// memory. width = 4 heads * 16, 32 or 64.
-/// Rounding: as model/kernels/fused_dense_cuda.h; phi(k), v, phi(q) / den, the state and the mixed
-/// rows are also rounded to bfloat16; denominators and sums are float32. NaN in any row reaches all
-/// rows. Determinism: the state is summed over kLinearFusedTokens rows at a time, then in the order
-/// of these blocks: equal calls give equal bits. Streams and errors: see
-/// model/kernels/packed_grf_cuda.h.
+/// Mix being the ReLU linear attention of model/kernels/linear_attention.h over all n rows of h
+/// [n,width] float32, and then the feed-forward layers. Neither queries, keys nor values reach
+/// memory. width = 4 heads * 16, 32 or 64. Rounding: as model/kernels/fused_dense_cuda.h; phi(k),
+/// v, phi(q) / den, the state and the mixed rows are also rounded to bfloat16; denominators and
+/// sums are float32. NaN in any row reaches all rows. Determinism: the state is summed over
+/// kLinearFusedTokens rows at a time, then in the order of these blocks: equal calls give equal
+/// bits. Contract: common/kernels/cuda.h.
 
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "common/kernels/host_device.h"
 #include "model/kernels/fused_dense_cuda.h"
 #include "model/kernels/linear_attention.h"
@@ -47,9 +47,10 @@ struct LinearLayers {
 /// Number of floats of scratch memory that the launch needs, aligned to 16 bytes.
 std::int64_t FusedLinearScratchCount(std::int64_t n, int width);
 
-int LaunchAddLinearAttention(std::int64_t n, int width, const FusedRange& changed,
-                             const LinearLayers& layers, const LinearAttentionEpsilons& epsilons,
-                             const FeedForwardLayers& feed_forward, float* scratch, float* h,
-                             void* stream);
+CudaError LaunchAddLinearAttention(std::int64_t n, int width, const RowRange& changed,
+                                   const LinearLayers& layers,
+                                   const LinearAttentionEpsilons& epsilons,
+                                   const FeedForwardLayers& feed_forward, float* scratch, float* h,
+                                   CudaStream stream);
 
 }  // namespace interlacer

@@ -87,9 +87,9 @@ struct GroupPair {
   bool present;
   RowPart<kItems> k, v;
 };
-template <int kItems, bool kAligned, typename Pairs, typename Stored>
+template <int kItems, bool kAligned, typename Pairs>
 __device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
-                                      const GrfInputs<Stored>& in, std::int64_t e, std::int64_t end,
+                                      const GrfInputs<float>& in, std::int64_t e, std::int64_t end,
                                       const GroupLane& lane) {
   const bool present = e < end;
   const std::int64_t j = present ? Node(pairs, e) : 0;
@@ -102,8 +102,8 @@ __device__ GroupPair<kItems> LoadPair(const GrfShape& shape, const Pairs& pairs,
 /// Bound: gathers of the pairs' rows; each loaded number serves one multiply-add.
 /// Block: 32 rows, which are neighbours in a spatial order, on 8 warps that share a cache.
 /// Layout: a group of lanes holds a row, 4 channels a lane and item; sums stay in registers.
-template <int kItems, bool kAligned, typename Pairs, typename Stored>
-__global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<Stored> in, float epsilon,
+template <int kItems, bool kAligned, typename Pairs>
+__global__ void GrfForwardKernel(GrfShape shape, Pairs pairs, GrfInputs<float> in, float epsilon,
                                  float delta, int group, float* out, float* normalizer) {
   for (RowsOfWarp rows(shape); rows.Next();) {
     const std::int64_t i = rows.row();
@@ -233,7 +233,7 @@ int WiderWidth(const GrfShape& shape) {
 
 /// Calls function.template operator()<kItems, kAligned>() with the constants for these rows.
 template <typename Function>
-int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
+CudaError ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
   aligned =
       aligned && shape.qk_width % kChannelsOfALane == 0 && shape.v_width % kChannelsOfALane == 0;
   const auto with = [&]<int kItems>() {
@@ -245,25 +245,25 @@ int ByRowForm(const GrfShape& shape, bool aligned, const Function& function) {
   return with.template operator()<2>();
 }
 
-template <typename Pairs, typename Stored>
-int Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<Stored>& in,
-            const GrfEpsilons& epsilons, float* out, float* normalizer, void* stream) {
-  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
+template <typename Pairs>
+CudaError Forward(const GrfShape& shape, const Pairs& pairs, const GrfInputs<float>& in,
+                  const GrfEpsilons& epsilons, float* out, float* normalizer, CudaStream stream) {
+  if (!WidthsFit(shape)) return cudaErrorInvalidValue;
   const bool aligned =
       IsAligned16(in.q) && IsAligned16(in.k) && IsAligned16(in.v) && IsAligned16(out);
   return ByRowForm(shape, aligned, [&]<int kItems, bool kAligned>() {
-    return LaunchBlocks(
-        GrfForwardKernel<kItems, kAligned, Pairs, Stored>, BlocksFor(shape.n, kBlockRows), kThreads,
-        static_cast<cudaStream_t>(stream), shape, pairs, in, static_cast<float>(epsilons.feature),
-        static_cast<float>(epsilons.normalizer), GroupLanes(WiderWidth(shape)), out, normalizer);
+    return LaunchBlocks(GrfForwardKernel<kItems, kAligned, Pairs>, BlocksFor(shape.n, kBlockRows),
+                        kThreads, stream, shape, pairs, in, static_cast<float>(epsilons.feature),
+                        static_cast<float>(epsilons.normalizer), GroupLanes(WiderWidth(shape)), out,
+                        normalizer);
   });
 }
 
 template <typename Pairs>
-int Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
-             const GrfInputs<float>& in, const GrfSaved<float>& saved, const GrfEpsilons& epsilons,
-             const GrfGradients<float>& gradients, const PairScalars& scalars,
-             cudaStream_t stream) {
+CudaError Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs& transposed,
+                   const GrfInputs<float>& in, const GrfSaved<float>& saved,
+                   const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
+                   const PairScalars& scalars, CudaStream stream) {
   const bool aligned = IsAligned16(in.q) && IsAligned16(in.k) && IsAligned16(in.v) &&
                        IsAligned16(saved.out) && IsAligned16(saved.grad_out) &&
                        IsAligned16(gradients.q) && IsAligned16(gradients.k) &&
@@ -283,39 +283,30 @@ int Backward(const GrfShape& shape, const Pairs& pairs, const GrfTransposedPairs
 
 }  // namespace
 
-int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
-                              const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,
-                              float* out, float* normalizer, void* stream) {
+CudaError LaunchGrfForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
+                           const GrfInputs<float>& inputs, const GrfEpsilons& epsilons, float* out,
+                           float* normalizer, CudaStream stream) {
   return Forward(shape, pairs, inputs, epsilons, out, normalizer, stream);
 }
 
-int LaunchGrfAttentionForward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
-                              const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,
-                              float* out, float* normalizer, void* stream) {
+CudaError LaunchWeightedGrfForward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
+                                   const GrfInputs<float>& inputs, const GrfEpsilons& epsilons,
+                                   float* out, float* normalizer, CudaStream stream) {
   return Forward(shape, pairs, inputs, epsilons, out, normalizer, stream);
-}
-
-int LaunchGrfAttentionForward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
-                              const GrfInputs<std::uint16_t>& bf16_inputs,
-                              const GrfEpsilons& epsilons, float* out, float* normalizer,
-                              void* stream) {
-  return Forward(shape, pairs, bf16_inputs, epsilons, out, normalizer, stream);
 }
 
 std::int64_t GrfCudaBackwardScratchCount(std::int64_t n, std::int64_t max_pairs) {
   return 3 * max_pairs + CodeChunks(n) * kWalkCodes;
 }
 
-int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
-                               const GrfTransposedPairs& transposed, std::int64_t max_pairs,
-                               const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
-                               const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
-                               float* scratch, void* stream_handle) {
-  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchGrfBackward(const GrfShape& shape, const GrfPackedPairs<float>& pairs,
+                            const GrfTransposedPairs& transposed, std::int64_t max_pairs,
+                            const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
+                            const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
+                            float* scratch, CudaStream stream) {
+  if (!WidthsFit(shape)) return cudaErrorInvalidValue;
   if (shape.n == 0) {
-    return static_cast<int>(
-        cudaMemsetAsync(gradients.weights, 0, kWalkCodes * sizeof(float), stream));
+    return TakeError(cudaMemsetAsync(gradients.weights, 0, kWalkCodes * sizeof(float), stream));
   }
   const PairScalars scalars = {scratch, scratch + max_pairs, scratch + 2 * max_pairs};
   INTERLACER_CUDA_RETURN_IF_ERROR(
@@ -324,15 +315,15 @@ int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfPackedPairs<float
                         gradients.weights, stream);
 }
 
-int LaunchGrfAttentionBackward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
-                               const GrfTransposedPairs& transposed, std::int64_t max_pairs,
-                               const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
-                               const GrfEpsilons& epsilons, const GrfGradients<float>& gradients,
-                               float* scratch, void* stream) {
-  if (!WidthsFit(shape)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchWeightedGrfBackward(const GrfShape& shape, const GrfWeightedPairs<float>& pairs,
+                                    const GrfTransposedPairs& transposed, std::int64_t max_pairs,
+                                    const GrfInputs<float>& inputs, const GrfSaved<float>& saved,
+                                    const GrfEpsilons& epsilons,
+                                    const GrfGradients<float>& gradients, float* scratch,
+                                    CudaStream stream) {
+  if (!WidthsFit(shape)) return cudaErrorInvalidValue;
   return Backward(shape, pairs, transposed, inputs, saved, epsilons, gradients,
-                  {scratch, scratch + max_pairs, gradients.weights},
-                  static_cast<cudaStream_t>(stream));
+                  {scratch, scratch + max_pairs, gradients.weights}, stream);
 }
 
 }  // namespace interlacer

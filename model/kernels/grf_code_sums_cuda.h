@@ -72,9 +72,9 @@ inline __global__ void CodeTotalsKernel(std::int64_t chunks, const float* chunk_
 
 /// Writes totals [kWalkCodes] from pair_grads [pairs]; chunk_sums [CodeChunks(n), kWalkCodes] is
 /// scratch.
-inline int LaunchCodeSums(std::int64_t n, const GrfPackedPairs<float>& pairs,
-                          const float* pair_grads, float* chunk_sums, float* totals,
-                          cudaStream_t stream) {
+inline CudaError LaunchCodeSums(std::int64_t n, const GrfPackedPairs<float>& pairs,
+                                const float* pair_grads, float* chunk_sums, float* totals,
+                                CudaStream stream) {
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CodeSumsKernel, CodeChunks(n), kCodeThreads, stream,
                                                n, pairs, pair_grads, chunk_sums));
   return LaunchBlocks(CodeTotalsKernel, 1, kWalkCodes, stream, CodeChunks(n), chunk_sums, totals);

@@ -30,16 +30,15 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-int LaunchKinematicTokens(const KinematicTokens& tokens, const KinematicTokenOutputs& out,
-                          void* stream) {
+CudaError LaunchKinematicTokens(const KinematicTokens& tokens, const KinematicTokenOutputs& out,
+                                CudaStream stream) {
   const std::int64_t points = KinematicPointCount(tokens);
   if (points == 0) return 0;
   if (tokens.bodies_per_arm < 3 || points < 0 || points > kMaxBlocks) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   return LaunchBlocks(KinematicTokensKernel, BlocksFor(points, kThreads / kWarpLanes), kThreads,
-                      static_cast<cudaStream_t>(stream), tokens, points,
-                      KinematicTokenWidth(tokens), out);
+                      stream, tokens, points, KinematicTokenWidth(tokens), out);
 }
 
 }  // namespace interlacer

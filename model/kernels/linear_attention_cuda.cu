@@ -312,7 +312,7 @@ bool Fits(const LinearAttentionShape& shape) {
 
 /// Writes 1/n times the sum over all tokens to `state`, in two launches.
 template <int kWidth, SumKind kKind>
-int SumState(const Operands& o, float* tile_states, float* state, cudaStream_t stream) {
+CudaError SumState(const Operands& o, float* tile_states, float* state, CudaStream stream) {
   const std::int64_t tiles = TileCount(o.shape);
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(SumStateKernel<kWidth, kKind>, tiles * o.shape.heads,
                                                kSumThreads, stream, o, tile_states));
@@ -323,8 +323,8 @@ int SumState(const Operands& o, float* tile_states, float* state, cudaStream_t s
 }
 
 template <int kWidth, ProductKind kKind>
-int Multiply(const Operands& o, float delta, float* result, float* denominators,
-             cudaStream_t stream) {
+CudaError Multiply(const Operands& o, float delta, float* result, float* denominators,
+                   CudaStream stream) {
   const std::int64_t ranges = BlocksFor(o.shape.n, Sizes<kWidth>::kTokens);
   return LaunchBlocks(ProductKernel<kWidth, kKind>, ranges * o.shape.heads, kProductThreads, stream,
                       o, delta, result, denominators);
@@ -332,7 +332,7 @@ int Multiply(const Operands& o, float delta, float* result, float* denominators,
 
 /// Calls function.template operator()<kWidth>() with the smallest constant that holds a head.
 template <typename Function>
-int ByWidth(int head_width, const Function& function) {
+CudaError ByWidth(int head_width, const Function& function) {
   if (head_width <= 16) return function.template operator()<16>();
   if (head_width <= 32) return function.template operator()<32>();
   return function.template operator()<kMaxLinearCudaWidth>();
@@ -356,14 +356,13 @@ std::int64_t LinearCudaScratchCount(const LinearAttentionShape& shape) {
   return (TileCount(shape) + 1) * StateCount(shape) + shape.n * shape.heads;
 }
 
-int LaunchLinearAttentionForward(const LinearAttentionShape& shape,
-                                 const LinearAttentionInputs<float>& inputs,
-                                 const LinearAttentionEpsilons& epsilons,
-                                 const LinearAttentionOutputs<float>& outputs, float* scratch,
-                                 void* stream_handle) {
-  if (!Fits(shape)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchLinearAttentionForward(const LinearAttentionShape& shape,
+                                       const LinearAttentionInputs<float>& inputs,
+                                       const LinearAttentionEpsilons& epsilons,
+                                       const LinearAttentionOutputs<float>& outputs, float* scratch,
+                                       CudaStream stream) {
+  if (!Fits(shape)) return cudaErrorInvalidValue;
   if (shape.n == 0) return 0;
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   Operands o = MakeOperands(shape, inputs, epsilons);
   o.state = outputs.state;
   return ByWidth(shape.head_width, [&]<int kWidth>() {
@@ -374,15 +373,14 @@ int LaunchLinearAttentionForward(const LinearAttentionShape& shape,
   });
 }
 
-int LaunchLinearAttentionBackward(const LinearAttentionShape& shape,
-                                  const LinearAttentionInputs<float>& inputs,
-                                  const LinearAttentionSaved<float>& saved,
-                                  const LinearAttentionEpsilons& epsilons,
-                                  const LinearAttentionGradients<float>& gradients, float* scratch,
-                                  void* stream_handle) {
-  if (!Fits(shape)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchLinearAttentionBackward(const LinearAttentionShape& shape,
+                                        const LinearAttentionInputs<float>& inputs,
+                                        const LinearAttentionSaved<float>& saved,
+                                        const LinearAttentionEpsilons& epsilons,
+                                        const LinearAttentionGradients<float>& gradients,
+                                        float* scratch, CudaStream stream) {
+  if (!Fits(shape)) return cudaErrorInvalidValue;
   if (shape.n == 0) return 0;
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   // Scratch memory: the state's gradient, the tiles' partial sums, the slopes b_i.
   float* const grad_state = scratch;
   float* const tile_states = grad_state + StateCount(shape);

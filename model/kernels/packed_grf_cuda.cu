@@ -10,22 +10,6 @@ constexpr int kWarps = kThreads / kWarpLanes;
 /// Queries of a block; enough to amortise loading the table of weights.
 constexpr std::int64_t kQueries = 4 * kWarps;
 
-/// Each thread packs four channels.
-/// Bound: memory; 16 bytes read and 16 written, with next to no arithmetic.
-/// Block: nothing is shared, so the size only has to fill whole warps.
-/// Layout: neighbouring threads read 8 bytes of k and of v each and write 16 contiguous bytes.
-__global__ void PackRowsKernel(std::int64_t groups, const std::uint16_t* k, const std::uint16_t* v,
-                               float epsilon, uint4* packed) {
-  const std::int64_t x = GlobalThread();
-  if (x >= groups) return;
-  float key[kChannelsOfALane], value[kChannelsOfALane];
-  LoadFour(k + kChannelsOfALane * x, key);
-  LoadFour(v + kChannelsOfALane * x, value);
-  for (float& channel : key) channel = ReluFeature(channel, epsilon);
-  packed[x] = uint4{RoundPair(key[0], key[1]), RoundPair(key[2], key[3]),
-                    RoundPair(value[0], value[1]), RoundPair(value[2], value[3])};
-}
-
 struct Attention {
   PackedGrfShape shape;
   GrfPackedPairs<float> pairs;
@@ -48,10 +32,10 @@ __global__ void __launch_bounds__(kThreads) AttendKernel(Attention a) {
     table[code] = a.pairs.table[code];
   }
   __syncthreads();
-  const std::int64_t first = a.shape.query_begin + blockIdx.x * kQueries;
+  const std::int64_t first = a.shape.queries.begin + blockIdx.x * kQueries;
   for (int turn = 0; turn < kQueries / kWarps; ++turn) {
     const std::int64_t i = first + turn * kWarps + threadIdx.x / kWarpLanes;
-    if (i >= a.shape.query_end) return;
+    if (i >= a.shape.queries.end) return;
     AttendForQuery<Form>(i, a.pairs.offsets[i], a.pairs.offsets[i + 1], {a.pairs.entries, table},
                          a.q, a.packed, a.epsilon, a.delta, a.out, a.normalizer);
   }
@@ -59,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) AttendKernel(Attention a) {
 
 /// Calls function.template operator()<Form>() with the form for this width.
 template <typename Function>
-int ByWidth(int width, const Function& function) {
+CudaError ByWidth(int width, const Function& function) {
   switch (width) {
     case 32:
       return function.template operator()<PackedGrf<1, 8>>();
@@ -70,30 +54,22 @@ int ByWidth(int width, const Function& function) {
     case 256:
       return function.template operator()<PackedGrf<4, 16>>();
     default:
-      return static_cast<int>(cudaErrorInvalidValue);
+      return cudaErrorInvalidValue;
   }
 }
 
 }  // namespace
 
 bool FitsPackedGrf(int width) {
-  return ByWidth(width, [&]<typename Form>() { return Form::kWidth == width ? 0 : 1; }) == 0;
+  return ByWidth(width, []<typename Form>() { return CudaError(); }).ok();
 }
 
-int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
-                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream) {
-  if (n < 0 || !FitsPackedGrf(width)) return static_cast<int>(cudaErrorInvalidValue);
-  const std::int64_t groups = n * width / kChannelsOfALane;
-  return LaunchBlocks(PackRowsKernel, BlocksFor(groups, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), groups, k, v,
-                      static_cast<float>(epsilons.feature), reinterpret_cast<uint4*>(packed));
-}
-
-int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs& outputs, void* stream) {
-  if (shape.query_begin < 0 || shape.query_begin > shape.query_end || shape.query_end > shape.n) {
-    return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                          const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                          const PackedGrfOutputs& outputs, CudaStream stream) {
+  if (shape.queries.begin < 0 || shape.queries.begin > shape.queries.end ||
+      shape.queries.end > shape.n) {
+    return cudaErrorInvalidValue;
   }
   const Attention a{shape,
                     pairs,
@@ -105,8 +81,8 @@ int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pa
                     outputs.normalizer};
   return ByWidth(shape.width, [&]<typename Form>() {
     return LaunchBlocks(AttendKernel<Form>,
-                        BlocksFor(shape.query_end - shape.query_begin, kQueries), kThreads,
-                        static_cast<cudaStream_t>(stream), a);
+                        BlocksFor(shape.queries.end - shape.queries.begin, kQueries), kThreads,
+                        stream, a);
   });
 }
 

@@ -11,13 +11,14 @@
 /// phi(k) and v when they are packed, and the result to bfloat16; weights, scores and sums are
 /// float32. NaN in a key or value reaches exactly the queries that list its token.
 ///
-/// A stream is an opaque cudaStream_t. Functions return a cudaError_t, 0 being success; other
-/// widths are refused with cudaErrorInvalidValue. Nothing allocates, waits, or runs on the default
-/// stream. Determinism: no atomics, every sum has a fixed order: equal calls give equal bits.
+/// Other widths are refused with cudaErrorInvalidValue. Determinism: no atomics, every sum has a
+/// fixed order: equal calls give equal bits. Contract: common/kernels/cuda.h.
 
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "model/kernels/grf_attention.h"
+#include "model/kernels/row_range.h"
 
 namespace interlacer {
 
@@ -26,9 +27,7 @@ bool FitsPackedGrf(int width);
 struct PackedGrfShape {
   std::int64_t n = 0;
   int width = 0;
-  /// Range of queries to compute; results of other queries are not written.
-  std::int64_t query_begin = 0;
-  std::int64_t query_end = 0;
+  RowRange queries;  ///< results of other queries are not written
 };
 
 struct PackedGrfInputs {
@@ -41,12 +40,8 @@ struct PackedGrfOutputs {
   float* normalizer = nullptr;
 };
 
-/// Packs k and v [n,width], bfloat16.
-int LaunchPackGrfRows(std::int64_t n, int width, const std::uint16_t* k, const std::uint16_t* v,
-                      const GrfEpsilons& epsilons, std::uint16_t* packed, void* stream);
-
-int LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
-                    const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
-                    const PackedGrfOutputs& outputs, void* stream);
+CudaError LaunchPackedGrf(const PackedGrfShape& shape, const GrfPackedPairs<float>& pairs,
+                          const PackedGrfInputs& inputs, const GrfEpsilons& epsilons,
+                          const PackedGrfOutputs& outputs, CudaStream stream);
 
 }  // namespace interlacer

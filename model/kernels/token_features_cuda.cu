@@ -98,10 +98,9 @@ __global__ void TokenFeaturesKernel(TokenFeatures tokens, int width, float* out)
 
 }  // namespace
 
-int LaunchTokenFeatures(const TokenFeatures& tokens, float* out_device, void* stream) {
-  return LaunchBlocks(TokenFeaturesKernel, BlocksFor(tokens.n, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), tokens, TokenFeatureWidth(tokens),
-                      out_device);
+CudaError LaunchTokenFeatures(const TokenFeatures& tokens, float* out_device, CudaStream stream) {
+  return LaunchBlocks(TokenFeaturesKernel, BlocksFor(tokens.n, kThreads), kThreads, stream, tokens,
+                      TokenFeatureWidth(tokens), out_device);
 }
 
 }  // namespace interlacer

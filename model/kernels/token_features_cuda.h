@@ -2,13 +2,14 @@
 
 /// CUDA form of model/kernels/token_features.h: the same columns, pointers on the current device.
 ///
-/// A stream is an opaque cudaStream_t. Returns a cudaError_t, 0 being success. Nothing allocates,
-/// waits, or runs on the default stream. Rows do not mix; equal calls give equal bits.
+/// Rows do not mix; equal calls give equal bits. Contract: common/kernels/cuda.h.
 
+#include "common/kernels/cuda.h"
 #include "model/kernels/token_features.h"
 
 namespace interlacer {
 
-int LaunchTokenFeatures(const TokenFeatures& tokens_device, float* out_device, void* stream);
+CudaError LaunchTokenFeatures(const TokenFeatures& tokens_device, float* out_device,
+                              CudaStream stream);
 
 }  // namespace interlacer

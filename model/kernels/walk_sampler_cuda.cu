@@ -103,15 +103,14 @@ std::size_t SampleWalksWorkspaceBytes(std::int64_t n) {
   return static_cast<std::size_t>(PrefixSumScratchCount(n + 1)) * sizeof(std::int32_t);
 }
 
-int LaunchSampleWalks(const WalkEdges& edges, std::int64_t n, const WalkSamplerOptions& options,
-                      void* workspace_device, const SampledWalksDevice& walks,
-                      void* stream_handle) {
+CudaError LaunchSampleWalks(const WalkEdges& edges, std::int64_t n,
+                            const WalkSamplerOptions& options, void* workspace_device,
+                            const SampledWalksDevice& walks, CudaStream stream) {
   const bool odd_pairs = options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0;
   if (n < 0 || options.max_hops != kCudaWalkHops || options.walk_count < 1 ||
       options.walk_count > kMaxCudaWalks || odd_pairs) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (n == 0) {
     return TakeError(cudaMemsetAsync(walks.offsets, 0, sizeof(std::int32_t), stream));
   }

@@ -3,13 +3,13 @@
 /// CUDA form of the walk samplers (model/graph/walk_sampler.h); its rows have the form of
 /// WeightedWalkLists (knn/knn_graph.h) and equal those of the CPU form bit by bit.
 ///
-/// Pointers named *_device live on the current device, as do those of WalkEdges; a stream is an
-/// opaque cudaStream_t. Returns a cudaError_t, 0 being success. Nothing allocates, waits, or runs
-/// on the default stream. The number of entries stays on the device, in offsets[n].
+/// Pointers named *_device live on the current device, as do those of WalkEdges. The number of
+/// entries stays on the device, in offsets[n]. Contract: common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "model/kernels/walk_ensemble.h"
 
 namespace interlacer {
@@ -31,8 +31,8 @@ struct SampledWalksDevice {
 std::size_t SampleWalksWorkspaceBytes(std::int64_t n);
 
 /// The options must have three hops and 1 to kMaxCudaWalks walks; n = 0 writes the single offset.
-int LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n,
-                      const WalkSamplerOptions& options, void* workspace_device,
-                      const SampledWalksDevice& walks, void* stream);
+CudaError LaunchSampleWalks(const WalkEdges& edges_device, std::int64_t n,
+                            const WalkSamplerOptions& options, void* workspace_device,
+                            const SampledWalksDevice& walks, CudaStream stream);
 
 }  // namespace interlacer

@@ -2,8 +2,6 @@
 
 #include <ATen/Functions.h>
 
-#include "model/layers/fused_layers.h"
-
 namespace interlacer {
 
 FeedForward::FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::int64_t out_width,
@@ -13,26 +11,6 @@ FeedForward::FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::
 
 torch::Tensor FeedForward::forward(const torch::Tensor& x) {
   return out_->forward(at::gelu(in_->forward(x)));
-}
-
-torch::Tensor FeedForward::AddTo(torch::Tensor x, LayerNorm& norm) {
-  if (CanFuse(x, {in_.get(), out_.get()})) {
-    AddFeedForwardTo(x, norm, *in_, *out_);
-    return x;
-  }
-  if (CanFuseOnDevice(x)) {
-    AddFeedForwardOnDevice(x, OnDevice(norm));
-    return x;
-  }
-  return x + forward(norm.forward(x));
-}
-
-bool FeedForward::CanFuseOnDevice(const torch::Tensor& x) const {
-  return interlacer::CanFuseOnDevice(x, {in_.get(), out_.get()});
-}
-
-DeviceFeedForward FeedForward::OnDevice(const LayerNorm& norm) {
-  return {norm, *in_, *out_, packed_};
 }
 
 }  // namespace interlacer

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The feed-forward layers of a block, one by one or fused. Threads, precision and determinism: as
+/// The feed-forward layers of a block, one by one. Threads, precision and determinism: as
 /// model/layers/layers.h.
 
 #include <torch/nn/module.h>
@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/cuda/packed_weights.h"
-#include "model/layers/device_layers.h"
 #include "model/layers/layers.h"
 
 namespace interlacer {
@@ -20,20 +18,13 @@ class FeedForward : public torch::nn::Module {
   FeedForward(std::int64_t in_width, std::int64_t hidden_width, std::int64_t out_width,
               Precision precision);
   torch::Tensor forward(const torch::Tensor& x);
-  /// x + forward(norm(x)) for inference: no gradients, may overwrite x.
-  torch::Tensor AddTo(torch::Tensor x, LayerNorm& norm);
 
-  /// Its two layers, for callers that compute parts of them once for several rows.
+  /// Its two layers, for callers that compute them in another form.
   Dense& in() { return *in_; }
   Dense& out() { return *out_; }
 
-  /// For kernels that include these layers (model/layers/device_layers.h).
-  bool CanFuseOnDevice(const torch::Tensor& x) const;
-  DeviceFeedForward OnDevice(const LayerNorm& norm);
-
  private:
   std::shared_ptr<Dense> in_, out_;
-  PackedWeights packed_;
 };
 
 }  // namespace interlacer

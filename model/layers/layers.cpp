@@ -1,9 +1,6 @@
 #include "model/layers/layers.h"
 
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
-
-#include "model/cuda/device.h"
 
 namespace interlacer {
 namespace {
@@ -23,15 +20,7 @@ Dense::Dense(std::int64_t in_width, std::int64_t out_width, Precision precision)
 
 torch::Tensor Dense::forward(const torch::Tensor& x) {
   const at::ScalarType type = TypeOf(precision_, weight);
-  if (type == weight.scalar_type() || at::GradMode::is_enabled() || !OnDevice(weight)) {
-    return at::linear(x.to(type), weight.to(type), bias.to(type));
-  }
-  return at::linear(x.to(type), rounded_weight_.Of({weight}, [&] { return weight.to(type); }),
-                    rounded_bias_.Of({bias}, [&] { return bias.to(type); }));
-}
-
-torch::Tensor Dense::ToComputeType(const torch::Tensor& x) const {
-  return x.to(TypeOf(precision_, weight));
+  return at::linear(x.to(type), weight.to(type), bias.to(type));
 }
 
 torch::Tensor Dense::PartialProduct(const torch::Tensor& x, std::int64_t begin) {
@@ -46,6 +35,11 @@ LayerNorm::LayerNorm(std::int64_t width)
 
 torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
   return at::layer_norm(x.to(scale.scalar_type()), {width_}, scale, bias, kEpsilon);
+}
+
+RowNorm RowNormOf(const LayerNorm& norm) {
+  return {norm.scale.const_data_ptr<float>(), norm.bias.const_data_ptr<float>(),
+          static_cast<float>(LayerNorm::kEpsilon)};
 }
 
 Convolution::Convolution(std::int64_t in_width, std::int64_t out_width, int kernel_size, int stride,

@@ -12,19 +12,15 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/cuda/packed_weights.h"
+#include "model/kernels/packed_dense.h"
+#include "model/kernels/row_range.h"
 #include "model/layers/precision.h"
 
 namespace interlacer {
 
-/// Rows [begin, end) of a matrix.
-struct RowRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  torch::Tensor Of(const torch::Tensor& matrix) const {
-    return matrix.narrow(0, begin, end - begin);
-  }
-};
+inline torch::Tensor RowsOf(const torch::Tensor& matrix, const RowRange& rows) {
+  return matrix.narrow(0, rows.begin, rows.end - rows.begin);
+}
 
 /// A dense layer: [..,in] -> [..,out].
 class Dense : public torch::nn::Module {
@@ -33,8 +29,6 @@ class Dense : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
   /// Partial product with columns [begin, begin + the width of x) of the weight, without bias.
   torch::Tensor PartialProduct(const torch::Tensor& x, std::int64_t begin);
-  /// Converts x to the type in which the layer computes, for several layers of one precision.
-  torch::Tensor ToComputeType(const torch::Tensor& x) const;
 
   Precision precision() const { return precision_; }
   int in_width() const { return static_cast<int>(weight.size(1)); }
@@ -45,7 +39,6 @@ class Dense : public torch::nn::Module {
 
  private:
   Precision precision_;
-  CachedTensor rounded_weight_, rounded_bias_;  ///< cached on a device without gradients
 };
 
 /// Normalises the last dimension, eps 1e-5. Computes in the type of its parameters.
@@ -62,6 +55,9 @@ class LayerNorm : public torch::nn::Module {
  private:
   std::int64_t width_;
 };
+
+/// Parameters of a norm for kernels; the layer must be in float32.
+RowNorm RowNormOf(const LayerNorm& norm);
 
 /// Square kernel, zero padding kernel/2: [b,in,h,w] -> [b,out,h/stride,w/stride].
 class Convolution : public torch::nn::Module {

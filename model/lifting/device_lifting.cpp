@@ -6,9 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "data/kernels/subset_keys_cuda.h"
-#include "data/kernels/unproject_cuda.h"
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/lifting/lifting.h"
 
 namespace interlacer {
@@ -34,8 +32,8 @@ struct Candidates {
   std::int64_t count = 0;
 };
 
-Candidates Unproject(std::span<const RgbdView> views, const LiftRegion& region,
-                     torch::Device device) {
+Candidates Unproject(const CudaBackend& cuda, std::span<const RgbdView> views,
+                     const LiftRegion& region, torch::Device device) {
   std::vector<torch::Tensor> uploads;  // must live until the kernels are launched
   std::vector<UnprojectViewDevice> on_device;
   std::int64_t pixels = 0;
@@ -53,23 +51,25 @@ Candidates Unproject(std::span<const RgbdView> views, const LiftRegion& region,
   Candidates found{at::empty({pixels, 3}, options.dtype(at::kFloat)),
                    at::empty({pixels}, options.dtype(at::kLong))};
   const torch::Tensor count = at::empty({1}, options.dtype(at::kInt));
-  const torch::Tensor scratch = DeviceScratch(UnprojectWorkspaceBytes(pixels), count);
-  CheckLaunch(LaunchUnproject(on_device, scratch.mutable_data_ptr(),
-                              {nullptr, found.positions_m.mutable_data_ptr<float>(),
-                               found.source_index.mutable_data_ptr<std::int64_t>(),
-                               count.mutable_data_ptr<std::int32_t>()},
-                              StreamOf(count)),
-              "unprojection");
+  const torch::Tensor scratch = DeviceScratch(cuda.kernels.UnprojectWorkspaceBytes(pixels), count);
+  cuda.Check(cuda.kernels.LaunchUnproject(on_device, scratch.mutable_data_ptr(),
+                                          {nullptr, found.positions_m.mutable_data_ptr<float>(),
+                                           found.source_index.mutable_data_ptr<std::int64_t>(),
+                                           count.mutable_data_ptr<std::int32_t>()},
+                                          cuda.stream_of(count)),
+             "unprojection");
   found.count = count.item<std::int32_t>();
   return found;
 }
 
 /// Ascending indices of the candidates drawn.
-torch::Tensor Drawn(const Candidates& candidates, const ParticleDraw& draw) {
+torch::Tensor Drawn(const CudaBackend& cuda, const Candidates& candidates,
+                    const ParticleDraw& draw) {
   const torch::Tensor keys = at::empty({candidates.count}, candidates.source_index.options());
-  CheckLaunch(LaunchSubsetKeys(draw.seed, draw.time, candidates.count,
-                               keys.mutable_data_ptr<std::int64_t>(), StreamOf(keys)),
-              "draw of particles");
+  cuda.Check(
+      cuda.kernels.LaunchSubsetKeys(draw.seed, draw.time, candidates.count,
+                                    keys.mutable_data_ptr<std::int64_t>(), cuda.stream_of(keys)),
+      "draw of particles");
   const torch::Tensor by_key =
       std::get<1>(at::sort(keys, /*stable=*/true, 0, /*descending=*/false));
   return std::get<0>(at::sort(by_key.narrow(0, 0, draw.count)));
@@ -80,12 +80,12 @@ torch::Tensor Drawn(const Candidates& candidates, const ParticleDraw& draw) {
 StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRegion& region,
                                    const ParticleDraw& draw, bool with_colors, WorldModel* model) {
   const torch::Device device = model->device();
-  const Candidates candidates = Unproject(views, region, device);
+  const Candidates candidates = Unproject(*model->cuda(), views, region, device);
   if (candidates.count < draw.min_count) return TooFewValidPoints(draw.min_count, candidates.count);
   torch::Tensor positions_m = candidates.positions_m.narrow(0, 0, candidates.count);
   torch::Tensor source_index = candidates.source_index.narrow(0, 0, candidates.count);
   if (candidates.count > draw.count) {
-    const torch::Tensor chosen = Drawn(candidates, draw);
+    const torch::Tensor chosen = Drawn(*model->cuda(), candidates, draw);
     positions_m = positions_m.index_select(0, chosen);
     source_index = source_index.index_select(0, chosen);
   }

@@ -9,7 +9,6 @@
 
 #include "data/robot_agreement.h"
 #include "data/scene_report.h"
-#include "model/cuda/device.h"
 #include "model/lifting/device_lifting.h"
 #include "model/lifting/lifting.h"
 #include "model/lifting/scene_views.h"
@@ -111,7 +110,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   auto scene = std::make_shared<LiftedScene>();
   INTERLACER_RETURN_IF_ERROR(SetHistory(input, metadata, std::move(robot), scene.get()));
   const bool is_filtered = model->config().lifting.outlier_filter.has_value();
-  const auto lift = OnDevice(model->device()) && !is_filtered ? LiftOnDevice : LiftOnHost;
+  const auto lift = model->cuda() != nullptr && !is_filtered ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
     const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
                             static_cast<std::uint64_t>(input.seed), time};

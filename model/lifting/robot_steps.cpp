@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/lifting/token_surface.h"
-#include "model/network/fused_tokens.h"
 #include "model/network/tokens.h"
 
 namespace interlacer {

@@ -6,9 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "knn/kernels/morton_order_cuda.h"
 #include "knn/spatial_order.h"
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer {
@@ -70,13 +69,13 @@ class CloudOnDevice {
   MortonCloud view_;
 };
 
-void LaunchOrder(const CloudOnDevice& first, const MortonCloud& second, int feature_width,
-                 const torch::Tensor& like) {
+void LaunchOrder(const CudaBackend& cuda, const CloudOnDevice& first, const MortonCloud& second,
+                 int feature_width, const torch::Tensor& like) {
   const torch::Tensor workspace =
-      DeviceScratch(MortonOrderWorkspaceBytes(first.view().n, second.n), like);
-  CheckLaunch(LaunchMortonOrder(first.view(), second, feature_width, kCellEdgeM,
-                                workspace.mutable_data_ptr(), StreamOf(like)),
-              "Morton order");
+      DeviceScratch(cuda.kernels.MortonOrderWorkspaceBytes(first.view().n, second.n), like);
+  cuda.Check(cuda.kernels.LaunchMortonOrder(first.view(), second, feature_width, kCellEdgeM,
+                                            workspace.mutable_data_ptr(), cuda.stream_of(like)),
+             "Morton order");
 }
 
 /// Whether a kernel may copy the cloud's rows: no gradient passes through them.
@@ -87,7 +86,8 @@ bool ArePlainRows(const CloudTensors& cloud) {
   return !at::GradMode::is_enabled() && plain(cloud.positions_m) && plain(cloud.features);
 }
 
-OrderedClouds OrderedOnDevice(const CloudTensors& older, const CloudTensors& newer) {
+OrderedClouds OrderedOnDevice(const CudaBackend& cuda, const CloudTensors& older,
+                              const CloudTensors& newer) {
   CloudOnDevice first(older.positions_m), second(newer.positions_m);
   const bool with_rows = ArePlainRows(older) && ArePlainRows(newer) &&
                          older.features.size(1) == newer.features.size(1);
@@ -95,7 +95,8 @@ OrderedClouds OrderedOnDevice(const CloudTensors& older, const CloudTensors& new
     first.PermuteRows(older);
     second.PermuteRows(newer);
   }
-  LaunchOrder(first, second.view(), static_cast<int>(newer.features.size(1)), newer.positions_m);
+  LaunchOrder(cuda, first, second.view(), static_cast<int>(newer.features.size(1)),
+              newer.positions_m);
   if (with_rows) return {first.ordered(), second.ordered(), second.order()};
   return {Gather(older, first.order().particle_at), Gather(newer, second.order().particle_at),
           second.order()};
@@ -103,15 +104,16 @@ OrderedClouds OrderedOnDevice(const CloudTensors& older, const CloudTensors& new
 
 }  // namespace
 
-CloudOrder SpatialOrder(const torch::Tensor& positions_m) {
-  if (!OnDevice(positions_m)) return OrderOnHost(positions_m);
+CloudOrder SpatialOrder(const torch::Tensor& positions_m, const CudaBackend* cuda) {
+  if (cuda == nullptr) return OrderOnHost(positions_m);
   const CloudOnDevice cloud(positions_m);
-  LaunchOrder(cloud, {}, 0, positions_m);
+  LaunchOrder(*cuda, cloud, {}, 0, positions_m);
   return cloud.order();
 }
 
-OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer) {
-  if (OnDevice(newer.positions_m)) return OrderedOnDevice(older, newer);
+OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer,
+                             const CudaBackend* cuda) {
+  if (cuda != nullptr) return OrderedOnDevice(*cuda, older, newer);
   const CloudOrder older_order = OrderOnHost(older.positions_m);
   const CloudOrder newer_order = OrderOnHost(newer.positions_m);
   return {Gather(older, older_order.particle_at), Gather(newer, newer_order.particle_at),

@@ -11,13 +11,15 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 struct CloudOrder {
   torch::Tensor particle_at;  ///< [n] int64: the particle at each position in the order
   torch::Tensor place_of;     ///< [n] int64: the position of each particle in the order
 };
 
 /// Morton order (knn/spatial_order.h); particles of one cell keep their order.
-CloudOrder SpatialOrder(const torch::Tensor& positions_m);
+CloudOrder SpatialOrder(const torch::Tensor& positions_m, const CudaBackend* cuda = nullptr);
 
 /// Two clouds, each sorted by its SpatialOrder, and the order of the newer one.
 struct OrderedClouds {
@@ -25,6 +27,7 @@ struct OrderedClouds {
   CloudTensors newer;
   CloudOrder newer_order;
 };
-OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer);
+OrderedClouds InSpatialOrder(const CloudTensors& older, const CloudTensors& newer,
+                             const CudaBackend* cuda = nullptr);
 
 }  // namespace interlacer

@@ -3,38 +3,34 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/cuda/device.h"
-#include "model/kernels/dynamics_head_cuda.h"
-#include "model/layers/fused_layers.h"
-
 namespace interlacer {
 
 DynamicsHead::DynamicsHead(const InterlacerConfig& config)
     : max_displacement_m_(config.network.max_displacement_m),
-      min_displacement_m_(config.network.min_displacement_m),
-      position_norm_(
-          register_module("position_norm", std::make_shared<LayerNorm>(config.network.width))),
-      feature_norm_(
-          register_module("feature_norm", std::make_shared<LayerNorm>(config.network.width))),
-      position_(register_module(
-          "position", std::make_shared<Dense>(config.network.width, 3, Precision::kNative))),
-      feature_(register_module(
-          "feature", std::make_shared<Dense>(config.network.width, config.encoder.feature_width,
-                                             Precision::kNative))) {
-  if (!config.network.motion_gate) return;
-  gate_ =
-      register_module("gate", std::make_shared<Dense>(config.network.width, 1, Precision::kNative));
+      min_displacement_m_(config.network.min_displacement_m) {
+  const int width = config.network.width;
+  const auto norm = [&](const char* name) {
+    return register_module(name, std::make_shared<LayerNorm>(width));
+  };
+  const auto dense = [&](const char* name, int out_width) {
+    return register_module(name, std::make_shared<Dense>(width, out_width, Precision::kNative));
+  };
+  layers_.position_norm = norm("position_norm");
+  layers_.feature_norm = norm("feature_norm");
+  layers_.position = dense("position", 3);
+  layers_.feature = dense("feature", config.encoder.feature_width);
+  if (config.network.motion_gate) layers_.gate = dense("gate", 1);
 }
 
 CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last_norm,
                                    const CloudTensors& cloud, const CloudOrder& order) {
-  if (CanFuseOnDevice(h, cloud)) return FusedOnDevice(h, last_norm, cloud, order);
   const torch::Tensor y = last_norm.forward(h);
-  const torch::Tensor of_position = position_norm_->forward(y);
-  torch::Tensor displacement_m = max_displacement_m_ * at::tanh(position_->forward(of_position));
-  torch::Tensor features = feature_->forward(feature_norm_->forward(y));
-  if (gate_) {
-    const torch::Tensor gate = at::sigmoid(gate_->forward(of_position));
+  const torch::Tensor of_position = layers_.position_norm->forward(y);
+  torch::Tensor displacement_m =
+      max_displacement_m_ * at::tanh(layers_.position->forward(of_position));
+  torch::Tensor features = layers_.feature->forward(layers_.feature_norm->forward(y));
+  if (layers_.gate) {
+    const torch::Tensor gate = at::sigmoid(layers_.gate->forward(of_position));
     displacement_m = gate * displacement_m;
     features = gate * features;
   }
@@ -46,37 +42,6 @@ CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last
         displacement_m.square().sum(1, true).lt(min_displacement_m_ * min_displacement_m_);
     next.positions_m = at::where(stays, cloud.positions_m, next.positions_m);
   }
-  return next;
-}
-
-bool DynamicsHead::CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud) const {
-  const auto plain = [](const torch::Tensor& t) {
-    return t.scalar_type() == at::kFloat && t.is_contiguous();
-  };
-  return !at::GradMode::is_enabled() && OnDevice(h) && plain(h) && plain(cloud.positions_m) &&
-         plain(cloud.features) && plain(position_->weight) && plain(feature_->weight) &&
-         FitsDynamicsHead(static_cast<int>(h.size(1)));
-}
-
-CloudTensors DynamicsHead::FusedOnDevice(const torch::Tensor& h, const LayerNorm& last_norm,
-                                         const CloudTensors& cloud, const CloudOrder& order) const {
-  const CloudTensors next{at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
-  CheckLaunch(
-      LaunchDynamicsHead(
-          h.size(0), static_cast<int>(h.size(1)),
-          {RowNormOf(last_norm), RowNormOf(*position_norm_),
-           position_->weight.const_data_ptr<float>(), position_->bias.const_data_ptr<float>(),
-           RowNormOf(*feature_norm_), feature_->weight.const_data_ptr<float>(),
-           feature_->bias.const_data_ptr<float>(), static_cast<int>(cloud.features.size(1)),
-           static_cast<float>(max_displacement_m_), static_cast<float>(min_displacement_m_),
-           gate_ ? gate_->weight.const_data_ptr<float>() : nullptr,
-           gate_ ? gate_->bias.const_data_ptr<float>() : nullptr},
-          h.const_data_ptr<float>(),
-          {order.particle_at.const_data_ptr<std::int64_t>(),
-           cloud.positions_m.const_data_ptr<float>(), cloud.features.const_data_ptr<float>(),
-           next.positions_m.mutable_data_ptr<float>(), next.features.mutable_data_ptr<float>()},
-          StreamOf(h)),
-      "dynamics head");
   return next;
 }
 

@@ -7,9 +7,7 @@
 /// network.motion_gate both are multiplied by g = sigmoid(.) of the displacement's normed rows; in
 /// inference displacements below network.min_displacement_m are zero, and such particles keep the
 /// bits of their positions. The dense layers start at zero and the gate's bias at kClosedGate, so
-/// that an untrained step changes nothing. All in float32; on a device without gradients a single
-/// launch (model/kernels/dynamics_head_cuda.h) for the widths that it supports. Threads: as torch
-/// modules.
+/// that an untrained step changes nothing. All in float32. Threads: as torch modules.
 /// Source: grf-masking, App. C.3 (0.25 m, scaled tanh). The gate and the dead zone are ours.
 
 #include <torch/nn/module.h>
@@ -27,20 +25,24 @@ inline constexpr double kClosedGate = -4;
 
 class DynamicsHead : public torch::nn::Module {
  public:
+  struct Layers {
+    std::shared_ptr<LayerNorm> position_norm, feature_norm;
+    std::shared_ptr<Dense> position, feature;
+    std::shared_ptr<Dense> gate;  ///< null without a gate
+  };
+
   explicit DynamicsHead(const InterlacerConfig& config);
   /// `h` [n,d] has one row for each particle of `cloud`, in `order`.
   CloudTensors forward(const torch::Tensor& h, const LayerNorm& last_norm,
                        const CloudTensors& cloud, const CloudOrder& order);
 
- private:
-  bool CanFuseOnDevice(const torch::Tensor& h, const CloudTensors& cloud) const;
-  CloudTensors FusedOnDevice(const torch::Tensor& h, const LayerNorm& last_norm,
-                             const CloudTensors& cloud, const CloudOrder& order) const;
+  const Layers& layers() const { return layers_; }
+  double max_displacement_m() const { return max_displacement_m_; }
+  double min_displacement_m() const { return min_displacement_m_; }
 
+ private:
   double max_displacement_m_, min_displacement_m_;
-  std::shared_ptr<LayerNorm> position_norm_, feature_norm_;
-  std::shared_ptr<Dense> position_, feature_;
-  std::shared_ptr<Dense> gate_;  ///< null without a gate
+  Layers layers_;
 };
 
 }  // namespace interlacer

@@ -11,42 +11,31 @@
 namespace interlacer {
 
 InterlacerBlock::InterlacerBlock(const NetworkConfig& config, Precision precision) {
-  const auto norm = [&](const char* name) {
-    return register_module(name, std::make_shared<LayerNorm>(config.width));
+  const auto add = [&](const std::string& name, std::shared_ptr<AttentionMechanism> attention) {
+    const auto norm = [&](const std::string& of) {
+      return register_module(of, std::make_shared<LayerNorm>(config.width));
+    };
+    InterlacerLayer layer;
+    layer.norm = norm(name + "_norm");
+    layer.attention = register_module(name, std::move(attention));
+    layer.feed_forward_norm = norm(name + "_ffn_norm");
+    layer.feed_forward = register_module(
+        name + "_ffn", std::make_shared<FeedForward>(config.width, config.ffn_factor * config.width,
+                                                     config.width, precision));
+    layers_.push_back(std::move(layer));
   };
-  const auto ffn = [&](const char* name) {
-    return register_module(
-        name, std::make_shared<FeedForward>(config.width, config.ffn_factor * config.width,
-                                            config.width, precision));
-  };
-  global_norm_ = norm("global_norm");
-  global_ = register_module("global", MakeGlobalMechanism(config, precision));
-  global_ffn_norm_ = norm("global_ffn_norm");
-  global_ffn_ = ffn("global_ffn");
-  if (config.local.kind == LocalLayer::kNone) return;
-  local_norm_ = norm("local_norm");
-  local_ = register_module("local", MakeLocalMechanism(config, precision));
-  local_ffn_norm_ = norm("local_ffn_norm");
-  local_ffn_ = ffn("local_ffn");
+  add("global", MakeGlobalMechanism(config, precision));
+  if (auto local = MakeLocalMechanism(config, precision)) add("local", std::move(local));
 }
 
 torch::Tensor InterlacerBlock::forward(torch::Tensor h, const TokenGraph& graph,
                                        const RowRange& rows) {
-  h = h + global_->Forward(global_norm_->forward(h), graph);
-  if (!local_) h = rows.Of(h);
-  h = h + global_ffn_->forward(global_ffn_norm_->forward(h));
-  if (!local_) return h;
-  h = rows.Of(h + local_->Forward(local_norm_->forward(h), graph));
-  return h + local_ffn_->forward(local_ffn_norm_->forward(h));
-}
-
-torch::Tensor InterlacerBlock::Infer(torch::Tensor h, const TokenGraph& graph,
-                                     const RowRange& rows) {
-  const RowRange all{0, h.size(0)};
-  h = global_->AddTo(std::move(h), *global_norm_, graph, local_ ? all : rows,
-                     {*global_ffn_norm_, *global_ffn_});
-  if (!local_) return h;
-  return local_->AddTo(std::move(h), *local_norm_, graph, rows, {*local_ffn_norm_, *local_ffn_});
+  for (const InterlacerLayer& layer : layers_) {
+    h = h + layer.attention->Forward(layer.norm->forward(h), graph);
+    if (&layer == &layers_.back()) h = RowsOf(h, rows);
+    h = h + layer.feed_forward->forward(layer.feed_forward_norm->forward(h));
+  }
+  return h;
 }
 
 Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool recompute)
@@ -59,14 +48,10 @@ Interlacer::Interlacer(const NetworkConfig& config, Precision precision, bool re
 }
 
 torch::Tensor Interlacer::forward(torch::Tensor h, const TokenGraph& graph, const RowRange& rows) {
-  const bool with_gradients = at::GradMode::is_enabled();
+  const bool recompute = recompute_ && at::GradMode::is_enabled();
   for (const auto& block : blocks_) {
     const RowRange wanted = block == blocks_.back() ? rows : RowRange{0, h.size(0)};
-    if (!with_gradients) {
-      h = block->Infer(std::move(h), graph, wanted);
-      continue;
-    }
-    if (!recompute_) {
+    if (!recompute) {
       h = block->forward(std::move(h), graph, wanted);
       continue;
     }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "common/transforms.h"
-#include "model/network/fused_tokens.h"
 
 namespace interlacer {
 namespace {
@@ -83,6 +82,10 @@ torch::Tensor Normalize(const torch::Tensor& positions_m, const Box& workspace) 
 
 }  // namespace
 
+int VisualFeatureWidth(const InterlacerConfig& config) {
+  return config.encoder.feature_width + (HasSurfacePoints(config) ? kRobotMotionWidth : 0);
+}
+
 torch::Tensor FourierFeatures(const torch::Tensor& normalized, int octaves) {
   std::vector<torch::Tensor> parts;
   for (int octave = 0; octave < octaves; ++octave) {
@@ -142,18 +145,17 @@ CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& mot
   return {cloud.positions_m, features};
 }
 
-TokenEncoder::TokenEncoder(const InterlacerConfig& config)
-    : config_(config),
-      visual_(register_module(
-          "visual", std::make_shared<Dense>(VisualInputWidth(config), config.network.width,
-                                            Precision::kNative))),
-      kinematic_(register_module(
-          "kinematic", std::make_shared<Dense>(KinematicInputWidth(config), config.network.width,
-                                               Precision::kNative))),
-      bandwidths_m_(register_buffer(
-          "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat))) {
+TokenEncoder::TokenEncoder(const InterlacerConfig& config) : config_(config) {
+  const auto dense = [&](const char* name, int in_width) {
+    return register_module(
+        name, std::make_shared<Dense>(in_width, config.network.width, Precision::kNative));
+  };
+  layers_.visual = dense("visual", VisualInputWidth(config));
+  layers_.kinematic = dense("kinematic", KinematicInputWidth(config));
+  bandwidths_m_ = register_buffer(
+      "bandwidths_m", at::tensor(config.tokens.kinematic_context_bandwidths_m, at::kFloat));
   if (HasSurfacePoints(config)) return;
-  limbs_ =
+  layers_.limbs =
       register_module("limbs", std::make_shared<LimbSurface>(config.kinematics, config.tokens));
 }
 
@@ -186,7 +188,7 @@ torch::Tensor TokenEncoder::KinematicInput(const StepInput& input,
       KinematicAttributes(input.kinematic_points_m, config_.kinematics, scale);
   // The displacement, the last attribute, is the point's own.
   const torch::Tensor attributes =
-      at::cat({limbs_->OfBodies(of_bodies.narrow(2, 0, of_bodies.size(2) - 3)),
+      at::cat({layers_.limbs->OfBodies(of_bodies.narrow(2, 0, of_bodies.size(2) - 3)),
                scale * Displacements(points_m)},
               2);
   std::vector<torch::Tensor> rows;
@@ -212,7 +214,7 @@ torch::Tensor TokenEncoder::SurfaceRows(const StepInput& input) const {
   return at::cat(rows, 0);
 }
 
-TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& points_m) const {
+TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) {
   TokenSet tokens;
   tokens.older_count = input.older.positions_m.size(0);
   tokens.newer_count = input.newer.positions_m.size(0);
@@ -223,39 +225,16 @@ TokenSet TokenEncoder::CountTokens(const StepInput& input, const torch::Tensor& 
   return tokens;
 }
 
-TokenSet TokenEncoder::Fused(const StepInput& input) const {
-  const bool with_robot = input.kinematic_points_m.size(1) > 0;
-  RobotRows robot{input.kinematic_points_m, {}};
-  if (with_robot && limbs_) robot = FusedRobotRows(input, config_, *limbs_);
-  if (with_robot && !limbs_) {
-    robot.rows = FusedSurfaceRows(
-        input, SurfaceAttributes(input, config_.tokens.displacement_scale), config_);
-  }
-  TokenSet tokens = CountTokens(input, robot.points_m);
-  tokens.h =
-      at::empty({tokens.positions_m.size(0), visual_->out_width()}, tokens.positions_m.options());
-  const std::int64_t visual_count = tokens.older_count + tokens.newer_count;
-  const auto write = [&](const Dense& layer, const torch::Tensor& rows, std::int64_t begin) {
-    torch::Tensor h = tokens.h.narrow(0, begin, rows.size(0));
-    at::addmm_out(h, layer.bias, rows, layer.weight.t());
-  };
-  write(*visual_, FusedVisualRows(input, config_, bandwidths_m_), 0);
-  if (with_robot) write(*kinematic_, robot.rows, visual_count);
-  return tokens;
-}
-
 TokenSet TokenEncoder::forward(const StepInput& input) {
-  if (visual_->weight.scalar_type() == at::kFloat && CanFuseTokens(input, config_)) {
-    return Fused(input);
-  }
   const torch::Tensor points_m =
-      limbs_ ? limbs_->forward(input.kinematic_points_m) : input.kinematic_points_m;
+      layers_.limbs ? layers_.limbs->forward(input.kinematic_points_m) : input.kinematic_points_m;
   TokenSet tokens = CountTokens(input, points_m);
   // Both times share one product of the dense layer.
   std::vector<torch::Tensor> h{
-      visual_->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
+      layers_.visual->forward(at::cat({VisualInput(input, 0), VisualInput(input, 1)}, 0))};
   if (tokens.kinematic_count > 0) {
-    h.push_back(kinematic_->forward(limbs_ ? KinematicInput(input, points_m) : SurfaceRows(input)));
+    h.push_back(layers_.kinematic->forward(layers_.limbs ? KinematicInput(input, points_m)
+                                                         : SurfaceRows(input)));
   }
   tokens.h = at::cat(h, 0);
   return tokens;

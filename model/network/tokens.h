@@ -54,27 +54,50 @@ inline constexpr int kSurfaceAttributeWidth = 7;
 CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
                              double displacement_scale);
 
+/// Number of times at which a step sees the particles.
+inline constexpr int kVisualTimes = 2;
+
+/// Softening of the kinematic context: far from the robot the mean displacement fades to zero
+/// instead of following the nearest point.
+inline constexpr double kContextSoftening = 0.1;
+inline constexpr double kContextMassFloor = 1e-6;
+inline constexpr double kContextLogScale = 0.1;
+
+/// Features of a particle's own motion with the robot (WithRobotMotion).
+inline constexpr int kRobotMotionWidth = 4;
+
+/// Width of the clouds' features that the token layers see: the encoder's, with surface points
+/// followed by the motion of attached particles (WithRobotMotion).
+int VisualFeatureWidth(const InterlacerConfig& config);
+
+/// Positions and counts of the tokens; `points_m` [3,q,3] are the positions of kinematic tokens.
+TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m);
+
 class TokenEncoder : public torch::nn::Module {
  public:
+  struct Layers {
+    std::shared_ptr<Dense> visual, kinematic;
+    std::shared_ptr<LimbSurface> limbs;  ///< null with surface points
+  };
+
   explicit TokenEncoder(const InterlacerConfig& config);
   /// With surface points the clouds are those of WithRobotMotion.
   TokenSet forward(const StepInput& input);
+
+  const InterlacerConfig& config() const { return config_; }
+  const Layers& layers() const { return layers_; }
+  /// Of the kinematic context, on the model's device.
+  const torch::Tensor& bandwidths_m() const { return bandwidths_m_; }
 
  private:
   torch::Tensor PositionFeatures(const torch::Tensor& positions_m, const Box& workspace) const;
   torch::Tensor VisualInput(const StepInput& input, int time) const;
   torch::Tensor KinematicInput(const StepInput& input, const torch::Tensor& points_m) const;
   torch::Tensor SurfaceRows(const StepInput& input) const;
-  /// Positions and counts of the tokens; `points_m` [3,q,3] are the positions of kinematic tokens.
-  TokenSet CountTokens(const StepInput& input, const torch::Tensor& points_m) const;
-  /// Form without gradients: the layers' inputs are written in one pass for each kind of token
-  /// (model/network/fused_tokens.h).
-  TokenSet Fused(const StepInput& input) const;
 
   InterlacerConfig config_;
-  std::shared_ptr<Dense> visual_, kinematic_;
-  std::shared_ptr<LimbSurface> limbs_;  ///< null with surface points
-  torch::Tensor bandwidths_m_;          ///< of the kinematic context, on the model's device
+  Layers layers_;
+  torch::Tensor bandwidths_m_;
 };
 
 }  // namespace interlacer

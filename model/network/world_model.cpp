@@ -30,20 +30,27 @@ WorldModel::~WorldModel() = default;
 
 torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
 
-CloudTensors WorldModel::Step(const StepInput& input) {
+WorldModel::OrderedStep WorldModel::Order(const StepInput& input) const {
   const auto with_motion = [&](const CloudTensors& cloud, const torch::Tensor& motion) {
     return config_.tokens.robot == RobotTokens::kLimbs
                ? cloud
                : WithRobotMotion(cloud, motion, config_.tokens.displacement_scale);
   };
-  const OrderedClouds clouds = InSpatialOrder(with_motion(input.older, input.surface.older_motion),
-                                              with_motion(input.newer, input.surface.newer_motion));
-  TokenSet tokens = tokens_->forward({clouds.older, clouds.newer, input.kinematic_points_m,
-                                      input.workspace, input.graph_seed, input.surface});
-  const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed);
+  const OrderedClouds clouds =
+      InSpatialOrder(with_motion(input.older, input.surface.older_motion),
+                     with_motion(input.newer, input.surface.newer_motion), cuda_);
+  return {{clouds.older, clouds.newer, input.kinematic_points_m, input.workspace, input.graph_seed,
+           input.surface},
+          clouds.newer_order};
+}
+
+CloudTensors WorldModel::Step(const StepInput& input) {
+  const OrderedStep step = Order(input);
+  TokenSet tokens = tokens_->forward(step.input);
+  const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed, cuda_);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
-                        interlacer_->last_norm(), input.newer, clouds.newer_order);
+                        interlacer_->last_norm(), input.newer, step.newer_order);
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
@@ -54,7 +61,8 @@ RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tens
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
                                     const torch::Tensor& directions, const torch::Tensor& jitter,
                                     const RendererConfig& renderer) {
-  return RenderOp(cloud, radiance_field_->tensors(), origins_m, directions, jitter, renderer);
+  return RenderOp(cloud, radiance_field_->tensors(), origins_m, directions, jitter, renderer,
+                  cuda_);
 }
 
 FieldWeights WorldModel::field_weights() const { return ViewOf(radiance_field_->tensors()); }
@@ -63,6 +71,11 @@ FieldPrecision WorldModel::serving_precision() const {
   return ResolvePrecision(options_.dense_dtype, options_.device) == Precision::kBfloat16
              ? FieldPrecision::kBfloat16
              : FieldPrecision::kFloat32;
+}
+
+void WorldModel::MoveTo(torch::Device device, const CudaBackend* cuda) {
+  to(device);
+  cuda_ = cuda;
 }
 
 torch::Device WorldModel::device() const { return radiance_field_->tensors().front().device(); }

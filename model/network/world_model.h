@@ -24,10 +24,12 @@
 #include "model/clouds.h"
 #include "model/config.h"
 #include "model/layers/precision.h"
+#include "model/network/cloud_order.h"
 #include "render/device_renderer.h"
 
 namespace interlacer {
 
+struct CudaBackend;
 class Unet;
 class TokenEncoder;
 class Interlacer;
@@ -38,7 +40,7 @@ struct WorldModelOptions {
   DenseDtype dense_dtype = DenseDtype::kAuto;
   /// Gradient checkpointing: training keeps only the inputs of Interlacer blocks.
   bool recompute_blocks = false;
-  /// Device on which the model will compute; it is created in host memory and moved by to().
+  /// Device on which the model will compute; it is created in host memory and moved by MoveTo.
   DeviceKind device = DeviceKind::kCpu;
 };
 
@@ -49,6 +51,14 @@ class WorldModel : public torch::nn::Module {
 
   torch::Tensor EncodeImages(const torch::Tensor& rgb);
   CloudTensors Step(const StepInput& input);
+  /// A step's input as its tokens see it: clouds in spatial order, with the robot's motion where
+  /// its tokens are surface points.
+  struct OrderedStep {
+    StepInput input;
+    CloudOrder newer_order;
+  };
+  OrderedStep Order(const StepInput& input) const;
+
   /// `origins_m`, `directions` [r,3], unit directions; `jitter` [r,samples] in [0,1) or undefined
   /// for the middle of each stratum. `range` replaces near and far of the configuration.
   RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
@@ -61,16 +71,23 @@ class WorldModel : public torch::nn::Module {
   /// not trained.
   FieldWeights field_weights() const;
   const RadianceField& radiance_field() const { return *radiance_field_; }
+  TokenEncoder& tokens() { return *tokens_; }
+  Interlacer& interlacer() { return *interlacer_; }
+  DynamicsHead& head() { return *head_; }
   /// Precision of the radiance field on a device, for rendering without gradients.
   FieldPrecision serving_precision() const;
   const InterlacerConfig& config() const { return config_; }
   std::int64_t parameter_count() const;
+  /// Moves the parameters; the model computes by `cuda` from then on, on the host if that is null.
+  void MoveTo(torch::Device device, const CudaBackend* cuda);
   /// Device of the parameters; inputs must be on it too.
   torch::Device device() const;
+  const CudaBackend* cuda() const { return cuda_; }
 
  private:
   InterlacerConfig config_;
   WorldModelOptions options_;
+  const CudaBackend* cuda_ = nullptr;
   std::shared_ptr<Unet> unet_;
   std::shared_ptr<TokenEncoder> tokens_;
   std::shared_ptr<Interlacer> interlacer_;

@@ -4,13 +4,11 @@
 #include <ATen/TensorIndexing.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/cuda/device.h"
-
 namespace interlacer {
 namespace {
 
 bool NeedsOrder(const torch::Tensor& x) {
-  return at::GradMode::is_enabled() && x.requires_grad() && OnDevice(x);
+  return at::GradMode::is_enabled() && x.requires_grad() && x.is_cuda();
 }
 
 /// Doubles an axis: each output is 3/4 of a pixel and 1/4 of its neighbour before or after it; the

@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer {
@@ -37,8 +37,9 @@ DeviceRayOutputs PointersTo(const RenderedRays& out) {
 }  // namespace
 
 DeviceCloud::DeviceCloud(const RendererConfig& config, const CloudTensors& cloud,
-                         FieldPrecision serving_precision)
-    : renderer_(config, serving_precision),
+                         const CudaBackend& cuda, FieldPrecision serving_precision)
+    : cuda_(cuda),
+      renderer_(config, cuda.kernels.render, serving_precision),
       positions_m_(cloud.positions_m),
       features_(cloud.features) {
   const std::int64_t n = positions_m_.size(0);
@@ -46,7 +47,7 @@ DeviceCloud::DeviceCloud(const RendererConfig& config, const CloudTensors& cloud
   const torch::Tensor scratch = ServingScratch(0);
   ThrowIfError(renderer_.SetParticles(Floats(positions_m_), Floats(features_), n,
                                       memory_.mutable_data_ptr(), scratch.mutable_data_ptr(),
-                                      StreamOf(positions_m_)));
+                                      cuda_.stream_of(positions_m_)));
 }
 
 torch::Tensor DeviceCloud::ServingScratch(std::int64_t ray_count) const {
@@ -62,7 +63,7 @@ RenderedRays DeviceCloud::Render(const FieldTensors& field, const RayTensors& ra
   const RenderedRays out = EmptyResults(rays);
   const torch::Tensor scratch = ServingScratch(rays.origins_m.size(0));
   ThrowIfError(renderer_.Render(PointersTo(field), PointersTo(rays), PointersTo(out),
-                                scratch.mutable_data_ptr(), StreamOf(positions_m_)));
+                                scratch.mutable_data_ptr(), cuda_.stream_of(positions_m_)));
   return out;
 }
 
@@ -73,7 +74,7 @@ RenderedRays DeviceCloud::RenderTaped(const FieldTensors& field, const RayTensor
   const torch::Tensor scratch = TrainingScratch(count);
   ThrowIfError(renderer_.RenderForTraining(PointersTo(field), PointersTo(rays), PointersTo(out),
                                            tape_.mutable_data_ptr(), scratch.mutable_data_ptr(),
-                                           StreamOf(positions_m_)));
+                                           cuda_.stream_of(positions_m_)));
   return out;
 }
 
@@ -89,7 +90,7 @@ std::vector<torch::Tensor> DeviceCloud::Backward(const FieldTensors& field,
       {MutableFloats(result[0]), MutableFloats(result[1])},
       {MutableFloats(result[2]), MutableFloats(result[3]), MutableFloats(result[4]),
        MutableFloats(result[5]), MutableFloats(result[6]), MutableFloats(result[7])},
-      scratch.mutable_data_ptr(), StreamOf(positions_m_)));
+      scratch.mutable_data_ptr(), cuda_.stream_of(positions_m_)));
   return result;
 }
 

@@ -14,6 +14,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Rays on the device; `jitter` [r,samples] or undefined.
 struct RayTensors {
   torch::Tensor origins_m;   ///< [r,3]
@@ -24,7 +26,7 @@ struct RayTensors {
 class DeviceCloud {
  public:
   /// float32, contiguous: positions_m [n,3], features [n,F]. `serving_precision` applies to Render.
-  DeviceCloud(const RendererConfig& config, const CloudTensors& cloud,
+  DeviceCloud(const RendererConfig& config, const CloudTensors& cloud, const CudaBackend& cuda,
               FieldPrecision serving_precision = FieldPrecision::kFloat32);
 
   RenderedRays Render(const FieldTensors& field, const RayTensors& rays) const;
@@ -38,6 +40,7 @@ class DeviceCloud {
   torch::Tensor ServingScratch(std::int64_t ray_count) const;
   torch::Tensor TrainingScratch(std::int64_t ray_count) const;
 
+  const CudaBackend& cuda_;
   DeviceRenderer renderer_;
   torch::Tensor positions_m_, features_;
   torch::Tensor memory_, tape_;

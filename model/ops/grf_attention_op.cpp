@@ -2,15 +2,12 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 
 #include <utility>
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "model/cuda/device.h"
-#include "model/kernels/grf_attention_cuda.h"
-#include "model/kernels/packed_grf_cuda.h"
+#include "model/cuda/backend.h"
 #include "model/ops/saved_object.h"
 
 namespace interlacer {
@@ -38,10 +35,6 @@ GrfInputs<float> FloatInputs(const torch::Tensor& q, const torch::Tensor& k,
   return {q.const_data_ptr<float>(), k.const_data_ptr<float>(), v.const_data_ptr<float>()};
 }
 
-const std::uint16_t* Bfloat16Bits(const torch::Tensor& tensor) {
-  return reinterpret_cast<const std::uint16_t*>(tensor.const_data_ptr<at::BFloat16>());
-}
-
 void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
                    const torch::Tensor& v, const torch::Tensor& weights,
                    const GrfEpsilons& epsilons, const torch::Tensor& out,
@@ -58,55 +51,18 @@ void ForwardOnHost(const WalkMask& mask, const torch::Tensor& q, const torch::Te
   });
 }
 
-/// Launches attention on packed rows of keys and values.
-int LaunchPackedForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
-                        const torch::Tensor& v, const torch::Tensor& weights,
-                        const GrfEpsilons& epsilons, const torch::Tensor& out,
-                        const torch::Tensor& normalizer) {
-  const std::int64_t n = q.size(0);
-  const int width = static_cast<int>(q.size(1));
-  const torch::Tensor packed = at::empty({n, 2 * width}, q.options());
-  auto* const rows = reinterpret_cast<std::uint16_t*>(packed.mutable_data_ptr<at::BFloat16>());
-  void* const stream = StreamOf(q);
-  CheckLaunch(LaunchPackGrfRows(n, width, Bfloat16Bits(k), Bfloat16Bits(v), epsilons, rows, stream),
-              "packing of GRF rows");
-  const PackedGrfShape shape{n, width, 0, n};
-  const PackedGrfInputs inputs{Bfloat16Bits(q), rows};
-  const PackedGrfOutputs outputs{
-      reinterpret_cast<std::uint16_t*>(out.mutable_data_ptr<at::BFloat16>()),
-      normalizer.mutable_data_ptr<float>()};
-  return LaunchPackedGrf(shape, PackedPairs<float>(mask, weights), inputs, epsilons, outputs,
-                         stream);
-}
-
-/// Whether the rows are bfloat16 numbers that the kernels pack, with results of that type too.
-bool ArePacked(const torch::Tensor& q, const torch::Tensor& v) {
-  return q.scalar_type() == at::kBFloat16 && q.size(1) == v.size(1) &&
-         FitsPackedGrf(static_cast<int>(v.size(1)));
-}
-
-int LaunchForward(const WalkMask& mask, const torch::Tensor& q, const torch::Tensor& k,
-                  const torch::Tensor& v, const torch::Tensor& weights, const GrfEpsilons& epsilons,
-                  const torch::Tensor& out, const torch::Tensor& normalizer) {
-  if (ArePacked(q, v)) {
-    return LaunchPackedForward(mask, q, k, v, weights, epsilons, out, normalizer);
-  }
-  const GrfShape shape = ShapeOf(q, v);
-  float* const result = out.mutable_data_ptr<float>();
-  float* const sums = normalizer.mutable_data_ptr<float>();
-  void* const stream = StreamOf(q);
-  if (q.scalar_type() == at::kBFloat16) {
-    return LaunchGrfAttentionForward(
-        shape, PackedPairs<float>(mask, weights),
-        GrfInputs<std::uint16_t>{Bfloat16Bits(q), Bfloat16Bits(k), Bfloat16Bits(v)}, epsilons,
-        result, sums, stream);
-  }
-  const auto run = [&](const auto& pairs) {
-    return LaunchGrfAttentionForward(shape, pairs, FloatInputs(q, k, v), epsilons, result, sums,
-                                     stream);
+CudaError LaunchForward(const CudaBackend& cuda, const WalkMask& mask, const torch::Tensor& q,
+                        const torch::Tensor& k, const torch::Tensor& v,
+                        const torch::Tensor& weights, const GrfEpsilons& epsilons,
+                        const torch::Tensor& out, const torch::Tensor& normalizer) {
+  const auto run = [&](const auto& launch, const auto& pairs) {
+    return launch(ShapeOf(q, v), pairs, FloatInputs(q, k, v), epsilons,
+                  out.mutable_data_ptr<float>(), normalizer.mutable_data_ptr<float>(),
+                  cuda.stream_of(q));
   };
-  return mask.packed() ? run(PackedPairs<float>(mask, weights))
-                       : run(WeightedPairs<float>(mask, weights));
+  return mask.packed()
+             ? run(cuda.kernels.LaunchGrfForward, PackedPairs<float>(mask, weights))
+             : run(cuda.kernels.LaunchWeightedGrfForward, WeightedPairs<float>(mask, weights));
 }
 
 template <typename T>
@@ -139,69 +95,72 @@ void BackwardOnHost(const WalkMask& mask, const variable_list& saved, const torc
   });
 }
 
-int LaunchBackward(const WalkMask& mask, const variable_list& saved, const torch::Tensor& grad_out,
-                   const GrfEpsilons& epsilons, const GrfGradients<float>& gradients) {
+CudaError LaunchBackward(const CudaBackend& cuda, const WalkMask& mask, const variable_list& saved,
+                         const torch::Tensor& grad_out, const GrfEpsilons& epsilons,
+                         const GrfGradients<float>& gradients) {
   const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &weights = saved[3];
-  const torch::Tensor scratch =
-      at::empty({GrfCudaBackwardScratchCount(q.size(0), mask.pair_count())}, q.options());
-  const auto run = [&](const auto& pairs) {
-    return LaunchGrfAttentionBackward(
+  const torch::Tensor scratch = at::empty(
+      {cuda.kernels.GrfCudaBackwardScratchCount(q.size(0), mask.pair_count())}, q.options());
+  const auto run = [&](const auto& launch, const auto& pairs) {
+    return launch(
         ShapeOf(q, v), pairs, mask.transposed(), mask.pair_count(), FloatInputs(q, k, v),
         GrfSaved<float>{saved[4].const_data_ptr<float>(), saved[5].const_data_ptr<float>(),
                         grad_out.const_data_ptr<float>()},
-        epsilons, gradients, scratch.mutable_data_ptr<float>(), StreamOf(q));
+        epsilons, gradients, scratch.mutable_data_ptr<float>(), cuda.stream_of(q));
   };
-  return mask.packed() ? run(PackedPairs<float>(mask, weights))
-                       : run(WeightedPairs<float>(mask, weights));
+  return mask.packed()
+             ? run(cuda.kernels.LaunchGrfBackward, PackedPairs<float>(mask, weights))
+             : run(cuda.kernels.LaunchWeightedGrfBackward, WeightedPairs<float>(mask, weights));
 }
+
+/// What no gradient reaches.
+struct GrfConstants {
+  std::shared_ptr<const WalkMask> mask;
+  GrfEpsilons epsilons;
+  const CudaBackend* cuda;
+};
 
 class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFunction> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& q_in,
                                const torch::Tensor& k_in, const torch::Tensor& v_in,
                                const torch::Tensor& weights_in,
-                               const std::shared_ptr<const WalkMask>& mask, double feature_epsilon,
-                               double normalizer_epsilon) {
+                               const std::shared_ptr<const GrfConstants>& constants) {
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous(),
                         weights = weights_in.contiguous();
-    // Packed rows give a result of their own type, all other forms one of the weights' type.
-    const torch::Tensor out =
-        at::empty(v.sizes(), ArePacked(q, v) ? v.options() : weights.options());
+    const torch::Tensor out = at::empty_like(v);
     const torch::Tensor normalizer = at::empty({q.size(0)}, weights.options());
-    const GrfEpsilons epsilons{feature_epsilon, normalizer_epsilon};
-    if (OnDevice(q)) {
-      CheckLaunch(LaunchForward(*mask, q, k, v, weights, epsilons, out, normalizer),
+    const auto& [mask, epsilons, cuda] = *constants;
+    if (cuda != nullptr) {
+      cuda->Check(LaunchForward(*cuda, *mask, q, k, v, weights, epsilons, out, normalizer),
                   "GRF attention");
     } else {
       ForwardOnHost(*mask, q, k, v, weights, epsilons, out, normalizer);
     }
     context->save_for_backward({q, k, v, weights, out, normalizer});
-    context->saved_data["feature_epsilon"] = feature_epsilon;
-    context->saved_data["normalizer_epsilon"] = normalizer_epsilon;
-    SaveObject(context, "mask", mask);
+    SaveObject(context, "constants", constants);
     return out;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const variable_list saved = context->get_saved_variables();
     const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &weights = saved[3];
-    const auto mask = LoadObject<WalkMask>(context, "mask");
+    const auto constants = LoadObject<GrfConstants>(context, "constants");
+    const auto& [mask, epsilons, cuda] = *constants;
     const torch::Tensor grad_out = grads[0].contiguous();
     const torch::Tensor grad_q = at::empty_like(q), grad_k = at::empty_like(k),
                         grad_v = at::empty_like(v);
-    const GrfEpsilons epsilons{context->saved_data["feature_epsilon"].toDouble(),
-                               context->saved_data["normalizer_epsilon"].toDouble()};
     // On a device no kernel writes the rows behind the last pair, so they must be zeroed.
     const torch::Tensor grad_weights =
-        OnDevice(q) ? at::zeros_like(weights) : at::empty_like(weights);
-    if (OnDevice(q)) {
-      CheckLaunch(LaunchBackward(*mask, saved, grad_out, epsilons,
+        cuda != nullptr ? at::zeros_like(weights) : at::empty_like(weights);
+    if (cuda != nullptr) {
+      cuda->Check(LaunchBackward(*cuda, *mask, saved, grad_out, epsilons,
                                  GradientsIn<float>(grad_q, grad_k, grad_v, grad_weights)),
                   "GRF attention backward");
     } else {
       BackwardOnHost(*mask, saved, grad_out, epsilons, grad_q, grad_k, grad_v, grad_weights);
     }
-    return {grad_q, grad_k, grad_v, grad_weights, {}, {}, {}};
+    return {grad_q, grad_k, grad_v, grad_weights, {}};
   }
 };
 
@@ -209,8 +168,8 @@ class GrfAttentionFunction : public torch::autograd::Function<GrfAttentionFuncti
 
 torch::Tensor GrfAttention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                            const torch::Tensor& pair_weights,
-                           const std::shared_ptr<const WalkMask>& mask,
-                           const GrfEpsilons& epsilons) {
+                           const std::shared_ptr<const WalkMask>& mask, const GrfEpsilons& epsilons,
+                           const CudaBackend* cuda) {
   const std::int64_t tokens = mask->token_count();
   TORCH_CHECK(q.dim() == 2 && q.size(0) == tokens && q.sizes() == k.sizes() && v.dim() == 2 &&
                   v.size(0) == tokens,
@@ -219,14 +178,12 @@ torch::Tensor GrfAttention(const torch::Tensor& q, const torch::Tensor& k, const
   TORCH_CHECK(pair_weights.dim() == 1 && pair_weights.size(0) == mask->loads().size(0),
               "GRF attention: expected ", mask->loads().size(0), " pair weights, got ",
               pair_weights.sizes());
-  const bool bfloat16 = q.scalar_type() == at::kBFloat16;
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type() &&
-                  (bfloat16 || q.scalar_type() == pair_weights.scalar_type()),
+                  q.scalar_type() == pair_weights.scalar_type(),
               "GRF attention: q, k, v and pair weights must have one type");
-  TORCH_CHECK(!bfloat16 || (OnDevice(q) && mask->packed() && !at::GradMode::is_enabled()),
-              "GRF attention: bfloat16 is for packed masks on a device, without gradients");
-  return GrfAttentionFunction::apply(q, k, v, pair_weights, mask, epsilons.feature,
-                                     epsilons.normalizer);
+  return GrfAttentionFunction::apply(
+      q, k, v, pair_weights,
+      std::make_shared<const GrfConstants>(GrfConstants{mask, epsilons, cuda}));
 }
 
 }  // namespace interlacer

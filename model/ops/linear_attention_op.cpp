@@ -2,11 +2,10 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include "common/thread_pool.h"
-#include "model/cuda/device.h"
-#include "model/kernels/linear_attention_cuda.h"
+#include "model/cuda/backend.h"
+#include "model/ops/saved_object.h"
 
 namespace interlacer {
 namespace {
@@ -18,9 +17,18 @@ LinearAttentionShape ShapeOf(const torch::Tensor& q, int head_count) {
   return {q.size(0), head_count, static_cast<int>(q.size(1) / head_count)};
 }
 
-std::int64_t ScratchCount(const LinearAttentionShape& shape, const torch::Tensor& q) {
-  return OnDevice(q) ? LinearCudaScratchCount(shape) : LinearAttentionScratchCount(shape);
-}
+/// What no gradient reaches.
+struct LinearConstants {
+  int head_count;
+  LinearAttentionEpsilons epsilons;
+  const CudaBackend* cuda;
+
+  torch::Tensor Scratch(const LinearAttentionShape& shape, const torch::Tensor& q) const {
+    return at::empty({cuda != nullptr ? cuda->kernels.LinearCudaScratchCount(shape)
+                                      : LinearAttentionScratchCount(shape)},
+                     q.options());
+  }
+};
 
 template <typename T>
 LinearAttentionInputs<T> InputsIn(const torch::Tensor& q, const torch::Tensor& k,
@@ -62,23 +70,22 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& q_in,
                                const torch::Tensor& k_in, const torch::Tensor& v_in,
-                               std::int64_t head_count, double feature_epsilon,
-                               double normalizer_epsilon) {
+                               const std::shared_ptr<const LinearConstants>& constants) {
+    const auto& [head_count, epsilons, cuda] = *constants;
     const torch::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-    const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(head_count));
+    const LinearAttentionShape shape = ShapeOf(q, head_count);
     const torch::Tensor out = at::empty_like(q);
     const torch::Tensor normalizer = at::empty({shape.n, shape.heads}, q.options());
     // S and z of every head; the backward pass needs both.
     const torch::Tensor state =
         at::empty({shape.heads, shape.head_width + 1, shape.head_width}, q.options());
-    const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());
-    const LinearAttentionEpsilons epsilons{feature_epsilon, normalizer_epsilon};
-    if (OnDevice(q)) {
-      CheckLaunch(LaunchLinearAttentionForward(
+    const torch::Tensor scratch = constants->Scratch(shape, q);
+    if (cuda != nullptr) {
+      cuda->Check(cuda->kernels.LaunchLinearAttentionForward(
                       shape, InputsIn<float>(q, k, v), epsilons,
                       {out.mutable_data_ptr<float>(), normalizer.mutable_data_ptr<float>(),
                        state.mutable_data_ptr<float>()},
-                      scratch.mutable_data_ptr<float>(), StreamOf(q)),
+                      scratch.mutable_data_ptr<float>(), cuda->stream_of(q)),
                   "linear attention");
     } else {
       AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttention", [&] {
@@ -90,8 +97,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
       });
     }
     context->save_for_backward({q, k, v, out, normalizer, state});
-    context->saved_data["feature_epsilon"] = feature_epsilon;
-    context->saved_data["normalizer_epsilon"] = normalizer_epsilon;
+    SaveObject(context, "constants", constants);
     return out;
   }
 
@@ -99,17 +105,17 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const variable_list saved = context->get_saved_variables();
     const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
     const torch::Tensor grad_out = grads[0].contiguous();
-    const LinearAttentionShape shape = ShapeOf(q, static_cast<int>(saved[4].size(1)));
+    const auto constants = LoadObject<LinearConstants>(context, "constants");
+    const auto& [head_count, epsilons, cuda] = *constants;
+    const LinearAttentionShape shape = ShapeOf(q, head_count);
     const torch::Tensor grad_q = at::empty_like(q), grad_k = at::empty_like(k),
                         grad_v = at::empty_like(v);
-    const torch::Tensor scratch = at::empty({ScratchCount(shape, q)}, q.options());
-    const LinearAttentionEpsilons epsilons{context->saved_data["feature_epsilon"].toDouble(),
-                                           context->saved_data["normalizer_epsilon"].toDouble()};
-    if (OnDevice(q)) {
-      CheckLaunch(LaunchLinearAttentionBackward(shape, InputsIn<float>(q, k, v),
-                                                SavedIn<float>(saved, grad_out), epsilons,
-                                                GradientsIn<float>(grad_q, grad_k, grad_v),
-                                                scratch.mutable_data_ptr<float>(), StreamOf(q)),
+    const torch::Tensor scratch = constants->Scratch(shape, q);
+    if (cuda != nullptr) {
+      cuda->Check(cuda->kernels.LaunchLinearAttentionBackward(
+                      shape, InputsIn<float>(q, k, v), SavedIn<float>(saved, grad_out), epsilons,
+                      GradientsIn<float>(grad_q, grad_k, grad_v), scratch.mutable_data_ptr<float>(),
+                      cuda->stream_of(q)),
                   "linear attention backward");
     } else {
       AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "LinearAttentionBackward", [&] {
@@ -119,7 +125,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
                                           scratch.mutable_data_ptr<scalar_t>(), &ParallelFor);
       });
     }
-    return {grad_q, grad_k, grad_v, {}, {}, {}};
+    return {grad_q, grad_k, grad_v, {}};
   }
 };
 
@@ -127,7 +133,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
 
 torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
                               const torch::Tensor& v, int head_count,
-                              const LinearAttentionEpsilons& epsilons) {
+                              const LinearAttentionEpsilons& epsilons, const CudaBackend* cuda) {
   TORCH_CHECK(q.dim() == 2 && q.sizes() == k.sizes() && q.sizes() == v.sizes(),
               "linear attention: expected q, k, v of one shape [T,width], got ", q.sizes(), ", ",
               k.sizes(), ", ", v.sizes());
@@ -135,11 +141,12 @@ torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
               " is not a multiple of ", head_count, " heads");
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(),
               "linear attention: q, k, v must have one type");
-  if (OnDevice(q) && q.size(1) / head_count > kMaxLinearCudaWidth) {
+  if (cuda != nullptr && q.size(1) / head_count > kMaxLinearCudaWidth) {
     return FromTorchOperations(q, k, v, head_count, epsilons);
   }
-  return LinearAttentionFunction::apply(q, k, v, static_cast<std::int64_t>(head_count),
-                                        epsilons.feature, epsilons.normalizer);
+  return LinearAttentionFunction::apply(
+      q, k, v,
+      std::make_shared<const LinearConstants>(LinearConstants{head_count, epsilons, cuda}));
 }
 
 }  // namespace interlacer

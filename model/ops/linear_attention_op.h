@@ -15,8 +15,12 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
+/// Without a backend on the host.
 torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
                               const torch::Tensor& v, int head_count,
-                              const LinearAttentionEpsilons& epsilons);
+                              const LinearAttentionEpsilons& epsilons,
+                              const CudaBackend* cuda = nullptr);
 
 }  // namespace interlacer

@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "model/cuda/device.h"
 #include "model/ops/device_render.h"
 #include "model/ops/saved_object.h"
 #include "model/runtime/torch_status.h"
@@ -33,9 +32,15 @@ struct RenderRecord {
   std::unique_ptr<DeviceCloud> device;  ///< used instead on a device
 };
 
+/// Configuration and what else no gradient reaches.
+struct RenderTask {
+  RendererConfig config;
+  const CudaBackend* cuda;
+  bool with_gradient;
+};
+
 RenderedRays RenderOnHost(const FieldTensors& field, const CloudTensors& cloud,
-                          const RayTensors& rays, const RendererConfig& config, bool with_gradient,
-                          RenderRecord* record) {
+                          const RayTensors& rays, const RenderTask& task, RenderRecord* record) {
   const std::int64_t count = rays.origins_m.size(0);
   const RenderedRays out{at::empty({count, 3}, at::kFloat), at::empty({count}, at::kFloat),
                          at::empty({count}, at::kFloat)};
@@ -43,10 +48,10 @@ RenderedRays RenderOnHost(const FieldTensors& field, const CloudTensors& cloud,
                        ConstView(rays.jitter)};
   const RayOutputs outputs{MutableView(out.rgb), MutableView(out.distance_m),
                            MutableView(out.opacity)};
-  record->renderer = MakePointNerfRenderer(config);
+  record->renderer = MakePointNerfRenderer(task.config);
   ThrowIfError(
       record->renderer->SetParticles(ConstView(cloud.positions_m), ConstView(cloud.features)));
-  if (with_gradient) {
+  if (task.with_gradient) {
     record->tape = ValueOrThrow(record->renderer->RenderForTraining(ViewOf(field), batch, outputs));
   } else {
     ThrowIfError(record->renderer->Render(ViewOf(field), batch, outputs));
@@ -55,11 +60,10 @@ RenderedRays RenderOnHost(const FieldTensors& field, const CloudTensors& cloud,
 }
 
 RenderedRays RenderOnDevice(const FieldTensors& field, const CloudTensors& cloud,
-                            const RayTensors& rays, const RendererConfig& config,
-                            bool with_gradient, RenderRecord* record) {
-  record->device = std::make_unique<DeviceCloud>(config, cloud);
-  return with_gradient ? record->device->RenderTaped(field, rays)
-                       : record->device->Render(field, rays);
+                            const RayTensors& rays, const RenderTask& task, RenderRecord* record) {
+  record->device = std::make_unique<DeviceCloud>(task.config, cloud, *task.cuda);
+  return task.with_gradient ? record->device->RenderTaped(field, rays)
+                            : record->device->Render(field, rays);
 }
 
 variable_list BackwardOnHost(const RenderRecord& record, const variable_list& saved,
@@ -83,13 +87,12 @@ class RenderFunction : public torch::autograd::Function<RenderFunction> {
                                const torch::Tensor& b2, const torch::Tensor& w3,
                                const torch::Tensor& b3, const torch::Tensor& origins_m,
                                const torch::Tensor& directions, const torch::Tensor& jitter,
-                               const RendererConfig& config, bool with_gradient) {
+                               const RenderTask& task) {
     auto record = std::make_shared<RenderRecord>();
-    const auto render = OnDevice(positions_m) ? RenderOnDevice : RenderOnHost;
-    const RenderedRays out =
-        render({w1, b1, w2, b2, w3, b3}, {positions_m, features}, {origins_m, directions, jitter},
-               config, with_gradient, record.get());
-    if (with_gradient) {
+    const auto render = task.cuda != nullptr ? RenderOnDevice : RenderOnHost;
+    const RenderedRays out = render({w1, b1, w2, b2, w3, b3}, {positions_m, features},
+                                    {origins_m, directions, jitter}, task, record.get());
+    if (task.with_gradient) {
       context->save_for_backward({positions_m, features, w1, b1, w2, b2, w3, b3});
       SaveObject<RenderRecord>(context, "record", std::move(record));
     }
@@ -103,7 +106,7 @@ class RenderFunction : public torch::autograd::Function<RenderFunction> {
     const RenderedRays grad{grads[0].contiguous(), grads[1].contiguous(), grads[2].contiguous()};
     variable_list result = record->device ? record->device->Backward(field, grad)
                                           : BackwardOnHost(*record, saved, field, grad);
-    constexpr std::size_t kConstantInputs = 5;  // rays, jitter, configuration, flag
+    constexpr std::size_t kConstantInputs = 4;  // rays, jitter, task
     result.resize(result.size() + kConstantInputs);
     return result;
   }
@@ -118,7 +121,8 @@ FieldWeights ViewOf(const FieldTensors& field) {
 
 RenderedRays RenderOp(const CloudTensors& cloud, const FieldTensors& field,
                       const torch::Tensor& origins_m, const torch::Tensor& directions,
-                      const torch::Tensor& jitter, const RendererConfig& config) {
+                      const torch::Tensor& jitter, const RendererConfig& config,
+                      const CudaBackend* cuda) {
   const torch::Tensor positions = cloud.positions_m.contiguous();
   const torch::Tensor features = cloud.features.contiguous();
   TORCH_CHECK(positions.scalar_type() == at::kFloat && features.scalar_type() == at::kFloat,
@@ -134,8 +138,8 @@ RenderedRays RenderOp(const CloudTensors& cloud, const FieldTensors& field,
   const variable_list out =
       RenderFunction::apply(positions, features, field[0], field[1], field[2], field[3], field[4],
                             field[5], origins_m.contiguous(), directions.contiguous(),
-                            jitter.defined() ? jitter.contiguous() : torch::empty({0}), config,
-                            wants_gradient && at::GradMode::is_enabled());
+                            jitter.defined() ? jitter.contiguous() : torch::empty({0}),
+                            RenderTask{config, cuda, wants_gradient && at::GradMode::is_enabled()});
   return {out[0], out[1], out[2]};
 }
 

@@ -17,11 +17,15 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 FieldWeights ViewOf(const FieldTensors& field);
 
-/// `jitter` [r,samples_per_ray] in [0,1), or undefined for the middle of each stratum.
+/// `jitter` [r,samples_per_ray] in [0,1), or undefined for the middle of each stratum. Without a
+/// backend on the host.
 RenderedRays RenderOp(const CloudTensors& cloud, const FieldTensors& field,
                       const torch::Tensor& origins_m, const torch::Tensor& directions,
-                      const torch::Tensor& jitter, const RendererConfig& config);
+                      const torch::Tensor& jitter, const RendererConfig& config,
+                      const CudaBackend* cuda = nullptr);
 
 }  // namespace interlacer

@@ -94,7 +94,7 @@ class TrainingRun {
                WorldModelOptions{.recompute_blocks = config_.training.recompute_blocks,
                                  .device = device.kind()}),
         optimizer_(&model_, config_.training) {
-    model_.to(device.device);
+    model_.MoveTo(device.device, device.cuda);
     const double decay = config_.training.average_decay;
     if (decay > 0) average_ = std::make_unique<WeightEma>(&model_, decay);
   }

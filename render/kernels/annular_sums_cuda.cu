@@ -101,28 +101,30 @@ bool IsSupported(const AnnularParameters& p) {
 
 }  // namespace
 
-int LaunchAnnularSums(const AnnularParameters& parameters, const float* features_device,
-                      const std::uint32_t* slots_device, const float* sq_dist_device,
-                      std::int64_t m, float* inputs_device, void* stream, const PassRange& pass) {
-  if (!IsSupported(parameters)) return static_cast<int>(cudaErrorInvalidValue);
-  return LaunchBlocks(AnnularSumsKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads,
-                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
-                      sq_dist_device, m, inputs_device, pass);
+CudaError LaunchAnnularSums(const AnnularParameters& parameters, const float* features_device,
+                            const std::uint32_t* slots_device, const float* sq_dist_device,
+                            std::int64_t m, float* inputs_device, CudaStream stream,
+                            const PassRange& pass) {
+  if (!IsSupported(parameters)) return cudaErrorInvalidValue;
+  return LaunchBlocks(AnnularSumsKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads, stream,
+                      parameters, features_device, slots_device, sq_dist_device, m, inputs_device,
+                      pass);
 }
 
-int LaunchAnnularSumsBackward(const AnnularParameters& parameters, const float* features_device,
-                              const std::uint32_t* slots_device, const float* sq_dist_device,
-                              const float* inputs_device, const float* input_grad_device,
-                              std::int64_t m, float* feature_grad_rows_device,
-                              float* entry_weights_device, float* entry_slopes_device, void* stream,
-                              const PassRange& pass) {
+CudaError LaunchAnnularSumsBackward(const AnnularParameters& parameters,
+                                    const float* features_device, const std::uint32_t* slots_device,
+                                    const float* sq_dist_device, const float* inputs_device,
+                                    const float* input_grad_device, std::int64_t m,
+                                    float* feature_grad_rows_device, float* entry_weights_device,
+                                    float* entry_slopes_device, CudaStream stream,
+                                    const PassRange& pass) {
   if (!IsSupported(parameters) || parameters.feature_width > kMaxCudaFeatureWidth) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
-  return LaunchBlocks(AnnularSumsBackwardKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads,
-                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
-                      sq_dist_device, inputs_device, input_grad_device, m, feature_grad_rows_device,
-                      entry_weights_device, entry_slopes_device, pass);
+  return LaunchBlocks(AnnularSumsBackwardKernel, PassBlocks(BlocksFor(m, kWarps)), kThreads, stream,
+                      parameters, features_device, slots_device, sq_dist_device, inputs_device,
+                      input_grad_device, m, feature_grad_rows_device, entry_weights_device,
+                      entry_slopes_device, pass);
 }
 
 }  // namespace interlacer

@@ -231,8 +231,8 @@ __global__ void SpreadKernel(const OccupancyBox* box, int axis, double reach_m,
   }
 }
 
-int LaunchOccupancy(const CloudIndex& index, const float* positions_m, std::int64_t n,
-                    double reach_m, const Workspace& w, cudaStream_t stream) {
+CudaError LaunchOccupancy(const CloudIndex& index, const float* positions_m, std::int64_t n,
+                          double reach_m, const Workspace& w, CudaStream stream) {
   INTERLACER_CUDA_RETURN_IF_ERROR(
       cudaMemsetAsync(w.gaps, kFarByte, kMaxOccupancyCells * sizeof(std::uint16_t), stream));
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(MarkParticlesKernel, BlocksFor(n, kThreads),
@@ -251,8 +251,8 @@ int LaunchOccupancy(const CloudIndex& index, const float* positions_m, std::int6
   return 0;
 }
 
-int LaunchTree(const CloudIndex& index, const float* positions_m, const float* features,
-               std::int64_t n, int feature_width, const Workspace& w, cudaStream_t stream) {
+CudaError LaunchTree(const CloudIndex& index, const float* positions_m, const float* features,
+                     std::int64_t n, int feature_width, const Workspace& w, CudaStream stream) {
   INTERLACER_CUDA_RETURN_IF_ERROR(LaunchBlocks(CodesKernel, BlocksFor(n, kThreads), kThreads,
                                                stream, index.box, positions_m, n, w.sort.keys[0],
                                                w.sort.values[0]));
@@ -307,11 +307,10 @@ CloudIndex LayOutCloudIndex(void* memory, std::int64_t n, int feature_width) {
 
 std::size_t CloudIndexWorkspaceBytes(std::int64_t n) { return Carve(nullptr, n).size_bytes; }
 
-int LaunchCloudIndex(const CloudIndex& index, const float* positions_m, const float* features,
-                     std::int64_t n, int feature_width, float radius_m, void* workspace,
-                     void* stream_handle) {
-  if (n < 0 || n > kMaxIndexedParticles) return static_cast<int>(cudaErrorInvalidValue);
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchCloudIndex(const CloudIndex& index, const float* positions_m, const float* features,
+                           std::int64_t n, int feature_width, float radius_m, void* workspace,
+                           CudaStream stream) {
+  if (n < 0 || n > kMaxIndexedParticles) return cudaErrorInvalidValue;
   const Workspace w = Carve(workspace, n);
   const double reach_m = static_cast<double>(radius_m) * kReachSlack;
   INTERLACER_CUDA_RETURN_IF_ERROR(

@@ -3,14 +3,14 @@
 /// A cloud indexed on the device: the 16-wide tree of boxes of gather16.h over particles in Hilbert
 /// order, their features beside them, and a grid of cells that may be near a particle.
 ///
-/// Pointers are on the current device; a stream is an opaque cudaStream_t. Functions that return
-/// int return a cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default
-/// stream; the number of launches depends on n alone. Determinism: the index is a function of the
-/// cloud. A particle that is not finite is indexed but near nothing. Lengths in metres.
+/// Nothing allocates, waits, or runs on the default stream; the number of launches depends on n
+/// alone. Determinism: the index is a function of the cloud. A particle that is not finite is
+/// indexed but near nothing. Lengths in metres. Contract: common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "common/kernels/host_device.h"
 #include "render/kernels/gather16.h"
 
@@ -67,8 +67,8 @@ std::size_t CloudIndexWorkspaceBytes(std::int64_t n);
 
 /// Fills the index of `n` particles: positions [n,3], features [n, feature_width]. A clear cell has
 /// no particle within radius_m of any of its points.
-int LaunchCloudIndex(const CloudIndex& index, const float* positions_m, const float* features,
-                     std::int64_t n, int feature_width, float radius_m, void* workspace,
-                     void* stream);
+CudaError LaunchCloudIndex(const CloudIndex& index, const float* positions_m, const float* features,
+                           std::int64_t n, int feature_width, float radius_m, void* workspace,
+                           CudaStream stream);
 
 }  // namespace interlacer

@@ -115,25 +115,23 @@ __global__ void CompositeBackwardKernel(CompositeInputs in, CompositeGradients g
 
 }  // namespace
 
-int LaunchEmptyRule(const float* sq_dist_device, std::int64_t m, float empty_radius_m,
-                    float* logits_device, void* stream, const PassRange& pass) {
-  return LaunchBlocks(EmptyRuleKernel, PassBlocks(BlocksFor(m, kThreads)), kThreads,
-                      static_cast<cudaStream_t>(stream), sq_dist_device, m,
-                      empty_radius_m * empty_radius_m, logits_device, pass);
+CudaError LaunchEmptyRule(const float* sq_dist_device, std::int64_t m, float empty_radius_m,
+                          float* logits_device, CudaStream stream, const PassRange& pass) {
+  return LaunchBlocks(EmptyRuleKernel, PassBlocks(BlocksFor(m, kThreads)), kThreads, stream,
+                      sq_dist_device, m, empty_radius_m * empty_radius_m, logits_device, pass);
 }
 
-int LaunchComposite(const CompositeInputs& inputs, float* rgb_device, float* distance_device,
-                    float* opacity_device, void* stream) {
-  return LaunchBlocks(CompositeKernel, BlocksFor(inputs.ray_count, kWarps), kThreads,
-                      static_cast<cudaStream_t>(stream), inputs, rgb_device, distance_device,
-                      opacity_device);
+CudaError LaunchComposite(const CompositeInputs& inputs, float* rgb_device, float* distance_device,
+                          float* opacity_device, CudaStream stream) {
+  return LaunchBlocks(CompositeKernel, BlocksFor(inputs.ray_count, kWarps), kThreads, stream,
+                      inputs, rgb_device, distance_device, opacity_device);
 }
 
-int LaunchCompositeBackward(const CompositeInputs& inputs, const CompositeGradients& grads,
-                            float* transmittance_device, float* logit_grad_device, void* stream) {
+CudaError LaunchCompositeBackward(const CompositeInputs& inputs, const CompositeGradients& grads,
+                                  float* transmittance_device, float* logit_grad_device,
+                                  CudaStream stream) {
   return LaunchBlocks(CompositeBackwardKernel, BlocksFor(inputs.ray_count, kThreads), kThreads,
-                      static_cast<cudaStream_t>(stream), inputs, grads, transmittance_device,
-                      logit_grad_device);
+                      stream, inputs, grads, transmittance_device, logit_grad_device);
 }
 
 }  // namespace interlacer

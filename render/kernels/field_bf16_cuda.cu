@@ -201,7 +201,7 @@ auto KernelFor(int hidden_width) {
 }
 
 /// The shape of a field's blocks on the current device.
-int ChooseShape(const Layout& l, BlockShape* shape) {
+CudaError ChooseShape(const Layout& l, BlockShape* shape) {
   int most_bytes = 0;
   INTERLACER_CUDA_RETURN_IF_ERROR(BlockSharedBytes(&most_bytes));
   const auto with_warps = [&l](int warps) {
@@ -224,21 +224,22 @@ std::size_t PackedFieldBytes(int input_width, int hidden_width) {
   return sizeof(std::uint32_t) * static_cast<std::size_t>(LayOut(input_width, hidden_width).words);
 }
 
-int LaunchPackField(const FieldWeightPointers& weights, int input_width, int hidden_width,
-                    void* packed_device, void* stream) {
-  if (!Fits(input_width, hidden_width)) return static_cast<int>(cudaErrorInvalidValue);
+CudaError LaunchPackField(const FieldWeightPointers& weights, int input_width, int hidden_width,
+                          void* packed_device, CudaStream stream) {
+  if (!Fits(input_width, hidden_width)) return cudaErrorInvalidValue;
   return LaunchBlocks(PackKernel, BlocksFor(LayOut(input_width, hidden_width).words, kPackThreads),
-                      kPackThreads, static_cast<cudaStream_t>(stream), weights, input_width,
-                      hidden_width, static_cast<std::uint32_t*>(packed_device));
+                      kPackThreads, stream, weights, input_width, hidden_width,
+                      static_cast<std::uint32_t*>(packed_device));
 }
 
-int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_device,
-                    const std::uint32_t* slots_device, const float* sq_dist_device, std::int64_t m,
-                    const void* packed_device, int hidden_width, float empty_radius_m,
-                    float* logits_device, void* stream, const PassRange& pass) {
+CudaError LaunchFieldBf16(const AnnularParameters& parameters, const float* features_device,
+                          const std::uint32_t* slots_device, const float* sq_dist_device,
+                          std::int64_t m, const void* packed_device, int hidden_width,
+                          float empty_radius_m, float* logits_device, CudaStream stream,
+                          const PassRange& pass) {
   const int input_width = parameters.kernel_count * (parameters.feature_width + 1);
   if (parameters.kernel_count > kMaxAnnularKernels || !Fits(input_width, hidden_width)) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   const bool paired = parameters.kernel_count <= kKernelsAtOnce<true> &&
                       parameters.feature_width % 2 == 0 && parameters.feature_stride % 2 == 0;
@@ -249,9 +250,9 @@ int LaunchFieldBf16(const AnnularParameters& parameters, const float* features_d
   std::int64_t resident = 0;
   INTERLACER_CUDA_RETURN_IF_ERROR(ResidentBlocks(kernel, shape, &resident));
   const std::int64_t needed = BlocksFor(BlocksFor(m, kRows), shape.threads / kWarpLanes);
-  return LaunchBlocks(kernel, needed < resident ? needed : resident, shape,
-                      static_cast<cudaStream_t>(stream), parameters, features_device, slots_device,
-                      sq_dist_device, m, static_cast<const std::uint32_t*>(packed_device),
+  return LaunchBlocks(kernel, needed < resident ? needed : resident, shape, stream, parameters,
+                      features_device, slots_device, sq_dist_device, m,
+                      static_cast<const std::uint32_t*>(packed_device),
                       empty_radius_m * empty_radius_m, logits_device, pass);
 }
 

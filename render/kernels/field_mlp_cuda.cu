@@ -166,10 +166,10 @@ __global__ void TransposeKernel(const float* matrix, int rows, int columns, floa
 
 }  // namespace
 
-int LaunchDenseForward(const DenseLayer& layer, void* stream, const PassRange& pass) {
+CudaError LaunchDenseForward(const DenseLayer& layer, CudaStream stream, const PassRange& pass) {
   const std::int64_t column_tiles = BlocksFor(layer.y_stride, kTile);
   return LaunchBlocks(DenseForwardKernel, PassBlocks(BlocksFor(layer.m, kTile) * column_tiles),
-                      kThreads, static_cast<cudaStream_t>(stream), layer, column_tiles, pass);
+                      kThreads, stream, layer, column_tiles, pass);
 }
 
 std::size_t DenseWeightGradientWorkspaceBytes(int x_stride, int y_width) {
@@ -177,9 +177,8 @@ std::size_t DenseWeightGradientWorkspaceBytes(int x_stride, int y_width) {
          static_cast<std::size_t>(y_width);
 }
 
-int LaunchDenseWeightGradient(const DenseWeightGradient& gradient, void* workspace,
-                              void* stream_handle, const PassRange& pass) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchDenseWeightGradient(const DenseWeightGradient& gradient, void* workspace,
+                                    CudaStream stream, const PassRange& pass) {
   const int x_tiles = static_cast<int>(BlocksFor(gradient.x_stride, kTile));
   const int y_tiles = static_cast<int>(BlocksFor(gradient.y_width, kTile));
   const std::int64_t sums = static_cast<std::int64_t>(gradient.y_width) * (gradient.x_stride + 1);
@@ -191,11 +190,11 @@ int LaunchDenseWeightGradient(const DenseWeightGradient& gradient, void* workspa
                       partials);
 }
 
-int LaunchTranspose(const float* matrix_device, int rows, int columns, float* transposed_device,
-                    void* stream) {
-  return LaunchBlocks(
-      TransposeKernel, BlocksFor(static_cast<std::int64_t>(rows) * columns, kThreads), kThreads,
-      static_cast<cudaStream_t>(stream), matrix_device, rows, columns, transposed_device);
+CudaError LaunchTranspose(const float* matrix_device, int rows, int columns,
+                          float* transposed_device, CudaStream stream) {
+  return LaunchBlocks(TransposeKernel,
+                      BlocksFor(static_cast<std::int64_t>(rows) * columns, kThreads), kThreads,
+                      stream, matrix_device, rows, columns, transposed_device);
 }
 
 }  // namespace interlacer

@@ -175,19 +175,20 @@ __global__ void GatherNearestKernel(const __grid_constant__ ParticleTreeView tre
 
 }  // namespace
 
-int LaunchGatherNearest(const ParticleTreeView& tree, int neighbor_count,
-                        const float* points_device, std::int64_t m, std::uint32_t* slots_device,
-                        float* sq_dist_device, void* stream, const PassRange& pass) {
+CudaError LaunchGatherNearest(const ParticleTreeView& tree, int neighbor_count,
+                              const float* points_device, std::int64_t m,
+                              std::uint32_t* slots_device, float* sq_dist_device, CudaStream stream,
+                              const PassRange& pass) {
   if (neighbor_count < 1 || neighbor_count > kGatherWidth || tree.level_count > kMaxTreeLevels ||
       tree.particle_count / kGatherWidth > kPlaceMask) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   std::int64_t resident = 0;
   INTERLACER_CUDA_RETURN_IF_ERROR(ResidentBlocks(GatherNearestKernel, {kThreads, 0}, &resident));
   const std::int64_t needed = BlocksFor(m, kSearches);
-  return LaunchBlocks(GatherNearestKernel, needed < resident ? needed : resident, kThreads,
-                      static_cast<cudaStream_t>(stream), tree, neighbor_count - 1, points_device, m,
-                      slots_device, sq_dist_device, pass);
+  return LaunchBlocks(GatherNearestKernel, needed < resident ? needed : resident, kThreads, stream,
+                      tree, neighbor_count - 1, points_device, m, slots_device, sq_dist_device,
+                      pass);
 }
 
 }  // namespace interlacer

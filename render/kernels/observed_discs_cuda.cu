@@ -133,9 +133,9 @@ std::size_t ObservedWorkspaceBytes(std::int64_t surfel_count, int width_px, int 
   return Carve(nullptr, surfel_count, static_cast<std::int64_t>(width_px) * height_px).size_bytes;
 }
 
-int LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels, void* workspace_device,
-                        const ObservedPictureDevice& picture, void* stream_handle) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels,
+                              void* workspace_device, const ObservedPictureDevice& picture,
+                              CudaStream stream) {
   const std::int64_t pixels = static_cast<std::int64_t>(view.width_px) * view.height_px;
   const Workspace w = Carve(workspace_device, surfels.count, pixels);
   const auto count = static_cast<std::size_t>(pixels);

@@ -3,14 +3,14 @@
 /// Draws carried pixels on the device: CUDA form of ObservedRenderer::Render
 /// (render/observed_renderer.h), equal to it byte by byte but for the payload of NaN.
 ///
-/// Pointers, those within the view and the surfels too, are on the current device; a stream is an
-/// opaque cudaStream_t. Functions return a cudaError_t, 0 being success. Nothing allocates, waits,
-/// or runs on the default stream. Determinism: sums are of integers, so that the order of atomics
-/// leaves no trace. Numbers of surfels (SurfelNeighbors) must lie in [0, count). Lengths in metres.
+/// Pointers, those within the view and the surfels too, are on the current device. Determinism:
+/// sums are of integers, so that the order of atomics leaves no trace. Numbers of surfels
+/// (SurfelNeighbors) must lie in [0, count). Lengths in metres. Contract: common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "render/kernels/observed_disc.h"
 
 namespace interlacer {
@@ -23,7 +23,8 @@ struct ObservedPictureDevice {
 
 std::size_t ObservedWorkspaceBytes(std::int64_t surfel_count, int width_px, int height_px);
 
-int LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels, void* workspace_device,
-                        const ObservedPictureDevice& picture, void* stream);
+CudaError LaunchObservedDiscs(const DiscView& view, const SurfelArrays& surfels,
+                              void* workspace_device, const ObservedPictureDevice& picture,
+                              CudaStream stream);
 
 }  // namespace interlacer

@@ -117,12 +117,11 @@ __global__ void ParticleGradientKernel(const __grid_constant__ ParticleTreeView 
 
 std::size_t ParticleGradientWorkspaceBytes(std::int64_t m) { return Carve(nullptr, m).size_bytes; }
 
-int LaunchParticleGradients(const ParticleTreeView& tree, const ParticleGradientInputs& inputs,
-                            void* workspace, float* position_grad_device,
-                            float* feature_grad_device, void* stream_handle,
-                            const PassRange& pass) {
-  if (inputs.feature_width > kMaxCudaFeatureWidth) return static_cast<int>(cudaErrorInvalidValue);
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+CudaError LaunchParticleGradients(const ParticleTreeView& tree,
+                                  const ParticleGradientInputs& inputs, void* workspace,
+                                  float* position_grad_device, float* feature_grad_device,
+                                  CudaStream stream, const PassRange& pass) {
+  if (inputs.feature_width > kMaxCudaFeatureWidth) return cudaErrorInvalidValue;
   const std::int64_t n = tree.particle_count;
   const std::int64_t entries = kGatherWidth * inputs.m;
   if (n == 0 || entries == 0) return 0;

@@ -111,13 +111,12 @@ std::size_t MarchWorkspaceBytes(std::int64_t ray_count, int samples_per_ray) {
   return Carve(nullptr, ray_count, samples_per_ray).size_bytes;
 }
 
-int LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSamples& samples,
-                    void* stream_handle) {
+CudaError LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSamples& samples,
+                          CudaStream stream) {
   if (inputs.ray_count < 0 || inputs.samples_per_ray < 1 ||
       inputs.ray_count > kMaxSamples / inputs.samples_per_ray) {
-    return static_cast<int>(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
-  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   if (inputs.ray_count == 0) {
     return TakeError(cudaMemsetAsync(samples.first, 0, sizeof(std::int32_t), stream));
   }

@@ -2,13 +2,13 @@
 
 /// Finds the samples along rays that may lie near a particle; CUDA form of render/ray_march.h.
 ///
-/// Pointers are on the current device; a stream is an opaque cudaStream_t. Functions return a
-/// cudaError_t, 0 being success. Nothing allocates, waits, or runs on the default stream.
-/// Determinism: samples and their order are functions of the inputs. Lengths in metres.
+/// Determinism: samples and their order are functions of the inputs. Lengths in metres. Contract:
+/// common/kernels/cuda.h.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/kernels/cuda.h"
 #include "render/kernels/cloud_index_cuda.h"
 
 namespace interlacer {
@@ -37,7 +37,7 @@ std::size_t MarchWorkspaceBytes(std::int64_t ray_count, int samples_per_ray);
 
 /// The workspace is on a boundary of 256 bytes. More than 2^31 - 1 samples are refused with
 /// cudaErrorInvalidValue.
-int LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSamples& samples,
-                    void* stream);
+CudaError LaunchMarchRays(const MarchInputs& inputs, void* workspace, const MarchedSamples& samples,
+                          CudaStream stream);
 
 }  // namespace interlacer

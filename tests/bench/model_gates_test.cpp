@@ -1,7 +1,6 @@
 /// The gates of the model's stages by the way of a device, with the kernels on the CPU: a step and
 /// a training sequence agree with the float64 twin, and every peer in C++ runs.
 
-#include <functional>
 #include <set>
 #include <string>
 
@@ -17,8 +16,7 @@ namespace {
 ModelDevice PlaceOf(const testing::EmulatedDevice& device) {
   ModelDevice place;
   place.infix = "cuda/";
-  place.records_steps = true;
-  place.on_host = [&device](const std::function<void()>& body) { device.RunOnHost(body); };
+  place.cuda = device.backend();
   return place;
 }
 

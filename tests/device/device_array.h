@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/kernels/cuda.h"
 #include "tests/device/device_buffer.h"
 
 namespace interlacer {
@@ -41,10 +42,10 @@ inline std::string MissingDevice() {
 }
 
 /// Throws on errors of the CUDA runtime's calls and of our launches.
-inline void RequireCuda(int error, const char* what) {
-  if (error == 0) return;
+inline void RequireCuda(CudaError error, const char* what) {
+  if (error.ok()) return;
   throw std::runtime_error(std::string(what) + ": " +
-                           cudaGetErrorString(static_cast<cudaError_t>(error)));
+                           cudaGetErrorString(static_cast<cudaError_t>(error.code)));
 }
 
 /// A stream of its own.

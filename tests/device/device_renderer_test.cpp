@@ -148,7 +148,8 @@ TEST(DeviceRendererTest, NoRaysIsNoWork) {
 
 TEST(DeviceRendererTest, RefusesWhatItCannotCount) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  DeviceRenderer renderer(SmallRendererConfig());
+  const CudaRenderKernels kernels;
+  DeviceRenderer renderer(SmallRendererConfig(), kernels);
   EXPECT_EQ(renderer.Render({}, {.count = 1}, {}, nullptr, nullptr).code(),
             StatusCode::kFailedPrecondition);
   const Status particles =

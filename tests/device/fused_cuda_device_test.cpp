@@ -53,7 +53,7 @@ std::vector<double> LinearUpdate(const Layers& l, const std::vector<float>& h) {
 }
 
 std::vector<float> FeedForwardOnDevice(const Layers& l, const std::vector<float>& h,
-                                       const FusedRange& rows) {
+                                       const RowRange& rows) {
   const DeviceLayers d(l);
   const DeviceArray<float> on_device(d.stream, h);
   EXPECT_EQ(LaunchAddFeedForward(rows, l.width, d.feed_forward(), on_device.get(), d.stream.get()),
@@ -62,7 +62,7 @@ std::vector<float> FeedForwardOnDevice(const Layers& l, const std::vector<float>
 }
 
 std::vector<float> LinearOnDevice(const Layers& l, const std::vector<float>& h,
-                                  const FusedRange& rows, bool with_feed_forward) {
+                                  const RowRange& rows, bool with_feed_forward) {
   const DeviceLayers d(l);
   const DeviceArray<float> on_device(d.stream, h);
   const std::int64_t n = static_cast<std::int64_t>(h.size()) / l.width;

@@ -57,7 +57,7 @@ TEST(FusedGrfLayers, ProjectsTheQueriesThatAreWanted) {
   constexpr std::int64_t kRows = 400, kWidth = 64;
   const DeviceLayers d(Layers(kWidth, 32));
   const DeviceArray<float> h(d.stream, RandomNormal<float>(kRows * kWidth, kFusedSeed, 16));
-  const auto project = [&](const FusedRange& queries) {
+  const auto project = [&](const RowRange& queries) {
     const DeviceArray<std::uint16_t> q(d.stream, kRows * kWidth),
         rows(d.stream, 2 * kRows * kWidth);
     q.Poison();  // rows outside the range must stay unwritten
@@ -67,7 +67,7 @@ TEST(FusedGrfLayers, ProjectsTheQueriesThatAreWanted) {
     return std::pair(q.Read(), rows.Read());
   };
   const auto [all_queries, all_rows] = project({0, kRows});
-  for (const FusedRange& queries : {FusedRange{150, 380}, {0, 1}, {399, 400}, {200, 200}}) {
+  for (const RowRange& queries : {RowRange{150, 380}, {0, 1}, {399, 400}, {200, 200}}) {
     const auto [some_queries, same_rows] = project(queries);
     EXPECT_EQ(same_rows, all_rows);
     for (std::int64_t x = queries.begin * kWidth; x < queries.end * kWidth; ++x) {

@@ -135,7 +135,7 @@ inline std::vector<double> FeedForwardUpdate(const Layers& l, const std::vector<
 
 /// Compares the update of the rows of a range with the expected one; other rows must not change.
 inline void ExpectAdded(const std::vector<float>& before, const std::vector<float>& after,
-                        int width, const FusedRange& rows, const std::vector<double>& update,
+                        int width, const RowRange& rows, const std::vector<double>& update,
                         double tolerance) {
   std::vector<double> got, expected;
   for (std::size_t i = 0; i < before.size(); ++i) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "model/kernels/grf_attention_cuda.h"
@@ -123,15 +123,22 @@ Result<float> OnDevice(const Problem& p, const DeviceProblem& d, const Pairs& pa
   const DeviceArray<float> grad_v(d.stream, v_count), grad_weights(d.stream, weight_count);
   const DeviceArray<float> scratch(d.stream, GrfCudaBackwardScratchCount(p.shape.n, p.nnz()));
   const GrfInputs<float> inputs{d.q.get(), d.k.get(), d.v.get()};
-  EXPECT_EQ(LaunchGrfAttentionForward(p.shape, pairs, inputs, kEpsilons, out.get(),
-                                      normalizer.get(), d.stream.get()),
+  constexpr bool kPacked = std::is_same_v<Pairs, GrfPackedPairs<float>>;
+  const auto launchers = [] {
+    if constexpr (kPacked)
+      return std::pair(&LaunchGrfForward, &LaunchGrfBackward);
+    else
+      return std::pair(&LaunchWeightedGrfForward, &LaunchWeightedGrfBackward);
+  }();
+  EXPECT_EQ(launchers.first(p.shape, pairs, inputs, kEpsilons, out.get(), normalizer.get(),
+                            d.stream.get()),
             0);
-  EXPECT_EQ(LaunchGrfAttentionBackward(
-                p.shape, pairs, {d.column_offsets.get(), d.roots.get(), d.entry_index.get()},
-                p.nnz(), inputs, {out.get(), normalizer.get(), d.grad_out.get()}, kEpsilons,
-                {grad_q.get(), grad_k.get(), grad_v.get(), grad_weights.get()}, scratch.get(),
-                d.stream.get()),
-            0);
+  EXPECT_EQ(
+      launchers.second(p.shape, pairs, {d.column_offsets.get(), d.roots.get(), d.entry_index.get()},
+                       p.nnz(), inputs, {out.get(), normalizer.get(), d.grad_out.get()}, kEpsilons,
+                       {grad_q.get(), grad_k.get(), grad_v.get(), grad_weights.get()},
+                       scratch.get(), d.stream.get()),
+      0);
   return {out.Read(),    normalizer.Read(), grad_q.Read(),
           grad_k.Read(), grad_v.Read(),     grad_weights.Read()};
 }
@@ -184,36 +191,6 @@ TEST_P(GrfAttentionDeviceTest, ValuesAndGradientsFollowDouble) {
   const Problem p(RandomGraph(300, 3, kSeed), GetParam().qk, GetParam().v);
   ExpectClose(PackedOnDevice(p), PackedOnHost(p));
   ExpectClose(WeightedOnDevice(p), WeightedOnHost(p));
-}
-
-/// Truncates the numbers to bfloat16; returns their bits.
-std::vector<std::uint16_t> CutToBf16(std::vector<float>& values) {
-  std::vector<std::uint16_t> cut;
-  for (float& value : values) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & 0xFFFF0000u;
-    value = std::bit_cast<float>(bits);
-    cut.push_back(static_cast<std::uint16_t>(bits >> 16));
-  }
-  return cut;
-}
-
-TEST_P(GrfAttentionDeviceTest, Bf16RowsFollowDouble) {
-  INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem p(RandomGraph(200, 3, kSeed), GetParam().qk, GetParam().v);
-  const std::vector<std::uint16_t> q = CutToBf16(p.q), k = CutToBf16(p.k), v = CutToBf16(p.v);
-  const DeviceProblem d(p);
-  const DeviceArray<std::uint16_t> q_device(d.stream, q), k_device(d.stream, k),
-      v_device(d.stream, v);
-  const DeviceArray<float> out(d.stream, p.shape.n * p.shape.v_width),
-      normalizer(d.stream, p.shape.n);
-  ASSERT_EQ(LaunchGrfAttentionForward(
-                p.shape, GrfPackedPairs<float>{d.offsets.get(), d.entries.get(), d.table.get()},
-                GrfInputs<std::uint16_t>{q_device.get(), k_device.get(), v_device.get()}, kEpsilons,
-                out.get(), normalizer.get(), d.stream.get()),
-            0);
-  const Result<double> expected = PackedOnHost(p);
-  EXPECT_LE(RelativeL2(out.Read(), expected.out), kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(normalizer.Read(), expected.normalizer), kFloatOpTolerance);
 }
 
 TEST(GrfAttentionDevice, ManyRowsAndLongColumns) {
@@ -278,10 +255,9 @@ TEST(GrfAttentionDevice, NoTokensIsNoWork) {
 TEST(GrfAttentionDevice, RefusesRowsThatDoNotFitAWarp) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const CheckedStream stream;
-  EXPECT_NE(
-      LaunchGrfAttentionForward({10, kMaxGrfCudaWidth + 1, 4}, GrfPackedPairs<float>(),
-                                GrfInputs<float>(), kEpsilons, nullptr, nullptr, stream.get()),
-      0);
+  EXPECT_NE(LaunchGrfForward({10, kMaxGrfCudaWidth + 1, 4}, GrfPackedPairs<float>(),
+                             GrfInputs<float>(), kEpsilons, nullptr, nullptr, stream.get()),
+            0);
 }
 
 }  // namespace

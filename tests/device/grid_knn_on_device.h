@@ -20,8 +20,8 @@ inline std::vector<std::int32_t> GridNeighborsOnDevice(const CellGrid& grid,
   const DeviceArray<std::int32_t> neighbors(stream, n * out_degree);
   const DeviceArray<char> workspace(stream,
                                     static_cast<std::int64_t>(GridKnnWorkspaceBytes(grid, n)));
-  RequireCuda(LaunchGridKnn(grid, positions.get(), n, out_degree, workspace.get(), neighbors.get(),
-                            stream.get()),
+  RequireCuda(LaunchGridKnn(grid, positions.get(), {0, n, n, 0}, out_degree, workspace.get(),
+                            neighbors.get(), stream.get()),
               "LaunchGridKnn");
   return neighbors.Read();
 }

@@ -86,12 +86,12 @@ void ExpectOrdered(const Ordered& got, const Cloud& cloud, bool with_rows) {
   EXPECT_EQ(got.ordered_features.Read(), features);
 }
 
-int OrderOnDevice(const CheckedStream& stream, const Ordered& first, const Ordered& second,
-                  bool with_rows) {
+CudaError OrderOnDevice(const CheckedStream& stream, const Ordered& first, const Ordered& second,
+                        bool with_rows) {
   const DeviceArray<char> workspace(
       stream, static_cast<std::int64_t>(MortonOrderWorkspaceBytes(first.n, second.n)));
-  const int error = LaunchMortonOrder(first.View(with_rows), second.View(with_rows), kWidth,
-                                      kCellEdgeM, workspace.get(), stream.get());
+  const CudaError error = LaunchMortonOrder(first.View(with_rows), second.View(with_rows), kWidth,
+                                            kCellEdgeM, workspace.get(), stream.get());
   stream.Wait();
   return error;
 }

@@ -6,6 +6,7 @@
 
 #include "model/kernels/packed_grf_cuda.h"
 #include "tests/device/device_array.h"
+#include "tests/device/packed_rows.h"
 #include "tests/device/walk_graphs.h"
 #include "tests/support/bfloat16_rounding.h"
 #include "tests/support/numeric.h"
@@ -69,13 +70,7 @@ struct DeviceProblem {
         entries(stream, p.lists.entries),
         table(stream, p.table),
         q(stream, ToBfloat16(p.q)),
-        k(stream, ToBfloat16(p.k)),
-        v(stream, ToBfloat16(p.v)),
-        packed(stream, 2 * p.n * p.width) {
-    EXPECT_EQ(
-        LaunchPackGrfRows(p.n, p.width, k.get(), v.get(), kEpsilons, packed.get(), stream.get()),
-        0);
-  }
+        packed(stream, PackedGrfRows(ToBfloat16(p.k), ToBfloat16(p.v), kEpsilons.feature)) {}
   GrfPackedPairs<float> pairs() const { return {offsets.get(), entries.get(), table.get()}; }
   PackedGrfInputs inputs() const { return {q.get(), packed.get()}; }
 
@@ -83,7 +78,7 @@ struct DeviceProblem {
   DeviceArray<std::int32_t> offsets;
   DeviceArray<std::uint32_t> entries;
   DeviceArray<float> table;
-  DeviceArray<std::uint16_t> q, k, v, packed;
+  DeviceArray<std::uint16_t> q, packed;
 };
 
 Result<float> OnDevice(const Problem& p, std::int64_t begin, std::int64_t end) {
@@ -218,7 +213,6 @@ TEST(PackedGrfDevice, RefusesWhatItDoesNotTake) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const CheckedStream stream;
   const PackedGrfOutputs outputs;
-  EXPECT_NE(LaunchPackGrfRows(1, 48, nullptr, nullptr, kEpsilons, nullptr, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 48, 0, 10}, {}, {}, kEpsilons, outputs, stream.get()), 0);
   EXPECT_NE(LaunchPackedGrf({10, 64, 0, 11}, {}, {}, kEpsilons, outputs, stream.get()), 0);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "render/device_renderer.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "tests/device/device_array.h"
 #include "tests/render/render_gradients.h"
 #include "tests/render/render_scene.h"
@@ -60,7 +61,7 @@ class SceneOnDevice {
   SceneOnDevice(const RendererConfig& config, const Cloud& cloud, const RandomField& field,
                 const Rays& rays, std::int64_t pass_samples = DeviceRenderer::kDefaultPassSamples,
                 FieldPrecision precision = FieldPrecision::kFloat32)
-      : renderer_(config, precision, pass_samples),
+      : renderer_(config, kKernels, precision, pass_samples),
         n_(static_cast<std::int64_t>(cloud.positions_m.size()) / 3),
         ray_count_(static_cast<std::int64_t>(rays.count())),
         field_(stream_, field),
@@ -108,6 +109,8 @@ class SceneOnDevice {
   }
 
  private:
+  inline static const CudaRenderKernels kKernels{};
+
   static std::int64_t Bytes(std::size_t size) { return static_cast<std::int64_t>(size); }
   static void Expect(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
   DeviceRays rays() const { return {ray_count_, origins_.get(), directions_.get(), jitter_.get()}; }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/cuda/backend.h"
 #include "model/cuda/device_choice.h"
 #include "tests/device/device_array.h"
 #include "tests/model/test_device.h"
@@ -38,7 +39,7 @@ struct TestDevice::State {};
 TestDevice::TestDevice() { LeaveNanInFreeMemory(); }
 TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return kDevice; }
-DeviceRequest TestDevice::request() const { return DeviceRequest::kCuda; }
+const CudaBackend* TestDevice::cuda() const { return BuiltCudaBackend(); }
 double TestDevice::gradient_order_tolerance() const { return kCudaGradientOrderTolerance; }
 double TestDevice::message_passing_gradient_tolerance() const {
   return kCudaMessagePassingGradientTolerance;

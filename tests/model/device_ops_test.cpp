@@ -15,7 +15,6 @@
 
 #include "knn/walk_lists.h"
 #include "model/graph/token_graph.h"
-#include "model/layers/device_layers.h"
 #include "model/network/cloud_order.h"
 #include "model/ops/deterministic_gradients.h"
 #include "model/ops/grf_attention_op.h"
@@ -77,19 +76,21 @@ TEST_P(DeviceGrfOp, EqualsTheHost) {
   const auto mask = MaskOf(cloud);
   TensorList inputs = RandomRows(mask->token_count(), 20);
   inputs.push_back(at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
-  const auto through = [](const std::shared_ptr<const WalkMask>& pairs, const TensorList& rows) {
+  const auto through = [](const std::shared_ptr<const WalkMask>& pairs, const TensorList& rows,
+                          const CudaBackend* cuda) {
     return ValueAndGradients(
         [&](const TensorList& x) {
           const torch::Tensor weights = at::matmul(pairs->loads().to(at::kFloat), x[3]);
-          return GrfAttention(x[0], x[1], x[2], weights, pairs, {});
+          return GrfAttention(x[0], x[1], x[2], weights, pairs, {}, cuda);
         },
         rows);
   };
-  const TensorList expected = through(mask, inputs);
+  const TensorList expected = through(mask, inputs, nullptr);
   const TestDevice device;
   const TensorList on_device = device.Put(inputs);
-  ExpectClose(through(std::make_shared<WalkMask>(mask->CopyTo(on_device[0])), on_device), expected,
-              kFloatOpTolerance);
+  ExpectClose(
+      through(std::make_shared<WalkMask>(mask->CopyTo(on_device[0])), on_device, device.cuda()),
+      expected, kFloatOpTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lists, DeviceGrfOp, ::testing::Bool(),
@@ -99,29 +100,15 @@ TEST(DeviceLinearAttention, EqualsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const int heads : {4, 1}) {  // heads of 96 channels are left to torch
     const TensorList inputs = RandomRows(700, 96);
-    const auto run = [&](const TensorList& x) {
-      return LinearAttention(x[0], x[1], x[2], heads, {});
+    const auto run = [&](const TensorList& rows, const CudaBackend* cuda) {
+      return ValueAndGradients(
+          [&](const TensorList& x) { return LinearAttention(x[0], x[1], x[2], heads, {}, cuda); },
+          rows);
     };
-    const TensorList expected = ValueAndGradients(run, inputs);
+    const TensorList expected = run(inputs, nullptr);
     const TestDevice device;
-    ExpectClose(ValueAndGradients(run, device.Put(inputs)), expected, kFloatOpTolerance);
+    ExpectClose(run(device.Put(inputs), device.cuda()), expected, kFloatOpTolerance);
   }
-}
-
-TEST(DeviceLinearAttention, WideHeadsOfBfloat16AreCloseToTheHost) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const at::NoGradGuard no_grad;
-  TensorList rounded, inputs;
-  for (const torch::Tensor& x : RandomRows(300, 256)) {
-    rounded.push_back(x.to(at::kBFloat16));
-    inputs.push_back(rounded.back().to(at::kFloat));
-  }
-  const torch::Tensor expected = LinearAttention(inputs[0], inputs[1], inputs[2], 2, {});
-  const TestDevice device;
-  const TensorList x = device.Put(rounded);
-  const torch::Tensor got = LinearAttention(x[0], x[1], x[2], 2, {});
-  EXPECT_EQ(got.scalar_type(), at::kBFloat16);
-  EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
 }
 
 TEST(DeviceCloudOrder, OrdersTwoCloudsAsTheHost) {
@@ -135,7 +122,7 @@ TEST(DeviceCloudOrder, OrdersTwoCloudsAsTheHost) {
   const TestDevice device;
   for (const bool with_gradients : {false, true}) {  // the latter takes torch's own gathers
     const at::AutoGradMode mode(with_gradients);
-    const OrderedClouds got = InSpatialOrder(device.Put(older), device.Put(newer));
+    const OrderedClouds got = InSpatialOrder(device.Put(older), device.Put(newer), device.cuda());
     EXPECT_TRUE(AreEqual(got.older.positions_m, expected.older.positions_m));
     EXPECT_TRUE(AreEqual(got.older.features, expected.older.features));
     EXPECT_TRUE(AreEqual(got.newer.positions_m, expected.newer.positions_m));
@@ -151,7 +138,7 @@ TEST(DeviceCloudOrder, EqualsTheHost) {
     const torch::Tensor positions_m = ToPositions(cloud);
     const CloudOrder expected = SpatialOrder(positions_m);
     const TestDevice device;
-    const CloudOrder got = SpatialOrder(device.Put(positions_m));
+    const CloudOrder got = SpatialOrder(device.Put(positions_m), device.cuda());
     EXPECT_TRUE(AreEqual(got.particle_at, expected.particle_at));
     EXPECT_TRUE(AreEqual(got.place_of, expected.place_of));
   }
@@ -190,11 +177,12 @@ TEST_P(DeviceGraph, MasksAsTheHost) {
   const auto run = [&](const TestDevice* device) {
     TokenSet placed = tokens;
     if (device != nullptr) placed.positions_m = device->Put(tokens.positions_m);
-    const TokenGraph graph = BuildTokenGraph(config, placed, 5);
+    const CudaBackend* const cuda = device != nullptr ? device->cuda() : nullptr;
+    const TokenGraph graph = BuildTokenGraph(config, placed, 5, cuda);
     return ValueAndGradients(
         [&](const TensorList& x) {
           const torch::Tensor weights = at::matmul(graph.mask->loads().to(at::kFloat), x[3]);
-          return GrfAttention(x[0], x[1], x[2], weights, graph.mask, {});
+          return GrfAttention(x[0], x[1], x[2], weights, graph.mask, {}, cuda);
         },
         device != nullptr ? device->Put(inputs) : inputs);
   };
@@ -257,36 +245,20 @@ TEST(DeviceGrfLayer, LeavesPointsWithoutAPlaceToThemselves) {
   tokens.workspace = config.data.workspace;
   tokens.positions_m = ToPositions(cloud);
   const TensorList x = RandomRows(150, 16);
-  const auto attend = [](const TensorList& rows, std::shared_ptr<const WalkMask> mask) {
+  const auto attend = [](const TensorList& rows, std::shared_ptr<const WalkMask> mask,
+                         const CudaBackend* cuda) {
     const torch::Tensor weights = at::matmul(
         mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}).to(rows[0].device()));
-    return GrfAttention(rows[0], rows[1], rows[2], weights, mask, {});
+    return GrfAttention(rows[0], rows[1], rows[2], weights, mask, {}, cuda);
   };
   const at::NoGradGuard no_grad;
   const torch::Tensor expected =
-      attend(x, std::make_shared<WalkMask>(*BuildWalkLists(graph), kNeighbors, false));
+      attend(x, std::make_shared<WalkMask>(*BuildWalkLists(graph), kNeighbors, false), nullptr);
   const TestDevice device;
   tokens.positions_m = device.Put(tokens.positions_m);
-  const torch::Tensor got = attend(device.Put(x), BuildTokenGraph(config, tokens, 5).mask);
+  const torch::Tensor got =
+      attend(device.Put(x), BuildTokenGraph(config, tokens, 5, device.cuda()).mask, device.cuda());
   EXPECT_LT(RelativeL2(got, expected), kFloatOpTolerance);
-}
-
-TEST(DeviceLayers, AreFusedForInferenceInBfloat16) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  Dense rounding(64, 256, Precision::kBfloat16), exact(64, 256, Precision::kNative),
-      odd(64, 40, Precision::kBfloat16);
-  const at::NoGradGuard no_grad;
-  EXPECT_FALSE(CanFuseOnDevice(at::zeros({5, 64}), {&rounding}));
-  const TestDevice device;
-  const torch::Tensor h = device.Put(at::zeros({5, 64}));
-  EXPECT_TRUE(CanFuseOnDevice(h, {&rounding}));
-  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding, &exact}));
-  EXPECT_FALSE(CanFuseOnDevice(h, {&odd}));
-  EXPECT_FALSE(CanFuseOnDevice(device.Put(at::zeros({5, 32})), {&rounding}));
-  EXPECT_FALSE(CanFuseOnDevice(h.to(at::kDouble), {&rounding}));
-  EXPECT_FALSE(CanFuseOnDevice(device.Put(at::zeros({64, 5})).t(), {&rounding}));
-  const at::AutoGradMode with_gradients(true);
-  EXPECT_FALSE(CanFuseOnDevice(h, {&rounding}));
 }
 
 TEST(DeviceGradients, AreSummedInOneOrder) {
@@ -298,6 +270,7 @@ TEST(DeviceGradients, AreSummedInOneOrder) {
   const torch::Tensor x = at::randn({3, 2, 4, 5}).requires_grad_();
   EXPECT_EQ(names(x, rows), "IndexSelectBackward0 UpsampleBilinear2DBackward0");
   const TestDevice device;
+  if (!device.place().is_cuda()) GTEST_SKIP() << "LibTorch's own kernels of CUDA devices";
   EXPECT_EQ(names(device.Put(x.detach()).requires_grad_(), device.Put(rows)),
             "IndexBackward0 ViewBackward0");
 }
@@ -353,7 +326,7 @@ TEST_P(DeviceAnchors, AreTheHosts) {
   const AnchorGraph expected = *BuildTokenGraph(config, tokens, 5).anchors;
   const TestDevice device;
   tokens.positions_m = device.Put(tokens.positions_m);
-  const AnchorGraph got = *BuildTokenGraph(config, tokens, 5).anchors;
+  const AnchorGraph got = *BuildTokenGraph(config, tokens, 5, device.cuda()).anchors;
   EXPECT_TRUE(AreEqual(got.anchors, expected.anchors));
   EXPECT_TRUE(AreEqual(got.others, expected.others));
   EXPECT_TRUE(AreEqual(got.neighbors, expected.neighbors));
@@ -365,26 +338,6 @@ INSTANTIATE_TEST_SUITE_P(Neighbors, DeviceAnchors,
                                            AnchorCase{"33", 33},
                                            AnchorCase{"8PerTime", 8, GraphScope::kPerTime}),
                          [](const auto& test) { return test.param.name; });
-
-TEST(DeviceGrfBfloat16, IsTheHostUpToItsRounding) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const KnnGraph graph = BruteForceGraph(CubeCloud(90, 6), 3);
-  const auto mask = std::make_shared<WalkMask>(*BuildWalkLists(graph), graph.out_degree, false);
-  const torch::Tensor weights =
-      at::matmul(mask->loads().to(at::kFloat), at::tensor({1.f, 0.9f, 0.7f, 0.4f}));
-  const at::NoGradGuard no_grad;
-  for (const int width : {32, 24}) {  // packed rows, and rows of their own
-    const TensorList x = RandomRows(graph.n, width);
-    const torch::Tensor expected = GrfAttention(x[0], x[1], x[2], weights, mask, {});
-    const TestDevice device;
-    const auto rounded = [&](const torch::Tensor& t) { return device.Put(t).to(at::kBFloat16); };
-    const TensorList rows{rounded(x[0]), rounded(x[1]), rounded(x[2])};
-    const torch::Tensor got = GrfAttention(rows[0], rows[1], rows[2], device.Put(weights),
-                                           std::make_shared<WalkMask>(mask->CopyTo(rows[0])), {});
-    EXPECT_EQ(got.scalar_type(), width == 32 ? at::kBFloat16 : at::kFloat);
-    EXPECT_LT(RelativeL2(got, expected), kBfloat16OpTolerance);
-  }
-}
 
 }  // namespace
 }  // namespace interlacer::testing

@@ -16,7 +16,7 @@
 #include "model/files/checkpoint.h"
 #include "model/ops/device_render.h"
 #include "model/ops/render_op.h"
-#include "model/predictor.h"
+#include "model/predictor_on_device.h"
 #include "model/step_graph.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/plane_robot.h"
@@ -64,7 +64,8 @@ ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
 
 /// The parameter called `overflowing`, if any, is finite; what it gives is not, in whatever order
 /// it is summed.
-std::unique_ptr<Predictor> WidePredictor(DeviceRequest request, const std::string& overflowing = {},
+std::unique_ptr<Predictor> WidePredictor(const DeviceChoice& device,
+                                         const std::string& overflowing = {},
                                          const InterlacerConfig& config = WideConfig()) {
   const std::string dir = ::testing::TempDir() + "device_predictor_" + std::to_string(getpid());
   WorldModel model(config);
@@ -75,7 +76,7 @@ std::unique_ptr<Predictor> WidePredictor(DeviceRequest request, const std::strin
     model.named_parameters()[overflowing].fill_(3e38f);
   }
   EXPECT_TRUE(SaveCheckpoint(dir, model, {}).ok());
-  auto predictor = Predictor::Load(dir, {"tiny", request});
+  auto predictor = LoadPredictorOn(device, dir, {"tiny"});
   std::filesystem::remove_all(dir);
   return *std::move(predictor);
 }
@@ -83,9 +84,9 @@ std::unique_ptr<Predictor> WidePredictor(DeviceRequest request, const std::strin
 TEST(DevicePredictor, ScenesStepsAndViewsAsOnTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const SceneInput input = MakeScene();
-  const ModelRun expected = LiftStepAndRender(WidePredictor(DeviceRequest::kCpu).get(), input);
+  const ModelRun expected = LiftStepAndRender(WidePredictor(DeviceChoice()).get(), input);
   const TestDevice device;
-  const ModelRun got = LiftStepAndRender(WidePredictor(device.request()).get(), input);
+  const ModelRun got = LiftStepAndRender(WidePredictor(device.choice()).get(), input);
 
   EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
   EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
@@ -108,10 +109,10 @@ TEST(DevicePredictor, LeavesTheSameOutliersOutAsTheHost) {
   config.lifting.outlier_filter = OutlierFilter{OutlierFilterKind::kStatistical, 16, 0.5};
   const SceneInput input = MakeScene();
   const ModelRun expected =
-      LiftStepAndRender(WidePredictor(DeviceRequest::kCpu, {}, config).get(), input);
-  const ModelRun all = LiftStepAndRender(WidePredictor(DeviceRequest::kCpu).get(), input);
+      LiftStepAndRender(WidePredictor(DeviceChoice(), {}, config).get(), input);
+  const ModelRun all = LiftStepAndRender(WidePredictor(DeviceChoice()).get(), input);
   const TestDevice device;
-  const ModelRun got = LiftStepAndRender(WidePredictor(device.request(), {}, config).get(), input);
+  const ModelRun got = LiftStepAndRender(WidePredictor(device.choice(), {}, config).get(), input);
   EXPECT_NE(got.first.positions_m, all.first.positions_m);
   EXPECT_EQ(got.first.positions_m, expected.first.positions_m);
   EXPECT_EQ(got.first.colors_rgb8, expected.first.colors_rgb8);
@@ -123,7 +124,7 @@ TEST(DevicePredictor, ObservedPixelsOfStepZeroAreTheFrames) {
   SceneInput input = MakeScene();
   input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
   const TestDevice device;
-  const auto predictor = WidePredictor(device.request());
+  const auto predictor = WidePredictor(device.choice());
   const auto rollout = *predictor->Begin(*predictor->Lift(input), Joints(2, 1));
   FloatImage color;
   DepthImage depth;
@@ -139,7 +140,7 @@ TEST(DevicePredictor, ObservedPixelsOfStepZeroAreTheFrames) {
 TEST(DevicePredictor, CopiesParticlesBackOnlyWhenTheyAreRead) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const TestDevice device;
-  const auto predictor = WidePredictor(device.request());
+  const auto predictor = WidePredictor(device.choice());
   const auto rollout = *predictor->Begin(*predictor->Lift(MakeScene()), Joints(2, 1));
   const Particles* const held = *rollout->ReadParticles();
   const std::vector<float> initial_m = held->positions_m;
@@ -185,11 +186,11 @@ TEST_P(OverflowingHead, LeavesTheRolloutWhereItWas) {
   const std::string parameter = "head." + GetParam();
   {
     SCOPED_TRACE("host");
-    ExpectRefusedSteps(WidePredictor(DeviceRequest::kCpu, parameter).get());
+    ExpectRefusedSteps(WidePredictor(DeviceChoice(), parameter).get());
   }
   SCOPED_TRACE("device");
   const TestDevice device;
-  ExpectRefusedSteps(WidePredictor(device.request(), parameter).get());
+  ExpectRefusedSteps(WidePredictor(device.choice(), parameter).get());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OverflowingHead,
@@ -224,11 +225,12 @@ TEST_P(StepGraphOf, ReplaysEqualSteps) {
   PerturbHeads(model.get());
   const at::NoGradGuard no_grad;
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   StepGraph steps(model);
+  const StepEngine& engine = steps.engine();
   StepInput input = device.Put(MakeStepInput(150, model->config()));
   for (int step = 0; step < 3; ++step) {
-    const CloudTensors expected = model->Step(input);
+    const CloudTensors expected = engine.Step(input);
     CloudTensors got = steps.Step(input);
     EXPECT_TRUE(at::equal(got.positions_m, expected.positions_m)) << step;
     EXPECT_TRUE(at::equal(got.features, expected.features)) << step;
@@ -267,11 +269,12 @@ TEST(StepGraph, ReplaysStepsOfAnExactModel) {
   PerturbHeads(model.get());
   const at::NoGradGuard no_grad;
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   StepGraph steps(model);
+  const StepEngine& engine = steps.engine();
   StepInput input = device.Put(MakeSurfaceStepInput(150, 40, config));
   for (int step = 0; step < 3; ++step) {
-    const CloudTensors expected = model->Step(input), got = steps.Step(input);
+    const CloudTensors expected = engine.Step(input), got = steps.Step(input);
     EXPECT_TRUE(at::equal(got.positions_m, expected.positions_m)) << step;
     EXPECT_TRUE(at::equal(got.features, expected.features)) << step;
     input.surface.newer_motion = input.surface.newer_motion + 0.01;
@@ -285,8 +288,8 @@ TEST(DevicePredictor, TheRobotAloneMovesAsOnTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   SceneInput input = MakeScene();
   input.robot = std::make_shared<const Robot>(PlatesOfBodies());
-  const auto run = [&](DeviceRequest request) {
-    const auto predictor = WidePredictor(request);
+  const auto run = [&](const DeviceChoice& choice) {
+    const auto predictor = WidePredictor(choice);
     const auto rollout =
         *predictor->Begin(*predictor->Lift(input), Joints(2, 2), MotionSource::kRobotOnly);
     std::vector<std::vector<float>> positions_m{(*rollout->ReadParticles())->positions_m};
@@ -296,10 +299,10 @@ TEST(DevicePredictor, TheRobotAloneMovesAsOnTheHost) {
     }
     return positions_m;
   };
-  const auto expected = run(DeviceRequest::kCpu);
+  const auto expected = run({});
   EXPECT_NE(expected[2], expected[0]);
   const TestDevice device;
-  const auto got = run(device.request());
+  const auto got = run(device.choice());
   for (std::size_t step = 0; step < got.size(); ++step) {
     EXPECT_LT(RelativeL2(ToTensor(got[step]), ToTensor(expected[step])), kFloatSumTolerance);
   }
@@ -318,11 +321,11 @@ TEST(StepGraph, LeavesAloneWhatNeedsTheHost) {
     InitializeWeights(model.get(), 3);
     PerturbHeads(model.get());
     const TestDevice device;
-    model->to(device.place());
+    device.Place(model.get());
     StepGraph steps(model);
     const StepInput input = device.Put(MakeStepInput(100, config));
     steps.Step(input);
-    EXPECT_TRUE(at::equal(steps.Step(input).features, model->Step(input).features));
+    EXPECT_TRUE(at::equal(steps.Step(input).features, steps.engine().Step(input).features));
     EXPECT_EQ(steps.replay_count(), 0);
   }
 }
@@ -379,8 +382,9 @@ std::vector<torch::Tensor> RenderAndDifferentiate(const RendererConfig& config,
   std::vector<torch::Tensor> leaves{scene.cloud.positions_m, scene.cloud.features};
   leaves.insert(leaves.end(), scene.field.begin(), scene.field.end());
   for (torch::Tensor& leaf : leaves) leaf.requires_grad_();
-  const RenderedRays out = RenderOp(scene.cloud, scene.field, scene.rays.origins_m,
-                                    scene.rays.directions, scene.rays.jitter, config);
+  const RenderedRays out =
+      RenderOp(scene.cloud, scene.field, scene.rays.origins_m, scene.rays.directions,
+               scene.rays.jitter, config, device != nullptr ? device->cuda() : nullptr);
   std::vector<torch::Tensor> results{out.rgb, out.distance_m, out.opacity};
   at::manual_seed(4);
   torch::Tensor score = at::zeros({}, out.rgb.options());
@@ -409,7 +413,9 @@ TEST(DeviceCloud, ServesBfloat16PicturesCloseToFloatOnes) {
   const TestDevice device;
   const FanOverSheet scene(FanConfig(), &device);
   const auto colors = [&](FieldPrecision precision) {
-    return DeviceCloud(FanConfig(), scene.cloud, precision).Render(scene.field, scene.rays).rgb;
+    return DeviceCloud(FanConfig(), scene.cloud, *device.cuda(), precision)
+        .Render(scene.field, scene.rays)
+        .rgb;
   };
   const torch::Tensor expected = colors(FieldPrecision::kFloat32);
   const torch::Tensor got = colors(FieldPrecision::kBfloat16);

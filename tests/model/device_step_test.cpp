@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network/world_model.h"
+#include "model/engine/step_engine.h"
 #include "model/runtime/torch_status.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/operation_count.h"
@@ -51,7 +51,8 @@ std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) 
 
 /// What moved, so that the tolerance is one of the prediction and not of the positions.
 torch::Tensor Change(WorldModel* model, const StepInput& input) {
-  const CloudTensors next = model->Step(input);
+  const CloudTensors next =
+      at::GradMode::is_enabled() ? model->Step(input) : StepEngine(model).Step(input);
   return at::cat(
       {(next.positions_m - input.newer.positions_m) / model->config().network.max_displacement_m,
        next.features - input.newer.features},
@@ -60,7 +61,7 @@ torch::Tensor Change(WorldModel* model, const StepInput& input) {
 
 /// The same on the device, to which the model moves.
 torch::Tensor Change(WorldModel* model, const StepInput& input, const TestDevice& device) {
-  model->to(device.place());
+  device.Place(model);
   return Change(model, device.Put(input));
 }
 
@@ -97,7 +98,7 @@ TEST_P(DeviceStep, HasTheGradientsOfTheHost) {
   };
   const auto expected = gradients(host_input);
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   const auto got = gradients(device.Put(host_input));
   ASSERT_EQ(got.size(), expected.size());
   const double tolerance = HasTiedNeighbors(GetParam()) ? device.tied_neighbors_gradient_tolerance()
@@ -203,37 +204,6 @@ TEST(DeviceStepWide, PredictsAsTheHost) {
   EXPECT_LT(RelativeL2(Change(model.get(), input, device), expected), kFloatStepTolerance);
 }
 
-/// A step after parameters of that name were changed equals the step of a model that never ran
-/// before.
-void ExpectFollows(const Variant& variant, const std::string& ending) {
-  SCOPED_TRACE(std::to_string(variant.width) + " " + ending);
-  const auto model = MakeModel(variant, DenseDtype::kBfloat16);
-  const auto other = MakeModel(variant, DenseDtype::kBfloat16);
-  const StepInput input = MakeStepInput(kParticles, model->config());
-  const at::NoGradGuard no_grad;
-  const TestDevice device;
-  const torch::Tensor before = Change(model.get(), input, device);
-  for (WorldModel* each : {model.get(), other.get()}) {
-    for (const auto& item : each->named_parameters()) {
-      if (item.key().ends_with(ending)) item.value().narrow(0, 0, 1).add_(0.25);
-    }
-  }
-  const torch::Tensor after = Change(model.get(), input, device);
-  EXPECT_FALSE(AreEqual(after, before));
-  EXPECT_TRUE(AreEqual(after, Change(other.get(), input, device)));
-}
-
-TEST(DeviceStepWide, FollowsWeightsThatChange) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const Variant fused{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64};
-  const Variant layer_by_layer{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 32};
-  for (const Variant& variant : {fused, layer_by_layer}) {
-    for (const char* ending : {".weight", ".bias", ".hop_coefficients"}) {
-      ExpectFollows(variant, ending);
-    }
-  }
-}
-
 /// A recorded step takes as long as the launches it is made of; most are kernels of ours.
 TEST(DeviceStepWide, CallsFewOperationsOfTorch) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
@@ -243,10 +213,11 @@ TEST(DeviceStepWide, CallsFewOperationsOfTorch) {
   const StepInput input = MakeStepInput(kParticles, model->config());
   const at::NoGradGuard no_grad;
   const TestDevice device;
-  model->to(device.place());
+  device.Place(model.get());
   const StepInput there = device.Put(input);
-  model->Step(there);
-  EXPECT_LE(CountOperations([&] { model->Step(there); }), kMostOperations);
+  const StepEngine engine(model.get());
+  engine.Step(there);
+  EXPECT_LE(CountOperations([&] { engine.Step(there); }), kMostOperations);
 }
 
 class DeviceStepWithoutPlaces : public ::testing::TestWithParam<Variant> {};

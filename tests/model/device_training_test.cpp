@@ -79,7 +79,7 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   SequenceLoss expected, got;
   const auto expected_gradients = gradients(&expected);
   const TestDevice device;
-  model.to(device.place());
+  device.Place(&model);
   const auto got_gradients = gradients(&got);
 
   EXPECT_LT(RelativeL2(got.total, expected.total), kFloatStepTolerance);

@@ -1,17 +1,18 @@
 #pragma once
 
-/// A device for tests of the model's wiring, where there is none: while one lives, operations on
-/// tensors in host memory take the way of a CUDA device, through kernels that run on the CPU
-/// (tests/device/emulation), and memory that torch gives without filling it holds NaN or the
-/// largest integer. Not thread-safe.
+/// A device for tests of the model's wiring, where there is none: a backend whose kernels run on
+/// the CPU (tests/device/emulation) on tensors in host memory. While one lives, memory that torch
+/// gives without filling it holds NaN or the largest integer. Not thread-safe.
 
 #include <ATen/Context.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
+#include <utility>
 
-#include "model/cuda/device.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer::testing {
 
@@ -19,44 +20,44 @@ class EmulatedDevice {
  public:
   EmulatedDevice() {
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-    SetEmulatedStream(stream_);
     Poison(true);
   }
   EmulatedDevice(const EmulatedDevice&) = delete;
   EmulatedDevice& operator=(const EmulatedDevice&) = delete;
   ~EmulatedDevice() {
     Poison(false);
-    SetEmulatedStream(nullptr);
     (void)cudaStreamDestroy(stream_);
   }
 
-  /// Runs `body` as on a machine without it.
-  void RunOnHost(const std::function<void()>& body) const {
-    const Pause pause(stream_);
-    body();
+  /// For as long as this is the only device.
+  const CudaBackend* backend() const {
+    static const CudaBackend emulated{
+        {}, [](const torch::Tensor&) -> CudaStream { return stream_; }, &Rerun};
+    return &emulated;
   }
 
  private:
-  struct Pause {
-    explicit Pause(cudaStream_t resumed) : stream(resumed) {
-      SetEmulatedStream(nullptr);
-      Poison(false);
-    }
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-    ~Pause() {
-      Poison(true);
-      SetEmulatedStream(stream);
-    }
-    cudaStream_t stream;
+  /// A recording that runs the work again.
+  class Rerunning : public RecordedWork {
+   public:
+    explicit Rerunning(std::function<void()> work) : work_(std::move(work)) {}
+    void Replay() override { work_(); }
+
+   private:
+    std::function<void()> work_;
   };
+
+  static std::unique_ptr<RecordedWork> Rerun(torch::Device, std::function<void()> work) {
+    work();
+    return std::make_unique<Rerunning>(std::move(work));
+  }
 
   static void Poison(bool on) {
     at::globalContext().setDeterministicFillUninitializedMemory(on);
     at::globalContext().setDeterministicAlgorithms(on, /*warn_only=*/true);
   }
 
-  cudaStream_t stream_ = nullptr;
+  inline static cudaStream_t stream_ = nullptr;
 };
 
 }  // namespace interlacer::testing

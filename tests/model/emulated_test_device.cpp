@@ -3,8 +3,6 @@
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
-namespace {}  // namespace
-
 struct TestDevice::State {
   EmulatedDevice emulated;
 };
@@ -12,7 +10,7 @@ struct TestDevice::State {
 TestDevice::TestDevice() : state_(std::make_unique<State>()) {}
 TestDevice::~TestDevice() = default;
 torch::Device TestDevice::place() const { return at::kCPU; }
-DeviceRequest TestDevice::request() const { return DeviceRequest::kCpu; }
+const CudaBackend* TestDevice::cuda() const { return state_->emulated.backend(); }
 double TestDevice::gradient_order_tolerance() const { return 0; }
 double TestDevice::message_passing_gradient_tolerance() const { return kFloatGradientTolerance; }
 double TestDevice::encoder_tolerance() const { return kFloatOpTolerance; }

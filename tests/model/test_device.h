@@ -4,7 +4,7 @@
 /// run on the CPU (tests/device/emulation), model_device_test has the first CUDA device and skips
 /// where LibTorch has none.
 ///
-/// While one lives, operations on its tensors take the way of a CUDA device. Memory that torch
+/// While one lives, memory that torch
 /// gives without filling it holds NaN or the largest integer: always where the device is emulated;
 /// on a CUDA device only in blocks that were free when the TestDevice was made, and that nobody has
 /// used since, never while a step is recorded. Not thread-safe.
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "common/device.h"
+#include "model/cuda/device_choice.h"
 #include "model/network/world_model.h"
 
 namespace interlacer::testing {
@@ -30,8 +30,15 @@ class TestDevice {
 
   /// Where its tensors live: host memory where it is emulated.
   torch::Device place() const;
-  /// What a predictor on it asks for.
-  DeviceRequest request() const;
+  /// How operations run on it.
+  const CudaBackend* cuda() const;
+  DeviceChoice choice() const {
+    DeviceChoice choice;
+    choice.device = place();
+    choice.cuda = cuda();
+    return choice;
+  }
+  void Place(WorldModel* model) const { model->MoveTo(place(), cuda()); }
   /// Relative: torch's own gradients on CUDA devices sum in no fixed order; nothing else does.
   double gradient_order_tolerance() const;
   /// Of message passing's gradients in a training sequence against the host's, relative.

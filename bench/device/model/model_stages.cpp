@@ -21,7 +21,6 @@ ModelDevice DevicePlace(const Options& options) {
   ModelDevice place;
   place.device = torch::Device(at::kCUDA, 0);
   place.infix = "cuda/";
-  place.records_steps = true;
   place.timed = [options](std::function<void()> body) {
     return EventWork([] { return c10::cuda::getCurrentCUDAStream(0).stream(); }, std::move(body),
                      options);
@@ -29,6 +28,7 @@ ModelDevice DevicePlace(const Options& options) {
   if (DeviceAbsence().empty()) {
     const auto choice = ChooseDevice(DeviceRequest::kCuda);
     if (!choice.ok()) throw StageAbsent(options.stage + ": " + choice.status().ToString());
+    place.cuda = choice->cuda;
   }
   return place;
 }

@@ -26,7 +26,7 @@ class DeviceDiscs {
       : DeviceDiscs(p.renderer->SurfelsAt(p.positions_m.data()),
                     p.renderer->ViewFrom(p.camera).value()) {}
 
-  int Draw(cudaStream_t on) const {
+  CudaError Draw(cudaStream_t on) const {
     return LaunchObservedDiscs(view_, device_, workspace_.get(),
                                {color_.get(), depth_m_.get(), coverage_.get()}, on);
   }

@@ -11,10 +11,10 @@
 #include "bench/device/python_peers.h"
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
-#include "common/kernels/bfloat16.h"
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
+#include "tests/device/packed_rows.h"
 
 namespace interlacer::bench {
 namespace {
@@ -27,7 +27,7 @@ constexpr double kBfloat16Bound = 1e-2;
 class Form {
  public:
   virtual ~Form() = default;
-  virtual int Run(cudaStream_t on) const = 0;
+  virtual CudaError Run(cudaStream_t on) const = 0;
   virtual std::vector<float> Result() const = 0;
   virtual void PoisonResult() const = 0;
 };
@@ -35,9 +35,9 @@ class Form {
 class FloatForward : public Form {
  public:
   explicit FloatForward(const GrfProblem& host) : shape_(host.shape()), device_(host) {}
-  int Run(cudaStream_t on) const override {
-    return LaunchGrfAttentionForward(shape_, device_.pairs(), device_.inputs(), {},
-                                     device_.out.get(), device_.normalizer.get(), on);
+  CudaError Run(cudaStream_t on) const override {
+    return LaunchGrfForward(shape_, device_.pairs(), device_.inputs(), {}, device_.out.get(),
+                            device_.normalizer.get(), on);
   }
   std::vector<float> Result() const override { return device_.out.Read(); }
   void PoisonResult() const override { device_.out.Poison(); }
@@ -51,8 +51,8 @@ class FloatBackward : public Form {
  public:
   explicit FloatBackward(const GrfProblem& host)
       : FloatBackward(host, Transpose(host.walks.lists)) {}
-  int Run(cudaStream_t on) const override {
-    return LaunchGrfAttentionBackward(
+  CudaError Run(cudaStream_t on) const override {
+    return LaunchGrfBackward(
         shape_, device_.pairs(), {offsets_.get(), roots_.get(), entry_index_.get()}, pair_count_,
         device_.inputs(), {device_.out.get(), device_.normalizer.get(), grad_out_.get()}, {},
         {gradients_[0].get(), gradients_[1].get(), gradients_[2].get(), gradients_[3].get()},
@@ -84,8 +84,8 @@ class FloatBackward : public Form {
                    DeviceArray<float>(device_.stream, host.n() * host.width),
                    DeviceArray<float>(device_.stream, 256)} {
     RunOnce(device_.stream, [&](cudaStream_t on) {
-      return LaunchGrfAttentionForward(shape_, device_.pairs(), device_.inputs(), {},
-                                       device_.out.get(), device_.normalizer.get(), on);
+      return LaunchGrfForward(shape_, device_.pairs(), device_.inputs(), {}, device_.out.get(),
+                              device_.normalizer.get(), on);
     });
   }
 
@@ -97,23 +97,19 @@ class FloatBackward : public Form {
   std::array<DeviceArray<float>, 4> gradients_;
 };
 
-/// bfloat16 rows, including the packing of keys and values, which every layer repeats.
+/// bfloat16 rows, with keys and values packed before: the projections of a layer write them so.
 class PackedForward : public Form {
  public:
   explicit PackedForward(const GrfProblem& host)
       : shape_{host.n(), host.width, 0, host.n()},
         device_(host),
         q_(device_.stream, ToBfloat16(host.q)),
-        k_(device_.stream, ToBfloat16(host.k)),
-        v_(device_.stream, ToBfloat16(host.v)),
-        packed_(device_.stream, 2 * host.n() * host.width),
+        packed_(device_.stream,
+                PackedGrfRows(ToBfloat16(host.k), ToBfloat16(host.v), GrfEpsilons().feature)),
         out_(device_.stream, host.n() * host.width) {}
-  int Run(cudaStream_t on) const override {
+  CudaError Run(cudaStream_t on) const override {
     const PackedGrfInputs inputs{q_.get(), packed_.get()};
     const PackedGrfOutputs outputs{out_.get(), device_.normalizer.get()};
-    const int error =
-        LaunchPackGrfRows(shape_.n, shape_.width, k_.get(), v_.get(), {}, packed_.get(), on);
-    if (error != 0) return error;
     return LaunchPackedGrf(shape_, device_.pairs(), inputs, {}, outputs, on);
   }
   std::vector<float> Result() const override { return FromBfloat16(out_.Read()); }
@@ -122,7 +118,7 @@ class PackedForward : public Form {
  private:
   PackedGrfShape shape_;
   GrfDeviceProblem device_;
-  DeviceArray<std::uint16_t> q_, k_, v_, packed_, out_;
+  DeviceArray<std::uint16_t> q_, packed_, out_;
 };
 
 const char* NameOf(const Options& options) {

@@ -30,7 +30,7 @@ struct KnnProblem {
 
   Launch launch() const {
     return [this](cudaStream_t on) {
-      return LaunchGridKnn(grid, positions.get(), n, kGraphNeighbors, workspace.get(),
+      return LaunchGridKnn(grid, positions.get(), {0, n, n, 0}, kGraphNeighbors, workspace.get(),
                            neighbors.get(), on);
     };
   }

@@ -73,10 +73,10 @@ struct LayerProblem {
     }
     const auto dense = [&](Part part) { return DenseWeight{weights[part].get(), width, width}; };
     RunOnce(stream, [&](cudaStream_t on) {
-      int error =
+      CudaError error =
           LaunchPackDensePair(dense(kQuery), dense(kOut), LinearPiece(width), query_out.get(), on);
-      if (error == 0) error = LaunchPackTransposedDense(dense(kKey), key.get(), on);
-      if (error == 0) error = LaunchPackTransposedDense(dense(kValue), value.get(), on);
+      if (error.ok()) error = LaunchPackTransposedDense(dense(kKey), key.get(), on);
+      if (error.ok()) error = LaunchPackTransposedDense(dense(kValue), value.get(), on);
       return error;
     });
   }

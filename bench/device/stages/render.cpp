@@ -14,6 +14,7 @@
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
 #include "render/device_renderer.h"
+#include "render/kernels/cuda_render_kernels.h"
 #include "render/reference_renderer.h"
 #include "tests/device/device_array.h"
 
@@ -101,7 +102,7 @@ struct View {
 
 struct RenderProblem {
   RenderProblem(const View& view, FieldPrecision precision)
-      : renderer(view.config, precision),
+      : renderer(view.config, kernels, precision),
         n(static_cast<std::int64_t>(view.positions_m.size() / 3)),
         rays(view.ray_count()),
         positions(stream, view.positions_m),
@@ -130,10 +131,11 @@ struct RenderProblem {
                                  {rgb.get(), distance.get(), opacity.get()}, scratch.get(), on);
       }
       if (!status.ok()) throw std::runtime_error(status.ToString());
-      return 0;
+      return CudaError();
     };
   }
 
+  CudaRenderKernels kernels;
   DeviceRenderer renderer;
   std::int64_t n, rays;
   CheckedStream stream;

@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-struct EmulatedStream {};
+struct CUstream_st {};
 
 namespace interlacer::emulation {
 namespace {
@@ -80,7 +80,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size_bytes, cud
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new EmulatedStream;
+  *stream = new CUstream_st;
   return cudaSuccess;
 }
 
@@ -101,11 +101,22 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {"emulated"};
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   namespace emu = interlacer::emulation;
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       *value = emu::kMultiprocessors;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = 8;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 0;
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       *value = emu::kMultiprocessorSharedBytes;

@@ -89,7 +89,7 @@ std::vector<double> GrfUpdate(const Attention& layers, const std::vector<float>&
 }
 
 /// The update of the rows; the others must not change.
-void ExpectAdded(const std::vector<float>& before, const std::vector<float>& after, FusedRows rows,
+void ExpectAdded(const std::vector<float>& before, const std::vector<float>& after, RowRange rows,
                  const std::vector<double>& update) {
   std::vector<double> got, expected;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -110,7 +110,7 @@ class FusedAttention : public ::testing::TestWithParam<int> {
   void SetUp() override {
     if (!CanFuseDense(kWidth, kWidth)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
   }
-  std::vector<float> AfterGrf(const Attention& layers, const Mask& mask, FusedRows rows,
+  std::vector<float> AfterGrf(const Attention& layers, const Mask& mask, RowRange rows,
                               ParallelForFunction parallel_for) const {
     std::vector<float> h = h_;
     std::vector<std::uint16_t> keys_values(static_cast<std::size_t>(n_) *
@@ -119,15 +119,15 @@ class FusedAttention : public ::testing::TestWithParam<int> {
                     keys_values.data(), h.data(), parallel_for);
     return h;
   }
-  std::vector<float> AfterLinear(const Attention& layers, int heads, FusedRows rows,
+  std::vector<float> AfterLinear(const Attention& layers, int heads, RowRange rows,
                                  ParallelForFunction parallel_for) const {
     std::vector<float> h = h_;
     AddLinearAttention(n_, layers.packed(), heads, kLinearEpsilons, rows, h.data(), parallel_for);
     return h;
   }
   int n_ = GetParam();
-  FusedRows all_{0, n_};
-  FusedRows middle_{n_ / 3, n_ - n_ / 4};
+  RowRange all_{0, n_};
+  RowRange middle_{n_ / 3, n_ - n_ / 4};
   std::vector<float> h_ = RandomNormal<float>(std::int64_t{n_} * kWidth, 3, 0);
 };
 

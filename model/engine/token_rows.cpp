@@ -1,27 +1,15 @@
-#include "model/network/fused_tokens.h"
+#include "model/engine/token_rows.h"
 
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 
 #include "common/thread_pool.h"
 #include "common/transforms.h"
-#include "model/cuda/device.h"
-#include "model/kernels/kinematic_tokens_cuda.h"
-#include "model/kernels/token_features_cuda.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer {
 namespace {
 
 static_assert(kRobotTimes == kKinematicTimes);
-
-bool IsPlainOf(const torch::Tensor& t, at::IntArrayRef shape) {
-  return t.scalar_type() == at::kFloat && t.is_contiguous() && t.sizes() == shape;
-}
-
-bool IsPlainCloud(const CloudTensors& cloud, int feature_width) {
-  const std::int64_t n = cloud.positions_m.size(0);
-  return IsPlainOf(cloud.positions_m, {n, 3}) && IsPlainOf(cloud.features, {n, feature_width});
-}
 
 /// Sets the origin and unit of the network's coordinates in both kinds of tokens.
 template <typename Tokens>
@@ -46,35 +34,20 @@ RobotContext ContextOf(const TokenConfig& config, const torch::Tensor& bandwidth
 }
 
 /// Writes the rows of one kind and time from the number `begin` of `rows` on.
-void Write(const TokenFeatures& tokens, const torch::Tensor& rows, std::int64_t begin) {
+void Write(const TokenFeatures& tokens, const torch::Tensor& rows, std::int64_t begin,
+           const CudaBackend* cuda) {
   float* const out = rows.mutable_data_ptr<float>() + begin;
-  if (OnDevice(rows)) {
-    CheckLaunch(LaunchTokenFeatures(tokens, out, StreamOf(rows)), "token features");
+  if (cuda != nullptr) {
+    cuda->Check(cuda->kernels.LaunchTokenFeatures(tokens, out, cuda->stream_of(rows)),
+                "token features");
   } else {
     WriteTokenFeatures(tokens, out, &ParallelFor);
   }
 }
 
-}  // namespace
-
-int VisualFeatureWidth(const InterlacerConfig& config) {
-  const bool has_motion = config.tokens.robot == RobotTokens::kSurfacePoints;
-  return config.encoder.feature_width + (has_motion ? kRobotMotionWidth : 0);
-}
-
-bool CanFuseTokens(const StepInput& input, const InterlacerConfig& config) {
-  const torch::Tensor& bodies_m = input.kinematic_points_m;
-  if (at::GradMode::is_enabled() || bodies_m.dim() != 3) return false;
-  const std::int64_t bodies = bodies_m.size(1);
-  const bool takes_any = config.tokens.robot == RobotTokens::kSurfacePoints;
-  return (bodies == 0 || takes_any || bodies == config.kinematics.point_count()) &&
-         IsPlainOf(bodies_m, {kKinematicTimes, bodies, 3}) &&
-         IsPlainCloud(input.older, VisualFeatureWidth(config)) &&
-         IsPlainCloud(input.newer, VisualFeatureWidth(config));
-}
-
-torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& config,
-                              const torch::Tensor& bandwidths_m) {
+/// Rows of the particles [older + newer,width].
+torch::Tensor VisualRows(const StepInput& input, const InterlacerConfig& config,
+                         const torch::Tensor& bandwidths_m, const CudaBackend* cuda) {
   TokenFeatures tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.feature_width = VisualFeatureWidth(config);
@@ -94,13 +67,14 @@ torch::Tensor FusedVisualRows(const StepInput& input, const InterlacerConfig& co
     tokens.time = time;
     tokens.robot.points_m = bodies_m + 3 * time * tokens.robot.point_count;
     tokens.robot.next_points_m = tokens.robot.points_m + 3 * tokens.robot.point_count;
-    Write(tokens, rows, time * older_count * width);
+    Write(tokens, rows, time * older_count * width, cuda);
   }
   return rows;
 }
 
-torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attributes,
-                               const InterlacerConfig& config) {
+/// Rows [3 p,width] of surface points; `attributes` [3,p,a] stand before their places.
+torch::Tensor SurfaceRows(const StepInput& input, const torch::Tensor& attributes,
+                          const InterlacerConfig& config, const CudaBackend* cuda) {
   TokenFeatures tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.n = input.kinematic_points_m.size(1);
@@ -114,13 +88,19 @@ torch::Tensor FusedSurfaceRows(const StepInput& input, const torch::Tensor& attr
     tokens.time = time;
     tokens.positions_m = input.kinematic_points_m.const_data_ptr<float>() + 3 * time * tokens.n;
     tokens.features = values.const_data_ptr<float>() + time * tokens.n * tokens.feature_width;
-    Write(tokens, rows, time * tokens.n * width);
+    Write(tokens, rows, time * tokens.n * width, cuda);
   }
   return rows;
 }
 
-RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
-                         const LimbSurface& limbs) {
+struct RobotRows {
+  torch::Tensor points_m;  ///< [3,q,3], as LimbSurface::forward returns them
+  torch::Tensor rows;      ///< [3 q,width]
+};
+
+/// Rows of a robot with limbs.
+RobotRows LimbRows(const StepInput& input, const InterlacerConfig& config, const LimbSurface& limbs,
+                   const CudaBackend* cuda) {
   KinematicTokens tokens;
   SetPlaces(input.workspace, config.tokens, &tokens);
   tokens.arm_count = config.kinematics.arm_count;
@@ -136,12 +116,43 @@ RobotRows FusedRobotRows(const StepInput& input, const InterlacerConfig& config,
       at::empty({kKinematicTimes * points, KinematicTokenWidth(tokens)}, options)};
   const KinematicTokenOutputs out{robot.points_m.mutable_data_ptr<float>(),
                                   robot.rows.mutable_data_ptr<float>()};
-  if (OnDevice(robot.rows)) {
-    CheckLaunch(LaunchKinematicTokens(tokens, out, StreamOf(robot.rows)), "kinematic tokens");
+  if (cuda != nullptr) {
+    cuda->Check(cuda->kernels.LaunchKinematicTokens(tokens, out, cuda->stream_of(robot.rows)),
+                "kinematic tokens");
   } else {
     WriteKinematicTokens(tokens, out, &ParallelFor);
   }
   return robot;
+}
+
+}  // namespace
+
+TokenSet EncodeTokens(const TokenEncoder& encoder, const StepInput& given,
+                      const CudaBackend* cuda) {
+  const InterlacerConfig& config = encoder.config();
+  const auto& [visual, kinematic, limbs] = encoder.layers();
+  StepInput input = given;
+  input.kinematic_points_m = given.kinematic_points_m.contiguous();
+  const std::int64_t bodies = input.kinematic_points_m.size(1);
+  TORCH_CHECK(bodies == 0 || !limbs || bodies == config.kinematics.point_count(),
+              "tokens: expected ", config.kinematics.point_count(), " points of the robot, got ",
+              bodies);
+  RobotRows robot{input.kinematic_points_m, {}};
+  if (bodies > 0 && limbs) robot = LimbRows(input, config, *limbs, cuda);
+  if (bodies > 0 && !limbs) {
+    robot.rows = SurfaceRows(input, SurfaceAttributes(input, config.tokens.displacement_scale),
+                             config, cuda);
+  }
+  TokenSet tokens = CountTokens(input, robot.points_m);
+  tokens.h =
+      at::empty({tokens.positions_m.size(0), visual->out_width()}, tokens.positions_m.options());
+  const auto write = [&](const Dense& layer, const torch::Tensor& rows, std::int64_t begin) {
+    torch::Tensor h = tokens.h.narrow(0, begin, rows.size(0));
+    at::addmm_out(h, layer.bias, rows, layer.weight.t());
+  };
+  write(*visual, VisualRows(input, config, encoder.bandwidths_m(), cuda), 0);
+  if (bodies > 0) write(*kinematic, robot.rows, tokens.older_count + tokens.newer_count);
+  return tokens;
 }
 
 }  // namespace interlacer

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "model/cuda/recorded_work.h"
+#include "model/cuda/backend.h"
 
 namespace interlacer {
 namespace {
@@ -99,11 +99,19 @@ class CudaGraph : public RecordedWork {
   cudaGraphExec_t executable_ = nullptr;
 };
 
+std::unique_ptr<RecordedWork> Record(torch::Device device, std::function<void()> work) {
+  return std::make_unique<CudaGraph>(device.index(), work);
+}
+
+CudaStream StreamOf(const torch::Tensor& tensor) {
+  return c10::cuda::getCurrentCUDAStream(tensor.get_device());
+}
+
 }  // namespace
 
-std::unique_ptr<RecordedWork> RecordCudaGraph(torch::Device device,
-                                              const std::function<void()>& work) {
-  return std::make_unique<CudaGraph>(device.index(), work);
+const CudaBackend* BuiltCudaBackend() {
+  static const CudaBackend backend{{}, &StreamOf, &Record};
+  return &backend;
 }
 
 }  // namespace interlacer

@@ -1,0 +1,105 @@
+#include "model/engine/step_engine.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <string>
+#include <utility>
+
+#include "common/log.h"
+#include "model/engine/host_layers.h"
+#include "model/engine/token_rows.h"
+#include "model/network/tokens.h"
+
+namespace interlacer {
+namespace {
+
+LayerForm TorchAttention(const InterlacerLayer& layer) {
+  return [layer](torch::Tensor h, const TokenGraph& graph, const RowRange& rows) {
+    return RowsOf(h, rows) + RowsOf(layer.attention->Forward(layer.norm->forward(h), graph), rows);
+  };
+}
+
+LayerForm TorchFeedForward(const InterlacerLayer& layer) {
+  return [layer](torch::Tensor h, const TokenGraph&, const RowRange&) {
+    return h + layer.feed_forward->forward(layer.feed_forward_norm->forward(h));
+  };
+}
+
+}  // namespace
+
+StepEngine::StepEngine(WorldModel* model) : model_(model) {
+  const at::NoGradGuard no_grad;
+  BindTokens();
+  BindLayers();
+  BindHead();
+  Log(LogLevel::kInfo, "the layers of a step are bound",
+      {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
+       {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
+       {"why_not_all", why_not_}});
+}
+
+void StepEngine::BindTokens() {
+  if (model_->tokens().layers().visual->weight.scalar_type() != at::kFloat) {
+    tokens_ = [this](const StepInput& input) { return model_->tokens().forward(input); };
+    return;
+  }
+  tokens_ = [this](const StepInput& input) {
+    return EncodeTokens(model_->tokens(), input, model_->cuda());
+  };
+}
+
+void StepEngine::Bind(BoundForm bound, LayerForm torch_form, bool selects_newer) {
+  if (bound.form) ++fused_count_;
+  if (why_not_.empty()) why_not_ = std::move(bound.why_not);
+  layers_.push_back({bound.form ? std::move(bound.form) : std::move(torch_form), selects_newer});
+}
+
+void StepEngine::BindLayers() {
+  const CudaBackend* const cuda = model_->cuda();
+  const InterlacerConfig& config = model_->config();
+  const bool packs = PacksWalks(config);
+  const auto& blocks = model_->interlacer().blocks();
+  for (const auto& block : blocks) {
+    for (const InterlacerLayer& layer : block->layers()) {
+      const bool is_last = block == blocks.back() && &layer == &block->layers().back();
+      if (cuda == nullptr) {
+        Bind(BindHostAttention(layer, packs), TorchAttention(layer), is_last);
+        Bind(BindHostFeedForward(layer), TorchFeedForward(layer), false);
+        continue;
+      }
+      BoundForm both = BindCudaAttention(*cuda, layer, packs ? config.graph.neighbor_count : 0);
+      const bool has_feed_forward = static_cast<bool>(both.form);
+      Bind(std::move(both), TorchAttention(layer), is_last);
+      if (!has_feed_forward) {
+        Bind(BindCudaFeedForward(*cuda, layer), TorchFeedForward(layer), false);
+      }
+    }
+  }
+}
+
+void StepEngine::BindHead() {
+  if (model_->cuda() != nullptr) {
+    head_ = BindCudaHead(*model_->cuda(), model_->head(), model_->interlacer().last_norm());
+  }
+  if (head_) return;
+  head_ = [this](const torch::Tensor& h, const CloudTensors& cloud, const CloudOrder& order) {
+    return model_->head().forward(h, model_->interlacer().last_norm(), cloud, order);
+  };
+}
+
+CloudTensors StepEngine::Step(const StepInput& input) const {
+  const at::NoGradGuard no_grad;
+  const WorldModel::OrderedStep step = model_->Order(input);
+  TokenSet tokens = tokens_(step.input);
+  const TokenGraph graph =
+      BuildTokenGraph(model_->config(), tokens, input.graph_seed, model_->cuda());
+  const RowRange all{0, tokens.h.size(0)};
+  const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
+  torch::Tensor h = std::move(tokens.h);
+  for (const Layer& layer : layers_) {
+    h = layer.form(std::move(h), graph, layer.selects_newer ? newer : all);
+  }
+  return head_(h, input.newer, step.newer_order);
+}
+
+}  // namespace interlacer
