@@ -1,13 +1,19 @@
 #include "common/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <limits.h>
+#include <poll.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <mutex>
 
 #include "common/json.h"
 #include "common/printable_text.h"
@@ -17,13 +23,58 @@ namespace {
 
 std::atomic<LogFormat> log_format{LogFormat::kText};
 
+std::string UtcNow();
+
+/// Stderr, but lines that nobody reads are lost: a full pipe must stop no program. The first one
+/// waits a moment for its reader, those after it do not, and the next line that is read says how
+/// many there were.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (lost_count_ > 0) {
+      const std::string note =
+          FormatLogEvent(log_format, LogLevel::kWarning, UtcNow(), "lines of the log were lost",
+                         {{"count", std::to_string(lost_count_)}});
+      if (!Write(is_cut_ ? '\n' + note : note, 0)) {
+        ++lost_count_;
+        return;
+      }
+      lost_count_ = 0;
+    }
+    constexpr int kPatienceMs = 200;
+    if (!Write(std::string(message.payload.data(), message.payload.size()), kPatienceMs)) {
+      lost_count_ = 1;
+    }
+  }
+  void flush_() override {}
+
+ private:
+  /// In pieces of the size that a pipe takes at once when it takes anything.
+  bool Write(std::string line, int patience_ms) {
+    line += '\n';
+    for (std::size_t begin = 0; begin < line.size();) {
+      pollfd entry{STDERR_FILENO, POLLOUT, 0};
+      const bool can_write = poll(&entry, 1, patience_ms) == 1 && (entry.revents & POLLOUT) != 0;
+      const std::size_t size = std::min<std::size_t>(PIPE_BUF, line.size() - begin);
+      const ssize_t count = can_write ? write(STDERR_FILENO, line.data() + begin, size) : -1;
+      if (count <= 0) {
+        is_cut_ |= begin > 0;
+        return false;
+      }
+      begin += static_cast<std::size_t>(count);
+    }
+    is_cut_ = false;
+    return true;
+  }
+
+  std::int64_t lost_count_ = 0;
+  /// The last line ended in its middle.
+  bool is_cut_ = false;
+};
+
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto created = std::make_shared<spdlog::logger>(
-        "interlacer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    created->set_pattern("%v");
-    created->flush_on(spdlog::level::debug);
-    return created;
+    return std::make_shared<spdlog::logger>("interlacer", std::make_shared<StderrSink>());
   }();
   return *logger;
 }

@@ -4,7 +4,8 @@
 ///
 /// One event is one line: what common/printable_text.h calls unprintable is escaped; in text,
 /// values with spaces, "=", quotes or backslashes are quoted. Before InitLogging the level is kInfo
-/// and the format text. Thread-safe.
+/// and the format text. Lines that nobody reads from a full pipe are lost, and the next one says
+/// how many. Thread-safe.
 ///   text  2026-11-21T10:00:00.123Z INFO server ready address=127.0.0.1:50051
 ///   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"info","message":"server ready",...}
 

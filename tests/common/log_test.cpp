@@ -1,8 +1,11 @@
 #include "common/log.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace interlacer {
 namespace {
@@ -39,6 +42,31 @@ TEST(LogTest, JsonEscapesAndSurvivesBrokenText) {
   const auto parsed = nlohmann::json::parse(line);
   EXPECT_EQ(parsed.at("level"), "warning");
   EXPECT_EQ(parsed.at("request_id"), "x\ty");
+}
+
+TEST(LogTest, APipeThatNobodyReadsStopsNobody) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int old = dup(STDERR_FILENO);
+  ASSERT_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  const std::string value(1000, 'x');
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2000; ++i) Log(LogLevel::kError, "filling", {{"value", value}});
+  Log(LogLevel::kError, "long", {{"value", std::string(20'000, 'y')}});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::string read_bytes(1 << 20, '\0');
+  const ssize_t full = read(ends[0], read_bytes.data(), read_bytes.size());
+  Log(LogLevel::kError, "again");
+  const ssize_t count = read(ends[0], read_bytes.data(), read_bytes.size());
+  dup2(old, STDERR_FILENO);
+  for (const int fd : {old, ends[0], ends[1]}) close(fd);
+  EXPECT_LT(seconds.count(), 5);
+  EXPECT_GT(full, 30'000);
+  ASSERT_GT(count, 0);
+  read_bytes.resize(static_cast<std::size_t>(count));
+  EXPECT_NE(read_bytes.find("WARNING lines of the log were lost count="), std::string::npos)
+      << read_bytes;
+  EXPECT_NE(read_bytes.find("ERROR again\n"), std::string::npos) << read_bytes;
 }
 
 TEST(LogTest, WordsAreParsed) {
