@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/base64.h"
 #include "server/convert/grpc_status.h"
 #include "server/transport/header_block.h"
 
@@ -13,18 +14,6 @@ namespace {
 constexpr std::size_t kFieldOverheadBytes = 32;
 constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string Base64(const std::string& bytes) {
-  std::string text;
-  std::uint32_t value = 0;
-  int bits = 0;
-  for (const char c : bytes) {
-    value = value << 8 | static_cast<std::uint8_t>(c);
-    for (bits += 8; bits >= 6; bits -= 6) text.push_back(kBase64Digits[value >> (bits - 6) & 63]);
-  }
-  if (bits > 0) text.push_back(kBase64Digits[value << (6 - bits) & 63]);
-  return text;
-}
 
 /// Whether the library can decode it: padded or not, and without bits that belong to no byte.
 bool IsBase64(std::string_view text) {
@@ -108,6 +97,7 @@ void RequestHeaders::Add(std::string_view name, std::string_view value) {
 
 std::string StatusBlock(const Status& status) {
   const grpc::Status converted = ToGrpcStatus(status);
+  const std::string details = converted.error_details();
   std::string message;
   for (const char c : converted.error_message()) {
     message += c == '%' ? std::string("%25") : std::string(1, c);
@@ -117,7 +107,9 @@ std::string StatusBlock(const Status& status) {
   AppendHeaderField("content-type", "application/grpc", &block);
   AppendHeaderField("grpc-status", std::to_string(converted.error_code()), &block);
   AppendHeaderField("grpc-message", message, &block);
-  AppendHeaderField("grpc-status-details-bin", Base64(converted.error_details()), &block);
+  AppendHeaderField("grpc-status-details-bin",
+                    Base64({reinterpret_cast<const std::uint8_t*>(details.data()), details.size()}),
+                    &block);
   return block;
 }
 
