@@ -24,10 +24,8 @@ inline Results MakeResults(int episode_count, int step_count, double offset = 0)
   r.created_time = "2026-01-01T00:00:00Z";
   r.device = "cpu";
   r.duration_s = 12.5;
-  r.model = {{"name", "small"},
-             {"variant", "grf"},
-             {"weights_sha256", "abc"},
-             {"trained_step_count", 4}};
+  r.model = {
+      {"name", "small"}, {"variant", "grf"}, {"weights_sha256", "abc"}, {"trained_step_count", 4}};
   r.dataset_name = "push_block";
   r.dataset_sha256 = "ds";
   r.split = "test";
