@@ -35,7 +35,7 @@ StepEngine::StepEngine(WorldModel* model) : model_(model) {
   Log(LogLevel::kInfo, "the layers of a step are bound",
       {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
        {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
-       {"why_not_all", why_not_}});
+       {"unfused", why_not_.empty() ? "none" : why_not_}});
 }
 
 void StepEngine::BindTokens() {
