@@ -1,6 +1,5 @@
 #include "client/load_generator.h"
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -9,12 +8,12 @@
 #include <thread>
 #include <utility>
 
+#include "common/duration.h"
+
 namespace interlacer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 class LoadRun {
  public:
@@ -32,7 +31,7 @@ class LoadRun {
       std::vector<std::jthread> clients;
       for (int i = 0; i < options_.client_count; ++i) clients.emplace_back([this] { Work(); });
     }
-    report_.duration_s = Seconds(Clock::now() - start_);
+    report_.duration_s = SecondsSince(start_);
     return std::move(report_);
   }
 
@@ -51,7 +50,7 @@ class LoadRun {
       due.time = start_ + std::chrono::duration_cast<Clock::duration>(
                               std::chrono::duration<double>(next_s_));
     }
-    if (Seconds(due.time - start_) >= options_.duration_s) return std::nullopt;
+    if (SecondsBetween(start_, due.time) >= options_.duration_s) return std::nullopt;
     ++count_;
     return due;
   }
@@ -70,9 +69,9 @@ class LoadRun {
       times.priority =
           options_.priorities[static_cast<std::size_t>(due->number) % options_.priorities.size()];
       const Status status = call_(times.priority, [&] {
-        if (times.first_s == 0) times.first_s = Seconds(Clock::now() - due->time);
+        if (times.first_s == 0) times.first_s = SecondsSince(due->time);
       });
-      times.whole_s = Seconds(Clock::now() - due->time);
+      times.whole_s = SecondsSince(due->time);
       if (!status.ok()) {
         times.error = status.reason().empty() ? std::string(StatusCodeName(status.code()))
                                               : std::string(status.reason());

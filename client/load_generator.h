@@ -10,9 +10,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/interlacer_client.h"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/call.h"
 #include "client/channel.h"
 #include "client/recording.h"
 #include "client/status_from_grpc.h"
@@ -197,17 +198,15 @@ class Repeater {
 
   StatusOr<std::vector<std::pair<std::string, std::string>>> Weights() {
     v1::GetServerInfoResponse info;
-    grpc::ClientContext context;
-    SetDeadline(&context);
-    INTERLACER_RETURN_IF_ERROR(StatusFromGrpc(service_->GetServerInfo(&context, {}, &info)));
+    Call call({}, options_.deadline_s, place_);
+    INTERLACER_RETURN_IF_ERROR(StatusFromGrpc(service_->GetServerInfo(call.context(), {}, &info)));
     std::vector<std::pair<std::string, std::string>> weights;
     for (const v1::ModelStatus& model : info.models()) {
       v1::GetModelMetadataRequest request;
       request.set_model_name(model.model_name());
       v1::GetModelMetadataResponse response;
-      grpc::ClientContext next;
-      SetDeadline(&next);
-      const grpc::Status status = service_->GetModelMetadata(&next, request, &response);
+      Call next({}, options_.deadline_s, place_);
+      const grpc::Status status = service_->GetModelMetadata(next.context(), request, &response);
       if (!status.ok()) continue;
       weights.emplace_back(response.model_name(), response.weights_sha256());
     }
@@ -231,31 +230,20 @@ class Repeater {
   const std::optional<Status>& failure() const { return failure_; }
 
  private:
-  void SetDeadline(grpc::ClientContext* context) const {
-    context->set_deadline(
-        std::chrono::system_clock::now() +
-        std::chrono::microseconds(static_cast<std::int64_t>(1e6 * options_.deadline_s)));
-  }
-
   template <typename Request, typename Response, typename Open>
   ReplayedCall Repeat(const RecordedCall& call, const Open& open) {
     Request request;
     request.ParseFromString(call.request);
-    grpc::ClientContext context;
-    SetDeadline(&context);
-    const std::stop_callback on_stop(options_.stop, [&] { context.TryCancel(); });
+    CallOptions options;
+    options.stop = options_.stop;
+    Call sent(options, options_.deadline_s, place_);
     const auto start = std::chrono::steady_clock::now();
     Answers answers;
-    const auto reader = open(&context, request);
+    const auto reader = open(sent.context(), request);
     for (Response response; reader->Read(&response);) AddAnswer(response, &answers);
     const grpc::Status status = reader->Finish();
-    ReplayedCall replayed{call.request_id,
-                          call.method,
-                          SecondsBetween(start, std::chrono::steady_clock::now()),
-                          "",
-                          call.answers.is_whole(),
-                          false,
-                          ""};
+    ReplayedCall replayed{
+        call.request_id, call.method, SecondsSince(start), "", call.answers.is_whole(), false, ""};
     if (!status.ok()) {
       answers.error_code = status.error_code();
       replayed.error = StatusFromGrpc(status).ToString();
@@ -268,6 +256,7 @@ class Repeater {
   }
 
   const ReplayOptions& options_;
+  const CallPlace place_{};
   const std::unique_ptr<v1::InterlacerService::Stub> service_;
   std::optional<Status> failure_;
 };

@@ -32,10 +32,14 @@ struct BenchArguments {
   bool draws_pictures = false;
 };
 
-const std::map<std::string, RequestPriority> kPriorities{
-    {"control", RequestPriority::kControl},
-    {"normal", RequestPriority::kNormal},
-    {"background", RequestPriority::kBackground}};
+const std::map<std::string, RequestPriority> kPriorities = [] {
+  std::map<std::string, RequestPriority> by_name;
+  for (const auto priority :
+       {RequestPriority::kControl, RequestPriority::kNormal, RequestPriority::kBackground}) {
+    by_name.emplace(PriorityName(priority), priority);
+  }
+  return by_name;
+}();
 
 /// What every call asks for, and where it is sent.
 struct Target {

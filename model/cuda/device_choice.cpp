@@ -63,7 +63,7 @@ DeviceChoice CudaDevice(const CudaBackend* cuda, int index) {
   char name[256];
   if (cuda->kernels.CudaDeviceName(index, name, sizeof(name)).ok())
     choice.name += std::string(" ") + name;
-  ComputeFloat32AsIs();
+  AllowTf32(false);
   c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(choice.device);
   return choice;
 }
@@ -106,14 +106,9 @@ std::string WhyTooOld(int index, int major, int minor) {
          std::to_string(kLeastComputeCapabilityMajor) + ".0 or newer";
 }
 
-void ComputeFloat32AsIs() {
-  at::globalContext().setAllowTF32CuDNN(false);
-  at::globalContext().setAllowTF32CuBLAS(false);
-}
-
-void ComputeFloat32InTf32() {
-  at::globalContext().setAllowTF32CuDNN(true);
-  at::globalContext().setAllowTF32CuBLAS(true);
+void AllowTf32(bool allowed) {
+  at::globalContext().setAllowTF32CuDNN(allowed);
+  at::globalContext().setAllowTF32CuBLAS(allowed);
 }
 
 void ConvolveReproducibly() {

@@ -49,9 +49,9 @@ Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device);
 /// Returns an empty string, or that the kernels need a newer device than this compute capability.
 std::string WhyTooOld(int index, int major, int minor);
 
-/// Disables or enables TF32 in torch's convolutions and matrix products, in the whole process.
-void ComputeFloat32AsIs();
-void ComputeFloat32InTf32();
+/// Whether torch's convolutions and matrix products may round float32 to TF32, in the whole
+/// process.
+void AllowTf32(bool allowed);
 
 /// Restricts cuDNN to deterministic algorithms in the whole process.
 void ConvolveReproducibly();

@@ -35,10 +35,7 @@ std::string WhyNotFused(const CudaBackend& cuda, int width,
                         std::initializer_list<const Dense*> layers) {
   if (!cuda.kernels.FitsFusedCuda(width)) return "no kernels of width " + std::to_string(width);
   for (const Dense* layer : layers) {
-    if (layer->precision() != Precision::kBfloat16) return "layers compute in float32";
-    if (layer->weight.scalar_type() != at::kFloat || !layer->weight.is_contiguous()) {
-      return "weights are not contiguous float32";
-    }
+    if (std::string why_not = WhyNotPackable(*layer); !why_not.empty()) return why_not;
     if (layer->in_width() % kDensePiece != 0 || layer->out_width() % kDensePiece != 0) {
       return "a width is not a multiple of " + std::to_string(kDensePiece);
     }

@@ -23,10 +23,7 @@ PackedDense Pack(const Dense& layer) {
 /// Returns an empty string, or why the kernels do not compute these layers.
 std::string WhyNotFused(std::initializer_list<const Dense*> layers) {
   for (const Dense* layer : layers) {
-    if (layer->precision() != Precision::kBfloat16) return "layers compute in float32";
-    if (layer->weight.scalar_type() != at::kFloat || !layer->weight.is_contiguous()) {
-      return "weights are not contiguous float32";
-    }
+    if (std::string why_not = WhyNotPackable(*layer); !why_not.empty()) return why_not;
     if (!CanFuseDense(layer->in_width(), layer->out_width())) {
       return "no AVX-512 BF16, or a layer of " + std::to_string(layer->in_width()) + " to " +
              std::to_string(layer->out_width()) + " channels";

@@ -22,4 +22,13 @@ struct BoundForm {
   std::string why_not;
 };
 
+/// Returns an empty string, or why no fused form can pack the weights of a layer.
+inline std::string WhyNotPackable(const Dense& layer) {
+  if (layer.precision() != Precision::kBfloat16) return "layers compute in float32";
+  if (layer.weight.scalar_type() != at::kFloat || !layer.weight.is_contiguous()) {
+    return "weights are not contiguous float32";
+  }
+  return {};
+}
+
 }  // namespace interlacer

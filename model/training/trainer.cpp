@@ -348,7 +348,7 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
     INTERLACER_RETURN_IF_ERROR(CheckFitsDevice(options.config.model, device.kind()));
     if (device.kind() == DeviceKind::kCuda) {
       ConvolveReproducibly();
-      if (options.config.training.tf32) ComputeFloat32InTf32();
+      if (options.config.training.tf32) AllowTf32(true);
     }
     INTERLACER_ASSIGN_OR_RETURN(summary, TrainingRun(options, place, device, observer).Run());
     return Status();

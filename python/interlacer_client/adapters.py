@@ -73,10 +73,7 @@ class RolloutBackend:
         predictions: List[Optional[Prediction]] = [None] * len(rows)
         for found in self.source.candidates(list(rows), output):
             predictions[found.index] = found.prediction
-        states = [_steps(prediction, self._state, rows.shape[1]) for prediction in predictions]
-        read = self._sensors or (lambda step: np.zeros(0))
-        sensors = [_steps(prediction, read, rows.shape[1]) for prediction in predictions]
-        return _stack(states), _stack(sensors), None
+        return _read(predictions, self._state), _read(predictions, self._sensors or (lambda step: np.zeros(0))), None
 
     def update(self, num_threads: int) -> None:
         """The server has threads of its own."""
@@ -116,18 +113,14 @@ def _like(example: Any, values: NDArray[Any]) -> Any:
     return example.new_tensor(values.astype(np.float32))
 
 
-def _steps(prediction: Optional[Prediction], read: Callable[[PredictedStep], Any],
-           count: int) -> Tuple[Optional[NDArray[Any]], int]:
-    if prediction is None:
-        return None, count
-    return np.stack([np.asarray(read(step), dtype=np.float64) for step in prediction.steps]), count
-
-
-def _stack(rollouts: Sequence[Tuple[Optional[NDArray[Any]], int]]) -> NDArray[Any]:
-    shapes = {values.shape[1:] for values, _ in rollouts if values is not None}
-    if len(shapes) != 1:
-        if shapes:
-            raise mismatch("state", "vectors of one shape", str(sorted(shapes)))
+def _read(predictions: Sequence[Optional[Prediction]], read: Callable[[PredictedStep], Any]) -> NDArray[Any]:
+    """[predictions, steps, ...]; NaN of those that are None."""
+    values = [None if prediction is None else np.array([read(step) for step in prediction.steps], np.float64)
+              for prediction in predictions]
+    shapes = {array.shape for array in values if array is not None}
+    if not shapes:
         raise InterlacerError("DATA_LOSS", "no rollout has a prediction", "PREDICTION_NOT_FINITE")
-    shape = shapes.pop()
-    return np.stack([np.full((count, *shape), np.nan) if values is None else values for values, count in rollouts])
+    if len(shapes) > 1:
+        raise mismatch("state", "vectors of one shape", str(sorted(shapes)))
+    missing = np.full(shapes.pop(), np.nan)
+    return np.stack([missing if array is None else array for array in values])

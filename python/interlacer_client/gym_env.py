@@ -11,10 +11,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from .candidates import CandidateSource
-from .costs import Term
 from .errors import InterlacerError, mismatch
 from .output import Output
-from .planner import Cost
+from .planner import Cost, score_of
 from .prediction import PredictedStep, Prediction
 
 
@@ -72,10 +71,7 @@ class PredictedEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         if prediction is None:
             space: Any = self.observation_space
             return np.zeros(space.shape, space.dtype), -np.inf, True, is_last, {"reason": "PREDICTION_NOT_FINITE"}
-        rows = np.stack(self._rows)
-        reward = 0.0
-        for cost in self._costs:
-            reward -= (cost.weight if isinstance(cost, Term) else 1.0) * float(cost(prediction, rows))
+        reward = -score_of(self._costs, prediction, np.stack(self._rows)).cost
         return self._observation(prediction.steps[-1]), reward, False, is_last, {}
 
     def _predict(self, rows: List[NDArray[Any]], steps: List[int]) -> Optional[Prediction]:

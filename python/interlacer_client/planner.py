@@ -86,20 +86,21 @@ class Planner:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """One that was scored. `rank` orders them: by what is over the bounds, then by cost."""
-
-    rank: Tuple[float, float]
+    score: Score
     knots: NDArray[Any]
     rows: NDArray[Any]
-    terms: Dict[str, float]
 
 
 @dataclass(frozen=True)
 class Score:
-    """Of a prediction: what is over the bounds, then the cost; and the terms' values by name."""
+    """Of a prediction. `rank` orders candidates: by what is over the bounds, then by cost; the terms' values by name."""
 
     rank: Tuple[float, float]
     terms: Dict[str, float]
+
+    @property
+    def cost(self) -> float:
+        return self.rank[1]
 
 
 def candidate_scores(source: CandidateSource, planner: Planner,
@@ -109,14 +110,15 @@ def candidate_scores(source: CandidateSource, planner: Planner,
     scored: List[Optional[Score]] = [None] * len(rows)
     for found in source.candidates(rows, planner.asked()):
         if found.prediction is not None:
-            scored[found.index] = _score(planner.costs, found.prediction, rows[found.index])
+            score = score_of(planner.costs, found.prediction, rows[found.index])
+            scored[found.index] = score if np.isfinite(sum(score.rank)) else None
     ranks = np.array([score.rank if score is not None else (np.inf, np.inf) for score in scored])
     kept = ranks[ranks[:, 0] == 0, 1]
     return np.where(ranks[:, 0] > 0, kept.max(initial=0.0) + 1 + ranks[:, 0], ranks[:, 1]), scored
 
 
-def _score(costs: Sequence[Cost], prediction: Prediction, actions: NDArray[Any]) -> Optional[Score]:
-    """None where the sum is not finite."""
+def score_of(costs: Sequence[Cost], prediction: Prediction, actions: NDArray[Any]) -> Score:
+    """Weighted sum, what is over bounds, and values by name."""
     total, excess, values = 0.0, 0.0, {}
     for i, term in enumerate(costs):
         value = float(term(prediction, actions))
@@ -124,7 +126,7 @@ def _score(costs: Sequence[Cost], prediction: Prediction, actions: NDArray[Any])
         total += weight * value
         excess += max(0.0, value - bound) if bound is not None else 0.0
         values[f"{i} {getattr(term, '__name__', type(term).__name__)}"] = value
-    return Score((excess, total), values) if np.isfinite(total + excess) else None
+    return Score((excess, total), values)
 
 
 class _Search:
@@ -156,16 +158,16 @@ class _Search:
             scores = self.scores(knots)
             mean, deviation = self.update(mean, deviation, knots, scores)
             deviation = np.maximum(deviation, _DEVIATION_FLOOR * first_deviation)
-            ranks.append(self.best.rank if self.best is not None else (np.inf, np.inf))
+            ranks.append(self.best.score.rank if self.best is not None else (np.inf, np.inf))
             if len(ranks) > 2 and ranks[-1][0] == ranks[-3][0] and not \
                     ranks[-1][1] < ranks[-3][1] - _LEAST_GAIN * abs(ranks[-3][1]):
                 note += f"; no gain above {_LEAST_GAIN:.0%} in two iterations"
                 break
         if self.best is None:
             raise InterlacerError("DATA_LOSS", "no candidate has a prediction of finite cost", "PREDICTION_NOT_FINITE")
-        excess, cost = self.best.rank
+        excess, cost = self.best.score.rank
         note += f"; bounds are exceeded by {excess:.3g}" if excess > 0 else ""
-        return Plan(self.best.rows, self.rows(mean), cost, self.best.terms, tuple(cost for _, cost in ranks), count,
+        return Plan(self.best.rows, self.rows(mean), cost, self.best.score.terms, tuple(cost for _, cost in ranks), count,
                     note.strip("; "))
 
     def affordable(self, budget_s: Optional[float]) -> Tuple[int, str]:
@@ -213,8 +215,8 @@ class _Search:
         rows = [self.rows(k) for k in knots]
         scores, scored = candidate_scores(self.source, self.p, rows)
         for score, k, r in zip(scored, knots, rows):  # by index, not by arrival: equal ranks give equal plans
-            if score is not None and (self.best is None or score.rank < self.best.rank):
-                self.best = _Candidate(score.rank, k, r, score.terms)
+            if score is not None and (self.best is None or score.rank < self.best.score.rank):
+                self.best = _Candidate(score, k, r)
         return scores
 
     def update(self, mean: NDArray[Any], deviation: NDArray[Any], knots: NDArray[Any],

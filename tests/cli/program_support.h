@@ -4,22 +4,18 @@
 /// few thousand weights, short episodes, a server on a port of the kernel's choice.
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <regex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tests/support/child_process.h"
+#include "tests/support/eventually.h"
+#include "tests/support/listening_server.h"
 
 namespace interlacer::testing {
 
@@ -35,14 +31,6 @@ inline Words Interlacer(Words arguments) {
 
 inline ProcessResult RunVerb(Words arguments) {
   return ChildProcess(Interlacer(std::move(arguments))).Wait();
-}
-
-/// Polls until `is_true` or 60 s have passed; what it was at last.
-inline bool Eventually(const std::function<bool()>& is_true) {
-  for (int i = 0; i < 12000 && !is_true(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return is_true();
 }
 
 /// The model and training of a run that takes milliseconds a step.
@@ -79,31 +67,11 @@ inline std::map<std::string, std::string> FilesOf(const std::string& folder) {
 }
 
 /// interlacer-server with one checkpoint on a free port of loopback, ready when made.
-class ServerProcess {
+class ServerProcess : public ListeningServer {
  public:
-  explicit ServerProcess(const std::string& checkpoint)
-      : process_({INTERLACER_SERVER_PROGRAM, "--model", "tiny=" + checkpoint, "--address",
-                  "127.0.0.1:0", "--metrics-address", "", "--log-format", "json"}) {
-    const std::regex listening(R"re("listening".*"port":"(\d+)")re");
-    Eventually([&] {
-      std::smatch match;
-      const std::string log = process_.Err();
-      if (std::regex_search(log, match, listening)) address_ = "127.0.0.1:" + match[1].str();
-      return !address_.empty() || !process_.IsRunning();
-    });
-    EXPECT_FALSE(address_.empty()) << process_.Err();
-    EXPECT_EQ(RunVerb({"probe", address_, "--wait", "60s"}).exit_code, 0) << process_.Err();
+  explicit ServerProcess(const std::string& checkpoint) : ListeningServer("tiny=" + checkpoint) {
+    EXPECT_EQ(RunVerb({"probe", address(), "--wait", "60s"}).exit_code, 0) << process().Err();
   }
-
-  const std::string& address() const { return address_; }
-  ProcessResult Stop() {
-    process_.Signal(SIGTERM);
-    return process_.Wait();
-  }
-
- private:
-  ChildProcess process_;
-  std::string address_;
 };
 
 }  // namespace interlacer::testing

@@ -1,8 +1,6 @@
 /// deploy/proxy/haproxy.cfg as it is, in front of two servers.
 
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -15,26 +13,15 @@
 #include <thread>
 #include <vector>
 
+#include "common/duration.h"
 #include "tests/deploy/running_server.h"
+#include "tests/support/free_port.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
 
 constexpr char kProxyProgram[] = "/usr/sbin/haproxy";
-
-/// A port of loopback that nobody uses at the moment.
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t bytes = sizeof(address);
-  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
 
 /// Certificates of a test: an authority and whom it vouches for.
 class Authority {
@@ -153,8 +140,7 @@ class ProxyTest : public ::testing::Test {
           },
           20));
       const std::lock_guard lock(mutex_);
-      longest_wait_s_ =
-          std::max(longest_wait_s_, Seconds(std::chrono::steady_clock::now() - start).count());
+      longest_wait_s_ = std::max(longest_wait_s_, SecondsSince(start));
     }
 
     std::mutex mutex_;

@@ -2,56 +2,24 @@
 
 /// The real server as a process, with a shipped checkpoint, and clients of it.
 
-#include <gtest/gtest.h>
-#include <signal.h>
-
-#include <chrono>
 #include <memory>
-#include <regex>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "client/interlacer_client.h"
-#include "tests/support/child_process.h"
+#include "tests/support/listening_server.h"
 #include "tests/support/table_scene.h"
 
 namespace interlacer::testing {
 
-using Seconds = std::chrono::duration<double>;
-
-template <typename Condition>
-bool Eventually(Condition condition, double limit_s = 60) {
-  const auto end = std::chrono::steady_clock::now() + Seconds(limit_s);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
-
-class RunningServer {
+class RunningServer : public ListeningServer {
  public:
   explicit RunningServer(const std::string& address = "127.0.0.1:0",
                          const std::vector<std::string>& more = {})
-      : process_(Arguments(address, more)), address_(address) {
-    if (!address.ends_with(":0")) return;
-    static const std::regex kPort(R"(listening .*port=(\d+))");
-    std::smatch match;
-    std::string log;
-    EXPECT_TRUE(Eventually([&] {
-      log = process_.Err();
-      return std::regex_search(log, match, kPort) || !process_.IsRunning();
-    }));
-    if (match.size() == 2) address_.replace(address_.size() - 1, 1, match[1].str());
-  }
-
-  const std::string& address() const { return address_; }
-  ChildProcess& process() { return process_; }
+      : ListeningServer("small=" INTERLACER_SOURCE_DIR "/checkpoints/small", address, more) {}
 
   std::unique_ptr<Client> Connect() const {
-    return *Client::Create({.address = address_, .retry = false});
+    return *Client::Create({.address = address(), .retry = false});
   }
   bool WaitUntilReady() const {
     const auto client = Connect();
@@ -60,23 +28,6 @@ class RunningServer {
       return info.ok() && info->state == "serving";
     });
   }
-
- private:
-  static std::vector<std::string> Arguments(const std::string& address,
-                                            const std::vector<std::string>& more) {
-    std::vector<std::string> all = {INTERLACER_SERVER_PROGRAM,
-                                    "--model",
-                                    "small=" INTERLACER_SOURCE_DIR "/checkpoints/small",
-                                    "--address",
-                                    address,
-                                    "--metrics-address",
-                                    ""};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  ChildProcess process_;
-  std::string address_;
 };
 
 /// Predicts `step_count` steps of a table; how it ended.

@@ -16,6 +16,7 @@
 
 #include "tests/server/health_client.h"
 #include "tests/server/rollout_call.h"
+#include "tests/support/free_port.h"
 #include "tests/support/raw_http2.h"
 
 namespace interlacer::testing {
@@ -401,19 +402,6 @@ TEST(HostileClient, StreamsOfReflectionHoldFewThreads) {
   }
   EXPECT_LE(ThreadCount() - before, 40);
   EXPECT_TRUE(IsServed(fixture.get()));
-}
-
-/// A port of loopback that nobody uses at the moment.
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t bytes = sizeof(address);
-  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
-  close(fd);
-  return ntohs(address.sin_port);
 }
 
 int SendText(int port, const std::string& text) {

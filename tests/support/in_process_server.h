@@ -16,18 +16,14 @@
 
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "server/transport/interlacer_server.h"
+#include "tests/support/eventually.h"
 #include "tests/support/fake_predictor.h"
 
 namespace interlacer::testing {
 
 /// True once `condition` holds; false after `timeout_s`.
 inline bool WaitUntil(const std::function<bool()>& condition, double timeout_s = 5) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
+  return Eventually(condition, timeout_s);
 }
 
 inline ServerOptions TestServerOptions() {

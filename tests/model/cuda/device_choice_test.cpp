@@ -57,16 +57,16 @@ TEST(DeviceChoice, ADeviceHasTheExactGridAlone) {
 TEST(DeviceChoice, ForbidsToRoundFloat32ToTf32) {
   at::globalContext().setAllowTF32CuDNN(true);
   at::globalContext().setAllowTF32CuBLAS(true);
-  ComputeFloat32AsIs();
+  AllowTf32(false);
   EXPECT_FALSE(at::globalContext().allowTF32CuDNN());
   EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
 }
 
 TEST(DeviceChoice, RoundsFloat32ToTf32WhereAsked) {
-  ComputeFloat32InTf32();
+  AllowTf32(true);
   EXPECT_TRUE(at::globalContext().allowTF32CuDNN());
   EXPECT_TRUE(at::globalContext().allowTF32CuBLAS());
-  ComputeFloat32AsIs();
+  AllowTf32(false);
 }
 
 TEST(DeviceChoice, LeavesCudnnNoAlgorithmThatVaries) {

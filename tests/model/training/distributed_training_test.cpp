@@ -1,9 +1,6 @@
 #include "model/training/distributed_training.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <torch/types.h>
 
 #include <chrono>
@@ -20,6 +17,7 @@
 #include "tests/model/training/distributed_worker.h"
 #include "tests/model/training/tiny_run.h"
 #include "tests/support/child_process.h"
+#include "tests/support/free_port.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tolerances.h"
 
@@ -27,6 +25,7 @@ namespace interlacer {
 namespace {
 
 using testing::ChildProcess;
+using testing::FreePort;
 using testing::ProcessResult;
 
 /// Until a run of two ranks has ended, whatever happens to it.
@@ -35,19 +34,6 @@ constexpr double kRunLimitS = 60;
 constexpr char kShortTimeoutS[] = "3";
 
 std::string ThisProgram() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
-/// A port of this machine that nobody listens on now.
-int FreePort() {
-  const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  INTERLACER_CHECK(bind(socket_fd, reinterpret_cast<sockaddr*>(&address), size) == 0, "bind");
-  getsockname(socket_fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(socket_fd);
-  return ntohs(address.sin_port);
-}
 
 class DistributedTrainingTest : public ::testing::Test {
  protected:
