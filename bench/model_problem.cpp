@@ -12,12 +12,14 @@
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
 #include "model/network/cloud_order.h"
+#include "model/network/tokens.h"
 
 namespace interlacer::bench {
 namespace {
 
 constexpr double kHeadWeight = 0.02;
-constexpr double kRobotReachM = 0.4, kRobotMoveM = 0.01;
+constexpr double kRobotReachM = 0.4;
+constexpr int kGripperPoints = 6;
 
 }  // namespace
 
@@ -25,9 +27,12 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
   InterlacerConfig config = PresetConfig("paper").value();
   config.data.particle_count = options.n;
   config.data.min_particle_count = std::min<std::int64_t>(options.n, 1024);
-  // The robot is represented by its 20 bodies: 60 tokens besides the particles, all in one graph.
-  config.tokens = TokenConfig();
+  // All tokens in one graph; particles that the network moves, without gates or thresholds at which
+  // a rounding would change a result.
+  config.robot_motion = RobotMotion::kLearned;
   config.graph = GraphConfig();
+  config.network.motion_gate = false;
+  config.network.min_displacement_m = 0;
   config.network.width = options.d;
   config.network.local.key_width = options.d;
   config.network.local.kind = local;
@@ -58,21 +63,39 @@ std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
   return model;
 }
 
-torch::Tensor RobotPoints(const Options& options, const InterlacerConfig& config,
-                          std::int64_t times) {
+torch::Tensor RobotPoints(const Options& options, std::int64_t times) {
   const torch::Tensor points_m =
-      kRobotReachM * RandomTensor({1, config.kinematics.point_count(), 3}, options.seed, 20);
+      kRobotReachM * RandomTensor({1, kRobotPoints, 3}, options.seed, 20);
   return points_m + kRobotMoveM * at::arange(times, at::kFloat).view({-1, 1, 1});
 }
+
+namespace {
+
+torch::Tensor MotionOf(const Options& options, std::uint32_t draw) {
+  const torch::Tensor motion = RandomTensor({options.n, kRobotMotionWidth}, options.seed, draw);
+  const torch::Tensor is_robot = motion.narrow(1, 0, 1).gt(0).to(at::kFloat);
+  return at::cat({is_robot, kRobotMoveM * is_robot * motion.narrow(1, 1, 3)}, 1);
+}
+
+SurfaceInput MakeSurface(const Options& options) {
+  const torch::Tensor normals = RandomTensor({kKinematicTimes, kRobotPoints, 3}, options.seed, 23);
+  const torch::Tensor is_gripper = at::zeros({kRobotPoints});
+  is_gripper.narrow(0, 0, kGripperPoints).fill_(1);
+  return {normals / normals.norm(2, {2}, true), is_gripper, MotionOf(options, 24),
+          MotionOf(options, 25)};
+}
+
+}  // namespace
 
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config) {
   const torch::Tensor positions_m = at::tensor(MakeCloud(options), at::kFloat).view({2, -1, 3});
   const std::vector<std::int64_t> feature_shape{options.n, config.encoder.feature_width};
   return {{positions_m[0].contiguous(), RandomTensor(feature_shape, options.seed, 21)},
           {positions_m[1].contiguous(), RandomTensor(feature_shape, options.seed, 22)},
-          RobotPoints(options, config, kKinematicTimes),
+          RobotPoints(options, kKinematicTimes),
           config.data.workspace,
-          options.seed};
+          options.seed,
+          MakeSurface(options)};
 }
 
 StepInput CastInput(const StepInput& input, const at::TensorOptions& to) {
@@ -80,7 +103,9 @@ StepInput CastInput(const StepInput& input, const at::TensorOptions& to) {
           {input.newer.positions_m.to(to), input.newer.features.to(to)},
           input.kinematic_points_m.to(to),
           input.workspace,
-          input.graph_seed};
+          input.graph_seed,
+          {input.surface.normals.to(to), input.surface.is_gripper.to(to),
+           input.surface.older_motion.to(to), input.surface.newer_motion.to(to)}};
 }
 
 namespace {

@@ -14,17 +14,19 @@
 
 namespace interlacer::bench {
 
+/// Motion of the robot in a step.
+inline constexpr double kRobotMoveM = 0.01;
+/// Points of the robot at one time: 60 tokens besides the particles.
+inline constexpr int kRobotPoints = 20;
+
 /// The `paper` configuration at width `d` with the given local layer, message passing at equal
-/// size; the robot is represented by its 20 bodies, as context of the particles, and all tokens are
-/// in one graph.
+/// size; all tokens are in one graph, and the network moves all particles.
 InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 /// A model of this configuration on the device, with heads that move particles.
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
                                       const ModelDevice& place = {}, bool recompute_blocks = false);
-/// Robot points [times,p,3] in metres: bodies at random places over the table, all in uniform
-/// motion.
-torch::Tensor RobotPoints(const Options& options, const InterlacerConfig& config,
-                          std::int64_t times);
+/// Robot points [times,p,3] in metres, at random places over the table, all in uniform motion.
+torch::Tensor RobotPoints(const Options& options, std::int64_t times);
 /// Clouds of two times and a moving robot.
 StepInput MakeStepInput(const Options& options, const InterlacerConfig& config);
 

@@ -25,8 +25,8 @@ LossAndGradients Differentiate(const Sequence& sequence, const Weights& weights,
   CloudTensors older = first.older, newer = first.newer;
   torch::Tensor loss = at::zeros({}, sequence.target_rgb.options());
   for (std::int64_t s = 0; s < sequence.steps(); ++s) {
-    CloudTensors next =
-        step({older, newer, sequence.kinematic_points_m.narrow(0, s, 3), first.workspace});
+    CloudTensors next = step({older, newer, sequence.kinematic_points_m.narrow(0, s, 3),
+                              first.workspace, 0, first.surface});
     loss = loss + (render(next) - sequence.target_rgb).square().mean() /
                       static_cast<double>(sequence.steps());
     older = std::exchange(newer, std::move(next));
@@ -45,7 +45,7 @@ LossAndGradients Differentiate(const Sequence& sequence, const Weights& weights,
 Sequence MakeSequence(const Options& options, const InterlacerConfig& config) {
   Sequence sequence;
   sequence.first = MakeStepInput(options, config);
-  sequence.kinematic_points_m = RobotPoints(options, config, options.rollout_steps + 2);
+  sequence.kinematic_points_m = RobotPoints(options, options.rollout_steps + 2);
   sequence.origins_m =
       at::tensor({0.8, -0.2, 0.75}, at::kFloat).expand({kTrainRays, 3}).contiguous();
   const torch::Tensor targets_m =
@@ -108,8 +108,9 @@ Given MakeGiven(const RendererConfig& config, const Sequence& sequence,
   given.rays = {sequence.origins_m.to(to), sequence.directions.to(to), distances_m.to(to)};
   CloudTensors older = sequence.first.older, newer = sequence.first.newer;
   for (std::int64_t s = 0; s < sequence.steps(); ++s) {
-    given.walks.push_back(WalksOfStep(
-        {older, newer, sequence.kinematic_points_m.narrow(0, s, 3), sequence.first.workspace}, to));
+    given.walks.push_back(WalksOfStep({older, newer, sequence.kinematic_points_m.narrow(0, s, 3),
+                                       sequence.first.workspace, 0, sequence.first.surface},
+                                      to));
     older = std::exchange(newer, clouds[static_cast<std::size_t>(s)]);
     const torch::Tensor distances =
         at::cdist(points_m, newer.positions_m.to(to.device(), at::kDouble), 2, 2);

@@ -18,29 +18,61 @@ function(interlacer_add_library name)
     PRIVATE $<BUILD_INTERFACE:interlacer_private_options> ${arg_PRIVATE})
 endfunction()
 
-# interlacer_add_kernels(<name> CPU a_cpu.cpp ... [AVX2 b_avx2.cpp ...] [AVX512 c_avx512.cpp ...] [CUDA d_cuda.cu ...])
-# Kernel library interlacer::<name>. Kernels know only the C++ and CUDA runtimes. Files for an instruction set get its
-# flags and nobody else does; CUDA files are left out when CUDA is off (INTERLACER_WITH_CUDA is then 0).
+# interlacer_add_kernels(<name> [BODIES a ...] [CPU b.cpp ...] [AVX512 c_avx512.cpp ...] [CUDA d_cuda.cu ...]
+#                        [FUSED a ...])
+# Kernel library interlacer::<name>. Kernels know only the C++ and CUDA runtimes. A body a_body.h is compiled once for
+# each instruction set, in its namespace, `a` being <name> or <name>:<sets> such as walk:cpu,avx2 where the others are
+# written by hand; the products and sums of FUSED bodies may fuse where the set can. Files for an instruction set get its
+# flags and nobody else does. CUDA files are a library of their own, interlacer::<name>_cuda, where CUDA is on.
 function(interlacer_add_kernels name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CPU;AVX2;AVX512;AVX512BF16;CUDA")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BODIES;CPU;AVX512;AVX512BF16;CUDA;FUSED")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  foreach(body IN LISTS arg_BODIES)
+    string(REPLACE ":" ";" parts "${body}:cpu,avx2,avx512")
+    list(GET parts 0 body)
+    list(GET parts 1 sets)
+    string(REPLACE "," ";" sets "${sets}")
+    foreach(set IN LISTS sets)
+      set(unit "${CMAKE_CURRENT_BINARY_DIR}/${body}_${set}.cpp")
+      file(CONFIGURE OUTPUT "${unit}" CONTENT
+        "#define INTERLACER_KERNEL_NAMESPACE ${set}\n#include \"${folder}/${body}_body.h\"\n")
+      string(TOUPPER ${set} upper)
+      list(APPEND arg_${upper} "${unit}")
+      if(body IN_LIST arg_FUSED AND NOT set STREQUAL cpu)
+        set_property(SOURCE "${unit}" APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=fast)
+      endif()
+    endforeach()
+  endforeach()
   set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512} ${arg_AVX512BF16})
   set_property(SOURCE ${arg_AVX2} APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma -mf16c)
   set_property(SOURCE ${arg_AVX512} APPEND PROPERTY COMPILE_OPTIONS
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
   set_property(SOURCE ${arg_AVX512BF16} APPEND PROPERTY COMPILE_OPTIONS
     -mavx512bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
-  if(INTERLACER_CUDA_ENABLED)
-    list(APPEND sources ${arg_CUDA})
+  if(sources)
+    interlacer_add_kernel_library(${name} ${sources})
   endif()
-  add_library(interlacer_${name} STATIC ${sources})
+  if(INTERLACER_CUDA_ENABLED AND arg_CUDA)
+    interlacer_add_kernel_library(${name}_cuda ${arg_CUDA})
+    interlacer_use_cuda(interlacer_${name}_cuda)
+  endif()
+endfunction()
+
+function(interlacer_add_kernel_library name)
+  add_library(interlacer_${name} STATIC ${ARGN})
   add_library(interlacer::${name} ALIAS interlacer_${name})
   target_link_libraries(interlacer_${name}
     PUBLIC interlacer::options
     PRIVATE $<BUILD_INTERFACE:interlacer_private_options>)
-  if(INTERLACER_CUDA_ENABLED AND arg_CUDA)
-    interlacer_use_cuda(interlacer_${name})
-  endif()
+endfunction()
+
+# interlacer_link_cuda(<target> <lib> ...): what a static library has from CUDA kernels. A program whose property
+# INTERLACER_EMULATES_CUDA is on brings emulated kernels of the same names and is linked without these.
+function(interlacer_link_cuda target)
+  foreach(lib IN LISTS ARGN)
+    target_link_libraries(${target} PRIVATE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:INTERLACER_EMULATES_CUDA>>>:${lib}>")
+  endforeach()
 endfunction()
 
 # CUDA architectures of a target, and the CUDA runtime: the one LibTorch carries, or a static one without LibTorch.

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kQueriesPerChunk = 512;
 
-GridNeighborsFn ChooseGridNeighbors() {
-  if (HostCpuFeatures().avx512) return avx512::GridNeighbors;
-  if (HostCpuFeatures().avx2) return avx2::GridNeighbors;
-  return cpu::GridNeighbors;
-}
-
 }  // namespace
 
 StatusOr<KnnGraph> GridIndex::Graph(std::span<const float> positions_m, int k) const {
@@ -41,7 +35,7 @@ StatusOr<KnnGraph> GridIndex::Graph(std::span<const float> positions_m, int k) c
   buffers.cell_begin = buffers.cell_of_point + n;
   const CellSortedCloud cloud = SortIntoCells(grid, positions_m.data(), n, buffers);
 
-  const GridNeighborsFn grid_neighbors = ChooseGridNeighbors();
+  const auto grid_neighbors = INTERLACER_FORM_OF_HOST(GridNeighbors);
   ParallelFor(n, kQueriesPerChunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> best_sq_dist(static_cast<std::size_t>(graph.out_degree));
     std::vector<std::int32_t> best_index(static_cast<std::size_t>(graph.out_degree));

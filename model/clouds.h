@@ -29,7 +29,7 @@ inline torch::Tensor RowsOf3(const std::vector<float>& values, torch::Device dev
 /// Number of times at which a step sees the robot.
 inline constexpr int kKinematicTimes = 3;
 
-/// What a step is told beside positions where the robot's tokens are points on its surface.
+/// What a step is told of the robot beside positions.
 struct SurfaceInput {
   torch::Tensor normals;     ///< [3,p,3] unit
   torch::Tensor is_gripper;  ///< [p] 1 on the gripper and its fingers, else 0
@@ -38,9 +38,9 @@ struct SurfaceInput {
   torch::Tensor older_motion, newer_motion;
 };
 
-/// Input of one dynamics step. `kinematic_points_m` is [3,p,3]: the robot's points at t-2, t-1 and
-/// t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`, the scene's
-/// own box (a recording may replace the configuration's).
+/// Input of one dynamics step. `kinematic_points_m` is [3,p,3]: points on the robot's surface at
+/// t-2, t-1 and t, with p = 0 for a scene without a robot. Positions are normalised by `workspace`,
+/// the scene's own box (a recording may replace the configuration's).
 struct StepInput {
   CloudTensors older;  ///< t-2
   CloudTensors newer;  ///< t-1
@@ -49,7 +49,6 @@ struct StepInput {
   /// Draws sampled walks and message-passing anchors. Training changes it at every step, so that no
   /// token is always an anchor; serving always uses 0, so that equal requests have equal answers.
   std::uint64_t graph_seed = 0;
-  /// Undefined where the robot's tokens lie on its limbs.
   SurfaceInput surface{};
 };
 

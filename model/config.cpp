@@ -69,17 +69,7 @@ void CheckEncoder(const EncoderConfig& encoder, Limits* limits) {
 
 void CheckTokens(const TokenConfig& tokens, Limits* limits) {
   limits->Within("tokens.fourier_octaves", tokens.fourier_octaves, 1, 16);
-  limits->Within<std::size_t>("tokens.kinematic_context_bandwidths_m",
-                              tokens.kinematic_context_bandwidths_m.size(), 1, 8);
-  limits->Require(tokens.robot == RobotTokens::kLimbs || !tokens.kinematic_context,
-                  "tokens.kinematic_context", "false beside surface points", "true");
-  limits->Within("tokens.limb_rings", tokens.limb_rings, 0, 64);
-  limits->Within("tokens.limb_ring_points", tokens.limb_ring_points, 1, 64);
-  limits->Within("tokens.limb_radius_m", tokens.limb_radius_m, 0.f, 1.f);
   limits->Within("tokens.displacement_scale", tokens.displacement_scale, 0.01f, 1000.f);
-  for (const float bandwidth_m : tokens.kinematic_context_bandwidths_m) {
-    limits->Within("tokens.kinematic_context_bandwidths_m", bandwidth_m, 1e-3f, 10.f);
-  }
 }
 
 void CheckNetwork(const NetworkConfig& network, Limits* limits) {
@@ -134,33 +124,24 @@ Status CheckBuild(const InterlacerConfig& config) {
   return Status();
 }
 
-/// Lets the particles learn of the robot's motion through the graph. Rings have twelve points,
-/// because with fewer they are seldom among three neighbours; each time has a graph of its own,
-/// because across times the neighbours of a moved particle are its own copies. The kinematic
-/// context is 80 cm wide, which was chosen so that local layers part in a comparison: at 20 cm none
-/// was better than another, at 50 cm message passing no better than no mask. No shipped model has
-/// this window.
-void UseLimbRingTokens(InterlacerConfig* config) {
-  config->tokens.kinematic_context = true;
-  config->tokens.kinematic_context_bandwidths_m = {.8f};
-  config->tokens.limb_rings = 6;
-  config->tokens.displacement_scale = 100;
-  config->graph.scope = GraphScope::kPerTime;
-}
-
+/// The robot moves exactly, and the graph brings the motion of its surface to what it touches. Each
+/// time has a graph of its own, because across times the neighbours of a moved particle are its own
+/// copies.
 InterlacerConfig PaperConfig() {
   InterlacerConfig config;
+  config.robot_motion = RobotMotion::kKinematic;
   config.encoder.color_skip = true;
-  UseLimbRingTokens(&config);
+  config.tokens.displacement_scale = 100;
+  config.graph.scope = GraphScope::kPerTime;
+  config.network.motion_gate = true;
+  config.network.min_displacement_m = 1e-3f;
   return config;
 }
 
-/// The layers of `paper`, fewer and narrower, on smaller images.
 InterlacerConfig SmallConfig() {
-  InterlacerConfig config;
+  InterlacerConfig config = PaperConfig();
   config.name = "small";
   config.encoder.widths = {16, 32, 64};
-  config.encoder.color_skip = true;
   config.tokens.fourier_octaves = 6;
   config.network.width = 64;
   config.network.block_count = 2;
@@ -172,36 +153,17 @@ InterlacerConfig SmallConfig() {
   // All pixels: a quarter of them costs 0.12 of SSIM before anything has moved.
   config.data.particle_count = 8192;
   config.data.min_particle_count = 256;
-  UseLimbRingTokens(&config);
-  return config;
-}
-
-/// A preset whose robot moves exactly: the graph brings the motion of its surface to what it
-/// touches, so that no window is needed.
-InterlacerConfig WithExactRobot(InterlacerConfig config) {
-  config.name += "_exact";
-  config.robot_motion = RobotMotion::kKinematic;
-  config.tokens.robot = RobotTokens::kSurfacePoints;
-  config.tokens.kinematic_context = false;
-  config.tokens.limb_rings = 0;
-  config.network.motion_gate = true;
-  config.network.min_displacement_m = 1e-3f;
   return config;
 }
 
 }  // namespace
 
-std::vector<std::string_view> PresetNames() {
-  return {"paper", "small", "paper_exact", "small_exact"};
-}
+std::vector<std::string_view> PresetNames() { return {"paper", "small"}; }
 
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name) {
   if (name == "paper") return PaperConfig();
   if (name == "small") return SmallConfig();
-  if (name == "paper_exact") return WithExactRobot(PaperConfig());
-  if (name == "small_exact") return WithExactRobot(SmallConfig());
-  return Mismatch(reason::CONFIG_INVALID, "model", "paper, small, paper_exact or small_exact",
-                  std::string(name));
+  return Mismatch(reason::CONFIG_INVALID, "model", "paper or small", std::string(name));
 }
 
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name) {
@@ -244,23 +206,12 @@ int LocalNeighborCount(const InterlacerConfig& config) {
              : config.graph.neighbor_count;
 }
 
-int KinematicTokenCount(const InterlacerConfig& config) {
-  if (config.tokens.robot == RobotTokens::kSurfacePoints) return kMaxSurfaceTokens;
-  const KinematicConfig& robot = config.kinematics;
-  if (config.tokens.limb_rings == 0) return robot.point_count();
-  const int segments = robot.arm_count * (robot.bodies_per_arm - 1);
-  return segments * config.tokens.limb_rings * config.tokens.limb_ring_points;
-}
-
 Status ValidateConfig(const InterlacerConfig& config) {
   Limits limits;
   CheckData(config.data, &limits);
   if (config.lifting.outlier_filter) CheckOutlierFilter(*config.lifting.outlier_filter, &limits);
   limits.Within("lifting.attach_radius_m", config.lifting.attach.radius_m, 1e-4, 0.1);
   limits.Within("lifting.attach_finger_radius_m", config.lifting.attach.finger_radius_m, 1e-4, 0.1);
-  limits.Within("kinematics.arm_count", config.kinematics.arm_count, 1, 16);
-  limits.Within("kinematics.bodies_per_arm", config.kinematics.bodies_per_arm, 3, 64);
-  limits.Within("kinematics.finger_span_m", config.kinematics.finger_span_m, 1e-3, 10.0);
   CheckEncoder(config.encoder, &limits);
   CheckTokens(config.tokens, &limits);
   limits.Within("graph.neighbor_count", config.graph.neighbor_count, 1, 16);
@@ -269,11 +220,6 @@ Status ValidateConfig(const InterlacerConfig& config) {
   limits.Require(!config.graph.symmetrise || local == LocalLayer::kGrfExact ||
                      local == LocalLayer::kGrfSampled,
                  "graph.symmetrise", "false beside a local layer without walks", "true");
-  const int neighbors = LocalNeighborCount(config);
-  limits.Require(config.graph.scope == GraphScope::kAll || KinematicTokenCount(config) > neighbors,
-                 "graph.scope",
-                 "all, or more than " + std::to_string(neighbors) + " kinematic tokens of a time",
-                 std::to_string(KinematicTokenCount(config)));
   limits.Require(config.renderer.feature_width == config.encoder.feature_width,
                  "renderer.feature_width", std::to_string(config.encoder.feature_width),
                  std::to_string(config.renderer.feature_width));

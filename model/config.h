@@ -53,18 +53,6 @@ struct LiftingConfig {
   bool operator==(const LiftingConfig&) const = default;
 };
 
-/// The robot's particles: `point_names` in order, arm by arm, `bodies_per_arm` each.
-struct KinematicConfig {
-  std::string robot_model_name = "kuka_iiwa_bimanual";
-  int arm_count = 2;
-  int bodies_per_arm = 10;       ///< links, gripper base, two finger tips last
-  double finger_span_m = 0.104;  ///< largest distance of the finger tips
-  /// Arm and body one-hot, bend angle, gripper opening, displacement to the next time.
-  int attribute_width() const { return arm_count + bodies_per_arm + 5; }
-  int point_count() const { return arm_count * bodies_per_arm; }
-  bool operator==(const KinematicConfig&) const = default;
-};
-
 struct EncoderConfig {
   std::vector<int> widths{32, 64, 128, 256};  ///< U-Net, finest level first
   int norm_group_count = 8;
@@ -76,31 +64,14 @@ struct EncoderConfig {
   bool operator==(const EncoderConfig&) const = default;
 };
 
-/// Where the robot's tokens lie: on tubes around the segments between its bodies, for the one robot
-/// of `kinematics` (model/network/limbs.h), or on the surface of any robot with a description, with
-/// the motion of the particles that are attached to it as an input of their own.
-enum class RobotTokens { kLimbs, kSurfacePoints };
-
 /// Most points of a robot's surface that are tokens, at one time.
 inline constexpr int kMaxSurfaceTokens = 1300;
 
 struct TokenConfig {
-  RobotTokens robot = RobotTokens::kLimbs;
   int fourier_octaves = 8;
-  /// Gives visual tokens the mean motion of the kinematic particles around them. A deviation from
-  /// the papers. Presets `small` and `paper` have one window of 80 cm, which was chosen so that
-  /// local layers part: in narrow ones they learnt equally well. The shipped models have none. Not
-  /// with surface points.
-  bool kinematic_context = true;
-  std::vector<float> kinematic_context_bandwidths_m{.05f, .10f, .20f};
   /// Factor on the robot's displacements, metres a step, in tokens. Values that bring common
   /// displacements near 1 are learnt sooner.
   float displacement_scale = 4;
-  /// Kinematic tokens on the robot's surface (model/network/limbs.h): rings on a segment between
-  /// two bodies, points of a ring, and radius. Without rings the bodies' origins are the points.
-  int limb_rings = 0;
-  int limb_ring_points = 12;
-  float limb_radius_m = .075f;
   bool operator==(const TokenConfig&) const = default;
 };
 
@@ -169,11 +140,10 @@ struct NetworkConfig {
 
 struct InterlacerConfig {
   std::string name = "paper";
-  /// kKinematic takes the poses of the robot's links: bare points are refused then.
+  /// kKinematic places the robot's particles by its links' poses.
   RobotMotion robot_motion = RobotMotion::kLearned;
   DataConfig data;
   LiftingConfig lifting;
-  KinematicConfig kinematics;
   EncoderConfig encoder;
   TokenConfig tokens;
   GraphConfig graph;
@@ -181,8 +151,8 @@ struct InterlacerConfig {
   RendererConfig renderer;  ///< feature_width follows the encoder's
 };
 
-/// "paper" or "small", or "paper_exact" or "small_exact": their sizes for a robot that moves
-/// exactly, with surface points as its tokens and a gate on all other motion.
+/// "paper" or "small": fewer and narrower layers, smaller images. In both the robot moves exactly,
+/// and a gate is on all other motion.
 StatusOr<InterlacerConfig> PresetConfig(std::string_view name);
 std::vector<std::string_view> PresetNames();
 
@@ -194,9 +164,6 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
 
 /// Number of neighbours that the local layer looks for: of a token, or of an anchor.
 int LocalNeighborCount(const InterlacerConfig& config);
-
-/// Number of kinematic tokens of one time in a scene with a robot, at most.
-int KinematicTokenCount(const InterlacerConfig& config);
 
 /// Checks limits, divisibility, agreement of the parts, and that this build supports them.
 Status ValidateConfig(const InterlacerConfig& config);

@@ -23,8 +23,7 @@ int NumberOr(const TensorMetadata& metadata, const std::string& key, int fallbac
   return value;
 }
 
-ModelMetadata DescribeModel(const Checkpoint& checkpoint, RobotMotion robot_motion,
-                            const std::string& model_name) {
+ModelMetadata DescribeModel(const Checkpoint& checkpoint, const std::string& model_name) {
   const InterlacerConfig& config = checkpoint.model->config();
   ModelMetadata metadata;
   metadata.model_name = model_name;
@@ -41,9 +40,7 @@ ModelMetadata DescribeModel(const Checkpoint& checkpoint, RobotMotion robot_moti
   metadata.workspace = config.data.workspace;
   metadata.world_frame_name = config.data.world_frame_name;
   metadata.trained_step_count = NumberOr(checkpoint.metadata, kTrainedStepCountKey, 0);
-  InterlacerConfig in_effect = config;
-  in_effect.robot_motion = robot_motion;
-  DescribeRobot(in_effect, checkpoint.robot.get(), &metadata);
+  if (checkpoint.robot) DescribeRobot(*checkpoint.robot, &metadata);
   return metadata;
 }
 
@@ -56,7 +53,7 @@ Status CheckMotion(const LiftedScene& scene, const InterlacerConfig& config, Mot
                     "ROBOT_ONLY");
   }
   if (source == MotionSource::kRobotOnly) return Status();
-  return CheckRobotTokens(config, scene.robot.get(), scene.history);
+  return CheckRobotTokens(config, *scene.robot);
 }
 
 class ModelPredictor : public Predictor {
@@ -68,7 +65,7 @@ class ModelPredictor : public Predictor {
         robot_motion_(options.robot_motion.value_or(model_->config().robot_motion)),
         device_(std::move(device)) {
     checkpoint.model = model_;
-    metadata_ = DescribeModel(checkpoint, robot_motion_, options.model_name);
+    metadata_ = DescribeModel(checkpoint, options.model_name);
   }
 
   const ModelMetadata& metadata() const override { return metadata_; }
@@ -97,9 +94,8 @@ class ModelPredictor : public Predictor {
           .WithField("actions.kind");
     }
     INTERLACER_RETURN_IF_ERROR(CheckMotion(*lifted, model_->config(), source));
-    INTERLACER_ASSIGN_OR_RETURN(
-        const KinematicRows rows,
-        ToKinematicRows(actions, metadata_, lifted->robot.get(), "actions"));
+    INTERLACER_ASSIGN_OR_RETURN(const KinematicRows rows,
+                                ToKinematicRows(actions, lifted->robot.get(), "actions"));
     std::unique_ptr<Rollout> rollout;
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&] {
       rollout = std::make_unique<ModelRollout>(model_, step_graph_, lifted, rows,

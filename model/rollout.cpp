@@ -43,8 +43,8 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
                     (!motion.is_exact() || scene_->action_kind != ActionKind::kNone)),
       clouds_{scene_->older, scene_->newer},
       rows_(JoinRows(scene_->history, actions)),
-      robot_(model_->config(), scene_->robot.get(), rows_, motion.is_exact(),
-             {clouds_.older, scene_->older_links}, {clouds_.newer, scene_->newer_links}) {
+      robot_(scene_->robot.get(), rows_, motion.is_exact(), {clouds_.older, scene_->older_links},
+             {clouds_.newer, scene_->newer_links}) {
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }

@@ -22,13 +22,9 @@ CloudTensors Cloned(const CloudTensors& cloud) {
   return {cloud.positions_m.clone(), cloud.features.clone()};
 }
 
-torch::Tensor ClonedIfDefined(const torch::Tensor& tensor) {
-  return tensor.defined() ? tensor.clone() : tensor;
-}
-
 SurfaceInput Cloned(const SurfaceInput& surface) {
-  return {ClonedIfDefined(surface.normals), ClonedIfDefined(surface.is_gripper),
-          ClonedIfDefined(surface.older_motion), ClonedIfDefined(surface.newer_motion)};
+  return {surface.normals.clone(), surface.is_gripper.clone(), surface.older_motion.clone(),
+          surface.newer_motion.clone()};
 }
 
 void LogUnrecorded(const std::string& why) {
@@ -41,7 +37,6 @@ void CopyInto(const CloudTensors& from, const CloudTensors& to) {
 }
 
 void CopyInto(const SurfaceInput& from, const SurfaceInput& to) {
-  if (!from.normals.defined()) return;
   to.normals.copy_(from.normals);
   to.is_gripper.copy_(from.is_gripper);
   to.older_motion.copy_(from.older_motion);

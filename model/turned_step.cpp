@@ -12,7 +12,6 @@ namespace {
 /// Quarter turns about the z axis of rows of three, exact in every bit: axes change places and
 /// signs.
 torch::Tensor TurnVectors(const torch::Tensor& rows, int quarter_turns) {
-  if (!rows.defined()) return rows;
   const torch::Tensor x = rows.select(-1, 0), y = rows.select(-1, 1), z = rows.select(-1, 2);
   switch (((quarter_turns % kQuarterTurns) + kQuarterTurns) % kQuarterTurns) {
     case 1:
@@ -32,14 +31,12 @@ torch::Tensor CenterOf(const Box& workspace, const torch::Tensor& like) {
 }
 
 torch::Tensor TurnPoints(const torch::Tensor& points_m, const Box& workspace, int quarter_turns) {
-  if (!points_m.defined() || points_m.numel() == 0) return points_m;
   const torch::Tensor center = CenterOf(workspace, points_m);
   return TurnVectors(points_m - center, quarter_turns) + center;
 }
 
 /// Rows of a flag and a displacement (SurfaceInput).
 torch::Tensor TurnMotion(const torch::Tensor& motion, int quarter_turns) {
-  if (!motion.defined()) return motion;
   return at::cat({motion.slice(1, 0, 1), TurnVectors(motion.slice(1, 1, 4), quarter_turns)}, 1);
 }
 

@@ -5,23 +5,14 @@
 namespace interlacer {
 namespace {
 
-constexpr RenderKernels kPortable{
-    "portable",        cpu::GatherNearest,          cpu::AnnularSums, cpu::AnnularSumsBackward,
-    cpu::DenseForward, cpu::DenseWeightGradientSum, cpu::SsimRows};
-constexpr RenderKernels kAvx2{"avx2",
-                              avx2::GatherNearest,
-                              avx2::AnnularSums,
-                              avx2::AnnularSumsBackward,
-                              avx2::DenseForward,
-                              avx2::DenseWeightGradientSum,
-                              avx2::SsimRows};
-constexpr RenderKernels kAvx512{"avx512",
-                                avx512::GatherNearest,
-                                avx512::AnnularSums,
-                                avx512::AnnularSumsBackward,
-                                avx512::DenseForward,
-                                avx512::DenseWeightGradientSum,
-                                avx512::SsimRows};
+#define INTERLACER_RENDER_KERNELS(name, set)                                                 \
+  {                                                                                          \
+    name, set::GatherNearest, set::AnnularSums, set::AnnularSumsBackward, set::DenseForward, \
+        set::DenseWeightGradientSum, set::SsimRows                                           \
+  }
+constexpr RenderKernels kPortable INTERLACER_RENDER_KERNELS("portable", cpu);
+constexpr RenderKernels kAvx2 INTERLACER_RENDER_KERNELS("avx2", avx2);
+constexpr RenderKernels kAvx512 INTERLACER_RENDER_KERNELS("avx512", avx512);
 
 }  // namespace
 
@@ -31,10 +22,6 @@ const RenderKernels* Avx2RenderKernels() { return HostCpuFeatures().avx2 ? &kAvx
 
 const RenderKernels* Avx512RenderKernels() { return HostCpuFeatures().avx512 ? &kAvx512 : nullptr; }
 
-const RenderKernels& BestRenderKernels() {
-  if (const RenderKernels* kernels = Avx512RenderKernels()) return *kernels;
-  if (const RenderKernels* kernels = Avx2RenderKernels()) return *kernels;
-  return kPortable;
-}
+const RenderKernels& BestRenderKernels() { return *FormOfHost(&kPortable, &kAvx2, &kAvx512); }
 
 }  // namespace interlacer

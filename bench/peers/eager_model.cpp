@@ -76,36 +76,25 @@ torch::Tensor EagerModel::VisualTokens(const StepInput& input) const {
   for (const int time : {0, 1}) {
     const CloudTensors& cloud = time == 0 ? input.older : input.newer;
     const auto options = cloud.positions_m.options().requires_grad(false);
-    std::vector<torch::Tensor> parts{cloud.features, Place(cloud.positions_m, input.workspace),
-                                     OneHot(cloud.positions_m.size(0), time, 2, options)};
-    if (config_.tokens.kinematic_context) {
-      const torch::Tensor points_m = input.kinematic_points_m[time];
-      const torch::Tensor moved_m = input.kinematic_points_m[time + 1] - points_m;
-      const torch::Tensor sq_dist_m2 =
-          (cloud.positions_m.unsqueeze(1) - points_m.unsqueeze(0)).square().sum(2);
-      for (const float bandwidth_m : config_.tokens.kinematic_context_bandwidths_m) {
-        const torch::Tensor weights = at::exp(-sq_dist_m2 / (2.0 * bandwidth_m * bandwidth_m));
-        const torch::Tensor mass = weights.sum(1, true);
-        parts.push_back(config_.tokens.displacement_scale * at::matmul(weights, moved_m) /
-                        (mass + 0.1));
-        parts.push_back(0.1 * at::log(mass + 1e-6));
-      }
-    }
-    rows.push_back(at::cat(parts, 1));
+    const torch::Tensor& motion =
+        time == 0 ? input.surface.older_motion : input.surface.newer_motion;
+    rows.push_back(
+        at::cat({WithRobotMotion(cloud, motion, config_.tokens.displacement_scale).features,
+                 Place(cloud.positions_m, input.workspace),
+                 OneHot(cloud.positions_m.size(0), time, 2, options)},
+                1));
   }
   return Linear("tokens.visual", at::cat(rows, 0), false);
 }
 
 torch::Tensor EagerModel::KinematicTokens(const StepInput& input) const {
-  const torch::Tensor attributes = KinematicAttributes(input.kinematic_points_m, config_.kinematics,
-                                                       config_.tokens.displacement_scale);
+  const torch::Tensor attributes = KinematicAttributes(input, config_.tokens.displacement_scale);
   std::vector<torch::Tensor> rows;
   for (int time = 0; time < kKinematicTimes; ++time) {
     const torch::Tensor points_m = input.kinematic_points_m[time];
-    rows.push_back(at::cat(
-        {Place(points_m, input.workspace),
-         OneHot(points_m.size(0), time, kKinematicTimes, points_m.options()), attributes[time]},
-        1));
+    rows.push_back(at::cat({attributes[time], Place(points_m, input.workspace),
+                            OneHot(points_m.size(0), time, kKinematicTimes, points_m.options())},
+                           1));
   }
   return Linear("tokens.kinematic", at::cat(rows, 0), false);
 }

@@ -40,9 +40,9 @@ class Model:
         numbers = arrays["numbers"].tolist()
         self.octaves, self.blocks, self.heads = (int(number) for number in numbers[:3])
         self.max_displacement_m, self.feature_epsilon, self.normalizer_epsilon = numbers[3:6]
-        self.displacement_scale, self.half_extent = numbers[6:8]
-        self.center = arrays["numbers"][8:11].clone()
-        self.bandwidths = arrays["context_bandwidths"].tolist()
+        self.half_extent = numbers[6]
+        self.center = arrays["numbers"][7:10].clone()
+        self.motions = arrays["older.motion"], arrays["newer.motion"]
         self.weights, self.dense = weights, dense
         if dense != torch.float32:
             self.weights = {name: value.to(dense) if self._is_dense(name) else value for name, value in weights.items()}
@@ -69,22 +69,12 @@ class Model:
             parts += [angle.sin(), angle.cos()]
         return torch.cat(parts, 1)
 
-    def context(self, positions, points, moved):
-        squared = (positions[:, None] - points[None]).square().sum(2)
-        parts = []
-        for bandwidth in self.bandwidths:
-            weights = torch.exp(-squared / (2 * bandwidth * bandwidth))
-            mass = weights.sum(1, keepdim=True)
-            parts += [self.displacement_scale * (weights @ moved) / (mass + 0.1), 0.1 * torch.log(mass + 1e-6)]
-        return parts
-
     def tokens(self, older, newer, points, attributes):
         rows = []
         for time, (positions, features) in enumerate((older, newer)):
-            parts = [features, self.place(positions), one_hot(positions.shape[0], time, 2, positions)]
-            parts += self.context(positions, points[time], points[time + 1] - points[time])
-            rows.append(torch.cat(parts, 1))
-        robot = [torch.cat([self.place(points[time]), one_hot(points.shape[1], time, TIMES, points), attributes[time]], 1)
+            rows.append(torch.cat([features, self.motions[time], self.place(positions),
+                                   one_hot(positions.shape[0], time, 2, positions)], 1))
+        robot = [torch.cat([attributes[time], self.place(points[time]), one_hot(points.shape[1], time, TIMES, points)], 1)
                  for time in range(TIMES)]
         return torch.cat([self.linear("tokens.visual", torch.cat(rows)), self.linear("tokens.kinematic", torch.cat(robot))])
 

@@ -101,7 +101,7 @@ Case MakeStepBase(const Options& options, const ModelDevice& place) {
   base.d = options.d;
   base.params = {{"blocks", config.network.block_count},
                  {"heads", config.network.global.head_count},
-                 {"kinematic_tokens", 3 * config.kinematics.point_count()},
+                 {"kinematic_tokens", kKinematicTimes * kRobotPoints},
                  {"recorded", place.records_steps()}};
   return base;
 }

@@ -14,6 +14,7 @@
 #include "common/transforms.h"
 #include "model/training/optimizer.h"
 #include "model/training/sequence_loss.h"
+#include "robots/robot.h"
 
 namespace interlacer::bench {
 namespace {
@@ -48,6 +49,20 @@ Camera CameraAt(const Options& options, const Vec3d& eye_m) {
   return camera;
 }
 
+/// One link with points like those of a step.
+std::shared_ptr<const Robot> MakeRobot(const Options& options) {
+  Robot robot;
+  robot.links.push_back({.name = "link"});
+  const torch::Tensor points_m = RobotPoints(options, 1)[0].contiguous();
+  const float* const p = points_m.const_data_ptr<float>();
+  for (int point = 0; point < kRobotPoints; ++point) {
+    robot.surface.positions_m.push_back({p[3 * point], p[3 * point + 1], p[3 * point + 2]});
+    robot.surface.normals.push_back({0, 0, 1});
+    robot.surface.links.push_back(0);
+  }
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
 /// A scene of two times with a moving robot and noise as frames; `which` is its index in the batch.
 TrainingSample MakeSample(Options options, const InterlacerConfig& config, int which) {
   options.seed += static_cast<std::uint64_t>(which);
@@ -73,12 +88,11 @@ TrainingSample MakeSample(Options options, const InterlacerConfig& config, int w
     }
   }
 
-  const torch::Tensor robot_m = RobotPoints(options, config, options.rollout_steps + 2);
-  sample.robot_rows = {
-      robot_m.size(0),
-      robot_m.size(1),
-      {robot_m.const_data_ptr<float>(), robot_m.const_data_ptr<float>() + robot_m.numel()},
-      {}};
+  sample.robot = MakeRobot(options);
+  for (int time = 0; time < options.rollout_steps + 2; ++time) {
+    sample.robot_rows.link_poses.push_back({{{kRobotMoveM * time, 0, 0}, {0, 0, 0, 1}}});
+  }
+  sample.robot_rows.row_count = options.rollout_steps + 2;
   for (int step = 0; step <= options.rollout_steps; ++step) {
     std::vector<SupervisedView>& views = sample.target_steps.emplace_back();
     for (const Vec3d& eye_m : kEyesM) {

@@ -20,7 +20,7 @@ namespace interlacer::cli {
 namespace {
 
 struct TrainArguments {
-  std::string config = "small_exact";
+  std::string config = "small";
   std::string variant;
   std::vector<std::string> data;
   std::string output;
@@ -162,8 +162,7 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
 void AddTrain(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("train", "Train a world model end to end from video");
   const auto arguments = std::make_shared<TrainArguments>();
-  verb->add_option("--config", arguments->config,
-                   "A preset (paper, small, paper_exact, small_exact), or a JSON file")
+  verb->add_option("--config", arguments->config, "A preset (paper, small), or a JSON file")
       ->capture_default_str();
   verb->add_option("--variant", arguments->variant,
                    "Local layer instead of the configuration's, at equal size: grf_exact, "

@@ -29,4 +29,15 @@ inline const CpuFeatures& HostCpuFeatures() {
   return features;
 }
 
+/// The fastest form of a kernel that the host runs. All of them must do the same.
+template <typename T>
+T FormOfHost(T portable, T avx2, T avx512) {
+  if (HostCpuFeatures().avx512) return avx512;
+  return HostCpuFeatures().avx2 ? avx2 : portable;
+}
+
+/// FormOfHost of a function that common/kernels/instruction_sets.h declared.
+#define INTERLACER_FORM_OF_HOST(...) \
+  ::interlacer::FormOfHost(&cpu::__VA_ARGS__, &avx2::__VA_ARGS__, &avx512::__VA_ARGS__)
+
 }  // namespace interlacer

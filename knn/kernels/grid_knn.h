@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
 #include "knn/kernels/cell_grid.h"
 
 namespace interlacer {
@@ -44,20 +45,10 @@ using GridNeighborsFn = void (*)(const CellGrid& grid, const CellSortedCloud& cl
                                  std::int64_t begin, std::int64_t end, float* best_sq_dist,
                                  std::int32_t* best_index, std::int32_t* neighbors);
 
-namespace cpu {
-void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
-                   std::int64_t begin, std::int64_t end, float* best_sq_dist,
-                   std::int32_t* best_index, std::int32_t* neighbors);
-}
-namespace avx2 {
-void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
-                   std::int64_t begin, std::int64_t end, float* best_sq_dist,
-                   std::int32_t* best_index, std::int32_t* neighbors);
-}
-namespace avx512 {
-void GridNeighbors(const CellGrid& grid, const CellSortedCloud& cloud, int out_degree,
-                   std::int64_t begin, std::int64_t end, float* best_sq_dist,
-                   std::int32_t* best_index, std::int32_t* neighbors);
-}
+INTERLACER_FOR_INSTRUCTION_SETS(void GridNeighbors(const CellGrid& grid,
+                                                   const CellSortedCloud& cloud, int out_degree,
+                                                   std::int64_t begin, std::int64_t end,
+                                                   float* best_sq_dist, std::int32_t* best_index,
+                                                   std::int32_t* neighbors);)
 
 }  // namespace interlacer

@@ -14,10 +14,6 @@ void CudaBackend::Check(CudaError error, const char* kernel) const {
                       std::string(kernel) + " on CUDA: " + kernels.CudaErrorText(error)));
 }
 
-#if !INTERLACER_WITH_CUDA
-const CudaBackend* BuiltCudaBackend() { return nullptr; }
-#endif
-
 torch::Tensor DeviceScratch(std::size_t size_bytes, const torch::Tensor& like) {
   return at::empty({static_cast<std::int64_t>(size_bytes)}, like.options().dtype(at::kByte));
 }

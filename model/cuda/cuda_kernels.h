@@ -11,7 +11,6 @@
 #include "model/kernels/dynamics_head_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
-#include "model/kernels/kinematic_tokens_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"
 #include "model/kernels/packed_grf_cuda.h"
 #include "model/kernels/token_features_cuda.h"
@@ -45,7 +44,6 @@ struct CudaKernels {
   INTERLACER_LAUNCHER(LaunchSampleWalks);
 
   INTERLACER_LAUNCHER(LaunchTokenFeatures);
-  INTERLACER_LAUNCHER(LaunchKinematicTokens);
 
   INTERLACER_LAUNCHER(LaunchGrfForward);
   INTERLACER_LAUNCHER(LaunchWeightedGrfForward);

@@ -30,6 +30,7 @@ LayerForm TorchFeedForward(const InterlacerLayer& layer) {
 StepEngine::StepEngine(WorldModel* model) : model_(model) {
   const at::NoGradGuard no_grad;
   BindTokens();
+  graph_ = BindTokenGraph(model_->config(), model_->cuda());
   BindLayers();
   BindHead();
   Log(LogLevel::kInfo, "the layers of a step are bound",
@@ -91,8 +92,7 @@ CloudTensors StepEngine::Step(const StepInput& input) const {
   const at::NoGradGuard no_grad;
   const WorldModel::OrderedStep step = model_->Order(input);
   TokenSet tokens = tokens_(step.input);
-  const TokenGraph graph =
-      BuildTokenGraph(model_->config(), tokens, input.graph_seed, model_->cuda());
+  const TokenGraph graph = graph_(tokens, input.graph_seed);
   const RowRange all{0, tokens.h.size(0)};
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   torch::Tensor h = std::move(tokens.h);

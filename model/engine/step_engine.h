@@ -36,6 +36,7 @@ class StepEngine {
 
   WorldModel* model_;
   std::function<TokenSet(const StepInput& input)> tokens_;
+  GraphForm graph_;
   std::vector<Layer> layers_;
   HeadForm head_;
   int fused_count_ = 0;

@@ -1,11 +1,10 @@
 #pragma once
 
 /// The tokens of a step for inference: the input rows of the token layers are written in one pass
-/// for each kind (model/kernels/token_features.h, kinematic_tokens.h).
+/// for each kind (model/kernels/token_features.h).
 ///
 /// Values equal those of TokenEncoder::forward up to rounding. No gradients. Nothing waits for a
-/// device. Errors: c10::Error for a robot of another size; StatusException DEVICE_LOST. Threads: as
-/// torch modules.
+/// device. Errors: StatusException DEVICE_LOST. Threads: as torch modules.
 
 #include "model/network/tokens.h"
 

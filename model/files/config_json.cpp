@@ -15,8 +15,6 @@ using Words = std::array<std::pair<E, std::string_view>, N>;
 
 constexpr Words<RobotMotion, 2> kRobotMotions{
     {{RobotMotion::kLearned, "learned"}, {RobotMotion::kKinematic, "kinematic"}}};
-constexpr Words<RobotTokens, 2> kRobotTokens{
-    {{RobotTokens::kLimbs, "limbs"}, {RobotTokens::kSurfacePoints, "surface_points"}}};
 constexpr Words<GraphScope, 2> kGraphScopes{
     {{GraphScope::kAll, "all"}, {GraphScope::kPerTime, "per_time"}}};
 constexpr Words<EdgeWeight, 3> kEdgeWeights{{{EdgeWeight::kUniform, "uniform"},
@@ -115,6 +113,7 @@ class Reader {
     const auto section = object_.GetObject(key);
     status_ = section.ok() ? read(*section, out) : section.status();
   }
+  const Status& status() const { return status_; }
   Status Finish(std::initializer_list<std::string_view> keys) {
     return status_.ok() ? object_.AllowOnly(keys) : status_;
   }
@@ -223,22 +222,6 @@ Status ReadLifting(const JsonObject& object, LiftingConfig* out) {
   return reader.Finish({"outlier_filter", "attach_radius_m", "attach_finger_radius_m"});
 }
 
-ordered_json ToJson(const KinematicConfig& c) {
-  return {{"robot_model_name", c.robot_model_name},
-          {"arm_count", c.arm_count},
-          {"bodies_per_arm", c.bodies_per_arm},
-          {"finger_span_m", c.finger_span_m}};
-}
-
-Status ReadKinematics(const JsonObject& object, KinematicConfig* out) {
-  Reader reader(object);
-  reader.Field("robot_model_name", &out->robot_model_name);
-  reader.Field("arm_count", &out->arm_count);
-  reader.Field("bodies_per_arm", &out->bodies_per_arm);
-  reader.Field("finger_span_m", &out->finger_span_m);
-  return reader.Finish({"robot_model_name", "arm_count", "bodies_per_arm", "finger_span_m"});
-}
-
 ordered_json ToJson(const EncoderConfig& c) {
   ordered_json json = {{"widths", c.widths},
                        {"norm_group_count", c.norm_group_count},
@@ -258,35 +241,30 @@ Status ReadEncoder(const JsonObject& object, EncoderConfig* out) {
 }
 
 ordered_json ToJson(const TokenConfig& c) {
-  ordered_json json = {
-      {"fourier_octaves", c.fourier_octaves},
-      {"kinematic_context", c.kinematic_context},
-      {"kinematic_context_bandwidths_m", Shortest(c.kinematic_context_bandwidths_m)},
-      {"displacement_scale", Shortest(c.displacement_scale)}};
-  // Omitted with limbs, as in configurations older than the field.
-  if (c.robot != RobotTokens::kLimbs) json["robot"] = WordOf(kRobotTokens, c.robot);
-  // Omitted if there are none, so that older runs can be resumed.
-  if (c.limb_rings > 0) {
-    json["limb_rings"] = c.limb_rings;
-    json["limb_ring_points"] = c.limb_ring_points;
-    json["limb_radius_m"] = Shortest(c.limb_radius_m);
-  }
-  return json;
+  return {{"fourier_octaves", c.fourier_octaves},
+          {"displacement_scale", Shortest(c.displacement_scale)}};
+}
+
+/// Files of former versions say here that the tokens are those of today.
+Status CheckFormerTokens(const JsonObject& object) {
+  constexpr Words<bool, 1> kSurfacePoints{{{true, "surface_points"}}};
+  bool is_surface = true, has_context = false;
+  std::vector<float> bandwidths_m;
+  Reader reader(object);
+  reader.Field("robot", kSurfacePoints, &is_surface);
+  reader.Field("kinematic_context", &has_context);
+  reader.Field("kinematic_context_bandwidths_m", &bandwidths_m);
+  INTERLACER_RETURN_IF_ERROR(reader.status());
+  return has_context ? object.Invalid("kinematic_context", "false", "true") : Status();
 }
 
 Status ReadTokens(const JsonObject& object, TokenConfig* out) {
+  INTERLACER_RETURN_IF_ERROR(CheckFormerTokens(object));
   Reader reader(object);
-  reader.Field("robot", kRobotTokens, &out->robot);
   reader.Field("fourier_octaves", &out->fourier_octaves);
-  reader.Field("kinematic_context", &out->kinematic_context);
-  reader.Field("kinematic_context_bandwidths_m", &out->kinematic_context_bandwidths_m);
   reader.Field("displacement_scale", &out->displacement_scale);
-  reader.Field("limb_rings", &out->limb_rings);
-  reader.Field("limb_ring_points", &out->limb_ring_points);
-  reader.Field("limb_radius_m", &out->limb_radius_m);
-  return reader.Finish({"robot", "fourier_octaves", "kinematic_context",
-                        "kinematic_context_bandwidths_m", "displacement_scale", "limb_rings",
-                        "limb_ring_points", "limb_radius_m"});
+  return reader.Finish({"fourier_octaves", "displacement_scale", "robot", "kinematic_context",
+                        "kinematic_context_bandwidths_m"});
 }
 
 ordered_json ToJson(const GraphConfig& c) {
@@ -419,8 +397,6 @@ ordered_json ConfigToJson(const InterlacerConfig& config) {
   if (ordered_json lifting = ToJson(config.lifting); !lifting.empty()) {
     json["lifting"] = std::move(lifting);
   }
-  // Surface points are of any robot.
-  if (config.tokens.robot == RobotTokens::kLimbs) json["kinematics"] = ToJson(config.kinematics);
   json["encoder"] = ToJson(config.encoder);
   json["tokens"] = ToJson(config.tokens);
   json["graph"] = ToJson(config.graph);
@@ -440,15 +416,13 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   reader.Field("robot_motion", kRobotMotions, &config.robot_motion);
   reader.Section("data", ReadData, &config.data);
   reader.Section("lifting", ReadLifting, &config.lifting);
-  reader.Section("kinematics", ReadKinematics, &config.kinematics);
   reader.Section("encoder", ReadEncoder, &config.encoder);
   reader.Section("tokens", ReadTokens, &config.tokens);
   reader.Section("graph", ReadGraph, &config.graph);
   reader.Section("network", ReadNetwork, &config.network);
   reader.Section("renderer", ReadRenderer, &config.renderer);
-  INTERLACER_RETURN_IF_ERROR(
-      reader.Finish({"base", "name", "robot_motion", "data", "lifting", "kinematics", "encoder",
-                     "tokens", "graph", "network", "renderer"}));
+  INTERLACER_RETURN_IF_ERROR(reader.Finish({"base", "name", "robot_motion", "data", "lifting",
+                                            "encoder", "tokens", "graph", "network", "renderer"}));
   config.renderer.feature_width = config.encoder.feature_width;
   INTERLACER_RETURN_IF_ERROR(ValidateConfig(config));
   return config;

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,59 +41,76 @@ WeightedWalkLists SampledLists(const LocalLayerConfig& config, const SparseGraph
   return ValueOrThrow(ToWalkLists(ValueOrThrow(SampleWalks(weighted, options))));
 }
 
-/// Whether the lists of a graph with that many neighbours can be packed: exact walks over edges of
-/// equal weight, with few at each token.
-bool CanPack(const InterlacerConfig& config, std::int64_t out_degree) {
-  return config.network.local.kind == LocalLayer::kGrfExact &&
-         config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
-         out_degree <= kPackedOutDegree;
-}
+using MaskForm =
+    std::function<std::shared_ptr<const WalkMask>(const TokenSet& tokens, std::uint64_t seed)>;
 
-std::shared_ptr<const WalkMask> BuildMask(const InterlacerConfig& config, const TokenSet& tokens,
-                                          std::uint64_t seed) {
-  const LocalLayerConfig& local = config.network.local;
+/// Lists by end node serve the backward pass alone.
+bool NeedsTranspose() { return at::GradMode::is_enabled(); }
+
+MaskForm BindHostMask(const InterlacerConfig& config) {
   const int k = config.graph.neighbor_count;
-  const KnnGraph graph = GraphOnHost(tokens, k, config.graph);
-  // Lists by end node serve the backward pass alone.
-  const bool with_transpose = at::GradMode::is_enabled();
-  const bool exact = local.kind == LocalLayer::kGrfExact;
-  if (CanPack(config, graph.out_degree)) {
-    return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
-                                      with_transpose);
+  if (PacksWalks(config)) {
+    return [config, k](const TokenSet& tokens, std::uint64_t) {
+      const KnnGraph graph = GraphOnHost(tokens, k, config.graph);
+      return std::make_shared<WalkMask>(ValueOrThrow(BuildWalkLists(graph)), graph.out_degree,
+                                        NeedsTranspose());
+    };
   }
-  const SparseGraph edges =
-      ValueOrThrow(config.graph.symmetrise ? Symmetrised(graph) : ToSparse(graph));
-  const std::vector<float> weights = WeightsOfEdges(config, edges, tokens.positions_m);
-  return std::make_shared<WalkMask>(exact ? ValueOrThrow(BuildWeightedWalkLists(edges, weights))
-                                          : SampledLists(local, edges, weights, seed),
-                                    with_transpose);
+  return [config, k](const TokenSet& tokens, std::uint64_t seed) {
+    const KnnGraph graph = GraphOnHost(tokens, k, config.graph);
+    const SparseGraph edges =
+        ValueOrThrow(config.graph.symmetrise ? Symmetrised(graph) : ToSparse(graph));
+    const std::vector<float> weights = WeightsOfEdges(config, edges, tokens.positions_m);
+    return std::make_shared<WalkMask>(
+        config.network.local.kind == LocalLayer::kGrfExact
+            ? ValueOrThrow(BuildWeightedWalkLists(edges, weights))
+            : SampledLists(config.network.local, edges, weights, seed),
+        NeedsTranspose());
+  };
 }
 
-std::shared_ptr<const WalkMask> BuildMaskOnDevice(const CudaBackend& cuda,
-                                                  const InterlacerConfig& config,
-                                                  const TokenSet& tokens, std::uint64_t seed) {
-  const bool with_transpose = at::GradMode::is_enabled();
-  const int k = config.graph.neighbor_count;
+MaskForm BindDeviceMask(const InterlacerConfig& config, const CudaBackend& cuda) {
   // Graphs without a device form are built on the host and copied.
   if (!CheckDeviceGraph(config).ok()) {
-    TokenSet on_host = tokens;
-    on_host.positions_m = tokens.positions_m.to(at::kCPU);
-    return std::make_shared<WalkMask>(BuildMask(config, on_host, seed)->CopyTo(tokens.positions_m));
+    return [on_host = BindHostMask(config)](const TokenSet& tokens, std::uint64_t seed) {
+      TokenSet copied = tokens;
+      copied.positions_m = tokens.positions_m.to(at::kCPU);
+      return std::make_shared<WalkMask>(on_host(copied, seed)->CopyTo(tokens.positions_m));
+    };
   }
-  const torch::Tensor neighbors = GraphOnDevice(cuda, tokens, k, config.graph.scope);
-  if (CanPack(config, neighbors.size(1))) {
-    return ExactWalksOnDevice(cuda, neighbors, with_transpose);
+  const auto neighbors_of = [&cuda, config](const TokenSet& tokens) {
+    return GraphOnDevice(cuda, tokens, config.graph.neighbor_count, config.graph.scope);
+  };
+  if (PacksWalks(config)) {
+    return [&cuda, neighbors_of](const TokenSet& tokens, std::uint64_t) {
+      return ExactWalksOnDevice(cuda, neighbors_of(tokens), NeedsTranspose());
+    };
   }
-  return config.network.local.kind == LocalLayer::kGrfExact
-             ? WeightedWalksOnDevice(cuda, config, neighbors, tokens.positions_m, with_transpose)
-             : SampledWalksOnDevice(cuda, config, neighbors, tokens.positions_m, seed,
-                                    with_transpose);
+  if (config.network.local.kind == LocalLayer::kGrfExact) {
+    return [&cuda, config, neighbors_of](const TokenSet& tokens, std::uint64_t) {
+      return WeightedWalksOnDevice(cuda, config, neighbors_of(tokens), tokens.positions_m,
+                                   NeedsTranspose());
+    };
+  }
+  return [&cuda, config, neighbors_of](const TokenSet& tokens, std::uint64_t seed) {
+    return SampledWalksOnDevice(cuda, config, neighbors_of(tokens), tokens.positions_m, seed,
+                                NeedsTranspose());
+  };
+}
+
+/// The graph is a constant of the backward pass.
+TokenSet Detached(const TokenSet& tokens) {
+  TokenSet constant = tokens;
+  constant.positions_m = tokens.positions_m.detach();
+  return constant;
 }
 
 }  // namespace
 
 bool PacksWalks(const InterlacerConfig& config) {
-  return CanPack(config, config.graph.neighbor_count);
+  return config.network.local.kind == LocalLayer::kGrfExact &&
+         config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
+         config.graph.neighbor_count <= kPackedOutDegree;
 }
 
 Status CheckDeviceGraph(const InterlacerConfig& config) {
@@ -123,28 +141,31 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
   return Status();
 }
 
-TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
-                           std::uint64_t seed, const CudaBackend* cuda) {
-  // The graph is a constant of the backward pass; positions_m themselves keep their gradient.
-  TokenSet constant = tokens;
-  constant.positions_m = tokens.positions_m.detach();
-  TokenGraph graph;
-  graph.positions_m = tokens.positions_m;
-  graph.cuda = cuda;
+GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda) {
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
-      graph.mask = cuda != nullptr ? BuildMaskOnDevice(*cuda, config, constant, seed)
-                                   : BuildMask(config, constant, seed);
-      break;
+      return [cuda, mask = cuda != nullptr ? BindDeviceMask(config, *cuda) : BindHostMask(config)](
+                 const TokenSet& tokens, std::uint64_t seed) {
+        return TokenGraph{tokens.positions_m, mask(Detached(tokens), seed), nullptr, cuda};
+      };
     case LocalLayer::kMessagePassing:
-      graph.anchors = BuildAnchors(config, constant, seed, cuda);
-      break;
+      return [config, cuda](const TokenSet& tokens, std::uint64_t seed) {
+        return TokenGraph{tokens.positions_m, nullptr,
+                          BuildAnchors(config, Detached(tokens), seed, cuda), cuda};
+      };
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:
       break;
   }
-  return graph;
+  return [cuda](const TokenSet& tokens, std::uint64_t) {
+    return TokenGraph{tokens.positions_m, nullptr, nullptr, cuda};
+  };
+}
+
+TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
+                           std::uint64_t seed, const CudaBackend* cuda) {
+  return BindTokenGraph(config, cuda)(tokens, seed);
 }
 
 }  // namespace interlacer

@@ -9,6 +9,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "common/status.h"
@@ -26,7 +27,12 @@ struct TokenGraph {
   const CudaBackend* cuda = nullptr;           ///< where the step runs; null on the host
 };
 
-/// Builds what the configured local layer needs. `seed` draws walks and anchors.
+/// Builds what the configured local layer needs; `seed` draws walks and anchors.
+using GraphForm = std::function<TokenGraph(const TokenSet& tokens, std::uint64_t seed)>;
+
+/// The form of a model's graphs, chosen once; `cuda` must outlive it and is null on the host.
+GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda);
+/// One graph.
 TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
                            std::uint64_t seed, const CudaBackend* cuda = nullptr);
 

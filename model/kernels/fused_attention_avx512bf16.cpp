@@ -20,11 +20,6 @@ inline __m512bh LoadPairs(const std::uint16_t* from) {
   return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
 }
 
-inline __m512 LoadBfloat16(const std::uint16_t* from) {
-  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
-}
-
 /// Adds up the lanes of each of four vectors; lane p of the result is the sum of vector p.
 inline __m128 SumLanes(const __m512 (&sums)[kPairsAtOnce]) {
   __m256 half[kPairsAtOnce];

@@ -17,6 +17,11 @@ namespace {
 constexpr int kLanes = kFusedLanes;
 constexpr int kVectors = kFusedPanelColumns / kLanes;
 
+inline __m512 LoadBfloat16(const std::uint16_t* from) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
 inline void StoreBfloat16(std::uint16_t* to, __m512 x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));

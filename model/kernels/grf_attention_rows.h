@@ -1,6 +1,6 @@
 #pragma once
 
-/// Row loops of GRF attention, one set per instruction set; model/kernels/grf_attention_cpu.cpp
+/// Row loops of GRF attention, one set per instruction set; model/kernels/grf_attention.cpp
 /// spreads them over threads. Contract and formulas: model/kernels/grf_attention.h.
 ///
 /// All sets give equal bits: sums run over sixteen lanes whatever the register width, and products
@@ -8,31 +8,26 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
 #include "model/kernels/grf_attention.h"
 
-#define INTERLACER_DECLARE_GRF_ROWS(isa)                                                          \
-  namespace isa {                                                                                 \
-  /** phi_row is scratch of qk_width + v_width. */                                                \
-  template <typename T, typename Pairs>                                                           \
-  void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& in,          \
-                      const GrfEpsilons& epsilons, std::int64_t begin, std::int64_t end,          \
-                      T* phi_row, T* out, T* normalizer);                                         \
-  /** Leaves value_load [nnz] and key_load [nnz] for GrfBackwardColumns; adds to the weights'     \
-   * gradients by code, or sets them by pair. */                                                  \
-  template <typename T, typename Pairs>                                                           \
-  void GrfBackwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& in,         \
-                       const GrfSaved<T>& saved, const GrfEpsilons& epsilons, std::int64_t begin, \
-                       std::int64_t end, T* phi_row, T* grad_q, T* grad_weights, T* value_load,   \
-                       T* key_load);                                                              \
-  template <typename T>                                                                           \
-  void GrfBackwardColumns(const GrfShape& shape, const GrfTransposedPairs& transposed,            \
-                          const GrfInputs<T>& in, const T* grad_out, const GrfEpsilons& epsilons, \
-                          std::int64_t begin, std::int64_t end, const T* value_load,              \
-                          const T* key_load, T* grad_k, T* grad_v);                               \
-  }
-
 namespace interlacer {
-INTERLACER_DECLARE_GRF_ROWS(cpu)
-INTERLACER_DECLARE_GRF_ROWS(avx2)
-INTERLACER_DECLARE_GRF_ROWS(avx512)
+INTERLACER_FOR_INSTRUCTION_SETS(
+    /** phi_row is scratch of qk_width + v_width. */
+    template <typename T, typename Pairs>
+    void GrfForwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& in,
+                        const GrfEpsilons& epsilons, std::int64_t begin, std::int64_t end,
+                        T* phi_row, T* out, T* normalizer);
+    /** Leaves value_load [nnz] and key_load [nnz] for GrfBackwardColumns; adds to the weights'
+     * gradients by code, or sets them by pair. */
+    template <typename T, typename Pairs>
+    void GrfBackwardRows(const GrfShape& shape, const Pairs& pairs, const GrfInputs<T>& in,
+                         const GrfSaved<T>& saved, const GrfEpsilons& epsilons, std::int64_t begin,
+                         std::int64_t end, T* phi_row, T* grad_q, T* grad_weights, T* value_load,
+                         T* key_load);
+    template <typename T>
+    void GrfBackwardColumns(const GrfShape& shape, const GrfTransposedPairs& transposed,
+                            const GrfInputs<T>& in, const T* grad_out, const GrfEpsilons& epsilons,
+                            std::int64_t begin, std::int64_t end, const T* value_load,
+                            const T* key_load, T* grad_k, T* grad_v);)
 }  // namespace interlacer

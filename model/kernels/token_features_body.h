@@ -1,7 +1,7 @@
 /// Body of token_features_rows.h; rules as grf_attention_body.h. Sixteen tokens at a time are
 /// computed column by column in vector registers, then written row by row.
 ///
-/// Bound: arithmetic, one exponential for each token, robot point and bandwidth.
+/// Bound: arithmetic of the sines and cosines.
 
 #include <cmath>
 #include <cstring>
@@ -37,60 +37,6 @@ inline void SinCosPi(const float* x, float scale, float* sine, float* cosine) {
   }
 }
 
-/// exp(-x) for x >= 0, at least 2^-126, as a power of two times a polynomial.
-inline void ExpMinus(const float* x, float* result) {
-  constexpr float kLog2E = 1.4426950409F;
-  constexpr float kPowers[] = {1.0F,          0.6931471806F, 0.2402265070F, 0.0555041087F,
-                               0.0096181291F, 0.0013333558F, 0.0001540353F};
-  Lanes shifted, scale;
-  std::int32_t exponent[kTokenLanes];
-  for (int l = 0; l < kTokenLanes; ++l) {
-    const float t = -x[l] * kLog2E;
-    result[l] = t > -126.0F ? t : -126.0F;
-    shifted[l] = result[l] + kRoundToEven;
-  }
-  std::memcpy(exponent, shifted, sizeof(exponent));
-  for (int l = 0; l < kTokenLanes; ++l) {
-    const std::uint32_t biased = static_cast<std::uint32_t>(exponent[l]) + 127u;
-    exponent[l] = static_cast<std::int32_t>(biased << 23);
-  }
-  std::memcpy(scale, exponent, sizeof(scale));
-  for (int l = 0; l < kTokenLanes; ++l) {
-    const float f = result[l] - (shifted[l] - kRoundToEven);
-    float p = kPowers[6];
-    for (int i = 5; i >= 0; --i) p = p * f + kPowers[i];
-    result[l] = p * scale[l];
-  }
-}
-
-inline void RobotColumns(const RobotContext& robot, const Lanes (&x)[3], float* columns) {
-  for (int b = 0; b < robot.bandwidth_count; ++b) {
-    const float inverse = 1.0F / (2.0F * robot.bandwidths_m[b] * robot.bandwidths_m[b]);
-    Lanes mass = {}, sum[3] = {};
-    for (int k = 0; k < robot.point_count; ++k) {
-      const float* y = robot.points_m + 3 * k;
-      const float* next = robot.next_points_m + 3 * k;
-      const float u[3] = {next[0] - y[0], next[1] - y[1], next[2] - y[2]};
-      Lanes exponent, weight;
-      for (int l = 0; l < kTokenLanes; ++l) {
-        const float dx = x[0][l] - y[0], dy = x[1][l] - y[1], dz = x[2][l] - y[2];
-        exponent[l] = (dx * dx + dy * dy + dz * dz) * inverse;
-      }
-      ExpMinus(exponent, weight);
-      for (int l = 0; l < kTokenLanes; ++l) {
-        mass[l] += weight[l];
-        for (int c = 0; c < 3; ++c) sum[c][l] += weight[l] * u[c];
-      }
-    }
-    float* to = columns + 4 * b * kTokenLanes;
-    for (int l = 0; l < kTokenLanes; ++l) {
-      const float scale = robot.displacement_scale / (mass[l] + robot.softening);
-      for (int c = 0; c < 3; ++c) to[c * kTokenLanes + l] = scale * sum[c][l];
-      to[3 * kTokenLanes + l] = robot.log_scale * ::logf(mass[l] + robot.mass_floor);
-    }
-  }
-}
-
 }  // namespace
 
 void TokenFeatureRows(const TokenFeatures& tokens, std::int64_t begin, std::int64_t end,
@@ -121,7 +67,6 @@ void TokenFeatureRows(const TokenFeatures& tokens, std::int64_t begin, std::int6
     for (int time = 0; time < tokens.times; ++time, to += kTokenLanes) {
       for (int l = 0; l < kTokenLanes; ++l) to[l] = time == tokens.time ? 1.0F : 0.0F;
     }
-    RobotColumns(tokens.robot, x, to);
     for (int l = 0; l < lanes; ++l) {
       float* row = out + (first + l) * width;
       std::memcpy(row, tokens.features + (first + l) * tokens.feature_width,

@@ -45,27 +45,8 @@ class RowWriter {
   int written_ = 0;
 };
 
-__device__ void PutRobotColumns(const RobotContext& robot, const float (&x)[3], RowWriter& row) {
-  for (int b = 0; b < robot.bandwidth_count; ++b) {
-    const float inverse = 1 / (2 * robot.bandwidths_m[b] * robot.bandwidths_m[b]);
-    float mass = 0;
-    float sum[3] = {};
-    for (int k = 0; k < robot.point_count; ++k) {
-      const float* y = robot.points_m + 3 * k;
-      const float* next = robot.next_points_m + 3 * k;
-      const float dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
-      const float weight = expf(-(dx * dx + dy * dy + dz * dz) * inverse);
-      mass += weight;
-      for (int c = 0; c < 3; ++c) sum[c] += weight * (next[c] - y[c]);
-    }
-    const float scale = robot.displacement_scale / (mass + robot.softening);
-    for (int c = 0; c < 3; ++c) row.Put(scale * sum[c]);
-    row.Put(robot.log_scale * logf(mass + robot.mass_floor));
-  }
-}
-
 /// Each thread computes one token.
-/// Bound: with a robot one exponential for each of its points and bandwidths, else writes of rows.
+/// Bound: writes of rows.
 /// Block: 128 threads, whose tile of 32 columns takes 17 KB of shared memory.
 /// Layout: rows of the tile have 33 numbers, so that threads filling a column meet no bank
 /// conflict.
@@ -80,10 +61,9 @@ __global__ void TokenFeaturesKernel(TokenFeatures tokens, int width, float* out)
   for (int c = 0; c < tokens.feature_width; ++c) {
     row.Put(tokens.features[token * tokens.feature_width + c]);
   }
-  float x[3], p[3];
+  float p[3];
   for (int c = 0; c < 3; ++c) {
-    x[c] = tokens.positions_m[3 * token + c];
-    p[c] = (x[c] - tokens.center_m[c]) / tokens.extent_m;
+    p[c] = (tokens.positions_m[3 * token + c] - tokens.center_m[c]) / tokens.extent_m;
     row.Put(p[c]);
   }
   for (int octave = 0; octave < tokens.octaves; ++octave) {
@@ -92,7 +72,6 @@ __global__ void TokenFeaturesKernel(TokenFeatures tokens, int width, float* out)
     for (int c = 0; c < 3; ++c) row.Put(cospif(scale * p[c]));
   }
   for (int time = 0; time < tokens.times; ++time) row.Put(time == tokens.time ? 1 : 0);
-  PutRobotColumns(tokens.robot, x, row);
   row.Flush();
 }
 

@@ -5,22 +5,16 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
 #include "model/kernels/token_features.h"
 
 namespace interlacer {
 
 inline constexpr int kTokenLanes = 16;
 
-#define INTERLACER_DECLARE_TOKEN_ROWS(isa)                                                 \
-  namespace isa {                                                                          \
-  /** `columns` is scratch of kTokenLanes * TokenFeatureWidth. */                          \
-  void TokenFeatureRows(const TokenFeatures& tokens, std::int64_t begin, std::int64_t end, \
-                        float* columns, float* out);                                       \
-  }
-
-INTERLACER_DECLARE_TOKEN_ROWS(cpu)
-INTERLACER_DECLARE_TOKEN_ROWS(avx2)
-INTERLACER_DECLARE_TOKEN_ROWS(avx512)
-#undef INTERLACER_DECLARE_TOKEN_ROWS
+INTERLACER_FOR_INSTRUCTION_SETS(
+    /** `columns` is scratch of kTokenLanes * TokenFeatureWidth. */
+    void TokenFeatureRows(const TokenFeatures& tokens, std::int64_t begin, std::int64_t end,
+                          float* columns, float* out);)
 
 }  // namespace interlacer

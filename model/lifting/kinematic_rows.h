@@ -1,12 +1,8 @@
 #pragma once
 
-/// Converts robot states to what the model takes: poses of links, and positions of bodies.
-///
-/// Joints are converted by the robot's description (robots/robot.h), of which the columns follow.
-/// Models older than it know one robot by the positions of its bodies: `points_m`, from joints of
-/// that robot's columns by data/sim/forward_kinematics.h, or as they came. Equal motions give equal
-/// bytes.
-///   points_m [rows,p,3] float32, world frame, order of ModelMetadata::kinematic_point_names
+/// Converts robot states to what the model takes: poses of links, from joints by the robot's
+/// description (robots/robot.h), of which the columns follow. Bare points are refused: they have no
+/// rotations.
 /// Errors: INVALID_ARGUMENT ACTION_SHAPE, ACTION_KIND, ACTION_NOT_FINITE, ACTION_OUT_OF_RANGE (past
 /// the tolerance of common/joint_limits.h) with the field path "`field`.values[i]". Pure functions,
 /// thread-safe.
@@ -26,24 +22,18 @@ namespace interlacer {
 
 struct KinematicRows {
   std::int64_t row_count = 0;
-  std::int64_t point_count = 0;  ///< 0 for a scene without a robot, or with one of other columns
-  std::vector<float> points_m;
-  /// [rows][links] world_from_link; empty for points, and for joints without a description.
-  std::vector<std::vector<Transform>> link_poses;
+  std::vector<std::vector<Transform>> link_poses;  ///< [rows][links] world_from_link
 };
 
-/// Fills in what the model takes of a robot: the columns of `robot`, the checkpoint's, or without
-/// one those of the robot that the configuration names. `config` has the robot motion in effect.
-void DescribeRobot(const InterlacerConfig& config, const Robot* robot, ModelMetadata* metadata);
+/// Fills in what the model takes of a robot: the columns of `robot`, the checkpoint's.
+void DescribeRobot(const Robot& robot, ModelMetadata* metadata);
 
 /// `robot` is the scene's or the checkpoint's description; null where there is none.
-StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions,
-                                        const ModelMetadata& metadata, const Robot* robot,
+StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions, const Robot* robot,
                                         const std::string& field);
 
-/// Whether the model has tokens for the robot of these rows, which are not bare points.
-Status CheckRobotTokens(const InterlacerConfig& config, const Robot* robot,
-                        const KinematicRows& rows);
+/// Whether the robot's surface has tokens enough for the model's graph.
+Status CheckRobotTokens(const InterlacerConfig& config, const Robot& robot);
 
 /// The rows of `first`, then those of `then`; of one robot.
 KinematicRows JoinRows(KinematicRows first, const KinematicRows& then);

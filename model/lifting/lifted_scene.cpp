@@ -37,8 +37,7 @@ StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegi
 }
 
 /// Whose joints the rows are, and the rows.
-Status SetHistory(const SceneInput& input, const ModelMetadata& metadata,
-                  std::shared_ptr<const Robot> robot, LiftedScene* scene) {
+Status SetHistory(const SceneInput& input, std::shared_ptr<const Robot> robot, LiftedScene* scene) {
   const ActionSequence& actions = input.history_actions;
   scene->action_kind = actions.kind;
   if (input.robot) {
@@ -48,8 +47,8 @@ Status SetHistory(const SceneInput& input, const ModelMetadata& metadata,
     robot = input.robot;
   }
   if (actions.kind == ActionKind::kJointPositions) scene->robot = std::move(robot);
-  INTERLACER_ASSIGN_OR_RETURN(
-      scene->history, ToKinematicRows(actions, metadata, scene->robot.get(), "history_actions"));
+  INTERLACER_ASSIGN_OR_RETURN(scene->history,
+                              ToKinematicRows(actions, scene->robot.get(), "history_actions"));
   if (actions.kind == ActionKind::kNone || actions.row_count == kHistoryLength) return Status();
   return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count", std::to_string(kHistoryLength),
                   std::to_string(actions.row_count));
@@ -108,7 +107,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   const at::NoGradGuard no_grad;
   INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
   auto scene = std::make_shared<LiftedScene>();
-  INTERLACER_RETURN_IF_ERROR(SetHistory(input, metadata, std::move(robot), scene.get()));
+  INTERLACER_RETURN_IF_ERROR(SetHistory(input, std::move(robot), scene.get()));
   const bool is_filtered = model->config().lifting.outlier_filter.has_value();
   const auto lift = model->cuda() != nullptr && !is_filtered ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {

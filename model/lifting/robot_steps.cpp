@@ -37,35 +37,26 @@ torch::Tensor MotionOf(const CloudTensors& cloud, const CarriedParticles& carrie
 
 }  // namespace
 
-RobotSteps::RobotSteps(const InterlacerConfig& config, const Robot* robot,
-                       const KinematicRows& rows, bool moves_exactly, const AttachedCloud& older,
-                       const AttachedCloud& newer)
-    : has_surface_tokens_(config.tokens.robot == RobotTokens::kSurfacePoints) {
+RobotSteps::RobotSteps(const Robot* robot, const KinematicRows& rows, bool moves_exactly,
+                       const AttachedCloud& older, const AttachedCloud& newer) {
   const torch::Device device = newer.cloud.positions_m.device();
-  if (has_surface_tokens_) {
-    TokenSurface surface;
-    if (robot != nullptr) surface = PoseTokenSurface(*robot, rows.link_poses);
-    const auto times = static_cast<std::int64_t>(rows.link_poses.size());
-    points_m_ = VectorsOf(surface.points_m, times, surface.point_count).to(device);
-    normals_ = VectorsOf(surface.normals, times, surface.point_count).to(device);
-    is_gripper_ = at::tensor(surface.is_gripper, at::kFloat).to(device);
-  } else {
-    points_m_ = VectorsOf(rows.points_m, rows.row_count, rows.point_count).to(device);
-  }
+  TokenSurface surface;
+  if (robot != nullptr) surface = PoseTokenSurface(*robot, rows.link_poses);
+  const auto times = static_cast<std::int64_t>(rows.link_poses.size());
+  points_m_ = VectorsOf(surface.points_m, times, surface.point_count).to(device);
+  normals_ = VectorsOf(surface.normals, times, surface.point_count).to(device);
+  is_gripper_ = at::tensor(surface.is_gripper, at::kFloat).to(device);
   if (!moves_exactly) return;
   newer_ = {newer.links, newer.cloud.positions_m, rows.link_poses, kNewestTime};
   // What the older cloud's particles do next is an input of the first step alone.
-  if (has_surface_tokens_) {
-    older_ = {older.links, older.cloud.positions_m, rows.link_poses, kOlderTime};
-  }
+  older_ = {older.links, older.cloud.positions_m, rows.link_poses, kOlderTime};
 }
 
 StepInput RobotSteps::InputOf(std::int64_t step, const CloudTensors& older,
                               const CloudTensors& newer, const Box& workspace,
                               std::uint64_t graph_seed) const {
-  StepInput input{older, newer, WindowOf(points_m_, step), workspace, graph_seed};
-  if (has_surface_tokens_) input.surface = SurfaceOf(step, older, newer);
-  return input;
+  return {older,     newer,      WindowOf(points_m_, step),
+          workspace, graph_seed, SurfaceOf(step, older, newer)};
 }
 
 SurfaceInput RobotSteps::SurfaceOf(std::int64_t step, const CloudTensors& older,

@@ -13,7 +13,6 @@
 #include <span>
 
 #include "model/clouds.h"
-#include "model/config.h"
 #include "model/lifting/carried_particles.h"
 #include "model/lifting/kinematic_rows.h"
 #include "robots/robot.h"
@@ -32,9 +31,9 @@ struct AttachedCloud {
 class RobotSteps {
  public:
   /// `rows` of the times, empty for a scene without a robot. `robot` describes it and may be null
-  /// where the tokens lie on limbs. Without `moves_exactly` no particle follows a link.
-  RobotSteps(const InterlacerConfig& config, const Robot* robot, const KinematicRows& rows,
-             bool moves_exactly, const AttachedCloud& older, const AttachedCloud& newer);
+  /// in such a scene. Without `moves_exactly` no particle follows a link.
+  RobotSteps(const Robot* robot, const KinematicRows& rows, bool moves_exactly,
+             const AttachedCloud& older, const AttachedCloud& newer);
 
   /// Input of a step that goes on from these clouds.
   StepInput InputOf(std::int64_t step, const CloudTensors& older, const CloudTensors& newer,
@@ -50,9 +49,8 @@ class RobotSteps {
   SurfaceInput SurfaceOf(std::int64_t step, const CloudTensors& older,
                          const CloudTensors& newer) const;
 
-  bool has_surface_tokens_;
   torch::Tensor points_m_;              ///< [times,p,3]
-  torch::Tensor normals_, is_gripper_;  ///< [times,p,3], [p] with surface tokens
+  torch::Tensor normals_, is_gripper_;  ///< [times,p,3], [p]
   CarriedParticles older_, newer_;
 };
 

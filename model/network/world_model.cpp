@@ -32,9 +32,7 @@ torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_-
 
 WorldModel::OrderedStep WorldModel::Order(const StepInput& input) const {
   const auto with_motion = [&](const CloudTensors& cloud, const torch::Tensor& motion) {
-    return config_.tokens.robot == RobotTokens::kLimbs
-               ? cloud
-               : WithRobotMotion(cloud, motion, config_.tokens.displacement_scale);
+    return WithRobotMotion(cloud, motion, config_.tokens.displacement_scale);
   };
   const OrderedClouds clouds =
       InSpatialOrder(with_motion(input.older, input.surface.older_motion),

@@ -56,9 +56,8 @@ LiftRegion RegionOf(const EpisodeManifest& manifest) {
 
 class DatasetSource : public SampleSource {
  public:
-  DatasetSource(const InterlacerConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {
-    DescribeRobot(config, nullptr, &actions_of_);
-  }
+  DatasetSource(const InterlacerConfig& config, std::uint64_t seed)
+      : config_(config), seed_(seed) {}
 
   Status Add(const TrainingDataset& dataset);
   StatusOr<TrainingSample> Draw(const SampleRequest& request) override;
@@ -99,7 +98,6 @@ class DatasetSource : public SampleSource {
   void Attach(std::size_t time, const TrainingSample& sample, LiftedTime* lifted) const;
 
   InterlacerConfig config_;
-  ModelMetadata actions_of_;  ///< what the model takes from an episode without a robot folder
   std::uint64_t seed_;
   std::vector<WeightedSet> sets_;
   std::mutex lists_mutex_;  ///< guards what the sets list of their windows
@@ -297,9 +295,9 @@ StatusOr<KinematicRows> DatasetSource::ToRows(const EpisodeReader& reader,
   const auto at_episode = [&](Status status) {
     return std::move(status).WithFieldPrefix(reader.directory() + ": ");
   };
-  auto rows = ToKinematicRows(actions, actions_of_, robot, "actions");
+  auto rows = ToKinematicRows(actions, robot, "actions");
   if (!rows.ok()) return at_episode(rows.status());
-  if (Status status = CheckRobotTokens(config_, robot, *rows); !status.ok()) {
+  if (Status status = CheckRobotTokens(config_, *robot); !status.ok()) {
     return at_episode(std::move(status));
   }
   return rows;

@@ -154,7 +154,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   const bool stands_still = is_exact && sample.robot_rows.row_count == 0;
   std::optional<RobotSteps> robot;
   if (step_count > 0) {
-    robot.emplace(model->config(), sample.robot.get(), sample.robot_rows, is_exact,
+    robot.emplace(sample.robot.get(), sample.robot_rows, is_exact,
                   AttachedCloud{older, sample.older.links},
                   AttachedCloud{newer, sample.newer.links});
   }

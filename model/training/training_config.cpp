@@ -222,8 +222,7 @@ StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject root,
                               JsonObject::Make(document, "", reason::CONFIG_INVALID));
   INTERLACER_RETURN_IF_ERROR(root.AllowOnly({"preset", "model", "training"}));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string preset,
-                              root.GetOr<std::string>("preset", "paper_exact"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string preset, root.GetOr<std::string>("preset", "paper"));
   INTERLACER_ASSIGN_OR_RETURN(RunConfig run, PresetRunConfig(preset));
   if (root.Has("model")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject model, root.GetObject("model"));

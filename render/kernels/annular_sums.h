@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
+
 namespace interlacer {
 
 inline constexpr int kMaxAnnularKernels = 8;
@@ -43,19 +45,13 @@ using AnnularSumsBackwardFn = void (*)(const AnnularParameters& parameters, cons
                                        float* feature_grad_rows, float* entry_weights,
                                        float* entry_slopes);
 
-#define INTERLACER_DECLARE_ANNULAR_SUMS(instruction_set)                                         \
-  namespace instruction_set {                                                                    \
-  void AnnularSums(const AnnularParameters& parameters, const float* features,                   \
-                   const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,          \
-                   float* inputs);                                                               \
-  void AnnularSumsBackward(const AnnularParameters& parameters, const float* features,           \
-                           const std::uint32_t* slots, const float* sq_dist_m2,                  \
-                           const float* inputs, const float* input_grad, std::int64_t m,         \
-                           float* feature_grad_rows, float* entry_weights, float* entry_slopes); \
-  }
-INTERLACER_DECLARE_ANNULAR_SUMS(cpu)
-INTERLACER_DECLARE_ANNULAR_SUMS(avx2)
-INTERLACER_DECLARE_ANNULAR_SUMS(avx512)
-#undef INTERLACER_DECLARE_ANNULAR_SUMS
+INTERLACER_FOR_INSTRUCTION_SETS(
+    void AnnularSums(const AnnularParameters& parameters, const float* features,
+                     const std::uint32_t* slots, const float* sq_dist_m2, std::int64_t m,
+                     float* inputs);
+    void AnnularSumsBackward(const AnnularParameters& parameters, const float* features,
+                             const std::uint32_t* slots, const float* sq_dist_m2,
+                             const float* inputs, const float* input_grad, std::int64_t m,
+                             float* feature_grad_rows, float* entry_weights, float* entry_slopes);)
 
 }  // namespace interlacer

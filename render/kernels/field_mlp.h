@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
+
 namespace interlacer {
 
 /// y = x w + bias, optionally ReLU.
@@ -43,14 +45,7 @@ struct DenseWeightGradient {
 using DenseForwardFn = void (*)(const DenseLayer& layer);
 using DenseWeightGradientFn = void (*)(const DenseWeightGradient& gradient);
 
-#define INTERLACER_DECLARE_FIELD_MLP(instruction_set)               \
-  namespace instruction_set {                                       \
-  void DenseForward(const DenseLayer& layer);                       \
-  void DenseWeightGradientSum(const DenseWeightGradient& gradient); \
-  }
-INTERLACER_DECLARE_FIELD_MLP(cpu)
-INTERLACER_DECLARE_FIELD_MLP(avx2)
-INTERLACER_DECLARE_FIELD_MLP(avx512)
-#undef INTERLACER_DECLARE_FIELD_MLP
+INTERLACER_FOR_INSTRUCTION_SETS(void DenseForward(const DenseLayer& layer);
+                                void DenseWeightGradientSum(const DenseWeightGradient& gradient);)
 
 }  // namespace interlacer

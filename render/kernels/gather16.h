@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
+
 namespace interlacer {
 
 inline constexpr int kGatherWidth = 16;
@@ -34,20 +36,10 @@ using GatherNearestFn = void (*)(const ParticleTreeView& tree, int neighbor_coun
                                  std::int64_t m, std::uint32_t* hint_slots, std::uint32_t* slots,
                                  float* sq_dist_m2);
 
-namespace cpu {
-void GatherNearest(const ParticleTreeView& tree, int neighbor_count, const float* points,
-                   const std::int32_t* row_of_point, std::int64_t m, std::uint32_t* hint_slots,
-                   std::uint32_t* slots, float* sq_dist_m2);
-}
-namespace avx2 {
-void GatherNearest(const ParticleTreeView& tree, int neighbor_count, const float* points,
-                   const std::int32_t* row_of_point, std::int64_t m, std::uint32_t* hint_slots,
-                   std::uint32_t* slots, float* sq_dist_m2);
-}
-namespace avx512 {
-void GatherNearest(const ParticleTreeView& tree, int neighbor_count, const float* points,
-                   const std::int32_t* row_of_point, std::int64_t m, std::uint32_t* hint_slots,
-                   std::uint32_t* slots, float* sq_dist_m2);
-}
+INTERLACER_FOR_INSTRUCTION_SETS(void GatherNearest(const ParticleTreeView& tree, int neighbor_count,
+                                                   const float* points,
+                                                   const std::int32_t* row_of_point, std::int64_t m,
+                                                   std::uint32_t* hint_slots, std::uint32_t* slots,
+                                                   float* sq_dist_m2);)
 
 }  // namespace interlacer

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
+
 namespace interlacer {
 
 inline constexpr int kSsimTaps = 11;
@@ -31,14 +33,7 @@ inline constexpr std::int64_t SsimScratchCount(int width_px) {
 using SsimRowsFn = void (*)(const SsimInputs& inputs, int row_begin, int row_end, double* scratch,
                             double* map);
 
-namespace cpu {
-void SsimRows(const SsimInputs& inputs, int row_begin, int row_end, double* scratch, double* map);
-}
-namespace avx2 {
-void SsimRows(const SsimInputs& inputs, int row_begin, int row_end, double* scratch, double* map);
-}
-namespace avx512 {
-void SsimRows(const SsimInputs& inputs, int row_begin, int row_end, double* scratch, double* map);
-}
+INTERLACER_FOR_INSTRUCTION_SETS(void SsimRows(const SsimInputs& inputs, int row_begin, int row_end,
+                                              double* scratch, double* map);)
 
 }  // namespace interlacer

@@ -9,20 +9,6 @@
 namespace interlacer {
 namespace {
 
-struct Kernels {
-  RawDepthUnitsFn units;
-  RawDepthFloatsFn floats;
-};
-
-const Kernels& BestKernels() {
-  static const Kernels kernels = [] {
-    if (HostCpuFeatures().avx512) return Kernels{avx512::RawDepthUnits, avx512::RawDepthFloats};
-    if (HostCpuFeatures().avx2) return Kernels{avx2::RawDepthUnits, avx2::RawDepthFloats};
-    return Kernels{cpu::RawDepthUnits, cpu::RawDepthFloats};
-  }();
-  return kernels;
-}
-
 /// The first value from 1 to `end` for which `holds`, or `end` when there is none; `holds` changes
 /// from false to true once.
 template <typename Predicate>
@@ -76,9 +62,9 @@ RawDepthDecoder RawDepthDecoder::Float32(const PlausibleDepth& plausible) {
 
 void RawDepthDecoder::Decode(const std::uint8_t* samples, std::int64_t count, float* depth_m) {
   if (is_float_) {
-    BestKernels().floats(samples, count, range_, depth_m, &tally_);
+    INTERLACER_FORM_OF_HOST(RawDepthFloats)(samples, count, range_, depth_m, &tally_);
   } else {
-    BestKernels().units(samples, count, unit_m_, range_, depth_m, &tally_);
+    INTERLACER_FORM_OF_HOST(RawDepthUnits)(samples, count, unit_m_, range_, depth_m, &tally_);
   }
 }
 

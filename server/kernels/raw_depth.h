@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "common/kernels/instruction_sets.h"
+
 namespace interlacer {
 
 /// Sample values, as integers: 1 to `last_measured` are measurements; `first_plausible` to
@@ -27,28 +29,11 @@ struct RawDepthTally {
   std::int64_t too_far = 0;
 };
 
-using RawDepthUnitsFn = void (*)(const std::uint8_t* samples, std::int64_t count, double unit_m,
-                                 const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
-using RawDepthFloatsFn = void (*)(const std::uint8_t* samples, std::int64_t count,
-                                  const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
-
-namespace cpu {
-void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
-                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
-void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
-                    float* depth_m, RawDepthTally* tally);
-}  // namespace cpu
-namespace avx2 {
-void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
-                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
-void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
-                    float* depth_m, RawDepthTally* tally);
-}  // namespace avx2
-namespace avx512 {
-void RawDepthUnits(const std::uint8_t* samples, std::int64_t count, double unit_m,
-                   const RawDepthRange& range, float* depth_m, RawDepthTally* tally);
-void RawDepthFloats(const std::uint8_t* samples, std::int64_t count, const RawDepthRange& range,
-                    float* depth_m, RawDepthTally* tally);
-}  // namespace avx512
+INTERLACER_FOR_INSTRUCTION_SETS(void RawDepthUnits(const std::uint8_t* samples, std::int64_t count,
+                                                   double unit_m, const RawDepthRange& range,
+                                                   float* depth_m, RawDepthTally* tally);
+                                void RawDepthFloats(const std::uint8_t* samples, std::int64_t count,
+                                                    const RawDepthRange& range, float* depth_m,
+                                                    RawDepthTally* tally);)
 
 }  // namespace interlacer

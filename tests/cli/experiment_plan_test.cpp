@@ -28,7 +28,7 @@ constexpr char kTinyPlan[] = R"({
   "episodes": {"task": "push_block", "steps": 6, "width_px": 64, "height_px": 48,
                "train": {"seed": 1, "count": 2}, "val": {"seed": 11, "count": 1},
                "test": {"seed": 21, "count": 2}},
-  "model": {"base": "small_exact", "name": "tiny",
+  "model": {"base": "small", "name": "tiny",
             "data": {"cameras": [{"name": "left", "width_px": 64, "height_px": 48},
                                  {"name": "right", "width_px": 64, "height_px": 48}],
                      "particle_count": 256, "min_particle_count": 64},

@@ -43,7 +43,7 @@ inline std::string WriteTinyRunConfig(const std::string& path, int step_count,
                            {"name": "right", "width_px": 64, "height_px": 48}],
                "particle_count": 256, "min_particle_count": 64},
       "encoder": {"widths": [8, 16]},
-      "tokens": {"fourier_octaves": 2, "limb_rings": 1, "limb_ring_points": 3},
+      "tokens": {"fourier_octaves": 2},
       "network": {"width": 32, "block_count": 1, "local": {"kind": ")" +
              local_kind + R"(", "key_width": 16}},
       "renderer": {"samples_per_ray": 24, "hidden_width": 16}},

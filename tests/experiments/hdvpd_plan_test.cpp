@@ -78,7 +78,7 @@ TEST(StudyCells, TrialsShareLengthSeedAndFirstWeights) {
   EXPECT_EQ(trials[4].name, "search/message_passing-1-1");
   const nlohmann::json& config = trials[4].config;
   EXPECT_EQ(config["model"]["network"]["local"]["message_width"], 128);
-  EXPECT_EQ(config["model"]["base"], "small_exact") << "the plan's model stays below the patch";
+  EXPECT_EQ(config["model"]["base"], "small") << "the plan's model stays below the patch";
   EXPECT_EQ(config["training"]["learning_rate"][0]["value"], 0.001);
   for (const Cell& trial : trials) {
     EXPECT_EQ(trial.seed, 100);

@@ -38,7 +38,7 @@ set(layers
   model/training/distributed  "common/|model/runtime/"
   model/training              "common/|robots/|render/|data/|model/((clouds|config)\\.h|[a-z]+/)"
   model                       "common/|robots/|knn/|render/|data/|model/[a-z]+/"
-  server/kernels              ""
+  server/kernels              "common/kernels/"
   server/convert              "common/|data/|server/(limits\\.h|kernels/)"
   server/models               "common/|data/|model/predictor\\.h"
   server/calls                "common/|model/rollout_runner\\.h|server/([a-z_]+\\.h|convert/|models/)"

@@ -30,8 +30,6 @@ INSTANTIATE_TEST_SUITE_P(All, PresetTest, ::testing::ValuesIn(PresetNames()),
 TEST(ConfigTest, TokenCountsOfTheShippedModel) {
   const InterlacerConfig config = *PresetConfig("paper");
   EXPECT_EQ(config.data.particle_count, 32768);
-  EXPECT_EQ(config.kinematics.point_count(), 20);
-  EXPECT_EQ(config.kinematics.attribute_width(), 17);
   EXPECT_EQ(FieldInputWidth(config.renderer), 68);
   EXPECT_EQ(AttentionVariant(config), "grf_exact+linear_relu");
 }
@@ -48,21 +46,10 @@ TEST(ConfigTest, UnsetKeysComeFromTheBase) {
 TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
   const auto stored = ParseConfigJson(R"({"name": "earlier", "tokens": {"fourier_octaves": 6}})");
   ASSERT_TRUE(stored.ok()) << stored.status().ToString();
-  EXPECT_TRUE(stored->tokens.kinematic_context);
+  EXPECT_EQ(stored->robot_motion, RobotMotion::kLearned);
   EXPECT_EQ(stored->tokens.displacement_scale, 4);
-  EXPECT_EQ(stored->tokens.limb_rings, 0);
   EXPECT_FALSE(stored->encoder.color_skip);
   EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
-}
-
-TEST(ConfigTest, SmallAndPaperSeeTheRobotThroughTheGraphAndAWideWindow) {
-  for (const char* preset : {"small", "paper"}) {
-    const InterlacerConfig config = *PresetConfig(preset);
-    EXPECT_EQ(config.graph.scope, GraphScope::kPerTime) << preset;
-    EXPECT_EQ(config.tokens.limb_rings, 6) << preset;
-    EXPECT_TRUE(config.tokens.kinematic_context) << preset;
-    EXPECT_EQ(config.tokens.kinematic_context_bandwidths_m, std::vector<float>{.8f}) << preset;
-  }
 }
 
 TEST(ConfigTest, AColourSkipSurvivesJson) {
@@ -113,24 +100,30 @@ TEST(ConfigTest, AnOutlierFilterSurvivesJsonAndIsOffByDefault) {
   }
 }
 
-TEST(ConfigTest, ExactPresetsNameNoRobot) {
-  for (const char* preset : {"paper_exact", "small_exact"}) {
+TEST(ConfigTest, InPresetsTheRobotMovesExactlyAndTheRestBehindAGate) {
+  for (const std::string_view preset : PresetNames()) {
     const InterlacerConfig config = *PresetConfig(preset);
     EXPECT_EQ(config.robot_motion, RobotMotion::kKinematic) << preset;
-    EXPECT_EQ(config.tokens.robot, RobotTokens::kSurfacePoints) << preset;
-    EXPECT_EQ(KinematicTokenCount(config), 1300) << preset;
+    EXPECT_EQ(config.graph.scope, GraphScope::kPerTime) << preset;
     const auto json = ConfigToJson(config);
-    EXPECT_FALSE(json.contains("kinematics")) << preset;
     EXPECT_EQ(json["network"]["motion_gate"], true) << preset;
     EXPECT_EQ(json["network"]["min_displacement_m"], 0.001) << preset;
     EXPECT_EQ(ParseConfigJson(json.dump())->tokens, config.tokens) << preset;
   }
 }
 
+/// Weights of such a configuration fit, whatever its unused windows were.
+TEST(ConfigTest, AFormerConfigurationWithTokensOfTodayIsRead) {
+  const auto config = ParseConfigJson(
+      R"({"tokens": {"fourier_octaves": 6, "robot": "surface_points", "kinematic_context": false,
+          "kinematic_context_bandwidths_m": [0.8], "displacement_scale": 100}})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->tokens.fourier_octaves, 6);
+  EXPECT_FALSE(ConfigToJson(*config)["tokens"].contains("robot"));
+}
+
 TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
-  for (const char* preset : {"paper", "small"}) {
-    EXPECT_FALSE(ConfigToJson(*PresetConfig(preset)).contains("robot_motion")) << preset;
-  }
+  EXPECT_FALSE(ConfigToJson(InterlacerConfig()).contains("robot_motion"));
   EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);
   const auto config = ParseConfigJson(
       R"({"robot_motion": "kinematic", "lifting": {"attach_finger_radius_m": 0.005}})");
@@ -140,15 +133,6 @@ TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
   EXPECT_EQ(again->robot_motion, RobotMotion::kKinematic);
   EXPECT_EQ(again->lifting, config->lifting);
   EXPECT_EQ(again->lifting.attach.finger_radius_m, 0.005);
-}
-
-TEST(ConfigTest, KinematicTokensAreBodiesOrPointsOfRings) {
-  InterlacerConfig config = *PresetConfig("paper");
-  config.tokens.limb_rings = 0;
-  EXPECT_EQ(KinematicTokenCount(config), 20);
-  config.tokens.limb_rings = 6;
-  config.tokens.limb_ring_points = 12;
-  EXPECT_EQ(KinematicTokenCount(config), 18 * 72);
 }
 
 struct Refusal {
@@ -186,12 +170,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
         Refusal{"NoJson", "{", "config.json"},
-        Refusal{"FewTokensOfATime", R"({"graph": {"scope": "per_time"}, "network": {"local":
-                {"kind": "message_passing", "anchor_neighbor_count": 32}}})",
-                "graph.scope"},
-        Refusal{"TooManyRings", R"({"tokens": {"limb_rings": 65}})", "tokens.limb_rings"},
+        Refusal{"FormerTokensOfLimbs", R"({"tokens": {"limb_rings": 6}})", "limb_rings"},
+        Refusal{"FormerTokensOfBodies", R"({"tokens": {"robot": "limbs"}})",
+                "tokens.robot: expected surface_points"},
         Refusal{"UnknownRobotMotion", R"({"robot_motion": "ballistic"})", "robot_motion"},
-        Refusal{"WindowsBesideSurfacePoints", R"({"tokens": {"robot": "surface_points"}})",
+        Refusal{"FormerWindows", R"({"tokens": {"kinematic_context": true}})",
                 "tokens.kinematic_context"},
         Refusal{"DeadZoneOverAllMotion", R"({"network": {"min_displacement_m": 0.3}})",
                 "network.min_displacement_m"},

@@ -46,10 +46,6 @@ double TestDevice::message_passing_gradient_tolerance() const {
 }
 double TestDevice::encoder_tolerance() const { return kBfloat16OpTolerance; }
 double TestDevice::color_tolerance() const { return kCudaColorTolerance; }
-double TestDevice::tied_neighbors_tolerance() const { return kTiedNeighborsTolerance; }
-double TestDevice::tied_neighbors_gradient_tolerance() const {
-  return kTiedNeighborsGradientTolerance;
-}
 double TestDevice::bfloat16_step_tolerance() const { return kCudaBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {

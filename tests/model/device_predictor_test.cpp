@@ -204,8 +204,7 @@ struct Recorded {
   LocalLayer local;
   DenseDtype dtype = DenseDtype::kFloat32;
   EdgeWeight edge_weight = EdgeWeight::kUniform;
-  /// As the presets are: points on limbs, a graph for each time, no kinematic context.
-  bool with_limbs = false;
+  GraphScope scope = GraphScope::kAll;
 };
 
 class StepGraphOf : public ::testing::TestWithParam<Recorded> {};
@@ -215,11 +214,7 @@ TEST_P(StepGraphOf, ReplaysEqualSteps) {
   InterlacerConfig config = WideConfig();
   config.network.local.kind = GetParam().local;
   config.graph.edge_weight = GetParam().edge_weight;
-  if (GetParam().with_limbs) {
-    config.tokens.limb_rings = 2;
-    config.tokens.kinematic_context = false;
-    config.graph.scope = GraphScope::kPerTime;
-  }
+  config.graph.scope = GetParam().scope;
   const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{GetParam().dtype});
   InitializeWeights(model.get(), 3);
   PerturbHeads(model.get());
@@ -250,14 +245,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Recorded{"GrfExactBfloat16", LocalLayer::kGrfExact, DenseDtype::kBfloat16},
                       Recorded{"GrfExactExpDistance", LocalLayer::kGrfExact, DenseDtype::kFloat32,
                                EdgeWeight::kExpDistance},
-                      Recorded{"GrfLimbs", LocalLayer::kGrfExact, DenseDtype::kFloat32,
-                               EdgeWeight::kUniform, true},
+                      Recorded{"GrfPerTime", LocalLayer::kGrfExact, DenseDtype::kFloat32,
+                               EdgeWeight::kUniform, GraphScope::kPerTime},
                       Recorded{"GrfSampled", LocalLayer::kGrfSampled},
                       Recorded{"Unmasked", LocalLayer::kUnmasked},
                       Recorded{"None", LocalLayer::kNone},
                       Recorded{"MessagePassing", LocalLayer::kMessagePassing},
-                      Recorded{"MessagePassingLimbs", LocalLayer::kMessagePassing,
-                               DenseDtype::kFloat32, EdgeWeight::kUniform, true}),
+                      Recorded{"MessagePassingPerTime", LocalLayer::kMessagePassing,
+                               DenseDtype::kFloat32, EdgeWeight::kUniform, GraphScope::kPerTime}),
     [](const auto& test) { return test.param.name; });
 
 TEST(StepGraph, ReplaysStepsOfAnExactModel) {
@@ -272,7 +267,7 @@ TEST(StepGraph, ReplaysStepsOfAnExactModel) {
   device.Place(model.get());
   StepGraph steps(model);
   const StepEngine& engine = steps.engine();
-  StepInput input = device.Put(MakeSurfaceStepInput(150, 40, config));
+  StepInput input = device.Put(MakeStepInput(150, config, 40));
   for (int step = 0; step < 3; ++step) {
     const CloudTensors expected = engine.Step(input), got = steps.Step(input);
     EXPECT_TRUE(at::equal(got.positions_m, expected.positions_m)) << step;

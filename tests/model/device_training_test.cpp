@@ -4,12 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "data/sim/robot.h"
+#include "model/lifting/token_surface.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
+#include "robots/forward_kinematics.h"
 #include "tests/model/gradient_check.h"
+#include "tests/model/plane_robot.h"
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/tiny_run.h"
@@ -20,7 +27,7 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr int kRolloutSteps = 2, kTrainedParticles = 200;
+constexpr int kRolloutSteps = 2, kTrainedParticles = 200, kRobotPoints = 40;
 constexpr float kNudgeM = 1e-3F;
 /// Of the largest gradient: a bias before a norm of its channel has rounding errors alone.
 constexpr double kNoGradient = 1e-3;
@@ -38,16 +45,14 @@ TrainingSample MakeSample(const TrainOptions& run, const TempFolder& folder) {
   for (LiftedTime* time : {&sample.older, &sample.newer}) {
     for (float& coordinate_m : time->positions_m) coordinate_m += nudge_m(random);
   }
-  sample.robot_rows.row_count = kRolloutSteps + 2;
-  sample.robot_rows.point_count = options.config.model.kinematics.point_count();
+  auto robot = std::make_shared<Robot>(PlatesOfBodies());
+  robot->surface = ThinnedSurface(*robot, kRobotPoints);
   for (int time = 0; time < kRolloutSteps + 2; ++time) {
-    for (int point = 0; point < sample.robot_rows.point_count; ++point) {
-      for (int axis = 0; axis < 3; ++axis) {
-        sample.robot_rows.points_m.push_back(
-            static_cast<float>(0.2 * std::sin(3 * point + 2 * axis) + 0.02 * time));
-      }
-    }
+    const std::vector<double> joints(sim::kStateColumns, 0.02 * time);
+    sample.robot_rows.link_poses.push_back(LinkPoses(*robot, joints));
   }
+  sample.robot_rows.row_count = kRolloutSteps + 2;
+  sample.robot = std::move(robot);
   return sample;
 }
 
@@ -59,7 +64,6 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   TrainOptions run = TinyRun("", folder.path(), 1);
   InterlacerConfig& config = run.config.model;
   config.network.local.kind = GetParam();
-  config.tokens.limb_rings = 2;
   config.graph.scope = GraphScope::kPerTime;
   WorldModel model(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
   InitializeWeights(&model, 3);

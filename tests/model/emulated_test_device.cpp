@@ -15,8 +15,6 @@ double TestDevice::gradient_order_tolerance() const { return 0; }
 double TestDevice::message_passing_gradient_tolerance() const { return kFloatGradientTolerance; }
 double TestDevice::encoder_tolerance() const { return kFloatOpTolerance; }
 double TestDevice::color_tolerance() const { return kEmulatedColorTolerance; }
-double TestDevice::tied_neighbors_tolerance() const { return kFloatStepTolerance; }
-double TestDevice::tied_neighbors_gradient_tolerance() const { return kFloatGradientTolerance; }
 double TestDevice::bfloat16_step_tolerance() const { return kEmulatedBfloat16StepTolerance; }
 
 std::string MissingTestDevice() { return {}; }

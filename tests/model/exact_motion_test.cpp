@@ -266,8 +266,6 @@ TEST_F(ExactMotion, TheOptionReplacesTheStoredSetting) {
   const Robot robot = PlatesOfBodies();
   Save(&robot);
   const auto exact = Load(), learned = Load(RobotMotion::kLearned);
-  EXPECT_FALSE(exact->metadata().accepts_kinematic_points);
-  EXPECT_TRUE(learned->metadata().accepts_kinematic_points);
   SceneInput input = MakeScene();
   const auto by_links = Begin(exact.get(), input, Joints(2, 1));
   const auto by_network = Begin(learned.get(), input, Joints(2, 1));
@@ -304,35 +302,13 @@ TEST_F(ExactMotion, JointsWithoutAnyRobotFolderAreRefused) {
   Save(nullptr);
   const auto predictor = Load();
   EXPECT_FALSE(predictor->metadata().accepts_joint_positions);
-  const auto scene = predictor->Lift(MakeScene());
+  SceneInput input = MakeScene();
+  EXPECT_TRUE(predictor->Lift(input).ok()) << "a scene may bring its own";
+  input.robot = nullptr;
+  const auto scene = predictor->Lift(input);
   ASSERT_FALSE(scene.ok());
   EXPECT_EQ(scene.status().reason(), "ACTION_KIND");
   EXPECT_THAT(scene.status().message(), HasSubstr("robot folder"));
-  SceneInput input = MakeScene();
-  input.robot = std::make_shared<const Robot>(PlatesOfBodies());
-  EXPECT_TRUE(predictor->Lift(input).ok()) << "a scene may bring its own";
-}
-
-TEST_F(ExactMotion, TokensOfBodiesKnowOneRobotButAnotherMayMoveAlone) {
-  const auto predictor = SaveAndLoad(PlatesOfBodies());
-  const auto scene = predictor->Lift(PlateScene());
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  const auto rollout = predictor->Begin(*scene, ActionsOf({{0.1f, 0}}));
-  ASSERT_FALSE(rollout.ok());
-  EXPECT_EQ(rollout.status().reason(), "ACTION_KIND");
-  EXPECT_THAT(rollout.status().message(), HasSubstr("two_plates"));
-  EXPECT_TRUE(predictor->Begin(*scene, ActionsOf({{0.1f, 0}}), MotionSource::kRobotOnly).ok());
-}
-
-TEST_F(ExactMotion, TheRobotAloneTakesAFolder) {
-  config_.robot_motion = RobotMotion::kLearned;
-  Save(nullptr);
-  const auto predictor = Load();
-  const auto scene = predictor->Lift(MakeScene());
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  const auto rollout = predictor->Begin(*scene, Joints(2, 1), MotionSource::kRobotOnly);
-  ASSERT_FALSE(rollout.ok());
-  EXPECT_EQ(rollout.status().field(), "output.motion");
 }
 
 TEST_F(ExactMotion, OneSetOfWeightsServesEveryRobot) {

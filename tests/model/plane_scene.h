@@ -1,12 +1,14 @@
 #pragma once
 
-/// A scene for the tiny model: two cameras look at a painted plane, two arms move a little.
+/// A scene for the tiny model: two cameras look at a painted plane, two plates move a little.
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/scene.h"
-#include "data/sim/forward_kinematics.h"
+#include "data/sim/robot.h"
+#include "tests/model/plane_robot.h"
 #include "tests/support/painted_plane.h"
 
 namespace interlacer::testing {
@@ -54,6 +56,7 @@ inline SceneInput MakeScene() {
   }
   input.history_actions = Joints(0, 2);
   input.seed = 9;
+  input.robot = std::make_shared<const Robot>(PlatesOfBodies());
   return input;
 }
 

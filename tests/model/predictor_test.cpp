@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "data/sim/forward_kinematics.h"
 #include "model/cuda/backend.h"
 #include "model/files/checkpoint.h"
 #include "tests/model/plane_scene.h"
@@ -32,22 +31,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kSteps = 3;
-
-/// The same motion as points.
-ActionSequence Points(const ActionSequence& joints) {
-  ActionSequence actions{
-      ActionKind::kKinematicPoints, joints.row_count, 3 * sim::kKinematicPoints, {}};
-  for (std::int64_t row = 0; row < joints.row_count; ++row) {
-    sim::RobotState state{};
-    for (int c = 0; c < sim::kStateColumns; ++c) {
-      state[c] = joints.values[row * sim::kStateColumns + c];
-    }
-    for (const Vec3d& point : sim::ForwardKinematics(state)) {
-      for (const double x : point) actions.values.push_back(static_cast<float>(x));
-    }
-  }
-  return actions;
-}
 
 class PredictorTest : public ::testing::Test {
  protected:
@@ -93,10 +76,7 @@ TEST_F(PredictorTest, Metadata) {
   EXPECT_EQ(metadata.model_name, "tiny");
   EXPECT_EQ(metadata.particle_count, 256);
   EXPECT_EQ(metadata.trained_step_count, 6);
-  EXPECT_EQ(metadata.action_columns.size(), 16u);
-  EXPECT_EQ(metadata.kinematic_point_names.size(), 20u);
-  EXPECT_TRUE(metadata.accepts_joint_positions);
-  EXPECT_TRUE(metadata.accepts_kinematic_points);
+  EXPECT_FALSE(metadata.accepts_joint_positions) << "the checkpoint has no robot folder";
   EXPECT_EQ(metadata.weights_sha256.size(), 64u);
   EXPECT_EQ(predictor_->device_name(), "cpu");
 }
@@ -157,17 +137,6 @@ TEST_F(PredictorTest, WhatMovesByTheRobotAloneIsCertain) {
   ASSERT_TRUE(rollout->MeasureSpread().ok());
   ASSERT_TRUE(rollout->Step().ok());
   EXPECT_EQ((*rollout->ReadParticles())->spread_m, std::vector<float>(256, 0));
-}
-
-TEST_F(PredictorTest, JointsAndPointsGiveEqualBytes) {
-  const SceneInput joints = MakeScene();
-  SceneInput points = joints;
-  points.history_actions = Points(joints.history_actions);
-  const ActionSequence motion = Joints(2, kSteps);
-  const Particles a = RunToEnd(joints, motion), b = RunToEnd(points, Points(motion));
-  EXPECT_EQ(a.positions_m, b.positions_m);
-  EXPECT_TRUE(
-      at::equal(FeaturesOf(**predictor_->Lift(joints)), FeaturesOf(**predictor_->Lift(points))));
 }
 
 TEST_F(PredictorTest, TheMotionMatters) {

@@ -48,11 +48,6 @@ class TestDevice {
   /// emulated.
   double encoder_tolerance() const;
   double color_tolerance() const;
-  /// Of a step of graph attention, and of its gradients, with points on limbs: those of a ring are
-  /// equally far from their neighbours, so that rounding chooses; usual ones where the device
-  /// rounds as the host does.
-  double tied_neighbors_tolerance() const;
-  double tied_neighbors_gradient_tolerance() const;
   /// Of a step in bfloat16 against the host's, relative to its motion.
   double bfloat16_step_tolerance() const;
 
@@ -66,14 +61,14 @@ class TestDevice {
     return {Put(cloud.positions_m), Put(cloud.features)};
   }
   StepInput Put(const StepInput& input) const {
-    StepInput put{Put(input.older), Put(input.newer), Put(input.kinematic_points_m),
-                  input.workspace};
     const SurfaceInput& surface = input.surface;
-    if (surface.normals.defined()) {
-      put.surface = {Put(surface.normals), Put(surface.is_gripper), Put(surface.older_motion),
-                     Put(surface.newer_motion)};
-    }
-    return put;
+    return {Put(input.older),
+            Put(input.newer),
+            Put(input.kinematic_points_m),
+            input.workspace,
+            input.graph_seed,
+            {Put(surface.normals), Put(surface.is_gripper), Put(surface.older_motion),
+             Put(surface.newer_motion)}};
   }
 
  private:

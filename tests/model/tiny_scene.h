@@ -20,40 +20,25 @@ inline CloudTensors SheetTensors(int n, int feature_width, std::uint64_t seed) {
   return {ToPositions(SheetCloud(n, seed)), at::randn({n, feature_width})};
 }
 
-/// Two clouds of n particles and 20 points that move by a centimetre a step.
-inline StepInput MakeStepInput(int n, const InterlacerConfig& config) {
+/// Two clouds of n particles and p points of the robot that move by a centimetre a step; every
+/// fourth particle is the robot's.
+inline StepInput MakeStepInput(int n, const InterlacerConfig& config, int p = 20) {
   at::manual_seed(5);
-  const torch::Tensor points = 0.3 * at::randn({1, config.kinematics.point_count(), 3});
+  const torch::Tensor points = 0.3 * at::randn({1, p, 3});
   const torch::Tensor motion = 0.01 * at::arange(3, at::kFloat).reshape({3, 1, 1});
-  return {SheetTensors(n, config.encoder.feature_width, 11),
-          SheetTensors(n, config.encoder.feature_width, 12), points + motion,
-          config.data.workspace};
-}
-
-/// The tiny model for a robot that moves exactly: surface points as tokens, a gate on the rest.
-inline InterlacerConfig TinyExactConfig() {
-  InterlacerConfig config = TinyConfig();
-  config.robot_motion = RobotMotion::kKinematic;
-  config.tokens.robot = RobotTokens::kSurfacePoints;
-  config.tokens.kinematic_context = false;
-  config.network.motion_gate = true;
-  return config;
-}
-
-/// The same for a model with surface tokens: p points, and every fourth particle is the robot's.
-inline StepInput MakeSurfaceStepInput(int n, int p, const InterlacerConfig& config) {
-  StepInput input = MakeStepInput(n, config);
-  const torch::Tensor motion = 0.01 * at::arange(3, at::kFloat).reshape({3, 1, 1});
-  input.kinematic_points_m = 0.3 * at::randn({1, p, 3}) + motion;
   const torch::Tensor normals = at::randn({3, p, 3});
   const torch::Tensor is_attached = at::arange(n, at::kFloat).remainder(4).eq(0).unsqueeze(1);
   const auto particle_motion = [&] {
     return at::where(is_attached, at::cat({at::ones({n, 1}), 0.01 * at::randn({n, 3})}, 1), 0.f);
   };
-  input.surface = {normals / normals.norm(2, {-1}, true),
-                   at::arange(p, at::kFloat).lt(p / 3).to(at::kFloat), particle_motion(),
-                   particle_motion()};
-  return input;
+  return {
+      SheetTensors(n, config.encoder.feature_width, 11),
+      SheetTensors(n, config.encoder.feature_width, 12),
+      points + motion,
+      config.data.workspace,
+      0,
+      {normals / normals.norm(2, {-1}, true), at::arange(p, at::kFloat).lt(p / 3).to(at::kFloat),
+       particle_motion(), particle_motion()}};
 }
 
 /// Heads that move things: an untrained model's are zero.

@@ -93,12 +93,10 @@ TEST(TurnedStep, TurningBackIsTheWayBack) {
 
 TEST(TurnedStep, ASceneWithoutARobotHasNothingElseToTurn) {
   StepInput input = MakeInput();
-  input.kinematic_points_m = at::zeros({kKinematicTimes, 0, 3});
-  input.surface = {};
+  input.kinematic_points_m = input.surface.normals = at::zeros({kKinematicTimes, 0, 3});
   const StepInput turned = Turned(input, 1);
   EXPECT_EQ(turned.kinematic_points_m.sizes(), input.kinematic_points_m.sizes());
-  EXPECT_FALSE(turned.surface.normals.defined());
-  EXPECT_FALSE(turned.surface.older_motion.defined());
+  EXPECT_EQ(turned.surface.normals.sizes(), input.surface.normals.sizes());
 }
 
 }  // namespace

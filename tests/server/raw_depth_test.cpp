@@ -23,8 +23,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Kernels {
   std::string name;
-  RawDepthUnitsFn units;
-  RawDepthFloatsFn floats;
+  decltype(&cpu::RawDepthUnits) units;
+  decltype(&cpu::RawDepthFloats) floats;
 };
 
 std::vector<Kernels> KernelsOfThisMachine() {

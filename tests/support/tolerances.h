@@ -96,12 +96,6 @@ inline constexpr double kEmulatedColorTolerance = 5e-4;
 /// The same on a GPU, four times as much, for features that differ too.
 inline constexpr double kCudaColorTolerance = 2e-3;
 
-/// A step of graph attention with points on limbs, where rounding chooses among equally close
-/// neighbours. Seen on an H200: 1e-2; on a host whose ring points are shifted by their rounding:
-/// 9e-3; in float32 against float64 on an Intel Xeon: 8e-3. And its gradients; seen there: 2e-2.
-inline constexpr double kTiedNeighborsTolerance = 1.5e-2;
-inline constexpr double kTiedNeighborsGradientTolerance = 3e-2;
-
 /// Message passing's gradients of a training sequence on a GPU: torch's sums are in orders of their
 /// own. Seen on an H200: 3e-3 of the scores, whose gradient is below a thousandth of the largest.
 inline constexpr double kCudaMessagePassingGradientTolerance = 5e-3;

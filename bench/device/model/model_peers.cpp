@@ -37,18 +37,11 @@ void LoadModel(ChildPeer* child, const WorldModel& model, const Box& workspace) 
                                     config.network.max_displacement_m,
                                     config.network.feature_epsilon,
                                     config.network.normalizer_epsilon,
-                                    config.tokens.displacement_scale,
                                     LargestHalfExtent(workspace),
                                     center_m[0],
                                     center_m[1],
                                     center_m[2]};
   LoadTensor(child, "numbers", at::tensor(numbers, at::kFloat));
-  const std::vector<float> none;
-  LoadTensor(
-      child, "context_bandwidths",
-      at::tensor(
-          config.tokens.kinematic_context ? config.tokens.kinematic_context_bandwidths_m : none,
-          at::kFloat));
 }
 
 void LoadSteps(ChildPeer* child, const InterlacerConfig& config, const StepInput& first,
@@ -58,11 +51,20 @@ void LoadSteps(ChildPeer* child, const InterlacerConfig& config, const StepInput
   LoadTensor(child, "newer.positions", first.newer.positions_m);
   LoadTensor(child, "newer.features", first.newer.features);
   LoadTensor(child, "points", points_m);
+  const double scale = config.tokens.displacement_scale;
+  const auto load_motion = [&](const char* name, const CloudTensors& cloud,
+                               const torch::Tensor& motion) {
+    LoadTensor(child, name,
+               WithRobotMotion(cloud, motion, scale)
+                   .features.narrow(1, cloud.features.size(1), kRobotMotionWidth));
+  };
+  load_motion("older.motion", first.older, first.surface.older_motion);
+  load_motion("newer.motion", first.newer, first.surface.newer_motion);
+  StepInput input = first;
   for (std::size_t s = 0; s < walks.size(); ++s) {
     const std::string of = "." + std::to_string(s);
-    const torch::Tensor seen_m = points_m.narrow(0, static_cast<std::int64_t>(s), kKinematicTimes);
-    LoadTensor(child, "attributes" + of,
-               KinematicAttributes(seen_m, config.kinematics, config.tokens.displacement_scale));
+    input.kinematic_points_m = points_m.narrow(0, static_cast<std::int64_t>(s), kKinematicTimes);
+    LoadTensor(child, "attributes" + of, KinematicAttributes(input, scale));
     LoadTensor(child, "roots" + of, walks[s].pair_roots);
     LoadTensor(child, "ends" + of, walks[s].pair_ends);
     LoadTensor(child, "loads" + of, walks[s].pair_loads);

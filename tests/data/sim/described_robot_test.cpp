@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "common/transforms.h"
-#include "data/sim/forward_kinematics.h"
 #include "data/sim/mjcf.h"
 #include "data/sim/robot.h"
 #include "data/sim/simulator.h"
@@ -15,6 +14,7 @@
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 #include "robots/robot_folder.h"
+#include "tests/data/sim/arm_points.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::sim {

@@ -1,9 +1,8 @@
-#include "data/sim/forward_kinematics.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "tests/data/sim/arm_points.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::sim {

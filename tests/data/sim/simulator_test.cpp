@@ -8,7 +8,7 @@
 
 #include "common/sha256.h"
 #include "common/transforms.h"
-#include "data/sim/forward_kinematics.h"
+#include "tests/data/sim/arm_points.h"
 
 namespace interlacer::sim {
 namespace {

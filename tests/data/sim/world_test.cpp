@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "data/sim/assets.h"
-#include "data/sim/forward_kinematics.h"
 #include "data/sim/mjcf.h"
 #include "data/sim/simulator.h"
 #include "data/sim/tools.h"
+#include "tests/data/sim/arm_points.h"
 
 namespace interlacer::sim {
 namespace {

@@ -191,7 +191,7 @@ TEST(SurfaceModel, StepsWithAnyRobotAndSeesItsMotion) {
   PerturbHeads(model.get());
   for (const int points : {0, 3, 90}) {
     SCOPED_TRACE(points);
-    StepInput input = MakeSurfaceStepInput(kParticles, points, model->config());
+    StepInput input = MakeStepInput(kParticles, model->config(), points);
     const torch::Tensor features = model->Step(input).features;
     EXPECT_TRUE(at::isfinite(features).all().item<bool>());
     StepInput other = input;
@@ -210,7 +210,7 @@ TEST(SurfaceModel, StepsWithAnyRobotAndSeesItsMotion) {
 TEST(SurfaceModel, GradientsReachEveryParameterOfTheStep) {
   const auto model = MakeModel(TinyExactConfig());
   PerturbHeads(model.get());
-  const CloudTensors next = model->Step(MakeSurfaceStepInput(kParticles, 40, model->config()));
+  const CloudTensors next = model->Step(MakeStepInput(kParticles, model->config(), 40));
   (next.positions_m.square().sum() + next.features.square().sum()).backward();
   for (const auto& item : model->named_parameters()) {
     if (item.key().starts_with("unet.") || item.key().starts_with("radiance_field.")) continue;
@@ -251,6 +251,7 @@ TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
   const torch::Tensor order = at::randperm(kParticles, at::kLong);
   input.newer = {input.newer.positions_m.index_select(0, order),
                  input.newer.features.index_select(0, order)};
+  input.surface.newer_motion = input.surface.newer_motion.index_select(0, order);
   const CloudTensors permuted = model->Step(input);
   EXPECT_LT(RelativeL2(permuted.positions_m, expected.positions_m.index_select(0, order)),
             kFloatOpTolerance);
@@ -344,7 +345,8 @@ double Float32Error(const InterlacerConfig& config) {
   model->to(at::kDouble);
   for (torch::Tensor* tensor :
        {&input.older.positions_m, &input.older.features, &input.newer.positions_m,
-        &input.newer.features, &input.kinematic_points_m}) {
+        &input.newer.features, &input.kinematic_points_m, &input.surface.normals,
+        &input.surface.is_gripper, &input.surface.older_motion, &input.surface.newer_motion}) {
     *tensor = tensor->to(at::kDouble);
   }
   return RelativeL2(got, model->Step(input).positions_m - input.newer.positions_m);
@@ -352,13 +354,6 @@ double Float32Error(const InterlacerConfig& config) {
 
 TEST(WorldModelTest, Float32StepNearFloat64) {
   EXPECT_LT(Float32Error(TinyConfig()), kFloatStepTolerance);
-}
-
-// Points of a ring are equally far from what lies on its axis, and the two types round them apart.
-TEST(WorldModelTest, Float32StepWithLimbPointsNearFloat64) {
-  InterlacerConfig config = TinyConfig();
-  config.tokens.limb_rings = 1;
-  EXPECT_LT(Float32Error(config), kTiedNeighborsTolerance);
 }
 
 TEST(WorldModelTest, AccumulatedGradientsAreThoseOfTheWhole) {

@@ -21,7 +21,6 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   TrainingSample sample;
   sample.workspace = {{0, 0, 0}, {2, 4, 1}};  // the middle is (1, 2)
   sample.older.positions_m = sample.newer.positions_m = {2, 2, 0.5f};
-  sample.robot_rows.points_m = {1, 3, 0};
   sample.robot_rows.link_poses = {{Transform{{2, 2, 0}, {0, 0, 0, 1}}}};
   sample.tracks.positions_m = {{1, 2, 0}};
   SupervisedView view;
@@ -35,7 +34,6 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   };
   expect(sample.older.positions_m.data(), 1, 3, 0.5);
   expect(sample.newer.positions_m.data(), 1, 3, 0.5);
-  expect(sample.robot_rows.points_m.data(), 0, 2, 0);
   expect(sample.tracks.positions_m[0].data(), 1, 2, 0);
   const Vec3d tip = Apply(sample.robot_rows.link_poses[0][0], {1, 0, 0});
   EXPECT_NEAR(tip[0], 1, kTurnedToleranceM);
@@ -55,8 +53,6 @@ TEST_F(TurnedSequence, PicturesOfARobotThatMovesExactlyAreTheSame) {
   const InterlacerConfig exact = testing::TinyExactConfig();
   InterlacerConfig& config = options.config.model;
   config.robot_motion = exact.robot_motion;
-  config.tokens.robot = exact.tokens.robot;
-  config.tokens.kinematic_context = false;
   TrainingSample sample = MakeDatasetSource(config, options.datasets, 7)
                               .value()
                               ->Draw({.rollout_steps = 2, .particle_count = 512})

@@ -39,8 +39,6 @@ class ExactRobotTraining : public testing::TrainerFixture {
     const InterlacerConfig exact = testing::TinyExactConfig();
     InterlacerConfig& model = options.config.model;
     model.robot_motion = exact.robot_motion;
-    model.tokens.robot = exact.tokens.robot;
-    model.tokens.kinematic_context = false;
     model.network.motion_gate = true;
     options.config.training.rollout_steps = {{0, 2}};
     return options;
@@ -141,16 +139,6 @@ TEST_F(ExactRobotTraining, AnEpisodeWithoutARobotFolderIsRefusedBeforeTheFirstSt
   EXPECT_EQ(summary.status().reason(), "ACTION_KIND");
   EXPECT_THAT(summary.status().ToString(), HasSubstr(bare));
   EXPECT_THAT(summary.status().ToString(), HasSubstr("robot folder"));
-}
-
-TEST_F(ExactRobotTraining, TokensOfBodiesRefuseAnotherRobot) {
-  TrainOptions options = ExactOptions("run", 1, plates_);
-  options.config.model.tokens.robot = RobotTokens::kLimbs;
-  CountingObserver observer;
-  const auto summary = Train(options, &observer);
-  ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.status().reason(), "ACTION_KIND");
-  EXPECT_THAT(summary.status().ToString(), HasSubstr("two_plates"));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
+#include "model/kernels/grf_attention.h"
+
 #include <vector>
 
 #include "common/kernels/cpu_features.h"
-#include "model/kernels/grf_attention.h"
-
-#define INTERLACER_KERNEL_NAMESPACE cpu
-#include "model/kernels/grf_attention_body.h"
+#include "model/kernels/grf_attention_rows.h"
 
 namespace interlacer {
 namespace {
@@ -22,16 +21,9 @@ struct RowLoops {
 };
 template <typename T, typename Pairs>
 RowLoops<T, Pairs> ChooseRowLoops() {
-  if (HostCpuFeatures().avx512) {
-    return {avx512::GrfForwardRows<T, Pairs>, avx512::GrfBackwardRows<T, Pairs>,
-            avx512::GrfBackwardColumns<T>};
-  }
-  if (HostCpuFeatures().avx2) {
-    return {avx2::GrfForwardRows<T, Pairs>, avx2::GrfBackwardRows<T, Pairs>,
-            avx2::GrfBackwardColumns<T>};
-  }
-  return {cpu::GrfForwardRows<T, Pairs>, cpu::GrfBackwardRows<T, Pairs>,
-          cpu::GrfBackwardColumns<T>};
+  return {INTERLACER_FORM_OF_HOST(GrfForwardRows<T, Pairs>),
+          INTERLACER_FORM_OF_HOST(GrfBackwardRows<T, Pairs>),
+          INTERLACER_FORM_OF_HOST(GrfBackwardColumns<T>)};
 }
 
 template <typename T, typename Pairs>

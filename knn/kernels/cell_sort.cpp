@@ -1,8 +1,5 @@
 #include "knn/kernels/grid_knn.h"
 
-#define INTERLACER_KERNEL_NAMESPACE cpu
-#include "knn/kernels/grid_knn_body.h"
-
 namespace interlacer {
 
 /// Bound: memory; every point is read twice, and the second time 16 bytes are written wherever its

@@ -1,10 +1,9 @@
+#include "model/kernels/linear_attention.h"
+
 #include <vector>
 
 #include "common/kernels/cpu_features.h"
-#include "model/kernels/linear_attention.h"
-
-#define INTERLACER_KERNEL_NAMESPACE cpu
-#include "model/kernels/linear_attention_body.h"
+#include "model/kernels/linear_attention_rows.h"
 
 namespace interlacer {
 namespace {
@@ -47,16 +46,9 @@ struct RowLoops {
 };
 template <typename T>
 RowLoops<T> ChooseRowLoops() {
-  if (HostCpuFeatures().avx512) {
-    return {avx512::LinearAddState<T>, avx512::LinearApplyState<T>, avx512::LinearQueryBackward<T>,
-            avx512::LinearKeyBackward<T>};
-  }
-  if (HostCpuFeatures().avx2) {
-    return {avx2::LinearAddState<T>, avx2::LinearApplyState<T>, avx2::LinearQueryBackward<T>,
-            avx2::LinearKeyBackward<T>};
-  }
-  return {cpu::LinearAddState<T>, cpu::LinearApplyState<T>, cpu::LinearQueryBackward<T>,
-          cpu::LinearKeyBackward<T>};
+  return {INTERLACER_FORM_OF_HOST(LinearAddState<T>), INTERLACER_FORM_OF_HOST(LinearApplyState<T>),
+          INTERLACER_FORM_OF_HOST(LinearQueryBackward<T>),
+          INTERLACER_FORM_OF_HOST(LinearKeyBackward<T>)};
 }
 
 /// Runs body(h, at, range, scratch) for every head of the tokens [begin, end); `at` is the offset
