@@ -53,3 +53,7 @@ target_include_directories(interlacer::torch SYSTEM INTERFACE
 # The wheel's libraries name each other and the CUDA runtime through their own run path.
 target_link_options(interlacer::torch INTERFACE
   "LINKER:-rpath-link,${torch_library_dir}:${cudart_root}/lib")
+# FAISS and Open3D bring the system's BLAS, whose functions have the names of those that LibTorch exports and computes with:
+# a program must name LibTorch before it (tests/build/blas_order.cmake), and CMake's order of libraries promises nothing.
+target_link_options(interlacer::torch INTERFACE
+  "LINKER:--push-state,--no-as-needed,${torch_library_dir}/libtorch_cpu.so,--pop-state")
