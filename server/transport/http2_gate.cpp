@@ -218,7 +218,7 @@ bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
     SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
     return true;
   }
-  Stream& stream = streams_.try_emplace(frame.stream, MessageReader(now)).first->second;
+  Stream& stream = streams_.try_emplace(frame.stream, Stream{MessageReader(now)}).first->second;
   if (is_end) stream.request.End();
   library_frames_.Headers(frame.stream, headers.block(), is_end);
   return true;
