@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "cli/durations.h"
 #include "cli/local_backend.h"
 #include "client/interlacer_client.h"
 #include "client/remote_backend.h"
@@ -23,10 +22,11 @@ StatusOr<std::unique_ptr<RolloutBackend>> MakeLocal(const BackendOptions& option
 }
 
 StatusOr<std::unique_ptr<RolloutBackend>> MakeRemote(const BackendOptions& options) {
-  INTERLACER_ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
-                              Client::Create({.address = options.server}));
+  ClientOptions client_options = ToClientOptions(options.server, options.connection);
+  client_options.retry = true;
+  INTERLACER_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, Client::Create(client_options));
   CallOptions call;
-  call.deadline_s = options.deadline_s;
+  call.deadline_s = options.connection.deadline_s;
   call.wait_for_ready = false;
   call.model_name = options.model_name;
   call.priority = RequestPriority::kBackground;
@@ -37,12 +37,6 @@ StatusOr<std::unique_ptr<RolloutBackend>> MakeRemote(const BackendOptions& optio
 }
 
 }  // namespace
-
-void AddDeadlineOption(CLI::App* verb, double* deadline_s) {
-  verb->add_option("--deadline", *deadline_s, "Time for one call to a server, such as 60s")
-      ->capture_default_str()
-      ->transform(AsSeconds());
-}
 
 void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   CLI::Option* model =
@@ -58,7 +52,8 @@ void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   verb->add_option("--wire-images", options->wire_images, "Colour on the wire: raw or png")
       ->capture_default_str()
       ->check(CLI::IsMember({"raw", "png"}));
-  AddDeadlineOption(verb, &options->deadline_s);
+  AddConnectionOptions(verb, &options->connection);
+  verb->get_option("--tls-ca")->needs(server);
 }
 
 StatusOr<std::unique_ptr<RolloutBackend>> MakeBackend(const BackendOptions& options) {

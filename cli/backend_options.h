@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/connection_options.h"
 #include "client/rollout_backend.h"
 #include "common/status.h"
 
@@ -20,11 +21,9 @@ struct BackendOptions {
   std::string model_name;
   std::string device = "auto";
   std::string wire_images = "raw";
-  double deadline_s = 600;
+  ConnectionOptions connection{.deadline_s = 600};
 };
 
-/// `--deadline`: time for one call to a server.
-void AddDeadlineOption(CLI::App* verb, double* deadline_s);
 void AddBackendOptions(CLI::App* verb, BackendOptions* options);
 
 /// Errors: those of Predictor::Load and of the client; INVALID_ARGUMENT ARGUMENT_INVALID when not

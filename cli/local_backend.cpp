@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <regex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "client/planner/backend_source.h"
+#include "common/camera.h"
 #include "common/duration.h"
 #include "common/image_codec.h"
 #include "common/output_selection.h"
@@ -110,11 +113,49 @@ struct OpenedScene {
   std::int64_t newest_capture_time_ns = 0;
 };
 
+/// The request's path of what the predictor names, so that a refusal names the same field as a
+/// server's does.
+std::string RequestPath(std::string field) {
+  static const std::pair<std::regex, const char*> kForms[] = {
+      {std::regex(R"(^(observations|history_actions|workspace|near_m|far_m)\b)"),
+       "source.scene_input.$1"},
+      {std::regex(R"((workspace)\.[xyz]$)"), "$1"},
+      {std::regex(R"((views\[\d+\])\.(fx|fy|cx|cy|width|height|distortion|world_from)_)"),
+       "$1.calibration.$2_"},
+      {std::regex(R"(rotation_xyzw$)"), "rotation"},
+      {std::regex(R"(\.(color|depth)$)"), ".$1.data"},
+      {std::regex(R"((actions)\.values\[\d+\]$)"), "$1.joint_positions.values_f32le"},
+      {std::regex(R"((actions)\.column_count$)"), "$1.joint_positions.column_count"},
+      {std::regex(R"((actions)\.kind$)"), "$1"},
+  };
+  for (const auto& [form, path] : kForms) field = std::regex_replace(field, form, path);
+  return field;
+}
+
+Status OfRequest(Status status) {
+  if (!status.field().empty()) status.WithField(RequestPath(status.field()));
+  return status;
+}
+
 StatusOr<OpenedScene> Open(Predictor* predictor, const SceneInput& input) {
   OpenedScene opened{nullptr, input.workspace.value_or(predictor->metadata().workspace),
                      NewestCaptureTimeNs(input)};
-  INTERLACER_ASSIGN_OR_RETURN(opened.scene, predictor->Lift(input));
+  auto scene = predictor->Lift(input);
+  if (!scene.ok()) return OfRequest(scene.status());
+  opened.scene = *std::move(scene);
   return opened;
+}
+
+/// Before the first step, as a server does.
+Status CheckFreeCameras(const std::vector<RenderTarget>& targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].camera) continue;
+    Status status = ValidateCamera(*targets[i].camera);
+    if (status.ok()) continue;
+    return OfRequest(std::move(status).WithFieldPrefix("output.render_targets[" +
+                                                       std::to_string(i) + "].camera"));
+  }
+  return Status::Ok();
 }
 
 /// `durations` may hold the time of the lift.
@@ -122,6 +163,7 @@ StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
                               const ActionSequence& actions, const OutputOptions& output,
                               const StepCallback& on_step, const std::stop_token& stop,
                               StageDurations* durations) {
+  INTERLACER_RETURN_IF_ERROR(CheckFreeCameras(output.render_targets));
   OutputOptions selected = output;
   auto steps = SelectSteps(output.steps, actions.kind != ActionKind::kNone, actions.row_count,
                            std::numeric_limits<int>::max());
@@ -130,7 +172,7 @@ StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
 
   StepWriter writer(output, opened.workspace, on_step);
   RolloutRunner runner(predictor, actions, std::move(selected), durations, &writer);
-  INTERLACER_RETURN_IF_ERROR(runner.Begin(opened.scene, opened.newest_capture_time_ns));
+  INTERLACER_RETURN_IF_ERROR(OfRequest(runner.Begin(opened.scene, opened.newest_capture_time_ns)));
   while (!runner.is_done()) {
     if (stop.stop_requested()) return Cancelled("stopped by the caller");
     INTERLACER_RETURN_IF_ERROR(runner.RunUnit());

@@ -27,6 +27,12 @@ StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
   if (!tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   INTERLACER_ASSIGN_OR_RETURN(options.pem_root_certs, ReadTextFile(tls->authority, kMaxPemBytes));
+  if (tls->certificate.empty() != tls->key.empty()) {
+    return Mismatch(
+        reason::ARGUMENT_INVALID, "tls", "a certificate and its key, or neither",
+        tls->key.empty() ? "a certificate without a key" : "a key without a certificate");
+  }
+  if (tls->certificate.empty()) return grpc::SslCredentials(options);
   INTERLACER_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadTextFile(tls->certificate, kMaxPemBytes));
   INTERLACER_ASSIGN_OR_RETURN(options.pem_private_key, ReadTextFile(tls->key, kMaxPemBytes));
   return grpc::SslCredentials(options);

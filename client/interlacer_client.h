@@ -29,7 +29,8 @@ namespace interlacer {
 
 class Recorder;
 
-/// PEM files of a TLS connection: who may vouch for the server, and who this client is.
+/// PEM files of a TLS connection: who may vouch for the server, and who this client is. A client
+/// without a name leaves certificate and key empty.
 struct TlsFiles {
   std::string authority;
   std::string certificate;

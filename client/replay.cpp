@@ -283,7 +283,8 @@ StatusOr<ReplayReport> Replay(const std::string& path, const ReplayOptions& opti
   INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
                               MakeChannel({.address = options.address,
                                            .max_message_bytes = options.max_message_bytes,
-                                           .retry = false}));
+                                           .retry = false,
+                                           .tls = options.tls}));
   Repeater repeater(options, channel);
   INTERLACER_ASSIGN_OR_RETURN(report.served_weights, repeater.Weights());
   for (const RecordedCall& call : recording.calls) {

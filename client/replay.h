@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "client/interlacer_client.h"
 #include "common/status.h"
 
 namespace interlacer {
@@ -25,6 +27,7 @@ struct ReplayOptions {
   double deadline_s = 60;
   std::int64_t max_message_bytes = 64ll << 20;
   std::stop_token stop{};
+  std::optional<TlsFiles> tls{};
 };
 
 struct ReplayedCall {

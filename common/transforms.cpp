@@ -33,9 +33,10 @@ bool AllFinite(const double* values, int count) {
 }  // namespace
 
 Status ValidateTransform(const Transform& transform) {
-  if (!AllFinite(transform.translation_m.data(), 3)) {
-    return Mismatch(reason::CALIBRATION_INVALID, "translation_m", "three finite numbers",
-                    "a number that is not finite");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (std::isfinite(transform.translation_m[axis])) continue;
+    return Mismatch(reason::CALIBRATION_INVALID, std::string("translation_m.") + "xyz"[axis],
+                    "a finite number", NumberText(transform.translation_m[axis]));
   }
   double sq_norm = 0;
   for (double c : transform.rotation_xyzw) sq_norm += c * c;

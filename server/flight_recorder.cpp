@@ -244,8 +244,10 @@ StatusOr<std::unique_ptr<FlightRecorder>> FlightRecorder::Open(
 FlightRecorder::FlightRecorder(std::shared_ptr<Writer> writer)
     : writer_(std::move(writer)), thread_([writer = writer_] { writer->Run(); }) {}
 
+bool FlightRecorder::TryFinish() { return writer_->Stop(); }
+
 FlightRecorder::~FlightRecorder() {
-  if (writer_->Stop()) {
+  if (TryFinish()) {
     thread_.join();
   } else {
     thread_.detach();

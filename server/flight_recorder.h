@@ -37,8 +37,9 @@ class FlightRecorder {
   static StatusOr<std::unique_ptr<FlightRecorder>> Open(
       const std::string& folder, std::int64_t max_bytes, const std::string& instance_id,
       std::function<std::vector<FlightMessage>()> describe);
-  /// Writes what is waiting, for two seconds at most.
   ~FlightRecorder();
+  /// Writes what is waiting, for two seconds at most; what comes later is lost. Any thread.
+  void Finish() { static_cast<void>(TryFinish()); }
 
   /// One call: its messages, in the order in which they come. One thread at a time.
   class Call {
@@ -60,6 +61,8 @@ class FlightRecorder {
 
  private:
   class Writer;
+  /// True once everything is written.
+  bool TryFinish();
   explicit FlightRecorder(std::shared_ptr<Writer> writer);
 
   /// Shared with the thread, which may outlive the recorder where a disk hangs.

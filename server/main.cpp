@@ -4,9 +4,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "model/runtime/process_setup.h"
 #include "server/models/checkpoint_source.h"
 #include "server/parse_options.h"
+#include "server/supervisor.h"
 #include "server/transport/grpc_log.h"
 #include "server/transport/interlacer_server.h"
 
@@ -55,16 +59,28 @@ sigset_t BlockStopSignals() {
 }
 
 /// The first signal starts draining, the second cancels the remaining calls.
-ServerExit RunUntilStopped(const sigset_t& signals, InterlacerServer* server) {
+ServerExit RunUntilStopped(const sigset_t& signals, const Supervisor& supervisor,
+                           InterlacerServer* server) {
   const timespec poll_interval{0, kPollNanoseconds};
-  bool is_draining = false;
+  bool is_ready = false, is_draining = false;
+  // This loop is part of what the pings vouch for.
+  std::atomic<bool> has_polled = false;
+  const WatchdogPings pings(supervisor,
+                            [&](const std::stop_token& stop, std::chrono::microseconds limit) {
+                              return server->ProbeItself(stop, limit) && has_polled.exchange(false);
+                            });
   while (true) {
     if (sigtimedwait(&signals, nullptr, &poll_interval) > 0) {
       if (is_draining) server->CancelCalls();
       server->Drain();
-      is_draining = true;
+      if (!std::exchange(is_draining, true)) supervisor.Tell("STOPPING=1");
     }
     if (const auto exit = server->Poll()) return *exit;
+    has_polled = true;
+    if (!is_ready && server->state() == ServerState::kServing) {
+      is_ready = true;
+      supervisor.Tell("READY=1");
+    }
   }
 }
 
@@ -73,16 +89,22 @@ int Serve(const ServerOptions& options) {
   LogGrpcLines();
   SetThreadCount(options.threads);
   const sigset_t signals = BlockStopSignals();
-  auto server = InterlacerServer::Start(options, Sources(options));
+  const auto supervisor = Supervisor::FromEnvironment(Environment());
+  auto server =
+      supervisor.ok() ? InterlacerServer::Start(options, Sources(options)) : supervisor.status();
   if (!server.ok()) {
     std::fprintf(stderr, "interlacer-server: %s\n",
                  PrintableText(server.status().ToString()).c_str());
     return static_cast<int>(ServerExit::kUsage);
   }
-  const ServerExit exit = RunUntilStopped(signals, server->get());
+  const ServerExit exit = RunUntilStopped(signals, *supervisor, server->get());
   Log(LogLevel::kInfo, "stopped", {{"exit", std::to_string(static_cast<int>(exit))}});
-  // The destructor would wait for a unit of work that hangs on a lost device.
-  if (exit == ServerExit::kInternal) std::_Exit(static_cast<int>(exit));
+  // The destructor would wait for a model that loads, or a unit of work that hangs on a lost
+  // device.
+  if (exit == ServerExit::kInternal || (*server)->has_work()) {
+    (*server)->Abandon();
+    std::_Exit(static_cast<int>(exit));
+  }
   return static_cast<int>(exit);
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/backend_options.h"
+#include "cli/connection_options.h"
 #include "cli/durations.h"
 #include "cli/option_checks.h"
 #include "cli/verbs/verbs.h"
@@ -26,7 +26,7 @@ struct BenchArguments {
   std::vector<std::string> priorities{"normal"};
   LoadOptions load;
   PredictionRequest request;
-  double deadline_s = kStreamDeadlineS;
+  ConnectionOptions connection{.deadline_s = kStreamDeadlineS};
   int candidate_count = 0;
   bool keeps_scene = false;
   bool draws_pictures = false;
@@ -126,10 +126,11 @@ StatusOr<ExitCode> RunBench(BenchArguments arguments, const VerbContext& context
     arguments.load.priorities.push_back(kPriorities.at(name));
   }
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(arguments.episode));
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                              Client::Create({.address = arguments.address, .retry = false}));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Client> client,
+      Client::Create(ToClientOptions(arguments.address, arguments.connection)));
   CallOptions call;
-  call.deadline_s = arguments.deadline_s;
+  call.deadline_s = arguments.connection.deadline_s;
   call.model_name = arguments.model_name;
   call.stop = context.stop();
   INTERLACER_ASSIGN_OR_RETURN(const ModelMetadata metadata, client->GetModelMetadata(call));
@@ -225,7 +226,7 @@ void AddBench(CLI::App* app, VerbTable* verbs) {
   verb->add_flag("--pictures", arguments->draws_pictures,
                  "Asks for the pictures of the last step, not for its particles alone");
   verb->add_option("--seed", load.seed, "Of the times of --rate")->capture_default_str();
-  AddDeadlineOption(verb, &arguments->deadline_s);
+  AddConnectionOptions(verb, &arguments->connection);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunBench(*arguments, context); });
 }

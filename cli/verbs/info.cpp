@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/backend_options.h"
+#include "cli/connection_options.h"
 #include "cli/describe.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
@@ -29,7 +29,7 @@ constexpr char kCheckpointConfigFile[] = "config.json";
 
 struct InfoOptions {
   std::string subject;
-  double deadline_s = kUnaryDeadlineS;
+  ConnectionOptions connection{.deadline_s = kUnaryDeadlineS};
 };
 
 StatusOr<ExitCode> PrintEpisode(const std::string& path, const VerbContext& context) {
@@ -133,12 +133,13 @@ StatusOr<ExitCode> PrintModel(const std::string& path, const VerbContext& contex
   return kExitDone;
 }
 
-StatusOr<ExitCode> PrintServer(const std::string& address, double deadline_s,
+StatusOr<ExitCode> PrintServer(const std::string& address, const ConnectionOptions& connection,
                                const VerbContext& context) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                              Client::Create({.address = address}));
+  ClientOptions client_options = ToClientOptions(address, connection);
+  client_options.retry = true;
+  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Create(client_options));
   CallOptions call;
-  call.deadline_s = deadline_s;
+  call.deadline_s = connection.deadline_s;
   call.stop = context.stop();
   INTERLACER_ASSIGN_OR_RETURN(const ServerInfo info, client->GetServerInfo(call));
   nlohmann::ordered_json json = ToJson(info);
@@ -160,7 +161,7 @@ StatusOr<ExitCode> RunInfo(const InfoOptions& options, const VerbContext& contex
   std::error_code error;
   if (!fs::exists(path, error)) {
     if (subject.find(':') != std::string::npos)
-      return PrintServer(subject, options.deadline_s, context);
+      return PrintServer(subject, options.connection, context);
     return NotFound(reason::FILE_NOT_FOUND,
                     subject + " is no episode, data set or checkpoint, and no host:port")
         .WithField(subject);
@@ -181,7 +182,7 @@ void AddInfo(CLI::App* app, VerbTable* verbs) {
   const auto options = std::make_shared<InfoOptions>();
   verb->add_option("subject", options->subject, "host:port, checkpoint, episode or data set")
       ->required();
-  AddDeadlineOption(verb, &options->deadline_s);
+  AddConnectionOptions(verb, &options->connection);
   verbs->Add(verb, [options](const VerbContext& context) { return RunInfo(*options, context); });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/backend_options.h"
+#include "cli/connection_options.h"
 #include "cli/durations.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
@@ -21,7 +21,8 @@ struct ProbeOptions {
   std::string address;
   std::string service = "interlacer.v1.InterlacerService";
   double wait_s = 0;
-  double try_deadline_s = 2;
+  /// Of one try.
+  ConnectionOptions connection{.deadline_s = 2};
 };
 
 /// Asks until the service is ready or the time is over; returns the last answer.
@@ -31,7 +32,7 @@ StatusOr<bool> AskUntilReady(Client* client, const ProbeOptions& options,
   const Clock::time_point end =
       Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(options.wait_s * 1000));
   CallOptions call;
-  call.deadline_s = options.try_deadline_s;
+  call.deadline_s = options.connection.deadline_s;
   call.stop = context.stop();
   while (true) {
     const StatusOr<bool> answer = client->IsServing(options.service, call);
@@ -43,7 +44,7 @@ StatusOr<bool> AskUntilReady(Client* client, const ProbeOptions& options,
 
 StatusOr<ExitCode> RunProbe(const ProbeOptions& options, const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                              Client::Create({.address = options.address, .retry = false}));
+                              Client::Create(ToClientOptions(options.address, options.connection)));
   const StatusOr<bool> answer = AskUntilReady(client.get(), options, context);
   // A health service that does not know the name has not started it: not ready, yet reachable.
   if (!answer.ok() && answer.status().code() != StatusCode::kNotFound) return answer.status();
@@ -63,7 +64,7 @@ void AddProbe(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str();
   verb->add_option("--wait", options->wait_s, "Time to wait until it is ready, such as 30s")
       ->transform(AsSeconds());
-  AddDeadlineOption(verb, &options->try_deadline_s);
+  AddConnectionOptions(verb, &options->connection);
   verbs->Add(verb, [options](const VerbContext& context) { return RunProbe(*options, context); });
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/backend_options.h"
+#include "cli/connection_options.h"
 #include "cli/describe.h"
 #include "cli/verbs/verbs.h"
 #include "common/json.h"
@@ -18,7 +18,8 @@ namespace {
 
 struct ReplayArguments {
   std::string file;
-  ReplayOptions options;
+  std::string address;
+  ConnectionOptions connection{.deadline_s = ReplayOptions{}.deadline_s};
   bool check = false;
 };
 
@@ -82,14 +83,17 @@ std::string ReportText(const ReplayReport& report, bool check) {
   return text + "\n";
 }
 
-StatusOr<ExitCode> RunReplay(ReplayArguments arguments, const VerbContext& context) {
-  arguments.options.stop = context.stop();
+StatusOr<ExitCode> RunReplay(const ReplayArguments& arguments, const VerbContext& context) {
+  const ReplayOptions options{.address = arguments.address,
+                              .deadline_s = arguments.connection.deadline_s,
+                              .stop = context.stop(),
+                              .tls = ToClientOptions(arguments.address, arguments.connection).tls};
   std::int64_t count = 0;
   const auto progress = context.MakeProgress("replay", 0);
-  INTERLACER_ASSIGN_OR_RETURN(
-      const ReplayReport report,
-      Replay(arguments.file, arguments.options,
-             [&](const ReplayedCall& call) { progress->Update(++count, call.request_id); }));
+  INTERLACER_ASSIGN_OR_RETURN(const ReplayReport report,
+                              Replay(arguments.file, options, [&](const ReplayedCall& call) {
+                                progress->Update(++count, call.request_id);
+                              }));
   progress->Finish();
   context.Result(ReportJson(report), ReportText(report, arguments.check));
   const bool all_equal =
@@ -107,9 +111,9 @@ void AddReplay(CLI::App* app, VerbTable* verbs) {
   verb->add_option("file", arguments->file,
                    "Recording of a client, or of a server with --record-dir")
       ->required();
-  verb->add_option("--server", arguments->options.address, "HOST:PORT or unix:PATH of the server")
+  verb->add_option("--server", arguments->address, "HOST:PORT or unix:PATH of the server")
       ->required();
-  AddDeadlineOption(verb, &arguments->options.deadline_s);
+  AddConnectionOptions(verb, &arguments->connection);
   verb->add_flag("--check", arguments->check,
                  "Ends with code 1 where an answer is not the recorded one, byte for byte but for "
                  "durations");

@@ -1,5 +1,7 @@
 #include "server/calls/device_worker.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -108,6 +110,23 @@ void DeviceWorker::Free(std::shared_ptr<const void> state) {
   changed_.notify_one();
 }
 
+bool DeviceWorker::AwaitTurn(const std::stop_token& stop, Clock::time_point limit) {
+  struct Turn {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool has_come = false;
+  };
+  const auto turn = std::make_shared<Turn>();
+  // What the worker frees is freed at its turn.
+  Free(std::shared_ptr<const void>(nullptr, [turn](const void*) {
+    const std::lock_guard lock(turn->mutex);
+    turn->has_come = true;
+    turn->changed.notify_all();
+  }));
+  std::unique_lock lock(turn->mutex);
+  return turn->changed.wait_until(lock, stop, limit, [&] { return turn->has_come; });
+}
+
 double DeviceWorker::CostAheadS(int priority) const {
   const Clock::time_point now = Clock::now();
   std::lock_guard lock(mutex_);
@@ -147,6 +166,7 @@ void DeviceWorker::Stop() {
 }
 
 void DeviceWorker::Run() {
+  pthread_setname_np(pthread_self(), kThreadName);
   std::unique_lock lock(mutex_);
   while (true) {
     // Jobs that are over end before another one gets its turn.

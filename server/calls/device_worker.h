@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,9 @@ class DeviceJob {
 
 class DeviceWorker {
  public:
+  /// Of its thread, for `top -H` and debuggers.
+  static constexpr char kThreadName[] = "device-worker";
+
   /// `when_idle` runs on the worker's thread, `idle_delay` after the last of all jobs has ended.
   DeviceWorker(int max_queue, int max_active, std::function<void()> when_idle = {},
                Clock::duration idle_delay = {});
@@ -79,6 +83,9 @@ class DeviceWorker {
   void CancelAll(Status status);
   /// Frees device state that no job holds, on the worker's thread; at once when that calls.
   void Free(std::shared_ptr<const void> state);
+  /// Waits until the worker's thread is between two units; false when it is not by `limit` or
+  /// before `stop`.
+  bool AwaitTurn(const std::stop_token& stop, Clock::time_point limit);
   /// Estimated device time before a new job of this priority starts; jobs that have ended do not
   /// count.
   double CostAheadS(int priority) const;

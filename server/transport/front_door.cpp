@@ -210,7 +210,7 @@ void FrontDoor::Run() {
       if (Serve(&it->second, is_client, !is_client)) {
         Watch(it->first, &it->second);
       } else {
-        connections_.erase(it);
+        End(it);
       }
     }
     LimitUploads();
@@ -247,9 +247,9 @@ void FrontDoor::MakeRoom() {
     return std::tuple(connection.gate.has_preface(), !connection.gate.is_idle(),
                       connection.last_heard);
   };
-  connections_.erase(std::min_element(
-      connections_.begin(), connections_.end(),
-      [&](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); }));
+  End(std::min_element(connections_.begin(), connections_.end(), [&](const auto& a, const auto& b) {
+    return rank(a.second) < rank(b.second);
+  }));
 }
 
 void FrontDoor::Admit(UniqueFd client) {
@@ -316,7 +316,18 @@ bool FrontDoor::ReadLibrary(Connection* connection) {
   return true;
 }
 
+void FrontDoor::CountUploads(Connection* connection) {
+  const std::int64_t bytes = connection->gate.upload_bytes();
+  upload_bytes_ += bytes - std::exchange(connection->counted_bytes, bytes);
+}
+
+void FrontDoor::End(Connections::iterator connection) {
+  upload_bytes_ -= connection->second.counted_bytes;
+  connections_.erase(connection);
+}
+
 void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
+  CountUploads(connection);
   const Http2Gate& gate = connection->gate;
   const bool is_client_full = gate.to_client.size() >= kMaxWaitingBytes;
   const bool is_library_full = gate.to_library.size() >= kMaxWaitingBytes;
@@ -344,7 +355,7 @@ void FrontDoor::Tick(Clock::time_point now) {
     const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
                          now > connection.last_heard + kPatience;
     if (is_mute || !Serve(&connection, false, false)) {
-      connections_.erase(here);
+      End(here);
     } else {
       Watch(here->first, &connection);
     }
@@ -352,9 +363,7 @@ void FrontDoor::Tick(Clock::time_point now) {
 }
 
 void FrontDoor::LimitUploads() {
-  std::int64_t bytes = 0;
-  for (const auto& [id, connection] : connections_) bytes += connection.gate.upload_bytes();
-  while (bytes > limits_.max_upload_bytes) {
+  while (upload_bytes_ > limits_.max_upload_bytes) {
     Connection* slowest = nullptr;
     for (auto& [id, connection] : connections_) {
       const auto oldest = connection.gate.oldest_upload();
@@ -362,9 +371,8 @@ void FrontDoor::LimitUploads() {
       if (slowest == nullptr || *oldest < *slowest->gate.oldest_upload()) slowest = &connection;
     }
     if (slowest == nullptr) return;
-    bytes -= slowest->gate.upload_bytes();
     slowest->gate.RefuseOldestUpload();
-    bytes += slowest->gate.upload_bytes();
+    CountUploads(slowest);
   }
 }
 

@@ -66,6 +66,8 @@ class FrontDoor {
     UniqueFd library;
     Http2Gate gate;
     Clock::time_point last_heard;
+    /// What upload_bytes_ has of it.
+    std::int64_t counted_bytes = 0;
     /// Ends once its bytes for the client are sent; the library is not heard any more.
     bool is_ending = false;
     std::uint32_t client_events = 0;
@@ -92,6 +94,8 @@ class FrontDoor {
   bool ReadClient(Connection* connection);
   bool ReadLibrary(Connection* connection);
   void Watch(std::uint64_t id, Connection* connection);
+  void CountUploads(Connection* connection);
+  void End(Connections::iterator connection);
   void Tick(Clock::time_point now);
   void LimitUploads();
 
@@ -105,6 +109,8 @@ class FrontDoor {
   /// Part of the names of all connections.
   const std::string name_;
   Connections connections_;
+  /// Of all connections, as last counted.
+  std::int64_t upload_bytes_ = 0;
   std::uint64_t next_id_ = 0;
   bool is_accepting_ = false;
   Clock::time_point accept_again_;

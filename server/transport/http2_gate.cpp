@@ -12,10 +12,8 @@ using http2::AppendNumber;
 using http2::Bytes;
 using http2::Frame;
 using http2::FrameHeader;
-using http2::kFrameHeaderBytes;
 using http2::kMaxFrameBytes;
 using http2::NumberFrame;
-using http2::ReadNumber;
 
 constexpr std::size_t kPriorityBytes = 5;
 constexpr std::size_t kMaxHeaderBlockBytes = 64 << 10;
@@ -30,12 +28,12 @@ Http2Gate::Http2Gate(const GateLimits& limits, OnRefusal on_refusal)
     : limits_(limits), on_refusal_(std::move(on_refusal)) {}
 
 bool Http2Gate::FromClient(Bytes bytes, Clock::time_point now) {
-  open_data_.reset();  // the owner may have sent the frame
+  library_frames_.Close();  // the owner may have sent the frame
   const std::size_t preface_bytes = std::min(kPreface.size() - preface_count_, bytes.size());
   for (std::size_t i = 0; i < preface_bytes; ++i) {
     if (bytes[i] != static_cast<std::uint8_t>(kPreface[preface_count_ + i])) return false;
   }
-  to_library.append(kPreface.substr(preface_count_, preface_bytes));
+  library_frames_.Raw(kPreface.substr(preface_count_, preface_bytes));
   preface_count_ += preface_bytes;
   bytes = bytes.subspan(preface_bytes);
   while (!bytes.empty()) {
@@ -110,53 +108,19 @@ bool Http2Gate::TakePayload(Bytes bytes, Clock::time_point now) {
 void Http2Gate::TakeData(Bytes bytes, Clock::time_point now) {
   const std::uint32_t id = client_.frame.stream;
   const auto it = streams_.find(id);
-  if (it == streams_.end() || it->second.is_client_done) {
+  if (it == streams_.end() || it->second.request.is_ended()) {
     // The call has ended, and the library will never account for these bytes.
     return ReturnWindow(0, bytes.size());
   }
-  Stream& stream = it->second;
-  const std::int64_t before = stream.received_bytes;
-  const Status status = ReadMessageBytes(bytes, now, &stream);
-  upload_bytes_ += stream.received_bytes - before;
+  MessageReader& request = it->second.request;
+  const std::int64_t before = request.waiting_bytes();
+  const Status status = request.Read(bytes, now, limits_.max_message_bytes);
+  upload_bytes_ += request.waiting_bytes() - before;
   if (!status.ok()) {
     ReturnWindow(0, bytes.size());
     return Refuse(id, status);
   }
-  AppendData(id, bytes, /*is_end=*/false);
-}
-
-Status Http2Gate::ReadMessageBytes(Bytes bytes, Clock::time_point now, Stream* stream) const {
-  while (!bytes.empty()) {
-    if (stream->prefix_count < kMessagePrefixBytes) {
-      if (stream->prefix_count == 0 && stream->has_message) stream->start = now;
-      stream->prefix[stream->prefix_count++] = bytes.front();
-      ++stream->received_bytes;
-      bytes = bytes.subspan(1);
-      if (stream->prefix_count < kMessagePrefixBytes) continue;
-      if (stream->prefix[0] != 0) {
-        return Unimplemented(reason::FEATURE_NOT_BUILT, "this server takes no compressed messages");
-      }
-      stream->left_bytes = ReadNumber(Bytes(stream->prefix).subspan(1));
-      if (stream->left_bytes > limits_.max_message_bytes) {
-        const std::string got = std::to_string(stream->left_bytes);
-        const std::string limit = std::to_string(limits_.max_message_bytes);
-        return ResourceExhausted(reason::HOST_MEMORY, "a message has " + got +
-                                                          " bytes, the limit is " + limit +
-                                                          " (--max-request-bytes)")
-            .WithMetadata("got", got)
-            .WithMetadata("limit", limit);
-      }
-    }
-    const auto count = std::min<std::int64_t>(stream->left_bytes, std::ssize(bytes));
-    stream->left_bytes -= count;
-    stream->received_bytes += count;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-    if (stream->left_bytes > 0) continue;
-    stream->has_message = true;
-    stream->prefix_count = 0;
-    stream->received_bytes = 0;
-  }
-  return Status::Ok();
+  library_frames_.Data(id, bytes, /*is_end=*/false);
 }
 
 bool Http2Gate::EndFrame(Clock::time_point now) {
@@ -165,7 +129,7 @@ bool Http2Gate::EndFrame(Clock::time_point now) {
     case http2::kData: {
       const auto it = streams_.find(frame.stream);
       const bool is_end = frame.has(http2::kEndStream);
-      if (is_end && it != streams_.end() && !it->second.is_client_done) {
+      if (is_end && it != streams_.end() && !it->second.request.is_ended()) {
         EndUpload(frame.stream, &it->second);
       }
       return true;
@@ -201,9 +165,9 @@ void Http2Gate::EndControlFrame() {
     default:  // priorities and extensions, which the library does not use
       return;
   }
-  open_data_.reset();
-  to_library.append(client_.header.begin(), client_.header.end());
-  to_library += payload_;
+  library_frames_.Raw(
+      {reinterpret_cast<const char*>(client_.header.data()), client_.header.size()});
+  library_frames_.Raw(payload_);
 }
 
 bool Http2Gate::EndHeadersFrame() {
@@ -236,7 +200,7 @@ bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
   }
   const bool is_end = frame.has(http2::kEndStream);
   if (const auto it = streams_.find(frame.stream); it != streams_.end()) {  // trailers
-    if (!is_end || it->second.is_client_done) {
+    if (!is_end || it->second.request.is_ended()) {
       return Violation(http2::kProtocolError, "headers in the middle of a call");
     }
     EndUpload(frame.stream, &it->second);
@@ -254,57 +218,16 @@ bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
     SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
     return true;
   }
-  Stream& stream = streams_[frame.stream];
-  stream.start = now;
-  stream.is_client_done = is_end;
-  AppendHeaders(frame.stream, headers.block(), is_end);
+  Stream& stream = streams_.try_emplace(frame.stream, Stream{MessageReader(now)}).first->second;
+  if (is_end) stream.request.End();
+  library_frames_.Headers(frame.stream, headers.block(), is_end);
   return true;
 }
 
 void Http2Gate::EndUpload(std::uint32_t id, Stream* stream) {
-  AppendData(id, {}, /*is_end=*/true);
-  stream->is_client_done = true;
-  upload_bytes_ -= std::exchange(stream->received_bytes, 0);
-}
-
-void Http2Gate::AppendHeaders(std::uint32_t stream, std::string_view block, bool is_end) {
-  open_data_.reset();
-  http2::FrameType type = http2::kHeaders;
-  do {
-    const std::string_view part = block.substr(0, kMaxFrameBytes);
-    block.remove_prefix(part.size());
-    int flags = block.empty() ? http2::kEndHeaders : 0;
-    if (type == http2::kHeaders && is_end) flags |= http2::kEndStream;
-    to_library += FrameHeader(part.size(), type, flags, stream);
-    to_library += part;
-    type = http2::kContinuation;
-  } while (!block.empty());
-}
-
-void Http2Gate::AppendData(std::uint32_t stream, Bytes bytes, bool is_end) {
-  constexpr std::size_t kFlagsAt = 4;
-  do {
-    std::size_t size_bytes = 0;
-    if (open_data_ && open_data_stream_ == stream) {
-      size_bytes = to_library.size() - *open_data_ - kFrameHeaderBytes;
-    }
-    if (!open_data_ || open_data_stream_ != stream ||
-        (size_bytes == kMaxFrameBytes && !bytes.empty())) {
-      open_data_ = to_library.size();
-      open_data_stream_ = stream;
-      size_bytes = 0;
-      to_library += FrameHeader(0, http2::kData, 0, stream);
-    }
-    const Bytes part = bytes.first(std::min(kMaxFrameBytes - size_bytes, bytes.size()));
-    to_library.append(part.begin(), part.end());
-    bytes = bytes.subspan(part.size());
-    std::string size_text;
-    AppendNumber(static_cast<std::uint32_t>(size_bytes + part.size()), 3, &size_text);
-    to_library.replace(*open_data_, size_text.size(), size_text);
-  } while (!bytes.empty());
-  if (!is_end) return;
-  to_library[*open_data_ + kFlagsAt] = static_cast<char>(http2::kEndStream);
-  open_data_.reset();
+  library_frames_.Data(id, {}, /*is_end=*/true);
+  upload_bytes_ -= stream->request.waiting_bytes();
+  stream->request.End();
 }
 
 void Http2Gate::ReturnWindow(std::uint32_t stream, std::size_t bytes) {
@@ -318,9 +241,8 @@ void Http2Gate::ReturnWindow(std::uint32_t stream, std::size_t bytes) {
 void Http2Gate::Refuse(std::uint32_t id, const Status& status) {
   on_refusal_(status);
   if (const auto it = streams_.find(id); it != streams_.end()) {
-    open_data_.reset();
-    to_library += NumberFrame(http2::kResetStream, id, http2::kCancel);
-    const bool may_be_answered = it->second.has_message || it->second.has_response;
+    library_frames_.Raw(NumberFrame(http2::kResetStream, id, http2::kCancel));
+    const bool may_be_answered = it->second.request.has_message() || it->second.has_response;
     Forget(it);
     if (may_be_answered) {
       return SendToClient(NumberFrame(http2::kResetStream, id, http2::kEnhanceYourCalm));
@@ -355,7 +277,7 @@ void Http2Gate::AskToLeave() {
 }
 
 void Http2Gate::Forget(std::map<std::uint32_t, Stream>::iterator stream) {
-  upload_bytes_ -= stream->second.received_bytes;
+  upload_bytes_ -= stream->second.request.waiting_bytes();
   streams_.erase(stream);
 }
 
@@ -405,7 +327,8 @@ void Http2Gate::Tick(Clock::time_point now) {
 std::optional<Http2Gate::Clock::time_point> Http2Gate::oldest_upload() const {
   std::optional<Clock::time_point> oldest;
   for (const auto& [id, stream] : streams_) {
-    if (stream.is_uploading() && (!oldest || stream.start < *oldest)) oldest = stream.start;
+    const MessageReader& request = stream.request;
+    if (request.is_uploading() && (!oldest || request.start() < *oldest)) oldest = request.start();
   }
   return oldest;
 }
@@ -414,7 +337,7 @@ void Http2Gate::RefuseOldestUpload() {
   const auto oldest = oldest_upload();
   if (!oldest) return;
   for (const auto& [id, stream] : streams_) {
-    if (!stream.is_uploading() || stream.start != *oldest) continue;
+    if (!stream.request.is_uploading() || stream.request.start() != *oldest) continue;
     return Refuse(id, DeadlineExceeded(reason::CALL_TOO_LONG,
                                        "the request took too long to arrive (--upload-timeout), or "
                                        "too many others arrive at the same time"));

@@ -11,7 +11,6 @@
 /// DATA frames are joined and cut to the size that every receiver takes. From the library
 /// everything passes, windows and settings of both sides too. One thread.
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -21,8 +20,10 @@
 #include <string_view>
 
 #include "common/status.h"
+#include "server/transport/frame_writer.h"
 #include "server/transport/header_block.h"
 #include "server/transport/http2_frame.h"
+#include "server/transport/message_reader.h"
 
 namespace interlacer {
 
@@ -40,6 +41,8 @@ class Http2Gate {
   using OnRefusal = std::function<void(const Status&)>;
 
   Http2Gate(const GateLimits& limits, OnRefusal on_refusal);
+  Http2Gate(const Http2Gate&) = delete;
+  Http2Gate& operator=(const Http2Gate&) = delete;
 
   /// False when the connection must end once to_client has been sent.
   bool FromClient(Bytes bytes, Clock::time_point now);
@@ -65,20 +68,11 @@ class Http2Gate {
 
  private:
   static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-  static constexpr std::size_t kMessagePrefixBytes = 5;
 
   /// A call that the library knows.
   struct Stream {
-    /// Of the upload under way: of the call itself until its first message is whole.
-    Clock::time_point start;
-    std::array<std::uint8_t, kMessagePrefixBytes> prefix{};
-    std::size_t prefix_count = 0;
-    std::int64_t left_bytes = 0;
-    std::int64_t received_bytes = 0;
-    bool has_message = false;
-    bool is_client_done = false;
+    MessageReader request;
     bool has_response = false;
-    bool is_uploading() const { return !is_client_done && (!has_message || prefix_count > 0); }
   };
 
   /// All return false for a connection that must end.
@@ -91,11 +85,8 @@ class Http2Gate {
 
   void EndControlFrame();
   void TakeData(Bytes bytes, Clock::time_point now);
-  Status ReadMessageBytes(Bytes bytes, Clock::time_point now, Stream* stream) const;
   /// The client has sent all of its side.
   void EndUpload(std::uint32_t id, Stream* stream);
-  void AppendData(std::uint32_t stream, Bytes bytes, bool is_end);
-  void AppendHeaders(std::uint32_t stream, std::string_view block, bool is_end);
   void ReturnWindow(std::uint32_t stream, std::size_t bytes);
   /// Tells client and, if it knows the call, library that the call has ended.
   void Refuse(std::uint32_t stream, const Status& status);
@@ -125,9 +116,8 @@ class Http2Gate {
   std::uint32_t last_stream_ = 0;
   std::map<std::uint32_t, Stream> streams_;
   std::int64_t upload_bytes_ = 0;
-  /// Where in to_library the last frame begins, if it is DATA that may grow.
-  std::optional<std::size_t> open_data_;
-  std::uint32_t open_data_stream_ = 0;
+  /// Writes to to_library.
+  FrameWriter library_frames_{&to_library};
 };
 
 }  // namespace interlacer

@@ -19,6 +19,7 @@
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
 #include "server/transport/request_headers.h"
+#include "server/transport/self_probe.h"
 
 namespace interlacer {
 namespace {
@@ -205,7 +206,10 @@ Status InterlacerServer::Listen() {
       [this](const Status& status) { metrics_.CountRefusal(status); });
   Log(LogLevel::kInfo, "listening",
       {{"address", options_.address}, {"port", std::to_string(port())}, {"version", kVersion}});
-  loader_ = std::jthread([this](std::stop_token stop) { LoadModels(stop); });
+  loader_ = std::jthread([this](std::stop_token stop) {
+    LoadModels(stop);
+    is_load_done_ = true;
+  });
   return Status::Ok();
 }
 
@@ -256,6 +260,20 @@ std::optional<ServerExit> InterlacerServer::PollDeviceLost() {
 
 void InterlacerServer::CancelCalls() {
   worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
+}
+
+void InterlacerServer::Abandon() {
+  door_.reset();
+  if (recorder_ != nullptr) recorder_->Finish();
+}
+
+bool InterlacerServer::ProbeItself(std::stop_token stop, Clock::duration limit) {
+  const Clock::time_point end = Clock::now() + limit;
+  std::string address = options_.address;
+  if (port() != 0)
+    address.replace(address.rfind(':') + 1, std::string::npos, std::to_string(port()));
+  const auto connection_limit = std::chrono::system_clock::now() + limit;
+  return AnswersAsLive(address, stop, connection_limit) && worker_.AwaitTurn(stop, end);
 }
 
 std::optional<ServerExit> InterlacerServer::Poll() {

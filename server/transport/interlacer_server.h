@@ -54,6 +54,15 @@ class InterlacerServer {
   void Drain();
   /// Ends the calls in flight.
   void CancelCalls();
+  /// Whether the server does its work: a new connection hears that it is live, and the device's
+  /// worker comes to its next turn, both within `limit` and before
+  /// `stop`. Any thread.
+  bool ProbeItself(std::stop_token stop, Clock::duration limit);
+  /// Whether a model loads or a unit of work runs, for which the destructor would wait.
+  bool has_work() const { return !is_load_done_ || worker_.unit_start().has_value(); }
+  /// Closes the port and writes what is recorded, for a process that then ends without the
+  /// destructor.
+  void Abandon();
   /// Set once the server should stop: drained, failed to load, or device lost.
   std::optional<ServerExit> Poll();
 
@@ -89,6 +98,7 @@ class InterlacerServer {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<FrontDoor> door_;
   std::atomic<int> load_exit_{0};
+  std::atomic<bool> is_load_done_{false};
   std::optional<Clock::time_point> drain_limit_;
   std::optional<Clock::time_point> device_lost_limit_;
   std::jthread loader_;

@@ -118,13 +118,10 @@ TEST(Deploy, TheUnitIsTakenBySystemd) {
   constexpr char kAnalyze[] = "/usr/bin/systemd-analyze";
   if (!fs::exists(kAnalyze)) GTEST_SKIP() << kAnalyze << " is not there";
   std::string unit = ReadFile(kSource / "deploy/interlacer-server.service");
-  for (const auto& [installed, built] :
-       {std::pair{"/usr/bin/interlacer-server ", INTERLACER_SERVER_PROGRAM " "},
-        {"/usr/bin/interlacer ", INTERLACER_PROGRAM " "}}) {
-    const std::size_t place = unit.find(installed);
-    ASSERT_NE(place, std::string::npos) << installed;
-    unit.replace(place, std::string(installed).size(), built);
-  }
+  const std::string installed = "/usr/bin/interlacer-server ";
+  const std::size_t place = unit.find(installed);
+  ASSERT_NE(place, std::string::npos);
+  unit.replace(place, installed.size(), INTERLACER_SERVER_PROGRAM " ");
   const TempFolder folder;
   const std::string file = folder.File("interlacer-server.service");
   std::ofstream(file) << unit;

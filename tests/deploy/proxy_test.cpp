@@ -81,10 +81,10 @@ class ProxyTest : public ::testing::Test {
     model_ = *client->GetModelMetadata({});
   }
 
-  void StartServer(int index) {
-    servers_[index] =
-        std::make_unique<RunningServer>("unix:" + folder_.File(std::to_string(index) + ".sock"),
-                                        std::vector<std::string>{"--log-level", "warning"});
+  void StartServer(int index, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--log-level", "warning"});
+    servers_[index] = std::make_unique<RunningServer>(
+        "unix:" + folder_.File(std::to_string(index) + ".sock"), more);
   }
   std::unique_ptr<Client> Connect(const std::string& name) const {
     return *Client::Create(
@@ -92,6 +92,16 @@ class ProxyTest : public ::testing::Test {
          .retry = false,
          .tls = TlsFiles{folder_.File("authority.pem"), folder_.File(name + ".pem"),
                          folder_.File(name + ".key")}});
+  }
+  std::vector<std::string> TlsFlags(const std::string& name) const {
+    return {"--tls-ca",  folder_.File("authority.pem"), "--tls-cert", folder_.File(name + ".pem"),
+            "--tls-key", folder_.File(name + ".key")};
+  }
+  /// `interlacer` with these words, then those.
+  static ProcessResult Run(std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.begin(), INTERLACER_PROGRAM);
+    words.insert(words.end(), more.begin(), more.end());
+    return ChildProcess(words).Wait();
   }
   StatusCode CodeOf(const std::string& name) const {
     return Connect(name)->GetServerInfo({}).status().code();
@@ -169,6 +179,53 @@ TEST_F(ProxyTest, OnlyListedClientsOfTheAuthorityAreServed) {
                        .tls = TlsFiles{folder_.File("elsewhere.pem"), folder_.File("robot.pem"),
                                        folder_.File("robot.key")}});
   EXPECT_FALSE(wrong->GetServerInfo({}).ok()) << "it does not trust the proxy";
+}
+
+// fm-30
+TEST_F(ProxyTest, EveryVerbThatAsksAServerSpeaksTls) {
+  const std::string record_dir = folder_.File("record");
+  servers_[0]->Stop();  // so that all is recorded
+  servers_[1]->Stop();
+  StartServer(1, {"--record-dir", record_dir});
+  ASSERT_TRUE(servers_[1]->WaitUntilReady());
+  const std::vector<std::string> robot = TlsFlags("robot");
+  ASSERT_TRUE(Eventually([&] { return Run({"probe", address_}, robot).exit_code == 0; }, 20));
+
+  const std::string episode = INTERLACER_SOURCE_DIR "/checkpoints/small/warmup/episode";
+  const std::string costs = folder_.File("costs.json");
+  std::ofstream(costs) << R"({"schema": "interlacer.cost", "schema_version": 1,
+                              "terms": [{"type": "small_action"}]})";
+  const auto output = [this](const char* name) { return folder_.File(name); };
+  std::vector<std::vector<std::string>> verbs = {
+      {"probe", address_},
+      {"info", address_},
+      {"predict", episode, "--server", address_, "--steps", "1", "-o", output("prediction")},
+      {"evaluate", episode, "--server", address_, "--steps", "1", "--subjects", "model", "-o",
+       output("scores")},
+      {"plan", episode, "--server", address_, "--cost", costs, "--horizon", "1", "--candidates",
+       "4", "--iterations", "1", "--knots", "1", "-o", output("plan")},
+      {"bench", address_, episode, "--steps", "1", "--duration", "0.1s"}};
+  for (const auto& verb : verbs) {
+    const ProcessResult result = Run(verb, robot);
+    EXPECT_EQ(result.exit_code, 0) << verb[0] << ": " << result.err;
+  }
+  std::string record;
+  for (const auto& file : std::filesystem::directory_iterator(record_dir)) {
+    record = file.path().string();
+  }
+  verbs.push_back({"replay", record, "--server", address_, "--check"});
+  EXPECT_EQ(Run(verbs.back(), robot).exit_code, 0);
+
+  constexpr int kUsage = 2, kBadInput = 3, kUnreachable = 4;
+  EXPECT_EQ(Run(verbs[0], {"--deadline", "1s"}).exit_code, kUnreachable) << "without TLS";
+  for (const auto& verb : {verbs[0], verbs[1], verbs.back()}) {
+    EXPECT_EQ(Run(verb, TlsFlags("unlisted")).exit_code, kUnreachable) << verb[0];
+  }
+  EXPECT_EQ(Run(verbs[0], {"--tls-cert", robot[3], "--tls-key", robot[5]}).exit_code, kUsage);
+  EXPECT_EQ(Run(verbs[0], {"--tls-ca", robot[1], "--tls-cert", robot[3]}).exit_code, kUsage);
+  const ProcessResult absent = Run(verbs[0], {"--tls-ca", "/nowhere/ca.pem"});
+  EXPECT_EQ(absent.exit_code, kBadInput);
+  EXPECT_NE(absent.err.find("/nowhere/ca.pem"), std::string::npos) << absent.err;
 }
 
 // fm-26

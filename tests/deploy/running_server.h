@@ -15,8 +15,10 @@ namespace interlacer::testing {
 class RunningServer : public ListeningServer {
  public:
   explicit RunningServer(const std::string& address = "127.0.0.1:0",
-                         const std::vector<std::string>& more = {})
-      : ListeningServer("small=" INTERLACER_SOURCE_DIR "/checkpoints/small", address, more) {}
+                         const std::vector<std::string>& more = {},
+                         const std::vector<std::string>& variables = {})
+      : ListeningServer("small=" INTERLACER_SOURCE_DIR "/checkpoints/small", address, more,
+                        variables) {}
 
   std::unique_ptr<Client> Connect() const {
     return *Client::Create({.address = address(), .retry = false});

@@ -1,8 +1,10 @@
 /// What only a process can show: signals, exit codes, addresses, clients that vanish.
 
 #include <gmock/gmock.h>
+#include <sys/ptrace.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <string>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "tests/deploy/running_server.h"
+#include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
@@ -112,6 +115,73 @@ TEST(ServerProcess, ASignalWhileLoadingEndsItAtOnce) {
   RunningServer server;
   server.process().Signal(SIGTERM);
   EXPECT_EQ(server.process().Wait(10).exit_code, 0);
+}
+
+// fm-26
+TEST(ServerProcess, ASignalInALoadThatHangsEndsItAtOnce) {
+  const TempFolder folder;
+  const std::string socket = folder.File("socket");
+  RunningServer server("unix:" + socket, {},
+                       {"LD_PRELOAD=" INTERLACER_SLOW_DISK, "INTERLACER_SLOW_FILE=.safetensors"});
+  const auto client = server.Connect();
+  ASSERT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it is at the weights by now
+  EXPECT_EQ(client->GetServerInfo({})->state, "starting");
+  server.process().Signal(SIGTERM);
+  const ProcessResult result = server.process().Wait(10);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+/// Stops one thread of a child for as long as it lives.
+class StoppedThread {
+ public:
+  StoppedThread(pid_t process, const std::string& name) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+      std::string found;
+      std::getline(std::ifstream(entry.path() / "comm"), found);
+      if (found == name) thread_ = std::stoi(entry.path().filename());
+    }
+    is_stopped_ = thread_ > 0 && ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0 &&
+                  ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0 &&
+                  waitpid(thread_, nullptr, __WALL) == thread_;
+  }
+  ~StoppedThread() {
+    if (is_stopped_) ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
+  }
+  StoppedThread(const StoppedThread&) = delete;
+  StoppedThread& operator=(const StoppedThread&) = delete;
+  bool is_found() const { return thread_ > 0; }
+  bool is_stopped() const { return is_stopped_; }
+
+ private:
+  pid_t thread_ = 0;
+  bool is_stopped_ = false;
+};
+
+// fm-22
+TEST(ServerProcess, ItsWatchdogHearsNothingWhileTheWorkerHangs) {
+  constexpr char kPing[] = "WATCHDOG=1";
+  const TempFolder folder;
+  NotifySocket socket(folder.File("notify"));
+  RunningServer server("127.0.0.1:0", {},
+                       {"NOTIFY_SOCKET=" + folder.File("notify"), "WATCHDOG_USEC=2000000"});
+  EXPECT_TRUE(socket.Hears("READY=1", 60)) << server.process().Err();
+  EXPECT_TRUE(socket.Hears(kPing, 10));
+  {
+    const StoppedThread worker(server.process().id(), "device-worker");
+    ASSERT_TRUE(worker.is_found());
+    if (!worker.is_stopped()) GTEST_SKIP() << "this machine lets no process trace another";
+    while (!socket.Next(0.6).empty()) {  // what was on its way
+    }
+    EXPECT_TRUE(server.Connect()->GetServerInfo({}).ok()) << "its other threads live";
+    EXPECT_EQ(socket.Next(5), "");
+  }
+  EXPECT_TRUE(socket.Hears(kPing, 10)) << "it goes on";
+  server.process().Signal(SIGTERM);
+  EXPECT_TRUE(socket.Hears("STOPPING=1", 10));
+  EXPECT_EQ(server.process().Wait().exit_code, 0);
 }
 
 // fm-28

@@ -16,11 +16,12 @@ namespace interlacer::testing {
 
 class ListeningServer {
  public:
-  /// `model`: NAME=DIR; `more`: further arguments. Returns once the server listens, on a path at
-  /// once.
+  /// `model`: NAME=DIR; `more`: further arguments; `variables`: NAME=VALUE. Returns once the server
+  /// listens, on a path at once.
   explicit ListeningServer(const std::string& model, const std::string& address = "127.0.0.1:0",
-                           const std::vector<std::string>& more = {})
-      : process_(Arguments(model, address, more)), address_(address) {
+                           const std::vector<std::string>& more = {},
+                           const std::vector<std::string>& variables = {})
+      : process_(Arguments(model, address, more, variables)), address_(address) {
     if (!address.ends_with(":0")) return;
     static const std::regex kPort(R"(listening .*port=(\d+))");
     std::smatch match;
@@ -42,9 +43,12 @@ class ListeningServer {
 
  private:
   static std::vector<std::string> Arguments(const std::string& model, const std::string& address,
-                                            const std::vector<std::string>& more) {
-    std::vector<std::string> all = {
-        INTERLACER_SERVER_PROGRAM, "--model", model, "--address", address, "--metrics-address", ""};
+                                            const std::vector<std::string>& more,
+                                            const std::vector<std::string>& variables) {
+    std::vector<std::string> all = variables;
+    if (!all.empty()) all.insert(all.begin(), "/usr/bin/env");
+    all.insert(all.end(), {INTERLACER_SERVER_PROGRAM, "--model", model, "--address", address,
+                           "--metrics-address", ""});
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

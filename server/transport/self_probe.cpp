@@ -1,0 +1,28 @@
+#include "server/transport/self_probe.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "server/transport/health.h"
+
+namespace interlacer {
+
+bool AnswersAsLive(const std::string& address, const std::stop_token& stop,
+                   std::chrono::system_clock::time_point limit) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no connection of before
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  const auto channel =
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const auto health = grpc::health::v1::Health::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(limit);
+  const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(kHealthLiveName);
+  grpc::health::v1::HealthCheckResponse response;
+  return health->Check(&context, request, &response).ok() &&
+         response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+}
+
+}  // namespace interlacer
