@@ -88,8 +88,8 @@ StatusOr<const BagTopic*> ImageTopic(const BagIndex& bag, const NamedTopic& name
     got += " (" + (topic->images.empty() ? topic->topic.schema : topic->encoding) + ")";
   }
   return Mismatch(reason::ARGUMENT_INVALID, option,
-                  std::string("a topic of ") + (is_depth ? "depth" : "colour") + " images: " +
-                      ListTopics(bag, is_wanted),
+                  std::string("a topic of ") + (is_depth ? "depth" : "colour") +
+                      " images: " + ListTopics(bag, is_wanted),
                   got);
 }
 
@@ -174,9 +174,9 @@ StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions
       if (topic.is_depth()) depth = &topic;
     }
     if (color != nullptr && depth != nullptr) return NotRegistered(*color, *depth, "");
-    return Mismatch(reason::NO_DEPTH, "source", "topics of colour and of depth images",
-                    "colour: " + ListTopics(bag, is_color) +
-                        "; depth: " + ListTopics(bag, is_depth));
+    return Mismatch(
+        reason::NO_DEPTH, "source", "topics of colour and of depth images",
+        "colour: " + ListTopics(bag, is_color) + "; depth: " + ListTopics(bag, is_depth));
   }
   for (const NamedTopic& named : colors) {
     TopicPair pair{named.name, nullptr, nullptr};
@@ -185,7 +185,8 @@ StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions
                                     [&](const auto& depth) { return depth.name == named.name; });
     if (given != options.depth.end()) {
       INTERLACER_ASSIGN_OR_RETURN(pair.depth, ImageTopic(bag, *given, "--depth", true));
-      if (!ArePartners(*pair.color, *pair.depth)) return NotRegistered(*pair.color, *pair.depth, "");
+      if (!ArePartners(*pair.color, *pair.depth))
+        return NotRegistered(*pair.color, *pair.depth, "");
     } else {
       INTERLACER_ASSIGN_OR_RETURN(pair.depth, PartnerOf(bag, named.name, *pair.color));
     }
@@ -199,8 +200,7 @@ StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions
       }
       std::string names;
       for (const TopicPair& pair : pairs) names += (names.empty() ? "" : ", ") + pair.name;
-      return Mismatch(reason::CAMERA_UNKNOWN,
-                      list == &options.depth ? "--depth" : "--camera-info",
+      return Mismatch(reason::CAMERA_UNKNOWN, list == &options.depth ? "--depth" : "--camera-info",
                       "the name of a camera: " + names, named.name);
     }
   }
@@ -244,8 +244,8 @@ StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
                     "one that changes");
   }
   if (info.width_px != image.size.width_px || info.height_px != image.size.height_px) {
-    return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, field,
-                    "the size of " + Describe(image), SizeText(info.width_px, info.height_px));
+    return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, field, "the size of " + Describe(image),
+                    SizeText(info.width_px, info.height_px));
   }
   Camera camera;
   camera.width_px = info.width_px;
@@ -286,12 +286,11 @@ double DepthUnitM(const BagTopic& depth, const ImportOptions& options,
     if (!options.depth_unit_m && depth.largest_depth_m <= kMostDepthUnits * kTenthMillimeterM) {
       unit_m = kTenthMillimeterM;
     }
-    notes->push_back(depth.topic.name + ": metres became integers of " +
-                     NumberText(1000 * unit_m) + " mm" +
-                     (depth.largest_depth_m > kMostDepthUnits * unit_m
-                          ? "; beyond " + NumberText(kMostDepthUnits * unit_m) +
-                                " m counts as no measurement"
-                          : ""));
+    notes->push_back(
+        depth.topic.name + ": metres became integers of " + NumberText(1000 * unit_m) + " mm" +
+        (depth.largest_depth_m > kMostDepthUnits * unit_m
+             ? "; beyond " + NumberText(kMostDepthUnits * unit_m) + " m counts as no measurement"
+             : ""));
   }
   return unit_m;
 }

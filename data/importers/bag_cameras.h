@@ -31,7 +31,7 @@ struct BagCamera {
   const BagTopic* depth = nullptr;
   Camera camera;  ///< without pose
   double depth_unit_m = 0;
-  std::vector<BagFrame> frames;  ///< ascending in time
+  std::vector<BagFrame> frames;        ///< ascending in time
   std::vector<std::int64_t> times_ns;  ///< of the frames
   std::int64_t spacing_ns = 0;         ///< 0 of a single frame
 };

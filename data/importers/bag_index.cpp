@@ -125,10 +125,10 @@ Status BagIndex::AddImage(int file, const FoundMessage& message, BagTopic* topic
     topic->encoding = image.encoding;
   }
   if (image.frame_id != topic->frame_id || image.encoding != topic->encoding) {
-    return Mismatch(reason::SCHEMA_INVALID, topic->topic.name,
-                    "images of one frame and encoding (" + topic->frame_id + ", " +
-                        topic->encoding + ")",
-                    image.frame_id + ", " + image.encoding);
+    return Mismatch(
+        reason::SCHEMA_INVALID, topic->topic.name,
+        "images of one frame and encoding (" + topic->frame_id + ", " + topic->encoding + ")",
+        image.frame_id + ", " + image.encoding);
   }
   if (topic->pixels == PixelKind::kDepthMeters) {
     INTERLACER_ASSIGN_OR_RETURN(const float largest_m, LargestDepthM(image));
@@ -151,15 +151,13 @@ void BagIndex::Finish() {
   frames_.Finish();
   for (auto& [name, topic] : topics_) {
     for (auto& [joint, track] : topic.joints) track.Finish();
-    std::stable_sort(
-        topic.images.begin(), topic.images.end(),
-        [](const BagImage& a, const BagImage& b) { return a.stamp_ns < b.stamp_ns; });
+    std::stable_sort(topic.images.begin(), topic.images.end(),
+                     [](const BagImage& a, const BagImage& b) { return a.stamp_ns < b.stamp_ns; });
     if (topic.damaged_count > 0) {
       findings_.push_back({"MESSAGE_DAMAGED",
                            std::to_string(topic.damaged_count) + " of " +
                                std::to_string(topic.message_count) +
-                               " messages were left out, the first: " +
-                               topic.damage.message(),
+                               " messages were left out, the first: " + topic.damage.message(),
                            name});
     }
   }

@@ -37,7 +37,7 @@ struct BagOptions {
 };
 
 struct ImportOptions {
-  std::string source_dir;  ///< folder, or a bag's file
+  std::string source_dir;   ///< folder, or a bag's file
   std::string episode_dir;  ///< written
   std::string episode_id;   ///< empty: the name of episode_dir, with _ for what names may not have
   /// As data/importers/intrinsics.h; required for tum and redwood.
@@ -70,8 +70,8 @@ struct ImportOptions {
 };
 
 struct ImportReport {
-  int frame_count = 0;    ///< written
-  int skipped_count = 0;  ///< frames of the source without partner, file or pose
+  int frame_count = 0;                 ///< written
+  int skipped_count = 0;               ///< frames of the source without partner, file or pose
   std::vector<std::string> choices{};  ///< what was found in the source and not given
   ValidationReport validation;
 };

@@ -59,8 +59,7 @@ Status WriteFrame(const RecordedEpisode& recording, const ImportOptions& options
 Status WriteFrames(const RecordedEpisode& recording, const ImportOptions& options,
                    EpisodeWriter* writer, DepthFacts* all) {
   const std::size_t camera_count = recording.manifest.cameras.size();
-  const std::size_t count =
-      static_cast<std::size_t>(recording.manifest.step_count) * camera_count;
+  const std::size_t count = static_cast<std::size_t>(recording.manifest.step_count) * camera_count;
   const auto total = static_cast<std::int64_t>(count);
   const auto max_samples = std::max<std::int64_t>(1, kMaxExtentSamples / total);
   std::vector<Status> statuses(count);
@@ -115,7 +114,8 @@ StatusOr<SceneExtent::Result> FindExtent(const RecordedEpisode& recording,
   std::string message = status.message() + "; computed from depths of " +
                         NumberText(recording.manifest.cameras.front().depth_unit_m) +
                         " m an integer: is --depth-unit right?";
-  for (const Finding& finding : DescribeCodes(facts.codes, recording.manifest.cameras.front().depth_unit_m)) {
+  for (const Finding& finding :
+       DescribeCodes(facts.codes, recording.manifest.cameras.front().depth_unit_m)) {
     message += "; " + finding.message;
   }
   return Status(status.code(), status.reason(), std::move(message)).WithField(status.field());
@@ -148,9 +148,12 @@ EpisodeManifest StartManifest(EpisodeKind kind, const std::string& format, int s
   }
   manifest.kind = kind;
   manifest.created_time = CurrentTimeRfc3339();
-  manifest.source = {"import",        std::string("interlacer ") + kVersion,
-                     options.command, std::nullopt,
-                     options.license, options.attribution,
+  manifest.source = {"import",
+                     std::string("interlacer ") + kVersion,
+                     options.command,
+                     std::nullopt,
+                     options.license,
+                     options.attribution,
                      notes};
   manifest.source.notes.insert(manifest.source.notes.begin(), "format: " + format);
   if (skipped_count > 0) {

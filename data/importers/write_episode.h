@@ -30,7 +30,7 @@ struct RecordedEpisode {
   EpisodeManifest manifest;  ///< all but box, near and far
   /// Called from several threads.
   std::function<StatusOr<RecordedFrame>(int step, int camera)> read_frame;
-  std::vector<std::vector<Transform>> poses;    ///< [cameras][steps]; empty for fixed cameras
+  std::vector<std::vector<Transform>> poses;     ///< [cameras][steps]; empty for fixed cameras
   std::vector<std::int64_t> capture_times_ns{};  ///< [steps,cameras], or empty
   NumberTable states{}, actions{};               ///< of an episode with a robot
   std::vector<RobotFile> robot_files{};          ///< into the folder of manifest.robot
