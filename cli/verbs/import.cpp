@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bag_options.h"
 #include "cli/describe.h"
 #include "cli/option_checks.h"
 #include "cli/validation_text.h"
@@ -23,54 +24,8 @@ struct ImportArguments {
   double depth_unit_m = 0;
   int no_depth_value = 0;
   std::vector<double> workspace_m;
-  double step_duration_s = 0;
-  std::vector<std::string> color, depth, camera_info;  ///< NAME=TOPIC
+  BagArguments bag;
 };
-
-StatusOr<std::vector<NamedTopic>> ParseTopics(const std::vector<std::string>& texts,
-                                              const char* option) {
-  std::vector<NamedTopic> topics;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return Mismatch(reason::ARGUMENT_INVALID, option, "NAME=TOPIC", text);
-    }
-    topics.push_back({text.substr(0, equals), text.substr(equals + 1)});
-  }
-  return topics;
-}
-
-Status SetBagOptions(const ImportArguments& arguments, BagOptions* bag) {
-  INTERLACER_ASSIGN_OR_RETURN(bag->color, ParseTopics(arguments.color, "--color"));
-  INTERLACER_ASSIGN_OR_RETURN(bag->depth, ParseTopics(arguments.depth, "--depth"));
-  INTERLACER_ASSIGN_OR_RETURN(bag->camera_info,
-                              ParseTopics(arguments.camera_info, "--camera-info"));
-  if (arguments.step_duration_s > 0) bag->step_duration_s = arguments.step_duration_s;
-  return Status::Ok();
-}
-
-/// Options of bags alone.
-void AddBagOptions(CLI::App* verb, ImportArguments* arguments) {
-  BagOptions& bag = arguments->import.bag;
-  verb->add_option("--color", arguments->color,
-                   "ros2: NAME=TOPIC of a camera's colour images, once a camera; default by type");
-  verb->add_option("--depth", arguments->depth,
-                   "ros2: NAME=TOPIC of its depth; default the one of the same frame and size");
-  verb->add_option("--camera-info", arguments->camera_info,
-                   "ros2: NAME=TOPIC of its calibration; default the one of the same frame");
-  verb->add_option("--world-frame", bag.world_frame,
-                   "ros2: frame of the transforms that becomes the world; required");
-  verb->add_option("--joints", bag.joints,
-                   "ros2: topic of measured joints; default the one that has the robot's");
-  verb->add_option("--commands", bag.commands,
-                   "ros2: topic of commanded joints, which become the actions; default the "
-                   "measured joints");
-  verb->add_option("--robot", bag.robot_dir, "ros2: folder of the robot (interlacer robot make)")
-      ->check(CLI::ExistingDirectory);
-  verb->add_option("--step-duration", arguments->step_duration_s,
-                   "ros2: seconds of a step; default 0.5 with a robot, else the camera's spacing")
-      ->check(AboveZero());
-}
 
 std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
 
@@ -86,7 +41,7 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
     const std::vector<double>& w = arguments.workspace_m;
     options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
-  INTERLACER_RETURN_IF_ERROR(SetBagOptions(arguments, &options.bag));
+  INTERLACER_ASSIGN_OR_RETURN(options.bag, ParseBagArguments(arguments.bag));
   options.command = context.command_line();
   options.stop = context.stop();
   std::unique_ptr<Progress> progress;
@@ -144,7 +99,7 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--color-folder", options.color_folder,
                    "redwood: colour images; default color, image or rgb");
   verb->add_option("--depth-folder", options.depth_folder, "redwood: depth images; default depth");
-  AddBagOptions(verb, arguments.get());
+  AddBagOptions(verb, "ros2: ", &arguments->bag);
   verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
   verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,

@@ -19,6 +19,7 @@ set(layers
   data/mcap                   "common/"
   data/bags                   "common/|data/mcap/"
   data/importers              "common/|robots/|data/[a-z_]+\\.h|data/mcap/|data/bags/"
+  data/exporters              "common/|robots/|data/[a-z_]+\\.h|data/mcap/|data/bags/"
   data/sim                    "common/|robots/|data/[a-z_]+\\.h"
   data                        "common/|robots/|data/kernels/"
   model/kernels               "common/(kernels/|random\\.h)"
