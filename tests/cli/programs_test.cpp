@@ -163,7 +163,8 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   EXPECT_EQ(prediction->at("robot")["name"], "kuka_iiwa_bimanual");
   EXPECT_EQ(RunVerb({"export", "weights", checkpoint_, "-o", exported}).exit_code, 8);
   EXPECT_EQ(
-      RunVerb({"export", "weights", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
+      RunVerb({"export", "weights", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code,
+      3);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
 }
 
