@@ -17,7 +17,7 @@ namespace interlacer::reason {
   X(CALIBRATION_INVALID) X(CALIBRATION_SIZE_MISMATCH) X(DISTORTION_INVALID)              \
   X(QUATERNION_NOT_UNIT) X(CAMERA_UNKNOWN) X(CAMERA_MISSING) X(CAMERA_DUPLICATE)         \
   X(CAMERA_SKEW_TOO_LARGE) X(TIMESTAMP_INVALID) X(HISTORY_LENGTH) X(HISTORY_SPACING)     \
-  X(NO_CALIBRATION)                                                                      \
+  X(NO_CALIBRATION) X(NOT_REGISTERED)                                                    \
   /* the rest of a request */                                                            \
   X(ACTION_SHAPE) X(ACTION_KIND) X(ACTION_NOT_FINITE) X(ACTION_OUT_OF_RANGE)             \
   X(STEP_INVALID) X(RENDER_TARGET_INVALID) X(SELECTION_INVALID) X(REQUEST_ID_INVALID)    \

@@ -1,23 +1,26 @@
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/json.h"
+#include "data/exporters/mcap_export.h"
 #include "model/files/checkpoint_export.h"
 #include "model/files/tensor_header.h"
 
 namespace interlacer::cli {
 namespace {
 
-struct ExportArguments {
+struct WeightsArguments {
   std::string checkpoint;
   std::string output;
 };
 
-StatusOr<ExitCode> RunExport(const ExportArguments& arguments, const VerbContext& context) {
+StatusOr<ExitCode> ExportWeights(const WeightsArguments& arguments, const VerbContext& context) {
   // Never replaces an existing checkpoint: training could not resume from the export.
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
                               OutputFolder::Create(arguments.output, kWeightsFile,
@@ -32,16 +35,61 @@ StatusOr<ExitCode> RunExport(const ExportArguments& arguments, const VerbContext
   return kExitDone;
 }
 
+struct McapArguments {
+  std::string source;
+  std::string output;
+  bool force = false;
+};
+
+StatusOr<ExitCode> ExportMcap(const McapArguments& arguments, const VerbContext& context) {
+  INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.output, arguments.force));
+  std::unique_ptr<Progress> progress;
+  McapExportOptions options;
+  options.stop = context.stop();
+  options.on_step = [&](std::int64_t done, std::int64_t total) {
+    if (!progress) progress = context.MakeProgress("export", total);
+    progress->Update(done);
+  };
+  std::error_code error;
+  const bool is_prediction = std::filesystem::exists(arguments.source + "/prediction.json", error);
+  INTERLACER_RETURN_IF_ERROR(
+      is_prediction ? ExportPredictionAsMcap(arguments.source, arguments.output, options)
+                    : ExportEpisodeAsMcap(arguments.source, arguments.output, options));
+  if (progress) progress->Finish();
+  context.Result({{"source", arguments.source}, {"file", arguments.output}},
+                 arguments.output + "\n");
+  return kExitDone;
+}
+
+void AddExportWeights(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb =
+      parent->add_subcommand("weights", "A trained checkpoint at half the size, for predictions");
+  const auto arguments = std::make_shared<WeightsArguments>();
+  verb->add_option("checkpoint", arguments->checkpoint, "Checkpoint to read")->required();
+  verb->add_option("-o,--output", arguments->output, "Folder to write, not there yet")->required();
+  verbs->Add(
+      verb, [arguments](const VerbContext& context) { return ExportWeights(*arguments, context); });
+}
+
+void AddExportMcap(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb = parent->add_subcommand(
+      "mcap", "An episode or a prediction as an MCAP file, which Foxglove and others show");
+  const auto arguments = std::make_shared<McapArguments>();
+  verb->add_option("source", arguments->source, "Folder of an episode, or that predict wrote")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "File to write")->required();
+  verb->add_flag("--force", arguments->force, "Replace an existing file");
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return ExportMcap(*arguments, context); });
+}
+
 }  // namespace
 
 void AddExport(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb =
-      app->add_subcommand("export", "A trained checkpoint at half the size, for predictions");
-  const auto arguments = std::make_shared<ExportArguments>();
-  verb->add_option("checkpoint", arguments->checkpoint, "Checkpoint to read")->required();
-  verb->add_option("-o,--output", arguments->output, "Folder to write, not there yet")->required();
-  verbs->Add(verb,
-             [arguments](const VerbContext& context) { return RunExport(*arguments, context); });
+  CLI::App* verb = app->add_subcommand("export", "Weights for predictions; recordings for viewers");
+  verb->require_subcommand(1);
+  AddExportWeights(verb, verbs);
+  AddExportMcap(verb, verbs);
 }
 
 }  // namespace interlacer::cli

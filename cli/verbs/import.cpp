@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bag_options.h"
 #include "cli/describe.h"
 #include "cli/option_checks.h"
 #include "cli/validation_text.h"
@@ -23,6 +24,7 @@ struct ImportArguments {
   double depth_unit_m = 0;
   int no_depth_value = 0;
   std::vector<double> workspace_m;
+  BagArguments bag;
 };
 
 std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
@@ -39,6 +41,7 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
     const std::vector<double>& w = arguments.workspace_m;
     options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
+  INTERLACER_ASSIGN_OR_RETURN(options.bag, ParseBagArguments(arguments.bag));
   options.command = context.command_line();
   options.stop = context.stop();
   std::unique_ptr<Progress> progress;
@@ -52,8 +55,12 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
   nlohmann::ordered_json json = ToJson(report.validation);
   json["frame_count"] = report.frame_count;
   json["skipped_count"] = report.skipped_count;
-  context.Result(json, Format("%d frames written to %s, %d skipped\n", report.frame_count,
-                              options.episode_dir.c_str(), report.skipped_count) +
+  json["choices"] = report.choices;
+  std::string choices;
+  for (const std::string& choice : report.choices) choices += choice + "\n";
+  context.Result(json, choices +
+                           Format("%d frames written to %s, %d skipped\n", report.frame_count,
+                                  options.episode_dir.c_str(), report.skipped_count) +
                            ValidationText(report.validation));
   return report.validation.ok() ? kExitDone : kExitCheckFailed;
 }
@@ -64,10 +71,12 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("import", "A foreign RGB-D recording as an episode");
   const auto arguments = std::make_shared<ImportArguments>();
   ImportOptions& options = arguments->import;
-  verb->add_option("format", arguments->format, "tum, redwood or apc")
+  verb->add_option("format", arguments->format, "tum, redwood, apc or ros2")
       ->required()
       ->check(CLI::IsMember(FormatNames()));
-  verb->add_option("source", options.source_dir, "Folder of the recording")->required();
+  verb->add_option("source", options.source_dir,
+                   "Folder of the recording; ros2: or a .mcap or .db3 file")
+      ->required();
   verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
   verb->add_option(
       "--id", options.episode_id,
@@ -90,6 +99,7 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--color-folder", options.color_folder,
                    "redwood: colour images; default color, image or rgb");
   verb->add_option("--depth-folder", options.depth_folder, "redwood: depth images; default depth");
+  AddBagOptions(verb, "ros2: ", &arguments->bag);
   verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
   verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,

@@ -1,16 +1,24 @@
 #include "data/validate.h"
 
+#include <stdlib.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "cli/bag_options.h"
 #include "cli/output.h"
 #include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
+#include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "data/dataset.h"
+#include "data/importers/importers.h"
 #include "data/overlay.h"
 
 namespace interlacer::cli {
@@ -23,7 +31,47 @@ struct ValidateArguments {
   int overlay_step = 0;
   bool no_hash = false;
   bool force = false;
+  BagArguments bag;
 };
+
+/// Imports a bag into a temporary folder, which is removed.
+StatusOr<ExitCode> ValidateBag(const ValidateArguments& arguments, const VerbContext& context) {
+  if (!arguments.overlay.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--overlay", "an episode: import the bag first",
+                    arguments.path);
+  }
+  std::string folder = (std::filesystem::temp_directory_path() / "interlacer-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    return CannotWrite(folder, std::error_code(errno, std::generic_category()));
+  }
+  const auto remove = [](const std::string* path) {
+    std::error_code ignored;
+    std::filesystem::remove_all(*path, ignored);
+  };
+  const std::unique_ptr<const std::string, decltype(remove)> removed(&folder, remove);
+  ImportOptions options;
+  INTERLACER_ASSIGN_OR_RETURN(options.bag, ParseBagArguments(arguments.bag));
+  options.source_dir = arguments.path;
+  options.episode_dir = folder + "/episode";
+  options.stop = context.stop();
+  std::unique_ptr<Progress> progress;
+  options.on_frame = [&](std::int64_t done, std::int64_t total) {
+    if (!progress) progress = context.MakeProgress("validate", total);
+    progress->Update(done);
+  };
+  INTERLACER_ASSIGN_OR_RETURN(ImportReport report, ImportRecording("ros2", options));
+  if (progress) progress->Finish();
+  report.validation.episode_id = std::filesystem::path(arguments.path).filename().string();
+  context.Result(nlohmann::ordered_json::array({ToJson(report.validation)}),
+                 ValidationText(report.validation));
+  return report.validation.ok() ? kExitDone : kExitCheckFailed;
+}
+
+bool IsBag(const std::string& path) {
+  std::error_code error;
+  return path.ends_with(".mcap") || path.ends_with(".db3") ||
+         std::filesystem::exists(path + "/metadata.yaml", error);
+}
 
 StatusOr<int> CameraIndex(const EpisodeReader& episode, const ValidateArguments& arguments,
                           std::size_t position) {
@@ -51,6 +99,7 @@ Status WriteOverlay(const ValidateArguments& arguments, const std::string& episo
 }
 
 StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbContext& context) {
+  if (IsBag(arguments.path)) return ValidateBag(arguments, context);
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> episodes,
                               ListEpisodes(arguments.path));
   if (episodes.empty()) {
@@ -85,7 +134,8 @@ void AddValidate(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb =
       app->add_subcommand("validate", "Check an episode or a data set: files, units, calibration");
   const auto arguments = std::make_shared<ValidateArguments>();
-  verb->add_option("path", arguments->path, "Episode, data set, or folder of episodes")->required();
+  verb->add_option("path", arguments->path, "Episode, data set, folder of episodes, or ROS 2 bag")
+      ->required();
   verb->add_option("--overlay", arguments->overlay,
                    "PNG to write: points of the second camera over the picture of the first");
   verb->add_option("--overlay-cameras", arguments->overlay_cameras,
@@ -94,6 +144,7 @@ void AddValidate(CLI::App* app, VerbTable* verbs) {
       ->expected(2);
   verb->add_option("--overlay-step", arguments->overlay_step, "Step of the overlay")
       ->capture_default_str();
+  AddBagOptions(verb, "of a bag: ", &arguments->bag);
   verb->add_flag("--no-hash", arguments->no_hash, "Do not compare the hashes of files");
   verb->add_flag("--force", arguments->force, "Replace an existing overlay");
   verbs->Add(verb,

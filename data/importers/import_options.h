@@ -11,14 +11,33 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "common/camera.h"
 #include "data/validate.h"
 
 namespace interlacer {
 
+/// A camera's topic; the name is that of the episode's camera.
+struct NamedTopic {
+  std::string name;
+  std::string topic;
+};
+
+/// Of a bag (data/importers/ros2.h); what is empty is found by type.
+struct BagOptions {
+  std::vector<NamedTopic> color;
+  std::vector<NamedTopic> depth;
+  std::vector<NamedTopic> camera_info;
+  std::vector<std::string> joints;  ///< topics of measured joints
+  std::string commands;             ///< topic of commanded joints
+  std::string world_frame;
+  std::string robot_dir;
+  std::optional<double> step_duration_s;
+};
+
 struct ImportOptions {
-  std::string source_dir;
+  std::string source_dir;   ///< folder, or a bag's file
   std::string episode_dir;  ///< written
   std::string episode_id;   ///< empty: the name of episode_dir, with _ for what names may not have
   /// As data/importers/intrinsics.h; required for tum and redwood.
@@ -38,6 +57,7 @@ struct ImportOptions {
   std::optional<double> near_m;
   std::optional<double> far_m;
   std::optional<Box> workspace;
+  BagOptions bag;
   int frame_stride = 1;  ///< every n-th frame
   std::string license;
   std::string attribution;
@@ -50,8 +70,9 @@ struct ImportOptions {
 };
 
 struct ImportReport {
-  int frame_count = 0;    ///< written
-  int skipped_count = 0;  ///< frames of the source without partner, file or pose
+  int frame_count = 0;                 ///< written
+  int skipped_count = 0;               ///< frames of the source without partner, file or pose
+  std::vector<std::string> choices{};  ///< what was found in the source and not given
   ValidationReport validation;
 };
 

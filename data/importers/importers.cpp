@@ -5,12 +5,13 @@
 #include "common/replaceable_folder.h"
 #include "data/importers/apc.h"
 #include "data/importers/redwood.h"
+#include "data/importers/ros2.h"
 #include "data/importers/tum.h"
 
 namespace interlacer {
 
 const std::vector<std::string_view>& ImportFormats() {
-  static const std::vector<std::string_view> formats = {"tum", "redwood", "apc"};
+  static const std::vector<std::string_view> formats = {"tum", "redwood", "apc", "ros2"};
   return formats;
 }
 
@@ -24,7 +25,9 @@ StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOpti
   if (format == "tum") return ImportTum(options);
   if (format == "redwood") return ImportRedwood(options);
   if (format == "apc") return ImportApc(options);
-  return Mismatch(reason::ARGUMENT_INVALID, "format", "tum, redwood or apc", std::string(format));
+  if (format == "ros2") return ImportRos2(options);
+  return Mismatch(reason::ARGUMENT_INVALID, "format", "tum, redwood, apc or ros2",
+                  std::string(format));
 }
 
 }  // namespace interlacer

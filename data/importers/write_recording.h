@@ -1,12 +1,10 @@
 #pragma once
 
-/// The last stage of all importers: writes frames as an episode and validates it.
+/// Recordings of one camera as files: pictures, poses and times, written as an episode
+/// (data/importers/write_episode.h).
 ///
-/// Frames are read and written one by one, in parallel; no more than one a thread is in memory.
-/// Near, far and box come from data/importers/scene_extent.h.
-/// Errors: those of common/image_codec.h and data/episode_writer.h; INVALID_ARGUMENT
-/// IMAGE_SIZE_MISMATCH naming the source's file; CANCELLED. A failed or stopped import leaves no
-/// folder behind. Threads: one at a time an output folder.
+/// Errors: those of common/image_codec.h and of WriteEpisode; INVALID_ARGUMENT IMAGE_SIZE_MISMATCH
+/// naming the source's file.
 
 #include <cstdint>
 #include <functional>

@@ -137,7 +137,7 @@ TEST_F(ProgramsTest, APlanOverASocketIsTheLocalOneAndPredictTakesIt) {
 
 TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
   const std::string exported = folder_.File("exported");
-  const ProcessResult result = RunVerb({"export", checkpoint_, "-o", exported});
+  const ProcessResult result = RunVerb({"export", "weights", checkpoint_, "-o", exported});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::vector<std::string> predict{
       "predict", episodes_ + "/push_block_000005", "--steps", "1",
@@ -161,8 +161,10 @@ TEST_F(ProgramsTest, AnExportedCheckpointPredicts) {
     EXPECT_TRUE(prediction->at("metrics").contains(metric)) << metric;
   }
   EXPECT_EQ(prediction->at("robot")["name"], "kuka_iiwa_bimanual");
-  EXPECT_EQ(RunVerb({"export", checkpoint_, "-o", exported}).exit_code, 8);
-  EXPECT_EQ(RunVerb({"export", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code, 3);
+  EXPECT_EQ(RunVerb({"export", "weights", checkpoint_, "-o", exported}).exit_code, 8);
+  EXPECT_EQ(
+      RunVerb({"export", "weights", folder_.File("nothing"), "-o", folder_.File("none")}).exit_code,
+      3);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("none")));
 }
 

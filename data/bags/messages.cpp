@@ -1,0 +1,152 @@
+#include "data/bags/messages.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "common/duration.h"
+#include "data/bags/cdr.h"
+#include "data/bags/foxglove_messages.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::pair<std::string_view, MessageKind> kRosKinds[] = {
+    {"sensor_msgs/msg/Image", MessageKind::kImage},
+    {"sensor_msgs/msg/CompressedImage", MessageKind::kCompressedImage},
+    {"sensor_msgs/msg/CameraInfo", MessageKind::kCameraInfo},
+    {"tf2_msgs/msg/TFMessage", MessageKind::kTransforms},
+    {"sensor_msgs/msg/JointState", MessageKind::kJoints},
+};
+
+constexpr std::pair<std::string_view, MessageKind> kFoxgloveKinds[] = {
+    {"foxglove.RawImage", MessageKind::kImage},
+    {"foxglove.CompressedImage", MessageKind::kCompressedImage},
+    {"foxglove.CameraCalibration", MessageKind::kCameraInfo},
+    {"foxglove.FrameTransform", MessageKind::kTransforms},
+    {"foxglove.FrameTransforms", MessageKind::kTransforms},
+    {"foxglove.JointStates", MessageKind::kJoints},
+};
+
+/// Sides that an int holds; what is larger is no image.
+int Side(std::uint32_t side_px) {
+  return side_px > static_cast<std::uint32_t>(std::numeric_limits<int>::max())
+             ? -1
+             : static_cast<int>(side_px);
+}
+
+std::int64_t ReadStamp(CdrReader* reader) {
+  const auto seconds = reader->Number<std::int32_t>();
+  return seconds * kNanosecondsPerSecond + reader->Number<std::uint32_t>();
+}
+
+bool IsProtobuf(const MessageTopic& topic) { return topic.encoding == "protobuf"; }
+
+Status NotCdr(const MessageTopic& topic) {
+  return Undecodable(topic, "a " + topic.schema + " in CDR (XCDR version 1)");
+}
+
+}  // namespace
+
+Status Undecodable(const MessageTopic& topic, const std::string& what) {
+  return Mismatch(reason::SCHEMA_INVALID, topic.name, what,
+                  "a message that is cut or of another type");
+}
+
+std::string FrameName(std::string_view name) {
+  return std::string(name.substr(name.starts_with('/') ? 1 : 0));
+}
+
+MessageKind KindOf(const MessageTopic& topic) {
+  const auto find = [&](const auto& kinds) {
+    for (const auto& [schema, kind] : kinds) {
+      if (topic.schema == schema) return kind;
+    }
+    return MessageKind::kOther;
+  };
+  if (topic.encoding == "cdr") return find(kRosKinds);
+  return IsProtobuf(topic) ? find(kFoxgloveKinds) : MessageKind::kOther;
+}
+
+StatusOr<ImageMessage> DecodeImage(const MessageTopic& topic, std::span<const std::uint8_t> data) {
+  if (IsProtobuf(topic)) return DecodeFoxgloveImage(topic, data);
+  CdrReader reader(data);
+  ImageMessage image;
+  image.stamp_ns = ReadStamp(&reader);
+  image.frame_id = FrameName(reader.Text());
+  image.is_compressed = KindOf(topic) == MessageKind::kCompressedImage;
+  if (!image.is_compressed) {
+    image.height_px = Side(reader.Number<std::uint32_t>());
+    image.width_px = Side(reader.Number<std::uint32_t>());
+  }
+  image.encoding = reader.Text();
+  if (!image.is_compressed) {
+    image.is_big_endian = reader.Number<std::uint8_t>() != 0;
+    image.row_bytes = reader.Number<std::uint32_t>();
+  }
+  image.data = reader.ByteSequence();
+  if (!reader.ok()) return NotCdr(topic);
+  return image;
+}
+
+StatusOr<CameraInfoMessage> DecodeCameraInfo(const MessageTopic& topic,
+                                             std::span<const std::uint8_t> data) {
+  if (IsProtobuf(topic)) return DecodeFoxgloveCalibration(topic, data);
+  CdrReader reader(data);
+  CameraInfoMessage info;
+  info.stamp_ns = ReadStamp(&reader);
+  info.frame_id = FrameName(reader.Text());
+  info.height_px = Side(reader.Number<std::uint32_t>());
+  info.width_px = Side(reader.Number<std::uint32_t>());
+  info.distortion_model = reader.Text();
+  info.distortion_coefficients = reader.Doubles();
+  reader.Doubles(&info.k);
+  std::array<double, 9> rectification{};
+  reader.Doubles(&rectification);
+  reader.Doubles(&info.p);
+  if (!reader.ok()) return NotCdr(topic);
+  return info;
+}
+
+StatusOr<std::vector<TransformMessage>> DecodeTransforms(const MessageTopic& topic,
+                                                         std::span<const std::uint8_t> data) {
+  if (IsProtobuf(topic)) return DecodeFoxgloveTransforms(topic, data);
+  // Stamp, two names and seven numbers.
+  constexpr std::size_t kLeastBytes = 8 + 2 * 4 + 7 * 8;
+  CdrReader reader(data);
+  std::vector<TransformMessage> transforms(reader.Count(kLeastBytes));
+  for (TransformMessage& transform : transforms) {
+    transform.stamp_ns = ReadStamp(&reader);
+    transform.parent_frame = FrameName(reader.Text());
+    transform.child_frame = FrameName(reader.Text());
+    reader.Doubles(&transform.parent_from_child.translation_m);
+    reader.Doubles(&transform.parent_from_child.rotation_xyzw);
+  }
+  if (!reader.ok()) return NotCdr(topic);
+  return transforms;
+}
+
+StatusOr<JointsMessage> DecodeJoints(const MessageTopic& topic,
+                                     std::span<const std::uint8_t> data) {
+  if (IsProtobuf(topic)) return DecodeFoxgloveJoints(topic, data);
+  CdrReader reader(data);
+  JointsMessage joints;
+  joints.stamp_ns = ReadStamp(&reader);
+  reader.Text();  // frame
+  joints.names.resize(reader.Count(sizeof(std::uint32_t)));
+  for (std::string& name : joints.names) name = reader.Text();
+  joints.positions = reader.Doubles();
+  if (!reader.ok()) return NotCdr(topic);
+  // Messages of velocities or efforts alone have no positions.
+  if (joints.positions.empty()) {
+    joints.positions.assign(joints.names.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  if (joints.positions.size() != joints.names.size()) {
+    return Mismatch(reason::SCHEMA_INVALID, topic.name,
+                    std::to_string(joints.names.size()) + " positions, one for each name",
+                    std::to_string(joints.positions.size()));
+  }
+  return joints;
+}
+
+}  // namespace interlacer

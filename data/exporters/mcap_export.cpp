@@ -1,0 +1,247 @@
+#include "data/exporters/mcap_export.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "common/duration.h"
+#include "common/file_io.h"
+#include "common/image_codec.h"
+#include "common/json.h"
+#include "common/npy.h"
+#include "data/bags/foxglove_messages.h"
+#include "data/episode_joints.h"
+#include "data/episode_reader.h"
+#include "data/mcap/mcap_writer.h"
+#include "data/point_cloud_io.h"
+#include "robots/forward_kinematics.h"
+#include "robots/joint_values.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kMillimeterM = 0.001;
+
+/// Channels of Foxglove's messages by topic.
+class FoxgloveFile {
+ public:
+  static StatusOr<FoxgloveFile> Create(const std::string& path) {
+    INTERLACER_ASSIGN_OR_RETURN(auto writer, McapWriter::Create(path));
+    return FoxgloveFile(std::move(writer));
+  }
+  Status Write(const std::string& topic, const char* schema, std::int64_t time_ns,
+               const std::string& message) {
+    auto channel = channels_.find(topic);
+    if (channel == channels_.end()) {
+      channel = channels_
+                    .emplace(topic, writer_->AddChannel(topic, "protobuf",
+                                                        std::string("foxglove.") + schema,
+                                                        "protobuf", schema_))
+                    .first;
+    }
+    // Times before the epoch have no number in the container; the message's stamp keeps them.
+    return writer_->Write(channel->second, std::max<std::int64_t>(time_ns, 0),
+                          {reinterpret_cast<const std::uint8_t*>(message.data()), message.size()});
+  }
+  Status WriteColor(const std::string& topic, const std::string& frame, std::int64_t time_ns,
+                    const RgbImage& image) {
+    return Write(
+        topic, "RawImage", time_ns,
+        EncodeFoxgloveImage(time_ns, frame, image.width_px, image.height_px, "rgb8", image.pixels));
+  }
+  Status Finish() { return writer_->Finish(); }
+
+ private:
+  explicit FoxgloveFile(std::unique_ptr<McapWriter> writer) : writer_(std::move(writer)) {}
+  std::unique_ptr<McapWriter> writer_;
+  std::vector<std::uint8_t> schema_ = FoxgloveSchema();
+  std::map<std::string, std::uint16_t> channels_;
+};
+
+std::string FrameOf(const std::string& camera) { return camera + "_optical_frame"; }
+
+std::string EncodeDepth(std::int64_t time_ns, const std::string& frame, const DepthImage16& depth) {
+  if (depth.unit_m == kMillimeterM) {
+    return EncodeFoxgloveImage(time_ns, frame, depth.width_px, depth.height_px, "16UC1",
+                               {reinterpret_cast<const std::uint8_t*>(depth.pixels.data()),
+                                depth.pixels.size() * sizeof(std::uint16_t)});
+  }
+  const DepthImage metres = DepthToMeters(depth);
+  return EncodeFoxgloveImage(time_ns, frame, metres.width_px, metres.height_px, "32FC1",
+                             {reinterpret_cast<const std::uint8_t*>(metres.pixels_m.data()),
+                              metres.pixels_m.size() * sizeof(float)});
+}
+
+/// Joints by name: those of the robot, without one the names of the columns.
+JointsMessage JointsOf(const EpisodeReader& episode, const MotionTable& motion,
+                       const NumberTable& table, int step, std::int64_t time_ns) {
+  JointsMessage joints;
+  joints.stamp_ns = time_ns;
+  const double* const row = table.values.data() + step * table.column_count;
+  std::vector<std::string> names;
+  for (const TableColumn& column : motion.columns) names.push_back(column.name);
+  const Robot* const robot = episode.robot().get();
+  const auto source =
+      robot == nullptr ? StatusOr<std::vector<int>>(Internal("")) : MatchColumns(*robot, names);
+  if (!source.ok()) {
+    joints.names = names;
+    joints.positions.assign(row, row + names.size());
+    return joints;
+  }
+  for (std::size_t column = 0; column < robot->columns.size(); ++column) {
+    joints.names.push_back(
+        robot->links[static_cast<std::size_t>(robot->columns[column])].joint.name);
+    joints.positions.push_back(row[(*source)[column]]);
+  }
+  return joints;
+}
+
+Status WriteJoints(const EpisodeReader& episode, int step, std::int64_t time_ns,
+                   FoxgloveFile* file) {
+  const EpisodeManifest& manifest = episode.manifest();
+  if (manifest.states && manifest.states->kind == ActionKind::kJointPositions) {
+    INTERLACER_RETURN_IF_ERROR(
+        file->Write("/joint_states", "JointStates", time_ns,
+                    EncodeFoxgloveJoints(
+                        JointsOf(episode, *manifest.states, episode.states(), step, time_ns))));
+  }
+  if (manifest.actions && manifest.actions->kind == ActionKind::kJointPositions) {
+    INTERLACER_RETURN_IF_ERROR(
+        file->Write("/joint_commands", "JointStates", time_ns,
+                    EncodeFoxgloveJoints(
+                        JointsOf(episode, *manifest.actions, episode.actions(), step, time_ns))));
+  }
+  return Status::Ok();
+}
+
+Status WriteTransforms(const EpisodeReader& episode, const std::string& world, int step,
+                       FoxgloveFile* file) {
+  std::vector<TransformMessage> transforms;
+  for (int camera = 0; camera < episode.camera_count(); ++camera) {
+    const std::string& name = episode.manifest().cameras[static_cast<std::size_t>(camera)].name;
+    transforms.push_back({episode.CaptureTimeNs(step, camera), world, FrameOf(name),
+                          episode.CameraAt(step, camera).world_from_camera});
+  }
+  const std::int64_t time_ns = episode.CaptureTimeNs(step, 0);
+  const auto joints = MeasuredJoints(episode, step);
+  if (joints.ok()) {
+    const std::vector<Transform> links = LinkPoses(*episode.robot(), *joints);
+    for (std::size_t link = 0; link < links.size(); ++link) {
+      const std::string& name = episode.robot()->links[link].name;
+      if (name != world) transforms.push_back({time_ns, world, name, links[link]});
+    }
+  }
+  return file->Write("/tf", "FrameTransforms", time_ns, EncodeFoxgloveTransforms(transforms));
+}
+
+std::string StepFile(const std::string& folder, int step, const char* suffix) {
+  char name[32];
+  std::snprintf(name, sizeof name, "/step_%03d", step);
+  return folder + name + suffix;
+}
+
+std::vector<std::string> FoldersIn(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.is_directory(error)) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status WriteParticles(const std::string& folder, int step, std::int64_t time_ns,
+                      FoxgloveFile* file) {
+  const std::string path = StepFile(folder, step, ".npy");
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path));
+  auto array = ParseNpy(bytes);
+  if (!array.ok()) return array.status().WithField(path);
+  if (array->shape.size() != 2 || array->shape[1] != 3) {
+    return Mismatch(reason::SHAPE_MISMATCH, path, "[n,3]", "another shape");
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<double> values, NpyToDoubles(*array));
+  const std::vector<float> positions_m(values.begin(), values.end());
+  // Colours are in the point cloud beside, which a build without its library lacks.
+  const auto cloud = ReadPointCloud(StepFile(folder, step, ".ply"));
+  const bool has_colors = cloud.ok() && cloud->colors_rgb8.size() == positions_m.size();
+  return file->Write(
+      "/prediction/particles", "PointCloud", time_ns,
+      EncodeFoxglovePoints(time_ns, "world", positions_m,
+                           has_colors ? std::span<const std::uint8_t>(cloud->colors_rgb8)
+                                      : std::span<const std::uint8_t>()));
+}
+
+}  // namespace
+
+Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& path,
+                           const McapExportOptions& options) {
+  INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
+  INTERLACER_ASSIGN_OR_RETURN(FoxgloveFile file, FoxgloveFile::Create(path));
+  const std::string world =
+      episode.manifest().world_frame_name.empty() ? "world" : episode.manifest().world_frame_name;
+  for (int step = 0; step < episode.step_count(); ++step) {
+    if (options.stop.stop_requested()) return Cancelled("export stopped");
+    INTERLACER_RETURN_IF_ERROR(WriteTransforms(episode, world, step, &file));
+    INTERLACER_RETURN_IF_ERROR(WriteJoints(episode, step, episode.CaptureTimeNs(step, 0), &file));
+    for (int camera = 0; camera < episode.camera_count(); ++camera) {
+      const std::string& name = episode.manifest().cameras[static_cast<std::size_t>(camera)].name;
+      const std::string frame = FrameOf(name);
+      const std::int64_t time_ns = episode.CaptureTimeNs(step, camera);
+      INTERLACER_RETURN_IF_ERROR(
+          file.Write("/" + name + "/calibration", "CameraCalibration", time_ns,
+                     EncodeFoxgloveCalibration(time_ns, frame, episode.CameraAt(step, camera))));
+      INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, episode.ReadColor(step, camera));
+      INTERLACER_RETURN_IF_ERROR(file.WriteColor("/" + name + "/color", frame, time_ns, color));
+      INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, episode.ReadRawDepth(step, camera));
+      INTERLACER_RETURN_IF_ERROR(file.Write("/" + name + "/depth", "RawImage", time_ns,
+                                            EncodeDepth(time_ns, frame, depth)));
+    }
+    if (options.on_step) options.on_step(step + 1, episode.step_count());
+  }
+  return file.Finish();
+}
+
+Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::string& path,
+                              const McapExportOptions& options) {
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
+                              ReadJsonFile(prediction_dir + "/prediction.json"));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject prediction, JsonObject::Make(document));
+  INTERLACER_ASSIGN_OR_RETURN(const int step_count, prediction.Get<int>("step_count"));
+  INTERLACER_ASSIGN_OR_RETURN(const double step_duration_s,
+                              prediction.Get<double>("step_duration_s"));
+  constexpr int kMostSteps = 999;  // of the names of its files
+  if (step_count < 0 || step_count > kMostSteps || !(step_duration_s > 0)) {
+    return Mismatch(reason::SCHEMA_INVALID, "prediction.json",
+                    "step_count 0 to 999 and step_duration_s above 0",
+                    std::to_string(step_count) + " and " + std::to_string(step_duration_s));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(FoxgloveFile file, FoxgloveFile::Create(path));
+  for (int step = 0; step <= step_count; ++step) {
+    if (options.stop.stop_requested()) return Cancelled("export stopped");
+    const std::int64_t time_ns = ToNanoseconds(step * step_duration_s);
+    INTERLACER_RETURN_IF_ERROR(WriteParticles(prediction_dir + "/particles", step, time_ns, &file));
+    for (const auto& [folder, topic] :
+         {std::pair("/views", "/prediction/"), std::pair("/truth", "/truth/")}) {
+      for (const std::string& camera : FoldersIn(prediction_dir + folder)) {
+        const std::string picture = StepFile(prediction_dir + folder + "/" + camera, step, ".png");
+        std::error_code error;
+        if (!std::filesystem::exists(picture, error)) continue;
+        INTERLACER_ASSIGN_OR_RETURN(const RgbImage image, ReadRgbFile(picture));
+        INTERLACER_RETURN_IF_ERROR(
+            file.WriteColor(topic + camera, FrameOf(camera), time_ns, image));
+      }
+    }
+    if (options.on_step) options.on_step(step + 1, step_count + 1);
+  }
+  return file.Finish();
+}
+
+}  // namespace interlacer

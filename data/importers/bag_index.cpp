@@ -1,0 +1,180 @@
+#include "data/importers/bag_index.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "data/bags/sqlite_bag.h"
+#include "data/importers/frame_pairs.h"
+#include "data/mcap/mcap_reader.h"
+
+namespace interlacer {
+namespace {
+
+namespace fs = std::filesystem;
+
+StatusOr<std::unique_ptr<MessageFile>> OpenFile(const std::string& path) {
+  const std::string extension = fs::path(path).extension().string();
+  if (extension == ".db3") return OpenSqliteBag(path);
+  if (extension == ".mcap") {
+    INTERLACER_ASSIGN_OR_RETURN(auto reader, McapReader::Open(path));
+    return std::unique_ptr<MessageFile>(std::move(reader));
+  }
+  return Mismatch(reason::ARGUMENT_INVALID, "source",
+                  "a .mcap or .db3 file, or a bag's folder with them" +
+                      std::string(extension == ".zstd" || extension == ".zst"
+                                      ? "; unpack this one first: zstd -d"
+                                      : ""),
+                  path);
+}
+
+StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files, packed;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const std::string extension = entry.path().extension().string();
+    if (entry.path().filename().string().starts_with('.')) continue;
+    if (extension == ".mcap" || extension == ".db3") files.push_back(entry.path().string());
+    if (extension == ".zstd" || extension == ".zst") packed.push_back(entry.path().string());
+  }
+  if (files.empty()) {
+    return NotFound(reason::FILE_NOT_FOUND,
+                    path + ": expected a bag's files (.mcap or .db3)" +
+                        (packed.empty() ? "" : "; unpack first: zstd -d " + packed.front()))
+        .WithField(path);
+  }
+  std::sort(files.begin(), files.end(), NaturalLess);
+  return files;
+}
+
+bool AreSame(const CameraInfoMessage& a, const CameraInfoMessage& b) {
+  return a.k == b.k && a.p == b.p && a.width_px == b.width_px && a.height_px == b.height_px &&
+         a.distortion_coefficients == b.distortion_coefficients &&
+         a.distortion_model == b.distortion_model && a.frame_id == b.frame_id;
+}
+
+}  // namespace
+
+StatusOr<BagIndex> BagIndex::Read(const std::string& path, const std::stop_token& stop) {
+  BagIndex index;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFiles(path));
+  for (const std::string& file_path : paths) {
+    INTERLACER_ASSIGN_OR_RETURN(auto file, OpenFile(file_path));
+    const int number = static_cast<int>(index.files_.size());
+    INTERLACER_RETURN_IF_ERROR(file->Scan([&](const FoundMessage& message) {
+      if (stop.stop_requested()) return Cancelled("import stopped");
+      const MessageTopic& topic = file->topics()[static_cast<std::size_t>(message.topic)];
+      const auto [entry, is_new] = index.topics_.try_emplace(topic.name);
+      if (is_new) {
+        entry->second.topic = topic;
+        entry->second.kind = KindOf(topic);
+      }
+      // Types of one topic may differ between files; the first holds.
+      if (entry->second.topic.schema != topic.schema) return Status::Ok();
+      ++entry->second.message_count;
+      const Status status = index.Add(number, message, &entry->second);
+      if (!status.ok() && ++entry->second.damaged_count == 1) entry->second.damage = status;
+      return Status::Ok();
+    }));
+    const auto& findings = file->findings();
+    index.findings_.insert(index.findings_.end(), findings.begin(), findings.end());
+    index.files_.push_back(std::move(file));
+  }
+  index.Finish();
+  return index;
+}
+
+const BagTopic* BagIndex::Find(const std::string& topic) const {
+  const auto found = topics_.find(topic);
+  return found == topics_.end() ? nullptr : &found->second;
+}
+
+Status BagIndex::Add(int file, const FoundMessage& message, BagTopic* topic) {
+  switch (topic->kind) {
+    case MessageKind::kImage:
+    case MessageKind::kCompressedImage:
+      return AddImage(file, message, topic);
+    case MessageKind::kCameraInfo: {
+      INTERLACER_ASSIGN_OR_RETURN(CameraInfoMessage info,
+                                  DecodeCameraInfo(topic->topic, message.data));
+      if (topic->info && !AreSame(*topic->info, info)) topic->does_info_change = true;
+      if (!topic->info) topic->info = std::move(info);
+      return Status::Ok();
+    }
+    case MessageKind::kTransforms:
+      return AddTransforms(message, *topic);
+    case MessageKind::kJoints: {
+      INTERLACER_ASSIGN_OR_RETURN(const JointsMessage joints,
+                                  DecodeJoints(topic->topic, message.data));
+      AddJoints(joints, &topic->joints);
+      return Status::Ok();
+    }
+    case MessageKind::kOther:
+      break;
+  }
+  return Status::Ok();
+}
+
+Status BagIndex::AddImage(int file, const FoundMessage& message, BagTopic* topic) {
+  INTERLACER_ASSIGN_OR_RETURN(const ImageMessage image, DecodeImage(topic->topic, message.data));
+  if (topic->images.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(topic->pixels, KindOfPixels(image));
+    INTERLACER_ASSIGN_OR_RETURN(topic->size, SizeOfImage(image));
+    topic->frame_id = image.frame_id;
+    topic->encoding = image.encoding;
+  }
+  if (image.frame_id != topic->frame_id || image.encoding != topic->encoding) {
+    return Mismatch(
+        reason::SCHEMA_INVALID, topic->topic.name,
+        "images of one frame and encoding (" + topic->frame_id + ", " + topic->encoding + ")",
+        image.frame_id + ", " + image.encoding);
+  }
+  if (topic->pixels == PixelKind::kDepthMeters) {
+    INTERLACER_ASSIGN_OR_RETURN(const float largest_m, LargestDepthM(image));
+    topic->largest_depth_m = std::max(topic->largest_depth_m, largest_m);
+  }
+  topic->images.push_back({image.stamp_ns, file, message.address});
+  return Status::Ok();
+}
+
+Status BagIndex::AddTransforms(const FoundMessage& message, const BagTopic& topic) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto transforms, DecodeTransforms(topic.topic, message.data));
+  for (const TransformMessage& transform : transforms) {
+    const Status status = frames_.Add(transform);
+    if (!status.ok() && ++transforms_left_out_ == 1) first_transform_left_out_ = status.message();
+  }
+  return Status::Ok();
+}
+
+void BagIndex::Finish() {
+  frames_.Finish();
+  for (auto& [name, topic] : topics_) {
+    for (auto& [joint, track] : topic.joints) track.Finish();
+    std::stable_sort(topic.images.begin(), topic.images.end(),
+                     [](const BagImage& a, const BagImage& b) { return a.stamp_ns < b.stamp_ns; });
+    if (topic.damaged_count > 0) {
+      findings_.push_back({"MESSAGE_DAMAGED",
+                           std::to_string(topic.damaged_count) + " of " +
+                               std::to_string(topic.message_count) +
+                               " messages were left out, the first: " + topic.damage.message(),
+                           name});
+    }
+  }
+  if (transforms_left_out_ > 0) {
+    findings_.push_back({"TRANSFORM_INVALID",
+                         std::to_string(transforms_left_out_) +
+                             " transforms were left out, the first: " + first_transform_left_out_,
+                         "tf"});
+  }
+}
+
+StatusOr<BagIndex::LoadedImage> BagIndex::Load(const BagTopic& topic, const BagImage& image) const {
+  LoadedImage loaded;
+  INTERLACER_ASSIGN_OR_RETURN(loaded.bytes,
+                              files_[static_cast<std::size_t>(image.file)]->Read(image.address));
+  INTERLACER_ASSIGN_OR_RETURN(loaded.image, DecodeImage(topic.topic, loaded.bytes.data));
+  return loaded;
+}
+
+}  // namespace interlacer

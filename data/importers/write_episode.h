@@ -1,0 +1,47 @@
+#pragma once
+
+/// The last stage of all importers: writes the frames of a recording as an episode and validates
+/// it.
+///
+/// Frames are read and written one by one, in parallel; no more than one a thread is in memory.
+/// Near, far and box come from data/importers/scene_extent.h.
+/// Errors: those of `read_frame`, of data/episode_writer.h, and IMAGE_SIZE_MISMATCH; CANCELLED. A
+/// failed or stopped import leaves no folder behind. Threads: one at a time an output folder.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/image.h"
+#include "data/episode.h"
+#include "data/importers/import_options.h"
+#include "robots/robot_folder.h"
+
+namespace interlacer {
+
+/// A frame as its source has it; what means no measurement may still be in its depth.
+struct RecordedFrame {
+  RgbImage color;
+  DepthImage16 depth;
+};
+
+struct RecordedEpisode {
+  EpisodeManifest manifest;  ///< all but box, near and far
+  /// Called from several threads.
+  std::function<StatusOr<RecordedFrame>(int step, int camera)> read_frame;
+  std::vector<std::vector<Transform>> poses;     ///< [cameras][steps]; empty for fixed cameras
+  std::vector<std::int64_t> capture_times_ns{};  ///< [steps,cameras], or empty
+  NumberTable states{}, actions{};               ///< of an episode with a robot
+  std::vector<RobotFile> robot_files{};          ///< into the folder of manifest.robot
+  int skipped_count = 0;
+  std::vector<Finding> findings{};  ///< about the source; they join those of validation
+};
+
+StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptions& options);
+
+/// id (or the folder's name with _ for what names may not have), time, source and notes.
+EpisodeManifest StartManifest(EpisodeKind kind, const std::string& format, int skipped_count,
+                              const std::vector<std::string>& notes, const ImportOptions& options);
+
+}  // namespace interlacer

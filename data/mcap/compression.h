@@ -1,0 +1,31 @@
+#pragma once
+
+/// Zstandard and LZ4 frames, and CRC-32; no other part includes libzstd, liblz4 or zlib.
+///
+/// Memory grows with the data that really comes out, never with a size that only a header claims.
+/// Thread-safe.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+
+namespace interlacer {
+
+struct Decompressed {
+  std::vector<std::uint8_t> data;
+  bool is_whole = false;  ///< the frame ended, at the size that was stated
+};
+
+/// `compression` "", "lz4" or "zstd". What decodes before the data ends or is damaged is given, at
+/// most `size` bytes. Errors: INVALID_ARGUMENT COMPRESSION_UNSUPPORTED.
+StatusOr<Decompressed> Decompress(std::string_view compression, std::span<const std::uint8_t> data,
+                                  std::uint64_t size);
+std::vector<std::uint8_t> CompressZstd(std::span<const std::uint8_t> data, int level);
+
+/// Of zip and PNG; `crc` that of the bytes before, 0 at the start.
+std::uint32_t Crc32(std::uint32_t crc, std::span<const std::uint8_t> data);
+
+}  // namespace interlacer

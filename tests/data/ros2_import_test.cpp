@@ -1,0 +1,460 @@
+/// Bags as episodes: one pixel's depth in metres, joints by name, poses of tf; what is missing is
+/// named; an episode that was exported comes back.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "common/image_codec.h"
+#include "common/transforms.h"
+#include "data/episode_reader.h"
+#include "data/exporters/mcap_export.h"
+#include "data/importers/importers.h"
+#include "robots/robot_folder.h"
+#include "tests/data/bag_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+using testing::BagMessage;
+
+constexpr int kWidth = 32, kHeight = 24;
+constexpr std::int64_t kStart = 100'000'000'000, kFrame = 100'000'000;  // ns
+constexpr char kFrameId[] = "left_optical";
+
+/// Two links and one turning joint "elbow", limits -3 to 3.
+Robot OneJointRobot() {
+  Robot robot;
+  robot.name = "one_joint";
+  robot.links.resize(2);
+  robot.links[0].name = "base";
+  robot.links[1].name = "arm";
+  robot.links[1].parent = 0;
+  robot.links[1].joint.name = "elbow";
+  robot.links[1].joint.type = JointType::kRevolute;
+  robot.links[1].joint.limits = JointLimits{-3, 3};
+  robot.columns = {1};
+  robot.surface = {{{0, 0, 0.1f}}, {{0, 0, 1}}, {1}};
+  return robot;
+}
+
+class Ros2ImportTest : public ::testing::Test {
+ protected:
+  Ros2ImportTest() {
+    options_.source_dir = folder_.File("bag.mcap");
+    options_.episode_dir = folder_.File("episode");
+    options_.bag.world_frame = "world";
+    EXPECT_TRUE(WriteRobot(OneJointRobot(), folder_.File("robot")).ok());
+  }
+
+  static std::vector<std::uint8_t> Rgb(int first) {
+    std::vector<std::uint8_t> pixels(3 * kWidth * kHeight);
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      pixels[i] = static_cast<std::uint8_t>(first + 7 * i + i / 96);
+    }
+    return pixels;
+  }
+  static std::vector<std::uint8_t> Depth(int first_mm) {
+    std::vector<std::uint8_t> bytes;
+    for (int i = 0; i < kWidth * kHeight; ++i) {
+      const int mm = first_mm + 3 * (i % kWidth) + i / kWidth;
+      bytes.push_back(static_cast<std::uint8_t>(mm & 255));
+      bytes.push_back(static_cast<std::uint8_t>(mm >> 8));
+    }
+    return bytes;
+  }
+
+  /// 21 frames at 10 Hz for two seconds; depth of 1234 mm + frame at pixel 0; joint 0.1 rad/s x t
+  /// at 40 Hz, 10 ms beside the frames; the camera 1 m above the world.
+  void Fill() {
+    const auto add = [&](const char* topic, const char* type, std::int64_t time_ns, auto data) {
+      messages_.push_back({topic, type, time_ns, std::move(data)});
+    };
+    add("/tf_static", "tf2_msgs/msg/TFMessage", kStart,
+        testing::TransformCdr(kStart, "/world", kFrameId, {0, 0, 1, 0, 1, 0, 0}));
+    for (int i = 0; i <= 20; ++i) {
+      const std::int64_t t = kStart + i * kFrame;
+      add("/left/color/image_raw", "Image", t,
+          testing::ImageCdr(t, kFrameId, kWidth, kHeight, "rgb8", 3 * kWidth, Rgb(i)));
+      add("/left/depth/image_raw", "Image", t + 4'000'000,
+          testing::ImageCdr(t + 4'000'000, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth,
+                            Depth(1234 + i)));
+      add("/left/color/camera_info", "CameraInfo", t,
+          testing::CameraInfoCdr(t, kFrameId, kWidth, kHeight, 30, 15.5, 11.5, {0, 0, 0, 0, 0}));
+    }
+    for (int i = -1; i <= 81; ++i) {
+      const std::int64_t t = kStart + i * 25'000'000 + 10'000'000;
+      const double seconds = 1e-9 * static_cast<double>(t - kStart);
+      add("/joint_states", "JointState", t,
+          testing::JointsCdr(t, {"gripper", "elbow"}, {7, 0.1 * seconds}, i % 2 == 0));
+    }
+  }
+  BagMessage* Find(const std::string& topic) {
+    for (BagMessage& message : messages_) {
+      if (message.topic == topic) return &message;
+    }
+    return nullptr;
+  }
+  void Remove(const std::string& topic) {
+    std::erase_if(messages_, [&](const BagMessage& m) { return m.topic == topic; });
+  }
+  StatusOr<ImportReport> Import() {
+    testing::WriteMcapBag(folder_.File("bag.mcap"), messages_);
+    return ImportRecording("ros2", options_);
+  }
+  /// The import fails with this reason and both words in its message.
+  void ExpectRefused(std::string_view reason, const std::string& word, const std::string& other) {
+    const auto report = Import();
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.status().reason(), reason) << report.status().ToString();
+    EXPECT_NE(report.status().ToString().find(word), std::string::npos)
+        << report.status().ToString();
+    EXPECT_NE(report.status().ToString().find(other), std::string::npos)
+        << report.status().ToString();
+    EXPECT_FALSE(std::filesystem::exists(options_.episode_dir));
+  }
+
+  TempFolder folder_;
+  ImportOptions options_;
+  std::vector<BagMessage> messages_;
+};
+
+TEST_F(Ros2ImportTest, AMovieWithoutRobot) {
+  Fill();
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->frame_count, 21);
+  ASSERT_EQ(report->choices.size(), 1u);
+  EXPECT_NE(report->choices[0].find("/left/depth/image_raw"), std::string::npos);
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->manifest().kind, EpisodeKind::kMovingCamera);
+  EXPECT_EQ(episode->manifest().cameras[0].name, "left");
+  EXPECT_NEAR(episode->manifest().step_duration_s, 0.1, 1e-9);
+  EXPECT_EQ(episode->ReadDepth(3, 0)->pixels_m[0], 1.237f);
+  EXPECT_EQ(episode->ReadColor(3, 0)->pixels, Rgb(3));
+  EXPECT_EQ(episode->CaptureTimeNs(3, 0), kStart + 3 * kFrame);
+  // The camera looks down from 1 m: its middle's point lies under it.
+  EXPECT_NEAR(Unproject(episode->CameraAt(0, 0), 15.5, 11.5, 1)[2], 0, 1e-9);
+  EXPECT_TRUE(episode->manifest().cameras[0].poses_file.empty());
+}
+
+TEST_F(Ros2ImportTest, ARobotsRecordingInSteps) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->manifest().kind, EpisodeKind::kManipulation);
+  EXPECT_EQ(episode->step_count(), 5);
+  EXPECT_EQ(episode->manifest().step_duration_s, 0.5);
+  EXPECT_EQ(episode->manifest().states->columns[0].name, "elbow_rad");
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_NEAR(episode->states().values[step], 0.05 * step, 1e-12);
+    EXPECT_EQ(episode->actions().values[step], episode->states().values[step]);
+    EXPECT_NEAR(episode->ReadDepth(step, 0)->pixels_m[0], 1.234 + 0.005 * step, 1e-6);
+  }
+}
+
+TEST_F(Ros2ImportTest, CommandsHoldUntilTheNext) {
+  Fill();
+  for (const auto& [offset_ns, value] :
+       {std::pair{0, 0.5}, std::pair{600'000'000, 1.5}, std::pair{1'500'000'000, 2.5}}) {
+    messages_.push_back({"/commands", "JointState", kStart + offset_ns,
+                         testing::JointsCdr(kStart + offset_ns, {"elbow"}, {value})});
+  }
+  options_.bag.robot_dir = folder_.File("robot");
+  options_.bag.commands = "/commands";
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->actions().values,
+            (std::vector<double>{0.5, 0.5, 1.5, 2.5, 2.5}));
+}
+
+TEST_F(Ros2ImportTest, SqliteAndAFolderOfFilesGiveTheSame) {
+  Fill();
+  ASSERT_TRUE(Import().ok());
+  const auto from_mcap = EpisodeReader::Open(options_.episode_dir);
+  const std::string bag = folder_.File("bag");
+  std::filesystem::create_directories(bag);
+  const auto middle = messages_.begin() + 40;
+  testing::WriteSqliteBag(bag + "/bag_0.db3", {messages_.begin(), middle});
+  testing::WriteSqliteBag(bag + "/bag_1.db3", {middle, messages_.end()});
+  options_.source_dir = bag;
+  options_.episode_dir = folder_.File("from_sqlite");
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto from_sqlite = EpisodeReader::Open(options_.episode_dir);
+  ASSERT_EQ(from_sqlite->step_count(), 21);
+  for (int step = 0; step < 21; ++step) {
+    EXPECT_EQ(from_sqlite->ReadColor(step, 0)->pixels, from_mcap->ReadColor(step, 0)->pixels);
+    EXPECT_EQ(from_sqlite->ReadRawDepth(step, 0)->pixels, from_mcap->ReadRawDepth(step, 0)->pixels);
+  }
+}
+
+TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
+  Fill();
+  // So much that there are several chunks.
+  std::uint32_t random = 1;
+  for (std::size_t i = 0; i < 20; ++i) {
+    std::vector<std::uint8_t> noise(std::size_t{1} << 19);
+    for (std::uint8_t& byte : noise) byte = static_cast<std::uint8_t>((random *= 69069) >> 24);
+    messages_.insert(messages_.begin() + static_cast<std::ptrdiff_t>(4 * i),
+                     {"/noise", "LaserScan", kStart, std::move(noise)});
+  }
+  testing::WriteMcapBag(folder_.File("bag.mcap"), messages_);
+  std::filesystem::resize_file(folder_.File("bag.mcap"),
+                               std::filesystem::file_size(folder_.File("bag.mcap")) * 6 / 10);
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->validation.findings.front().reason, "FILE_CUT");
+  EXPECT_GT(report->frame_count, 5);
+  EXPECT_LT(report->frame_count, 21);
+}
+
+TEST_F(Ros2ImportTest, MetresCompressedAndPaddedImages) {
+  Fill();
+  Remove("/left/depth/image_raw");
+  Remove("/left/color/image_raw");
+  std::vector<float> metres(kWidth * kHeight, 1.23456f);
+  metres[0] = std::nanf("");
+  metres[1] = 2.5f;
+  std::vector<std::uint8_t> bytes(metres.size() * 4);
+  std::memcpy(bytes.data(), metres.data(), bytes.size());
+  const RgbImage color{kWidth, kHeight, Rgb(9)};
+  for (int i = 0; i < 3; ++i) {
+    const std::int64_t t = kStart + i * kFrame;
+    messages_.push_back(
+        {"/left/depth/image", "Image", t,
+         testing::ImageCdr(t, kFrameId, kWidth, kHeight, "32FC1", 4 * kWidth, bytes)});
+    messages_.push_back(
+        {"/left/color/image_raw/compressed", "CompressedImage", t,
+         testing::CompressedCdr(t, kFrameId, "rgb8; png compressed", EncodePng(color))});
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->manifest().cameras[0].depth_unit_m, 0.0001);
+  const auto depth = episode->ReadRawDepth(0, 0);
+  EXPECT_EQ(depth->pixels[0], 0);
+  EXPECT_EQ(depth->pixels[1], 25000);
+  EXPECT_EQ(depth->pixels[2], 12346);
+  EXPECT_EQ(episode->ReadColor(2, 0)->pixels, color.pixels);
+}
+
+TEST_F(Ros2ImportTest, CompressedDepthHasAHeadOfTwelveBytes) {
+  Fill();
+  Remove("/left/depth/image_raw");
+  DepthImage16 image{kWidth, kHeight, 0.001, std::vector<std::uint16_t>(kWidth * kHeight, 1500)};
+  // Inverse depth: 100 / (1500 - 1400) m.
+  for (const bool is_metric : {false, true}) {
+    std::vector<std::uint8_t> data(12);
+    const float a = 100, b = 1400;
+    std::memcpy(data.data() + 4, &a, 4);
+    std::memcpy(data.data() + 8, &b, 4);
+    const auto png = EncodePng(image);
+    data.insert(data.end(), png.begin(), png.end());
+    Remove("/left/depth/compressedDepth");
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t t = kStart + i * kFrame;
+      messages_.push_back(
+          {"/left/depth/compressedDepth", "CompressedImage", t,
+           testing::CompressedCdr(
+               t, kFrameId, is_metric ? "32FC1; compressedDepth png" : "16UC1; compressedDepth png",
+               data)});
+    }
+    options_.overwrite = true;
+    const auto report = Import();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    const auto episode = EpisodeReader::Open(options_.episode_dir);
+    EXPECT_NEAR(episode->ReadDepth(0, 0)->pixels_m[5], is_metric ? 1.0 : 1.5, 1e-6);
+  }
+}
+
+TEST_F(Ros2ImportTest, ColourOrders) {
+  for (const auto& [encoding, channels, red] :
+       {std::tuple{"bgr8", 3, 2}, std::tuple{"rgba8", 4, 0}, std::tuple{"bgra8", 4, 2},
+        std::tuple{"mono8", 1, 0}}) {
+    messages_.clear();
+    Fill();
+    Remove("/left/color/image_raw");
+    // Rows with padding; the first pixel's channels count from 10.
+    const std::uint32_t row_bytes = channels * kWidth + 5;
+    std::vector<std::uint8_t> data(row_bytes * kHeight, 200);
+    for (int c = 0; c < channels; ++c) data[c] = static_cast<std::uint8_t>(10 + c);
+    messages_.push_back(
+        {"/left/color/image_raw", "Image", kStart,
+         testing::ImageCdr(kStart, kFrameId, kWidth, kHeight, encoding, row_bytes, data)});
+    options_.overwrite = true;
+    const auto report = Import();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    const auto episode = EpisodeReader::Open(options_.episode_dir);
+    EXPECT_EQ(episode->manifest().kind, EpisodeKind::kStaticViews);
+    EXPECT_EQ(episode->ReadColor(0, 0)->pixels[0], 10 + red) << encoding;
+  }
+}
+
+TEST_F(Ros2ImportTest, DepthOfAnotherFrameSizeOrKIsNotRegistered) {
+  Fill();
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/left/depth/image_raw") continue;
+    message.data = testing::ImageCdr(message.time_ns, "depth_optical", kWidth, kHeight, "16UC1",
+                                     2 * kWidth, Depth(1000));
+  }
+  ExpectRefused(reason::NOT_REGISTERED, "depth_optical", "/left/color/image_raw");
+  messages_.clear();
+  Fill();
+  messages_.push_back(
+      {"/left/depth/camera_info", "CameraInfo", kStart,
+       testing::CameraInfoCdr(kStart, kFrameId, kWidth, kHeight, 29, 15.5, 11.5, {0, 0, 0, 0, 0})});
+  ExpectRefused(reason::NOT_REGISTERED, "/left/depth/camera_info", "another K");
+}
+
+TEST_F(Ros2ImportTest, WhatIsMissingIsNamed) {
+  Fill();
+  options_.bag.world_frame = "";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--world-frame", "root: world");
+  options_.bag.world_frame = "map";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--world-frame", "left_optical");
+  options_.bag.world_frame = "world";
+  options_.bag.color = {{"left", "/right/color"}};
+  ExpectRefused(reason::ARGUMENT_INVALID, "--color", "/left/color/image_raw");
+  options_.bag.color.clear();
+  options_.bag.commands = "/joint_states";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--robot", "");
+  options_.bag.commands = "";
+  Remove("/left/color/camera_info");
+  ExpectRefused(reason::NO_CALIBRATION, "--camera-info", kFrameId);
+}
+
+TEST_F(Ros2ImportTest, MissingJointsAreNamed) {
+  Fill();
+  Robot robot = OneJointRobot();
+  robot.links[1].joint.name = "shoulder";
+  ASSERT_TRUE(WriteRobot(robot, folder_.File("other")).ok());
+  options_.bag.robot_dir = folder_.File("other");
+  ExpectRefused(reason::ACTION_SHAPE, "without shoulder", "elbow, gripper");
+}
+
+TEST_F(Ros2ImportTest, ARobotThatStandsElsewhereIsRefused) {
+  Fill();
+  messages_.push_back({"/tf_static", "tf2_msgs/msg/TFMessage", kStart,
+                       testing::TransformCdr(kStart, "world", "base", {0.3, 0, 0, 0, 0, 0, 1})});
+  options_.bag.robot_dir = folder_.File("robot");
+  ExpectRefused(reason::CALIBRATION_INVALID, "base", "0.3 m");
+}
+
+TEST_F(Ros2ImportTest, AMovingCameraIsWhereTransformsSayBetweenThem) {
+  Fill();
+  Remove("/tf_static");
+  // 5 Hz, up by 0.2 m/s: frames of odd numbers lie between transforms.
+  for (int i = 0; i <= 10; ++i) {
+    const std::int64_t t = kStart + 2 * i * kFrame;
+    messages_.push_back(
+        {"/tf", "tf2_msgs/msg/TFMessage", t,
+         testing::TransformCdr(t, "world", kFrameId, {0, 0, 1 + 0.04 * i, 0, 1, 0, 0})});
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->step_count(), 21);
+  EXPECT_NEAR(episode->CameraAt(7, 0).world_from_camera.translation_m[2], 1.14, 1e-12);
+}
+
+TEST_F(Ros2ImportTest, RectifiedImagesHaveThePinholeOfP) {
+  Fill();
+  for (BagMessage& message : messages_) {
+    if (message.topic == "/left/color/image_raw") message.topic = "/left/color/image_rect_color";
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->manifest().cameras[0].camera.fx_px, 15);
+}
+
+TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  ASSERT_TRUE(Import().ok());
+  const std::string exported = folder_.File("exported.mcap");
+  ASSERT_TRUE(ExportEpisodeAsMcap(options_.episode_dir, exported).ok());
+  const auto before = EpisodeReader::Open(options_.episode_dir);
+  options_.source_dir = exported;
+  options_.episode_dir = folder_.File("again");
+  options_.bag.joints = {"/joint_states"};
+  options_.bag.commands = "/joint_commands";
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto after = EpisodeReader::Open(options_.episode_dir);
+  ASSERT_EQ(after->step_count(), before->step_count());
+  EXPECT_EQ(after->manifest().kind, before->manifest().kind);
+  EXPECT_EQ(after->manifest().step_duration_s, before->manifest().step_duration_s);
+  EXPECT_EQ(after->manifest().robot->folder_sha256, before->manifest().robot->folder_sha256);
+  EXPECT_EQ(after->states().values, before->states().values);
+  EXPECT_EQ(after->actions().values, before->actions().values);
+  for (int step = 0; step < before->step_count(); ++step) {
+    EXPECT_EQ(after->ReadColor(step, 0)->pixels, before->ReadColor(step, 0)->pixels);
+    EXPECT_EQ(after->ReadRawDepth(step, 0)->pixels, before->ReadRawDepth(step, 0)->pixels);
+    EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
+    EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
+  }
+}
+
+/// Every prefix of every kind of message, and each of its bytes replaced: no crash, and the import
+/// ends with a status or findings.
+TEST_F(Ros2ImportTest, DamagedMessagesAreFoundOrRefused) {
+  Fill();
+  std::erase_if(messages_, [](const BagMessage& m) { return m.time_ns > kStart + 2 * kFrame; });
+  const std::vector<BagMessage> whole = messages_;
+  for (const char* topic : {"/tf_static", "/left/color/image_raw", "/left/color/camera_info",
+                            "/left/depth/image_raw", "/joint_states"}) {
+    for (std::size_t at = 0; at < 96; at += 3) {
+      for (const bool is_cut : {true, false}) {
+        messages_ = whole;
+        auto& data = Find(topic)->data;
+        if (at >= data.size()) continue;
+        if (is_cut) {
+          data.resize(at);
+        } else {
+          data[at] ^= 0xff;
+        }
+        testing::WriteMcapBag(folder_.File("bag.mcap"), messages_);
+        options_.overwrite = true;
+        const auto report = ImportRecording("ros2", options_);
+        // Behind the positions nothing is read.
+        if (is_cut && report.ok() && at < 60) {
+          EXPECT_TRUE(std::any_of(
+              report->validation.findings.begin(), report->validation.findings.end(),
+              [](const Finding& finding) { return finding.reason == "MESSAGE_DAMAGED"; }))
+              << topic << " " << at;
+        }
+      }
+    }
+  }
+}
+
+/// Files of other people's writers.
+TEST_F(Ros2ImportTest, FilesOfOtherWriters) {
+  const char* const data = std::getenv("INTERLACER_TEST_DATA");
+  const std::string formats = std::string(data == nullptr ? "" : data) + "/formats";
+  if (!std::filesystem::exists(formats + "/ros_mcap")) {
+    GTEST_SKIP() << "INTERLACER_TEST_DATA has no formats/ros_mcap";
+  }
+  options_.bag.world_frame = "left_color_optical_frame";
+  for (const char* source : {"/ros_mcap", "/ros_sqlite3", "/foxglove.mcap"}) {
+    options_.source_dir = formats + source;
+    if (source == std::string("/foxglove.mcap")) options_.bag.world_frame = "world";
+    options_.overwrite = true;
+    const auto report = ImportRecording("ros2", options_);
+    ASSERT_TRUE(report.ok()) << source << report.status().ToString();
+    const auto episode = EpisodeReader::Open(options_.episode_dir);
+    EXPECT_EQ(episode->step_count(), source[1] == 'f' ? 9 : 5);
+    EXPECT_EQ(episode->ReadDepth(1, 0)->pixels_m[7], 1.0f);
+    EXPECT_EQ(episode->manifest().cameras[0].camera.fx_px, 60);
+    EXPECT_EQ(episode->CameraAt(1, 0).world_from_camera.translation_m[2], source[1] == 'f' ? 1 : 0);
+  }
+}
+
+}  // namespace
+}  // namespace interlacer
