@@ -25,13 +25,17 @@ namespace interlacer::attention {
 
 struct Features {
   torch::Tensor q, k;
+  double delta = 0;  ///< added to sums of scores
 };
 
 /// Keys with a scale of their own: phi(k_j) = k_j exp(log_scale_j). Needs no other key.
 struct ScaledFeatures {
   torch::Tensor q, k, log_scale;  ///< log_scale [B,H,L,1]
+  double delta = 0;
 };
 
+/// "delta", for mechanisms without ScoreOptions.
+OptionSpec DeltaOption();
 /// The options of scores; `kinds` are the choices of option "score", the first is the default. With
 /// one kind there is no such option.
 std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds);
@@ -41,6 +45,8 @@ class Scores {
   Scores(const Options& options, const std::string& only_kind = "");
 
   const std::string& kind() const { return kind_; }
+  /// What is added to a row's sum of scores, by which it is divided.
+  double delta() const { return delta_; }
   bool has_features() const { return kind_ != "softmax"; }
   /// Number m of features of q and k of this width.
   std::int64_t FeatureCount(std::int64_t width) const;
@@ -61,11 +67,11 @@ class Scores {
   torch::Tensor LogFavor(const torch::Tensor& x, const torch::Tensor& omega, bool is_scaled) const;
   torch::Tensor Map(const torch::Tensor& x, const NamedTensors& parameters) const;
 
+  Options options_;
   std::string kind_;
-  double epsilon_, epsilon_favor_;
+  double epsilon_, epsilon_favor_, delta_;
   std::int64_t feature_count_, projection_;
   bool is_orthogonal_, is_hyperbolic_;
-  std::uint64_t seed_;
 };
 
 /// Q K^T / sqrt d: [B,H,L,L].

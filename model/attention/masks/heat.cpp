@@ -101,11 +101,21 @@ class HeatMask : public Mask {
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
     const torch::Tensor scaled = x.to(at::kDouble) * right_.reshape({1, -1, 1});
-    return (ExponentialFunction::apply(lambda_, scaled, operator_) * left_.reshape({1, -1, 1}))
-        .to(x.scalar_type());
+    return (Exponential(scaled) * left_.reshape({1, -1, 1})).to(x.scalar_type());
   }
 
  private:
+  torch::Tensor Exponential(const torch::Tensor& x) const {
+    if (!operator_->off_diagonal.weights.requires_grad()) {
+      return ExponentialFunction::apply(lambda_, x, operator_);
+    }
+    // Weights take their gradient through the polynomials, which are in S; that of lambda is
+    // -S exp(-lambda S) x.
+    const torch::Tensor product = ExponentialProduct(*operator_, lambda_.detach(), x);
+    const torch::Tensor time = (lambda_ - lambda_.detach()).reshape({-1, 1, 1});
+    return product - time * operator_->Times(product).detach();
+  }
+
   std::shared_ptr<const SymmetricOperator> operator_;
   torch::Tensor lambda_, left_, right_;
 };
@@ -247,7 +257,7 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
     s = {{w.pattern, -w.weights}, is_normalised ? has_edges : ones, 2};
     if (is_normalised) {
       // (Deg - Adj) Deg^-1 = Deg^1/2 (1 - W) Deg^-1/2.
-      left = at::sqrt(degrees) + (1 - has_edges);
+      left = at::sqrt(degrees.masked_fill(degrees == 0, 1));
       right = left.reciprocal();
     }
   }
