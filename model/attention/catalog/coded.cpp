@@ -29,7 +29,7 @@ class CodedMechanism : public Mechanism {
       return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);
     }
     const torch::Tensor logits = at::matmul(codes.q, codes.k.transpose(2, 3));
-    return AttendByWeights(SoftmaxWeights(logits, inputs, {}), inputs.v, scores_.delta());
+    return AttendByWeights(SoftmaxWeights(logits, inputs, {}), inputs.v);
   }
 
  private:

@@ -206,7 +206,7 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
                                  inputs.parameters.at("lambda").abs());
            }}),
       Masked({"heat",
-              "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2, up to a factor that cancels.",
+              "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2.",
               "O(K E m dv), K near sqrt(lambda)",
               "grf-masking, App. C",
               {"graph"},

@@ -46,20 +46,19 @@ std::pair<torch::Tensor, torch::Tensor> AdditiveParts(const AttentionInputs& inp
           at::matmul(inputs.k, inputs.parameters.at("a_right").unsqueeze(2))};
 }
 
-torch::Tensor DenseAdditive(const AttentionInputs& inputs, const torch::Tensor& mask,
-                            double delta) {
+torch::Tensor DenseAdditive(const AttentionInputs& inputs, const torch::Tensor& mask) {
   const auto [left, right] = AdditiveParts(inputs);
   const torch::Tensor logits = at::leaky_relu(left + right.transpose(2, 3), kLeakySlope);
-  return AttendByWeights(SoftmaxWeights(logits, inputs, mask), inputs.v, delta);
+  return AttendByWeights(SoftmaxWeights(logits, inputs, mask), inputs.v);
 }
 
-torch::Tensor PairAdditive(const AttentionInputs& inputs, const MaskPairs& pairs, double delta) {
+torch::Tensor PairAdditive(const AttentionInputs& inputs, const MaskPairs& pairs) {
   const auto [left, right] = AdditiveParts(inputs);
   const std::int64_t length = inputs.length();
   const torch::Tensor logits =
       left.reshape({-1, length}).index_select(1, RowsOf(*pairs.pattern)) +
       right.reshape({-1, length}).index_select(1, ColumnsOf(*pairs.pattern));
-  return AttendPairLogits(at::leaky_relu(logits, kLeakySlope), inputs, pairs, delta);
+  return AttendPairLogits(at::leaky_relu(logits, kLeakySlope), inputs, pairs);
 }
 
 /// Adj + 1 with weights 1, each pair once: the neighbourhood of GAT.
@@ -89,12 +88,11 @@ class AdditiveLayer : public Mechanism {
     torch::Tensor out;
     if (way == Way::kDense) {
       const torch::Tensor entries = mask->Dense();
-      out = is_dot_ ? AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, entries), inputs.v,
-                                      options_.Real("delta"))
-                    : DenseAdditive(inputs, entries, options_.Real("delta"));
+      out = is_dot_ ? AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, entries), inputs.v)
+                    : DenseAdditive(inputs, entries);
     } else {
       out = is_dot_ ? AttendPairs(Scores(options_, "softmax"), inputs, mask->Pairs())
-                    : PairAdditive(inputs, mask->Pairs(), options_.Real("delta"));
+                    : PairAdditive(inputs, mask->Pairs());
     }
     return options_.IsSet("elu") ? at::elu(out) : out;
   }
@@ -342,7 +340,7 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "dense O(L^2 (d + dv)); pairs O(nnz(M) (d + dv))",
        "gkat, Sec. 4.2 and 5.1",
        {"graph"},
-       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu, DeltaOption(),
+       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu,
                ClassTokensOption()},
               FrequencyOptions()),
        [](const Options& options) {
@@ -372,7 +370,7 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "O((L + E) dv)",
        "gkat, Sec. 5.1 (baselines)",
        {"graph"},
-       {elu, SeedOption(), DeltaOption(), ClassTokensOption()},
+       {elu, SeedOption(), ClassTokensOption()},
        [](const Options& options) { return std::make_unique<const AdditiveLayer>(options, true); }},
       {"gcn",
        "Graph convolution: ReLU(Deg^-1/2 Adj Deg^-1/2 V weight + bias). Reads no q and k.",

@@ -125,7 +125,7 @@ torch::Tensor AttendDense(const Features& features, const torch::Tensor& v,
 torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
                           const torch::Tensor& mask) {
   if (scores.has_features()) return AttendDense(scores.MakeFeatures(inputs), inputs.v, mask);
-  return AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, mask), inputs.v, scores.delta());
+  return AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, mask), inputs.v);
 }
 
 torch::Tensor SumsByProducts(const Features& features, const torch::Tensor& values,
@@ -159,7 +159,7 @@ torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v,
 }
 
 torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
-                               const MaskPairs& pairs, double delta) {
+                               const MaskPairs& pairs) {
   const SparsePattern& pattern = *pairs.pattern;
   const torch::Tensor kept = inputs.KeyMask()
                                  .reshape({inputs.batch(), 1, -1})
@@ -171,7 +171,7 @@ torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInput
   const torch::Tensor largest = RowMaxima(pattern, logits.masked_fill(is_out, -1e30), -1e29);
   const torch::Tensor shifted = logits - at::index_select(largest, 1, RowsOf(pattern));
   return AttendByPairWeights(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v,
-                             pairs.pattern, delta);
+                             pairs.pattern, 0);
 }
 
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
@@ -179,8 +179,7 @@ torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
   if (scores.has_features()) return AttendPairs(scores.MakeFeatures(inputs), inputs.v, pairs);
   const double scale = 1 / std::sqrt(static_cast<double>(inputs.width()));
   return AttendPairLogits(
-      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale, inputs, pairs,
-      scores.delta());
+      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale, inputs, pairs);
 }
 
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask) {

@@ -46,7 +46,7 @@ torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
 torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v, const MaskPairs& pairs);
 /// Weights w exp(logit) of every pair; logits [B*H,nnz].
 torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
-                               const MaskPairs& pairs, double delta = 0);
+                               const MaskPairs& pairs);
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask);
 
 /// The way `way` of `mask`, or without a mask.

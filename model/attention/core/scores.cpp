@@ -20,12 +20,6 @@ torch::Tensor LargestOf(const torch::Tensor& x, at::IntArrayRef dims) {
 
 }  // namespace
 
-OptionSpec DeltaOption() {
-  return Number("delta", 0, 0, 1,
-                "added to a row's sum of weights; favor_pos and softmax have divided those by the "
-                "largest features or weight");
-}
-
 std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
   std::vector<OptionSpec> specs;
   if (kinds.size() > 1) specs.push_back(Word("score", kinds, "scores of queries and keys"));
@@ -54,7 +48,9 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
     specs.push_back(Integer("seed", 0, 0, INT64_MAX, "of all that is random"));
     specs.push_back(RedrawOption());
   }
-  specs.push_back(DeltaOption());
+  specs.push_back(Number("delta", 0, 0, 1,
+                         "added to a row's sum of scores that have features; favor_pos has divided "
+                         "those by its largest features"));
   return specs;
 }
 
@@ -137,10 +133,11 @@ ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
   const torch::Tensor& omega = inputs.parameters.at("omega");
   const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
   const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
-  // Without epsilon what is taken out cancels, gradient and all.
+  // Without epsilon and delta what is taken out cancels, gradient and all.
+  const auto taken = [&](const torch::Tensor& x) { return delta_ == 0 ? x.detach() : x; };
   // Padding must not set the scale of what comes after it.
-  const torch::Tensor largest = LargestOf(log_k.detach(), {3}).masked_fill(kept == 0, -1e30);
-  return {at::exp(log_q - LargestOf(log_q.detach(), {3})),
+  const torch::Tensor largest = LargestOf(taken(log_k), {3}).masked_fill(kept == 0, -1e30);
+  return {at::exp(log_q - LargestOf(taken(log_q), {3})),
           at::exp((log_k - largest).clamp_max(0)) * kept, largest, delta_};
 }
 

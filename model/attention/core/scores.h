@@ -34,8 +34,6 @@ struct ScaledFeatures {
   double delta = 0;
 };
 
-/// "delta", for mechanisms without ScoreOptions.
-OptionSpec DeltaOption();
 /// The options of scores; `kinds` are the choices of option "score", the first is the default. With
 /// one kind there is no such option.
 std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds);
@@ -45,8 +43,6 @@ class Scores {
   Scores(const Options& options, const std::string& only_kind = "");
 
   const std::string& kind() const { return kind_; }
-  /// What is added to a row's sum of scores, by which it is divided.
-  double delta() const { return delta_; }
   bool has_features() const { return kind_ != "softmax"; }
   /// Number m of features of q and k of this width.
   std::int64_t FeatureCount(std::int64_t width) const;

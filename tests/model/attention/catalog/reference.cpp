@@ -603,8 +603,8 @@ std::optional<torch::Tensor> ReferenceAttention(const std::string& mechanism,
                                                 const nlohmann::json& options) {
   // favor_pos and softmax divide what delta is added to.
   const std::string kind = options.value("score", mechanism);
-  const bool is_divided = kind == "favor_pos" || kind == "softmax" || kind == "dot" ||
-                          kind == "additive" || kind == "gat" || kind == "gkat";
+  const bool is_divided = kind == "favor_pos" || kind.rfind("rfa_", 0) == 0 || kind == "softmax" ||
+                          kind == "dot" || kind == "additive" || kind == "gat" || kind == "gkat";
   if (options.value("delta", 0.0) > 0 && is_divided) return std::nullopt;
   const AttentionInputs placed = inputs.Placed(options.value("class_tokens", 0));
   torch::Tensor out = at::zeros(inputs.v.sizes(), at::kDouble);
