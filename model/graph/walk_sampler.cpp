@@ -72,6 +72,22 @@ class Ensemble {
     });
   }
 
+  std::vector<std::vector<std::int64_t>> Paths(std::int32_t root) {
+    const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
+    WalkEnsemble ensemble(edges_, options_, {walkers_.data(), draws_.data(), order_.data()}, sort);
+    std::vector<std::vector<std::int64_t>> paths(walkers_.size());
+    // Visits of one hop are of the walkers that are alive, in order.
+    int now = -1;
+    std::size_t walker = 0;
+    ensemble.Run(root, [&](std::int32_t, int hops, double) {
+      walker = hops == now ? walker + 1 : 0;
+      now = hops;
+      while (!walkers_[walker].alive) ++walker;
+      if (hops > 0) paths[walker].push_back(walkers_[walker].chosen_edge);
+    });
+    return paths;
+  }
+
  private:
   WalkEdges edges_;
   WalkSamplerOptions options_;
@@ -143,6 +159,12 @@ StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOpt
     result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
   }
   return result;
+}
+
+std::vector<std::vector<std::int64_t>> WalkPaths(const WeightedGraph& graph,
+                                                 const WalkSamplerOptions& options,
+                                                 std::int32_t root) {
+  return Ensemble(graph, options).Paths(root);
 }
 
 StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads) {

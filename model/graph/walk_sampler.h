@@ -50,6 +50,12 @@ struct WalkLoads {
 
 StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options);
 
+/// Places in `neighbors` of the edges that every walker from `root` takes, in the walks of
+/// SampleWalks, which took the same graph and options.
+std::vector<std::vector<std::int64_t>> WalkPaths(const WeightedGraph& graph,
+                                                 const WalkSamplerOptions& options,
+                                                 std::int32_t root);
+
 /// Converts to the form of the attention kernels; INVALID_ARGUMENT if max_hops is not 3.
 StatusOr<WeightedWalkLists> ToWalkLists(const WalkLoads& loads);
 

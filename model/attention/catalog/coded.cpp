@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include <cmath>
+
 namespace interlacer::attention {
 namespace {
 
@@ -16,13 +18,13 @@ class CodedMechanism : public Mechanism {
   }
 
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
-    NamedTensors parameters = parts_.parameters(options_, inputs);
+    NamedTensors parameters = parts_.parameters(options_, inputs.Placed(ClassTokens()));
     parameters.merge(scores_.InitialParameters(inputs, parts_.width(options_, inputs)));
     return parameters;
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    const Codes codes = parts_.codes(options_, inputs);
+    const Codes codes = CodesOf(inputs);
     if (scores_.has_features()) {
       return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);
     }
@@ -31,6 +33,19 @@ class CodedMechanism : public Mechanism {
   }
 
  private:
+  std::int64_t ClassTokens() const { return parts_.is_appended ? ClassTokensOf(options_) : 0; }
+
+  Codes CodesOf(const AttentionInputs& inputs) const {
+    const std::int64_t count = ClassTokens();
+    Codes codes = parts_.codes(options_, inputs.Placed(count));
+    if (count == 0) return codes;
+    const auto with_class = [&](const torch::Tensor& code, const torch::Tensor& x) {
+      const torch::Tensor own = ScaledTokens(x.slice(2, 0, count));
+      return at::cat({at::constant_pad_nd(own, {0, code.size(3) - own.size(3)}), code}, 2);
+    };
+    return {with_class(codes.q, inputs.q), with_class(codes.k, inputs.k)};
+  }
+
   Options options_;
   CodedParts parts_;
   Scores scores_;
@@ -40,10 +55,15 @@ class CodedMechanism : public Mechanism {
 
 MechanismInfo Coded(MechanismInfo info, CodedParts parts) {
   info.options = Joined(std::move(info.options), ScoreOptions({"favor_pos", "softmax"}));
+  if (parts.is_appended) info.options.push_back(ClassTokensOption());
   info.make = [parts = std::move(parts)](const Options& options) {
     return std::make_unique<const CodedMechanism>(options, parts);
   };
   return info;
+}
+
+torch::Tensor ScaledTokens(const torch::Tensor& x) {
+  return x * std::pow(static_cast<double>(x.size(3)), -0.25);
 }
 
 torch::Tensor Appended(const torch::Tensor& x, const torch::Tensor& table) {

@@ -26,11 +26,15 @@ struct CodedParts {
   /// Codes whose products are the logits, softmax's 1 / sqrt d included.
   std::function<Codes(const Options&, const AttentionInputs&)> codes;
   std::function<std::int64_t(const Options&, const AttentionInputs&)> width;
+  /// Codes are q and k, scaled, and tables of places: class tokens are possible, with tables of 0.
+  bool is_appended = false;
 };
 
 /// Scores favor_pos of the codes (dense and features), or softmax (dense).
 MechanismInfo Coded(MechanismInfo info, CodedParts parts);
 
+/// x d^-1/4.
+torch::Tensor ScaledTokens(const torch::Tensor& x);
 /// x [B,H,L,d], table [H,L,r] -> [B,H,L,d+r].
 torch::Tensor Appended(const torch::Tensor& x, const torch::Tensor& table);
 

@@ -42,7 +42,7 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
   torch::Tensor c = inputs.parameters.at(options.Chosen("param"));
   const bool is_alpha = options.Is("param", "alpha");
   const bool is_of_mask = options.Is("positive", "mask");
-  Graph graph = MaskGraphOf(inputs);
+  Graph graph = MaskGraphOf(inputs, options.Chosen("degrees"));
   if (!is_of_mask) {
     c = c.abs();
     graph = NonNegative(std::move(graph), "positive coefficients");
@@ -53,7 +53,7 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
 
 std::vector<OptionSpec> SeriesOptions(std::int64_t degree) {
   return {Integer("degree", degree, 0, 1000, "largest power of W"),
-          Number("rate", 0.01, 0, 100, "initial coefficients exp(-rate k)")};
+          Number("rate", 0.01, 0, 100, "initial coefficients exp(-rate k)"), DegreesOption()};
 }
 
 Status CheckKernel(const std::string& kernel, double scale) {
@@ -77,8 +77,9 @@ MaskPtr NamedKernelMaskOf(const Options& options, const AttentionInputs& inputs)
   ThrowIfError(CheckKernel(kernel, options.Real("scale")));
   const Graph graph = NonNegative(AdjacencyOf(inputs), "a named kernel");
   RequireUndirected(graph, "a named kernel");
-  return MakeNamedKernelMask(SymmetricallyNormalised(graph), kernel, options.Real("scale"),
-                             static_cast<int>(options.Int("power")));
+  MaskPtr mask = MakeNamedKernelMask(SymmetricallyNormalised(graph), kernel, options.Real("scale"),
+                                     static_cast<int>(options.Int("power")));
+  return options.Is("positive", "mask") ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
 }
 
 NamedTensors DiffusionParameters(const Options& options, const AttentionInputs& inputs) {
@@ -101,29 +102,30 @@ MaskPtr ShortestPathMask(const Options& options, const AttentionInputs& inputs) 
 /// Adjacency and ones on the diagonal.
 MaskPtr SelfLoopMask(const AttentionInputs& inputs) {
   const Graph graph = NonNegative(AdjacencyOf(inputs), "a mask");
-  const double* weight = graph.weights.const_data_ptr<double>();
-  std::vector<std::int64_t> offsets{0}, indices;
-  std::vector<double> weights;
+  std::vector<std::int64_t> offsets{0}, indices, sources;
   for (std::int64_t i = 0; i < graph.size(); ++i) {
     indices.push_back(i);
-    weights.push_back(1);
+    sources.push_back(0);
     for (std::int64_t e = graph.pattern->offsets[i]; e < graph.pattern->offsets[i + 1]; ++e) {
       indices.push_back(graph.pattern->indices[e]);
-      weights.push_back(weight[e]);
+      sources.push_back(e + 1);
     }
     offsets.push_back(static_cast<std::int64_t>(indices.size()));
   }
   return MakePairMask(
       WithType({MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
-                at::tensor(weights, at::kDouble).reshape({1, -1})},
+                at::constant_pad_nd(graph.weights, {1, 0}, 1)
+                    .index_select(1, at::tensor(sources, at::kLong))},
                inputs));
 }
 
 /// sin(pi / 4 (z_i + z_j)) = sin cos + cos sin.
 MaskPtr CentralityMask(const Options& options, const AttentionInputs& inputs) {
-  const torch::Tensor degrees =
-      (inputs.graph.offsets.slice(0, 1) - inputs.graph.offsets.slice(0, 0, -1))
-          .clamp_max(options.Int("max_degree"));
+  const Graph graph = AdjacencyOf(inputs);
+  const Graph edges{graph.pattern, at::ones_like(graph.weights)};
+  torch::Tensor degrees = options.Is("degrees", "in") ? InDegreesOf(edges) : DegreesOf(edges);
+  if (options.Is("degrees", "sum")) degrees = degrees + InDegreesOf(edges);
+  degrees = degrees.to(at::kLong).clamp_max(options.Int("max_degree"));
   const torch::Tensor angle =
       at::sigmoid(inputs.parameters.at("table").index_select(1, degrees)) * (M_PI / 4);
   const torch::Tensor sine = at::sin(angle), cosine = at::cos(angle);
@@ -131,8 +133,9 @@ MaskPtr CentralityMask(const Options& options, const AttentionInputs& inputs) {
 }
 
 MaskPtr SketchMask(const Options& options, const AttentionInputs& inputs) {
-  MaskPtr mask = MakeSketchedSeriesMask(MaskGraphOf(inputs), inputs.parameters.at("f"),
-                                        inputs.parameters.at("projection"));
+  MaskPtr mask =
+      MakeSketchedSeriesMask(MaskGraphOf(inputs, options.Chosen("degrees")),
+                             inputs.parameters.at("f"), inputs.parameters.at("projection"));
   return options.IsSet("abs") ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
 }
 
@@ -181,9 +184,14 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            {Word("kernel", {"diffusion", "regularised_laplacian", "p_step", "cosine", "resolvent"},
                  "which"),
             Number("scale", 1, 1e-3, 100, "s; at least 2 for p_step, below 1 for resolvent"),
-            Integer("power", 1, 1, 8, "p")},
+            Integer("power", 1, 1, 8, "p"),
+            Word("positive", {"none", "mask"},
+                 "mask: absolute values of its entries, which have no fast way")},
            nullptr},
-          {AlwaysWays(kProductWays), nullptr, &NamedKernelMaskOf}),
+          {[](const Options& options) {
+             return options.Is("positive", "mask") ? std::vector<Way>{Way::kDense} : kProductWays;
+           },
+           nullptr, &NamedKernelMaskOf}),
       Masked(
           {"gdk",
            "Graph diffusion kernel exp(-lambda T), T the Laplacian, (Deg - Adj) Deg^-1 or -Adj.",
@@ -198,7 +206,7 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
                                  inputs.parameters.at("lambda").abs());
            }}),
       Masked({"heat",
-              "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2, up to a factor that cancels.",
+              "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2.",
               "O(K E m dv), K near sqrt(lambda)",
               "grf-masking, App. C",
               {"graph"},
@@ -243,7 +251,8 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
               "O(L m dv)",
               "gkat, Sec. 3 (low-rank masks)",
               {"graph"},
-              {Integer("max_degree", 32, 0, 1 << 20, "degrees above share the last entry")},
+              {Integer("max_degree", 32, 0, 1 << 20, "degrees above share the last entry"),
+               Word("degrees", {"out", "in", "sum"}, "edges that are counted")},
               nullptr},
              {AlwaysWays({Way::kDense, Way::kFeatures, Way::kFastmult}),
               [](const Options& options, const AttentionInputs& inputs) {
@@ -273,10 +282,10 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
               [](const Options& options, const AttentionInputs& inputs) {
                 return NamedTensors{
                     {"f", FallingCoefficients(options, inputs)},
-                    {"projection", NormalMatrix(static_cast<std::uint64_t>(options.Int("seed")),
-                                                RandomStream::kRandomFeatures, 0xFFFF, 0,
-                                                inputs.length(), options.Int("rank"))
-                                       .to(inputs.q.scalar_type())}};
+                    {"projection",
+                     NormalMatrix(SeedOf(options, inputs), RandomStream::kRandomFeatures, 0xFFFF, 0,
+                                  inputs.length(), options.Int("rank"))
+                         .to(inputs.q.scalar_type())}};
               },
               &SketchMask}),
   };

@@ -3,7 +3,10 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/walk_masks.h"
@@ -100,15 +103,42 @@ class AdditiveLayer : public Mechanism {
 
  private:
   MaskPtr MaskOf(const AttentionInputs& inputs) const {
-    return is_gat_ ? MakePairMask(Neighbourhood(inputs)) : FrequencyMask(options_, inputs);
+    const std::int64_t count = ClassTokensOf(options_);
+    const AttentionInputs placed = inputs.Placed(count);
+    MaskPtr mask = is_gat_ ? MakePairMask(Neighbourhood(placed)) : FrequencyMask(options_, placed);
+    return WithClassTokens(std::move(mask), count, inputs.q);
   }
 
   Options options_;
   bool is_gat_, is_dot_;
 };
 
-/// GKAT whose walks go where queries and keys agree: P_uv from exp(q_u k_v / sqrt d) over
-/// neighbours.
+/// P x or P^T x of hop probabilities P, x [G,L,C] for G batches and heads.
+using HopProduct = std::function<torch::Tensor(const torch::Tensor& x, bool is_transposed)>;
+
+/// Psi Psi^T with Psi = sum over e of base^e P^e.
+class WalkSumMask : public Mask {
+ public:
+  WalkSumMask(HopProduct hop, torch::Tensor base, std::int64_t hop_count)
+      : hop_(std::move(hop)), base_(std::move(base)), hop_count_(hop_count) {}
+  torch::Tensor Dense() const override { return {}; }
+  std::vector<Way> Ways() const override { return {Way::kFastmult}; }
+  torch::Tensor Product(const torch::Tensor& x) const override { return Sum(Sum(x, true), false); }
+
+ private:
+  torch::Tensor Sum(const torch::Tensor& x, bool is_transposed) const {
+    torch::Tensor sum = x;
+    for (std::int64_t e = 0; e < hop_count_; ++e) sum = x + base_ * hop_(sum, is_transposed);
+    return sum;
+  }
+  HopProduct hop_;
+  torch::Tensor base_;
+  std::int64_t hop_count_;
+};
+
+/// GKAT whose walks go where queries and keys agree: hops with probabilities of
+///   neighbors  exp(q_u k_v / sqrt d) over neighbours
+///   product    scores times rwgnk's mask, the product of the kernels of tokens and of the graph
 class DynamicWalks : public Mechanism {
  public:
   explicit DynamicWalks(const Options& options) : options_(options), scores_(options) {}
@@ -117,18 +147,30 @@ class DynamicWalks : public Mechanism {
 
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
     NamedTensors parameters = scores_.InitialParameters(inputs);
-    parameters["lambda"] = PerHead(inputs, options_.Real("lambda"));
+    parameters.merge(FrequencyParameters(options_, inputs));
     return parameters;
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
+    const AttentionInputs placed = inputs.Placed(ClassTokensOf(options_));
     const Features features = scores_.MakeFeatures(inputs);
     const torch::Tensor base =
         (inputs.parameters.at("lambda").abs() * (1 - options_.Real("halt_probability")))
             .unsqueeze(0)
             .expand({inputs.batch(), inputs.heads()})
             .reshape({-1, 1, 1});
-    return way == Way::kDense ? RunDense(features, inputs, base) : RunFast(features, inputs, base);
+    if (way == Way::kDense) return AttendDense(features, inputs.v, DenseMaskOf(placed, base));
+    // Every batch and head has a mask of its own: heads of one batch.
+    const auto fold = [](const torch::Tensor& x) {
+      return x.reshape({1, -1, x.size(2), x.size(3)});
+    };
+    MaskPtr mask = std::make_unique<WalkSumMask>(
+        options_.Is("dynamic", "product") ? HopsOfProduct(placed) : HopsToNeighbors(placed), base,
+        options_.Int("hops"));
+    mask = WithClassTokens(std::move(mask), ClassTokensOf(options_), inputs.q);
+    return AttendFastmult({fold(features.q), fold(features.k), features.delta}, fold(inputs.v),
+                          *mask)
+        .reshape(inputs.v.sizes());
   }
 
  private:
@@ -136,36 +178,56 @@ class DynamicWalks : public Mechanism {
     return NonNegative(AdjacencyOf(inputs), "probabilities of hops");
   }
 
-  torch::Tensor RunDense(const Features& features, const AttentionInputs& inputs,
-                         const torch::Tensor& base) const {
-    const std::int64_t length = inputs.length();
-    const torch::Tensor edges = DenseOf(WalkGraphOf(inputs)).to(inputs.q.scalar_type());
-    const torch::Tensor weights = SoftmaxWeights(Logits(inputs), inputs, edges.unsqueeze(0));
+  torch::Tensor DenseMaskOf(const AttentionInputs& placed, const torch::Tensor& base) const {
+    const std::int64_t length = placed.length();
+    torch::Tensor weights;
+    if (options_.Is("dynamic", "product")) {
+      const Features features = scores_.MakeFeatures(placed);
+      weights = at::matmul(features.q, features.k.transpose(2, 3)) *
+                FrequencyMask(options_, placed)->Dense();
+    } else {
+      const torch::Tensor edges = DenseOf(WalkGraphOf(placed)).to(placed.q.scalar_type());
+      weights = SoftmaxWeights(Logits(placed), placed, edges.unsqueeze(0));
+    }
     const torch::Tensor hops =
         Normalised(weights, weights.sum(3, true)).reshape({-1, length, length});
-    torch::Tensor power = at::eye(length, inputs.q.options().requires_grad(false)).unsqueeze(0);
+    torch::Tensor power = at::eye(length, placed.q.options().requires_grad(false)).unsqueeze(0);
     torch::Tensor psi = power;
     for (std::int64_t e = 0; e < options_.Int("hops"); ++e) {
       power = base * at::matmul(power, hops);
       psi = psi + power;
     }
-    const torch::Tensor mask = at::matmul(psi, psi.transpose(1, 2))
-                                   .expand({inputs.batch() * inputs.heads(), length, length})
-                                   .reshape({inputs.batch(), inputs.heads(), length, length});
-    return AttendDense(features, inputs.v, mask);
+    const std::int64_t class_tokens = ClassTokensOf(options_);
+    return at::constant_pad_nd(at::matmul(psi, psi.transpose(1, 2))
+                                   .expand({placed.batch() * placed.heads(), length, length})
+                                   .reshape({placed.batch(), placed.heads(), length, length}),
+                               {class_tokens, 0, class_tokens, 0}, 1);
   }
 
-  /// Every batch and head has a mask of its own: heads of one batch.
-  torch::Tensor RunFast(const Features& features, const AttentionInputs& inputs,
-                        const torch::Tensor& base) const {
+  /// The masked attention matrix acts through features, and is never there as a whole.
+  HopProduct HopsOfProduct(const AttentionInputs& placed) const {
+    const Features forth = scores_.MakeFeatures(placed);
+    const Features back{forth.k, forth.q};
+    const std::shared_ptr<const Mask> mask = FrequencyMask(options_, placed);
+    const torch::Tensor sums = SumsByProducts(forth, at::ones_like(forth.k.slice(3, 0, 1)), *mask);
+    return [=](const torch::Tensor& x, bool is_transposed) {
+      const torch::Tensor unfolded =
+          x.reshape({forth.q.size(0), forth.q.size(1), x.size(1), x.size(2)});
+      // rwgnk's mask is its transpose.
+      return (is_transposed ? SumsByProducts(back, Normalised(unfolded, sums), *mask)
+                            : Normalised(SumsByProducts(forth, unfolded, *mask), sums))
+          .reshape(x.sizes());
+    };
+  }
+
+  static HopProduct HopsToNeighbors(const AttentionInputs& inputs) {
     const Graph graph = WalkGraphOf(inputs);
     const std::int64_t length = inputs.length();
     const auto fold = [length](const torch::Tensor& x) {
-      return x.reshape({1, -1, length, x.size(3)});
+      return x.reshape({-1, length, x.size(3)});
     };
-    const torch::Tensor logits =
-        SampledProducts(graph.pattern, fold(inputs.q)[0], fold(inputs.k)[0]) /
-        std::sqrt(static_cast<double>(inputs.width()));
+    const torch::Tensor logits = SampledProducts(graph.pattern, fold(inputs.q), fold(inputs.k)) /
+                                 std::sqrt(static_cast<double>(inputs.width()));
     const torch::Tensor rows = RowsOf(*graph.pattern);
     // No walk goes to padding.
     const torch::Tensor edges = graph.weights.to(logits.scalar_type()) *
@@ -180,38 +242,10 @@ class DynamicWalks : public Mechanism {
         at::exp((logits - largest.index_select(1, rows)).masked_fill(is_out, 0)) * edges;
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
     const torch::Tensor hops = Normalised(weights, sums.index_select(1, rows));
-    const WalkSumMask mask(graph.pattern, hops, base, options_.Int("hops"));
-    return AttendFastmult({fold(features.q), fold(features.k)}, fold(inputs.v), mask)
-        .reshape(inputs.v.sizes());
+    return [pattern = graph.pattern, hops](const torch::Tensor& x, bool is_transposed) {
+      return HeadwiseProduct(pattern, hops, x, is_transposed);
+    };
   }
-
-  class WalkSumMask : public Mask {
-   public:
-    WalkSumMask(SparsePatternPtr pattern, torch::Tensor hops, torch::Tensor base,
-                std::int64_t hop_count)
-        : pattern_(std::move(pattern)),
-          hops_(std::move(hops)),
-          base_(std::move(base)),
-          hop_count_(hop_count) {}
-    torch::Tensor Dense() const override { return {}; }
-    std::vector<Way> Ways() const override { return {Way::kFastmult}; }
-    torch::Tensor Product(const torch::Tensor& x) const override {
-      return Sum(Sum(x, true), false);
-    }
-
-   private:
-    /// sum over e of base^e P^e x.
-    torch::Tensor Sum(const torch::Tensor& x, bool is_transposed) const {
-      torch::Tensor sum = x;
-      for (std::int64_t e = 0; e < hop_count_; ++e) {
-        sum = x + base_ * HeadwiseProduct(pattern_, hops_, sum, is_transposed);
-      }
-      return sum;
-    }
-    SparsePatternPtr pattern_;
-    torch::Tensor hops_, base_;
-    std::int64_t hop_count_;
-  };
 
   Options options_;
   Scores scores_;
@@ -240,8 +274,8 @@ class Convolution : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    const Graph graph =
-        SymmetricallyNormalised(NonNegative(AdjacencyOf(inputs), "a graph convolution"));
+    const Graph graph = SymmetricallyNormalised(
+        NonNegative(AdjacencyOf(inputs), "a graph convolution"), options_.Chosen("degrees"));
     const torch::Tensor values = inputs.v * inputs.KeyMask();
     const torch::Tensor weights = graph.weights.to(inputs.q.scalar_type());
     const torch::Tensor dense =
@@ -285,11 +319,20 @@ class Convolution : public Mechanism {
 std::vector<MechanismInfo> GraphLayerMechanisms() {
   const OptionSpec elu = Flag("elu", false, "ELU of the output, as in a layer");
   const OptionSpec relu = Flag("relu", true, "ReLU of the output, as in a layer");
-  std::vector<OptionSpec> dynamic_options =
-      Joined({Integer("hops", 3, 0, 64, "hops tau of a walk"),
-              Number("lambda", 1, 0, 1, "initial weight of a hop"),
-              Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e")},
-             ScoreOptions({"favor_pos", "relu", "elu1", "square"}));
+  std::vector<OptionSpec> dynamic_options{
+      Word("dynamic", {"neighbors", "product"},
+           "hops by exp(q_u k_v / sqrt d) over neighbours, or by scores times rwgnk's mask"),
+      Integer("hops", 3, 0, 64, "hops tau of a walk"),
+      Number("lambda", 1, 0, 1, "initial weight of a hop"),
+      Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e"),
+      Number("alpha", 1, 0, 1, "product: vectors of rwgnk are divided by their length^alpha"),
+      Word("estimator", {"exact", "sampled"}, "product: all walks of rwgnk, or a sample"),
+      Integer("walks", 50, 1, 100000, "product, sampled: walks of a token"),
+      Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
+      Flag("walks_per_head", false, "independent walks for every head"),
+      ClassTokensOption()};
+  dynamic_options =
+      Joined(std::move(dynamic_options), ScoreOptions({"favor_pos", "relu", "elu1", "square"}));
   return {
       {"gkat0",
        "GKAT with softmax scores: rwgnk's mask times exp(q k / sqrt d), or times "
@@ -297,7 +340,8 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "dense O(L^2 (d + dv)); pairs O(nnz(M) (d + dv))",
        "gkat, Sec. 4.2 and 5.1",
        {"graph"},
-       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu},
+       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu,
+               ClassTokensOption()},
               FrequencyOptions()),
        [](const Options& options) {
          return std::make_unique<const AdditiveLayer>(options, false);
@@ -313,10 +357,10 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
               &FrequencyParameters, &FrequencyMask},
              {"favor_pos"}),
       {"gkat_dynamic",
-       "GKAT whose walks hop to neighbours with probabilities of exp(q_u k_v / sqrt d), all walks "
-       "of up to tau hops.",
-       "O(hops E m dv) for every batch",
-       "gkat, App. A.5",
+       "GKAT whose walks hop to neighbours with probabilities of exp(q_u k_v / sqrt d), or to any "
+       "token with those of rwgnk's masked attention; all walks of up to tau hops.",
+       "O(hops E m dv) for every batch; product O(hops nnz(Psi) m^2 dv)",
+       "gkat, App. A.5.2",
        {"graph"},
        dynamic_options,
        [](const Options& options) { return std::make_unique<const DynamicWalks>(options); }},
@@ -326,14 +370,14 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "O((L + E) dv)",
        "gkat, Sec. 5.1 (baselines)",
        {"graph"},
-       {elu, SeedOption()},
+       {elu, SeedOption(), ClassTokensOption()},
        [](const Options& options) { return std::make_unique<const AdditiveLayer>(options, true); }},
       {"gcn",
        "Graph convolution: ReLU(Deg^-1/2 Adj Deg^-1/2 V weight + bias). Reads no q and k.",
        "O(E dv + L dv^2)",
        "gkat, Sec. 5.1 (baselines)",
        {"graph"},
-       {relu, SeedOption()},
+       {relu, DegreesOption(), SeedOption()},
        [](const Options& options) { return std::make_unique<const Convolution>(options, false); }},
       {"sgc",
        "Spectral graph convolution: Chebyshev polynomials of the rescaled Laplacian. Reads no q "
@@ -342,7 +386,8 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "O(order (E dv + L dv^2))",
        "gkat, Sec. 5.1 (baselines)",
        {"graph"},
-       {Integer("order", 2, 0, 32, "degree of the polynomial"), relu, SeedOption()},
+       {Integer("order", 2, 0, 32, "degree of the polynomial"), relu, DegreesOption(),
+        SeedOption()},
        [](const Options& options) { return std::make_unique<const Convolution>(options, true); }},
   };
 }

@@ -28,12 +28,9 @@ std::vector<OptionSpec> TableOptions(std::int64_t rank) {
 }
 
 /// exp(p_i s_j), by random features of p and s.
-MaskPtr ExponentialTableMask(const Options& options, const AttentionInputs& inputs) {
+MaskPtr ExponentialTableMask(const Options&, const AttentionInputs& inputs) {
   const torch::Tensor &p = inputs.parameters.at("p"), &s = inputs.parameters.at("s");
-  const torch::Tensor projection =
-      RandomProjection(static_cast<std::uint64_t>(options.Int("seed")) ^ 0x9E3779B97F4A7C15ull,
-                       inputs.heads(), options.Int("mask_features"), options.Int("rank"), true,
-                       inputs.q.options().requires_grad(false));
+  const torch::Tensor& projection = inputs.parameters.at("mask_omega");
   const auto map = [&](const torch::Tensor& x) {
     return at::exp(at::matmul(x, projection.transpose(1, 2)) - 0.5 * (x * x).sum(2, true)) /
            std::sqrt(static_cast<double>(projection.size(1)));
@@ -88,8 +85,13 @@ std::vector<MechanismInfo> LearnedMaskMechanisms() {
               nullptr},
              {AlwaysWays(low_rank),
               [](const Options& options, const AttentionInputs& inputs) {
-                return NamedTensors{{"p", NoisyTable(options, inputs, 0, 0.1, 4)},
-                                    {"s", NoisyTable(options, inputs, 0, 0.1, 5)}};
+                return NamedTensors{
+                    {"p", NoisyTable(options, inputs, 0, 0.1, 4)},
+                    {"s", NoisyTable(options, inputs, 0, 0.1, 5)},
+                    {"mask_omega", RandomProjection(SeedOf(options, inputs) ^ 0x9E3779B97F4A7C15ull,
+                                                    inputs.heads(), options.Int("mask_features"),
+                                                    options.Int("rank"), true,
+                                                    inputs.q.options().requires_grad(false))}};
               },
               &ExponentialTableMask}),
   };

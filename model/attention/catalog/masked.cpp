@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/attention/masks/basic_masks.h"
+
 namespace interlacer::attention {
 namespace {
 
@@ -34,19 +36,26 @@ class MaskedMechanism : public Mechanism {
 
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
     NamedTensors parameters = scores_.InitialParameters(inputs);
-    if (parts_.parameters) parameters.merge(parts_.parameters(options_, inputs));
+    if (parts_.parameters) {
+      parameters.merge(parts_.parameters(options_, inputs.Placed(ClassTokensOf(options_))));
+    }
     return parameters;
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    return Attend(way, scores_, inputs, parts_.mask(options_, inputs).get());
+    return Attend(way, scores_, inputs, MaskOf(inputs).get());
   }
 
   torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
-    return parts_.mask(options_, inputs)->Dense().to(inputs.q.scalar_type());
+    return MaskOf(inputs)->Dense().to(inputs.q.scalar_type());
   }
 
  private:
+  MaskPtr MaskOf(const AttentionInputs& inputs) const {
+    const std::int64_t count = ClassTokensOf(options_);
+    return WithClassTokens(parts_.mask(options_, inputs.Placed(count)), count, inputs.q);
+  }
+
   Options options_;
   MaskedParts parts_;
   Scores scores_;
@@ -56,6 +65,7 @@ class MaskedMechanism : public Mechanism {
 
 MechanismInfo Masked(MechanismInfo info, MaskedParts parts, const std::vector<std::string>& kinds) {
   info.options = Joined(std::move(info.options), ScoreOptions(kinds));
+  info.options.push_back(ClassTokensOption());
   // A mask's own seed is that of the scores too.
   for (auto spec = info.options.begin(); spec != info.options.end();) {
     const bool is_repeated =
@@ -68,6 +78,17 @@ MechanismInfo Masked(MechanismInfo info, MaskedParts parts, const std::vector<st
     return std::make_unique<const MaskedMechanism>(options, parts, only_kind);
   };
   return info;
+}
+
+OptionSpec ClassTokensOption() {
+  return Integer("class_tokens", 0, 0, 4096,
+                 "first tokens that see all and that all see; graph, grid, positions, segments and "
+                 "tree are of the tokens after them");
+}
+
+OptionSpec DegreesOption() {
+  return Word("degrees", {"out", "out_in"},
+              "d of 1 / sqrt(d_i d_j): out-edges of i and j, or those out of i and into j");
 }
 
 torch::Tensor PerHead(const AttentionInputs& inputs, double value) {

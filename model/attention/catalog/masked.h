@@ -15,6 +15,7 @@
 
 namespace interlacer::attention {
 
+/// Inputs are those of the placed tokens, without class tokens.
 struct MaskedParts {
   /// What the mask offers with these options, kDense first.
   std::function<std::vector<Way>(const Options&)> ways;
@@ -34,6 +35,13 @@ MechanismInfo Masked(MechanismInfo info, MaskedParts parts,
 inline std::function<std::vector<Way>(const Options&)> AlwaysWays(std::vector<Way> ways) {
   return [ways = std::move(ways)](const Options&) { return ways; };
 }
+
+/// Tokens that come first and have no place, which masks let through.
+OptionSpec ClassTokensOption();
+inline std::int64_t ClassTokensOf(const Options& options) { return options.Int("class_tokens"); }
+
+/// Degrees that graphs without weights are normalised by: those of MaskGraphOf.
+OptionSpec DegreesOption();
 
 /// A parameter that starts with the same values in every head: [H] or [H,n], of q's type.
 torch::Tensor PerHead(const AttentionInputs& inputs, double value);

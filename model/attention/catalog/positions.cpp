@@ -17,8 +17,10 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-torch::Tensor Scaled(const torch::Tensor& x) {
-  return x * std::pow(static_cast<double>(x.size(3)), -0.25);
+/// A weight of g, clipped.
+torch::Tensor WeightOf(const Options& options, const AttentionInputs& inputs, const char* name) {
+  const double most = options.Real("max_weight");
+  return inputs.parameters.at(name).clamp(-most, most);
 }
 
 /// Real and imaginary parts of g at all samples: [H,r], the second may be undefined.
@@ -73,7 +75,7 @@ Transform MixtureTransform(const Options& options, const AttentionInputs& inputs
       xi.reshape({1, 1, xi.size(0), xi.size(1)}) - inputs.parameters.at("center").unsqueeze(2);
   const torch::Tensor bells = at::exp(-(apart * apart).sum(3) / (2 * width * width));
   const auto mixed = [&](const char* weight) {
-    return (inputs.parameters.at(weight).unsqueeze(2) * bells).sum(1);
+    return (WeightOf(options, inputs, weight).unsqueeze(2) * bells).sum(1);
   };
   return {mixed("weight"),
           options.IsSet("complex_g") ? mixed("weight_imaginary") : torch::Tensor()};
@@ -88,11 +90,12 @@ NamedTensors BellParameters(const Options& options, const AttentionInputs& input
           {"width", PerHead(inputs, widths)}};
 }
 
-Transform BellTransform(const Options&, const AttentionInputs& inputs, const torch::Tensor& xi) {
+Transform BellTransform(const Options& options, const AttentionInputs& inputs,
+                        const torch::Tensor& xi) {
   const torch::Tensor width = at::softplus(inputs.parameters.at("width")).unsqueeze(2);
   const torch::Tensor square = (xi * xi).sum(1).reshape({1, 1, -1});
   const torch::Tensor bells = at::exp(-0.5 * kTwoPi * kTwoPi * width * width * square);
-  return {(inputs.parameters.at("weight").unsqueeze(2) * bells).sum(1), {}};
+  return {(WeightOf(options, inputs, "weight").unsqueeze(2) * bells).sum(1), {}};
 }
 
 NamedTensors ScaleParameter(const Options& options, const AttentionInputs& inputs) {
@@ -109,7 +112,7 @@ Transform KernelTransform(const Options& options, const AttentionInputs& inputs,
   } else {
     density = (0.5 * at::exp(-xi.abs())).prod(1);
   }
-  return {inputs.parameters.at("c").unsqueeze(1) * density.unsqueeze(0), {}};
+  return {WeightOf(options, inputs, "c").unsqueeze(1) * density.unsqueeze(0), {}};
 }
 
 NamedTensors LocalParameters(const Options& options, const AttentionInputs& inputs) {
@@ -121,25 +124,49 @@ NamedTensors LocalParameters(const Options& options, const AttentionInputs& inpu
           {"radius", PerHead(inputs, radii)}};
 }
 
-Transform LocalTransform(const Options&, const AttentionInputs& inputs, const torch::Tensor& xi) {
+Transform LocalTransform(const Options& options, const AttentionInputs& inputs,
+                         const torch::Tensor& xi) {
   const torch::Tensor windows =
       WindowTransform(inputs.parameters.at("radius").unsqueeze(2), xi.reshape({1, 1, -1}), 1);
-  return {(inputs.parameters.at("weight").unsqueeze(2) * windows).sum(1), {}};
+  return {(WeightOf(options, inputs, "weight").unsqueeze(2) * windows).sum(1), {}};
 }
 
 NamedTensors WindowParameters(const Options& options, const AttentionInputs& inputs) {
-  const auto l = static_cast<std::size_t>(inputs.positions.size(1));
-  return {{"c", PerHead(inputs, options.Real("weight"))},
-          {"radius", PerHead(inputs, std::vector<double>(l, options.Real("radius")))}};
+  const std::int64_t axes = inputs.positions.size(1), terms = options.Int("terms");
+  std::vector<double> radii;
+  for (std::int64_t t = 0; t < terms; ++t) {
+    radii.insert(radii.end(), static_cast<std::size_t>(axes),
+                 options.Real("radius") * static_cast<double>(t + 1));
+  }
+  return {{"weight", PerHead(inputs, Repeated(options, options.Real("weight")))},
+          {"radius", PerHead(inputs, radii).reshape({inputs.heads(), terms, axes})}};
+}
+
+/// One order for all axes, or one each.
+std::vector<std::int64_t> OrdersOf(const Options& options, std::int64_t axes) {
+  const auto count = static_cast<std::size_t>(axes);
+  if (!options.Has("order")) return std::vector<std::int64_t>(count, 1);
+  const std::vector<std::int64_t> orders = options.Ints("order");
+  if (orders.size() == 1) return std::vector<std::int64_t>(count, orders[0]);
+  if (orders.size() == count) return orders;
+  throw StatusException(
+      Mismatch(reason::CONFIG_INVALID, "options.order",
+               "one number, or one for each of the " + std::to_string(axes) + " coordinates",
+               std::to_string(orders.size())));
 }
 
 /// Radius v of order kappa: windows of radius v / kappa, kappa times convolved.
 Transform WindowsTransform(const Options& options, const AttentionInputs& inputs,
                            const torch::Tensor& xi) {
-  const double order = options.Has("order") ? static_cast<double>(options.Int("order")) : 1;
-  const torch::Tensor windows =
-      WindowTransform(inputs.parameters.at("radius").unsqueeze(1) / order, xi.unsqueeze(0), order);
-  return {inputs.parameters.at("c").unsqueeze(1) * windows.prod(2), {}};
+  const std::vector<std::int64_t> orders = OrdersOf(options, xi.size(1));
+  const torch::Tensor& radius = inputs.parameters.at("radius");
+  torch::Tensor windows = at::ones({}, xi.options());
+  for (std::int64_t a = 0; a < xi.size(1); ++a) {
+    const auto order = static_cast<double>(orders[static_cast<std::size_t>(a)]);
+    windows = windows * WindowTransform(radius.slice(2, a, a + 1) / order,
+                                        xi.select(1, a).reshape({1, 1, -1}), order);
+  }
+  return {(WeightOf(options, inputs, "weight").unsqueeze(2) * windows).sum(1), {}};
 }
 
 void RequireDimensions(const AttentionInputs& inputs, std::int64_t dimensions) {
@@ -154,8 +181,8 @@ CodedParts FourierParts(FourierKind kind) {
             RequireDimensions(inputs, kind.dimensions);
             NamedTensors parameters = kind.parameters(options, inputs);
             parameters["xi"] = DrawFrequencies(options.Chosen("proposal"), options.Real("extent"),
-                                               static_cast<std::uint64_t>(options.Int("seed")),
-                                               options.Int("frequencies"), inputs.positions.size(1))
+                                               SeedOf(options, inputs), options.Int("frequencies"),
+                                               inputs.positions.size(1))
                                    .to(inputs.q.scalar_type());
             return parameters;
           },
@@ -168,13 +195,14 @@ CodedParts FourierParts(FourierKind kind) {
             const torch::Tensor share = 1 / (density * static_cast<double>(xi.size(0)));
             const FourierFeatures features = MakeFourierFeatures(
                 g.real * share, g.imaginary.defined() ? g.imaginary * share : torch::Tensor(), xi,
-                inputs.positions * kind.position_scale);
-            return {Appended(Scaled(inputs.q), features.left),
-                    Appended(Scaled(inputs.k), features.right)};
+                inputs.positions * kind.position_scale, options.IsSet("balance"));
+            return {Appended(ScaledTokens(inputs.q), features.left),
+                    Appended(ScaledTokens(inputs.k), features.right)};
           },
           [](const Options& options, const AttentionInputs& inputs) {
             return inputs.width() + 2 * options.Int("frequencies");
-          }};
+          },
+          /*is_appended=*/true};
 }
 
 MechanismInfo FourierInfo(std::string name, std::string text, std::string source,
@@ -188,6 +216,9 @@ MechanismInfo FourierInfo(std::string name, std::string text, std::string source
        Joined(std::move(own),
               {Number("weight", 0.1, -1e3, 1e3, "initial weight of g, or of each of its terms"),
                Integer("frequencies", 16, 1, 65536, "samples r of g"),
+               Flag("balance", false,
+                    "roots of |g| on both sides, in place of all of g on that of the keys"),
+               Number("max_weight", 1e3, 0, 1e3, "larger weights of g count as this"),
                Word("proposal", {"normal", "uniform", "cauchy", "truncated_normal"},
                     "density that samples are drawn from"),
                Number("extent", 4, 1e-3, 1e6,
@@ -254,8 +285,8 @@ Codes FactorCodes(const Options&, const AttentionInputs& inputs) {
     left.push_back(at::constant_pad_nd(basis, padding));
     right.push_back(at::constant_pad_nd(rest, padding));
   }
-  return {Appended(Scaled(inputs.q), at::stack(left).to(inputs.q.scalar_type())),
-          Appended(Scaled(inputs.k), at::stack(right).to(inputs.q.scalar_type()))};
+  return {Appended(ScaledTokens(inputs.q), at::stack(left).to(inputs.q.scalar_type())),
+          Appended(ScaledTokens(inputs.k), at::stack(right).to(inputs.q.scalar_type()))};
 }
 
 }  // namespace
@@ -282,16 +313,23 @@ std::vector<MechanismInfo> PositionMechanisms() {
           "flt, Eq. 10",
           {TermsOption(), Number("radius", 1, 1e-6, 1e6, "initial radius of the first window")},
           {&LocalParameters, &LocalTransform, 1, 1}),
-      FourierInfo("flt_local_nd", "Logits + c inside a box of radii around a token.", "flt, Eq. 11",
-                  {Number("radius", 1, 1e-6, 1e6, "initial radius along every axis")},
-                  {&WindowParameters, &WindowsTransform}),
+      FourierInfo(
+          "flt_local_nd", "Logits + sum of weights of boxes of radii around a token.",
+          "flt, Eq. 11",
+          {Integer("terms", 1, 1, 4096, "boxes T"),
+           Number("radius", 1, 1e-6, 1e6, "initial radius of the first box along every axis")},
+          {&WindowParameters, &WindowsTransform}),
       FourierInfo(
           "flt_local_smooth",
-          "Logits + c times windows of every axis convolved with themselves: zero beyond the "
+          "Logits + sum of weights of windows of every axis convolved with themselves: zero beyond "
+          "the "
           "radius, smoother with every order.",
           "flt, Eq. 12 (with the power on the whole ratio)",
-          {Integer("order", 2, 1, 16, "convolved windows, whose radii add up to the radius"),
-           Number("radius", 1, 1e-6, 1e6, "initial radius along every axis")},
+          {Integers(
+               "order", {2}, 1, 16,
+               "convolved windows, whose radii add up to the radius: for all axes, or for each"),
+           Integer("terms", 1, 1, 4096, "products of windows T"),
+           Number("radius", 1, 1e-6, 1e6, "initial radius of the first along every axis")},
           {&WindowParameters, &WindowsTransform}),
       FourierInfo(
           "flt_gauss3d", "Logits + mixture of Gaussians of the distance of points in space.",
@@ -310,8 +348,10 @@ std::vector<MechanismInfo> PositionMechanisms() {
            nullptr},
           {&FactorParameters, &FactorCodes,
            [](const Options& options, const AttentionInputs& inputs) {
-             return inputs.width() + std::min(options.Int("rank") + 8, inputs.length());
-           }}),
+             return inputs.width() +
+                    std::min(options.Int("rank") + 8, inputs.length() - ClassTokensOf(options));
+           },
+           /*is_appended=*/true}),
   };
 }
 

@@ -53,7 +53,8 @@ class Causal : public Mechanism {
         at::exp((features.log_scale.transpose(2, 3) - largest).clamp_max(0));
     const torch::Tensor weights =
         at::tril(at::matmul(features.q, features.k.transpose(2, 3)) * scale);
-    return AttendByWeights(is_gated_ ? weights * ProductsOfGates(gates) : weights, v);
+    return AttendByWeights(is_gated_ ? weights * ProductsOfGates(gates) : weights, v,
+                           features.delta);
   }
 
   /// [B,H,L,L], row after row.
@@ -107,7 +108,7 @@ class Causal : public Mechanism {
       state_scale = end_scale;
     }
     const torch::Tensor sums = at::cat(parts, 2);
-    return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1));
+    return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), features.delta);
   }
 
   Scores scores_;

@@ -16,13 +16,21 @@
 namespace interlacer::attention {
 namespace {
 
-/// Noise of one channel of one head: [length,realizations] of q's type.
-torch::Tensor ChannelNoise(const Options& options, const AttentionInputs& inputs, std::int64_t head,
-                           std::int64_t channel, std::int64_t length) {
-  return NormalMatrix(static_cast<std::uint64_t>(options.Int("seed")),
-                      RandomStream::kRandomFeatures, 0x53504500u + static_cast<std::uint32_t>(head),
-                      static_cast<std::uint32_t>(channel), length, options.Int("realizations"))
-      .to(inputs.q.scalar_type());
+/// Noise of every channel: [H,d,length,R] of q's type; `part` apart for several.
+torch::Tensor ChannelNoise(const Options& options, const AttentionInputs& inputs,
+                           std::int64_t length, std::int64_t part) {
+  std::vector<torch::Tensor> channels;
+  for (std::int64_t h = 0; h < inputs.heads(); ++h) {
+    for (std::int64_t c = 0; c < inputs.width(); ++c) {
+      channels.push_back(NormalMatrix(SeedOf(options, inputs), RandomStream::kRandomFeatures,
+                                      0x53504500u + static_cast<std::uint32_t>(h),
+                                      static_cast<std::uint32_t>(part * inputs.width() + c), length,
+                                      options.Int("realizations"))
+                             .to(inputs.q.scalar_type()));
+    }
+  }
+  return at::stack(channels).reshape(
+      {inputs.heads(), inputs.width(), length, options.Int("realizations")});
 }
 
 /// Codes of a channel: [L,R] for queries and keys.
@@ -46,7 +54,7 @@ Codes SumOverChannels(const Options& options, const AttentionInputs& inputs,
         // A channel with a closed gate sees one noise at all places.
         const torch::Tensor gate = at::sigmoid(inputs.parameters.at("gate")[h][c]);
         const torch::Tensor shared =
-            ChannelNoise(options, inputs, h, inputs.width() + c, 1) * at::sqrt(1 - gate);
+            inputs.parameters.at("shared_noise")[h][c] * at::sqrt(1 - gate);
         codes.q = codes.q * at::sqrt(gate) + shared;
         codes.k = codes.k * at::sqrt(gate) + shared;
       }
@@ -67,8 +75,12 @@ torch::Tensor ChannelTable(const AttentionInputs& inputs, const std::vector<doub
   return PerHead(inputs, row).unsqueeze(1).expand({inputs.heads(), inputs.width(), count}).clone();
 }
 
-void AddGate(const Options& options, const AttentionInputs& inputs, NamedTensors* parameters) {
+/// What all codes are made of: noise for `length` places or waves, and of gates.
+void AddNoise(const Options& options, const AttentionInputs& inputs, std::int64_t length,
+              NamedTensors* parameters) {
+  (*parameters)["noise"] = ChannelNoise(options, inputs, length, 0);
   if (!options.IsSet("gated")) return;
+  (*parameters)["shared_noise"] = ChannelNoise(options, inputs, 1, 1);
   (*parameters)["gate"] =
       at::zeros({inputs.heads(), inputs.width()}, inputs.q.options().requires_grad(false));
 }
@@ -80,7 +92,8 @@ NamedTensors TapParameters(const Options& options, const AttentionInputs& inputs
     taps.push_back(std::exp(-0.5 * std::abs(static_cast<double>(p - count / 2))));
   }
   NamedTensors parameters{{"taps", ChannelTable(inputs, taps)}};
-  AddGate(options, inputs, &parameters);
+  // Filters reach over both ends.
+  AddNoise(options, inputs, inputs.length() + 2 * count, &parameters);
   return parameters;
 }
 
@@ -88,7 +101,7 @@ NamedTensors TapParameters(const Options& options, const AttentionInputs& inputs
 Codes TapCodes(const Options& options, const AttentionInputs& inputs, std::int64_t head,
                std::int64_t channel) {
   const std::int64_t count = options.Int("taps"), half = count / 2, length = inputs.length();
-  const torch::Tensor noise = ChannelNoise(options, inputs, head, channel, length + 2 * count);
+  const torch::Tensor noise = inputs.parameters.at("noise")[head][channel];
   const torch::Tensor taps = inputs.parameters.at("taps")[head][channel];
   torch::Tensor q = at::zeros({length, noise.size(1)}, noise.options());
   for (std::int64_t p = 0; p < count; ++p) {
@@ -109,15 +122,14 @@ NamedTensors SineParameters(const Options& options, const AttentionInputs& input
   NamedTensors parameters{{"frequency", ChannelTable(inputs, frequency)},
                           {"phase", ChannelTable(inputs, phase)},
                           {"amplitude", ChannelTable(inputs, amplitude)}};
-  AddGate(options, inputs, &parameters);
+  AddNoise(options, inputs, 2 * options.Int("sines"), &parameters);
   return parameters;
 }
 
 /// The kernel is the sum of amplitude^2 cos(2 pi frequency (i - j) + phase).
-Codes SineCodes(const Options& options, const AttentionInputs& inputs, std::int64_t head,
+Codes SineCodes(const Options&, const AttentionInputs& inputs, std::int64_t head,
                 std::int64_t channel) {
-  const std::int64_t count = options.Int("sines");
-  const torch::Tensor noise = ChannelNoise(options, inputs, head, channel, 2 * count);
+  const torch::Tensor noise = inputs.parameters.at("noise")[head][channel];
   const auto of = [&](const char* name) {
     return inputs.parameters.at(name)[head][channel].to(at::kDouble).unsqueeze(0);
   };
@@ -168,18 +180,24 @@ class Smoothing : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    const MaskPairs phi = Walks(inputs);
-    const bool is_dense = way == Way::kDense;
-    const torch::Tensor k =
-        with_keys_ ? Smoothed(inputs.k, inputs.KeyMask(), phi, is_dense) : inputs.k;
-    const Features features =
-        scores_.MakeFeatures(inputs, Smoothed(inputs.q, inputs.KeyMask(), phi, is_dense), k, false);
+    const std::int64_t count = ClassTokensOf(options_);
+    const MaskPairs phi = Walks(inputs.Placed(count));
+    const torch::Tensor keep = inputs.KeyMask().slice(2, count);
+    // Class tokens stay as they are.
+    const auto smoothed = [&](const torch::Tensor& x) {
+      return at::cat(
+          {x.slice(2, 0, count), Smoothed(x.slice(2, count), keep, phi, way == Way::kDense)}, 2);
+    };
+    const Features features = scores_.MakeFeatures(
+        inputs, smoothed(inputs.q), with_keys_ ? smoothed(inputs.k) : inputs.k, false);
     if (!with_keys_) return Attend(way, features, inputs.v, nullptr);
-    return Attend(way, features, inputs.v, MaskOf(phi).get());
+    return Attend(way, features, inputs.v, WithClassTokens(MaskOf(phi), count, inputs.q).get());
   }
 
   torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
-    return with_keys_ ? MaskOf(Walks(inputs))->Dense() : torch::Tensor();
+    if (!with_keys_) return {};
+    const std::int64_t count = ClassTokensOf(options_);
+    return WithClassTokens(MaskOf(Walks(inputs.Placed(count))), count, inputs.q)->Dense();
   }
 
  private:
@@ -190,10 +208,10 @@ class Smoothing : public Mechanism {
     walks.walk_count = static_cast<int>(options_.Int("walks"));
     walks.max_hops = static_cast<int>(options_.Int("hops"));
     walks.halt_probability = options_.Real("halt_probability");
-    walks.seed = static_cast<std::uint64_t>(options_.Int("seed"));
+    walks.seed = SeedOf(options_, inputs);
     const torch::Tensor ones =
         at::ones({1, options_.Int("hops") + 1}, inputs.q.options().requires_grad(false));
-    Graph graph = MaskGraphOf(inputs);
+    Graph graph = MaskGraphOf(inputs, options_.Chosen("degrees"));
     if (with_keys_ || options_.IsSet("normalise")) {
       graph = NonNegative(std::move(graph), "a mask or means of walks");
     }
@@ -242,7 +260,8 @@ MechanismInfo SmoothingInfo(std::string name, std::string text, bool with_keys) 
                   Flag("normalise", true, "rows of features and mask are divided by their sums"),
                   Integer("walks", 20, 1, 100000, "walks of a token"),
                   Integer("hops", 10, 0, 1000, "hops of a walk at most"),
-                  Number("halt_probability", 0.1, 0, 0.999, "of ending before each hop")},
+                  Number("halt_probability", 0.1, 0, 0.999, "of ending before each hop"),
+                  DegreesOption(), ClassTokensOption()},
                  ScoreOptions({"relu"})),
           [with_keys](const Options& options) {
             return std::make_unique<const Smoothing>(options, with_keys);

@@ -7,6 +7,7 @@
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/walk_masks.h"
+#include "model/attention/core/random_features.h"
 #include "model/attention/masks/basic_masks.h"
 #include "model/attention/masks/walk_features.h"
 #include "model/runtime/torch_status.h"
@@ -14,7 +15,23 @@
 namespace interlacer::attention {
 namespace {
 
-WalkSamplerOptions SamplerOptions(const Options& options, std::uint32_t ensemble) {
+std::uint64_t SeedOfHead(const Options& options, const AttentionInputs& inputs, std::int64_t head) {
+  return SeedOf(options, inputs) + static_cast<std::uint64_t>(head) * 0x9E3779B97F4A7C15ull;
+}
+
+/// Terms of one head, or of every head if each has walks of its own.
+template <typename TermsOfHead>
+WalkTerms TermsOfHeads(const Options& options, const AttentionInputs& inputs,
+                       const TermsOfHead& terms_of) {
+  std::vector<WalkTerms> heads;
+  const std::int64_t count = options.IsSet("walks_per_head") ? inputs.heads() : 1;
+  for (std::int64_t head = 0; head < count; ++head) heads.push_back(terms_of(head));
+  return OfHeads(heads);
+}
+
+/// Head 0 has the walks that all heads share by default.
+WalkSamplerOptions SamplerOptions(const Options& options, const AttentionInputs& inputs,
+                                  std::uint32_t ensemble, std::int64_t head) {
   WalkSamplerOptions walks;
   const std::string& sampler = options.Chosen("sampler");
   walks.sampler = sampler == "iid"                    ? WalkSampler::kIid
@@ -24,7 +41,7 @@ WalkSamplerOptions SamplerOptions(const Options& options, std::uint32_t ensemble
   walks.walk_count = static_cast<int>(options.Int("walks"));
   walks.max_hops = static_cast<int>(options.Int("hops"));
   walks.halt_probability = options.Real("halt_probability");
-  walks.seed = static_cast<std::uint64_t>(options.Int("seed"));
+  walks.seed = SeedOfHead(options, inputs, head);
   walks.ensemble = 2 * static_cast<std::uint32_t>(options.Int("ensemble")) + ensemble;
   if (walks.sampler == WalkSampler::kAntithetic && walks.walk_count % 2 != 0) {
     throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.walks",
@@ -42,17 +59,20 @@ NamedTensors CoefficientParameters(const Options& options, const AttentionInputs
   return {{"f", PerHead(inputs, f)}};
 }
 
-WalkTerms TermsOf(const Options& options, const Graph& graph, std::uint32_t ensemble) {
+WalkTerms TermsOf(const Options& options, const AttentionInputs& inputs, const Graph& graph,
+                  std::uint32_t ensemble) {
   const LengthLaw law = !options.Has("length_law")            ? LengthLaw::kGeometric
                         : options.Is("length_law", "power")   ? LengthLaw::kPower
                         : options.Is("length_law", "uniform") ? LengthLaw::kUniform
                                                               : LengthLaw::kGeometric;
-  return SampledTerms(graph, SamplerOptions(options, ensemble), law);
+  return TermsOfHeads(options, inputs, [&](std::int64_t head) {
+    return SampledTerms(graph, SamplerOptions(options, inputs, ensemble, head), law);
+  });
 }
 
 /// Without absolute values of its entries the mask is to be >= 0 by the graph's weights.
 Graph GraphOfMask(const Options& options, const AttentionInputs& inputs) {
-  Graph graph = MaskGraphOf(inputs);
+  Graph graph = MaskGraphOf(inputs, options.Chosen("degrees"));
   const bool is_absolute = options.Has("positive") && !options.Is("positive", "none");
   return is_absolute ? graph : NonNegative(std::move(graph), "graph random features");
 }
@@ -78,20 +98,22 @@ std::vector<OptionSpec> EstimateOptions() {
                "hops of a walk: by halt_probability; uniform up to hops; at least t with 1 / (t + "
                "1). Walks of the last two are independent, whatever the sampler"),
           Word("positive", {"none", "mask"},
-               "mask: absolute values of its entries, for coefficients below 0")};
+               "mask: absolute values of its entries, for coefficients below 0"),
+          DegreesOption()};
 }
 
 MaskPtr SymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
   const torch::Tensor& f = inputs.parameters.at("f");
-  const MaskPairs queries = Combined(TermsOf(options, graph, 0), f);
-  const MaskPairs keys =
-      options.IsSet("independent_qk_walks") ? Combined(TermsOf(options, graph, 1), f) : queries;
+  const MaskPairs queries = Combined(TermsOf(options, inputs, graph, 0), f);
+  const MaskPairs keys = options.IsSet("independent_qk_walks")
+                             ? Combined(TermsOf(options, inputs, graph, 1), f)
+                             : queries;
   return WithSign(options, MakeSparseFactorMask({queries, keys}));
 }
 
 MaskPtr AsymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
-  return WithSign(options,
-                  MakePairMask(Combined(TermsOf(options, graph, 0), inputs.parameters.at("f"))));
+  return WithSign(options, MakePairMask(Combined(TermsOf(options, inputs, graph, 0),
+                                                 inputs.parameters.at("f"))));
 }
 
 MaskPtr AdHocMask(const Options& options, const AttentionInputs& inputs) {
@@ -116,6 +138,8 @@ std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops,
           Integer("hops", hops, 0, 1000, "hops of a walk at most"),
           Number("halt_probability", halt_probability, 0, 0.999, "of ending before each hop"),
           Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
+          Flag("walks_per_head", false, "independent walks for every head"),
+          RedrawOption(),
           Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
 }
 
@@ -127,6 +151,8 @@ std::vector<OptionSpec> FrequencyOptions() {
           Word("estimator", {"exact", "sampled"}, "all walks, or a sample of them"),
           Integer("walks", 50, 1, 100000, "sampled: walks of a token"),
           Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
+          Flag("walks_per_head", false, "independent walks for every head"),
+          RedrawOption(),
           Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
 }
 
@@ -144,9 +170,11 @@ MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
     walks.sampler = WalkSampler::kIid;
     walks.walk_count = static_cast<int>(options.Int("walks"));
     walks.max_hops = static_cast<int>(options.Int("hops"));
-    walks.seed = static_cast<std::uint64_t>(options.Int("seed"));
     walks.ensemble = static_cast<std::uint32_t>(options.Int("ensemble"));
-    terms = SampledTerms(hops, walks);
+    terms = TermsOfHeads(options, inputs, [&](std::int64_t head) {
+      walks.seed = SeedOfHead(options, inputs, head);
+      return SampledTerms(hops, walks);
+    });
   }
   const torch::Tensor base =
       inputs.parameters.at("lambda").abs() * (1 - options.Real("halt_probability"));
@@ -199,7 +227,7 @@ std::vector<MechanismInfo> WalkMechanisms() {
               "O(L row (m + dv))",
               "grf-masking, Eq. 3 and App. C.3",
               {"graph"},
-              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most")},
+              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption()},
               nullptr},
              {AlwaysWays(pair_ways), &CoefficientParameters,
               [](const Options& options, const AttentionInputs& inputs) {

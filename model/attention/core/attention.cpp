@@ -58,11 +58,15 @@ StatusOr<Attention> Attention::Make(const MechanismInfo& mechanism, const nlohma
   return *std::move(made);
 }
 
+std::int64_t Attention::ClassTokens() const {
+  return options_.Has("class_tokens") ? options_.Int("class_tokens") : 0;
+}
+
 StatusOr<NamedTensors> Attention::InitialParameters(const AttentionInputs& inputs) const {
   NamedTensors parameters;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
-        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
         parameters = mechanism_->InitialParameters(inputs);
         return Status::Ok();
       },
@@ -101,7 +105,7 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optio
   Way taken = way.value_or(Way::kDense);
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
-        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
         if (inputs.v.numel() == 0 || inputs.q.numel() == 0) {
           out = at::zeros_like(inputs.v);
           return Status::Ok();
@@ -128,7 +132,7 @@ StatusOr<torch::Tensor> Attention::DenseMask(const AttentionInputs& inputs) cons
   torch::Tensor mask;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
-        ThrowIfError(CheckInputs(inputs, info_->inputs));
+        ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
         const AttentionInputs completed = ValueOrThrow(Completed(inputs));
         mask = mechanism_->DenseMask(completed);
         return Status::Ok();

@@ -5,7 +5,8 @@
 /// A_ij >= 0 is the score of query i and key j, M the mask, * the product entry by entry. Shapes of
 /// inputs: core/inputs.h; out is [B,H,L,dv] of q's type. Rows whose weights are all zero, and rows
 /// of masked queries, are 0. Empty batches and sequences give empty results. Gradients flow to q,
-/// k, v and parameters. Equal inputs, options and parameters give equal results. Errors: those of
+/// k, v, parameters, and to weights of edges, gates, masks and
+/// positions. Equal inputs, options and parameters give equal results. Errors: those of
 /// CheckInputs and Options; INVALID_ARGUMENT CONFIG_INVALID at "way" for a way that the mechanism
 /// lacks; SHAPE_MISMATCH or SCHEMA_INVALID at "parameters.NAME"; RESOURCE_EXHAUSTED for lack of
 /// memory. Thread-safety: const methods may run together.
@@ -42,6 +43,8 @@ class Attention {
   Attention(const MechanismInfo& info, Options options);
   /// Inputs that passed CheckInputs, with all parameters.
   StatusOr<AttentionInputs> Completed(const AttentionInputs& inputs) const;
+  /// Of the option class_tokens; 0 without it.
+  std::int64_t ClassTokens() const;
 
   const MechanismInfo* info_;
   Options options_;

@@ -117,12 +117,12 @@ Status CheckKeyMask(const AttentionInputs& inputs) {
   return Mismatch(reason::SCHEMA_INVALID, "key_mask", "zeros and ones", "another number");
 }
 
-Status CheckGraph(const AttentionInputs& inputs) {
+Status CheckGraph(const AttentionInputs& inputs, std::int64_t length) {
   const GraphInput& graph = inputs.graph;
   if (!graph.neighbors.defined()) {
     return Mismatch(reason::SCHEMA_INVALID, "graph.neighbors", "Long [E]", "nothing");
   }
-  INTERLACER_RETURN_IF_ERROR(CheckIntegers("graph.offsets", graph.offsets, inputs.length() + 1));
+  INTERLACER_RETURN_IF_ERROR(CheckIntegers("graph.offsets", graph.offsets, length + 1));
   INTERLACER_RETURN_IF_ERROR(CheckIntegers("graph.neighbors", graph.neighbors, -1));
   const std::int64_t edge_count = graph.neighbors.size(0);
   const torch::Tensor offsets = graph.offsets;
@@ -132,14 +132,14 @@ Status CheckGraph(const AttentionInputs& inputs) {
                     "numbers that ascend from 0 to the " + std::to_string(edge_count) + " edges",
                     "others");
   }
-  INTERLACER_RETURN_IF_ERROR(
-      CheckWithin("graph.neighbors", graph.neighbors, 0, static_cast<double>(inputs.length() - 1),
-                  "indices of tokens below " + std::to_string(inputs.length())));
+  INTERLACER_RETURN_IF_ERROR(CheckWithin("graph.neighbors", graph.neighbors, 0,
+                                         static_cast<double>(length - 1),
+                                         "indices of tokens below " + std::to_string(length)));
   if (!graph.weights.defined()) return Status::Ok();
   return CheckReal("graph.weights", graph.weights, {edge_count});
 }
 
-Status CheckGrid(const AttentionInputs& inputs) {
+Status CheckGrid(const AttentionInputs& inputs, std::int64_t length) {
   std::int64_t count = 1;
   bool fits = true;
   std::string got;
@@ -148,14 +148,13 @@ Status CheckGrid(const AttentionInputs& inputs) {
     fits = fits && side >= 0 && side <= kMaxSide && (count *= side) <= kMaxSide;
     if (!fits) break;
   }
-  if (fits && count == inputs.length()) return Status::Ok();
+  if (fits && count == length) return Status::Ok();
   return Mismatch(reason::SHAPE_MISMATCH, "grid",
-                  "sides whose product is the " + std::to_string(inputs.length()) + " tokens",
+                  "sides whose product is the " + std::to_string(length) + " tokens",
                   got.empty() ? "none" : got);
 }
 
-Status CheckTree(const AttentionInputs& inputs) {
-  const std::int64_t length = inputs.length();
+Status CheckTree(const AttentionInputs& inputs, std::int64_t length) {
   INTERLACER_RETURN_IF_ERROR(CheckIntegers("tree.parents", inputs.tree.parents, length));
   INTERLACER_RETURN_IF_ERROR(CheckWithin("tree.parents", inputs.tree.parents, -1,
                                          static_cast<double>(length - 1),
@@ -209,8 +208,28 @@ torch::Tensor AttentionInputs::KeyMask() const {
   return key_mask.to(q.scalar_type()).reshape({batch(), 1, length(), 1});
 }
 
-Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>& needed) {
+AttentionInputs AttentionInputs::Placed(std::int64_t class_tokens) const {
+  AttentionInputs placed = *this;
+  if (class_tokens == 0) return placed;
+  for (torch::Tensor* tensor : {&placed.q, &placed.k, &placed.v}) {
+    *tensor = tensor->slice(2, class_tokens);
+  }
+  if (key_mask.defined()) placed.key_mask = key_mask.slice(1, class_tokens);
+  return placed;
+}
+
+Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>& needed,
+                   std::int64_t class_tokens) {
   INTERLACER_RETURN_IF_ERROR(CheckTokens(inputs));
+  if (class_tokens > 0 && class_tokens >= inputs.length()) {
+    return Mismatch(reason::CONFIG_INVALID, "options.class_tokens",
+                    "fewer than the " + std::to_string(inputs.length()) + " tokens",
+                    std::to_string(class_tokens));
+  }
+  if (inputs.step < 0) {
+    return Mismatch(reason::SCHEMA_INVALID, "step", "a number >= 0", std::to_string(inputs.step));
+  }
+  const std::int64_t placed = inputs.length() - class_tokens;
   for (const std::string& name : needed) {
     if (!IsGiven(inputs, name)) {
       return Mismatch(reason::SCHEMA_INVALID, name, "this input, which the mechanism needs",
@@ -221,20 +240,20 @@ Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>
     return std::find(needed.begin(), needed.end(), name) != needed.end();
   };
   if (inputs.key_mask.defined()) INTERLACER_RETURN_IF_ERROR(CheckKeyMask(inputs));
-  if (reads("graph")) INTERLACER_RETURN_IF_ERROR(CheckGraph(inputs));
-  if (reads("grid")) INTERLACER_RETURN_IF_ERROR(CheckGrid(inputs));
+  if (reads("graph")) INTERLACER_RETURN_IF_ERROR(CheckGraph(inputs, placed));
+  if (reads("grid")) INTERLACER_RETURN_IF_ERROR(CheckGrid(inputs, placed));
   if (reads("positions")) {
-    INTERLACER_RETURN_IF_ERROR(CheckReal("positions", inputs.positions, {inputs.length(), -1}));
+    INTERLACER_RETURN_IF_ERROR(CheckReal("positions", inputs.positions, {placed, -1}));
     if (inputs.positions.size(1) < 1) {
       return BadShape("positions", "at least one coordinate", inputs.positions);
     }
   }
   if (reads("segments")) {
-    INTERLACER_RETURN_IF_ERROR(CheckIntegers("segments", inputs.segments, inputs.length()));
+    INTERLACER_RETURN_IF_ERROR(CheckIntegers("segments", inputs.segments, placed));
     INTERLACER_RETURN_IF_ERROR(
         CheckWithin("segments", inputs.segments, 0, static_cast<double>(kMaxSide), "ids >= 0"));
   }
-  if (reads("tree")) INTERLACER_RETURN_IF_ERROR(CheckTree(inputs));
+  if (reads("tree")) INTERLACER_RETURN_IF_ERROR(CheckTree(inputs, placed));
   if (reads("mask")) INTERLACER_RETURN_IF_ERROR(CheckMask(inputs));
   if (reads("gates")) {
     INTERLACER_RETURN_IF_ERROR(CheckReal("gates", inputs.gates,

@@ -12,7 +12,10 @@
 ///                    if none
 ///   mask [L,L] or [H,L,L]   a mask given entry by entry, finite and >= 0 unless it is added
 ///   gates [B,H,L]    in [0,1]
+///   step             number >= 0 of a training step, which what is redrawn depends on
 ///   parameters       tensors by name in place of a mechanism's initial ones
+/// Class tokens come first and have no place: with n of them graph, grid, positions, segments and
+/// tree are of the L - n tokens after them.
 /// A mechanism says which of these it needs; what it does not need it ignores.
 /// Errors: INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or SCHEMA_INVALID at the input's name.
 /// Thread-safety: tensors are only read.
@@ -48,6 +51,7 @@ struct AttentionInputs {
   TreeInput tree;
   torch::Tensor mask;
   torch::Tensor gates;
+  std::int64_t step = 0;
   NamedTensors parameters;
 
   std::int64_t batch() const { return q.size(0); }
@@ -57,6 +61,8 @@ struct AttentionInputs {
   std::int64_t value_width() const { return v.size(3); }
   /// [B,1,L,1] of q's type; all ones without a key mask.
   torch::Tensor KeyMask() const;
+  /// The same without the first `class_tokens` of q, k, v and key_mask.
+  AttentionInputs Placed(std::int64_t class_tokens) const;
 };
 
 /// Names of the inputs beside q, k, v, key_mask and parameters, as mechanisms ask for them.
@@ -64,7 +70,9 @@ inline constexpr const char* kExtraInputs[] = {"graph", "grid", "positions", "se
                                                "tree",  "mask", "gates"};
 
 /// Checks the shapes, types and values of everything that is there, and that everything in `needed`
-/// is. Reads each tensor once.
-Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>& needed);
+/// is. Reads each tensor once. With class tokens INVALID_ARGUMENT CONFIG_INVALID at
+/// "options.class_tokens" unless there are fewer of them than of all.
+Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>& needed,
+                   std::int64_t class_tokens = 0);
 
 }  // namespace interlacer::attention

@@ -17,8 +17,8 @@ torch::Tensor WithOnes(const torch::Tensor& v) {
   return at::cat({v, at::ones_like(v.slice(3, 0, 1))}, 3);
 }
 
-torch::Tensor NormalisedByLast(const torch::Tensor& sums) {
-  return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1));
+torch::Tensor NormalisedByLast(const torch::Tensor& sums, double delta) {
+  return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), delta);
 }
 
 /// [1 or H,n] -> [B*H,n].
@@ -42,9 +42,9 @@ torch::Tensor ProductOfBatches(const Mask& mask, const torch::Tensor& x) {
 }
 
 torch::Tensor AttendByPairWeights(const torch::Tensor& weights, const torch::Tensor& v,
-                                  const SparsePatternPtr& pattern) {
+                                  const SparsePatternPtr& pattern, double delta) {
   const torch::Tensor sums = SparseProduct(pattern, weights, Folded(WithOnes(v)));
-  return NormalisedByLast(sums.reshape({v.size(0), v.size(1), pattern->rows, -1}));
+  return NormalisedByLast(sums.reshape({v.size(0), v.size(1), pattern->rows, -1}), delta);
 }
 
 /// Features of tokens times entries of the mask's factor: row i holds, for every entry (i,l) and
@@ -75,7 +75,7 @@ torch::Tensor AttendSparseFeatures(const Features& features, const torch::Tensor
   const torch::Tensor state = TransposedProduct(keys.pattern, keys.values, Folded(WithOnes(v)));
   const MaskPairs queries = MaskedFeatures(Folded(features.q), of_batches(factors.left));
   const torch::Tensor sums = SparseProduct(queries.pattern, queries.values, state);
-  return NormalisedByLast(sums.reshape({batch, heads, v.size(2), -1}));
+  return NormalisedByLast(sums.reshape({batch, heads, v.size(2), -1}), features.delta);
 }
 
 torch::Tensor AttendFactors(const Features& features, const torch::Tensor& v,
@@ -90,19 +90,20 @@ torch::Tensor AttendFactors(const Features& features, const torch::Tensor& v,
     const torch::Tensor k = features.k * column(factors.right);
     sums = sums + at::matmul(q, at::matmul(k.transpose(2, 3), values));
   }
-  return NormalisedByLast(sums);
+  return NormalisedByLast(sums, features.delta);
 }
 
 }  // namespace
 
-torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& denominator) {
+torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& sums, double delta) {
+  const torch::Tensor denominator = delta == 0 ? sums : sums + delta;
   const torch::Tensor is_zero = denominator == 0;
   // The division by 1 keeps the gradient of such rows finite.
   return (numerator / denominator.masked_fill(is_zero, 1)).masked_fill(is_zero, 0);
 }
 
-torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v) {
-  return Normalised(at::matmul(weights, v), weights.sum(3, true));
+torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v, double delta) {
+  return Normalised(at::matmul(weights, v), weights.sum(3, true), delta);
 }
 
 torch::Tensor SoftmaxWeights(const torch::Tensor& logits, const AttentionInputs& inputs,
@@ -118,7 +119,7 @@ torch::Tensor SoftmaxWeights(const torch::Tensor& logits, const AttentionInputs&
 torch::Tensor AttendDense(const Features& features, const torch::Tensor& v,
                           const torch::Tensor& mask) {
   const torch::Tensor scores = at::matmul(features.q, features.k.transpose(2, 3));
-  return AttendByWeights(mask.defined() ? scores * mask : scores, v);
+  return AttendByWeights(mask.defined() ? scores * mask : scores, v, features.delta);
 }
 
 torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
@@ -127,21 +128,26 @@ torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
   return AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, mask), inputs.v);
 }
 
-torch::Tensor AttendFastmult(const Features& features, const torch::Tensor& v, const Mask& mask) {
-  const torch::Tensor values = WithOnes(v);
+torch::Tensor SumsByProducts(const Features& features, const torch::Tensor& values,
+                             const Mask& mask) {
   const std::int64_t m = features.k.size(3), width = values.size(3);
   const std::int64_t tile =
-      std::max<std::int64_t>(1, kTileColumns / (width * v.size(0) * v.size(1)));
+      std::max<std::int64_t>(1, kTileColumns / (width * values.size(0) * values.size(1)));
   torch::Tensor sums = at::zeros_like(values);
   for (std::int64_t first = 0; first < m; first += tile) {
     const torch::Tensor k = features.k.slice(3, first, std::min(m, first + tile));
     const torch::Tensor q = features.q.slice(3, first, std::min(m, first + tile));
     const torch::Tensor outer = (k.unsqueeze(4) * values.unsqueeze(3)).flatten(3);
     const torch::Tensor product =
-        ProductOfBatches(mask, outer).reshape({v.size(0), v.size(1), v.size(2), -1, width});
+        ProductOfBatches(mask, outer)
+            .reshape({values.size(0), values.size(1), values.size(2), k.size(3), width});
     sums = sums + (q.unsqueeze(4) * product).sum(3);
   }
-  return NormalisedByLast(sums);
+  return sums;
+}
+
+torch::Tensor AttendFastmult(const Features& features, const torch::Tensor& v, const Mask& mask) {
+  return NormalisedByLast(SumsByProducts(features, WithOnes(v), mask), features.delta);
 }
 
 torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v,
@@ -149,7 +155,7 @@ torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v,
   const torch::Tensor scores =
       SampledProducts(pairs.pattern, Folded(features.q), Folded(features.k));
   return AttendByPairWeights(scores * OfEveryBatch(pairs.values, v.size(0), v.size(1)), v,
-                             pairs.pattern);
+                             pairs.pattern, features.delta);
 }
 
 torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
@@ -165,7 +171,7 @@ torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInput
   const torch::Tensor largest = RowMaxima(pattern, logits.masked_fill(is_out, -1e30), -1e29);
   const torch::Tensor shifted = logits - at::index_select(largest, 1, RowsOf(pattern));
   return AttendByPairWeights(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v,
-                             pairs.pattern);
+                             pairs.pattern, 0);
 }
 
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
@@ -179,7 +185,7 @@ torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask) {
   if (mask == nullptr) {
     const torch::Tensor state = at::matmul(features.k.transpose(2, 3), WithOnes(v));
-    return NormalisedByLast(at::matmul(features.q, state));
+    return NormalisedByLast(at::matmul(features.q, state), features.delta);
   }
   if (const auto factors = mask->Factors()) return AttendFactors(features, v, *factors);
   const auto factors = mask->FactorsOfPairs();

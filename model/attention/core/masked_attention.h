@@ -22,11 +22,13 @@ namespace interlacer::attention {
 /// Columns of one fast product, of all batches and heads together.
 inline constexpr std::int64_t kTileColumns = 256;
 
-/// num / den, and 0 where den is 0.
-torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& denominator);
+/// num / (den + delta), and 0 where that is 0.
+torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& denominator,
+                         double delta = 0);
 
 /// Weights [B,H,L,L], not yet normalised.
-torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v);
+torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v,
+                              double delta = 0);
 /// M exp(logits - row maximum) with masked keys 0. M >= 0.
 torch::Tensor SoftmaxWeights(const torch::Tensor& logits, const AttentionInputs& inputs,
                              const torch::Tensor& mask);
@@ -35,6 +37,9 @@ torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
                           const torch::Tensor& mask);
 torch::Tensor AttendDense(const Features& features, const torch::Tensor& v,
                           const torch::Tensor& mask);
+/// Sums of scores times mask times values, row by row: [B,H,L,C] of values [B,H,L,C].
+torch::Tensor SumsByProducts(const Features& features, const torch::Tensor& values,
+                             const Mask& mask);
 torch::Tensor AttendFastmult(const Features& features, const torch::Tensor& v, const Mask& mask);
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
                           const MaskPairs& pairs);

@@ -25,14 +25,24 @@ bool Fits(const OptionSpec& spec, const nlohmann::json& value) {
     case Type::kWord:
       return value.is_string() && std::find(spec.choices.begin(), spec.choices.end(),
                                             value.get<std::string>()) != spec.choices.end();
+    case Type::kIntegers: {
+      if (!value.is_array()) break;
+      OptionSpec of_one = spec;
+      of_one.type = Type::kInteger;
+      return !value.empty() &&
+             std::all_of(value.begin(), value.end(),
+                         [&](const nlohmann::json& number) { return Fits(of_one, number); });
+    }
     case Type::kInteger:
-      if (!value.is_number_integer()) return false;
-      // Beyond 2^63 an unsigned number has no signed value.
-      if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return false;
       break;
     case Type::kNumber:
-      if (!value.is_number()) return false;
       break;
+  }
+  if (spec.type == Type::kNumber ? !value.is_number() : !value.is_number_integer()) return false;
+  // Beyond 2^63 an unsigned number has no signed value.
+  if (spec.type != Type::kNumber && value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > INT64_MAX) {
+    return false;
   }
   const double number = value.get<double>();
   return std::isfinite(number) && number >= spec.low && number <= spec.high;
@@ -61,6 +71,14 @@ OptionSpec Integer(std::string name, std::int64_t default_value, std::int64_t lo
           std::move(text)};
 }
 
+OptionSpec Integers(std::string name, std::vector<std::int64_t> default_value, std::int64_t low,
+                    std::int64_t high, std::string text) {
+  OptionSpec spec = Integer(std::move(name), 0, low, high, std::move(text));
+  spec.type = Type::kIntegers;
+  spec.default_value = std::move(default_value);
+  return spec;
+}
+
 OptionSpec Number(std::string name, double default_value, double low, double high,
                   std::string text) {
   return {std::move(name), Type::kNumber, default_value, low, high, {}, std::move(text)};
@@ -86,6 +104,8 @@ std::string DescribeRange(const OptionSpec& spec) {
       return "true or false";
     case Type::kInteger:
       return "integer" + range();
+    case Type::kIntegers:
+      return "integer or list of integers" + range();
     case Type::kNumber:
       return "number" + range();
     case Type::kWord:
@@ -112,6 +132,12 @@ StatusOr<Options> Options::Parse(const std::vector<OptionSpec>& specs,
     options.values_[name] = value;
   }
   return options;
+}
+
+std::vector<std::int64_t> Options::Ints(std::string_view name) const {
+  const nlohmann::json& value = Value(name);
+  if (value.is_array()) return value.get<std::vector<std::int64_t>>();
+  return {value.get<std::int64_t>()};
 }
 
 const nlohmann::json& Options::Value(std::string_view name) const {

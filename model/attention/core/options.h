@@ -17,7 +17,7 @@
 namespace interlacer::attention {
 
 struct OptionSpec {
-  enum class Type { kFlag, kInteger, kNumber, kWord };
+  enum class Type { kFlag, kInteger, kIntegers, kNumber, kWord };
   std::string name;
   Type type = Type::kNumber;
   nlohmann::json default_value;
@@ -30,6 +30,9 @@ struct OptionSpec {
 OptionSpec Flag(std::string name, bool default_value, std::string text);
 OptionSpec Integer(std::string name, std::int64_t default_value, std::int64_t low,
                    std::int64_t high, std::string text);
+/// A list of one number or more; in JSON also a number for a list of one.
+OptionSpec Integers(std::string name, std::vector<std::int64_t> default_value, std::int64_t low,
+                    std::int64_t high, std::string text);
 OptionSpec Number(std::string name, double default_value, double low, double high,
                   std::string text);
 OptionSpec Word(std::string name, std::vector<std::string> choices, std::string text);
@@ -50,6 +53,7 @@ class Options {
   bool Has(std::string_view name) const { return values_.contains(name); }
   bool IsSet(std::string_view name) const { return Value(name).get<bool>(); }
   std::int64_t Int(std::string_view name) const { return Value(name).get<std::int64_t>(); }
+  std::vector<std::int64_t> Ints(std::string_view name) const;
   double Real(std::string_view name) const { return Value(name).get<double>(); }
   const std::string& Chosen(std::string_view name) const {
     return Value(name).get_ref<const std::string&>();

@@ -7,6 +7,18 @@
 
 namespace interlacer::attention {
 
+std::uint64_t SeedOf(const Options& options, const AttentionInputs& inputs) {
+  const auto seed = static_cast<std::uint64_t>(options.Int("seed"));
+  const std::int64_t every = options.Has("redraw_every") ? options.Int("redraw_every") : 0;
+  if (every == 0) return seed;
+  return seed + static_cast<std::uint64_t>(inputs.step / every) * 0xD1B54A32D192ED03ull;
+}
+
+OptionSpec RedrawOption() {
+  return Integer("redraw_every", 0, 0, INT64_MAX,
+                 "steps after which walks, projections and noise are others; 0: never");
+}
+
 torch::Tensor NormalMatrix(std::uint64_t seed, RandomStream stream, std::uint32_t a,
                            std::uint32_t b, std::int64_t rows, std::int64_t columns) {
   torch::Tensor matrix = at::empty({rows, columns}, at::kDouble);

@@ -10,8 +10,15 @@
 #include <cstdint>
 
 #include "common/random.h"
+#include "model/attention/core/inputs.h"
+#include "model/attention/core/options.h"
 
 namespace interlacer::attention {
+
+/// Another number for every draw of options "seed" and, if there, "redraw_every": those of one step
+/// are equal for redraw_every steps, or for ever with 0.
+std::uint64_t SeedOf(const Options& options, const AttentionInputs& inputs);
+OptionSpec RedrawOption();
 
 /// Standard normal numbers, float64 [rows,columns].
 torch::Tensor NormalMatrix(std::uint64_t seed, RandomStream stream, std::uint32_t a,

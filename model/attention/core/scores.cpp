@@ -46,19 +46,24 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
   if (has_random || has_projection) {
     specs.push_back(Flag("orthogonal", true, "random rows at right angles within blocks of d"));
     specs.push_back(Integer("seed", 0, 0, INT64_MAX, "of all that is random"));
+    specs.push_back(RedrawOption());
   }
+  specs.push_back(Number("delta", 0, 0, 1,
+                         "added to a row's sum of scores that have features; favor_pos has divided "
+                         "those by its largest features"));
   return specs;
 }
 
 Scores::Scores(const Options& options, const std::string& only_kind)
-    : kind_(only_kind.empty() ? options.Chosen("score") : only_kind),
+    : options_(options),
+      kind_(only_kind.empty() ? options.Chosen("score") : only_kind),
       epsilon_(options.Has("epsilon") ? options.Real("epsilon") : 0),
       epsilon_favor_(options.Has("epsilon_favor") ? options.Real("epsilon_favor") : 0),
+      delta_(options.Has("delta") ? options.Real("delta") : 0),
       feature_count_(options.Has("features") ? options.Int("features") / 2 * 2 : 0),
       projection_(options.Has("proj_dim") ? options.Int("proj_dim") : 0),
       is_orthogonal_(options.Has("orthogonal") && options.IsSet("orthogonal")),
-      is_hyperbolic_(options.Has("hyperbolic") && options.IsSet("hyperbolic")),
-      seed_(options.Has("seed") ? static_cast<std::uint64_t>(options.Int("seed")) : 0) {}
+      is_hyperbolic_(options.Has("hyperbolic") && options.IsSet("hyperbolic")) {}
 
 std::int64_t Scores::FeatureCount(std::int64_t width) const {
   if (IsRandom(kind_)) return feature_count_;
@@ -74,8 +79,8 @@ NamedTensors Scores::InitialParameters(const AttentionInputs& inputs, std::int64
     rows = projection_;
   }
   if (rows == 0) return {};
-  return {{"omega", RandomProjection(seed_, inputs.heads(), rows, width, is_orthogonal_,
-                                     inputs.q.options().requires_grad(false))}};
+  return {{"omega", RandomProjection(SeedOf(options_, inputs), inputs.heads(), rows, width,
+                                     is_orthogonal_, inputs.q.options().requires_grad(false))}};
 }
 
 torch::Tensor Scores::LogFavor(const torch::Tensor& x_in, const torch::Tensor& omega,
@@ -107,7 +112,7 @@ Features Scores::MakeFeatures(const AttentionInputs& inputs, const torch::Tensor
                               const torch::Tensor& k, bool is_scaled) const {
   const torch::Tensor kept = inputs.KeyMask();
   if (kind_ != "favor_pos") {
-    return {Map(q, inputs.parameters), Map(k, inputs.parameters) * kept};
+    return {Map(q, inputs.parameters), Map(k, inputs.parameters) * kept, delta_};
   }
   const torch::Tensor& omega = inputs.parameters.at("omega");
   const torch::Tensor log_q = LogFavor(q, omega, is_scaled);
@@ -116,23 +121,24 @@ Features Scores::MakeFeatures(const AttentionInputs& inputs, const torch::Tensor
   const torch::Tensor largest =
       LargestOf(log_k.masked_fill(kept == 0, -1e30), {2, 3}).clamp_min(-1e29);
   return {at::exp(log_q - LargestOf(log_q, {3})) + epsilon_favor_,
-          (at::exp((log_k - largest).clamp_max(0)) + epsilon_favor_) * kept};
+          (at::exp((log_k - largest).clamp_max(0)) + epsilon_favor_) * kept, delta_};
 }
 
 ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
   const torch::Tensor kept = inputs.KeyMask();
   if (kind_ != "favor_pos") {
     const Features features = MakeFeatures(inputs);
-    return {features.q, features.k, at::zeros_like(features.k.slice(3, 0, 1))};
+    return {features.q, features.k, at::zeros_like(features.k.slice(3, 0, 1)), delta_};
   }
   const torch::Tensor& omega = inputs.parameters.at("omega");
   const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
   const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
-  // Without epsilon what is taken out cancels, gradient and all.
+  // Without epsilon and delta what is taken out cancels, gradient and all.
+  const auto taken = [&](const torch::Tensor& x) { return delta_ == 0 ? x.detach() : x; };
   // Padding must not set the scale of what comes after it.
-  const torch::Tensor largest = LargestOf(log_k.detach(), {3}).masked_fill(kept == 0, -1e30);
-  return {at::exp(log_q - LargestOf(log_q.detach(), {3})),
-          at::exp((log_k - largest).clamp_max(0)) * kept, largest};
+  const torch::Tensor largest = LargestOf(taken(log_k), {3}).masked_fill(kept == 0, -1e30);
+  return {at::exp(log_q - LargestOf(taken(log_q), {3})),
+          at::exp((log_k - largest).clamp_max(0)) * kept, largest, delta_};
 }
 
 torch::Tensor Logits(const AttentionInputs& inputs) {

@@ -25,11 +25,13 @@ namespace interlacer::attention {
 
 struct Features {
   torch::Tensor q, k;
+  double delta = 0;  ///< added to sums of scores
 };
 
 /// Keys with a scale of their own: phi(k_j) = k_j exp(log_scale_j). Needs no other key.
 struct ScaledFeatures {
   torch::Tensor q, k, log_scale;  ///< log_scale [B,H,L,1]
+  double delta = 0;
 };
 
 /// The options of scores; `kinds` are the choices of option "score", the first is the default. With
@@ -61,11 +63,11 @@ class Scores {
   torch::Tensor LogFavor(const torch::Tensor& x, const torch::Tensor& omega, bool is_scaled) const;
   torch::Tensor Map(const torch::Tensor& x, const NamedTensors& parameters) const;
 
+  Options options_;
   std::string kind_;
-  double epsilon_, epsilon_favor_;
+  double epsilon_, epsilon_favor_, delta_;
   std::int64_t feature_count_, projection_;
   bool is_orthogonal_, is_hyperbolic_;
-  std::uint64_t seed_;
 };
 
 /// Q K^T / sqrt d: [B,H,L,L].

@@ -62,6 +62,8 @@ const char* TypeName(OptionSpec::Type type) {
       return "flag";
     case OptionSpec::Type::kInteger:
       return "integer";
+    case OptionSpec::Type::kIntegers:
+      return "integers";
     case OptionSpec::Type::kNumber:
       return "number";
     case OptionSpec::Type::kWord:
@@ -112,12 +114,17 @@ StatusOr<FileInputs> ReadInputs(const std::string& path) {
       }
       const auto* side = tensor.const_data_ptr<std::int64_t>();
       read.inputs.grid.assign(side, side + tensor.size(0));
+    } else if (name == "step") {
+      if (tensor.scalar_type() != at::kLong || tensor.numel() != 1) {
+        return Mismatch(reason::SHAPE_MISMATCH, "step", "int64 [1]", DescribeTensor(tensor));
+      }
+      read.inputs.step = tensor.item<std::int64_t>();
     } else if (name.rfind(kParameterPrefix, 0) == 0) {
       read.inputs.parameters[name.substr(kParameterPrefix.size())] = tensor;
     } else {
       return Mismatch(reason::SCHEMA_INVALID, name,
                       "q, k, v, key_mask, graph.*, grid, positions, segments, tree.*, mask, gates, "
-                      "grad_out or parameters.NAME",
+                      "step, grad_out or parameters.NAME",
                       "a tensor of another name");
     }
   }
@@ -133,9 +140,28 @@ StatusOr<std::optional<Way>> ParseWay(const std::string& name) {
   return way;
 }
 
+/// Inputs beside q, k, v and parameters that have gradients, of those that the mechanism reads.
+std::vector<std::pair<std::string, torch::Tensor*>> DifferentiableInputs(
+    const MechanismInfo& mechanism, AttentionInputs* inputs) {
+  std::vector<std::pair<std::string, torch::Tensor*>> found;
+  const auto add = [&](const char* input, const char* name, torch::Tensor* tensor) {
+    const bool is_read = std::find(mechanism.inputs.begin(), mechanism.inputs.end(), input) !=
+                         mechanism.inputs.end();
+    if (is_read && tensor->defined() && tensor->is_floating_point())
+      found.emplace_back(name, tensor);
+  };
+  add("graph", "graph.weights", &inputs->graph.weights);
+  add("tree", "tree.weights", &inputs->tree.weights);
+  add("positions", "positions", &inputs->positions);
+  add("mask", "mask", &inputs->mask);
+  add("gates", "gates", &inputs->gates);
+  return found;
+}
+
 /// Gradients of sum(out * grad_out), into `tensors`.
-Status AddGradients(const AttentionInputs& inputs, const torch::Tensor& out,
-                    const torch::Tensor& grad_out, interlacer::NamedTensors* tensors) {
+Status AddGradients(const MechanismInfo& mechanism, AttentionInputs inputs,
+                    const torch::Tensor& out, const torch::Tensor& grad_out,
+                    interlacer::NamedTensors* tensors) {
   if (grad_out.sizes() != out.sizes() || grad_out.scalar_type() != out.scalar_type()) {
     return Mismatch(reason::SHAPE_MISMATCH, "grad_out", DescribeTensor(out),
                     DescribeTensor(grad_out));
@@ -145,6 +171,10 @@ Status AddGradients(const AttentionInputs& inputs, const torch::Tensor& out,
   for (const auto& [name, tensor] : inputs.parameters) {
     names.push_back("grad.parameters." + name);
     variables.push_back(tensor);
+  }
+  for (const auto& [name, tensor] : DifferentiableInputs(mechanism, &inputs)) {
+    names.push_back("grad." + name);
+    variables.push_back(*tensor);
   }
   return CatchTorchErrors(
       [&] {
@@ -199,6 +229,9 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     for (auto& entry : inputs.parameters) {
       if (entry.second.is_floating_point()) entry.second.requires_grad_();
     }
+    for (const auto& [name, tensor] : DifferentiableInputs(*mechanism, &inputs)) {
+      tensor->requires_grad_();
+    }
   }
   const auto start = std::chrono::steady_clock::now();
   Way used = Way::kDense;
@@ -207,7 +240,7 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TensorFile file;
   if (has_gradients) {
-    INTERLACER_RETURN_IF_ERROR(AddGradients(inputs, out, read.grad_out, &file.tensors));
+    INTERLACER_RETURN_IF_ERROR(AddGradients(*mechanism, inputs, out, read.grad_out, &file.tensors));
   }
   file.tensors["out"] = out.detach().contiguous();
   for (const auto& [name, tensor] : inputs.parameters) {

@@ -136,8 +136,9 @@ class AffineTreeMask : public Mask {
         offset_(offset.to(at::kDouble)) {}
 
   torch::Tensor Dense() const override {
-    const torch::Tensor distances = TreeDistances(*forest_, false);
-    const torch::Tensor is_apart = distances < 0;
+    const torch::Tensor distances = TreeLengths(*forest_);
+    // Sums of rounded lengths may be a little below 0, as -1 is not.
+    const torch::Tensor is_apart = distances < -0.5;
     const torch::Tensor exponent = slope_.reshape({-1, 1, 1}) * distances.masked_fill(is_apart, 0) +
                                    offset_.reshape({-1, 1, 1});
     return at::exp(exponent).masked_fill(is_apart, 0);
@@ -146,9 +147,7 @@ class AffineTreeMask : public Mask {
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
 
   torch::Tensor Product(const torch::Tensor& x) const override {
-    const torch::Tensor lengths =
-        at::tensor(forest_->lengths, at::TensorOptions().dtype(at::kDouble));
-    const torch::Tensor t = at::exp(slope_.unsqueeze(1) * lengths);
+    const torch::Tensor t = at::exp(slope_.unsqueeze(1) * forest_->length_tensor);
     const torch::Tensor sums = EdgeProductFunction::apply(t, x.to(at::kDouble), forest_);
     return (sums * at::exp(offset_).reshape({-1, 1, 1})).to(x.scalar_type());
   }

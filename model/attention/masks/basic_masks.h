@@ -25,6 +25,9 @@ MaskPtr MakeSparseFactorMask(SparseFactors factors);
 /// ids >= 0; `like` gives type and device.
 MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like);
 
+/// `inner` with class tokens before its own: their rows and columns are 1. The ways of `inner`.
+MaskPtr WithClassTokens(MaskPtr inner, std::int64_t class_tokens, const torch::Tensor& like);
+
 inline constexpr std::int64_t kMaxSharedColumns = std::int64_t{1} << 27;
 
 }  // namespace interlacer::attention

@@ -12,13 +12,14 @@ Forest ForestOf(const AttentionInputs& inputs) {
   const std::int64_t n = inputs.length();
   const torch::Tensor parents = inputs.tree.parents.contiguous();
   const torch::Tensor weights = inputs.tree.weights.defined()
-                                    ? inputs.tree.weights.detach().to(at::kDouble).contiguous()
+                                    ? inputs.tree.weights.to(at::kDouble).contiguous()
                                     : at::ones({n}, at::kDouble);
   Forest forest;
   const auto* parent = parents.const_data_ptr<std::int64_t>();
   const double* length = weights.const_data_ptr<double>();
   forest.parents.assign(parent, parent + n);
   forest.lengths.assign(length, length + n);
+  forest.length_tensor = weights;
   forest.child_offsets.assign(static_cast<std::size_t>(n) + 1, 0);
   for (const std::int64_t p : forest.parents) {
     if (p != -1) ++forest.child_offsets[p + 1];
@@ -78,6 +79,23 @@ torch::Tensor TreeDistances(const Forest& forest, bool is_hops) {
     }
   }
   return distances;
+}
+
+torch::Tensor TreeLengths(const Forest& forest) {
+  const torch::Tensor distances = TreeDistances(forest, false);
+  if (!forest.length_tensor.requires_grad()) return distances;
+  // Edges from a token to its root; a path has those of one end alone, the symmetric difference.
+  const std::int64_t n = forest.size();
+  torch::Tensor above = at::zeros({n, n}, at::kDouble);
+  for (const std::int64_t at : forest.order) {
+    if (forest.parents[at] == -1) continue;
+    above[at].copy_(above[forest.parents[at]]);
+    above[at][at] = 1;
+  }
+  const torch::Tensor depth = at::mv(above, forest.length_tensor);
+  const torch::Tensor shared =
+      at::matmul(above * forest.length_tensor.unsqueeze(0), above.transpose(0, 1));
+  return (depth.unsqueeze(1) + depth.unsqueeze(0) - 2 * shared).masked_fill(distances < 0, -1);
 }
 
 bool FitsHistograms(const Forest& forest) {

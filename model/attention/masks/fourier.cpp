@@ -56,7 +56,8 @@ torch::Tensor DensityOf(const std::string& proposal, double extent, const torch:
 }
 
 FourierFeatures MakeFourierFeatures(const torch::Tensor& u, const torch::Tensor& u_imaginary,
-                                    const torch::Tensor& xi, const torch::Tensor& positions) {
+                                    const torch::Tensor& xi, const torch::Tensor& positions,
+                                    bool is_balanced) {
   INTERLACER_CHECK(xi.size(1) == positions.size(1), "dimensions of places and frequencies");
   const torch::Tensor turns =
       at::matmul(positions.to(at::kDouble), xi.to(at::kDouble).transpose(0, 1));
@@ -70,7 +71,17 @@ FourierFeatures MakeFourierFeatures(const torch::Tensor& u, const torch::Tensor&
     of_cosine = of_cosine + u_imaginary.unsqueeze(1) * sine;
     of_sine = of_sine - u_imaginary.unsqueeze(1) * cosine;
   }
-  return {at::cat({cosine, sine}, 2).expand({u.size(0), -1, -1}), at::cat({of_cosine, of_sine}, 2)};
+  torch::Tensor left = at::cat({cosine, sine}, 2).expand({u.size(0), -1, -1});
+  torch::Tensor right = at::cat({of_cosine, of_sine}, 2);
+  if (is_balanced) {
+    // Not quite |u|, so that its root has a gradient at 0; the product of both sides is u.
+    torch::Tensor square = u * u + 1e-24;
+    if (u_imaginary.defined()) square = square + u_imaginary * u_imaginary;
+    const torch::Tensor root = at::pow(square, 0.25).unsqueeze(1).repeat({1, 1, 2});
+    left = left * root;
+    right = right / root;
+  }
+  return {left, right};
 }
 
 torch::Tensor WindowTransform(const torch::Tensor& v, const torch::Tensor& xi, double power) {

@@ -29,19 +29,25 @@ torch::Tensor InverseOrZero(const torch::Tensor& x) {
   return x.masked_fill(is_zero, 1).reciprocal().masked_fill(is_zero, 0);
 }
 
+/// Its gradient is finite where x is 0.
+torch::Tensor InverseRootOrZero(const torch::Tensor& x) {
+  const torch::Tensor is_zero = x == 0;
+  return x.masked_fill(is_zero, 1).rsqrt().masked_fill(is_zero, 0);
+}
+
 }  // namespace
 
 Graph AdjacencyOf(const AttentionInputs& inputs) {
   const SparsePatternPtr pattern = PatternOf(inputs);
   const torch::Tensor weights = inputs.graph.weights.defined()
-                                    ? inputs.graph.weights.detach().to(at::kDouble)
+                                    ? inputs.graph.weights.to(at::kDouble).contiguous()
                                     : at::ones({pattern->entry_count()}, at::kDouble);
   return {pattern, weights.reshape({1, -1})};
 }
 
-Graph MaskGraphOf(const AttentionInputs& inputs) {
+Graph MaskGraphOf(const AttentionInputs& inputs, const std::string& degrees) {
   const Graph graph = AdjacencyOf(inputs);
-  return inputs.graph.weights.defined() ? graph : SymmetricallyNormalised(graph);
+  return inputs.graph.weights.defined() ? graph : SymmetricallyNormalised(graph, degrees);
 }
 
 torch::Tensor DegreesOf(const Graph& graph) {
@@ -49,10 +55,17 @@ torch::Tensor DegreesOf(const Graph& graph) {
       .index_add(0, RowsOf(*graph.pattern), graph.weights.squeeze(0));
 }
 
-Graph SymmetricallyNormalised(const Graph& graph) {
-  const torch::Tensor scale = at::sqrt(InverseOrZero(DegreesOf(graph)));
-  const torch::Tensor weights = graph.weights * scale.index_select(0, RowsOf(*graph.pattern)) *
-                                scale.index_select(0, ColumnsOf(*graph.pattern));
+torch::Tensor InDegreesOf(const Graph& graph) {
+  return at::zeros({graph.size()}, at::kDouble)
+      .index_add(0, ColumnsOf(*graph.pattern), graph.weights.squeeze(0));
+}
+
+Graph SymmetricallyNormalised(const Graph& graph, const std::string& degrees) {
+  const torch::Tensor of_rows = InverseRootOrZero(DegreesOf(graph));
+  const torch::Tensor of_columns =
+      degrees == "out_in" ? InverseRootOrZero(InDegreesOf(graph)) : of_rows;
+  const torch::Tensor weights = graph.weights * of_rows.index_select(0, RowsOf(*graph.pattern)) *
+                                of_columns.index_select(0, ColumnsOf(*graph.pattern));
   return {graph.pattern, weights};
 }
 

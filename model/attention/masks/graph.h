@@ -27,12 +27,15 @@ struct Graph {
 
 /// As given; without weights every edge has weight 1.
 Graph AdjacencyOf(const AttentionInputs& inputs);
-/// As given; without weights w_ij = 1 / sqrt(d_i d_j) with numbers of out-edges.
-Graph MaskGraphOf(const AttentionInputs& inputs);
+/// As given; without weights w_ij = 1 / sqrt(d_i d_j), d as `degrees` of SymmetricallyNormalised.
+Graph MaskGraphOf(const AttentionInputs& inputs, const std::string& degrees = "out");
 /// Sums of a row's weights: float64 [L].
 torch::Tensor DegreesOf(const Graph& graph);
-/// w_ij / sqrt(deg_i deg_j), with 1 / 0 := 0. Nodes of no edge have none here either.
-Graph SymmetricallyNormalised(const Graph& graph);
+/// Sums of a column's weights: float64 [L].
+torch::Tensor InDegreesOf(const Graph& graph);
+/// w_ij / sqrt(deg_i deg_j), with 1 / 0 := 0. Nodes of no edge have none here either. degrees:
+/// "out" sums of rows for both; "out_in" of row i and column j. Equal for undirected graphs.
+Graph SymmetricallyNormalised(const Graph& graph, const std::string& degrees = "out");
 /// w_ij / deg_i: the hop probabilities of a walk.
 Graph RowNormalised(const Graph& graph);
 /// Throws unless no weight is below 0; `what` needs it: it takes roots of degrees, or its mask is

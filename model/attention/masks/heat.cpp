@@ -15,6 +15,8 @@ namespace interlacer::attention {
 namespace {
 
 constexpr double kChebyshevTolerance = 1e-13;
+/// Logarithm of the largest factor, far from overflow in float32.
+constexpr double kMaxLogFactor = 60;
 
 /// A symmetric matrix S = diagonal + adjacency part with eigenvalues in [0,rho].
 struct SymmetricOperator {
@@ -85,29 +87,40 @@ class ExponentialFunction : public torch::autograd::Function<ExponentialFunction
 
 class HeatMask : public Mask {
  public:
-  /// M = diag(left) exp(-lambda S) diag(right).
+  /// M = exp(lambda shift) diag(left) exp(-lambda S) diag(right), the factor cut at kMaxLogFactor.
   HeatMask(SymmetricOperator s, const torch::Tensor& lambda, torch::Tensor left,
-           torch::Tensor right)
+           torch::Tensor right, double shift)
       : operator_(std::make_shared<const SymmetricOperator>(std::move(s))),
         lambda_(lambda.to(at::kDouble)),
         left_(std::move(left)),
-        right_(std::move(right)) {}
+        right_(std::move(right)),
+        factor_(at::exp((lambda_ * shift).clamp_max(kMaxLogFactor)).reshape({-1, 1, 1})) {}
 
   torch::Tensor Dense() const override {
     const torch::Tensor power =
         at::linalg_matrix_exp(-lambda_.reshape({-1, 1, 1}) * operator_->Dense().unsqueeze(0));
-    return left_.reshape({1, -1, 1}) * power * right_.reshape({1, 1, -1});
+    return factor_ * left_.reshape({1, -1, 1}) * power * right_.reshape({1, 1, -1});
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
     const torch::Tensor scaled = x.to(at::kDouble) * right_.reshape({1, -1, 1});
-    return (ExponentialFunction::apply(lambda_, scaled, operator_) * left_.reshape({1, -1, 1}))
-        .to(x.scalar_type());
+    return (Exponential(scaled) * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
   }
 
  private:
+  torch::Tensor Exponential(const torch::Tensor& x) const {
+    if (!operator_->off_diagonal.weights.requires_grad()) {
+      return ExponentialFunction::apply(lambda_, x, operator_);
+    }
+    // Weights take their gradient through the polynomials, which are in S; that of lambda is
+    // -S exp(-lambda S) x.
+    const torch::Tensor product = ExponentialProduct(*operator_, lambda_.detach(), x);
+    const torch::Tensor time = (lambda_ - lambda_.detach()).reshape({-1, 1, 1});
+    return product - time * operator_->Times(product).detach();
+  }
+
   std::shared_ptr<const SymmetricOperator> operator_;
-  torch::Tensor lambda_, left_, right_;
+  torch::Tensor lambda_, left_, right_, factor_;
 };
 
 torch::Tensor EigenvaluesOfRing(std::int64_t n) {
@@ -236,18 +249,21 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
   const torch::Tensor ones = at::ones_like(degrees);
   SymmetricOperator s;
   torch::Tensor left = ones, right = ones;
+  double shift = 0;
   if (operator_name == "laplacian") {
     s = {{graph.pattern, -graph.weights}, degrees, 2 * largest};
   } else if (operator_name == "neg_adjacency") {
     s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest};
+    shift = largest;
   } else {
     const Graph w = SymmetricallyNormalised(graph);
     const torch::Tensor has_edges = (degrees != 0).to(at::kDouble);
     const bool is_normalised = operator_name == "normalised";
+    if (!is_normalised) shift = 1;
     s = {{w.pattern, -w.weights}, is_normalised ? has_edges : ones, 2};
     if (is_normalised) {
       // (Deg - Adj) Deg^-1 = Deg^1/2 (1 - W) Deg^-1/2.
-      left = at::sqrt(degrees) + (1 - has_edges);
+      left = at::sqrt(degrees.masked_fill(degrees == 0, 1));
       right = left.reciprocal();
     }
   }
@@ -260,7 +276,7 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
                                      NumberText(lambda.detach().max().item<double>()))
                               .WithField("parameters.lambda"));
   }
-  return std::make_unique<HeatMask>(std::move(s), lambda, left, right);
+  return std::make_unique<HeatMask>(std::move(s), lambda, left, right, shift);
 }
 
 MaskPtr MakeGridHeatMask(std::vector<std::int64_t> grid, torch::Tensor lambda, bool is_torus) {

@@ -4,9 +4,10 @@
 ///
 ///   laplacian   T = Deg - Adj
 ///   normalised  T = (Deg - Adj) Deg^-1, with 1 / 0 := 0
-///   neg_adjacency  T = rho - Adj with rho = largest degree: exp(lambda Adj) without a factor that
-///                  cancels in D^-1 and would overflow
-///   heat        T = 1 - W, W = Deg^-1/2 Adj Deg^-1/2: exp(beta W) likewise
+///   neg_adjacency  T = -Adj
+///   heat        T = -W, W = Deg^-1/2 Adj Deg^-1/2
+/// The last two grow with lambda: of their factor exp(lambda rho), rho the largest degree or 1, at
+/// most e^60 is there. The rest cancels in D^-1.
 /// lambda [H] >= 0 is the time of diffusion: large values flatten. The graph is undirected with
 /// weights >= 0. Product by Chebyshev polynomials, in float64, to a relative error of 1e-12: K
 /// sparse products for a column, K near sqrt(lambda rho) or lambda rho, whichever is larger; at

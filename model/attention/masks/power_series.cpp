@@ -152,6 +152,8 @@ class NamedKernelMask : public Mask {
             .reshape({1, -1});
   }
   torch::Tensor Dense() const override {
+    // Equal eigenvalues have vectors without a gradient; the series has one.
+    if (graph_.weights.requires_grad()) return DenseSeries(graph_, coefficients_);
     const auto [values, vectors] = at::linalg_eigh(DenseOf(graph_));
     torch::Tensor mapped = at::empty_like(values);
     for (std::int64_t i = 0; i < values.size(0); ++i) {

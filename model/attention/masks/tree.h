@@ -26,6 +26,7 @@ namespace interlacer::attention {
 struct Forest {
   std::vector<std::int64_t> parents;  ///< -1 at roots
   std::vector<double> lengths;        ///< of the edges to the parents
+  torch::Tensor length_tensor;        ///< the same, float64 [L], with the input's gradient
   std::vector<std::int64_t> order;    ///< parents before children
   std::vector<std::int64_t> child_offsets, children;
 
@@ -36,6 +37,8 @@ struct Forest {
 Forest ForestOf(const AttentionInputs& inputs);
 /// Largest number of hops between two tokens of a tree, over all trees.
 std::int64_t DiameterOf(const Forest& forest);
+/// Distances [L,L] float64 with a gradient to edge lengths, -1 between trees.
+torch::Tensor TreeLengths(const Forest& forest);
 /// Distances [L,L] float64 by searches, -1 between trees; `is_hops`: edges count 1 each.
 torch::Tensor TreeDistances(const Forest& forest, bool is_hops);
 

@@ -8,17 +8,38 @@
 #include <utility>
 #include <vector>
 
+#include "common/check.h"
 #include "common/random.h"
+#include "model/attention/masks/walk_gradient.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 
+namespace {
+
+WalkTerms TermsOf(const Graph& graph, std::vector<std::int64_t> offsets,
+                  std::vector<std::int64_t> indices, const std::vector<double>& loads, int hops) {
+  const auto entry_count = static_cast<std::int64_t>(indices.size());
+  return {MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
+          at::tensor(loads, at::kDouble).reshape({1, entry_count, hops + 1})};
+}
+
+/// The gradient needs no more of the graph than its numbers.
+Graph Detached(const Graph& graph) { return {graph.pattern, graph.weights.detach()}; }
+
+}  // namespace
+
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
-  WalkLoads loads = ValueOrThrow(SampleWalks(ToWalkGraph(graph), options));
-  const auto entry_count = static_cast<std::int64_t>(loads.nodes.size());
-  return {MakePattern(graph.size(), graph.size(), {loads.offsets.begin(), loads.offsets.end()},
-                      {loads.nodes.begin(), loads.nodes.end()}),
-          at::tensor(loads.loads, at::kDouble).reshape({entry_count, options.max_hops + 1})};
+  const WalkLoads loads = ValueOrThrow(SampleWalks(ToWalkGraph(graph), options));
+  WalkTerms terms =
+      TermsOf(graph, {loads.offsets.begin(), loads.offsets.end()},
+              {loads.nodes.begin(), loads.nodes.end()}, loads.loads, options.max_hops);
+  terms.loads = WithWeightGradient(
+      graph.weights, terms.loads,
+      [of = Detached(graph), options, pattern = terms.pattern](const torch::Tensor& grad) {
+        return BackwardOfSamples(of, options, *pattern, grad);
+      });
+  return terms;
 }
 
 namespace {
@@ -37,6 +58,49 @@ void RequireLoads(std::size_t count, int hops) {
                                " pairs of tokens, got more; take fewer hops or sampled walks"));
 }
 
+/// Edges of one walk, of another law of lengths.
+std::vector<std::int64_t> PathOf(const SparsePattern& pattern, const WalkSamplerOptions& options,
+                                 LengthLaw law, std::int64_t root, int walk) {
+  // Ensembles of geometric walks count upwards; these stay clear of them.
+  RandomSequence random(options.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+                        ~(options.ensemble * 100003u + static_cast<std::uint32_t>(walk)));
+  const double lot = random.Uniform();
+  std::vector<std::int64_t> path;
+  std::int64_t at = root;
+  for (int t = 1; t <= options.max_hops && lot < ShareOfWalks(law, options.max_hops, t); ++t) {
+    const std::int64_t degree = pattern.offsets[at + 1] - pattern.offsets[at];
+    if (degree == 0) break;
+    path.push_back(pattern.offsets[at] + random.Below(static_cast<std::uint32_t>(degree)));
+    at = pattern.indices[path.back()];
+  }
+  return path;
+}
+
+/// The gradient of those loads.
+torch::Tensor BackwardOfLaw(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law,
+                            const SparsePattern& pattern, const torch::Tensor& grad) {
+  torch::Tensor result = at::zeros_like(graph.weights);
+  const double* of_loads = grad.const_data_ptr<double>();
+  std::vector<double> of_prefixes;
+  for (std::int64_t root = 0; root < graph.size(); ++root) {
+    const auto first = pattern.indices.begin() + pattern.offsets[root];
+    const auto last = pattern.indices.begin() + pattern.offsets[root + 1];
+    for (int walk = 0; walk < options.walk_count; ++walk) {
+      const auto path = PathOf(*graph.pattern, options, law, root, walk);
+      of_prefixes.assign(1, 0);
+      for (const std::int64_t edge : path) {
+        const auto entry = std::lower_bound(first, last, graph.pattern->indices[edge]);
+        const auto t = static_cast<int>(of_prefixes.size());
+        of_prefixes.push_back(
+            of_loads[(entry - pattern.indices.begin()) * (options.max_hops + 1) + t] /
+            (ShareOfWalks(law, options.max_hops, t) * options.walk_count));
+      }
+      AddPathGradient(graph, path, 1, of_prefixes, result.mutable_data_ptr<double>());
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law) {
@@ -50,24 +114,21 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
   for (std::int64_t root = 0; root < graph.size(); ++root) {
     row.clear();
     for (int walk = 0; walk < options.walk_count; ++walk) {
-      // Ensembles of geometric walks count upwards; these stay clear of them.
-      RandomSequence random(options.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
-                            ~(options.ensemble * 100003u + static_cast<std::uint32_t>(walk)));
-      const double lot = random.Uniform();
       std::int64_t at = root;
       double product = 1;
-      for (int t = 0; t <= options.max_hops && lot < ShareOfWalks(law, options.max_hops, t); ++t) {
-        if (t > 0) {
-          const std::int64_t degree = pattern.offsets[at + 1] - pattern.offsets[at];
-          if (degree == 0) break;
-          const std::int64_t edge =
-              pattern.offsets[at] + random.Below(static_cast<std::uint32_t>(degree));
-          product *= weight[edge] * static_cast<double>(degree);
-          at = pattern.indices[edge];
-        }
+      int t = 0;
+      const auto visit = [&] {
         std::vector<double>& of_node = row.try_emplace(at, width, 0.0).first->second;
         of_node[static_cast<std::size_t>(t)] +=
             product / ShareOfWalks(law, options.max_hops, t) / options.walk_count;
+      };
+      visit();
+      for (const std::int64_t edge : PathOf(pattern, options, law, root, walk)) {
+        product *=
+            weight[edge] * static_cast<double>(pattern.offsets[at + 1] - pattern.offsets[at]);
+        at = pattern.indices[edge];
+        ++t;
+        visit();
       }
     }
     for (const auto& [node, of_node] : row) {
@@ -76,9 +137,13 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
     }
     offsets.push_back(static_cast<std::int64_t>(indices.size()));
   }
-  const auto entry_count = static_cast<std::int64_t>(indices.size());
-  return {MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
-          at::tensor(loads, at::kDouble).reshape({entry_count, options.max_hops + 1})};
+  WalkTerms terms = TermsOf(graph, std::move(offsets), std::move(indices), loads, options.max_hops);
+  terms.loads = WithWeightGradient(
+      graph.weights, terms.loads,
+      [of = Detached(graph), options, law, own = terms.pattern](const torch::Tensor& grad) {
+        return BackwardOfLaw(of, options, law, *own, grad);
+      });
+  return terms;
 }
 
 WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
@@ -122,9 +187,12 @@ WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
     }
     offsets.push_back(static_cast<std::int64_t>(indices.size()));
   }
-  const auto entry_count = static_cast<std::int64_t>(indices.size());
-  return {MakePattern(graph.size(), graph.size(), std::move(offsets), std::move(indices)),
-          at::tensor(loads, at::kDouble).reshape({entry_count, hops + 1})};
+  WalkTerms terms = TermsOf(graph, std::move(offsets), std::move(indices), loads, hops);
+  terms.loads = WithWeightGradient(
+      graph.weights, terms.loads,
+      [of = Detached(graph), own = terms.pattern, numbers = terms.loads](
+          const torch::Tensor& grad) { return BackwardOfEnumeration(of, *own, numbers, grad); });
+  return terms;
 }
 
 Graph WithoutImportanceWeights(const Graph& graph, double halt_probability) {
@@ -137,8 +205,45 @@ Graph WithoutImportanceWeights(const Graph& graph, double halt_probability) {
   return {graph.pattern, at::tensor(weights, at::kDouble).reshape({1, -1})};
 }
 
+WalkTerms OfHeads(const std::vector<WalkTerms>& heads) {
+  INTERLACER_CHECK(!heads.empty(), "terms of at least one head");
+  if (heads.size() == 1) return heads[0];
+  const std::int64_t rows = heads[0].pattern->rows, width = heads[0].loads.size(2);
+  std::vector<std::int64_t> offsets{0}, indices, row;
+  // Places of every head's entries among all.
+  std::vector<std::vector<std::int64_t>> places(heads.size());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    row.clear();
+    for (const WalkTerms& head : heads) {
+      const auto first = head.pattern->indices.begin();
+      row.insert(row.end(), first + head.pattern->offsets[i], first + head.pattern->offsets[i + 1]);
+    }
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      const SparsePattern& own = *heads[h].pattern;
+      for (std::int64_t e = own.offsets[i]; e < own.offsets[i + 1]; ++e) {
+        const auto at = std::lower_bound(row.begin(), row.end(), own.indices[e]) - row.begin();
+        places[h].push_back(static_cast<std::int64_t>(indices.size()) + at);
+      }
+    }
+    indices.insert(indices.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<std::int64_t>(indices.size()));
+  }
+  const auto entry_count = static_cast<std::int64_t>(indices.size());
+  std::vector<torch::Tensor> loads;
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    loads.push_back(at::zeros({entry_count, width}, at::kDouble)
+                        .index_add(0, at::tensor(places[h], at::kLong), heads[h].loads[0]));
+  }
+  return {MakePattern(rows, heads[0].pattern->columns, std::move(offsets), std::move(indices)),
+          at::stack(loads)};
+}
+
 MaskPairs Combined(const WalkTerms& terms, const torch::Tensor& f) {
-  return {terms.pattern, at::matmul(f, terms.loads.to(f.scalar_type()).transpose(0, 1))};
+  const torch::Tensor loads = terms.loads.to(f.scalar_type());
+  if (loads.size(0) == 1) return {terms.pattern, at::matmul(f, loads[0].transpose(0, 1))};
+  return {terms.pattern, at::matmul(loads, f.unsqueeze(2)).squeeze(2)};
 }
 
 }  // namespace interlacer::attention

@@ -15,6 +15,8 @@
 
 #include <torch/types.h>
 
+#include <vector>
+
 #include "model/attention/masks/graph.h"
 #include "model/graph/walk_sampler.h"
 
@@ -29,7 +31,7 @@ inline constexpr std::int64_t kMaxEnumeratedLoads = std::int64_t{1} << 26;
 
 struct WalkTerms {
   SparsePatternPtr pattern;
-  torch::Tensor loads;  ///< float64 [nnz,hops+1]
+  torch::Tensor loads;  ///< float64 [1 or H,nnz,hops+1], with a gradient to the graph's weights
 };
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options);
@@ -40,6 +42,9 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
 WalkTerms EnumeratedTerms(const Graph& graph, int hops);
 /// The graph with weights (1 - p) / d, by which every walk has load 1.
 Graph WithoutImportanceWeights(const Graph& graph, double halt_probability);
+
+/// Walks of their own for every head, in one pattern: loads [H,nnz,hops+1].
+WalkTerms OfHeads(const std::vector<WalkTerms>& heads);
 
 /// Phi for f [H,hops+1]: values [H,nnz] of f's type.
 MaskPairs Combined(const WalkTerms& terms, const torch::Tensor& f);

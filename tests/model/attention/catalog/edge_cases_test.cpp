@@ -29,7 +29,8 @@ void ForEdgeCases(const std::vector<Scene>& scenes, const See& see) {
   for (const MechanismInfo& mechanism : Catalog()) {
     for (const nlohmann::json& options : OptionVariants(mechanism)) {
       const Attention made = Attention::Make(mechanism, options).value();
-      for (const Scene& scene : scenes) {
+      for (Scene scene : scenes) {
+        scene.inputs = WithClassTokens(scene.inputs, options);
         if (NeedsOtherScene(made.Run(scene.inputs, Way::kDense).status())) continue;
         see(made, options, scene);
       }
@@ -87,7 +88,7 @@ TEST(AttentionEdgeCases, EqualTokensAndGraphsWithoutEdges) {
         equal.q = at::ones_like(equal.q);
         equal.k = at::ones_like(equal.k);
         equal.positions = at::ones_like(equal.positions);
-        equal.graph = UndirectedInput(equal.length(), {});
+        equal.graph = UndirectedInput(equal.positions.size(0), {});
         const torch::Tensor dense = made.Run(equal, Way::kDense).value();
         EXPECT_TRUE(at::isfinite(dense).all().item<bool>()) << made.mechanism().name << options;
         for (const Way way : made.Ways()) {
@@ -340,6 +341,59 @@ TEST(AttentionEdgeCases, TooManyPairsGiveWayToDense) {
   star.graph = UndirectedInput(kTokens, RingEdges(kTokens));
   ASSERT_TRUE(made.Run(star, std::nullopt, &used).ok());
   EXPECT_EQ(used, Way::kPairs);
+}
+
+TEST(AttentionEdgeCases, TensorsOfOtherDevicesAreRefused) {
+  for (const MechanismInfo& mechanism : Catalog()) {
+    AttentionInputs inputs = AllScenes({})[1].inputs;
+    inputs.q = at::empty(inputs.q.sizes(), at::TensorOptions().device(at::kMeta));
+    const Status status =
+        Attention::Make(mechanism, nlohmann::json::object())->Run(inputs).status();
+    EXPECT_EQ(status.field(), "q") << mechanism.name;
+    EXPECT_NE(status.message().find("on the CPU"), std::string::npos) << status.ToString();
+    EXPECT_NE(status.message().find("on meta"), std::string::npos) << status.ToString();
+  }
+}
+
+TEST(AttentionEdgeCases, ClassTokensAreFewerThanTokens) {
+  const Attention made =
+      Attention::Make(*attention::FindMechanism("gdk").value(), {{"class_tokens", 12}}).value();
+  EXPECT_EQ(made.Run(AllScenes({})[1].inputs).status().field(), "options.class_tokens");
+}
+
+TEST(AttentionEdgeCases, OrdersAreOneOrOneForEachAxis) {
+  const auto run = [](const nlohmann::json& order, AttentionInputs inputs) {
+    const nlohmann::json options{{"order", order}, {"score", "softmax"}};
+    return Attention::Make(*attention::FindMechanism("flt_local_smooth").value(), options)
+        ->Run(inputs);
+  };
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.parameters["xi"] = Normals({16, 2}, 1);
+  AttentionInputs swapped = inputs;
+  swapped.positions = swapped.positions.flip(1);
+  swapped.parameters["xi"] = swapped.parameters["xi"].flip(1);
+  EXPECT_TRUE(AreEqual(run({2, 2}, inputs).value(), run(2, inputs).value()));
+  EXPECT_LT(RelativeL2(run({3, 1}, swapped).value(), run({1, 3}, inputs).value()),
+            kDoubleOpTolerance);
+  EXPECT_GT(RelativeL2(run({3, 1}, inputs).value(), run({1, 3}, inputs).value()), 1e-6);
+  EXPECT_EQ(run({1, 2, 3}, inputs).status().field(), "options.order");
+  const auto made = Attention::Make(*attention::FindMechanism("flt_local_smooth").value(),
+                                    {{"order", nlohmann::json::array()}});
+  EXPECT_EQ(made.status().field(), "options.order");
+}
+
+TEST(AttentionEdgeCases, WhatIsRedrawnIsOtherEverySoManySteps) {
+  for (const char* name : {"grf_sym", "favor_pos", "flt_gm", "spe_conv", "softmax_pos", "jlt"}) {
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), {{"redraw_every", 3}}).value();
+    const auto at_step = [&](std::int64_t step) {
+      AttentionInputs inputs = AllScenes({})[2].inputs;
+      inputs.step = step;
+      return made.Run(inputs, Way::kDense).value();
+    };
+    EXPECT_TRUE(AreEqual(at_step(3), at_step(5))) << name;
+    EXPECT_GT(RelativeL2(at_step(2), at_step(3)), 1e-6) << name;
+  }
 }
 
 TEST(AttentionEdgeCases, WaysThatAMechanismLacksAreRefused) {

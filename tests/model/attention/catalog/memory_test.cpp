@@ -134,6 +134,34 @@ INSTANTIATE_TEST_SUITE_P(Catalog, LongInputs, ::testing::Range<std::size_t>(0, C
                            return Catalog()[parameter.param].name;
                          });
 
+/// flt, Sec. 3: with gradients learned transforms hold O(L m), products with a mask O(L m dv).
+TEST(AttentionMemory, OfLearnedTransformsHasNoFactorOfTheWidth) {
+  CountAllocations();
+  const auto peak_of = [](const char* name, Way way, std::int64_t width) {
+    constexpr std::int64_t kTokens = 4096;
+    AttentionInputs inputs;
+    inputs.q = Normals({1, 1, kTokens, 4}, 1, at::kFloat).requires_grad_();
+    inputs.k = Normals({1, 1, kTokens, 4}, 2, at::kFloat).requires_grad_();
+    inputs.v = Normals({1, 1, kTokens, width}, 3, at::kFloat).requires_grad_();
+    inputs.grid = {kTokens};
+    inputs.positions = at::arange(kTokens, at::kFloat).unsqueeze(1) / kTokens;
+    nlohmann::json options{{"score", "favor_pos"}, {"features", 64}};
+    if (way == Way::kFeatures) options["frequencies"] = 8;
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), options).value();
+    const std::int64_t before = held.load();
+    peak = before;
+    const auto out = made.Run(inputs, way);
+    EXPECT_TRUE(out.ok()) << out.status().ToString();
+    return static_cast<double>(peak.load() - before);
+  };
+  const auto growth = [&](const char* name, Way way) {
+    return peak_of(name, way, 64) / peak_of(name, way, 8);
+  };
+  EXPECT_LT(growth("flt_gm", Way::kFeatures), 2);
+  EXPECT_GT(growth("toeplitz_1d", Way::kFastmult), 3);
+}
+
 TEST(AttentionMemory, ThePeakIsSeen) {
   CountAllocations();
   peak = held.load();

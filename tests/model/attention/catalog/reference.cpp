@@ -76,10 +76,10 @@ Matrix ScoresOf(const ReferenceCase& of, const std::string& kind, const Matrix& 
   return scores;
 }
 
-Matrix Attended(const Matrix& weights, const Matrix& v) {
+Matrix Attended(const Matrix& weights, const Matrix& v, double delta) {
   Matrix out(v.rows, v.columns);
   for (std::size_t i = 0; i < v.rows; ++i) {
-    double sum = 0;
+    double sum = delta;
     for (std::size_t j = 0; j < v.rows; ++j) {
       sum += weights(i, j);
       for (std::size_t c = 0; c < v.columns; ++c) out(i, c) += weights(i, j) * v(j, c);
@@ -103,7 +103,36 @@ std::string KindOf(const std::string& mechanism, const ReferenceCase& of) {
 struct Tokens {
   Matrix q, k, v;
   std::vector<bool> is_kept;
+
+  /// Without the first `count`.
+  Tokens After(std::size_t count) const {
+    const auto rest = [count](const Matrix& x) {
+      Matrix after(x.rows - count, x.columns);
+      std::copy(x.entries.begin() + static_cast<std::ptrdiff_t>(count * x.columns), x.entries.end(),
+                after.entries.begin());
+      return after;
+    };
+    return {rest(q),
+            rest(k),
+            rest(v),
+            {is_kept.begin() + static_cast<std::ptrdiff_t>(count), is_kept.end()}};
+  }
 };
+
+std::size_t ClassTokensOf(const ReferenceCase& of) {
+  return of.options.value("class_tokens", std::size_t{0});
+}
+
+/// Rows and columns of ones before a mask's.
+Matrix Bordered(const ReferenceCase& of, const Matrix& mask) {
+  const std::size_t count = ClassTokensOf(of);
+  Matrix result(mask.rows + count, mask.columns + count);
+  for (double& x : result.entries) x = 1;
+  for (std::size_t i = 0; i < mask.rows; ++i) {
+    for (std::size_t j = 0; j < mask.columns; ++j) result(i + count, j + count) = mask(i, j);
+  }
+  return result;
+}
 
 double LeakyRelu(double x) { return x > 0 ? x : 0.2 * x; }
 
@@ -133,7 +162,7 @@ Matrix GatedReference(const ReferenceCase& of, const Tokens& tokens, const Matri
         state(a, c) = g * state(a, c) + added * tokens.v(i, c);
       }
     }
-    double sum = 0;
+    double sum = of.options.value("delta", 0.0);
     for (std::size_t a = 0; a < q.columns; ++a) sum += q(i, a) * z[a];
     for (std::size_t c = 0; c < out.columns; ++c) {
       for (std::size_t a = 0; a < q.columns; ++a) out(i, c) += q(i, a) * state(a, c);
@@ -146,16 +175,20 @@ Matrix GatedReference(const ReferenceCase& of, const Tokens& tokens, const Matri
 Matrix ConvolutionReference(const ReferenceCase& of, const Tokens& tokens, bool is_chebyshev) {
   const Matrix adjacency = Adjacency(of.inputs);
   Matrix w(adjacency.rows, adjacency.rows), values = tokens.v;
-  std::vector<double> degrees(w.rows, 0);
+  const bool has_in_degrees = of.Degrees() == "out_in";
+  std::vector<double> degrees(w.rows, 0), of_columns(w.rows, 0);
   for (std::size_t i = 0; i < w.rows; ++i) {
-    for (std::size_t j = 0; j < w.rows; ++j) degrees[i] += adjacency(i, j);
+    for (std::size_t j = 0; j < w.rows; ++j) {
+      degrees[i] += adjacency(i, j);
+      of_columns[i] += has_in_degrees ? adjacency(j, i) : adjacency(i, j);
+    }
     for (std::size_t c = 0; c < values.columns; ++c) {
       if (!tokens.is_kept[i]) values(i, c) = 0;
     }
   }
   for (std::size_t i = 0; i < w.rows; ++i) {
     for (std::size_t j = 0; j < w.rows; ++j) {
-      if (adjacency(i, j) != 0) w(i, j) = adjacency(i, j) / std::sqrt(degrees[i] * degrees[j]);
+      if (adjacency(i, j) != 0) w(i, j) = adjacency(i, j) / std::sqrt(degrees[i] * of_columns[j]);
     }
   }
   Matrix sum;
@@ -184,15 +217,15 @@ Matrix ConvolutionReference(const ReferenceCase& of, const Tokens& tokens, bool 
   return sum;
 }
 
-Matrix DynamicMask(const ReferenceCase& of, const Tokens& tokens) {
-  const Matrix adjacency = Adjacency(of.inputs);
-  Matrix hops(adjacency.rows, adjacency.rows);
+/// Psi Psi^T of hops with probabilities in proportion to edges times scores.
+Matrix DynamicMask(const ReferenceCase& of, const Tokens& tokens, const Matrix& edges,
+                   const Matrix& scores) {
+  Matrix hops(edges.rows, edges.rows);
   for (std::size_t i = 0; i < hops.rows; ++i) {
     double sum = 0;
     for (std::size_t j = 0; j < hops.rows; ++j) {
       if (!tokens.is_kept[j]) continue;
-      hops(i, j) = adjacency(i, j) * std::exp(Dot(tokens.q, i, tokens.k, j) /
-                                              std::sqrt(static_cast<double>(tokens.q.columns)));
+      hops(i, j) = edges(i, j) * scores(i, j);
       sum += hops(i, j);
     }
     for (std::size_t j = 0; j < hops.rows && sum != 0; ++j) hops(i, j) /= sum;
@@ -260,13 +293,16 @@ Matrix FourierLogits(const std::string& mechanism, const ReferenceCase& of) {
                 (M_PI * xi(s, 0));
       }
     } else {
-      const int order = of.options.contains("order") ? static_cast<int>(of.Real("order")) : 1;
-      real = of.Number("c");
-      for (std::size_t a = 0; a < xi.columns; ++a) {
-        const double ratio =
-            std::sin(2 * M_PI * of.Parameter("radius").entries[a] / order * xi(s, a)) /
-            (M_PI * xi(s, a));
-        real *= std::pow(ratio, order);
+      const int order = of.options.contains("order") ? of.options.at("order")[0].get<int>() : 1;
+      for (std::size_t t = 0; t < static_cast<std::size_t>(of.Real("terms")); ++t) {
+        double term = of.Parameter("weight").entries[t];
+        for (std::size_t a = 0; a < xi.columns; ++a) {
+          const double ratio =
+              std::sin(2 * M_PI * of.Parameter("radius")(t, a) / order * xi(s, a)) /
+              (M_PI * xi(s, a));
+          term *= std::pow(ratio, order);
+        }
+        real += term;
       }
     }
     for (std::size_t i = 0; i < places.rows; ++i) {
@@ -282,6 +318,67 @@ Matrix FourierLogits(const std::string& mechanism, const ReferenceCase& of) {
     }
   }
   return logits;
+}
+
+/// q_i = sum over channels of q_ic Q_c(i) / (R^1/2 d^1/4), k likewise, from the noise.
+std::pair<Matrix, Matrix> StochasticCodes(const std::string& mechanism, const ReferenceCase& of,
+                                          const Tokens& tokens) {
+  const auto wide = static_cast<std::size_t>(of.Real("realizations"));
+  const std::size_t d = tokens.q.columns;
+  const double scale =
+      1 / (std::sqrt(static_cast<double>(wide)) * std::pow(static_cast<double>(d), 0.25));
+  Matrix q(tokens.q.rows, wide), k(tokens.q.rows, wide);
+  const auto channel = [&](const char* name, std::size_t c) {
+    return ToMatrix(of.inputs.parameters.at(name)[of.head][static_cast<std::int64_t>(c)]);
+  };
+  for (std::size_t c = 0; c < d; ++c) {
+    const Matrix noise = channel("noise", c);
+    Matrix of_q(q.rows, wide), of_k(q.rows, wide);
+    for (std::size_t i = 0; i < q.rows; ++i) {
+      for (std::size_t r = 0; r < wide; ++r) {
+        if (mechanism == "spe_conv") {
+          // The kernel of offsets i - j = p - P / 2 is taps[p]; P places of noise before the first.
+          const Matrix taps = channel("taps", c);
+          const std::size_t count = taps.entries.size();
+          for (std::size_t p = 0; p < count; ++p) {
+            of_q(i, r) += taps.entries[p] * noise(count + i + count / 2 - p, r);
+          }
+          of_k(i, r) = noise(count + i, r);
+          continue;
+        }
+        const Matrix frequency = channel("frequency", c), phase = channel("phase", c),
+                     amplitude = channel("amplitude", c);
+        const std::size_t count = frequency.entries.size();
+        for (std::size_t s = 0; s < count; ++s) {
+          const double angle = 2 * M_PI * frequency.entries[s] * static_cast<double>(i);
+          const auto wave = [&](double at) {
+            return amplitude.entries[s] *
+                   (std::cos(at) * noise(s, r) + std::sin(at) * noise(count + s, r));
+          };
+          of_q(i, r) += wave(angle + phase.entries[s]);
+          of_k(i, r) += wave(angle);
+        }
+      }
+    }
+    if (of.options.at("gated").get<bool>()) {
+      const double gate = 1 / (1 + std::exp(-of.Parameter("gate").entries[c]));
+      const Matrix shared = channel("shared_noise", c);
+      for (Matrix* code : {&of_q, &of_k}) {
+        for (std::size_t i = 0; i < q.rows; ++i) {
+          for (std::size_t r = 0; r < wide; ++r) {
+            (*code)(i, r) = std::sqrt(gate) * (*code)(i, r) + std::sqrt(1 - gate) * shared(0, r);
+          }
+        }
+      }
+    }
+    for (std::size_t i = 0; i < q.rows; ++i) {
+      for (std::size_t r = 0; r < wide; ++r) {
+        q(i, r) += scale * tokens.q(i, c) * of_q(i, r);
+        k(i, r) += scale * tokens.k(i, c) * of_k(i, r);
+      }
+    }
+  }
+  return {q, k};
 }
 
 /// Phi with rows divided by their sums, times strength, added to x.
@@ -319,36 +416,68 @@ std::optional<Matrix> WeightsOf(const std::string& mechanism, const ReferenceCas
   if (mechanism == "gat") {
     Matrix mask = Sum(Adjacency(of.inputs), Identity(of.length()));
     for (double& x : mask.entries) x = x != 0 ? 1 : 0;
-    return EntryByEntry(AdditiveScores(of, tokens), mask);
+    return EntryByEntry(AdditiveScores(of, tokens), Bordered(of, mask));
   }
   if (mechanism == "gkat0") {
     const auto mask = ReferenceMask(mechanism, of);
     if (!mask) return std::nullopt;
     return EntryByEntry(of.Is("score", "dot") ? scores("softmax") : AdditiveScores(of, tokens),
-                        *mask);
+                        Bordered(of, *mask));
   }
   if (mechanism == "gkat_dynamic") {
-    return EntryByEntry(scores(KindOf(mechanism, of)), DynamicMask(of, tokens));
+    const Tokens placed = tokens.After(ClassTokensOf(of));
+    const std::string kind = KindOf(mechanism, of);
+    const bool is_product = of.Is("dynamic", "product");
+    const auto edges = is_product ? ReferenceMask("rwgnk", of) : Adjacency(of.inputs);
+    if (!edges) return std::nullopt;
+    return EntryByEntry(
+        scores(kind), Bordered(of, DynamicMask(of, placed, *edges,
+                                               ScoresOf(of, is_product ? kind : "softmax", placed.q,
+                                                        placed.k, true))));
   }
   if (mechanism == "smooth_a" || mechanism == "smooth_b") {
     const bool is_b = mechanism == "smooth_b";
     const Matrix phi = WalkFeatures(
         of, std::vector<double>(static_cast<std::size_t>(of.Real("hops")) + 1, 1), 0, true);
-    const Matrix q = SmoothedReference(of, phi, tokens.q, tokens.is_kept);
-    const Matrix k = is_b ? SmoothedReference(of, phi, tokens.k, tokens.is_kept) : tokens.k;
+    const Tokens placed = tokens.After(ClassTokensOf(of));
+    // Class tokens stay as they are.
+    const auto smoothed = [&](Matrix all, const Matrix& x) {
+      const Matrix rows = SmoothedReference(of, phi, x, placed.is_kept);
+      std::copy(rows.entries.begin(), rows.entries.end(),
+                all.entries.end() - static_cast<std::ptrdiff_t>(rows.entries.size()));
+      return all;
+    };
+    const Matrix q = smoothed(tokens.q, placed.q);
+    const Matrix k = is_b ? smoothed(tokens.k, placed.k) : tokens.k;
     const Matrix plain = ScoresOf(of, "relu", q, k, true);
-    return is_b ? EntryByEntry(plain, Times(phi, Transposed(phi))) : plain;
+    if (!is_b) return plain;
+    Matrix mask = Times(phi, Transposed(phi));
+    if (of.options.at("normalise").get<bool>()) {
+      for (std::size_t i = 0; i < mask.rows; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < mask.rows; ++j) sum += mask(i, j);
+        for (std::size_t j = 0; j < mask.rows && sum != 0; ++j) mask(i, j) /= sum;
+      }
+    }
+    return EntryByEntry(plain, Bordered(of, mask));
   }
   if (mechanism.rfind("flt_", 0) == 0 && of.Is("score", "softmax")) {
     Matrix weights = FourierLogits(mechanism, of);
     for (double& x : weights.entries) x = std::exp(x);
-    return EntryByEntry(scores("softmax"), weights);
+    return EntryByEntry(scores("softmax"), Bordered(of, weights));
   }
   if (const auto mask = ReferenceMask(mechanism, of)) {
     const std::string kind = mechanism == "linear_causal"
                                  ? of.options.at("score").get<std::string>()
                                  : KindOf(mechanism, of);
-    return EntryByEntry(scores(kind), *mask);
+    return EntryByEntry(scores(kind), Bordered(of, *mask));
+  }
+  if (mechanism == "spe_conv" || mechanism == "spe_sine") {
+    const auto [q, k] = StochasticCodes(mechanism, of, tokens);
+    if (!of.Is("score", "softmax")) return ScoresOf(of, "favor_pos", q, k, false);
+    Matrix weights = Times(q, Transposed(k));
+    for (double& x : weights.entries) x = std::exp(x);
+    return weights;
   }
   if (of.inputs.parameters.empty() || mechanism == "padding" || mechanism == "favor_pos" ||
       mechanism.rfind("rfa_", 0) == 0 || mechanism.rfind("linear_", 0) == 0) {
@@ -373,7 +502,7 @@ std::optional<Matrix> OutputOf(const std::string& mechanism, const ReferenceCase
       if (!tokens.is_kept[j]) (*weights)(i, j) = 0;
     }
   }
-  Matrix out = Attended(*weights, tokens.v);
+  Matrix out = Attended(*weights, tokens.v, of.options.value("delta", 0.0));
   if (of.options.contains("elu") && of.options.at("elu").get<bool>()) {
     for (double& x : out.entries) x = x > 0 ? x : std::expm1(x);
   }
@@ -472,6 +601,12 @@ Matrix ReferenceCase::Parameter(const char* name) const {
 std::optional<torch::Tensor> ReferenceAttention(const std::string& mechanism,
                                                 const AttentionInputs& inputs,
                                                 const nlohmann::json& options) {
+  // favor_pos and softmax divide what delta is added to.
+  const std::string kind = options.value("score", mechanism);
+  const bool is_divided = kind == "favor_pos" || kind.rfind("rfa_", 0) == 0 || kind == "softmax" ||
+                          kind == "dot" || kind == "additive" || kind == "gat" || kind == "gkat";
+  if (options.value("delta", 0.0) > 0 && is_divided) return std::nullopt;
+  const AttentionInputs placed = inputs.Placed(options.value("class_tokens", 0));
   torch::Tensor out = at::zeros(inputs.v.sizes(), at::kDouble);
   for (std::int64_t b = 0; b < inputs.batch(); ++b) {
     for (std::int64_t h = 0; h < inputs.heads(); ++h) {
@@ -481,7 +616,7 @@ std::optional<torch::Tensor> ReferenceAttention(const std::string& mechanism,
         tokens.is_kept.push_back(!inputs.key_mask.defined() ||
                                  inputs.key_mask[b][i].item<double>() != 0);
       }
-      const auto result = OutputOf(mechanism, {inputs, options, h}, tokens, b);
+      const auto result = OutputOf(mechanism, {placed, options, h}, tokens, b);
       if (!result) return std::nullopt;
       for (std::size_t i = 0; i < result->rows; ++i) {
         for (std::size_t c = 0; c < result->columns && tokens.is_kept[i]; ++c) {

@@ -35,7 +35,8 @@ Matrix Exponential(const Matrix& a);
 /// The last two dimensions of a tensor at [b,h], or a matrix.
 Matrix ToMatrix(const torch::Tensor& tensor);
 
-/// What a mechanism is run with: options with all defaults, inputs with all parameters, one head.
+/// What a mechanism is run with: options with all defaults, inputs with all parameters and without
+/// class tokens, one head.
 struct ReferenceCase {
   const AttentionInputs& inputs;
   const nlohmann::json& options;
@@ -48,6 +49,7 @@ struct ReferenceCase {
   /// Of the head, as a row or matrix.
   Matrix Parameter(const char* name) const;
   double Number(const char* name) const { return Parameter(name)(0, 0); }
+  std::string Degrees() const { return options.value("degrees", "out"); }
   std::size_t length() const { return static_cast<std::size_t>(inputs.length()); }
 };
 
@@ -61,7 +63,8 @@ std::optional<torch::Tensor> ReferenceAttention(const std::string& mechanism,
 
 /// The graph's weights as given or 1, and those of masks: 1 / sqrt(d_i d_j) where none are given.
 Matrix Adjacency(const AttentionInputs& inputs);
-Matrix MaskWeights(const AttentionInputs& inputs);
+/// `degrees` as the option of that name.
+Matrix MaskWeights(const AttentionInputs& inputs, const std::string& degrees = "out");
 /// Features of walks with loads as the mechanism's options say: sum of f_t over prefixes.
 Matrix WalkFeatures(const ReferenceCase& of, const std::vector<double>& f, std::uint32_t ensemble,
                     bool has_importance_weights);

@@ -119,12 +119,13 @@ std::vector<double> DegreesOf(const Matrix& adjacency) {
   return degrees;
 }
 
-Matrix Normalised(const Matrix& adjacency) {
+Matrix Normalised(const Matrix& adjacency, const std::string& degrees_of = "out") {
   const auto degrees = DegreesOf(adjacency);
+  const auto of_columns = degrees_of == "out_in" ? DegreesOf(Transposed(adjacency)) : degrees;
   Matrix w(adjacency.rows, adjacency.rows);
   for (std::size_t i = 0; i < w.rows; ++i) {
     for (std::size_t j = 0; j < w.rows; ++j) {
-      if (adjacency(i, j) != 0) w(i, j) = adjacency(i, j) / std::sqrt(degrees[i] * degrees[j]);
+      if (adjacency(i, j) != 0) w(i, j) = adjacency(i, j) / std::sqrt(degrees[i] * of_columns[j]);
     }
   }
   return w;
@@ -206,7 +207,10 @@ Matrix CentralityReference(const ReferenceCase& of) {
   std::vector<double> z;
   for (std::size_t i = 0; i < of.length(); ++i) {
     std::size_t degree = 0;
-    for (std::size_t j = 0; j < of.length(); ++j) degree += adjacency(i, j) != 0 ? 1 : 0;
+    for (std::size_t j = 0; j < of.length(); ++j) {
+      if (!of.Is("degrees", "in")) degree += adjacency(i, j) != 0 ? 1 : 0;
+      if (!of.Is("degrees", "out")) degree += adjacency(j, i) != 0 ? 1 : 0;
+    }
     z.push_back(1 / (1 + std::exp(-table.entries[std::min(degree, table.entries.size() - 1)])));
   }
   Matrix mask(of.length(), of.length());
@@ -218,8 +222,9 @@ Matrix CentralityReference(const ReferenceCase& of) {
 
 Matrix SketchReference(const ReferenceCase& of) {
   const Matrix g = ToMatrix(of.inputs.parameters.at("projection"));
-  const Matrix p = Scaled(Times(Series(MaskWeights(of.inputs), of.Parameter("f").entries), g),
-                          1 / std::sqrt(static_cast<double>(g.columns)));
+  const Matrix p =
+      Scaled(Times(Series(MaskWeights(of.inputs, of.Degrees()), of.Parameter("f").entries), g),
+             1 / std::sqrt(static_cast<double>(g.columns)));
   const Matrix mask = Times(p, Transposed(p));
   return of.options.at("abs").get<bool>() ? Absolute(mask) : mask;
 }
@@ -254,7 +259,7 @@ Matrix SeriesReference(const ReferenceCase& of) {
   if (!is_of_mask) {
     for (double& x : c) x = std::abs(x);
   }
-  const Matrix phi = Series(MaskWeights(of.inputs), c);
+  const Matrix phi = Series(MaskWeights(of.inputs, of.Degrees()), c);
   const Matrix mask = is_alpha ? phi : Times(phi, Transposed(phi));
   return is_of_mask ? Absolute(mask) : mask;
 }
@@ -288,14 +293,14 @@ Matrix Adjacency(const AttentionInputs& inputs) {
   return adjacency;
 }
 
-Matrix MaskWeights(const AttentionInputs& inputs) {
+Matrix MaskWeights(const AttentionInputs& inputs, const std::string& degrees) {
   const Matrix adjacency = Adjacency(inputs);
-  return inputs.graph.weights.defined() ? adjacency : Normalised(adjacency);
+  return inputs.graph.weights.defined() ? adjacency : Normalised(adjacency, degrees);
 }
 
 Matrix WalkFeatures(const ReferenceCase& of, const std::vector<double>& f, std::uint32_t ensemble,
                     bool has_importance_weights) {
-  const Matrix w = MaskWeights(of.inputs);
+  const Matrix w = MaskWeights(of.inputs, of.Degrees());
   const auto n = static_cast<Index>(of.length());
   WeightedGraph graph;
   graph.n = n;
@@ -322,6 +327,9 @@ Matrix WalkFeatures(const ReferenceCase& of, const std::vector<double>& f, std::
   options.max_hops = static_cast<int>(of.Real("hops"));
   options.halt_probability = of.Real("halt_probability");
   options.seed = of.options.at("seed").get<std::uint64_t>();
+  if (of.options.value("walks_per_head", false)) {
+    options.seed += static_cast<std::uint64_t>(of.head) * 0x9E3779B97F4A7C15ull;
+  }
   options.ensemble = ensemble;
   const WalkLoads loads = SampleWalks(graph, options).value();
   Matrix features(w.rows, w.rows);
@@ -389,7 +397,25 @@ std::optional<Matrix> ReferenceMask(const std::string& mechanism, const Referenc
   if (mechanism == "fastmult") return Adjacency(of.inputs);
   if (mechanism == "gat_mask") return Sum(Adjacency(of.inputs), Identity(n));
   if (mechanism == "malpha_dense") return SeriesReference(of);
-  if (mechanism == "named_kernel") return KernelReference(of);
+  if (mechanism == "named_kernel") {
+    return of.Is("positive", "mask") ? Absolute(KernelReference(of)) : KernelReference(of);
+  }
+  if (mechanism == "softmax_pos") {
+    const Matrix omega = of.Parameter("mask_omega");
+    const auto features = [&](const Matrix& x) {
+      Matrix mapped = Times(x, Transposed(omega));
+      for (std::size_t i = 0; i < mapped.rows; ++i) {
+        double square = 0;
+        for (std::size_t c = 0; c < x.columns; ++c) square += x(i, c) * x(i, c);
+        for (std::size_t a = 0; a < mapped.columns; ++a) {
+          mapped(i, a) = std::exp(mapped(i, a) - square / 2);
+        }
+      }
+      return mapped;
+    };
+    return Scaled(Times(features(of.Parameter("p")), Transposed(features(of.Parameter("s")))),
+                  1 / static_cast<double>(omega.rows));
+  }
   if (mechanism == "gdk") return DiffusionReference(of);
   if (mechanism == "heat") {
     return Exponential(Scaled(Normalised(Adjacency(of.inputs)), std::abs(of.Number("lambda"))));
@@ -397,7 +423,8 @@ std::optional<Matrix> ReferenceMask(const std::string& mechanism, const Referenc
   if (mechanism == "spd_bias") return ShortestPathReference(of);
   if (mechanism == "centrality") return CentralityReference(of);
   if (mechanism == "jlt") return SketchReference(of);
-  if (mechanism == "grf_exact") return Series(MaskWeights(of.inputs), of.Parameter("f").entries);
+  if (mechanism == "grf_exact")
+    return Series(MaskWeights(of.inputs, of.Degrees()), of.Parameter("f").entries);
   if (mechanism == "grf_asym") return WalkReference(of, false, true);
   if (mechanism == "grf_sym") return WalkReference(of, true, true);
   if (mechanism == "grf_adhoc") return WalkReference(of, of.Is("form", "symmetric"), false);

@@ -176,6 +176,37 @@ std::vector<Scene> TinyScenes(const SceneSize& size) {
   return scenes;
 }
 
+std::vector<Scene> DirectedScenes(const SceneSize& size) {
+  std::vector<Scene> scenes;
+  for (const bool has_weights : {true, false}) {
+    scenes.push_back(
+        MakeScene(has_weights ? "directed" : "directed, no weights", {14}, 3, size, 600));
+    AttentionInputs& inputs = scenes.back().inputs;
+    const torch::Tensor apart = at::cdist(inputs.positions, inputs.positions);
+    const torch::Tensor nearest = std::get<0>(apart.argsort(1, false).slice(1, 1, 4).sort(1));
+    inputs.graph = {3 * at::arange(15, at::kLong), nearest.flatten(), {}};
+    if (has_weights) inputs.graph.weights = 0.1 + 0.2 * Normals({42}, 610).abs();
+    inputs.tree = PathTree(14);
+  }
+  return scenes;
+}
+
+AttentionInputs WithClassTokens(AttentionInputs inputs, const nlohmann::json& options) {
+  const std::int64_t count = options.value("class_tokens", 0);
+  if (count == 0) return inputs;
+  const auto extended = [count](const torch::Tensor& x, std::uint64_t seed) {
+    return at::cat({Normals({x.size(0), x.size(1), count, x.size(3)}, seed).to(x.scalar_type()), x},
+                   2);
+  };
+  inputs.q = extended(inputs.q, 700);
+  inputs.k = extended(inputs.k, 701);
+  inputs.v = extended(inputs.v, 702);
+  if (inputs.key_mask.defined()) {
+    inputs.key_mask = at::constant_pad_nd(inputs.key_mask, {count, 0}, 1);
+  }
+  return inputs;
+}
+
 AttentionInputs AsType(AttentionInputs inputs, at::ScalarType type) {
   for (torch::Tensor* tensor :
        {&inputs.q, &inputs.k, &inputs.v, &inputs.mask, &inputs.gates, &inputs.positions}) {
@@ -219,9 +250,12 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
       if (choice == "p_step") variants.back()["scale"] = 2.5;
       if (choice == "resolvent") variants.back()["scale"] = 0.7;
     }
-    if (spec.name == "proj_dim") {
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{
+             {"proj_dim", 7}, {"class_tokens", 2}, {"terms", 3}, {"delta", 0.5}}) {
+      if (spec.name != name) continue;
       variants.push_back(small);
-      variants.back()["proj_dim"] = 7;
+      variants.back()[name] = value;
+      if (spec.type == Type::kInteger) variants.back()[name] = static_cast<std::int64_t>(value);
     }
   }
   return variants;

@@ -50,6 +50,12 @@ std::vector<Scene> AllScenes(const SceneSize& size);
 /// The same with one or two tokens.
 std::vector<Scene> TinyScenes(const SceneSize& size);
 
+/// Directed graphs of the 3 nearest points, with weights of both ends and without any.
+std::vector<Scene> DirectedScenes(const SceneSize& size);
+
+/// With class tokens of the options, if there are any, before the others.
+AttentionInputs WithClassTokens(AttentionInputs inputs, const nlohmann::json& options);
+
 /// Of the tensors of numbers, not of indices; parameters too.
 AttentionInputs AsType(AttentionInputs inputs, at::ScalarType type);
 

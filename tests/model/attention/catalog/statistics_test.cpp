@@ -231,6 +231,100 @@ TEST(WalkLengths, OfAnyLawGiveTheSameMean) {
   }
 }
 
+/// Mean squared error of a mask's entries off the diagonal, over that of its entries.
+double MaskError(const char* name, const AttentionInputs& inputs, const torch::Tensor& exact,
+                 int draws, const nlohmann::json& extra) {
+  const torch::Tensor is_off = 1 - at::eye(inputs.length(), at::kDouble);
+  double sum = 0;
+  for (int seed = 0; seed < draws; ++seed) {
+    nlohmann::json options = extra;
+    options["seed"] = seed;
+    const torch::Tensor mask = Make(name, options).DenseMask(inputs).value()[0];
+    sum += ((mask - exact) * is_off).square().sum().item<double>();
+  }
+  return sum / draws / (exact * is_off).square().sum().item<double>();
+}
+
+/// One mask as a product of two estimates of 3 hops and as one estimate of 6 hops: the error of the
+/// asymmetric form with as many walks, which grf-masking, App. D, believes to be the larger.
+TEST(WalkForms, HaveTheirErrors) {
+  constexpr int kDraws = 40;
+  const std::vector<double> f{1, 0.5, 0.25, 0.125};
+  std::vector<double> alpha(7, 0);
+  for (int p = 0; p < 4; ++p) {
+    for (int q = 0; q < 4; ++q) alpha[p + q] += f[p] * f[q];
+  }
+  for (const auto& [name, graph] :
+       std::initializer_list<std::pair<const char*, attention::GraphInput>>{
+           {"ring", UndirectedInput(36, RingEdges(36))},
+           {"grid", UndirectedInput(36, GridEdges({6, 6}))},
+           {"random", UndirectedInput(36, RandomEdges(36, 0.15, 4))}}) {
+    AttentionInputs inputs;
+    inputs.q = inputs.k = inputs.v = Normals({1, 1, 36, 2}, 1);
+    inputs.graph = graph;
+    const auto row = [](const std::vector<double>& c) {
+      return at::tensor(c, at::kDouble).reshape({1, -1});
+    };
+    inputs.parameters["f"] = row(alpha);
+    const torch::Tensor exact = Make("grf_exact", {{"hops", 6}}).DenseMask(inputs).value()[0];
+    const nlohmann::json walks{{"walks", 16}, {"halt_probability", 0.2}, {"sampler", "iid"}};
+    const auto with_hops = [&](int hops) {
+      nlohmann::json options = walks;
+      options["hops"] = hops;
+      return options;
+    };
+    const double asymmetric = MaskError("grf_asym", inputs, exact, kDraws, with_hops(6));
+    inputs.parameters["f"] = row(f);
+    const double symmetric = MaskError("grf_sym", inputs, exact, kDraws, with_hops(3));
+    RecordProperty(std::string("asymmetric_over_symmetric_") + name,
+                   std::to_string(asymmetric / symmetric));
+    EXPECT_GT(asymmetric, symmetric) << name;
+  }
+}
+
+/// More walks at inference than in training: the same parameters, less noise.
+TEST(WalkForms, TakeAnotherNumberOfWalksWithTheSameParameters) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.parameters = Make("grf_sym", {{"walks", 4}}).InitialParameters(inputs).value();
+  inputs.parameters["f"] = inputs.parameters["f"] * 0.7;
+  const torch::Tensor limit =
+      Make("malpha_dense", {{"param", "f"}, {"positive", "coefficients"}, {"degree", 8}})
+          .DenseMask(inputs)
+          .value()[0];
+  const auto error = [&](int walks) {
+    return MaskError("grf_sym", inputs, limit, 10, {{"walks", walks}});
+  };
+  EXPECT_LT(error(64), error(4) / 8);
+}
+
+TEST(Heads, HaveWalksOfTheirOwnIfAsked) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  for (const char* name : {"grf_sym", "grf_asym", "grf_adhoc"}) {
+    const torch::Tensor shared = Make(name, {{"walks", 4}}).DenseMask(inputs).value();
+    const torch::Tensor own =
+        Make(name, {{"walks", 4}, {"walks_per_head", true}}).DenseMask(inputs).value();
+    EXPECT_TRUE(AreEqual(shared[0], shared[1])) << name;
+    EXPECT_LT(RelativeL2(own[0], shared[0]), kDoubleOpTolerance) << name;
+    EXPECT_GT(RelativeL2(own[1], own[0]), 1e-3) << name;
+  }
+}
+
+/// Clipped to nothing, positions have no part.
+TEST(FourierFeatures, HaveClippedWeights) {
+  AttentionInputs inputs = AllScenes({})[3].inputs;
+  const torch::Tensor softmax = Make("softmax", nlohmann::json::object()).Run(inputs).value();
+  for (const char* name : {"flt_gm", "flt_gauss3d", "flt_local_nd", "flt_shift_invariant"}) {
+    const auto run = [&](double most) {
+      return Make(name, {{"score", "softmax"}, {"max_weight", most}, {"weight", 5}})
+          .Run(inputs)
+          .value();
+    };
+    EXPECT_LT(RelativeL2(run(0), softmax), kDoubleOpTolerance) << name;
+    EXPECT_GT(RelativeL2(run(5), softmax), 1e-3) << name;
+    EXPECT_TRUE(AreEqual(run(5), run(1000))) << name;
+  }
+}
+
 TEST(CausalAttention, LaterTokensChangeNoBit) {
   for (const char* name : {"linear_causal", "rfa_gated"}) {
     for (const nlohmann::json& options : OptionVariants(*attention::FindMechanism(name).value())) {

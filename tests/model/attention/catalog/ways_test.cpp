@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <map>
+
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
@@ -55,7 +57,7 @@ class EveryMechanism : public ::testing::TestWithParam<std::size_t> {
       ASSERT_TRUE(made.ok()) << options << made.status().ToString();
       int scene_count = 0;
       for (const Scene& scene : scenes) {
-        AttentionInputs inputs = scene.inputs;
+        AttentionInputs inputs = WithClassTokens(scene.inputs, options);
         const auto parameters = made->InitialParameters(inputs);
         if (parameters.ok()) inputs.parameters = *parameters;
         const auto out = made->Run(inputs, Way::kDense);
@@ -108,14 +110,35 @@ TEST_P(EveryMechanism, Float32FollowsFloat64) {
            });
 }
 
+/// A number for every edge, the same both ways: an undirected graph stays one.
+torch::Tensor EdgeNumbers(const attention::GraphInput& graph, std::uint64_t seed) {
+  const std::int64_t n = graph.offsets.size(0) - 1;
+  const torch::Tensor half = Normals({n, n}, seed), numbers = half + half.transpose(0, 1);
+  const torch::Tensor rows = at::repeat_interleave(graph.offsets.diff());
+  return numbers.index({rows, graph.neighbors});
+}
+
 /// Gradients of a weighted sum of the output along two directions for every input.
 void CheckGradients(const Attention& made, const AttentionInputs& inputs, Way way, double tolerance,
                     const std::string& text) {
   const torch::Tensor weights = Normals(inputs.v.sizes(), 900);
   std::vector<std::string> names{"q", "k", "v"};
+  for (const std::string& input : made.mechanism().inputs) {
+    const std::map<std::string, std::string> tensors{{"graph", "graph.weights"},
+                                                     {"tree", "tree.weights"},
+                                                     {"positions", "positions"},
+                                                     {"mask", "mask"},
+                                                     {"gates", "gates"}};
+    if (tensors.count(input) > 0) names.push_back(tensors.at(input));
+  }
   for (const auto& entry : inputs.parameters) names.push_back(entry.first);
   const auto tensor_of = [](AttentionInputs& of, const std::string& name) -> torch::Tensor& {
-    return name == "q" ? of.q : name == "k" ? of.k : name == "v" ? of.v : of.parameters.at(name);
+    const std::map<std::string, torch::Tensor*> known{
+        {"q", &of.q},         {"k", &of.k},
+        {"v", &of.v},         {"graph.weights", &of.graph.weights},
+        {"mask", &of.mask},   {"tree.weights", &of.tree.weights},
+        {"gates", &of.gates}, {"positions", &of.positions}};
+    return known.count(name) > 0 ? *known.at(name) : of.parameters.at(name);
   };
   const auto loss_of = [&](const AttentionInputs& at_inputs) {
     return (made.Run(at_inputs, way).value() * weights).sum();
@@ -133,7 +156,9 @@ void CheckGradients(const Attention& made, const AttentionInputs& inputs, Way wa
     const torch::Tensor gradient =
         gradients[i].defined() ? gradients[i] : at::zeros_like(variables[i]);
     for (std::uint64_t seed = 910; seed < 912; ++seed) {
-      const torch::Tensor direction = Normals(variables[i].sizes(), seed);
+      const torch::Tensor direction = names[i] == "graph.weights"
+                                          ? EdgeNumbers(inputs.graph, seed)
+                                          : Normals(variables[i].sizes(), seed);
       const auto moved = [&](double step) {
         AttentionInputs there = inputs;
         torch::Tensor& tensor = tensor_of(there, names[i]);
@@ -156,9 +181,13 @@ TEST_P(EveryMechanism, GradientsAreThoseOfDifferences) {
                                         const torch::Tensor&) {
     // Off the initial values, where parameters are equal and zeros of ReLU are kinks.
     AttentionInputs moved = inputs;
+    moved.graph.weights = 0.2 + 0.2 * EdgeNumbers(moved.graph, 929).abs();
+    moved.mask = 0.1 + moved.mask;
     std::uint64_t seed = 930;
     for (auto& [name, parameter] : moved.parameters) {
-      parameter = parameter + 0.01 * Normals(parameter.sizes(), ++seed);
+      const torch::Tensor noise = Normals(parameter.sizes(), ++seed);
+      // Coefficients of many hops are small and stay positive, sums of weights away from 0.
+      parameter = name == "f" ? parameter * (1 + 0.01 * noise) : parameter + 0.01 * noise;
     }
     const double tolerance = IsSigned(info_of().name, options) ? kSignedScoresGradientTolerance
                                                                : kDoubleGradientTolerance;

@@ -28,6 +28,12 @@ TEST(AttentionOptions, EveryOptionRefusesOtherTypesAndRanges) {
           wrong.emplace_back(0.5);
           wrong.emplace_back(UINT64_MAX);
           break;
+        case OptionSpec::Type::kIntegers:
+          wrong.emplace_back(spec.low - 1);
+          wrong.push_back(nlohmann::json::array({1, 0.5}));
+          wrong.push_back(nlohmann::json::array({1, "2"}));
+          wrong.push_back(nlohmann::json::array({nlohmann::json::array({1})}));
+          break;
         case OptionSpec::Type::kNumber:
           wrong.emplace_back(spec.low - 1);
           wrong.emplace_back(spec.high * 2 + 1);

@@ -74,6 +74,7 @@ TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
   TensorFile file = FileOf(inputs_);
   file.tensors["parameters.lambda"] = at::tensor({0.5, 2.0}, at::kDouble);
   file.tensors["grad_out"] = Normals(inputs_.v.sizes(), 3);
+  file.tensors["graph.weights"] = at::ones(inputs_.graph.neighbors.sizes(), at::kDouble);
   ASSERT_TRUE(WriteTensorFile(input_, file).ok());
   AttentionRun run{"gdk", nlohmann::json::object(), "fastmult", input_, output_, true};
   const auto result = attention::RunAttentionFile(run);
@@ -89,6 +90,25 @@ TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
     EXPECT_LT(RelativeL2(fast.tensors.at(name), tensor), 1e-9) << name;
   }
   EXPECT_GT(dense.tensors.at("grad.parameters.lambda").abs().min().item<double>(), 0);
+  EXPECT_GT(dense.tensors.at("grad.graph.weights").abs().max().item<double>(), 0);
+  EXPECT_EQ(dense.tensors.count("grad.positions"), 0u);  // not read
+}
+
+TEST_F(AttentionFiles, AStepDrawsAnew) {
+  TensorFile file = FileOf(inputs_);
+  const auto omega_at = [&](std::int64_t step) {
+    file.tensors["step"] = at::full({1}, step, at::kLong);
+    EXPECT_TRUE(WriteTensorFile(input_, file).ok());
+    const AttentionRun run{"favor_pos", {{"redraw_every", 10}}, "", input_, output_, false};
+    EXPECT_TRUE(attention::RunAttentionFile(run).ok());
+    return ReadTensorFile(output_)->tensors.at("parameters.omega");
+  };
+  EXPECT_TRUE(AreEqual(omega_at(10), omega_at(19)));
+  EXPECT_FALSE(AreEqual(omega_at(9), omega_at(10)));
+  file.tensors["step"] = at::full({1}, -1, at::kLong);
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  const AttentionRun run{"softmax", nlohmann::json::object(), "", input_, output_, false};
+  EXPECT_EQ(attention::RunAttentionFile(run).status().field(), "step");
 }
 
 TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
