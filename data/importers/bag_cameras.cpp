@@ -147,8 +147,8 @@ StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions
     for (const auto& [name, topic] : bag.topics()) {
       if (!topic.is_color()) continue;
       // Without a partner it may be a camera without depth; with two of a frame, the user decides.
-      const auto is_partner = [&](const auto& item) {
-        return item.second.is_depth() && ArePartners(topic, item.second);
+      const auto is_partner = [&color = topic](const auto& item) {
+        return item.second.is_depth() && ArePartners(color, item.second);
       };
       if (std::none_of(bag.topics().begin(), bag.topics().end(), is_partner)) continue;
       for (const NamedTopic& known : colors) {
