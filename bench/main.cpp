@@ -1,7 +1,9 @@
 /// interlacer_bench: every claim about speed, checked and measured on the machine at hand.
 
 #include "bench/device/device_platform.h"
+#if INTERLACER_WITH_CUDA
 #include "bench/device/model/model_platform.h"
+#endif
 #include "bench/host_platform.h"
 #include "bench/program.h"
 #include "bench/stages/serve.h"
@@ -11,6 +13,10 @@ int main(int argc, char** argv) {
   interlacer::PrepareProcess(argv);
   using namespace interlacer::bench;
   return RunProgram(argc, argv, [] {
-    return std::vector<Platform>{HostPlatform(), WithServeStage(WithModelStages(DevicePlatform()))};
+    Platform device = DevicePlatform();
+#if INTERLACER_WITH_CUDA
+    device = WithModelStages(std::move(device));
+#endif
+    return std::vector<Platform>{HostPlatform(), WithServeStage(std::move(device))};
   });
 }

@@ -131,9 +131,8 @@ endfunction()
 # libraries that it uses and finds what is carried in lib beside it. Old tags: they hold for libraries of libraries too.
 # Without Open3D's outlier filter, which would bring a hundred libraries along.
 function(interlacer_make_portable target)
-  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/data/outlier_filter_absent.cpp")
   target_link_options(${target} PRIVATE LINKER:--as-needed LINKER:--disable-new-dtags)
-  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN/lib")
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN/lib" INTERLACER_IS_PORTABLE ON)
 endfunction()
 
 function(interlacer_unite target files)

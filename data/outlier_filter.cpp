@@ -1,5 +1,6 @@
 #include "data/outlier_filter.h"
 
+#if INTERLACER_WITH_OUTLIER_FILTER
 #include <open3d/geometry/PointCloud.h>
 
 #include <exception>
@@ -47,3 +48,19 @@ StatusOr<std::vector<std::int64_t>> FindInliers(std::span<const float> positions
 }
 
 }  // namespace interlacer
+
+#else
+
+namespace interlacer {
+
+bool OutlierFilterAvailable() { return false; }
+
+StatusOr<std::vector<std::int64_t>> FindInliers(std::span<const float>, const OutlierFilter&) {
+  return Unimplemented(reason::FEATURE_NOT_BUILT,
+                       "lifting.outlier_filter: built without Open3D (INTERLACER_WITH_OPEN3D)")
+      .WithField("lifting.outlier_filter");
+}
+
+}  // namespace interlacer
+
+#endif

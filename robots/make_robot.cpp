@@ -28,6 +28,17 @@ bool IsRoot(const std::string& text, const std::string& name) {
   return false;
 }
 
+StatusOr<RobotDraft> ReadModel(bool is_urdf, const std::string& path,
+                               const MakeRobotOptions& options) {
+  if (!is_urdf) return ReadMjcf(path, options);
+#if INTERLACER_WITH_URDF
+  return ReadUrdf(path, options);
+#else
+  return Unimplemented(reason::FEATURE_NOT_BUILT,
+                       "URDF needs urdfdom and assimp: configure with INTERLACER_WITH_URDF=ON");
+#endif
+}
+
 /// Problems of the model name its file; those of meshes and options stand for themselves.
 Status AtModel(Status status, const std::string& model_path) {
   if (status.reason() != reason::SCHEMA_INVALID || status.field() == model_path) return status;
@@ -53,7 +64,7 @@ StatusOr<MadeRobot> MakeRobot(const std::string& model_path, const MakeRobotOpti
     return Mismatch(reason::SCHEMA_INVALID, model_path, "a URDF (<robot>) or MJCF (<mujoco>) file",
                     "another root element or no XML");
   }
-  auto draft = is_urdf ? ReadUrdf(model_path, options) : ReadMjcf(model_path, options);
+  auto draft = ReadModel(is_urdf, model_path, options);
   if (!draft.ok()) return AtModel(draft.status(), model_path);
   auto made = FinishRobot(*std::move(draft), options);
   if (!made.ok()) return AtModel(made.status(), model_path);

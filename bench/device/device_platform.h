@@ -14,8 +14,12 @@ namespace interlacer::bench {
 
 Platform DevicePlatform();
 
-/// Why nothing can run on a CUDA device here; empty if it can.
+/// Why nothing can run on a CUDA device here; empty if it can. In a library of its own: programs
+/// with emulated kernels say another reason.
 std::string DeviceAbsence();
+
+/// Of builds with CUDA.
+void AddDeviceStages(Platform* platform);
 
 // Each is defined in a file of bench/device/stages.
 std::vector<Case> MakeDeviceKnnCases(const Options& options);

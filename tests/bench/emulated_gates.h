@@ -3,7 +3,7 @@
 /// Gates of the device's stages with the kernels on the CPU (tests/device/emulation).
 ///
 /// With BENCH_TORCH_DEVICE=cpu the Python peers of BENCH_PYTHON run too, on the CPU; else they are
-/// skipped. A test program includes this once: it says in place of bench/device/device_platform.cpp
+/// skipped. A test program includes this once: it says in place of bench/device/device_absence.cpp
 /// what is absent.
 
 #include <gtest/gtest.h>

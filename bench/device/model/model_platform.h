@@ -1,7 +1,7 @@
 #pragma once
 
-/// Adds the stages `step`, `train_step`, `update` and `observed` to the device's platform in builds
-/// with LibTorch.
+/// Adds the stages `step`, `train_step`, `update` and `observed` to the device's platform of builds
+/// with LibTorch and CUDA.
 
 #include "bench/platform.h"
 
