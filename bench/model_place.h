@@ -26,8 +26,9 @@ struct ModelDevice {
     return Timed(std::move(body));
   };
 
-  /// Steps are replays of a recording (model/step_graph.h): on a device, also one that is not there
-  /// (its cases have names everywhere), and on an emulated one, whose tensors are the host's.
+  /// Steps are replays of a recording (model/engine/step_graph.h): on a device, also one that is
+  /// not there (its cases have names everywhere), and on an emulated one, whose tensors are the
+  /// host's.
   bool records_steps() const { return cuda != nullptr || device.is_cuda(); }
 };
 

@@ -11,7 +11,7 @@
 #include "bench/tensors.h"
 #include "knn/knn_index.h"
 #include "knn/walk_lists.h"
-#include "model/network/cloud_order.h"
+#include "model/graph/cloud_order.h"
 #include "model/network/tokens.h"
 
 namespace interlacer::bench {

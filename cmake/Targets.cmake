@@ -23,7 +23,8 @@ endfunction()
 # Kernel library interlacer::<name>. Kernels know only the C++ and CUDA runtimes. A body a_body.h is compiled once for
 # each instruction set, in its namespace, `a` being <name> or <name>:<sets> such as walk:cpu,avx2 where the others are
 # written by hand; the products and sums of FUSED bodies may fuse where the set can. Files for an instruction set get its
-# flags and nobody else does. CUDA files are a library of their own, interlacer::<name>_cuda, where CUDA is on.
+# flags and nobody else does. CUDA files are a library of their own, interlacer::<name>_cuda, where
+# CUDA is on; the global property INTERLACER_CUDA_SOURCES has all, also where it is off.
 function(interlacer_add_kernels name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BODIES;CPU;AVX512;AVX512BF16;CUDA;FUSED")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -53,6 +54,8 @@ function(interlacer_add_kernels name)
   if(sources)
     interlacer_add_kernel_library(${name} ${sources})
   endif()
+  list(TRANSFORM arg_CUDA PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE cuda_sources)
+  set_property(GLOBAL APPEND PROPERTY INTERLACER_CUDA_SOURCES ${cuda_sources})
   if(INTERLACER_CUDA_ENABLED AND arg_CUDA)
     interlacer_add_kernel_library(${name}_cuda ${arg_CUDA})
     interlacer_use_cuda(interlacer_${name}_cuda)

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "model/engine/turned_step.h"
 #include "model/network/radiance_field.h"
 #include "model/runtime/torch_errors.h"
-#include "model/turned_step.h"
 
 namespace interlacer {
 namespace {

@@ -6,7 +6,7 @@
 /// action). With exact motion the particles of the robot follow its links instead of the network
 /// (model/lifting/robot_steps.h), and a scene without a robot stays to the bit; then, and
 /// where the robot moves alone, the network is not asked. The spread is that of four rollouts whose
-/// network sees the scene from four sides (model/turned_step.h); the first of them is the
+/// network sees the scene from four sides (model/engine/turned_step.h); the first of them is the
 /// prediction. Implements Rollout of model/predictor.h; same errors and threads.
 /// Source: hd-vpd (recursion); grf-masking, App. C.3.
 
@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
+#include "model/engine/step_graph.h"
 #include "model/lifting/lifted_scene.h"
 #include "model/lifting/observed_scene.h"
 #include "model/lifting/robot_steps.h"
 #include "model/network/world_model.h"
 #include "model/ops/device_render.h"
 #include "model/predictor.h"
-#include "model/step_graph.h"
 #include "render/rays.h"
 
 namespace interlacer {

@@ -9,7 +9,7 @@
 
 #include "bench/model_place.h"
 #include "bench/options.h"
-#include "model/step_graph.h"
+#include "model/engine/step_graph.h"
 
 namespace interlacer::bench {
 

@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-/// A member of a table of launchers: name and type of a function, set to it. Tables let a program
-/// hold several sets of kernels; only one that links the kernels can make a table.
+/// A member of a table of launchers: name and type of a function, set to it. Only a program that
+/// links kernels, those of devices or emulated ones of the same names, can make a table.
 #define INTERLACER_LAUNCHER(name) decltype(&::interlacer::name) name = &::interlacer::name
 
 /// What a cudaStream_t points to.

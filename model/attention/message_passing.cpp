@@ -33,11 +33,11 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   Dense& pair = message_->in();
   const torch::Tensor neighbor = g.neighbors.flatten();
   const torch::Tensor offsets =
-      SelectRows(x, neighbor).view({anchors, k, 3}) - anchor_x.unsqueeze(1);
-  const torch::Tensor hidden =
-      (pair.PartialProduct(anchor_h, 0) + pair.bias).unsqueeze(1) +
-      SelectRows(pair.PartialProduct(h, d), neighbor).view({anchors, k, pair.out_width()}) +
-      pair.PartialProduct(offsets, 2 * d);
+      SelectRows(x, neighbor, graph.cuda).view({anchors, k, 3}) - anchor_x.unsqueeze(1);
+  const torch::Tensor hidden = (pair.PartialProduct(anchor_h, 0) + pair.bias).unsqueeze(1) +
+                               SelectRows(pair.PartialProduct(h, d), neighbor, graph.cuda)
+                                   .view({anchors, k, pair.out_width()}) +
+                               pair.PartialProduct(offsets, 2 * d);
   const torch::Tensor active = at::gelu(hidden);
   const torch::Tensor shares = at::matmul(active, score_.to(active.scalar_type())).softmax(1);
   const torch::Tensor mean = at::matmul(shares.unsqueeze(1), active).squeeze(1);
@@ -45,11 +45,12 @@ torch::Tensor MessagePassing::Forward(const torch::Tensor& h, const TokenGraph& 
   const torch::Tensor anchor_update = update_->forward(at::cat({anchor_h, gathered}, 1)).to(type);
 
   Dense& lead = follow_->in();
-  const torch::Tensor way = SelectRows(anchor_x, g.closest) - x.index_select(0, g.others);
-  const torch::Tensor led =
-      lead.PartialProduct(h.index_select(0, g.others), 0) +
-      SelectRows(lead.PartialProduct(anchor_h + anchor_update, d) + lead.bias, g.closest) +
-      lead.PartialProduct(way, 2 * d);
+  const torch::Tensor way =
+      SelectRows(anchor_x, g.closest, graph.cuda) - x.index_select(0, g.others);
+  const torch::Tensor led = lead.PartialProduct(h.index_select(0, g.others), 0) +
+                            SelectRows(lead.PartialProduct(anchor_h + anchor_update, d) + lead.bias,
+                                       g.closest, graph.cuda) +
+                            lead.PartialProduct(way, 2 * d);
   const torch::Tensor other_update = follow_->out().forward(at::gelu(led)).to(type);
   return at::zeros_like(h)
       .index_copy(0, g.anchors, anchor_update)

@@ -9,6 +9,7 @@
 #include "knn/kernels/walk_lists_cuda.h"
 #include "model/kernels/dense_pack_cuda.h"
 #include "model/kernels/dynamics_head_cuda.h"
+#include "model/kernels/fused_dense_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
 #include "model/kernels/grf_attention_cuda.h"
 #include "model/kernels/linear_attention_cuda.h"

@@ -140,7 +140,7 @@ LayerForm FusedGrf(const CudaBackend& cuda, std::shared_ptr<GrfMaskedAttention> 
 BoundForm BindCudaAttention(const CudaBackend& cuda, const InterlacerLayer& layer,
                             int packed_walks_degree) {
   const auto attention = std::dynamic_pointer_cast<ProjectedAttention>(layer.attention);
-  if (!attention) return {{}, "message passing"};
+  if (!attention) return {{}, "a mechanism that has no fused form"};
   const int width = attention->query().in_width();
   std::string why_not =
       WhyNotFused(cuda, width,
@@ -149,14 +149,15 @@ BoundForm BindCudaAttention(const CudaBackend& cuda, const InterlacerLayer& laye
   if (!why_not.empty()) return {{}, std::move(why_not)};
   if (const auto linear = std::dynamic_pointer_cast<LinearReluAttention>(attention)) {
     if (cuda.kernels.FitsFusedLinear(width, linear->head_count())) {
-      return {FusedLinear(cuda, *linear, layer), {}};
+      return {FusedLinear(cuda, *linear, layer), {}, /*with_feed_forward=*/true};
     }
     return {{}, std::to_string(linear->head_count()) + " heads of linear attention"};
   }
   auto grf = std::dynamic_pointer_cast<GrfMaskedAttention>(attention);
   if (grf && packed_walks_degree > 0 && !grf->divides_by_walks() &&
       grf->key().out_width() == width && cuda.kernels.FitsPackedGrf(width)) {
-    return {FusedGrf(cuda, std::move(grf), layer, packed_walks_degree), {}};
+    return {
+        FusedGrf(cuda, std::move(grf), layer, packed_walks_degree), {}, /*with_feed_forward=*/true};
   }
   return {{}, "graph attention without packed walks, or with keys of another width"};
 }

@@ -11,7 +11,7 @@
 
 #include "model/clouds.h"
 #include "model/engine/layer_form.h"
-#include "model/network/cloud_order.h"
+#include "model/graph/cloud_order.h"
 #include "model/network/head.h"
 #include "model/network/interlacer.h"
 
@@ -19,8 +19,9 @@ namespace interlacer {
 
 struct CudaBackend;
 
-/// An attention layer and the feed-forward layers after it. With `packed_walks_degree` > 0 the
-/// masks of steps hold path counts of walks on graphs with that many neighbours.
+/// An attention layer, in the forms that there are with the feed-forward layers after it. With
+/// `packed_walks_degree` > 0 the masks of steps hold path counts of walks on graphs with that many
+/// neighbours.
 BoundForm BindCudaAttention(const CudaBackend& cuda, const InterlacerLayer& layer,
                             int packed_walks_degree);
 /// h += second(gelu(first(norm(h)))).

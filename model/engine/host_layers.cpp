@@ -98,7 +98,7 @@ LayerForm FusedAroundMix(std::shared_ptr<ProjectedAttention> attention, const La
 
 BoundForm BindHostAttention(const InterlacerLayer& layer, bool packs_walks) {
   const auto attention = std::dynamic_pointer_cast<ProjectedAttention>(layer.attention);
-  if (!attention) return {{}, "message passing"};
+  if (!attention) return {{}, "a mechanism that has no fused form"};
   const std::string why_not =
       WhyNotFused({&attention->query(), &attention->key(), &attention->value(), &attention->out()});
   if (!why_not.empty()) return {{}, why_not};

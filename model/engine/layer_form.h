@@ -20,6 +20,8 @@ using LayerForm =
 struct BoundForm {
   LayerForm form;
   std::string why_not;
+  /// The form of an attention layer computes the feed-forward layers after it too.
+  bool with_feed_forward = false;
 };
 
 /// Returns an empty string, or why no fused form can pack the weights of a layer.

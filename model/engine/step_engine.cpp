@@ -30,13 +30,13 @@ LayerForm TorchFeedForward(const InterlacerLayer& layer) {
 StepEngine::StepEngine(WorldModel* model) : model_(model) {
   const at::NoGradGuard no_grad;
   BindTokens();
-  graph_ = BindTokenGraph(model_->config(), model_->cuda());
   BindLayers();
-  BindHead();
+  const bool head_is_fused = BindHead();
   Log(LogLevel::kInfo, "the layers of a step are bound",
       {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
        {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
-       {"unfused", why_not_.empty() ? "none" : why_not_}});
+       {"unfused", why_not_.empty() ? "none" : why_not_},
+       {"head", head_is_fused ? "fused" : "torch"}});
 }
 
 void StepEngine::BindTokens() {
@@ -63,36 +63,35 @@ void StepEngine::BindLayers() {
   for (const auto& block : blocks) {
     for (const InterlacerLayer& layer : block->layers()) {
       const bool is_last = block == blocks.back() && &layer == &block->layers().back();
-      if (cuda == nullptr) {
-        Bind(BindHostAttention(layer, packs), TorchAttention(layer), is_last);
-        Bind(BindHostFeedForward(layer), TorchFeedForward(layer), false);
-        continue;
-      }
-      BoundForm both = BindCudaAttention(*cuda, layer, packs ? config.graph.neighbor_count : 0);
-      const bool has_feed_forward = static_cast<bool>(both.form);
-      Bind(std::move(both), TorchAttention(layer), is_last);
-      if (!has_feed_forward) {
-        Bind(BindCudaFeedForward(*cuda, layer), TorchFeedForward(layer), false);
-      }
+      BoundForm attention =
+          cuda == nullptr
+              ? BindHostAttention(layer, packs)
+              : BindCudaAttention(*cuda, layer, packs ? config.graph.neighbor_count : 0);
+      const bool has_feed_forward = attention.with_feed_forward;
+      Bind(std::move(attention), TorchAttention(layer), is_last);
+      if (has_feed_forward) continue;
+      Bind(cuda == nullptr ? BindHostFeedForward(layer) : BindCudaFeedForward(*cuda, layer),
+           TorchFeedForward(layer), false);
     }
   }
 }
 
-void StepEngine::BindHead() {
+bool StepEngine::BindHead() {
   if (model_->cuda() != nullptr) {
     head_ = BindCudaHead(*model_->cuda(), model_->head(), model_->interlacer().last_norm());
   }
-  if (head_) return;
+  if (head_) return true;
   head_ = [this](const torch::Tensor& h, const CloudTensors& cloud, const CloudOrder& order) {
     return model_->head().forward(h, model_->interlacer().last_norm(), cloud, order);
   };
+  return false;
 }
 
 CloudTensors StepEngine::Step(const StepInput& input) const {
   const at::NoGradGuard no_grad;
   const WorldModel::OrderedStep step = model_->Order(input);
   TokenSet tokens = tokens_(step.input);
-  const TokenGraph graph = graph_(tokens, input.graph_seed);
+  const TokenGraph graph = model_->graph()(tokens, input.graph_seed);
   const RowRange all{0, tokens.h.size(0)};
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   torch::Tensor h = std::move(tokens.h);

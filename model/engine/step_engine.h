@@ -31,12 +31,11 @@ class StepEngine {
 
   void BindTokens();
   void BindLayers();
-  void BindHead();
+  bool BindHead();  ///< whether it has a fused form
   void Bind(BoundForm bound, LayerForm torch_form, bool selects_newer);
 
   WorldModel* model_;
   std::function<TokenSet(const StepInput& input)> tokens_;
-  GraphForm graph_;
   std::vector<Layer> layers_;
   HeadForm head_;
   int fused_count_ = 0;

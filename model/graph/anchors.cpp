@@ -98,21 +98,6 @@ torch::Tensor ClosestAnchorsOnHost(const torch::Tensor& positions_m, const Ancho
                      positions_m.index_select(0, graph.anchors)));
 }
 
-/// The k nearest tokens of every token. [T,k] int32
-torch::Tensor NearestTokens(const TokenSet& tokens, int k, const GraphConfig& graph,
-                            const CudaBackend* cuda) {
-  const torch::Tensor& positions_m = tokens.positions_m;
-  if (cuda != nullptr && k <= kMaxCudaNeighbors) {
-    return GraphOnDevice(*cuda, tokens, k, graph.scope);
-  }
-  TokenSet on_host = tokens;
-  on_host.positions_m = positions_m.to(at::kCPU);
-  const KnnGraph nearest = GraphOnHost(on_host, k, graph);
-  return at::tensor(nearest.neighbors, at::kInt)
-      .reshape({nearest.n, nearest.out_degree})
-      .to(positions_m.device());
-}
-
 /// Splits the tokens into anchors and all others, both ascending.
 std::pair<torch::Tensor, torch::Tensor> DivideTokens(const torch::Tensor& positions_m,
                                                      std::int64_t anchor_count, std::uint64_t seed,
@@ -140,7 +125,8 @@ torch::Tensor ApartInTime(const TokenSet& tokens) {
 }  // namespace
 
 std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
-                                                const TokenSet& tokens, std::uint64_t seed,
+                                                const TokenSet& tokens,
+                                                const torch::Tensor& nearest, std::uint64_t seed,
                                                 const CudaBackend* cuda) {
   const LocalLayerConfig& config = model.network.local;
   const GraphScope scope = model.graph.scope;
@@ -150,8 +136,6 @@ std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& model,
       (positions_m.size(0) + config.anchor_stride - 1) / config.anchor_stride;
   auto graph = std::make_shared<AnchorGraph>();
   std::tie(graph->anchors, graph->others) = DivideTokens(positions_m, count, seed, cuda);
-  const torch::Tensor nearest =
-      NearestTokens(tokens, config.anchor_neighbor_count, model.graph, cuda);
   graph->neighbors = nearest.index_select(0, graph->anchors).to(at::kLong);
   graph->closest = cuda != nullptr ? ClosestAnchors(positions_m.index_select(0, graph->others),
                                                     positions_m.index_select(0, graph->anchors))

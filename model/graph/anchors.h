@@ -30,8 +30,10 @@ struct AnchorGraph {
   torch::Tensor closest;
 };
 
+/// `nearest` [T,k] int32 are the nearest other tokens of every token.
 std::shared_ptr<const AnchorGraph> BuildAnchors(const InterlacerConfig& config,
-                                                const TokenSet& tokens, std::uint64_t seed,
+                                                const TokenSet& tokens,
+                                                const torch::Tensor& nearest, std::uint64_t seed,
                                                 const CudaBackend* cuda);
 
 }  // namespace interlacer

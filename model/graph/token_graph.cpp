@@ -1,5 +1,6 @@
 #include "model/graph/token_graph.h"
 
+#include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
 #include <functional>
@@ -98,6 +99,26 @@ MaskForm BindDeviceMask(const InterlacerConfig& config, const CudaBackend& cuda)
   };
 }
 
+using NearestForm = std::function<torch::Tensor(const TokenSet& tokens)>;
+
+/// The nearest tokens of every token, as anchors gather from them. [T,k] int32
+NearestForm BindNearest(const InterlacerConfig& config, const CudaBackend* cuda) {
+  const int k = config.network.local.anchor_neighbor_count;
+  if (cuda != nullptr && CheckDeviceGraph(config).ok()) {
+    return [cuda, k, scope = config.graph.scope](const TokenSet& tokens) {
+      return GraphOnDevice(*cuda, tokens, k, scope);
+    };
+  }
+  return [k, graph = config.graph](const TokenSet& tokens) {
+    TokenSet on_host = tokens;
+    on_host.positions_m = tokens.positions_m.to(at::kCPU);
+    const KnnGraph nearest = GraphOnHost(on_host, k, graph);
+    return at::tensor(nearest.neighbors, at::kInt)
+        .reshape({nearest.n, nearest.out_degree})
+        .to(tokens.positions_m.device());
+  };
+}
+
 /// The graph is a constant of the backward pass.
 TokenSet Detached(const TokenSet& tokens) {
   TokenSet constant = tokens;
@@ -150,9 +171,11 @@ GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda
         return TokenGraph{tokens.positions_m, mask(Detached(tokens), seed), nullptr, cuda};
       };
     case LocalLayer::kMessagePassing:
-      return [config, cuda](const TokenSet& tokens, std::uint64_t seed) {
+      return [config, cuda, nearest = BindNearest(config, cuda)](const TokenSet& tokens,
+                                                                 std::uint64_t seed) {
+        const TokenSet constant = Detached(tokens);
         return TokenGraph{tokens.positions_m, nullptr,
-                          BuildAnchors(config, Detached(tokens), seed, cuda), cuda};
+                          BuildAnchors(config, constant, nearest(constant), seed, cuda), cuda};
       };
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:
@@ -161,11 +184,6 @@ GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda
   return [cuda](const TokenSet& tokens, std::uint64_t) {
     return TokenGraph{tokens.positions_m, nullptr, nullptr, cuda};
   };
-}
-
-TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
-                           std::uint64_t seed, const CudaBackend* cuda) {
-  return BindTokenGraph(config, cuda)(tokens, seed);
 }
 
 }  // namespace interlacer

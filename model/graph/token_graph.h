@@ -32,10 +32,6 @@ using GraphForm = std::function<TokenGraph(const TokenSet& tokens, std::uint64_t
 
 /// The form of a model's graphs, chosen once; `cuda` must outlive it and is null on the host.
 GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda);
-/// One graph.
-TokenGraph BuildTokenGraph(const InterlacerConfig& config, const TokenSet& tokens,
-                           std::uint64_t seed, const CudaBackend* cuda = nullptr);
-
 /// Whether the masks of all steps are packed (model/ops/walk_mask.h).
 bool PacksWalks(const InterlacerConfig& config);
 

@@ -1,6 +1,6 @@
 #include "model/kernels/feed_forward_tile_cuda.h"
 #include "model/kernels/fused_linear_cuda.h"
-#include "model/kernels/packed_grf_rows.h"
+#include "model/kernels/warp_rows.h"
 
 namespace interlacer {
 namespace {

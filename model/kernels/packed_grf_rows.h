@@ -8,18 +8,13 @@
 
 #include <cstdint>
 
+#include "common/kernels/bfloat16_cuda.h"
 #include "common/kernels/launch.h"
 #include "common/kernels/tensor_core.h"
 #include "model/kernels/grf_attention.h"
 #include "model/kernels/warp_rows.h"
 
 namespace interlacer {
-
-/// phi(x); NaN stays NaN.
-__device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }
-
-__device__ inline float LowHalf(std::uint32_t pair) { return __uint_as_float(pair << 16); }
-__device__ inline float HighHalf(std::uint32_t pair) { return __uint_as_float(pair & 0xFFFF0000u); }
 
 template <int kItems_, int kGroup_>
 struct PackedGrf {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "common/kernels/bfloat16_cuda.h"
 #include "common/kernels/launch.h"
 
 namespace interlacer {
@@ -57,11 +58,8 @@ __device__ inline RowPart<kItems> ZeroRow() {
   return part;
 }
 
-/// Converts a stored number: a float, or the bits of a bfloat16.
-__device__ inline float ToFloat(float x) { return x; }
-__device__ inline float ToFloat(std::uint16_t bits) {
-  return __uint_as_float(static_cast<unsigned>(bits) << 16);
-}
+/// phi(x) of attention; NaN stays NaN.
+__device__ inline float ReluFeature(float x, float epsilon) { return (x < 0 ? 0 : x) + epsilon; }
 
 /// Loads four neighbouring numbers at once, 16 or 8 bytes.
 __device__ inline void LoadFour(const float* from, float* to) {

@@ -8,6 +8,7 @@
 
 #include "model/cuda/backend.h"
 #include "model/lifting/lifting.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 namespace {

@@ -12,9 +12,11 @@
 
 #include "common/scene.h"
 #include "data/unproject.h"
-#include "model/network/world_model.h"
+#include "model/clouds.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 /// Chooses the pixels that become particles.
 struct ParticleDraw {

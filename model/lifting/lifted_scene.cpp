@@ -12,6 +12,7 @@
 #include "model/lifting/device_lifting.h"
 #include "model/lifting/lifting.h"
 #include "model/lifting/scene_views.h"
+#include "model/network/world_model.h"
 #include "robots/attachment.h"
 
 namespace interlacer {

@@ -10,12 +10,14 @@
 
 #include "common/scene.h"
 #include "data/unproject.h"
+#include "model/clouds.h"
 #include "model/lifting/kinematic_rows.h"
-#include "model/network/world_model.h"
 #include "model/predictor.h"
 #include "robots/robot.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 class ObservedScene;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/outlier_filter.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 

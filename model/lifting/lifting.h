@@ -15,10 +15,12 @@
 
 #include "common/image.h"
 #include "data/unproject.h"
+#include "model/clouds.h"
 #include "model/config.h"
-#include "model/network/world_model.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 /// The configured outlier filter (data/outlier_filter.h) for LiftObservation; empty without one.
 /// The number of dropped points is added to `dropped_count`, if given.

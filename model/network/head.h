@@ -15,8 +15,8 @@
 #include <memory>
 
 #include "model/config.h"
+#include "model/graph/cloud_order.h"
 #include "model/layers/layers.h"
-#include "model/network/cloud_order.h"
 
 namespace interlacer {
 

@@ -58,7 +58,7 @@ Unet::Unet(const EncoderConfig& config, Precision precision) {
   }
 }
 
-torch::Tensor Unet::forward(const torch::Tensor& rgb) {
+torch::Tensor Unet::forward(const torch::Tensor& rgb, const CudaBackend* cuda) {
   const std::int64_t height = rgb.size(2), width = rgb.size(3);
   const std::int64_t step = std::int64_t{1} << downs_.size();
   const torch::Tensor input = 2 * rgb - 1;
@@ -72,7 +72,7 @@ torch::Tensor Unet::forward(const torch::Tensor& rgb) {
   }
   for (std::size_t i = 0; i < ups_.size(); ++i) {
     const torch::Tensor& skip = skips[skips.size() - 2 - i];
-    x = up_pairs_[i]->forward(at::cat({skip, ups_[i]->forward(DoubleSize(x))}, 1));
+    x = up_pairs_[i]->forward(at::cat({skip, ups_[i]->forward(DoubleSize(x, cuda))}, 1));
   }
   x = last_->forward(x).to(rgb.scalar_type());
   x = x.narrow(2, 0, height).narrow(3, 0, width);

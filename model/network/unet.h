@@ -19,6 +19,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 /// Two 3x3 convolutions, each with group norm and SiLU.
 class ConvolutionPair : public torch::nn::Module {
  public:
@@ -33,7 +35,8 @@ class ConvolutionPair : public torch::nn::Module {
 class Unet : public torch::nn::Module {
  public:
   Unet(const EncoderConfig& config, Precision precision);
-  torch::Tensor forward(const torch::Tensor& rgb);
+  /// `cuda` is null on the host.
+  torch::Tensor forward(const torch::Tensor& rgb, const CudaBackend* cuda = nullptr);
 
  private:
   std::vector<std::shared_ptr<ConvolutionPair>> down_pairs_, up_pairs_;

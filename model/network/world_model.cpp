@@ -2,9 +2,6 @@
 
 #include <ATen/Functions.h>
 
-#include "model/graph/token_graph.h"
-#include "model/layers/precision.h"
-#include "model/network/cloud_order.h"
 #include "model/network/head.h"
 #include "model/network/interlacer.h"
 #include "model/network/radiance_field.h"
@@ -14,7 +11,7 @@
 namespace interlacer {
 
 WorldModel::WorldModel(const InterlacerConfig& config, const WorldModelOptions& options)
-    : config_(config), options_(options) {
+    : config_(config), options_(options), graph_(BindTokenGraph(config, nullptr)) {
   const Precision precision = ResolvePrecision(options.dense_dtype, options.device);
   unet_ = register_module("unet", std::make_shared<Unet>(config.encoder, precision));
   tokens_ = register_module("tokens", std::make_shared<TokenEncoder>(config));
@@ -28,7 +25,9 @@ WorldModel::WorldModel(const InterlacerConfig& config, const WorldModelOptions& 
 
 WorldModel::~WorldModel() = default;
 
-torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) { return unet_->forward(rgb); }
+torch::Tensor WorldModel::EncodeImages(const torch::Tensor& rgb) {
+  return unet_->forward(rgb, cuda_);
+}
 
 WorldModel::OrderedStep WorldModel::Order(const StepInput& input) const {
   const auto with_motion = [&](const CloudTensors& cloud, const torch::Tensor& motion) {
@@ -45,7 +44,7 @@ WorldModel::OrderedStep WorldModel::Order(const StepInput& input) const {
 CloudTensors WorldModel::Step(const StepInput& input) {
   const OrderedStep step = Order(input);
   TokenSet tokens = tokens_->forward(step.input);
-  const TokenGraph graph = BuildTokenGraph(config_, tokens, input.graph_seed, cuda_);
+  const TokenGraph graph = graph_(tokens, input.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
                         interlacer_->last_norm(), input.newer, step.newer_order);
@@ -74,6 +73,7 @@ FieldPrecision WorldModel::serving_precision() const {
 void WorldModel::MoveTo(torch::Device device, const CudaBackend* cuda) {
   to(device);
   cuda_ = cuda;
+  graph_ = BindTokenGraph(config_, cuda);
 }
 
 torch::Device WorldModel::device() const { return radiance_field_->tensors().front().device(); }

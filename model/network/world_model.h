@@ -23,8 +23,9 @@
 #include "common/device.h"
 #include "model/clouds.h"
 #include "model/config.h"
+#include "model/graph/cloud_order.h"
+#include "model/graph/token_graph.h"
 #include "model/layers/precision.h"
-#include "model/network/cloud_order.h"
 #include "render/device_renderer.h"
 
 namespace interlacer {
@@ -83,11 +84,14 @@ class WorldModel : public torch::nn::Module {
   /// Device of the parameters; inputs must be on it too.
   torch::Device device() const;
   const CudaBackend* cuda() const { return cuda_; }
+  /// The form of its graphs, bound where it is.
+  const GraphForm& graph() const { return graph_; }
 
  private:
   InterlacerConfig config_;
   WorldModelOptions options_;
   const CudaBackend* cuda_ = nullptr;
+  GraphForm graph_;
   std::shared_ptr<Unet> unet_;
   std::shared_ptr<TokenEncoder> tokens_;
   std::shared_ptr<Interlacer> interlacer_;

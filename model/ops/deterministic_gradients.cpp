@@ -7,8 +7,8 @@
 namespace interlacer {
 namespace {
 
-bool NeedsOrder(const torch::Tensor& x) {
-  return at::GradMode::is_enabled() && x.requires_grad() && x.is_cuda();
+bool NeedsOrder(const torch::Tensor& x, const CudaBackend* cuda) {
+  return cuda != nullptr && at::GradMode::is_enabled() && x.requires_grad();
 }
 
 /// Doubles an axis: each output is 3/4 of a pixel and 1/4 of its neighbour before or after it; the
@@ -23,13 +23,14 @@ torch::Tensor DoubleAxis(const torch::Tensor& x, std::int64_t axis) {
 
 }  // namespace
 
-torch::Tensor SelectRows(const torch::Tensor& x, const torch::Tensor& index) {
+torch::Tensor SelectRows(const torch::Tensor& x, const torch::Tensor& index,
+                         const CudaBackend* cuda) {
   // The gradient of index() is accumulated after a sort, that of index_select() by atomics.
-  return NeedsOrder(x) ? x.index({index}) : x.index_select(0, index);
+  return NeedsOrder(x, cuda) ? x.index({index}) : x.index_select(0, index);
 }
 
-torch::Tensor DoubleSize(const torch::Tensor& x) {
-  if (NeedsOrder(x)) return DoubleSizeBySums(x);
+torch::Tensor DoubleSize(const torch::Tensor& x, const CudaBackend* cuda) {
+  if (NeedsOrder(x, cuda)) return DoubleSizeBySums(x);
   return at::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, /*align_corners=*/false);
 }
 

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "common/sha256.h"
+#include "model/network/world_model.h"
 
 namespace interlacer {
 namespace {

@@ -11,11 +11,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/network/world_model.h"
 #include "model/training/distributed/group.h"
 #include "model/training/optimizer.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 /// Copies rank 0's weights, optimiser state and number of steps to all ranks.
 void BroadcastTrainingState(RankGroup* group, WorldModel* model, ModelOptimizer* optimizer,

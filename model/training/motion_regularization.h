@@ -11,9 +11,11 @@
 
 #include <torch/types.h>
 
-#include "model/network/world_model.h"
+#include "model/clouds.h"
 
 namespace interlacer {
+
+struct CudaBackend;
 
 /// Mean length in metres of the particles' displacements, smooth at zero; 0 for none.
 torch::Tensor MeanDisplacement(const CloudTensors& from, const CloudTensors& to);
@@ -27,7 +29,8 @@ class Stretch {
   /// Neighbours of every particle; neighbours in `observed` stay neighbours for the whole rollout.
   static constexpr int kNeighborCount = 6;
 
-  explicit Stretch(const torch::Tensor& observed_m);
+  /// `cuda` is null on the host.
+  explicit Stretch(const torch::Tensor& observed_m, const CudaBackend* cuda = nullptr);
 
   /// Mean over pairs of |distance - observed distance| in metres, at most kMostM each: neighbours
   /// that really part, such as a hand and the table under it, cost no more however far they go.
@@ -37,6 +40,7 @@ class Stretch {
   static constexpr double kMostM = 0.02;
 
  private:
+  const CudaBackend* cuda_;
   torch::Tensor from_, to_;   // [pairs] int64, rows of the cloud
   torch::Tensor observed_m_;  // [pairs]
 };

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "model/network/world_model.h"
+
 namespace interlacer {
 namespace {
 

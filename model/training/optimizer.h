@@ -12,10 +12,11 @@
 #include <string>
 
 #include "model/files/checkpoint.h"
-#include "model/network/world_model.h"
 #include "model/training/training_config.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 class ModelOptimizer {
  public:

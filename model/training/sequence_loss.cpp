@@ -6,6 +6,7 @@
 #include "common/random.h"
 #include "model/lifting/lifting.h"
 #include "model/lifting/robot_steps.h"
+#include "model/network/world_model.h"
 #include "model/runtime/torch_status.h"
 #include "model/training/motion_regularization.h"
 #include "model/training/ray_batch.h"
@@ -146,10 +147,12 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   const torch::Tensor start_m = newer.positions_m;
   std::optional<TrackLoss> tracks;
   if (options.track_weight > 0) {
-    tracks.emplace(sample.tracks, sample.newer.positions_m, model->device());
+    tracks.emplace(sample.tracks, sample.newer.positions_m, model->device(), model->cuda());
   }
   std::optional<Stretch> stretch;
-  if (options.regularization.stretch > 0 && step_count > 0) stretch.emplace(newer.positions_m);
+  if (options.regularization.stretch > 0 && step_count > 0) {
+    stretch.emplace(newer.positions_m, model->cuda());
+  }
   const bool is_exact = model->config().robot_motion == RobotMotion::kKinematic;
   const bool stands_still = is_exact && sample.robot_rows.row_count == 0;
   std::optional<RobotSteps> robot;

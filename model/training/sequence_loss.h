@@ -14,10 +14,11 @@
 
 #include <torch/types.h>
 
-#include "model/network/world_model.h"
 #include "model/training/sample.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 /// Weights of the regularisation terms (motion_regularization.h) in each predicted step.
 struct MotionRegularization {

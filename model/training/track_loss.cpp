@@ -27,7 +27,8 @@ bool Moves(const TrueTracks& tracks, const std::vector<float>& start_m, std::siz
 }  // namespace
 
 TrackLoss::TrackLoss(const TrueTracks& tracks, const std::vector<float>& start_m,
-                     torch::Device device) {
+                     torch::Device device, const CudaBackend* cuda)
+    : cuda_(cuda) {
   std::vector<std::int64_t> rows;
   std::vector<std::uint8_t> moves;
   for (std::size_t i = 0; i < tracks.is_known.size(); ++i) {
@@ -51,7 +52,7 @@ TrackLoss::TrackLoss(const TrueTracks& tracks, const std::vector<float>& start_m
 
 torch::Tensor TrackLoss::At(std::int64_t step, const torch::Tensor& positions_m) const {
   const torch::Tensor offset_m =
-      SelectRows(positions_m, known_) - true_m_[static_cast<std::size_t>(step - 1)];
+      SelectRows(positions_m, known_, cuda_) - true_m_[static_cast<std::size_t>(step - 1)];
   const torch::Tensor sq_m2 = offset_m.square().sum(1);
   const torch::Tensor distance_m = (sq_m2 + kLeastDistanceM * kLeastDistanceM).sqrt();
   const torch::Tensor loss_m = at::where(distance_m.lt(kTrackHuberM), sq_m2 / (2 * kTrackHuberM),

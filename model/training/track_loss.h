@@ -18,19 +18,23 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 inline constexpr double kTrackHuberM = 0.01;
 
 class TrackLoss {
  public:
   /// `start_m` [n,3] are the positions in the newest observation. Nothing is known with empty
-  /// tracks.
-  TrackLoss(const TrueTracks& tracks, const std::vector<float>& start_m, torch::Device device);
+  /// tracks. `cuda` is null on the host.
+  TrackLoss(const TrueTracks& tracks, const std::vector<float>& start_m, torch::Device device,
+            const CudaBackend* cuda = nullptr);
 
   bool is_known() const { return known_.defined(); }
   /// Of predicted step `step`, from 1 on; a scalar with gradients to `positions_m` [n,3].
   torch::Tensor At(std::int64_t step, const torch::Tensor& positions_m) const;
 
  private:
+  const CudaBackend* cuda_;
   torch::Tensor known_;                ///< [k] rows with known motion
   torch::Tensor weights_;              ///< [k] 1 / (2 x size of its group)
   std::vector<torch::Tensor> true_m_;  ///< [steps] of [k,3]

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/network/world_model.h"
+
 namespace interlacer {
 namespace {
 

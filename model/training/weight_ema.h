@@ -6,15 +6,18 @@
 /// so that the first weights are soon forgotten. Steps on one sequence are noisy; averaging has an
 /// effect like a smaller learning rate. Ours. Threads: one at a time.
 
+#include <torch/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "model/files/tensor_file.h"
-#include "model/network/world_model.h"
 
 namespace interlacer {
+
+class WorldModel;
 
 class WeightEma {
  public:

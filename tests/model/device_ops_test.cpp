@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "knn/walk_lists.h"
+#include "model/graph/cloud_order.h"
 #include "model/graph/token_graph.h"
-#include "model/network/cloud_order.h"
 #include "model/ops/deterministic_gradients.h"
 #include "model/ops/grf_attention_op.h"
 #include "model/ops/linear_attention_op.h"
@@ -178,7 +178,7 @@ TEST_P(DeviceGraph, MasksAsTheHost) {
     TokenSet placed = tokens;
     if (device != nullptr) placed.positions_m = device->Put(tokens.positions_m);
     const CudaBackend* const cuda = device != nullptr ? device->cuda() : nullptr;
-    const TokenGraph graph = BuildTokenGraph(config, placed, 5, cuda);
+    const TokenGraph graph = BindTokenGraph(config, cuda)(placed, 5);
     return ValueAndGradients(
         [&](const TensorList& x) {
           const torch::Tensor weights = at::matmul(graph.mask->loads().to(at::kFloat), x[3]);
@@ -257,21 +257,22 @@ TEST(DeviceGrfLayer, LeavesPointsWithoutAPlaceToThemselves) {
   const TestDevice device;
   tokens.positions_m = device.Put(tokens.positions_m);
   const torch::Tensor got =
-      attend(device.Put(x), BuildTokenGraph(config, tokens, 5, device.cuda()).mask, device.cuda());
+      attend(device.Put(x), BindTokenGraph(config, device.cuda())(tokens, 5).mask, device.cuda());
   EXPECT_LT(RelativeL2(got, expected), kFloatOpTolerance);
 }
 
 TEST(DeviceGradients, AreSummedInOneOrder) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   const torch::Tensor rows = at::tensor({2, 0, 2, 2}, at::kLong);
-  const auto names = [&](const torch::Tensor& x, const torch::Tensor& index) {
-    return SelectRows(x, index).grad_fn()->name() + " " + DoubleSize(x).grad_fn()->name();
+  const auto names = [&](const torch::Tensor& x, const torch::Tensor& index,
+                         const CudaBackend* cuda) {
+    return SelectRows(x, index, cuda).grad_fn()->name() + " " +
+           DoubleSize(x, cuda).grad_fn()->name();
   };
   const torch::Tensor x = at::randn({3, 2, 4, 5}).requires_grad_();
-  EXPECT_EQ(names(x, rows), "IndexSelectBackward0 UpsampleBilinear2DBackward0");
+  EXPECT_EQ(names(x, rows, nullptr), "IndexSelectBackward0 UpsampleBilinear2DBackward0");
   const TestDevice device;
-  if (!device.place().is_cuda()) GTEST_SKIP() << "LibTorch's own kernels of CUDA devices";
-  EXPECT_EQ(names(device.Put(x.detach()).requires_grad_(), device.Put(rows)),
+  EXPECT_EQ(names(device.Put(x.detach()).requires_grad_(), device.Put(rows), device.cuda()),
             "IndexBackward0 ViewBackward0");
 }
 
@@ -323,10 +324,10 @@ TEST_P(DeviceAnchors, AreTheHosts) {
   tokens.kinematic_count = 20;
   tokens.workspace = config.data.workspace;
   tokens.positions_m = ToPositions(SheetCloud(203, 1));
-  const AnchorGraph expected = *BuildTokenGraph(config, tokens, 5).anchors;
+  const AnchorGraph expected = *BindTokenGraph(config, nullptr)(tokens, 5).anchors;
   const TestDevice device;
   tokens.positions_m = device.Put(tokens.positions_m);
-  const AnchorGraph got = *BuildTokenGraph(config, tokens, 5, device.cuda()).anchors;
+  const AnchorGraph got = *BindTokenGraph(config, device.cuda())(tokens, 5).anchors;
   EXPECT_TRUE(AreEqual(got.anchors, expected.anchors));
   EXPECT_TRUE(AreEqual(got.others, expected.others));
   EXPECT_TRUE(AreEqual(got.neighbors, expected.neighbors));

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "model/engine/step_graph.h"
 #include "model/files/checkpoint.h"
 #include "model/ops/device_render.h"
 #include "model/ops/render_op.h"
 #include "model/predictor_on_device.h"
-#include "model/step_graph.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/plane_robot.h"
 #include "tests/model/plane_scene.h"

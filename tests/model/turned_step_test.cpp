@@ -1,6 +1,6 @@
 /// Steps seen from other sides, beside rotations written out.
 
-#include "model/turned_step.h"
+#include "model/engine/turned_step.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

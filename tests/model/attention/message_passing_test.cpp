@@ -79,7 +79,7 @@ class MessagePassingFormula : public ::testing::Test {
     tokens.positions_m = ToPositions(CubeCloud(kTokens, 3));
     tokens.older_count = kTokens / 2;
     tokens.newer_count = kTokens / 2;
-    graph_ = BuildTokenGraph(config_, tokens, 7);
+    graph_ = BindTokenGraph(config_, nullptr)(tokens, 7);
   }
 
   MessagePassing MakeLayer(Precision precision, at::ScalarType type) const {

@@ -50,7 +50,7 @@ class Anchors : public ::testing::TestWithParam<AnchorCase> {
     tokens_.older_count = kOlder;
     tokens_.newer_count = kNewer;
     tokens_.kinematic_count = kKinematic;
-    graph_ = *BuildTokenGraph(config, tokens_, 7).anchors;
+    graph_ = *BindTokenGraph(config, nullptr)(tokens_, 7).anchors;
   }
 
   bool MayMeet(std::int64_t a, std::int64_t b) const {
@@ -127,9 +127,9 @@ class GraphIndexes : public ::testing::TestWithParam<GraphScope> {
 
 TEST_P(GraphIndexes, FlatGivesTheGridsGraphAndWalks) {
   EXPECT_EQ(GraphOf(KnnBackend::kFaissFlat).neighbors, GraphOf(KnnBackend::kGrid).neighbors);
-  const WalkMask grid = *BuildTokenGraph(config_, tokens_, 7).mask;
+  const WalkMask grid = *BindTokenGraph(config_, nullptr)(tokens_, 7).mask;
   config_.graph.index = KnnBackend::kFaissFlat;
-  const WalkMask flat = *BuildTokenGraph(config_, tokens_, 7).mask;
+  const WalkMask flat = *BindTokenGraph(config_, nullptr)(tokens_, 7).mask;
   ASSERT_EQ(flat.pair_count(), grid.pair_count());
   EXPECT_TRUE(std::equal(flat.entries(), flat.entries() + flat.pair_count(), grid.entries()));
 }
@@ -150,7 +150,7 @@ TEST_P(GraphIndexes, AnchorsUseTheIndexToo) {
   config_.network.local.anchor_neighbor_count = kGraphNeighbors;
   const auto anchors = [&](KnnBackend index) {
     config_.graph.index = index;
-    return *BuildTokenGraph(config_, tokens_, 7).anchors;
+    return *BindTokenGraph(config_, nullptr)(tokens_, 7).anchors;
   };
   const AnchorGraph grid = anchors(KnnBackend::kGrid), flat = anchors(KnnBackend::kFaissFlat);
   EXPECT_TRUE(at::equal(flat.neighbors, grid.neighbors));

@@ -21,7 +21,7 @@ class OrderedDoubling : public ::testing::TestWithParam<Size> {};
 TEST_P(OrderedDoubling, IsTheBilinearOneWithItsGradient) {
   const auto [height, width] = GetParam();
   const torch::Tensor x = at::randn({2, 3, height, width}, at::kDouble).requires_grad_();
-  const torch::Tensor expected = DoubleSize(x), got = DoubleSizeBySums(x);
+  const torch::Tensor expected = DoubleSize(x, nullptr), got = DoubleSizeBySums(x);
   ASSERT_EQ(got.sizes(), expected.sizes());
   EXPECT_LT(RelativeL2(got, expected), kDoubleGradientTolerance);
   const torch::Tensor weight = at::randn_like(got);

@@ -1,4 +1,4 @@
-#include "model/step_graph.h"
+#include "model/engine/step_graph.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>

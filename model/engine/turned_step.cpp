@@ -1,4 +1,4 @@
-#include "model/turned_step.h"
+#include "model/engine/turned_step.h"
 
 #include <ATen/Functions.h>
 

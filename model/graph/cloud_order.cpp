@@ -1,4 +1,4 @@
-#include "model/network/cloud_order.h"
+#include "model/graph/cloud_order.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
