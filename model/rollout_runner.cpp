@@ -132,8 +132,7 @@ Status RolloutRunner::Render() {
 
 Status RolloutRunner::RenderTile() {
   const auto start = std::chrono::steady_clock::now();
-  const int row_count =
-      tile_size_.Rows(view_camera_.width_px, view_camera_.height_px - next_row_);
+  const int row_count = tile_size_.Rows(view_camera_.width_px, view_camera_.height_px - next_row_);
   const int row_end = next_row_ + row_count;
   FloatImage color;
   DepthImage depth;

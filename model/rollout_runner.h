@@ -6,11 +6,12 @@
 /// Units after the lift: one dynamics step; for a view of a step that is sent, with kObserved the
 /// carrying of all observed pixels, then tiles of rows, as many as take about kTileS by what was
 /// measured (model/tile_size.h). Between two units the owner may turn to other work or stop for
-/// good. Consecutive targets that show the same view share one rendering. Time is counted in exactly one stage of `durations`:
-/// Begin in lift_s, steps in dynamics_s, tiles in render_s, reading, checking and adding of results
-/// in encode_s, FinishStep in none. Free of LibTorch. Threads: those of model/predictor.h.
-/// Errors: those of Predictor::Begin, Rollout and the writer; DATA_LOSS PREDICTION_NOT_FINITE with
-/// metadata `step` when a position, colour or depth is not finite, which is then not passed on.
+/// good. Consecutive targets that show the same view share one rendering. Time is counted in
+/// exactly one stage of `durations`: Begin in lift_s, steps in dynamics_s, tiles in render_s,
+/// reading, checking and adding of results in encode_s, FinishStep in none. Free of LibTorch.
+/// Threads: those of model/predictor.h. Errors: those of Predictor::Begin, Rollout and the writer;
+/// DATA_LOSS PREDICTION_NOT_FINITE with metadata `step` when a position, colour or depth is not
+/// finite, which is then not passed on.
 
 #include <cstdint>
 #include <memory>

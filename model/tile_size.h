@@ -1,6 +1,7 @@
 #pragma once
 
-/// How many rows of a view one unit of work draws: as many as take about kTileS by the tiles before.
+/// How many rows of a view one unit of work draws: as many as take about kTileS by the tiles
+/// before.
 ///
 /// The first tile is small, and each has at most twice the pixels of the one before, because rows
 /// differ: a tile is therefore seldom longer than twice kTileS, and longer ones are a single row.

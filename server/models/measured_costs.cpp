@@ -64,7 +64,8 @@ double MeasuredCosts::StepS(Time now) const {
 
 double MeasuredCosts::LiftS(std::int64_t pixel_count, Time now) const {
   const std::lock_guard lock(mutex_);
-  const auto more = static_cast<double>(std::max<std::int64_t>(pixel_count - model_pixel_count_, 0));
+  const auto more =
+      static_cast<double>(std::max<std::int64_t>(pixel_count - model_pixel_count_, 0));
   return lift_s_.At(now) + more * lift_s_per_more_pixel_.At(now);
 }
 
