@@ -4,7 +4,8 @@
 /// before.
 ///
 /// The first tile is small, and each has at most twice the pixels of the one before, because rows
-/// differ: a tile is therefore seldom longer than twice kTileS, and longer ones are a single row.
+/// differ. A tile takes longer than kTileS where its rows cost more than those before; the next one
+/// is then smaller, down to a row.
 /// Bytes of a view do not depend on its tiles. Value type.
 
 #include <algorithm>
