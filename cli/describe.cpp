@@ -85,7 +85,8 @@ nlohmann::ordered_json ToJson(const ModelMetadata& m) {
           {"step_cost_s", m.step_cost_s},
           {"render_cost_s", m.render_cost_s},
           {"carry_cost_s", m.carry_cost_s},
-          {"ingest_cost_s", m.ingest_cost_s}};
+          {"ingest_cost_s", m.ingest_cost_s},
+          {"longest_unit_s", m.longest_unit_s}};
 }
 
 nlohmann::ordered_json ToJson(const ServerInfo& info) {

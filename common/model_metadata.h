@@ -60,10 +60,12 @@ struct ModelMetadata {
   std::string robot_model_name;
   int trained_step_count = 0;
   std::int64_t min_particle_count = 1024;
-  double step_cost_s = 0;    ///< measured at warm-up
-  double render_cost_s = 0;  ///< one view of the field, kReferenceViewPx
-  double carry_cost_s = 0;   ///< observed pixels of frames of the model's size into one view
-  double ingest_cost_s = 0;
+  // Device time: of a server running means of what it measured, 0 of a model without one.
+  double step_cost_s = 0;
+  double render_cost_s = 0;   ///< one view of the field, kReferenceViewPx
+  double carry_cost_s = 0;    ///< observed pixels of frames of the model's size into one view
+  double ingest_cost_s = 0;   ///< lift of frames of the model's size
+  double longest_unit_s = 0;  ///< the longest unit of work since the warm-up
 };
 
 }  // namespace interlacer

@@ -1,6 +1,7 @@
 #include "model/rollout_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -10,9 +11,6 @@
 
 namespace interlacer {
 namespace {
-
-/// Rows of one unit of rendering: few enough that a stop takes effect soon.
-constexpr int kTileRows = 16;
 
 Status CheckFinite(const std::vector<float>& values, const std::string& what, int step) {
   if (std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
@@ -63,7 +61,7 @@ Status RolloutRunner::Select() {
 Status RolloutRunner::RunUnit() {
   if (!is_unfinished_) {
     const bool has_view = IsSent(rollout_->step()) && view_index_ < output_.render_targets.size();
-    INTERLACER_RETURN_IF_ERROR(has_view ? RenderTile() : Step());
+    INTERLACER_RETURN_IF_ERROR(has_view ? Render() : Step());
     is_unfinished_ = true;
   }
   INTERLACER_RETURN_IF_ERROR(FinishIfComplete());
@@ -106,23 +104,46 @@ Status RolloutRunner::StartView() {
   return Status::Ok();
 }
 
-Status RolloutRunner::RenderTile() {
+Status RolloutRunner::Render() {
   {
     const StageTimer timer(&durations_->render_s);
-    if (next_row_ == 0) INTERLACER_RETURN_IF_ERROR(StartView());
-    const int row_end = std::min(next_row_ + kTileRows, view_camera_.height_px);
-    FloatImage color;
-    DepthImage depth;
-    INTERLACER_RETURN_IF_ERROR(rollout_->RenderRows(
-        view_camera_, next_row_, row_end, output_.render_mode, view_needs_depth_, &color, &depth));
-    view_color_.pixels.insert(view_color_.pixels.end(), color.pixels.begin(), color.pixels.end());
-    view_depth_.pixels_m.insert(view_depth_.pixels_m.end(), depth.pixels_m.begin(),
-                                depth.pixels_m.end());
-    next_row_ = row_end;
+    if (!is_view_started_) INTERLACER_RETURN_IF_ERROR(StartView());
+    if (!is_view_started_ && output_.render_mode == RenderMode::kObserved) {
+      // No row: carrying is a unit of its own.
+      FloatImage color;
+      DepthImage depth;
+      INTERLACER_RETURN_IF_ERROR(rollout_->RenderRows(view_camera_, 0, 0, output_.render_mode,
+                                                      view_needs_depth_, &color, &depth));
+      is_view_started_ = true;
+      carry_s_ = timer.seconds();
+      return Status::Ok();
+    }
+    is_view_started_ = true;
+    INTERLACER_RETURN_IF_ERROR(RenderTile());
+    rows_s_ += timer.seconds();
     if (next_row_ < view_camera_.height_px) return Status::Ok();
   }
   next_row_ = 0;
+  is_view_started_ = false;
+  writer_->NoteView(std::int64_t{view_camera_.width_px} * view_camera_.height_px,
+                    std::exchange(carry_s_, 0), std::exchange(rows_s_, 0));
   return AddViews();
+}
+
+Status RolloutRunner::RenderTile() {
+  const auto start = std::chrono::steady_clock::now();
+  const int row_count = tile_size_.Rows(view_camera_.width_px, view_camera_.height_px - next_row_);
+  const int row_end = next_row_ + row_count;
+  FloatImage color;
+  DepthImage depth;
+  INTERLACER_RETURN_IF_ERROR(rollout_->RenderRows(
+      view_camera_, next_row_, row_end, output_.render_mode, view_needs_depth_, &color, &depth));
+  view_color_.pixels.insert(view_color_.pixels.end(), color.pixels.begin(), color.pixels.end());
+  view_depth_.pixels_m.insert(view_depth_.pixels_m.end(), depth.pixels_m.begin(),
+                              depth.pixels_m.end());
+  next_row_ = row_end;
+  tile_size_.Note(std::int64_t{row_count} * view_camera_.width_px, SecondsSince(start));
+  return Status::Ok();
 }
 
 Status RolloutRunner::AddViews() {

@@ -3,13 +3,15 @@
 /// Runs a rollout one unit of work at a time and passes on its results. The server's calls and the
 /// local backend both use it and so agree by construction.
 ///
-/// Units after the lift: one dynamics step, or one tile of rows of a view of a step that is sent;
-/// between two units the owner may turn to other work or stop for good. Consecutive targets that
-/// show the same view share one rendering. Time is counted in exactly one stage of `durations`:
-/// Begin in lift_s, steps in dynamics_s, tiles in render_s, reading, checking and adding of results
-/// in encode_s, FinishStep in none. Free of LibTorch. Threads: those of model/predictor.h.
-/// Errors: those of Predictor::Begin, Rollout and the writer; DATA_LOSS PREDICTION_NOT_FINITE with
-/// metadata `step` when a position, colour or depth is not finite, which is then not passed on.
+/// Units after the lift: one dynamics step; for a view of a step that is sent, with kObserved the
+/// carrying of all observed pixels, then tiles of rows, as many as take about kTileS by what was
+/// measured (model/tile_size.h). Between two units the owner may turn to other work or stop for
+/// good. Consecutive targets that show the same view share one rendering. Time is counted in
+/// exactly one stage of `durations`: Begin in lift_s, steps in dynamics_s, tiles in render_s,
+/// reading, checking and adding of results in encode_s, FinishStep in none. Free of LibTorch.
+/// Threads: those of model/predictor.h. Errors: those of Predictor::Begin, Rollout and the writer;
+/// DATA_LOSS PREDICTION_NOT_FINITE with metadata `step` when a position, colour or depth is not
+/// finite, which is then not passed on.
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "common/prediction.h"
 #include "common/status.h"
 #include "model/predictor.h"
+#include "model/tile_size.h"
 
 namespace interlacer {
 
@@ -28,6 +31,8 @@ class RolloutWriter {
   virtual ~RolloutWriter() = default;
   /// A dynamics step has been computed.
   virtual void NoteStep(double /*seconds*/) {}
+  /// A view has been drawn: the time of carrying, 0 of the field, and that of its rows.
+  virtual void NoteView(std::int64_t /*pixel_count*/, double /*carry_s*/, double /*rows_s*/) {}
   /// One rendering of the current step: colour in [0,1] and depth in metres, for each of the
   /// targets to take what it requests.
   virtual Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
@@ -75,6 +80,8 @@ class RolloutRunner {
   /// The target at view_index_ and those after it that share its rendering.
   std::span<const RenderTarget> TargetsOfView() const;
   Status StartView();
+  /// The next unit of the view.
+  Status Render();
   Status RenderTile();
   Status AddViews();
   Status AddParticles();
@@ -93,9 +100,14 @@ class RolloutRunner {
   /// The unit that Step or RenderTile did is not finished yet.
   bool is_unfinished_ = false;
 
-  /// The view being rendered: index, camera, and the rows so far.
+  TileSize tile_size_;
+
+  /// The view being rendered: index, camera, the rows so far and their time.
   std::size_t view_index_ = 0;
+  bool is_view_started_ = false;
   int next_row_ = 0;
+  double carry_s_ = 0;
+  double rows_s_ = 0;
   Camera view_camera_;
   bool view_needs_depth_ = false;
   FloatImage view_color_;

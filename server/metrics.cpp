@@ -84,6 +84,8 @@ struct Metrics::Families {
       Histogram("interlacer_stage_duration_seconds", "time of a call by stage");
   prometheus::Family<prometheus::Histogram>& step_seconds =
       Histogram("interlacer_step_duration_seconds", "time of one dynamics step");
+  prometheus::Family<prometheus::Histogram>& unit_seconds =
+      Histogram("interlacer_unit_duration_seconds", "time of one unit of work on the device");
   prometheus::Family<prometheus::Histogram>& request_bytes =
       Histogram("interlacer_request_bytes", "size of a request");
   prometheus::Family<prometheus::Histogram>& response_bytes =
@@ -113,6 +115,7 @@ struct Metrics::Families {
   struct ModelSeries {
     prometheus::Counter& steps;
     prometheus::Histogram& step_seconds;
+    prometheus::Histogram& unit_seconds;
   };
   std::mutex mutex;
   std::map<std::string, MethodSeries> methods;
@@ -156,7 +159,8 @@ struct Metrics::Families {
     if (it != models.end()) return it->second;
     return models
         .emplace(model, ModelSeries{steps.Add({{"model", model}}),
-                                    step_seconds.Add({{"model", model}}, kStageSeconds)})
+                                    step_seconds.Add({{"model", model}}, kStageSeconds),
+                                    unit_seconds.Add({{"model", model}}, kStageSeconds)})
         .first->second;
   }
 
@@ -246,6 +250,11 @@ void Metrics::CountStep(const std::string& model_name, double seconds) {
   Families::ModelSeries& series = families_->OfModel(model_name);
   series.steps.Increment();
   series.step_seconds.Observe(seconds);
+}
+
+void Metrics::ObserveUnit(const std::string& model_name, double seconds) {
+  std::lock_guard lock(families_->mutex);
+  families_->OfModel(model_name).unit_seconds.Observe(seconds);
 }
 
 void Metrics::CountPixels(const std::string& model_name, std::int64_t pixels) {

@@ -34,6 +34,8 @@ class Metrics {
   /// Counts a call or a connection that was refused before a method heard of it.
   void CountRefusal(const Status& status);
   void CountStep(const std::string& model_name, double seconds);
+  /// What a control call may have to wait for.
+  void ObserveUnit(const std::string& model_name, double seconds);
   void CountCandidate(const std::string& model_name);
   void CountPixels(const std::string& model_name, std::int64_t pixels);
   void ObserveScene(const SceneReport& report);

@@ -177,6 +177,7 @@ ModelMetadata FromProto(const v1::GetModelMetadataResponse& response) {
   out.render_cost_s = SecondsFromProto(response.render_cost());
   out.carry_cost_s = SecondsFromProto(response.carry_cost());
   out.ingest_cost_s = SecondsFromProto(response.ingest_cost());
+  out.longest_unit_s = SecondsFromProto(response.longest_unit());
   return out;
 }
 

@@ -98,6 +98,7 @@ class ModelMetadata:
     render_cost_s: float
     ingest_cost_s: float
     carry_cost_s: float
+    longest_unit_s: float
     min_particle_count: int
 
     @staticmethod
@@ -119,7 +120,8 @@ class ModelMetadata:
             kinematic_point_names=tuple(m.kinematic_point_names), robot_model_name=m.robot_model_name,
             trained_step_count=m.trained_step_count, step_cost_s=seconds(m.step_cost),
             render_cost_s=seconds(m.render_cost), ingest_cost_s=seconds(m.ingest_cost),
-            carry_cost_s=seconds(m.carry_cost), min_particle_count=m.min_particle_count)
+            carry_cost_s=seconds(m.carry_cost),
+            longest_unit_s=seconds(m.longest_unit), min_particle_count=m.min_particle_count)
 
 
 @dataclass(frozen=True)

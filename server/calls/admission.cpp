@@ -52,7 +52,7 @@ StatusOr<AdmittedScene> AdmitScene(const ServerContext& server, const ServedMode
   scene.scene_input = std::move(*input);
   scene.payloads = std::move(payloads);
   scene.field = field;
-  scene.cost_s = model->metadata.ingest_cost_s;
+  scene.cost_s = model->costs->LiftS(scene.checked.newest_pixel_count, Clock::now());
   return scene;
 }
 
@@ -92,27 +92,22 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
   return Status::Ok();
 }
 
-void AddStepCost(const OutputOptions& output, int rollout_count, const ModelMetadata& metadata,
-                 AdmittedScene* scene) {
+void AddStepCost(const OutputOptions& output, int rollout_count, AdmittedScene* scene) {
   const double steps = 1.0 * rollout_count * output.steps.back();
-  scene->cost_s += steps * metadata.step_cost_s * (output.include_spread ? kSpreadStepCount : 1);
+  scene->cost_s += steps * scene->model->costs->StepS(Clock::now()) *
+                   (output.include_spread ? kSpreadStepCount : 1);
 }
 
 /// An upper bound: nothing may be left of what was observed, and all pixels be the field's.
-void AddRenderCost(const OutputOptions& output, int rollout_count, const ModelMetadata& metadata,
-                   AdmittedScene* scene) {
-  const RenderedViews views = CountRenderedViews(output, metadata);
+void AddRenderCost(const OutputOptions& output, int rollout_count, AdmittedScene* scene) {
+  const MeasuredCosts& costs = *scene->model->costs;
+  const Clock::time_point now = Clock::now();
+  const RenderedViews views = CountRenderedViews(output, scene->model->metadata);
   const double steps = static_cast<double>(output.steps.size()) * rollout_count;
-  scene->cost_s +=
-      steps * static_cast<double>(views.pixel_count) / kReferenceViewPx * metadata.render_cost_s;
+  scene->cost_s += steps * costs.FieldS(views.pixel_count, now);
   if (output.render_mode != RenderMode::kObserved || views.count == 0) return;
-  std::int64_t model_pixels = 0;
-  for (const CameraSpec& camera : metadata.cameras) {
-    model_pixels += std::int64_t{camera.width_px} * camera.height_px;
-  }
-  const double share =
-      static_cast<double>(scene->checked.newest_pixel_count) / static_cast<double>(model_pixels);
-  scene->cost_s += steps * static_cast<double>(views.count) * share * metadata.carry_cost_s;
+  scene->cost_s += steps * static_cast<double>(views.count) *
+                   costs.CarryS(scene->checked.newest_pixel_count, now);
   scene->extra_bytes += kCarriedPixelBytes * scene->checked.newest_pixel_count;
 }
 
@@ -240,8 +235,8 @@ StatusOr<AdmittedRollout> AdmitRollout(const ServerContext& server,
                                                            rollout.scene.checked.history_actions,
                                                            rollout.output, metadata));
 
-  AddStepCost(rollout.output, 1, metadata, &rollout.scene);
-  AddRenderCost(rollout.output, 1, metadata, &rollout.scene);
+  AddStepCost(rollout.output, 1, &rollout.scene);
+  AddRenderCost(rollout.output, 1, &rollout.scene);
   rollout.scene.priority = ToPriority(request->priority(), &call->record);
   call->record.step_count = rollout.output.steps.back();
   call->record.view_count = static_cast<int>(rollout.output.render_targets.size());
@@ -276,8 +271,8 @@ StatusOr<AdmittedCandidates> AdmitCandidates(const ServerContext& server,
     admitted.candidates.push_back(std::move(actions));
   }
 
-  AddStepCost(output, count, metadata, &admitted.scene);
-  AddRenderCost(output, count, metadata, &admitted.scene);
+  AddStepCost(output, count, &admitted.scene);
+  AddRenderCost(output, count, &admitted.scene);
   // The steps of a candidate are gathered before they are sent.
   admitted.scene.extra_bytes += message_bytes;
   admitted.scene.priority = ToPriority(request->priority(), &call->record);
@@ -320,7 +315,7 @@ StatusOr<AdmittedUpdate> AdmitUpdate(const ServerContext& server, wire::UpdateSc
   *scene.scene_input.add_observations() = std::move(*request->mutable_observation());
   scene.payloads = std::move(payloads);
   scene.field = "observation";
-  scene.cost_s = model->metadata.ingest_cost_s;
+  scene.cost_s = model->costs->LiftS(scene.checked.newest_pixel_count, Clock::now());
   // The newest frames of the scene are copied.
   for (const RgbdView& view : update.before->scene->newest_views()) {
     scene.extra_bytes += static_cast<std::int64_t>(view.color.pixels.size() +

@@ -18,6 +18,19 @@ void PredictionCall::Summarize(RolloutSummary summary, wire::CallSummary* messag
 void PredictionCall::NoteStep(double seconds) {
   server().metrics.CountStep(record().model_name, seconds);
   server().statistics.CountStep(record().model_name);
+  // Steps that ask no network say nothing of those that do.
+  if (output_.motion != MotionSource::kModel) return;
+  admitted().model->costs->NoteStep(seconds / (output_.include_spread ? kSpreadStepCount : 1),
+                                    Clock::now());
+}
+
+void PredictionCall::NoteView(std::int64_t pixel_count, double carry_s, double rows_s) {
+  MeasuredCosts& costs = *admitted().model->costs;
+  if (output_.render_mode == RenderMode::kField) {
+    costs.NoteField(pixel_count, rows_s, Clock::now());
+  } else {
+    costs.NoteCarry(admitted().checked.newest_pixel_count, carry_s, Clock::now());
+  }
 }
 
 Status PredictionCall::AddViews(std::span<const RenderTarget> targets, const FloatImage& color,

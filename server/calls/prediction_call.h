@@ -31,6 +31,7 @@ class PredictionCall : public SceneCall, protected RolloutWriter {
   void Summarize(RolloutSummary summary, wire::CallSummary* message) const;
 
   void NoteStep(double seconds) override;
+  void NoteView(std::int64_t pixel_count, double carry_s, double rows_s) override;
   Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
                   const DepthImage& depth) override;
   Status AddParticles(const Particles& particles, const std::vector<std::uint32_t>& selected,

@@ -133,7 +133,10 @@ StatusOr<DeviceJob::Progress> SceneCall::RunUnit() {
   while (status.reason() == reason::DEVICE_OUT_OF_MEMORY && server_.scenes.DropIdle()) {
     status = RunNext();
   }
-  used_s_ = used_s_ + SecondsBetween(start, Clock::now());
+  const double unit_s = SecondsBetween(start, Clock::now());
+  used_s_ = used_s_ + unit_s;
+  admitted_.model->costs->NoteUnit(unit_s);
+  server_.metrics.ObserveUnit(record_.model_name, unit_s);
   if (!status.ok()) return status;
   return last_message_ ? Progress::kDone : Progress::kReady;
 }
@@ -168,7 +171,10 @@ Status SceneCall::Lift() {
     return std::move(status.WithField(RequestField(status.field())));
   }
   scene_ = *std::move(scene);
-  record_.durations.lift_s = SecondsBetween(start, Clock::now());
+  const Clock::time_point now = Clock::now();
+  record_.durations.lift_s = SecondsBetween(start, now);
+  admitted_.model->costs->NoteLift(admitted_.checked.newest_pixel_count, record_.durations.lift_s,
+                                   now);
   report_ = MakeReport();
   server_.metrics.ObserveScene(report_);
   return Status::Ok();

@@ -50,6 +50,7 @@ void ToWire(const ModelMetadata& metadata, wire::GetModelMetadataResponse* messa
   SetDuration(metadata.render_cost_s, message->mutable_render_cost());
   SetDuration(metadata.carry_cost_s, message->mutable_carry_cost());
   SetDuration(metadata.ingest_cost_s, message->mutable_ingest_cost());
+  SetDuration(metadata.longest_unit_s, message->mutable_longest_unit());
   message->set_min_particle_count(static_cast<int>(metadata.min_particle_count));
 }
 

@@ -8,7 +8,9 @@ StatusOr<wire::GetModelMetadataResponse> GetModelMetadata(
     const ServerContext& server, const wire::GetModelMetadataRequest& request) {
   INTERLACER_ASSIGN_OR_RETURN(const ServedModel* model, server.models.Find(request.model_name()));
   wire::GetModelMetadataResponse response;
-  ToWire(model->metadata, &response);
+  ModelMetadata metadata = model->metadata;
+  model->costs->CopyTo(&metadata, Clock::now());
+  ToWire(metadata, &response);
   return response;
 }
 

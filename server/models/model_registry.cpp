@@ -1,5 +1,6 @@
 #include "server/models/model_registry.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,8 @@ Status ModelRegistry::WarmUpAll(std::stop_token stop) {
       if (first_failure.ok()) first_failure = status;
       continue;
     }
+    entry.model.costs =
+        std::make_unique<MeasuredCosts>(entry.model.metadata, std::chrono::steady_clock::now());
     std::lock_guard lock(mutex_);
     entry.state = ModelState::kReady;
   }

@@ -3,7 +3,8 @@
 /// Loads and holds the models of this process, in order; the first is the default.
 ///
 /// LoadAll and WarmUpAll run on the loading thread; Find and Statuses may be called from any thread
-/// at any time. A model that is READY does not change until the registry is destroyed; from then on
+/// at any time. A model that is READY does not change, but for its costs, until the registry is
+/// destroyed; from then on
 /// only the device worker uses its predictor, except for metadata(), device_name() and
 /// is_device_fallback(). So load, warm-up, Lift and all later calls are on one thread at a time.
 /// Errors of Find: NOT_FOUND MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING, FAILED_PRECONDITION
@@ -19,6 +20,7 @@
 #include "common/model_metadata.h"
 #include "common/status.h"
 #include "model/predictor.h"
+#include "server/models/measured_costs.h"
 
 namespace interlacer {
 
@@ -34,6 +36,8 @@ struct ServedModel {
   std::unique_ptr<Predictor> predictor;
   /// The predictor's metadata with the costs measured at warm-up.
   ModelMetadata metadata;
+  /// Since the warm-up; set in a READY model. Changes with what calls measure.
+  std::unique_ptr<MeasuredCosts> costs;
 };
 
 using PredictorFactory = std::function<StatusOr<std::unique_ptr<Predictor>>()>;

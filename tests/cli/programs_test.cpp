@@ -25,8 +25,8 @@ nlohmann::json WithoutCircumstances(const std::string& text) {
     EXPECT_EQ(document.erase(key), 1u) << key;
   }
   // Names are the user's choice on each side; costs are measured by a server only.
-  for (const char* key :
-       {"name", "ingest_cost_s", "step_cost_s", "render_cost_s", "carry_cost_s"}) {
+  for (const char* key : {"name", "ingest_cost_s", "step_cost_s", "render_cost_s", "carry_cost_s",
+                          "longest_unit_s"}) {
     document["model"].erase(key);
   }
   return document;

@@ -122,6 +122,15 @@ TEST(GoldenWire, ARequestIsThatOfTheOtherClient) {
   ExpectEqualMessages(output, expected.output());
 }
 
+TEST(GoldenWire, CostsAreInSeconds) {
+  const auto metadata = FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb"));
+  EXPECT_EQ(metadata.step_cost_s, 0.125);
+  EXPECT_EQ(metadata.render_cost_s, 2);
+  EXPECT_EQ(metadata.ingest_cost_s, 0.25);
+  EXPECT_EQ(metadata.carry_cost_s, 0.0625);
+  EXPECT_EQ(metadata.longest_unit_s, 1.5);
+}
+
 TEST(GoldenWire, AnAnswerSaysTheSameToBoth) {
   const auto metadata = FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb"));
   const auto response = ReadGolden<v1::PredictRolloutResponse>("predict_rollout_response.txtpb");

@@ -73,6 +73,7 @@ std::string MetricsText() {
   metrics.SetState(ServerState::kServing);
   metrics.SetQueue(1, 1);
   metrics.CountStep("model", 0.1);
+  metrics.ObserveUnit("model", 0.1);
   metrics.CountPixels("model", 1);
   metrics.CountCandidate("model");
   metrics.CountSceneEviction("expired");

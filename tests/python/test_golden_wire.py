@@ -56,6 +56,12 @@ def test_a_request_is_that_of_the_other_client():
     assert output.to_proto() == expected.output
 
 
+def test_costs_are_in_seconds():
+    costs = model()
+    assert (costs.step_cost_s, costs.render_cost_s, costs.ingest_cost_s) == (0.125, 2, 0.25)
+    assert (costs.carry_cost_s, costs.longest_unit_s) == (0.0625, 1.5)
+
+
 def test_an_answer_says_the_same_to_both():
     response = read("predict_rollout_response.txtpb", service.PredictRolloutResponse())
     expected = json.loads((GOLDEN / "predicted_step.json").read_text())

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "common/duration.h"
 #include "tests/server/rollout_call.h"
 
 namespace interlacer::testing {
@@ -33,7 +35,7 @@ TEST(Cancel, StopsWithinOneUnitAndFreesTheDevice) {
 // fm-15
 TEST(Cancel, AtEveryStepAndManyTimesInARow) {
   auto fixture = ServingServer();
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     Call call(fixture.get(), MakeRolloutRequest(20));
     for (int reads = 0; reads < i % 5; ++reads) call.Read();
     call.context.TryCancel();
@@ -98,14 +100,19 @@ TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(2)).Finish().ok());
 }
 
+/// The client's own clock ends the calls too; what the server did for them is seen by its lifts.
 // fm-14
 TEST(Deadline, OfOneMillisecondHarmsNobody) {
-  auto fixture = ServingServer();
-  fixture->controls->unit_s = 0.001;  // a hundred steps cannot be done in time
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 0.01;  // a hundred steps cannot be done in time
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(fixture.WaitForServing());
   for (int i = 0; i < 20; ++i) {
-    EXPECT_FALSE(Call(fixture.get(), MakeRolloutRequest(100), 0.001).Finish().ok());
+    EXPECT_FALSE(Call(&fixture, MakeRolloutRequest(100), 0.001).Finish().ok());
   }
-  EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(2)).Finish().ok());
+  EXPECT_TRUE(Call(&fixture, MakeRolloutRequest(2)).Finish().ok());
+  EXPECT_EQ(controls->lift_count, 1) << "it worked for calls that had no time";
+  EXPECT_EQ(controls->step_count, 2);
 }
 
 TEST(Deadline, TheServerHasALimitOfItsOwn) {
@@ -133,9 +140,15 @@ TEST(Queue, FullIsRefusedAtOnceWithARetryDelay) {
              i + 1;
     }));
   }
-  const auto start = std::chrono::steady_clock::now();
-  const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(2)).Finish();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  // The fastest of a few: a busy machine may stop any of them.
+  grpc::Status status;
+  double fastest_s = 1;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    status = Call(fixture.get(), MakeRolloutRequest(2)).Finish();
+    fastest_s = std::min(fastest_s, SecondsSince(start));
+  }
+  EXPECT_LT(fastest_s, 0.05);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   const ErrorDetails details = ReadDetails(status);
   EXPECT_EQ(details.info.reason(), "QUEUE_FULL");

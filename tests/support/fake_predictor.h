@@ -47,6 +47,10 @@ struct FakeControls {
   std::atomic<int> tile_count{0};
   std::atomic<int> field_tile_count{0};
   std::atomic<int> observed_tile_count{0};
+  /// Rows of the newest tile.
+  std::atomic<int> tile_row_count{0};
+  /// Number of views of observed pixels that were begun without a row.
+  std::atomic<int> carry_count{0};
   /// Number of reads of a step's particles, which are copies from a device.
   std::atomic<int> read_count{0};
   /// Number of live rollouts and scenes, which hold device state, and who freed the last scene.
@@ -215,9 +219,14 @@ class FakeRollout final : public Rollout {
   Status RenderRows(const Camera& camera, int row_begin, int row_end, RenderMode mode,
                     bool needs_depth, FloatImage* color, DepthImage* depth) const override {
     Work();
-    controls_->tile_count += row_end > row_begin;
     const bool is_field = mode == RenderMode::kField;
-    ++(is_field ? controls_->field_tile_count : controls_->observed_tile_count);
+    if (row_end > row_begin) {
+      ++controls_->tile_count;
+      controls_->tile_row_count = row_end - row_begin;
+      ++(is_field ? controls_->field_tile_count : controls_->observed_tile_count);
+    } else if (!is_field) {
+      ++controls_->carry_count;
+    }
     *color = FakeColors(camera, step_, row_begin, row_end);
     *depth = FakeDepth(camera, step_, row_begin, row_end);
     for (float& value : color->pixels) value += controls_->view_offset;

@@ -1,0 +1,77 @@
+/// What calls measure reaches the estimates of later ones, the metadata and the metrics.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/server/rollout_call.h"
+
+namespace interlacer::testing {
+namespace {
+
+constexpr double kUnitS = 0.02;
+
+v1::GetModelMetadataResponse Metadata(const InProcessServer& fixture) {
+  grpc::ClientContext context;
+  v1::GetModelMetadataResponse response;
+  EXPECT_TRUE(fixture.stub->GetModelMetadata(&context, {}, &response).ok());
+  return response;
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return static_cast<double>(duration.seconds()) + 1e-9 * duration.nanos();
+}
+
+TEST(Costs, OfASlowWarmUpAreForgotten) {
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 1;
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(fixture.WaitForServing());
+  const auto short_deadline = [&] { return Call(&fixture, MakeRolloutRequest(10), 5).Finish(); };
+  EXPECT_EQ(ReadDetails(short_deadline()).info.reason(), "DEADLINE_TOO_SHORT");
+  EXPECT_TRUE(Call(&fixture, MakeRolloutRequest(40), 60).Finish().ok());
+  EXPECT_LT(Seconds(Metadata(fixture).step_cost()), 0.5);
+  const grpc::Status status = short_deadline();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GE(Seconds(Metadata(fixture).longest_unit()), 1) << "it includes the warm-up";
+}
+
+TEST(Costs, ThatRiseRefuseDeadlines) {
+  auto fixture = ServingServer();
+  EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(100), 1).Finish().ok());
+  fixture->controls->unit_s = kUnitS;
+  EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(40)).Finish().ok());
+  const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(100), 1).Finish();
+  EXPECT_EQ(ReadDetails(status).info.reason(), "DEADLINE_TOO_SHORT") << status.error_message();
+}
+
+/// A running mean has taken over a tenth of the first value.
+TEST(Costs, OfEveryKindOfWorkArePublished) {
+  auto fixture = ServingServer();
+  fixture->controls->unit_s = kUnitS;
+  auto request = MakeRolloutRequest(1);
+  auto* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("view");
+  target->set_scene_camera_name("left");
+  EXPECT_TRUE(Call(fixture.get(), request).Finish().ok());
+  v1::GetModelMetadataResponse costs = Metadata(*fixture);
+  EXPECT_GE(Seconds(costs.step_cost()), 0.099 * kUnitS);
+  EXPECT_GE(Seconds(costs.ingest_cost()), 0.099 * kUnitS);
+  EXPECT_GE(Seconds(costs.carry_cost()), 0.099 * kUnitS);
+  EXPECT_EQ(Seconds(costs.render_cost()), 0) << "holes say nothing of the field";
+  EXPECT_GE(Seconds(costs.longest_unit()), kUnitS);
+  request.mutable_output()->set_render_mode(v1::RENDER_MODE_FIELD);
+  EXPECT_TRUE(Call(fixture.get(), request).Finish().ok());
+  // By pixels: the fake's view is smaller than that of the published figure.
+  EXPECT_GE(Seconds(Metadata(*fixture).render_cost()), 0.099 * kUnitS * (320 * 240) / kModelViewPx);
+}
+
+TEST(Costs, UnitsAreCountedByModel) {
+  auto fixture = ServingServer();
+  EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(4)).Finish().ok());
+  EXPECT_TRUE(HasMetric(*fixture, "interlacer_unit_duration_seconds_count{model=\"fake\"} 5"))
+      << "a lift and four steps";
+}
+
+}  // namespace
+}  // namespace interlacer::testing
