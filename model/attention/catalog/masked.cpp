@@ -59,8 +59,9 @@ class MaskedMechanism : public Mechanism {
     const std::int64_t dv = inputs.value_width();
     // A product needs at least L m dv operations, the dense way L^2 (m + dv).
     if (inputs.length() * (m + dv) <= m * dv) return Way::kDense;
+    if (std::find(ways.begin(), ways.end(), Way::kPairs) == ways.end()) return ways[1];
     const auto factors = mask.FactorsOfPairs();
-    if (!factors || std::find(ways.begin(), ways.end(), Way::kPairs) == ways.end()) return ways[1];
+    if (!factors) return ways[1];
     const double of_products = static_cast<double>(factors->left.pattern->entry_count() +
                                                    factors->right.pattern->entry_count()) /
                                2 * static_cast<double>(m * dv);

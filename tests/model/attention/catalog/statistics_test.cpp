@@ -352,15 +352,18 @@ TEST(PackedAttention, EqualsSeparateCalls) {
   AttentionInputs inputs = AllScenes({})[0].inputs;
   inputs.segments =
       at::tensor(std::vector<std::int64_t>{0, 0, 0, 5, 5, 5, 5, 5, 2, 2, 9, 9}, at::kLong);
-  const torch::Tensor out =
-      Make("packing", nlohmann::json::object()).Run(inputs, Way::kFastmult).value();
-  for (const auto& [first, last] : EdgeList{{0, 3}, {3, 8}, {8, 10}, {10, 12}}) {
-    AttentionInputs part = inputs;
-    for (torch::Tensor* tensor : {&part.q, &part.k, &part.v})
-      *tensor = tensor->slice(2, first, last);
-    EXPECT_LT(RelativeL2(out.slice(2, first, last),
-                         Make("linear_relu", nlohmann::json::object()).Run(part).value()),
-              kDoubleOpTolerance);
+  const Attention packing = Make("packing", nlohmann::json::object());
+  for (const Way way : {Way::kFastmult, Way::kFeatures}) {
+    const torch::Tensor out = packing.Run(inputs, way).value();
+    for (const auto& [first, last] : EdgeList{{0, 3}, {3, 8}, {8, 10}, {10, 12}}) {
+      AttentionInputs part = inputs;
+      for (torch::Tensor* tensor : {&part.q, &part.k, &part.v})
+        *tensor = tensor->slice(2, first, last);
+      EXPECT_LT(RelativeL2(out.slice(2, first, last),
+                           Make("linear_relu", nlohmann::json::object()).Run(part).value()),
+                kDoubleOpTolerance)
+          << WayName(way);
+    }
   }
 }
 
