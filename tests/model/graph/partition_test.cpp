@@ -190,7 +190,9 @@ TEST_F(Partition, SampledWalksAreThoseOfTheirNodesNumbers) {
           by_place += CountOtherLoads(whole, sampled(own), part, hops + 1);
         }
         // Without their numbers nodes take other walks.
-        if (hops > 0) EXPECT_GT(by_place, kPoints / 2);
+        if (hops > 0) {
+          EXPECT_GT(by_place, kPoints / 2);
+        }
       }
     }
   }
