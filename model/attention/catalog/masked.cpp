@@ -65,9 +65,9 @@ class MaskedMechanism : public Mechanism {
     const double of_products = static_cast<double>(factors->left.pattern->entry_count() +
                                                    factors->right.pattern->entry_count()) /
                                2 * static_cast<double>(m * dv);
-    const double of_pairs =
-        static_cast<double>(SharedColumns(*factors)) * static_cast<double>(m + dv);
-    return of_pairs < of_products ? Way::kPairs : ways[1];
+    const std::int64_t terms = SharedColumns(*factors);
+    const double of_pairs = static_cast<double>(terms) * static_cast<double>(m + dv);
+    return terms <= kMaxSharedColumns && of_pairs < of_products ? Way::kPairs : ways[1];
   }
 
   MaskPtr MaskOf(const AttentionInputs& inputs) const {

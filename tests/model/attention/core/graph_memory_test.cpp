@@ -85,9 +85,10 @@ std::vector<AttentionInputs> Calls() {
                                      scenes[0].inputs, scenes[0].inputs, scenes[0].inputs};
   calls[1].q = Normals(calls[1].q.sizes(), 41);
   calls[4].step = 3;
-  for (torch::Tensor* tensor : {&calls[5].q, &calls[5].k, &calls[5].v}) {
+  for (torch::Tensor* tensor : {&calls[5].q, &calls[5].k, &calls[5].v, &calls[5].gates}) {
     *tensor = tensor->slice(1, 0, 1);
   }
+  calls[5].mask = calls[5].mask.slice(0, 0, 1);
   return calls;
 }
 
