@@ -165,6 +165,9 @@ StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOpt
     }
   });
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  const auto entries = static_cast<std::size_t>(result.offsets.back());
+  result.nodes.reserve(entries);
+  result.loads.reserve(entries * (static_cast<std::size_t>(options.max_hops) + 1));
   for (const Chunk& chunk : chunks) {
     result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
     result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());
