@@ -25,6 +25,11 @@ Status CheckGraph(const WeightedGraph& graph) {
         std::to_string(edges) + " values each",
         std::to_string(graph.neighbors.size()) + " and " + std::to_string(graph.weights.size()));
   }
+  if (!graph.keys.empty() && static_cast<std::int64_t>(graph.keys.size()) != graph.n) {
+    return Mismatch(reason::SHAPE_MISMATCH, "graph.keys",
+                    "none or " + std::to_string(graph.n) + " values",
+                    std::to_string(graph.keys.size()));
+  }
   return Status::Ok();
 }
 
@@ -59,6 +64,7 @@ class Ensemble {
  public:
   Ensemble(const WeightedGraph& graph, const WalkSamplerOptions& options)
       : edges_{graph.offsets.data(), graph.neighbors.data(), graph.weights.data()},
+        keys_(graph.keys),
         options_(options),
         walkers_(static_cast<std::size_t>(options.walk_count)),
         draws_(walkers_.size()),
@@ -67,7 +73,7 @@ class Ensemble {
   void Run(std::int32_t root, std::vector<Visit>& visits) {
     const auto sort = [](WalkGroupMember* begin, WalkGroupMember* end) { std::sort(begin, end); };
     WalkEnsemble ensemble(edges_, options_, {walkers_.data(), draws_.data(), order_.data()}, sort);
-    ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
+    ensemble.Run(root, KeyOf(root), [&](std::int32_t node, int hops, double load) {
       visits.push_back({node, hops, load});
     });
   }
@@ -79,7 +85,7 @@ class Ensemble {
     // Visits of one hop are of the walkers that are alive, in order.
     int now = -1;
     std::size_t walker = 0;
-    ensemble.Run(root, [&](std::int32_t, int hops, double) {
+    ensemble.Run(root, KeyOf(root), [&](std::int32_t, int hops, double) {
       walker = hops == now ? walker + 1 : 0;
       now = hops;
       while (!walkers_[walker].alive) ++walker;
@@ -89,7 +95,12 @@ class Ensemble {
   }
 
  private:
+  std::int32_t KeyOf(std::int32_t node) const {
+    return keys_.empty() ? node : keys_[static_cast<std::size_t>(node)];
+  }
+
   WalkEdges edges_;
+  std::span<const std::int32_t> keys_;
   WalkSamplerOptions options_;
   std::vector<Walker> walkers_;
   std::vector<double> draws_;
@@ -154,6 +165,9 @@ StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOpt
     }
   });
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  const auto entries = static_cast<std::size_t>(result.offsets.back());
+  result.nodes.reserve(entries);
+  result.loads.reserve(entries * (static_cast<std::size_t>(options.max_hops) + 1));
   for (const Chunk& chunk : chunks) {
     result.nodes.insert(result.nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
     result.loads.insert(result.loads.end(), chunk.loads.begin(), chunk.loads.end());

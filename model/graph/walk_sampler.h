@@ -33,6 +33,10 @@ struct WeightedGraph {
   std::vector<std::int32_t> offsets;
   std::vector<std::int32_t> neighbors;
   std::vector<double> weights;
+  /// Numbers that nodes draw their walks by, empty: their places. A part of a larger graph has its
+  /// nodes' numbers there, ascending: rows of nodes all of whose max_hops - 1 hops lead to nodes
+  /// with all their edges are those of the larger graph, to the bit.
+  std::vector<std::int32_t> keys = {};
 };
 
 /// `edge_weights` in the form that EdgeWeights returns.

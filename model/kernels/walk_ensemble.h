@@ -59,10 +59,11 @@ class WalkEnsemble {
                                       const WalkScratch& scratch, const Sort& sort)
       : edges_(edges), options_(options), scratch_(scratch), sort_(sort) {}
 
-  /// Calls visit(node, hops, load) for every prefix of every walk from `root`.
+  /// Calls visit(node, hops, load) for every prefix of every walk from `root`, which draws as the
+  /// node of number `key`.
   template <typename Visit>
-  INTERLACER_HOST_DEVICE void Run(std::int32_t root, const Visit& visit) {
-    RandomSequence random(options_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(root),
+  INTERLACER_HOST_DEVICE void Run(std::int32_t root, std::int32_t key, const Visit& visit) {
+    RandomSequence random(options_.seed, RandomStream::kWalks, static_cast<std::uint32_t>(key),
                           options_.ensemble);
     for (int w = 0; w < options_.walk_count; ++w) {
       scratch_.walkers[w] = {root, 0, 0, true, 1};

@@ -40,7 +40,7 @@ __device__ int SampleRow(const WalkEdges& edges, const WalkSamplerOptions& optio
   int visits = 0;
   WalkEnsemble<InsertionSort> ensemble(edges, options, {memory.walkers, memory.draws, memory.order},
                                        InsertionSort());
-  ensemble.Run(root, [&](std::int32_t node, int hops, double load) {
+  ensemble.Run(root, root, [&](std::int32_t node, int hops, double load) {
     // Insertion keeps the visits sorted by node.
     int place = visits++;
     for (; place > 0 && memory.visit_nodes[place - 1] > node; --place) {

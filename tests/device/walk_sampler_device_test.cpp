@@ -51,7 +51,7 @@ Rows OnHost(const Graph& graph, const WalkSamplerOptions& options) {
   Rows rows;
   for (std::int32_t i = 0; i < graph.n(); ++i) {
     std::map<std::int32_t, std::array<double, 4>> row;
-    ensemble.Run(i, [&](std::int32_t node, int hops, double load) { row[node][hops] += load; });
+    ensemble.Run(i, i, [&](std::int32_t node, int hops, double load) { row[node][hops] += load; });
     for (const auto& [node, loads] : row) {
       rows.nodes.push_back(node);
       for (const double load : loads) {

@@ -18,8 +18,10 @@ class CodedMechanism : public Mechanism {
   }
 
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
-    NamedTensors parameters = parts_.parameters(options_, inputs.Placed(ClassTokens()));
-    parameters.merge(scores_.InitialParameters(inputs, parts_.width(options_, inputs)));
+    const std::int64_t count = ClassTokensOf(options_);
+    NamedTensors parameters = parts_.parameters(options_, inputs.Placed(count));
+    const std::int64_t more = count > 0 && !parts_.is_appended ? 2 * inputs.width() : 0;
+    parameters.merge(scores_.InitialParameters(inputs, parts_.width(options_, inputs) + more));
     return parameters;
   }
 
@@ -28,22 +30,37 @@ class CodedMechanism : public Mechanism {
     if (scores_.has_features()) {
       return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);
     }
-    const torch::Tensor logits = at::matmul(codes.q, codes.k.transpose(2, 3));
-    return AttendByWeights(SoftmaxWeights(logits, inputs, {}), inputs.v);
+    return AttendByLogits(at::matmul(codes.q, codes.k.transpose(2, 3)), inputs, {},
+                          scores_.delta());
   }
 
  private:
-  std::int64_t ClassTokens() const { return parts_.is_appended ? ClassTokensOf(options_) : 0; }
-
   Codes CodesOf(const AttentionInputs& inputs) const {
-    const std::int64_t count = ClassTokens();
+    const std::int64_t count = ClassTokensOf(options_);
     Codes codes = parts_.codes(options_, inputs.Placed(count));
     if (count == 0) return codes;
+    if (!parts_.is_appended) return Widened(codes, inputs, count);
     const auto with_class = [&](const torch::Tensor& code, const torch::Tensor& x) {
       const torch::Tensor own = ScaledTokens(x.slice(2, 0, count));
       return at::cat({at::constant_pad_nd(own, {0, code.size(3) - own.size(3)}), code}, 2);
     };
     return {with_class(codes.q, inputs.q), with_class(codes.k, inputs.k)};
+  }
+
+  /// Queries [code, q, 0] and keys [code, 0, k]; of class tokens [0, 0, q] and [0, k, k].
+  static Codes Widened(const Codes& codes, const AttentionInputs& inputs, std::int64_t count) {
+    const torch::Tensor q = ScaledTokens(inputs.q), k = ScaledTokens(inputs.k);
+    const auto joined = [&](const torch::Tensor& code, const torch::Tensor& first,
+                            const torch::Tensor& second) {
+      return at::cat({at::constant_pad_nd(code, {0, 0, count, 0}), first, second}, 3);
+    };
+    const auto before = [&](const torch::Tensor& x) {
+      return at::constant_pad_nd(x.slice(2, 0, count), {0, 0, 0, x.size(2) - count});
+    };
+    const auto after = [&](const torch::Tensor& x) {
+      return at::constant_pad_nd(x.slice(2, count), {0, 0, count, 0});
+    };
+    return {joined(codes.q, after(q), before(q)), joined(codes.k, before(k), before(k) + after(k))};
   }
 
   Options options_;
@@ -55,7 +72,7 @@ class CodedMechanism : public Mechanism {
 
 MechanismInfo Coded(MechanismInfo info, CodedParts parts) {
   info.options = Joined(std::move(info.options), ScoreOptions({"favor_pos", "softmax"}));
-  if (parts.is_appended) info.options.push_back(ClassTokensOption());
+  info.options.push_back(ClassTokensOption());
   info.make = [parts = std::move(parts)](const Options& options) {
     return std::make_unique<const CodedMechanism>(options, parts);
   };

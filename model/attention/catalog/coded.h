@@ -26,7 +26,9 @@ struct CodedParts {
   /// Codes whose products are the logits, softmax's 1 / sqrt d included.
   std::function<Codes(const Options&, const AttentionInputs&)> codes;
   std::function<std::int64_t(const Options&, const AttentionInputs&)> width;
-  /// Codes are q and k, scaled, and tables of places: class tokens are possible, with tables of 0.
+  /// Codes are q and k, scaled, and tables of places: those of class tokens are 0. Other codes take
+  /// the place of q and k; class tokens widen them by 2 d, so that products with theirs are q k /
+  /// sqrt d.
   bool is_appended = false;
 };
 

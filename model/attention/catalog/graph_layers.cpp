@@ -46,19 +46,18 @@ std::pair<torch::Tensor, torch::Tensor> AdditiveParts(const AttentionInputs& inp
           at::matmul(inputs.k, inputs.parameters.at("a_right").unsqueeze(2))};
 }
 
-torch::Tensor DenseAdditive(const AttentionInputs& inputs, const torch::Tensor& mask) {
+torch::Tensor DenseAdditive(const AttentionInputs& inputs) {
   const auto [left, right] = AdditiveParts(inputs);
-  const torch::Tensor logits = at::leaky_relu(left + right.transpose(2, 3), kLeakySlope);
-  return AttendByWeights(SoftmaxWeights(logits, inputs, mask), inputs.v);
+  return at::leaky_relu(left + right.transpose(2, 3), kLeakySlope);
 }
 
-torch::Tensor PairAdditive(const AttentionInputs& inputs, const MaskPairs& pairs) {
+torch::Tensor PairAdditive(const AttentionInputs& inputs, const MaskPairs& pairs, double delta) {
   const auto [left, right] = AdditiveParts(inputs);
   const std::int64_t length = inputs.length();
   const torch::Tensor logits =
       left.reshape({-1, length}).index_select(1, RowsOf(*pairs.pattern)) +
       right.reshape({-1, length}).index_select(1, ColumnsOf(*pairs.pattern));
-  return AttendPairLogits(at::leaky_relu(logits, kLeakySlope), inputs, pairs);
+  return AttendPairLogits(at::leaky_relu(logits, kLeakySlope), inputs, pairs, delta);
 }
 
 /// Adj + 1 with weights 1, each pair once: the neighbourhood of GAT.
@@ -72,7 +71,10 @@ MaskPairs Neighbourhood(const AttentionInputs& inputs) {
 class AdditiveLayer : public Mechanism {
  public:
   AdditiveLayer(const Options& options, bool is_gat)
-      : options_(options), is_gat_(is_gat), is_dot_(!is_gat && options.Is("score", "dot")) {}
+      : options_(options),
+        is_gat_(is_gat),
+        is_dot_(!is_gat && options.Is("score", "dot")),
+        delta_(options.Real("delta")) {}
 
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kPairs}; }
 
@@ -87,12 +89,11 @@ class AdditiveLayer : public Mechanism {
     const MaskPtr mask = MaskOf(inputs);
     torch::Tensor out;
     if (way == Way::kDense) {
-      const torch::Tensor entries = mask->Dense();
-      out = is_dot_ ? AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, entries), inputs.v)
-                    : DenseAdditive(inputs, entries);
+      out = AttendByLogits(is_dot_ ? Logits(inputs) : DenseAdditive(inputs), inputs, mask->Dense(),
+                           delta_);
     } else {
       out = is_dot_ ? AttendPairs(Scores(options_, "softmax"), inputs, mask->Pairs())
-                    : PairAdditive(inputs, mask->Pairs());
+                    : PairAdditive(inputs, mask->Pairs(), delta_);
     }
     return options_.IsSet("elu") ? at::elu(out) : out;
   }
@@ -111,6 +112,7 @@ class AdditiveLayer : public Mechanism {
 
   Options options_;
   bool is_gat_, is_dot_;
+  double delta_;
 };
 
 /// P x or P^T x of hop probabilities P, x [G,L,C] for G batches and heads.
@@ -318,6 +320,8 @@ class Convolution : public Mechanism {
 
 std::vector<MechanismInfo> GraphLayerMechanisms() {
   const OptionSpec elu = Flag("elu", false, "ELU of the output, as in a layer");
+  const OptionSpec delta =
+      Number("delta", 0, 0, 1, "added to a row's sum of scores times mask; 1e-9 in the layer");
   const OptionSpec relu = Flag("relu", true, "ReLU of the output, as in a layer");
   std::vector<OptionSpec> dynamic_options{
       Word("dynamic", {"neighbors", "product"},
@@ -330,6 +334,7 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
       Integer("walks", 50, 1, 100000, "product, sampled: walks of a token"),
       Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
       Flag("walks_per_head", false, "independent walks for every head"),
+      KeepWalksOption(),
       ClassTokensOption()};
   dynamic_options =
       Joined(std::move(dynamic_options), ScoreOptions({"favor_pos", "relu", "elu1", "square"}));
@@ -340,7 +345,7 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "dense O(L^2 (d + dv)); pairs O(nnz(M) (d + dv))",
        "gkat, Sec. 4.2 and 5.1",
        {"graph"},
-       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu,
+       Joined({Word("score", {"dot", "additive"}, "scores of queries and keys"), elu, delta,
                ClassTokensOption()},
               FrequencyOptions()),
        [](const Options& options) {
@@ -351,10 +356,13 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
               "O(nnz(Psi) m dv)",
               "gkat, Sec. 4.2 and 5.1",
               {"graph"},
-              FrequencyOptions(),
+              Joined({elu}, FrequencyOptions()),
               nullptr},
              {AlwaysWays({Way::kDense, Way::kFastmult, Way::kPairs, Way::kFeatures}),
-              &FrequencyParameters, &FrequencyMask},
+              &FrequencyParameters, &FrequencyMask,
+              [](const Options& options, const torch::Tensor& out) {
+                return options.IsSet("elu") ? at::elu(out) : out;
+              }},
              {"favor_pos"}),
       {"gkat_dynamic",
        "GKAT whose walks hop to neighbours with probabilities of exp(q_u k_v / sqrt d), or to any "
@@ -370,7 +378,7 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
        "O((L + E) dv)",
        "gkat, Sec. 5.1 (baselines)",
        {"graph"},
-       {elu, SeedOption(), ClassTokensOption()},
+       {elu, delta, SeedOption(), ClassTokensOption()},
        [](const Options& options) { return std::make_unique<const AdditiveLayer>(options, true); }},
       {"gcn",
        "Graph convolution: ReLU(Deg^-1/2 Adj Deg^-1/2 V weight + bias). Reads no q and k.",

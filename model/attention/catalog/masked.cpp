@@ -24,16 +24,6 @@ class MaskedMechanism : public Mechanism {
     return ways;
   }
 
-  Way ChooseWay(const AttentionInputs& inputs) const override {
-    const std::vector<Way> ways = Ways();
-    if (ways.size() == 1) return ways[0];
-    const std::int64_t m =
-        scores_.has_features() ? scores_.FeatureCount(inputs.width()) : inputs.width();
-    const std::int64_t dv = inputs.value_width();
-    // A product needs at least L m dv operations, the dense way L^2 (m + dv).
-    return inputs.length() * (m + dv) <= m * dv ? Way::kDense : ways[1];
-  }
-
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
     NamedTensors parameters = scores_.InitialParameters(inputs);
     if (parts_.parameters) {
@@ -43,7 +33,13 @@ class MaskedMechanism : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    return Attend(way, scores_, inputs, MaskOf(inputs).get());
+    return Finished(Attend(way, scores_, inputs, MaskOf(inputs).get()));
+  }
+
+  torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const override {
+    const MaskPtr mask = MaskOf(inputs);
+    *used = FewestOperations(inputs, *mask);
+    return Finished(Attend(*used, scores_, inputs, mask.get()));
   }
 
   torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
@@ -51,6 +47,29 @@ class MaskedMechanism : public Mechanism {
   }
 
  private:
+  torch::Tensor Finished(const torch::Tensor& out) const {
+    return parts_.finish ? parts_.finish(options_, out) : out;
+  }
+
+  Way FewestOperations(const AttentionInputs& inputs, const Mask& mask) const {
+    const std::vector<Way> ways = Ways();
+    if (ways.size() == 1) return ways[0];
+    const std::int64_t m =
+        scores_.has_features() ? scores_.FeatureCount(inputs.width()) : inputs.width();
+    const std::int64_t dv = inputs.value_width();
+    // A product needs at least L m dv operations, the dense way L^2 (m + dv).
+    if (inputs.length() * (m + dv) <= m * dv) return Way::kDense;
+    if (std::find(ways.begin(), ways.end(), Way::kPairs) == ways.end()) return ways[1];
+    const auto factors = mask.FactorsOfPairs();
+    if (!factors) return ways[1];
+    const double of_products = static_cast<double>(factors->left.pattern->entry_count() +
+                                                   factors->right.pattern->entry_count()) /
+                               2 * static_cast<double>(m * dv);
+    const std::int64_t terms = SharedColumns(*factors);
+    const double of_pairs = static_cast<double>(terms) * static_cast<double>(m + dv);
+    return terms <= kMaxSharedColumns && of_pairs < of_products ? Way::kPairs : ways[1];
+  }
+
   MaskPtr MaskOf(const AttentionInputs& inputs) const {
     const std::int64_t count = ClassTokensOf(options_);
     return WithClassTokens(parts_.mask(options_, inputs.Placed(count)), count, inputs.q);

@@ -22,6 +22,8 @@ struct MaskedParts {
   /// Null: none.
   std::function<NamedTensors(const Options&, const AttentionInputs&)> parameters;
   std::function<MaskPtr(const Options&, const AttentionInputs&)> mask;
+  /// Of the output; null: nothing more is done to it.
+  std::function<torch::Tensor(const Options&, const torch::Tensor&)> finish = nullptr;
 };
 
 /// Scores that every masked mechanism may take; softmax goes with dense and pairs alone.

@@ -176,7 +176,7 @@ std::vector<MechanismInfo> SequenceMechanisms() {
               {"segments"},
               {},
               nullptr},
-             {AlwaysWays({Way::kDense, Way::kFastmult}), nullptr,
+             {AlwaysWays({Way::kDense, Way::kFastmult, Way::kFeatures}), nullptr,
               [](const Options&, const AttentionInputs& inputs) {
                 return MakeSegmentMask(inputs.segments, inputs.q);
               }}),

@@ -211,11 +211,14 @@ class Smoothing : public Mechanism {
     walks.seed = SeedOf(options_, inputs);
     const torch::Tensor ones =
         at::ones({1, options_.Int("hops") + 1}, inputs.q.options().requires_grad(false));
-    Graph graph = MaskGraphOf(inputs, options_.Chosen("degrees"));
-    if (with_keys_ || options_.IsSet("normalise")) {
-      graph = NonNegative(std::move(graph), "a mask or means of walks");
-    }
-    return Combined(SampledTerms(graph, walks), ones);
+    const WalkTerms terms = KeptTerms(inputs, "walks", walks.seed, [&] {
+      Graph graph = MaskGraphOf(inputs, options_.Chosen("degrees"));
+      if (with_keys_ || options_.IsSet("normalise")) {
+        graph = NonNegative(std::move(graph), "a mask or means of walks");
+      }
+      return SampledTerms(graph, walks);
+    });
+    return Combined(terms, ones);
   }
 
   /// x + strength times sums, or means, of kept tokens by Phi; keep [B,1,L,1].
@@ -261,7 +264,7 @@ MechanismInfo SmoothingInfo(std::string name, std::string text, bool with_keys) 
                   Integer("walks", 20, 1, 100000, "walks of a token"),
                   Integer("hops", 10, 0, 1000, "hops of a walk at most"),
                   Number("halt_probability", 0.1, 0, 0.999, "of ending before each hop"),
-                  DegreesOption(), ClassTokensOption()},
+                  DegreesOption(), KeepWalksOption(), ClassTokensOption()},
                  ScoreOptions({"relu"})),
           [with_keys](const Options& options) {
             return std::make_unique<const Smoothing>(options, with_keys);

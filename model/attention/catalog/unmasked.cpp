@@ -14,25 +14,29 @@ namespace {
 
 class Softmax : public Mechanism {
  public:
-  explicit Softmax(const Options& options) : is_scaled_(options.IsSet("scale")) {}
+  explicit Softmax(const Options& options)
+      : is_scaled_(options.IsSet("scale")), delta_(options.Real("delta")) {}
   std::vector<Way> Ways() const override { return {Way::kDense}; }
   torch::Tensor Run(Way, const AttentionInputs& inputs) const override {
     const double undo = is_scaled_ ? 1 : std::sqrt(static_cast<double>(inputs.width()));
-    return AttendByWeights(SoftmaxWeights(Logits(inputs) * undo, inputs, {}), inputs.v);
+    return AttendByLogits(Logits(inputs) * undo, inputs, {}, delta_);
   }
 
  private:
   bool is_scaled_;
+  double delta_;
 };
 
 class MaskedSoftmax : public Mechanism {
  public:
   explicit MaskedSoftmax(const Options& options)
-      : is_additive_(options.Is("mask_into_logits", "additive")), floor_(options.Real("floor")) {}
+      : is_additive_(options.Is("mask_into_logits", "additive")),
+        floor_(options.Real("floor")),
+        delta_(options.Real("delta")) {}
   std::vector<Way> Ways() const override { return {Way::kDense}; }
   torch::Tensor Run(Way, const AttentionInputs& inputs) const override {
     if (is_additive_) {
-      return AttendByWeights(SoftmaxWeights(Logits(inputs) + inputs.mask, inputs, {}), inputs.v);
+      return AttendByLogits(Logits(inputs) + inputs.mask, inputs, {}, delta_);
     }
     if (inputs.mask.min().item<double>() < 0) {
       throw StatusException(Mismatch(reason::SCHEMA_INVALID, "mask",
@@ -40,7 +44,7 @@ class MaskedSoftmax : public Mechanism {
                                      std::to_string(inputs.mask.min().item<double>())));
     }
     const torch::Tensor mask = floor_ > 0 ? inputs.mask.clamp_min(floor_) : inputs.mask;
-    return AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, mask), inputs.v);
+    return AttendByLogits(Logits(inputs), inputs, mask, delta_);
   }
   torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
     return inputs.mask.dim() == 3 ? inputs.mask : inputs.mask.unsqueeze(0);
@@ -48,8 +52,12 @@ class MaskedSoftmax : public Mechanism {
 
  private:
   bool is_additive_;
-  double floor_;
+  double floor_, delta_;
 };
+
+OptionSpec DeltaOption() {
+  return Number("delta", 0, 0, 1, "added to a row's sum of scores times mask");
+}
 
 class Linear : public Mechanism {
  public:
@@ -91,7 +99,7 @@ std::vector<MechanismInfo> UnmaskedMechanisms() {
        "O(L^2 (d + dv))",
        "grf-masking, Eq. 1",
        {},
-       {Flag("scale", true, "divide by sqrt d")},
+       {Flag("scale", true, "divide by sqrt d"), DeltaOption()},
        &MakeOf<Softmax>},
       {"softmax_masked",
        "Softmax scores times a given mask: M exp(q k / sqrt d), or exp(q k / sqrt d + M).",
@@ -100,8 +108,8 @@ std::vector<MechanismInfo> UnmaskedMechanisms() {
        {"mask"},
        {Word("mask_into_logits", {"log", "additive"},
              "log: the mask multiplies the scores; additive: it is added to the logits"),
-        Number("floor", 0, 0, 1,
-               "log: least entry of the mask, 1e-6 for masks that are estimates")},
+        Number("floor", 0, 0, 1, "log: least entry of the mask, 1e-6 for masks that are estimates"),
+        DeltaOption()},
        &MakeOf<MaskedSoftmax>},
       LinearInfo("linear_relu", "relu", "Linear attention with features ReLU(x) + epsilon.",
                  "linear-attention, Eq. 6; grf-masking, Sec. 2"),

@@ -4,11 +4,21 @@
 ///
 /// Thread-safety: pure functions. Source: gkat, Sec. 4.2 (frequency vectors).
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "model/attention/catalog/masked.h"
+#include "model/attention/masks/walk_features.h"
 
 namespace interlacer::attention {
+
+/// Whether walks are kept between calls, as Attention reads it.
+OptionSpec KeepWalksOption();
+
+/// What `make` returns, or what the last call on the same graph made in `slot`.
+WalkTerms KeptTerms(const AttentionInputs& inputs, const char* slot, std::uint64_t seed,
+                    const std::function<WalkTerms()>& make);
 
 std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops, double halt_probability);
 

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "model/attention/catalog/catalog.h"
@@ -65,8 +66,10 @@ WalkTerms TermsOf(const Options& options, const AttentionInputs& inputs, const G
                         : options.Is("length_law", "power")   ? LengthLaw::kPower
                         : options.Is("length_law", "uniform") ? LengthLaw::kUniform
                                                               : LengthLaw::kGeometric;
-  return TermsOfHeads(options, inputs, [&](std::int64_t head) {
-    return SampledTerms(graph, SamplerOptions(options, inputs, ensemble, head), law);
+  return KeptTerms(inputs, ensemble == 0 ? "walks" : "walks of keys", SeedOf(options, inputs), [&] {
+    return TermsOfHeads(options, inputs, [&](std::int64_t head) {
+      return SampledTerms(graph, SamplerOptions(options, inputs, ensemble, head), law);
+    });
   });
 }
 
@@ -130,6 +133,19 @@ OptionSpec IndependentOption() {
 
 }  // namespace
 
+OptionSpec KeepWalksOption() {
+  return Flag("keep_walks", false,
+              "walks of the last graph are kept for the next call on it: the same numbers, sooner");
+}
+
+WalkTerms KeptTerms(const AttentionInputs& inputs, const char* slot, std::uint64_t seed,
+                    const std::function<WalkTerms()>& make) {
+  if (inputs.memory == nullptr) return make();
+  // Heads may have walks of their own.
+  const std::string name = slot + std::to_string(inputs.heads());
+  return *inputs.memory->Get<WalkTerms>(inputs.graph, name, seed, make);
+}
+
 std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops,
                                     double halt_probability) {
   return {Word("sampler", {"repelling", "iid", "antithetic", "repelling_per_prefix"},
@@ -139,6 +155,7 @@ std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops,
           Number("halt_probability", halt_probability, 0, 0.999, "of ending before each hop"),
           Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
           Flag("walks_per_head", false, "independent walks for every head"),
+          KeepWalksOption(),
           RedrawOption(),
           Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
 }
@@ -152,6 +169,7 @@ std::vector<OptionSpec> FrequencyOptions() {
           Integer("walks", 50, 1, 100000, "sampled: walks of a token"),
           Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
           Flag("walks_per_head", false, "independent walks for every head"),
+          KeepWalksOption(),
           RedrawOption(),
           Integer("seed", 0, 0, INT64_MAX, "of all that is random")};
 }
@@ -161,21 +179,22 @@ NamedTensors FrequencyParameters(const Options& options, const AttentionInputs& 
 }
 
 MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
-  const Graph hops = RowNormalised(NonNegative(AdjacencyOf(inputs), "walks by hop probabilities"));
-  WalkTerms terms;
-  if (options.Is("estimator", "exact")) {
-    terms = EnumeratedTerms(hops, static_cast<int>(options.Int("hops")));
-  } else {
+  const WalkTerms terms = KeptTerms(inputs, "walks", SeedOf(options, inputs), [&] {
+    const Graph hops =
+        RowNormalised(NonNegative(AdjacencyOf(inputs), "walks by hop probabilities"));
+    if (options.Is("estimator", "exact")) {
+      return EnumeratedTerms(hops, static_cast<int>(options.Int("hops")));
+    }
     WalkSamplerOptions walks;
     walks.sampler = WalkSampler::kIid;
     walks.walk_count = static_cast<int>(options.Int("walks"));
     walks.max_hops = static_cast<int>(options.Int("hops"));
     walks.ensemble = static_cast<std::uint32_t>(options.Int("ensemble"));
-    terms = TermsOfHeads(options, inputs, [&](std::int64_t head) {
+    return TermsOfHeads(options, inputs, [&](std::int64_t head) {
       walks.seed = SeedOfHead(options, inputs, head);
       return SampledTerms(hops, walks);
     });
-  }
+  });
   const torch::Tensor base =
       inputs.parameters.at("lambda").abs() * (1 - options.Real("halt_probability"));
   const torch::Tensor exponents =
@@ -227,13 +246,16 @@ std::vector<MechanismInfo> WalkMechanisms() {
               "O(L row (m + dv))",
               "grf-masking, Eq. 3 and App. C.3",
               {"graph"},
-              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption()},
+              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption(),
+               KeepWalksOption()},
               nullptr},
              {AlwaysWays(pair_ways), &CoefficientParameters,
               [](const Options& options, const AttentionInputs& inputs) {
-                return MakePairMask(Combined(EnumeratedTerms(GraphOfMask(options, inputs),
-                                                             static_cast<int>(options.Int("hops"))),
-                                             inputs.parameters.at("f")));
+                const WalkTerms terms = KeptTerms(inputs, "walks", 0, [&] {
+                  return EnumeratedTerms(GraphOfMask(options, inputs),
+                                         static_cast<int>(options.Int("hops")));
+                });
+                return MakePairMask(Combined(terms, inputs.parameters.at("f")));
               }}),
       Masked({"grf_adhoc",
               "Walks without importance weights: features count visits alone.",

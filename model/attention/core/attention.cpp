@@ -41,10 +41,17 @@ std::string WaysText(const std::vector<Way>& ways) {
 
 }  // namespace
 
-Way Mechanism::ChooseWay(const AttentionInputs&) const { return Ways().back(); }
+torch::Tensor Mechanism::RunChosen(const AttentionInputs& inputs, Way* used) const {
+  *used = Ways().back();
+  return Run(*used, inputs);
+}
 
 Attention::Attention(const MechanismInfo& info, Options options)
-    : info_(&info), options_(std::move(options)), mechanism_(info.make(options_)) {}
+    : info_(&info), options_(std::move(options)), mechanism_(info.make(options_)) {
+  if (options_.Has("keep_walks") && options_.IsSet("keep_walks")) {
+    memory_ = std::make_shared<GraphMemory>();
+  }
+}
 
 StatusOr<Attention> Attention::Make(const MechanismInfo& mechanism, const nlohmann::json& options) {
   INTERLACER_ASSIGN_OR_RETURN(Options parsed, Options::Parse(mechanism.options, options));
@@ -76,6 +83,7 @@ StatusOr<NamedTensors> Attention::InitialParameters(const AttentionInputs& input
 
 StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) const {
   AttentionInputs completed = inputs;
+  completed.memory = memory_;
   completed.parameters = mechanism_->InitialParameters(inputs);
   for (const auto& [name, tensor] : inputs.parameters) {
     const auto initial = completed.parameters.find(name);
@@ -111,9 +119,8 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optio
           return Status::Ok();
         }
         const AttentionInputs completed = ValueOrThrow(Completed(inputs));
-        if (!way) taken = mechanism_->ChooseWay(completed);
         try {
-          out = mechanism_->Run(taken, completed);
+          out = way ? mechanism_->Run(*way, completed) : mechanism_->RunChosen(completed, &taken);
         } catch (const StatusException& error) {
           const bool is_too_large = error.status().code() == StatusCode::kResourceExhausted;
           if (way || taken != Way::kPairs || !is_too_large) throw;

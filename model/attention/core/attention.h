@@ -31,7 +31,7 @@ class Attention {
 
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;
-  /// Without a way: that of Mechanism::ChooseWay, and dense where that is pairs and has too many of
+  /// Without a way: that of Mechanism::RunChosen, and dense where that is pairs and has too many of
   /// them (RESOURCE_EXHAUSTED). `used`, if given, is the way that was taken. Absent parameters take
   /// their initial values.
   StatusOr<torch::Tensor> Run(const AttentionInputs& inputs, std::optional<Way> way = std::nullopt,
@@ -49,6 +49,7 @@ class Attention {
   const MechanismInfo* info_;
   Options options_;
   std::shared_ptr<const Mechanism> mechanism_;
+  std::shared_ptr<GraphMemory> memory_;  ///< with the option keep_walks
 };
 
 }  // namespace interlacer::attention

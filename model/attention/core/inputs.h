@@ -24,18 +24,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/status.h"
+#include "model/attention/core/graph_memory.h"
 
 namespace interlacer::attention {
 
 using NamedTensors = std::map<std::string, torch::Tensor>;
-
-struct GraphInput {
-  torch::Tensor offsets, neighbors, weights;
-};
 
 struct TreeInput {
   torch::Tensor parents, weights;
@@ -53,6 +51,8 @@ struct AttentionInputs {
   torch::Tensor gates;
   std::int64_t step = 0;
   NamedTensors parameters;
+  /// Attention puts its own here; null: nothing is kept.
+  std::shared_ptr<GraphMemory> memory;
 
   std::int64_t batch() const { return q.size(0); }
   std::int64_t heads() const { return q.size(1); }

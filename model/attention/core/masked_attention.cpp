@@ -41,10 +41,31 @@ torch::Tensor ProductOfBatches(const Mask& mask, const torch::Tensor& x) {
   return mask.Product(columns).reshape({heads, length, batch, x.size(3)}).permute({2, 0, 1, 3});
 }
 
-torch::Tensor AttendByPairWeights(const torch::Tensor& weights, const torch::Tensor& v,
-                                  const SparsePatternPtr& pattern, double delta) {
-  const torch::Tensor sums = SparseProduct(pattern, weights, Folded(WithOnes(v)));
-  return NormalisedByLast(sums.reshape({v.size(0), v.size(1), pattern->rows, -1}), delta);
+/// Sums of weights times values, and of weights: [B,H,L,dv+1].
+torch::Tensor SumsOfPairs(const torch::Tensor& weights, const torch::Tensor& v,
+                          const SparsePatternPtr& pattern) {
+  return SparseProduct(pattern, weights, Folded(WithOnes(v)))
+      .reshape({v.size(0), v.size(1), pattern->rows, -1});
+}
+
+/// delta of weights that are divided by exp(largest): beyond e^80 of them nothing is left of a row.
+torch::Tensor DeltaOfShifted(double delta, const torch::Tensor& largest) {
+  return delta * at::exp((-largest).clamp_max(80));
+}
+
+/// M exp(logits - largest), and largest [B,H,L,1], the maximum of a row's logits.
+struct ShiftedWeights {
+  torch::Tensor weights, largest;
+};
+
+ShiftedWeights WeightsOfLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
+                               const torch::Tensor& mask) {
+  const torch::Tensor kept = inputs.KeyMask().transpose(2, 3);
+  const torch::Tensor weight = mask.defined() ? mask * kept : kept;
+  const torch::Tensor is_out = (weight == 0).expand_as(logits);
+  const torch::Tensor largest =
+      at::amax(logits.detach().masked_fill(is_out, -1e30), {3}, true).clamp_min(-1e29);
+  return {at::exp((logits - largest).masked_fill(is_out, 0)) * weight, largest};
 }
 
 /// Features of tokens times entries of the mask's factor: row i holds, for every entry (i,l) and
@@ -108,12 +129,15 @@ torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor&
 
 torch::Tensor SoftmaxWeights(const torch::Tensor& logits, const AttentionInputs& inputs,
                              const torch::Tensor& mask) {
-  const torch::Tensor kept = inputs.KeyMask().transpose(2, 3);
-  const torch::Tensor weight = mask.defined() ? mask * kept : kept;
-  const torch::Tensor is_out = (weight == 0).expand_as(logits);
-  const torch::Tensor largest =
-      at::amax(logits.detach().masked_fill(is_out, -1e30), {3}, true).clamp_min(-1e29);
-  return at::exp((logits - largest).masked_fill(is_out, 0)) * weight;
+  return WeightsOfLogits(logits, inputs, mask).weights;
+}
+
+torch::Tensor AttendByLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
+                             const torch::Tensor& mask, double delta) {
+  const auto [weights, largest] = WeightsOfLogits(logits, inputs, mask);
+  if (delta == 0) return AttendByWeights(weights, inputs.v);
+  return Normalised(at::matmul(weights, inputs.v),
+                    weights.sum(3, true) + DeltaOfShifted(delta, largest));
 }
 
 torch::Tensor AttendDense(const Features& features, const torch::Tensor& v,
@@ -125,7 +149,7 @@ torch::Tensor AttendDense(const Features& features, const torch::Tensor& v,
 torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
                           const torch::Tensor& mask) {
   if (scores.has_features()) return AttendDense(scores.MakeFeatures(inputs), inputs.v, mask);
-  return AttendByWeights(SoftmaxWeights(Logits(inputs), inputs, mask), inputs.v);
+  return AttendByLogits(Logits(inputs), inputs, mask, scores.delta());
 }
 
 torch::Tensor SumsByProducts(const Features& features, const torch::Tensor& values,
@@ -154,12 +178,13 @@ torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v,
                           const MaskPairs& pairs) {
   const torch::Tensor scores =
       SampledProducts(pairs.pattern, Folded(features.q), Folded(features.k));
-  return AttendByPairWeights(scores * OfEveryBatch(pairs.values, v.size(0), v.size(1)), v,
-                             pairs.pattern, features.delta);
+  return NormalisedByLast(
+      SumsOfPairs(scores * OfEveryBatch(pairs.values, v.size(0), v.size(1)), v, pairs.pattern),
+      features.delta);
 }
 
 torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
-                               const MaskPairs& pairs) {
+                               const MaskPairs& pairs, double delta) {
   const SparsePattern& pattern = *pairs.pattern;
   const torch::Tensor kept = inputs.KeyMask()
                                  .reshape({inputs.batch(), 1, -1})
@@ -170,8 +195,12 @@ torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInput
   const torch::Tensor is_out = weight == 0;
   const torch::Tensor largest = RowMaxima(pattern, logits.masked_fill(is_out, -1e30), -1e29);
   const torch::Tensor shifted = logits - at::index_select(largest, 1, RowsOf(pattern));
-  return AttendByPairWeights(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v,
-                             pairs.pattern, 0);
+  const torch::Tensor sums =
+      SumsOfPairs(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v, pairs.pattern);
+  if (delta == 0) return NormalisedByLast(sums, 0);
+  const torch::Tensor row_delta = DeltaOfShifted(
+      delta, largest.detach().reshape({inputs.batch(), inputs.heads(), pattern.rows, 1}));
+  return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1) + row_delta);
 }
 
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
@@ -179,7 +208,8 @@ torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
   if (scores.has_features()) return AttendPairs(scores.MakeFeatures(inputs), inputs.v, pairs);
   const double scale = 1 / std::sqrt(static_cast<double>(inputs.width()));
   return AttendPairLogits(
-      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale, inputs, pairs);
+      SampledProducts(pairs.pattern, Folded(inputs.q), Folded(inputs.k)) * scale, inputs, pairs,
+      scores.delta());
 }
 
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask) {

@@ -32,6 +32,9 @@ torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor&
 /// M exp(logits - row maximum) with masked keys 0. M >= 0.
 torch::Tensor SoftmaxWeights(const torch::Tensor& logits, const AttentionInputs& inputs,
                              const torch::Tensor& mask);
+/// Weights M exp(logits); `delta` is added to their sums, whatever is taken out of them on the way.
+torch::Tensor AttendByLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
+                             const torch::Tensor& mask, double delta);
 
 torch::Tensor AttendDense(const Scores& scores, const AttentionInputs& inputs,
                           const torch::Tensor& mask);
@@ -44,9 +47,9 @@ torch::Tensor AttendFastmult(const Features& features, const torch::Tensor& v, c
 torch::Tensor AttendPairs(const Scores& scores, const AttentionInputs& inputs,
                           const MaskPairs& pairs);
 torch::Tensor AttendPairs(const Features& features, const torch::Tensor& v, const MaskPairs& pairs);
-/// Weights w exp(logit) of every pair; logits [B*H,nnz].
+/// Weights w exp(logit) of every pair; logits [B*H,nnz]. delta as in AttendByLogits.
 torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInputs& inputs,
-                               const MaskPairs& pairs);
+                               const MaskPairs& pairs, double delta);
 torch::Tensor AttendFeatures(const Features& features, const torch::Tensor& v, const Mask* mask);
 
 /// The way `way` of `mask`, or without a mask.

@@ -26,13 +26,13 @@ class Mechanism {
   virtual ~Mechanism() = default;
   /// kDense first.
   virtual std::vector<Way> Ways() const = 0;
-  /// The way for those who ask for none, by a rule and not by measurement: the last of Ways(), or
-  /// what the mechanism says (scores times a mask: dense for few tokens, else the one after it).
-  virtual Way ChooseWay(const AttentionInputs& inputs) const;
   /// Tensors that can be learned or stored, such as coefficients and random projections.
   virtual NamedTensors InitialParameters(const AttentionInputs&) const { return {}; }
   /// [B,H,L,dv]. Rows of masked queries may hold anything finite.
   virtual torch::Tensor Run(Way way, const AttentionInputs& inputs) const = 0;
+  /// The same by a way of the mechanism's choice, by a count of operations and not by measurement;
+  /// `used` is written before anything else. Here the last of Ways().
+  virtual torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const;
   /// The mask [1 or H,L,L] if there is one apart from the scores; undefined otherwise.
   virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
 };

@@ -49,8 +49,8 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
     specs.push_back(RedrawOption());
   }
   specs.push_back(Number("delta", 0, 0, 1,
-                         "added to a row's sum of scores that have features; favor_pos has divided "
-                         "those by its largest features"));
+                         "added to a row's sum of scores times mask; favor_pos has divided its "
+                         "scores by the largest features"));
   return specs;
 }
 

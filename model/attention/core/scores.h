@@ -43,6 +43,7 @@ class Scores {
   Scores(const Options& options, const std::string& only_kind = "");
 
   const std::string& kind() const { return kind_; }
+  double delta() const { return delta_; }
   bool has_features() const { return kind_ != "softmax"; }
   /// Number m of features of q and k of this width.
   std::int64_t FeatureCount(std::int64_t width) const;

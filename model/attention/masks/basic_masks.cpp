@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,12 +66,17 @@ struct ProductTerms {
   std::vector<std::int64_t> offsets{0}, indices, left, right, pair;
 };
 
+std::int64_t TermCount(const SparsePattern& left, const SparsePattern& right) {
+  std::int64_t count = 0;
+  for (const std::int64_t column : left.indices) {
+    count += right.column_offsets[column + 1] - right.column_offsets[column];
+  }
+  return count;
+}
+
 ProductTerms TermsOf(const SparsePattern& left, const SparsePattern& right) {
   ProductTerms terms;
-  std::int64_t term_count = 0;
-  for (const std::int64_t column : left.indices) {
-    term_count += right.column_offsets[column + 1] - right.column_offsets[column];
-  }
+  const std::int64_t term_count = TermCount(left, right);
   if (term_count > kMaxSharedColumns) {
     throw StatusException(ResourceExhausted(
         reason::HOST_MEMORY, "way pairs: expected rows of features that share at most " +
@@ -152,13 +158,25 @@ class SegmentMask : public Mask {
   torch::Tensor Dense() const override {
     return (segments_.unsqueeze(1) == segments_.unsqueeze(0)).to(options_).unsqueeze(0);
   }
-  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult, Way::kFeatures}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
     // Ids may be far apart; their places in order are not.
     const auto [ids, places] = at::_unique(segments_, true, true);
     return at::zeros({x.size(0), ids.size(0), x.size(2)}, x.options().requires_grad(false))
         .index_add(1, places, x)
         .index_select(1, places);
+  }
+  /// The segment of every token, as a row with a 1 there.
+  std::optional<SparseFactors> FactorsOfPairs() const override {
+    const auto [ids, places] = at::_unique(segments_, true, true);
+    const auto* place = places.const_data_ptr<std::int64_t>();
+    const std::int64_t length = segments_.size(0);
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(length) + 1);
+    std::iota(offsets.begin(), offsets.end(), std::int64_t{0});
+    const MaskPairs factor{
+        MakePattern(length, ids.size(0), std::move(offsets), {place, place + length}),
+        at::ones({1, length}, options_)};
+    return SparseFactors{factor, factor};
   }
 
  private:
@@ -167,6 +185,10 @@ class SegmentMask : public Mask {
 };
 
 }  // namespace
+
+std::int64_t SharedColumns(const SparseFactors& factors) {
+  return TermCount(*factors.left.pattern, *factors.right.pattern);
+}
 
 MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like) {
   return std::make_unique<SegmentMask>(segments, like);

@@ -21,8 +21,11 @@ MaskPtr MakeFactorMask(MaskFactors factors);
 /// kMaxSharedColumns.
 MaskPtr MakeSparseFactorMask(SparseFactors factors);
 
-/// Tokens of equal segment see each other: dense and fastmult, sums by segment. segments: [L] int64
-/// ids >= 0; `like` gives type and device.
+/// Terms of left right^T: pairs of entries that share a column.
+std::int64_t SharedColumns(const SparseFactors& factors);
+
+/// Tokens of equal segment see each other: dense, fastmult and features, sums by segment. segments:
+/// [L] int64 ids >= 0; `like` gives type and device.
 MaskPtr MakeSegmentMask(const torch::Tensor& segments, const torch::Tensor& like);
 
 /// `inner` with class tokens before its own: their rows and columns are 1. The ways of `inner`.

@@ -1,12 +1,18 @@
-// No fast way builds an L x L array: peaks of LibTorch's allocator and of the process at L = 20000.
+// No fast way builds an L x L array: peaks of LibTorch's allocator and of the process at L = 20000;
+// peaks of all that is allocated grow no faster than L.
 
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <initializer_list>
+#include <new>
+#include <vector>
 
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/scenes.h"
@@ -25,7 +31,20 @@ constexpr std::int64_t kMostTensorBytes = kLength * kLength;
 /// The whole process: an array of L x L would not fit beside LibTorch itself.
 constexpr std::int64_t kMostProcessBytes = std::int64_t{1400} << 20;
 
-std::atomic<std::int64_t> held{0}, peak{0};
+/// Bytes that are out, and the most that were.
+struct Tally {
+  std::atomic<std::int64_t> held{0}, peak{0};
+  void Add(std::int64_t bytes) {
+    const std::int64_t now = held += bytes;
+    std::int64_t most = peak;
+    while (now > most && !peak.compare_exchange_weak(most, now)) {
+    }
+  }
+  void Remove(std::int64_t bytes) { held -= bytes; }
+};
+
+/// Of LibTorch's allocator, and of it and operator new.
+constinit Tally of_tensors, of_all;
 
 /// LibTorch's own allocator, with a count of the bytes that are out.
 class CountingAllocator : public c10::Allocator {
@@ -33,10 +52,8 @@ class CountingAllocator : public c10::Allocator {
   explicit CountingAllocator(c10::Allocator* base) : base_(base) {}
   c10::DataPtr allocate(std::size_t size) override {
     auto* block = new Block{base_->allocate(size), static_cast<std::int64_t>(size)};
-    const std::int64_t now = held += block->size;
-    std::int64_t most = peak;
-    while (now > most && !peak.compare_exchange_weak(most, now)) {
-    }
+    of_tensors.Add(block->size);
+    of_all.Add(block->size);
     return {block->memory.get(), block, &Free, c10::Device(c10::DeviceType::CPU)};
   }
   void copy_data(void* to, const void* from, std::size_t count) const override {
@@ -50,7 +67,8 @@ class CountingAllocator : public c10::Allocator {
   };
   static void Free(void* context) {
     auto* block = static_cast<Block*>(context);
-    held -= block->size;
+    of_tensors.Remove(block->size);
+    of_all.Remove(block->size);
     delete block;
   }
   c10::Allocator* base_;
@@ -72,17 +90,17 @@ std::int64_t ProcessPeakBytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-AttentionInputs LargeInputs(const MechanismInfo& mechanism) {
+AttentionInputs LargeInputs(const MechanismInfo& mechanism, std::int64_t length) {
   // A hypercube has a power of two of corners.
   const bool is_hypercube = mechanism.name == "gdk_hypercube";
-  const std::int64_t n = is_hypercube ? 1 << 14 : kLength;
+  const std::int64_t n = is_hypercube ? 1 << 14 : length;
   AttentionInputs inputs;
   inputs.q = Normals({1, 1, n, 3}, 1, at::kFloat);
   inputs.k = Normals({1, 1, n, 3}, 2, at::kFloat);
   inputs.v = Normals({1, 1, n, 2}, 3, at::kFloat);
   inputs.grid = is_hypercube                      ? std::vector<std::int64_t>(14, 2)
                 : mechanism.name == "toeplitz_1d" ? std::vector<std::int64_t>{n}
-                                                  : std::vector<std::int64_t>{100, n / 100};
+                                                  : std::vector<std::int64_t>{32, n / 32};
   inputs.positions = Normals({n, mechanism.name == "flt_local" ? 1 : 3}, 4, at::kFloat);
   inputs.segments = at::arange(n, at::kLong).div(100, "floor");
   inputs.tree = RandomForest(n, 5);
@@ -114,19 +132,19 @@ TEST_P(LongInputs, TakeLinearMemory) {
   if (mechanism.name == "malpha_dense") options["positive"] = "coefficients";
   const Attention made = Attention::Make(mechanism, options).value();
   if (made.Ways().size() == 1) GTEST_SKIP() << "dense only";
-  const AttentionInputs inputs = LargeInputs(mechanism);
+  const AttentionInputs inputs = LargeInputs(mechanism, kLength);
   for (const Way way : made.Ways()) {
     if (way == Way::kDense) continue;
-    peak = held.load();
+    of_tensors.peak = of_tensors.held.load();
     const auto out = made.Run(inputs, way);
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     EXPECT_TRUE(at::isfinite(*out).all().item<bool>());
-    EXPECT_LT(peak.load(), kMostTensorBytes) << WayName(way);
+    EXPECT_LT(of_tensors.peak.load(), kMostTensorBytes) << WayName(way);
     EXPECT_LT(ProcessPeakBytes(), kMostProcessBytes) << WayName(way);
   }
   const auto chosen = made.Run(inputs);
   ASSERT_TRUE(chosen.ok());
-  EXPECT_LT(peak.load(), kMostTensorBytes);
+  EXPECT_LT(of_tensors.peak.load(), kMostTensorBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, LongInputs, ::testing::Range<std::size_t>(0, Catalog().size()),
@@ -149,11 +167,11 @@ TEST(AttentionMemory, OfLearnedTransformsHasNoFactorOfTheWidth) {
     if (way == Way::kFeatures) options["frequencies"] = 8;
     const Attention made =
         Attention::Make(*attention::FindMechanism(name).value(), options).value();
-    const std::int64_t before = held.load();
-    peak = before;
+    const std::int64_t before = of_tensors.held.load();
+    of_tensors.peak = before;
     const auto out = made.Run(inputs, way);
     EXPECT_TRUE(out.ok()) << out.status().ToString();
-    return static_cast<double>(peak.load() - before);
+    return static_cast<double>(of_tensors.peak.load() - before);
   };
   const auto growth = [&](const char* name, Way way) {
     return peak_of(name, way, 64) / peak_of(name, way, 8);
@@ -162,12 +180,73 @@ TEST(AttentionMemory, OfLearnedTransformsHasNoFactorOfTheWidth) {
   EXPECT_GT(growth("toeplitz_1d", Way::kFastmult), 3);
 }
 
+/// grf-masking, Sec. 4.3: clouds of more than 30000 points, with neither scores nor mask as arrays.
+TEST(AttentionMemory, GrowsNoFasterThanTokens) {
+  CountAllocations();
+  struct Case {
+    const char* name;
+    nlohmann::json options;
+    Way way;
+  };
+  const nlohmann::json none = nlohmann::json::object(), few{{"walks", 4}, {"hops", 3}};
+  for (const Case& of : std::initializer_list<Case>{
+           {"linear_relu", none, Way::kFeatures},
+           {"favor_pos", {{"features", 8}}, Way::kFeatures},
+           {"grf_exact", {{"hops", 3}}, Way::kPairs},
+           {"grf_asym", few, Way::kPairs},
+           {"grf_sym", few, Way::kFastmult},
+           {"grf_sym", few, Way::kPairs},
+           {"grf_sym", few, Way::kFeatures},
+           {"grf_adhoc", few, Way::kFastmult},
+           {"rwgnk", {{"hops", 3}}, Way::kFastmult},
+           {"flt_gauss3d", {{"features", 8}, {"frequencies", 4}}, Way::kFeatures}}) {
+    const MechanismInfo& mechanism = *attention::FindMechanism(of.name).value();
+    const Attention made = Attention::Make(mechanism, of.options).value();
+    const auto peak_of = [&](std::int64_t n) {
+      const AttentionInputs inputs = LargeInputs(mechanism, n);
+      const std::int64_t before = of_all.held.load();
+      of_all.peak = before;
+      const auto out = made.Run(inputs, of.way);
+      EXPECT_TRUE(out.ok()) << out.status().ToString();
+      return static_cast<double>(of_all.peak.load() - before);
+    };
+    const double of_token = peak_of(8192) / 8192;
+    EXPECT_GT(of_token, 0) << of.name;
+    for (const std::int64_t n : {32768, 131072}) {
+      EXPECT_LE(peak_of(n), 1.1 * of_token * static_cast<double>(n))
+          << of.name << " " << WayName(of.way) << ", " << n << " tokens";
+    }
+  }
+}
+
 TEST(AttentionMemory, ThePeakIsSeen) {
   CountAllocations();
-  peak = held.load();
+  of_tensors.peak = of_tensors.held.load();
+  of_all.peak = of_all.held.load();
+  const std::int64_t before = of_all.held.load();
   const torch::Tensor block = at::empty({kLength, 1000}, at::kFloat);
-  EXPECT_GE(peak.load(), block.numel() * 4);
+  EXPECT_GE(of_tensors.peak.load(), block.numel() * 4);
+  const std::vector<double> numbers(1 << 20, 1.0);
+  EXPECT_GE(of_all.peak.load() - before, block.numel() * 4 + (8 << 20));
+  EXPECT_EQ(numbers.back(), 1);
 }
 
 }  // namespace
 }  // namespace interlacer::testing
+
+// The library's own arrays are standard vectors, which these count.
+
+void* operator new(std::size_t size) {
+  void* const block = std::malloc(std::max<std::size_t>(size, 1));
+  if (block == nullptr) throw std::bad_alloc();
+  interlacer::testing::of_all.Add(static_cast<std::int64_t>(malloc_usable_size(block)));
+  return block;
+}
+
+void operator delete(void* block) noexcept {
+  if (block == nullptr) return;
+  interlacer::testing::of_all.Remove(static_cast<std::int64_t>(malloc_usable_size(block)));
+  std::free(block);
+}
+
+void operator delete(void* block, std::size_t) noexcept { operator delete(block); }

@@ -381,6 +381,29 @@ std::pair<Matrix, Matrix> StochasticCodes(const std::string& mechanism, const Re
   return {q, k};
 }
 
+/// Queries [code, q, 0] and keys [code, 0, k], those of class tokens [0, 0, q] and [0, k, k], with
+/// q and k over d^1/4.
+std::pair<Matrix, Matrix> WithClassCodes(const ReferenceCase& of, const Tokens& tokens,
+                                         const Matrix& code_q, const Matrix& code_k) {
+  const std::size_t count = ClassTokensOf(of), wide = code_q.columns, d = tokens.q.columns;
+  if (count == 0) return {code_q, code_k};
+  const double scale = std::pow(static_cast<double>(d), -0.25);
+  Matrix q(tokens.q.rows, wide + 2 * d), k(tokens.k.rows, wide + 2 * d);
+  for (std::size_t i = 0; i < q.rows; ++i) {
+    const bool is_class = i < count;
+    for (std::size_t r = 0; r < wide && !is_class; ++r) {
+      q(i, r) = code_q(i - count, r);
+      k(i, r) = code_k(i - count, r);
+    }
+    for (std::size_t c = 0; c < d; ++c) {
+      q(i, wide + (is_class ? d : 0) + c) = scale * tokens.q(i, c);
+      k(i, wide + d + c) = scale * tokens.k(i, c);
+      if (is_class) k(i, wide + c) = scale * tokens.k(i, c);
+    }
+  }
+  return {q, k};
+}
+
 /// Phi with rows divided by their sums, times strength, added to x.
 Matrix SmoothedReference(const ReferenceCase& of, const Matrix& phi, const Matrix& x,
                          const std::vector<bool>& is_kept) {
@@ -473,10 +496,19 @@ std::optional<Matrix> WeightsOf(const std::string& mechanism, const ReferenceCas
     return EntryByEntry(scores(kind), Bordered(of, *mask));
   }
   if (mechanism == "spe_conv" || mechanism == "spe_sine") {
-    const auto [q, k] = StochasticCodes(mechanism, of, tokens);
-    if (!of.Is("score", "softmax")) return ScoresOf(of, "favor_pos", q, k, false);
-    Matrix weights = Times(q, Transposed(k));
-    for (double& x : weights.entries) x = std::exp(x);
+    const std::size_t count = ClassTokensOf(of);
+    const auto [q, k] = StochasticCodes(mechanism, of, tokens.After(count));
+    if (!of.Is("score", "softmax")) {
+      const auto [wide_q, wide_k] = WithClassCodes(of, tokens, q, k);
+      return ScoresOf(of, "favor_pos", wide_q, wide_k, false);
+    }
+    // Class tokens know no places: theirs are the scores of softmax.
+    Matrix weights = scores("softmax");
+    for (std::size_t i = 0; i < q.rows; ++i) {
+      for (std::size_t j = 0; j < k.rows; ++j) {
+        weights(i + count, j + count) = std::exp(Dot(q, i, k, j));
+      }
+    }
     return weights;
   }
   if (of.inputs.parameters.empty() || mechanism == "padding" || mechanism == "favor_pos" ||
@@ -601,10 +633,9 @@ Matrix ReferenceCase::Parameter(const char* name) const {
 std::optional<torch::Tensor> ReferenceAttention(const std::string& mechanism,
                                                 const AttentionInputs& inputs,
                                                 const nlohmann::json& options) {
-  // favor_pos and softmax divide what delta is added to.
+  // Random features are divided by their largest before delta is added.
   const std::string kind = options.value("score", mechanism);
-  const bool is_divided = kind == "favor_pos" || kind.rfind("rfa_", 0) == 0 || kind == "softmax" ||
-                          kind == "dot" || kind == "additive" || kind == "gat" || kind == "gkat";
+  const bool is_divided = kind == "favor_pos" || kind.rfind("rfa_", 0) == 0 || kind == "gkat";
   if (options.value("delta", 0.0) > 0 && is_divided) return std::nullopt;
   const AttentionInputs placed = inputs.Placed(options.value("class_tokens", 0));
   torch::Tensor out = at::zeros(inputs.v.sizes(), at::kDouble);

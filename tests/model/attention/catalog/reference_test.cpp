@@ -38,7 +38,7 @@ TEST_P(FormulaOf, IsWhatEveryWayComputes) {
       if (spec.name == "epsilon_favor") options["epsilon_favor"] = 0;
     }
     std::vector<nlohmann::json> variants{options};
-    if (mechanism.name.rfind("flt_", 0) == 0) {
+    if (mechanism.name.rfind("flt_", 0) == 0 || mechanism.name.rfind("spe_", 0) == 0) {
       options["score"] = "softmax";
       variants.push_back(options);
     }

@@ -246,6 +246,10 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
       if (choice == spec.default_value) continue;
       variants.push_back(small);
       variants.back()[spec.name] = choice;
+      if (choice == "softmax" && has("delta")) {
+        variants.push_back(variants.back());
+        variants.back()["delta"] = 0.5;
+      }
       // Values that the others' defaults do not fit.
       if (choice == "p_step") variants.back()["scale"] = 2.5;
       if (choice == "resolvent") variants.back()["scale"] = 0.7;

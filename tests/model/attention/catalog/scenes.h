@@ -59,8 +59,8 @@ AttentionInputs WithClassTokens(AttentionInputs inputs, const nlohmann::json& op
 /// Of the tensors of numbers, not of indices; parameters too.
 AttentionInputs AsType(AttentionInputs inputs, at::ScalarType type);
 
-/// Empty, and one for every other value of a word or flag of the options. Sizes of random parts are
-/// small in all.
+/// Empty, and one for every other value of a word or flag of the options; of softmax scores one
+/// more with delta. Sizes of random parts are small in all.
 std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info);
 
 /// "name {options} scene way" for messages.

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/core/random_features.h"
@@ -77,6 +79,19 @@ TEST(FavorFeatures, EstimateTheExponential) {
   }
 }
 
+/// The transform of a window of `radius`, cut at `band`, by the trapezoidal rule.
+double BandLimitedWindow(double radius, double band, double place) {
+  constexpr int kSteps = 20000;
+  double sum = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double xi = -band + 2 * band * i / kSteps + 1e-9;
+    const double value =
+        std::sin(2 * M_PI * radius * xi) / (M_PI * xi) * std::cos(2 * M_PI * xi * place);
+    sum += (i == 0 || i == kSteps ? 0.5 : 1) * value * 2 * band / kSteps;
+  }
+  return sum;
+}
+
 /// f(z) of a learned transform against its closed form, by the mean over draws of xi.
 TEST(FourierFeatures, EstimateTheClosedForm) {
   constexpr int kDraws = 3000;
@@ -114,16 +129,88 @@ TEST(FourierFeatures, EstimateTheClosedForm) {
   const auto window = [&](const torch::Tensor& xi) {
     return attention::WindowTransform(at::tensor({kRadius}, at::kDouble), xi, 1);
   };
-  double limited = 0;  // trapezoidal rule
-  for (int i = 0; i <= 20000; ++i) {
-    const double xi = -kBand + 2 * kBand * i / 20000.0 + 1e-9;
-    const double value =
-        std::sin(2 * M_PI * kRadius * xi) / (M_PI * xi) * std::cos(2 * M_PI * xi * kPlace);
-    limited += (i == 0 || i == 20000 ? 0.5 : 1) * value * 2 * kBand / 20000;
-  }
+  const double limited = BandLimitedWindow(kRadius, kBand, kPlace);
   const Sample local =
       SampleOf(kDraws, [&](auto seed) { return estimate("uniform", kBand, seed, window); });
   EXPECT_LE(local.StandardErrors(limited, kDraws), kMaxStandardErrors);
+}
+
+/// f(place) - f(0) of a mechanism of learned transforms: with queries and keys of 0 it is the
+/// difference of two logits.
+Sample TransformAt(const char* name, const std::vector<double>& place, nlohmann::json options,
+                   int draws) {
+  const auto axes = static_cast<std::int64_t>(place.size());
+  AttentionInputs inputs;
+  inputs.q = inputs.k = at::zeros({1, 1, 2, 1}, at::kDouble);
+  inputs.v = at::eye(2, at::kDouble).reshape({1, 1, 2, 2});
+  inputs.positions = at::stack({at::tensor(place, at::kDouble), at::zeros({axes}, at::kDouble)});
+  options["score"] = "softmax";
+  options["frequencies"] = 8;
+  return SampleOf(draws, [&](std::uint64_t seed) {
+    options["seed"] = seed;
+    const torch::Tensor weights = Make(name, options).Run(inputs, Way::kDense).value()[0][0][0];
+    return std::log(weights[1].item<double>() / weights[0].item<double>());
+  });
+}
+
+TEST(FourierFeatures, OfMixturesInSpaceEstimateTheirClosedForm) {
+  constexpr int kDraws = 3000;
+  constexpr double kWeight = 0.3, kWidth = 0.4;
+  const std::vector<double> place{0.3, -0.2, 0.4};
+  const double square = 0.3 * 0.3 + 0.2 * 0.2 + 0.4 * 0.4;
+  double difference = 0;
+  for (const double width : {kWidth, 2 * kWidth}) {
+    difference += kWeight * std::pow(std::sqrt(2 * M_PI) * width, -3) *
+                  (std::exp(-square / (2 * width * width)) - 1);
+  }
+  for (const char* proposal : {"normal", "cauchy"}) {
+    const Sample sample = TransformAt(
+        "flt_gauss3d", place,
+        {{"terms", 2}, {"weight", kWeight}, {"width", kWidth}, {"proposal", proposal}}, kDraws);
+    EXPECT_LE(sample.StandardErrors(difference, kDraws), kMaxStandardErrors) << proposal;
+    EXPECT_GE(sample.StandardErrors(0, kDraws), 2 * kMaxStandardErrors) << proposal;
+  }
+}
+
+/// Bochner's theorem: each kernel is the transform of a density.
+TEST(FourierFeatures, OfShiftInvariantKernelsEstimateThem) {
+  constexpr int kDraws = 3000;
+  constexpr double kScale = 0.7;
+  const std::vector<double> place{0.8, -0.5};
+  const auto along = [&](const auto& f) { return f(place[0]) * f(place[1]); };
+  const std::pair<const char*, double> kernels[] = {
+      {"gaussian", along([](double s) { return std::exp(-s * s / 2); })},
+      {"laplace", along([](double s) { return std::exp(-std::abs(s)); })},
+      {"cauchy", along([](double s) { return 1 / (1 + s * s); })}};
+  for (const auto& [kernel, value] : kernels) {
+    const Sample sample =
+        TransformAt("flt_shift_invariant", place,
+                    {{"kernel", kernel}, {"weight", kScale}, {"proposal", "cauchy"}}, kDraws);
+    EXPECT_LE(sample.StandardErrors(kScale * (value - 1), kDraws), kMaxStandardErrors) << kernel;
+    EXPECT_GE(sample.StandardErrors(0, kDraws), 2 * kMaxStandardErrors) << kernel;
+  }
+}
+
+/// Transforms of windows fall like 1 / xi: uniform draws give the band-limited ones.
+TEST(FourierFeatures, OfWindowsEstimateTheirBandLimitedForms) {
+  constexpr int kDraws = 3000;
+  constexpr double kRadius = 0.6, kBand = 2, kWeight = 0.2;
+  const nlohmann::json options{{"terms", 1},
+                               {"weight", kWeight},
+                               {"radius", kRadius},
+                               {"extent", kBand},
+                               {"proposal", "uniform"}};
+  const auto window = [&](double place) { return BandLimitedWindow(kRadius, kBand, place); };
+  const double at_zero = window(0);
+  const std::vector<double> place{0.9, -0.4};
+  const Sample line = TransformAt("flt_local", {place[0]}, options, kDraws);
+  const double of_line = kWeight * (window(place[0]) - at_zero);
+  EXPECT_LE(line.StandardErrors(of_line, kDraws), kMaxStandardErrors);
+  EXPECT_GE(line.StandardErrors(0, kDraws), 2 * kMaxStandardErrors);
+  const Sample box = TransformAt("flt_local_nd", place, options, kDraws);
+  const double of_box = kWeight * (window(place[0]) * window(place[1]) - at_zero * at_zero);
+  EXPECT_LE(box.StandardErrors(of_box, kDraws), kMaxStandardErrors);
+  EXPECT_GE(box.StandardErrors(0, kDraws), 2 * kMaxStandardErrors);
 }
 
 /// Stochastic codes with softmax scores and one channel: logits of a pair are taps[i - j], on
@@ -231,6 +318,67 @@ TEST(WalkLengths, OfAnyLawGiveTheSameMean) {
   }
 }
 
+/// Rows of sum over t of f_t (keep P)^t, P the hop probabilities of an undirected graph without
+/// weights, times a vector; by plain loops.
+std::vector<double> SeriesOfHops(const attention::GraphInput& graph, const std::vector<double>& f,
+                                 double keep, const torch::Tensor& direction) {
+  const auto* offsets = graph.offsets.const_data_ptr<std::int64_t>();
+  const auto* neighbors = graph.neighbors.const_data_ptr<std::int64_t>();
+  const std::int64_t n = graph.offsets.size(0) - 1;
+  std::vector<double> power(direction.const_data_ptr<double>(),
+                            direction.const_data_ptr<double>() + n);
+  std::vector<double> sum(power.size(), 0);
+  for (const double coefficient : f) {
+    std::vector<double> next(power.size(), 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      sum[i] += coefficient * power[i];
+      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+        next[i] += keep * power[neighbors[e]] / static_cast<double>(offsets[i + 1] - offsets[i]);
+      }
+    }
+    power = std::move(next);
+  }
+  return sum;
+}
+
+/// grf-masking, Eq. 21: without importance weights walks that halt damp the powers of P.
+TEST(AdHocWalks, HaveTheMeanOfDampedHops) {
+  constexpr int kDraws = 2000;
+  const std::vector<double> f{1, 0.5, 0.25, 0.125};
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  inputs.parameters["f"] = at::tensor(f, at::kDouble).reshape({1, -1}).expand({2, -1});
+  const torch::Tensor direction = Normals({12}, 3);
+  for (const char* sampler : {"iid", "antithetic", "repelling", "repelling_per_prefix"}) {
+    for (const double halt : {0.0, 0.1, 0.5}) {
+      const std::vector<double> expected = SeriesOfHops(inputs.graph, f, 1 - halt, direction);
+      const std::vector<double> undamped = SeriesOfHops(inputs.graph, f, 1, direction);
+      const std::vector<std::int64_t> rows{0, 5, 11};
+      int seen = 0;
+      std::vector<std::vector<double>> drawn(rows.size());
+      for (int seed = 0; seed < kDraws; ++seed) {
+        const nlohmann::json options{
+            {"form", "asymmetric"},     {"walks", 4},  {"hops", 3}, {"sampler", sampler},
+            {"halt_probability", halt}, {"seed", seed}};
+        const torch::Tensor mask = Make("grf_adhoc", options).DenseMask(inputs).value()[0];
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          drawn[r].push_back(mask[rows[r]].dot(direction).item<double>());
+        }
+      }
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const Sample sample = SampleOf(kDraws, [&](auto seed) { return drawn[r][seed]; });
+        const auto row = static_cast<std::size_t>(rows[r]);
+        EXPECT_LE(sample.StandardErrors(expected[row], kDraws), kMaxStandardErrors)
+            << sampler << " halt " << halt << " row " << rows[r];
+        if (sample.StandardErrors(undamped[row], kDraws) >= 2 * kMaxStandardErrors) ++seen;
+      }
+      // The damping of walks that halt is seen.
+      if (halt == 0.5) {
+        EXPECT_GT(seen, 0) << sampler;
+      }
+    }
+  }
+}
+
 /// Mean squared error of a mask's entries off the diagonal, over that of its entries.
 double MaskError(const char* name, const AttentionInputs& inputs, const torch::Tensor& exact,
                  int draws, const nlohmann::json& extra) {
@@ -297,6 +445,43 @@ TEST(WalkForms, TakeAnotherNumberOfWalksWithTheSameParameters) {
   EXPECT_LT(error(64), error(4) / 8);
 }
 
+/// Entries of the initial series on an 8 x 8 grid by the distance of tokens, over those of the
+/// diagonal: coefficients alpha of the mask are not those of its features, whose mask is flatter.
+TEST(InitialSeries, FallsWithDistanceByItsParameters) {
+  constexpr double kTableRounding = 0.006;  // two digits after the point
+  constexpr std::int64_t kSide = 8, kTokens = kSide * kSide;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = inputs.v = at::zeros({1, 1, kTokens, 1}, at::kDouble);
+  inputs.graph = UndirectedInput(kTokens, GridEdges({kSide, kSide}));
+  const std::vector<std::int64_t> distances{1, 2, 3, 5};
+  struct Row {
+    const char* param;
+    int degree;
+    std::vector<double> shares;
+  };
+  for (const Row& row :
+       {Row{"alpha", 20, {0.52, 0.34, 0.21, 0.08}}, Row{"alpha", 100, {0.67, 0.53, 0.43, 0.30}},
+        Row{"f", 10, {0.79, 0.60, 0.40, 0.15}}, Row{"f", 100, {0.99, 0.97, 0.92, 0.82}}}) {
+    const torch::Tensor mask = Make("malpha_dense", {{"param", row.param}, {"degree", row.degree}})
+                                   .DenseMask(inputs)
+                                   .value()[0];
+    std::vector<double> sum(2 * kSide, 0), count(2 * kSide, 0);
+    for (std::int64_t i = 0; i < kTokens; ++i) {
+      for (std::int64_t j = 0; j < kTokens; ++j) {
+        const auto apart = static_cast<std::size_t>(std::abs(i / kSide - j / kSide) +
+                                                    std::abs(i % kSide - j % kSide));
+        sum[apart] += mask[i][j].item<double>();
+        ++count[apart];
+      }
+    }
+    for (std::size_t d = 0; d < distances.size(); ++d) {
+      const auto apart = static_cast<std::size_t>(distances[d]);
+      EXPECT_NEAR(sum[apart] / count[apart] / (sum[0] / count[0]), row.shares[d], kTableRounding)
+          << row.param << " of degree " << row.degree << " at distance " << apart;
+    }
+  }
+}
+
 TEST(Heads, HaveWalksOfTheirOwnIfAsked) {
   const AttentionInputs inputs = AllScenes({})[1].inputs;
   for (const char* name : {"grf_sym", "grf_asym", "grf_adhoc"}) {
@@ -352,15 +537,18 @@ TEST(PackedAttention, EqualsSeparateCalls) {
   AttentionInputs inputs = AllScenes({})[0].inputs;
   inputs.segments =
       at::tensor(std::vector<std::int64_t>{0, 0, 0, 5, 5, 5, 5, 5, 2, 2, 9, 9}, at::kLong);
-  const torch::Tensor out =
-      Make("packing", nlohmann::json::object()).Run(inputs, Way::kFastmult).value();
-  for (const auto& [first, last] : EdgeList{{0, 3}, {3, 8}, {8, 10}, {10, 12}}) {
-    AttentionInputs part = inputs;
-    for (torch::Tensor* tensor : {&part.q, &part.k, &part.v})
-      *tensor = tensor->slice(2, first, last);
-    EXPECT_LT(RelativeL2(out.slice(2, first, last),
-                         Make("linear_relu", nlohmann::json::object()).Run(part).value()),
-              kDoubleOpTolerance);
+  const Attention packing = Make("packing", nlohmann::json::object());
+  for (const Way way : {Way::kFastmult, Way::kFeatures}) {
+    const torch::Tensor out = packing.Run(inputs, way).value();
+    for (const auto& [first, last] : EdgeList{{0, 3}, {3, 8}, {8, 10}, {10, 12}}) {
+      AttentionInputs part = inputs;
+      for (torch::Tensor* tensor : {&part.q, &part.k, &part.v})
+        *tensor = tensor->slice(2, first, last);
+      EXPECT_LT(RelativeL2(out.slice(2, first, last),
+                           Make("linear_relu", nlohmann::json::object()).Run(part).value()),
+                kDoubleOpTolerance)
+          << WayName(way);
+    }
   }
 }
 
