@@ -14,7 +14,7 @@
 namespace interlacer {
 namespace {
 
-constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::array<std::uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 constexpr std::size_t kHeaderBytes = 13, kPartFrameBytes = 12;  // length, name, CRC
 /// The smallest files for their time: levels above take twice as long for 1 % less.
 constexpr int kCompressionLevel = 1;
@@ -28,7 +28,7 @@ void PutBigEndian32(std::uint32_t value, std::uint8_t* out) {
   for (int i = 0; i < 4; ++i) out[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
 }
 
-std::uint32_t BigEndian32(const std::uint8_t* in) {
+std::uint32_t GetBigEndian32(const std::uint8_t* in) {
   return (std::uint32_t{in[0]} << 24) | (std::uint32_t{in[1]} << 16) | (std::uint32_t{in[2]} << 8) |
          in[3];
 }
@@ -129,12 +129,12 @@ bool UnfilterRow(std::uint8_t filter, const std::uint8_t* above, std::size_t n, 
 /// The header's content and the compressed pixels of a file whose every part is whole; false where
 /// a part is damaged or changes what pixels mean.
 bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed) {
-  if (data.size() < kMagic.size() || !std::equal(kMagic.begin(), kMagic.end(), data.begin())) {
+  if (data.size() < kSignature.size() || !std::equal(kSignature.begin(), kSignature.end(), data.begin())) {
     return false;
   }
   bool is_last_pixels = false;
-  for (std::size_t at = kMagic.size(); data.size() - at >= kPartFrameBytes;) {
-    const std::size_t size = BigEndian32(data.data() + at);
+  for (std::size_t at = kSignature.size(); data.size() - at >= kPartFrameBytes;) {
+    const std::size_t size = GetBigEndian32(data.data() + at);
     if (size > data.size() - at - kPartFrameBytes) return false;
     const std::string_view name(reinterpret_cast<const char*>(data.data()) + at + 4, 4);
     const Bytes content = data.subspan(at + 8, size);
@@ -147,7 +147,7 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed
       return false;
     }
     if (is_critical &&
-        libdeflate_crc32(0, content.data() - 4, size + 4) != BigEndian32(content.data() + size)) {
+        libdeflate_crc32(0, content.data() - 4, size + 4) != GetBigEndian32(content.data() + size)) {
       return false;
     }
     if (is_header) *header = content;
@@ -158,7 +158,7 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed
   return false;
 }
 
-struct Free {
+struct FreeDeflate {
   void operator()(libdeflate_compressor* c) const { libdeflate_free_compressor(c); }
   void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
 };
@@ -168,12 +168,12 @@ struct Free {
 std::vector<std::uint8_t> WritePlainPng(PlainPngKind kind, int width_px, int height_px,
                                         const std::uint8_t* pixels) {
   // Its tables take longer to make than a small picture to write.
-  thread_local const std::unique_ptr<libdeflate_compressor, Free> compressor(
+  thread_local const std::unique_ptr<libdeflate_compressor, FreeDeflate> compressor(
       libdeflate_alloc_compressor(kCompressionLevel));
   INTERLACER_CHECK(compressor != nullptr, "libdeflate is out of memory");
   const std::size_t row_bytes = PixelBytes(kind) * static_cast<std::size_t>(width_px);
   const std::vector<std::uint8_t> rows = FilterRows(kind, row_bytes, height_px, pixels);
-  std::vector<std::uint8_t> out(kMagic.begin(), kMagic.end());
+  std::vector<std::uint8_t> out(kSignature.begin(), kSignature.end());
   AppendPart("IHDR", Header(kind, width_px, height_px), &out);
   const std::size_t part = out.size();
   out.resize(part + 8 + libdeflate_zlib_compress_bound(compressor.get(), rows.size()));
@@ -190,7 +190,7 @@ std::vector<std::uint8_t> WritePlainPng(PlainPngKind kind, int width_px, int hei
 
 bool ReadPlainPng(Bytes data, PlainPngKind kind, int width_px, int height_px,
                   std::uint8_t* pixels) {
-  thread_local const std::unique_ptr<libdeflate_decompressor, Free> decompressor(
+  thread_local const std::unique_ptr<libdeflate_decompressor, FreeDeflate> decompressor(
       libdeflate_alloc_decompressor());
   INTERLACER_CHECK(decompressor != nullptr, "libdeflate is out of memory");
   Bytes header;
