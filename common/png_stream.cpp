@@ -129,7 +129,8 @@ bool UnfilterRow(std::uint8_t filter, const std::uint8_t* above, std::size_t n, 
 /// The header's content and the compressed pixels of a file whose every part is whole; false where
 /// a part is damaged or changes what pixels mean.
 bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed) {
-  if (data.size() < kSignature.size() || !std::equal(kSignature.begin(), kSignature.end(), data.begin())) {
+  if (data.size() < kSignature.size() ||
+      !std::equal(kSignature.begin(), kSignature.end(), data.begin())) {
     return false;
   }
   bool is_last_pixels = false;
@@ -146,8 +147,8 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed
         name == "tRNS" || (is_pixels && !compressed->empty() && !is_last_pixels)) {
       return false;
     }
-    if (is_critical &&
-        libdeflate_crc32(0, content.data() - 4, size + 4) != GetBigEndian32(content.data() + size)) {
+    if (is_critical && libdeflate_crc32(0, content.data() - 4, size + 4) !=
+                           GetBigEndian32(content.data() + size)) {
       return false;
     }
     if (is_header) *header = content;
