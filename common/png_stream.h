@@ -5,7 +5,7 @@
 /// data/mcap/compression.cpp the only door to libdeflate.
 ///
 /// common/image_codec.h is what others call: it checks sizes first and hands all other kinds, and
-/// whatever is damaged here, to libpng. Thread-safe. Source: PNG, ISO/IEC 15948.
+/// whatever is damaged here, to libpng. Thread-safe. The format: ISO/IEC 15948.
 
 #include <cstdint>
 #include <span>
