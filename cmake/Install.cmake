@@ -81,7 +81,7 @@ set(CPACK_DEBIAN_CLIENT-DEV_PACKAGE_NAME libinterlacer-client-dev)
 set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS interlacer-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "interlacer-server (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLIENT-DEV_PACKAGE_DEPENDS
-  "libeigen3-dev, libgrpc++-dev, libjpeg62-turbo-dev, libpng-dev, libprotobuf-dev, libspdlog-dev, libssl-dev, libturbojpeg0-dev, nlohmann-json3-dev, protobuf-compiler-grpc")
+  "libdeflate-dev, libeigen3-dev, libgrpc++-dev, libjpeg62-turbo-dev, libpng-dev, libprotobuf-dev, libspdlog-dev, libssl-dev, libturbojpeg0-dev, nlohmann-json3-dev, pkgconf, protobuf-compiler-grpc")
 set(CPACK_COMPONENT_SERVER_DESCRIPTION "gRPC server that predicts rollouts from RGB-D frames")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Command line: simulate, import, train, predict, evaluate, compare, probe")
 set(CPACK_COMPONENT_CLIENT-DEV_DESCRIPTION "C++ client library of the GRF Interlacer service")

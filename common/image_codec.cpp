@@ -17,6 +17,7 @@
 #include "common/check.h"
 #include "common/checked_math.h"
 #include "common/file_io.h"
+#include "common/png_stream.h"
 
 namespace interlacer {
 namespace {
@@ -214,6 +215,9 @@ std::vector<std::uint8_t> PixelParts(Bytes data) {
 }
 
 Status DecodePng(Bytes data, const ImageSize& size, PngTarget target, std::uint8_t* pixels) {
+  const PlainPngKind plain =
+      target == PngTarget::kRgb8 ? PlainPngKind::kRgb8 : PlainPngKind::kGray16;
+  if (ReadPlainPng(data, plain, size.width_px, size.height_px, pixels)) return Status::Ok();
   const std::size_t row_bytes =
       static_cast<std::size_t>(size.width_px) * (target == PngTarget::kRgb8 ? 3 : 2);
   std::vector<png_bytep> rows(size.height_px);
@@ -225,43 +229,6 @@ Status DecodePng(Bytes data, const ImageSize& size, PngTarget target, std::uint8
     return Undecodable(std::string("PNG cannot be decoded: ") + source.error.data());
   }
   return Status::Ok();
-}
-
-void AppendPngData(png_structp png, png_bytep data, png_size_t count) {
-  auto* out = static_cast<std::vector<std::uint8_t>*>(png_get_io_ptr(png));
-  out->insert(out->end(), data, data + count);
-}
-
-void FlushNothing(png_structp) {}
-
-[[noreturn]] void OnPngWriteError(png_structp, png_const_charp message) {
-  CheckFailed(__FILE__, __LINE__, "PNG encoding", message);  // our own pixels cannot be wrong
-}
-
-std::vector<std::uint8_t> EncodePngRows(const ImageSize& size, int bit_depth, int color_type,
-                                        const std::uint8_t* pixels) {
-  // One filter instead of the best of five for every row: less than half the time of the defaults
-  // at equal sizes, give or take a few per cent.
-  constexpr int kCompressionLevel = 1;
-  std::vector<std::uint8_t> out;
-  png_structp png =
-      png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, OnPngWriteError, OnPngWarning);
-  INTERLACER_CHECK(png != nullptr, "libpng is out of memory");
-  png_infop info = png_create_info_struct(png);
-  INTERLACER_CHECK(info != nullptr, "libpng is out of memory");
-  png_set_write_fn(png, &out, AppendPngData, FlushNothing);
-  png_set_compression_level(png, kCompressionLevel);
-  png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
-  png_set_IHDR(png, info, size.width_px, size.height_px, bit_depth, color_type, PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_write_info(png, info);
-  if (bit_depth == 16) png_set_swap(png);
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(size.width_px) * ChannelCount(color_type) * bit_depth / 8;
-  for (int y = 0; y < size.height_px; ++y) png_write_row(png, pixels + y * row_bytes);
-  png_write_end(png, info);
-  png_destroy_write_struct(&png, &info);
-  return out;
 }
 
 // ---- JPEG ------------------------------------------------------------------------------------
@@ -419,15 +386,14 @@ StatusOr<RgbImage> DecodeRgb(Bytes data, const ImageLimits& limits) {
 std::vector<std::uint8_t> EncodePng(const RgbImage& image) {
   INTERLACER_CHECK(image.pixels.size() == std::size_t{3} * image.width_px * image.height_px,
                    "pixels do not fit the size");
-  return EncodePngRows({image.width_px, image.height_px}, 8, PNG_COLOR_TYPE_RGB,
-                       image.pixels.data());
+  return WritePlainPng(PlainPngKind::kRgb8, image.width_px, image.height_px, image.pixels.data());
 }
 
 std::vector<std::uint8_t> EncodePng(const DepthImage16& image) {
   INTERLACER_CHECK(
       image.pixels.size() == static_cast<std::size_t>(image.width_px) * image.height_px,
       "pixels do not fit the size");
-  return EncodePngRows({image.width_px, image.height_px}, 16, PNG_COLOR_TYPE_GRAY,
+  return WritePlainPng(PlainPngKind::kGray16, image.width_px, image.height_px,
                        reinterpret_cast<const std::uint8_t*>(image.pixels.data()));
 }
 

@@ -33,4 +33,14 @@ std::optional<double> MedianDepthM(const DepthImage& depth) {
   return *middle;
 }
 
+std::optional<double> MedianDepthM(const DepthImage16& depth) {
+  std::vector<std::size_t> counts(std::size_t{1} << 16);
+  for (const std::uint16_t value : depth.pixels) ++counts[value];
+  const std::size_t measured = depth.pixels.size() - counts[0];
+  if (measured == 0) return std::nullopt;
+  std::size_t value = 0;
+  for (std::size_t seen = 0; seen <= (measured - 1) / 2;) seen += counts[++value];
+  return static_cast<float>(static_cast<double>(value) * depth.unit_m);
+}
+
 }  // namespace interlacer

@@ -25,5 +25,7 @@ Status ValidateDepthUnit(double unit_m, std::string_view field);
 double ValidDepthRatio(const DepthImage& depth);
 /// Lower median of measured depths.
 std::optional<double> MedianDepthM(const DepthImage& depth);
+/// The same of stored integers, without sorting.
+std::optional<double> MedianDepthM(const DepthImage16& depth);
 
 }  // namespace interlacer

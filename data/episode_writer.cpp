@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "common/file_io.h"
@@ -30,6 +32,16 @@ void FillPatterns(EpisodeManifest* manifest) {
   }
   if (manifest->actions && manifest->actions->file.empty()) manifest->actions->file = "actions.npy";
   if (manifest->states && manifest->states->file.empty()) manifest->states->file = "states.npy";
+}
+
+/// Finish flushes all files at once.
+Status WriteUnflushed(const std::string& path, std::span<const std::uint8_t> data) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+  file.close();
+  if (file) return Status::Ok();
+  return CannotWrite(path, {errno, std::generic_category()});
 }
 
 /// A rename is on disk only when the folder that holds the name is.
@@ -62,18 +74,22 @@ StatusOr<std::unique_ptr<EpisodeWriter>> EpisodeWriter::Create(const std::string
   fs::remove_all(partial_dir, error);
   fs::create_directories(partial_dir, error);
   if (error) return CannotWrite(partial_dir, error);
-  return std::unique_ptr<EpisodeWriter>(
-      new EpisodeWriter(final_dir, partial_dir, std::move(manifest), options.overwrite));
+  const int partial_fd = open(partial_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (partial_fd < 0) return CannotWrite(partial_dir, {errno, std::generic_category()});
+  return std::unique_ptr<EpisodeWriter>(new EpisodeWriter(final_dir, partial_dir, partial_fd,
+                                                          std::move(manifest), options.overwrite));
 }
 
-EpisodeWriter::EpisodeWriter(std::string final_dir, std::string partial_dir,
+EpisodeWriter::EpisodeWriter(std::string final_dir, std::string partial_dir, int partial_fd,
                              EpisodeManifest manifest, bool overwrite)
     : final_dir_(std::move(final_dir)),
       partial_dir_(std::move(partial_dir)),
+      partial_fd_(partial_fd),
       manifest_(std::move(manifest)),
       overwrite_(overwrite) {}
 
 EpisodeWriter::~EpisodeWriter() {
+  close(partial_fd_);
   if (finished_) return;
   std::error_code ignored;
   fs::remove_all(partial_dir_, ignored);
@@ -85,7 +101,7 @@ Status EpisodeWriter::WriteRelative(const std::string& relative_path,
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error) return CannotWrite(path.string(), error);
-  INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path.string(), data));
+  INTERLACER_RETURN_IF_ERROR(WriteUnflushed(path.string(), data));
   const std::lock_guard<std::mutex> lock(mutex_);
   file_hashes_.emplace_back(relative_path, Sha256Hex(data));
   return Status::Ok();
@@ -209,6 +225,9 @@ Status EpisodeWriter::Finish() {
   INTERLACER_RETURN_IF_ERROR(ValidateManifest(manifest_));
   INTERLACER_RETURN_IF_ERROR(
       WriteJsonFile(partial_dir_ + "/" + kManifestFile, ManifestToJson(manifest_)));
+  if (syncfs(partial_fd_) != 0) {
+    return CannotWrite(partial_dir_, {errno, std::generic_category()});
+  }
   std::error_code error;
   if (overwrite_) {
     INTERLACER_RETURN_IF_ERROR(CheckReplaceable(final_dir_, kManifestFile));

@@ -1,7 +1,8 @@
 #pragma once
 
 /// Writes one episode: everything goes into `.NAME.partial` beside the target, the manifest last,
-/// then the files are flushed and the folder renamed. An episode that was not finished is removed.
+/// then all files are flushed at once and the folder renamed. An episode that was not finished is
+/// removed.
 ///
 /// Missing patterns and table names of the manifest are filled in (color/NAME/%06d.png, ...).
 /// Errors: FAILED_PRECONDITION OUTPUT_EXISTS, FILE_UNWRITABLE; INVALID_ARGUMENT
@@ -58,14 +59,15 @@ class EpisodeWriter {
   Status Finish();
 
  private:
-  EpisodeWriter(std::string final_dir, std::string partial_dir, EpisodeManifest manifest,
-                bool overwrite);
+  EpisodeWriter(std::string final_dir, std::string partial_dir, int partial_fd,
+                EpisodeManifest manifest, bool overwrite);
   Status WriteRelative(const std::string& relative_path, std::span<const std::uint8_t> data);
   Status WriteTable(const std::optional<MotionTable>& motion, const std::string& field,
                     const NumberTable& table);
   Status CheckComplete() const;
 
   std::string final_dir_, partial_dir_;
+  int partial_fd_;  // opened before the first file: from then on syncfs tells of failed writes
   EpisodeManifest manifest_;
   bool overwrite_;
   bool finished_ = false;

@@ -34,7 +34,7 @@ FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera) {
   facts.workspace_ratio =
       static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
       static_cast<double>(classes.size());
-  facts.median_depth_m = MedianDepthM(depth);
+  facts.median_depth_m = MedianDepthM(*raw);
   facts.saturated_ratio = static_cast<double>(std::count(raw->pixels.begin(), raw->pixels.end(),
                                                          kLargestDepthInteger)) /
                           static_cast<double>(raw->pixels.size());

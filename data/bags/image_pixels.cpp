@@ -59,17 +59,16 @@ Status CheckRows(const ImageMessage& image, std::size_t pixel_bytes) {
   return Status::Ok();
 }
 
-/// Row by row: number `u` of row `v`, whatever the machine that wrote it.
+/// The numbers of row `v`, whatever the machine that wrote them.
 template <typename T>
-T PixelAt(const ImageMessage& image, int u, int v) {
-  std::uint8_t bytes[sizeof(T)];
-  std::memcpy(bytes, image.data.data() + image.row_bytes * v + sizeof(T) * u, sizeof(T));
-  if (image.is_big_endian != (std::endian::native == std::endian::big)) {
+void CopyRow(const ImageMessage& image, int v, T* row) {
+  const std::size_t count = static_cast<std::size_t>(image.width_px);
+  std::memcpy(row, image.data.data() + image.row_bytes * v, sizeof(T) * count);
+  if (image.is_big_endian == (std::endian::native == std::endian::big)) return;
+  for (std::size_t u = 0; u < count; ++u) {
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(row + u);
     std::reverse(bytes, bytes + sizeof(T));
   }
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
 }
 
 /// Integers of the PNG in a compressed message.
@@ -103,9 +102,11 @@ Status ForEachDepthM(const ImageMessage& image, const Take& take) {
     return Status::Ok();
   }
   INTERLACER_RETURN_IF_ERROR(CheckRows(image, sizeof(float)));
+  std::vector<float> row_m(static_cast<std::size_t>(image.width_px));
   std::size_t i = 0;
   for (int v = 0; v < image.height_px; ++v) {
-    for (int u = 0; u < image.width_px; ++u) take(i++, PixelAt<float>(image, u, v));
+    CopyRow(image, v, row_m.data());
+    for (const float depth_m : row_m) take(i++, depth_m);
   }
   return Status::Ok();
 }
@@ -155,6 +156,10 @@ StatusOr<RgbImage> ColorOf(const ImageMessage& image) {
   std::uint8_t* out = color.pixels.data();
   for (int v = 0; v < image.height_px; ++v) {
     const std::uint8_t* in = image.data.data() + image.row_bytes * v;
+    if (image.encoding == "rgb8") {
+      out = std::copy_n(in, std::size_t{3} * image.width_px, out);
+      continue;
+    }
     for (int u = 0; u < image.width_px; ++u, in += layout->channels) {
       *out++ = in[layout->red];
       *out++ = in[layout->green];
@@ -183,12 +188,9 @@ StatusOr<DepthImage16> DepthOf(const ImageMessage& image, double unit_m) {
   DepthImage16 depth{image.width_px, image.height_px, unit_m, {}};
   if (kind == PixelKind::kDepthIntegers) {
     INTERLACER_RETURN_IF_ERROR(CheckRows(image, sizeof(std::uint16_t)));
-    depth.pixels.reserve(std::size_t{1} * image.width_px * image.height_px);
-    for (int v = 0; v < image.height_px; ++v) {
-      for (int u = 0; u < image.width_px; ++u) {
-        depth.pixels.push_back(PixelAt<std::uint16_t>(image, u, v));
-      }
-    }
+    const std::size_t width = static_cast<std::size_t>(image.width_px);
+    depth.pixels.resize(width * image.height_px);
+    for (int v = 0; v < image.height_px; ++v) CopyRow(image, v, depth.pixels.data() + width * v);
     return depth;
   }
   INTERLACER_ASSIGN_OR_RETURN(const ImageSize size, SizeOfImage(image));

@@ -25,7 +25,7 @@ double Percentile(std::vector<double>* values, double share) {
 
 }  // namespace
 
-void SceneExtent::Add(const Camera& camera, const DepthImage& depth, std::int64_t max_samples) {
+void SceneExtent::Add(const Camera& camera, const DepthImage16& depth, std::int64_t max_samples) {
   const double pixels = static_cast<double>(depth.width_px) * depth.height_px;
   const int stride =
       // A stride in both directions takes 1 / stride^2 of the pixels.
@@ -33,8 +33,9 @@ void SceneExtent::Add(const Camera& camera, const DepthImage& depth, std::int64_
                static_cast<int>(std::ceil(std::sqrt(pixels / static_cast<double>(max_samples)))));
   for (int v = 0; v < depth.height_px; v += stride) {
     for (int u = 0; u < depth.width_px; u += stride) {
-      const double z_m = depth.pixels_m[static_cast<std::size_t>(v) * depth.width_px + u];
-      if (!(std::isfinite(z_m) && z_m > 0)) continue;
+      const auto value = depth.pixels[static_cast<std::size_t>(v) * depth.width_px + u];
+      if (value == 0) continue;
+      const double z_m = static_cast<float>(value * depth.unit_m);  // as DepthToMeters
       const auto ray = UndistortPixel(camera, u, v);
       const double range_m = z_m * std::sqrt(ray[0] * ray[0] + ray[1] * ray[1] + 1);
       samples_.push_back(

@@ -22,7 +22,7 @@ namespace interlacer {
 
 class SceneExtent {
  public:
-  void Add(const Camera& camera, const DepthImage& depth,
+  void Add(const Camera& camera, const DepthImage16& depth,
            std::int64_t max_samples = std::int64_t{1} << 20);
   void Append(SceneExtent other);
 

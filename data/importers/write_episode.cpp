@@ -52,7 +52,7 @@ Status WriteFrame(const RecordedEpisode& recording, const ImportOptions& options
   INTERLACER_ASSIGN_OR_RETURN(RecordedFrame frame, recording.read_frame(s, c));
   facts->codes = RemoveNoMeasurement(options.no_depth_value, &frame.depth);
   INTERLACER_RETURN_IF_ERROR(writer->WriteFrame(s, c, frame.color, frame.depth));
-  facts->extent.Add(CameraAt(recording, step, camera), DepthToMeters(frame.depth), max_samples);
+  facts->extent.Add(CameraAt(recording, step, camera), frame.depth, max_samples);
   return Status::Ok();
 }
 

@@ -1,7 +1,7 @@
 #include "data/mcap/compression.h"
 
+#include <libdeflate.h>
 #include <lz4frame.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -98,7 +98,7 @@ std::vector<std::uint8_t> CompressZstd(std::span<const std::uint8_t> data, int l
 }
 
 std::uint32_t Crc32(std::uint32_t crc, std::span<const std::uint8_t> data) {
-  return static_cast<std::uint32_t>(crc32_z(crc, data.data(), data.size()));
+  return libdeflate_crc32(crc, data.data(), data.size());
 }
 
 }  // namespace interlacer

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Zstandard and LZ4 frames, and CRC-32; no other part includes libzstd, liblz4 or zlib.
+/// Zstandard and LZ4 frames, and CRC-32; no other part includes libzstd or liblz4.
 ///
 /// Memory grows with the data that really comes out, never with a size that only a header claims.
 /// Thread-safe.

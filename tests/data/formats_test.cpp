@@ -186,7 +186,16 @@ TEST(DepthTest, StatisticsIgnoreHoles) {
   const DepthImage depth{5, 1, {1, NAN, 3, -1, INFINITY}};
   EXPECT_DOUBLE_EQ(ValidDepthRatio(depth), 0.4);
   EXPECT_EQ(MedianDepthM(depth), 1);
-  EXPECT_EQ(MedianDepthM({1, 1, {NAN}}), std::nullopt);
+  EXPECT_EQ(MedianDepthM(DepthImage{1, 1, {NAN}}), std::nullopt);
+}
+
+TEST(DepthTest, TheMedianOfIntegersIsThatOfTheirMetres) {
+  for (const std::vector<std::uint16_t>& pixels :
+       {std::vector<std::uint16_t>{0, 0, 0, 0}, {0, 7, 0, 0}, {9, 3, 0, 5}, {65535, 1, 65535, 2}}) {
+    const DepthImage16 depth{4, 1, 0.0001, pixels};
+    EXPECT_EQ(MedianDepthM(depth), MedianDepthM(DepthToMeters(depth)));
+  }
+  EXPECT_EQ(MedianDepthM(DepthImage16{4, 1, 0.5, {9, 3, 0, 5}}), 2.5);
 }
 
 TEST(DepthTest, AUnitLiesAboveZeroAndUpToOne) {

@@ -94,8 +94,8 @@ TEST_F(ImportTest, UnknownFormatsAreNamed) {
 
 TEST(SceneExtentTest, FindsRangeAndBoxAndKeepsWhatIsGiven) {
   const Camera camera{80, 80, 80, 80, 39.5, 39.5, DistortionModel::kNone, {}, {}};
-  DepthImage depth{80, 80, std::vector<float>(6400, 1.0f)};
-  depth.pixels_m[0] = 50;  // one wild pixel of a hundred looked at
+  DepthImage16 depth{80, 80, 0.001, std::vector<std::uint16_t>(6400, 1000)};
+  depth.pixels[0] = 50000;  // one wild pixel of a hundred looked at
   SceneExtent extent;
   extent.Add(camera, depth);
   const auto found = extent.Finish({}, {}, {});
