@@ -142,8 +142,8 @@ TEST(SceneView, MatricesCarryWhatBodiesCarry) {
   const auto matrices = Numbers<float>(motion["carry"]);
   ASSERT_EQ(matrices.size(), 2u * 2 * 12);
   const std::vector<float> slid(matrices.end() - 12, matrices.end());
-  EXPECT_THAT(slid, ::testing::Pointwise(::testing::FloatNear(1e-6f),
-                                         {1, 0, 0, 0.04f, 0, 1, 0, 0, 0, 0, 1, 0}));
+  const std::vector<float> expected{1, 0, 0, 0.04f, 0, 1, 0, 0, 0, 0, 1, 0};
+  EXPECT_THAT(slid, ::testing::Pointwise(::testing::FloatNear(1e-6f), expected));
   // The surface is sent where it was at the start, all of it while it is small.
   const nlohmann::json& robot = data["robot"];
   const auto surface_m = Positions(robot["positions"], robot["grid"]);
