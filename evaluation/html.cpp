@@ -20,7 +20,7 @@ constexpr std::string_view kStyle = R"css(
   --accent: #0b62a4; --good: #00795a; --bad: #b3401a; --shadow: 0 1px 2px #0000000d, 0 4px 16px #0000000a;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a4508b; --c4: #8a6d00; --c5: #3f8fc0; --c6: #555555; --c7: #c03a6b; --c8: #5b7f2b;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #14171c; --card: #1c2027; --ink: #e7e9ee; --soft: #9aa3b2; --line: #2f353f; --grid: #272c35;
     --accent: #6cb6f2; --good: #4fc79f; --bad: #f08a5d; --shadow: none;
@@ -105,8 +105,18 @@ footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
 .scene-layers i { width: 12px; height: 12px; border-radius: 3px; }
 .scene-help { color: var(--soft); font-size: 13px; }
 @media print {
+  :root { color-scheme: light; }
   .scene-controls, .scene-layers, .scene-help { display: none; }
   .scene-canvas { max-height: none; }
+  .scroll { overflow: visible; }
+  .strip { border-spacing: 2px; table-layout: fixed; width: 100%; }
+  .strip th, .strip td { font-size: 9px; overflow-wrap: normal; }
+  .strip tbody th, .strip thead th:first-child { width: 62px; padding-right: 6px; }
+  .strip img { min-width: 0; }
+  .charts { grid-template-columns: 1fr 1fr; }
+  .charts figure { break-inside: avoid; }
+  section:has(.charts) { break-inside: auto; }
+  table { font-size: 11px; }
   body { background: #fff; } main { max-width: none; padding: 0; }
   section, .headline li { box-shadow: none; break-inside: avoid; }
 }

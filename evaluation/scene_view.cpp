@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMaxCode = 65535;
-constexpr std::uint16_t kStill = 65535;
+constexpr std::uint16_t kStill = 65535, kUnknown = 65534;
 constexpr std::size_t kMaxSurfacePointsShown = 8192;
 static_assert(std::endian::native == std::endian::little, "the script reads little-endian numbers");
 
@@ -96,7 +96,9 @@ double DiscSizeM(std::span<const float> positions_m) {
 std::vector<std::uint16_t> BodyCodes(std::span<const std::int32_t> bodies) {
   std::vector<std::uint16_t> codes;
   for (const std::int32_t body : bodies) {
-    codes.push_back(body < 0 ? kStill : static_cast<std::uint16_t>(body));
+    codes.push_back(body == kUnknownMotion ? kUnknown
+                    : body < 0             ? kStill
+                                           : static_cast<std::uint16_t>(body));
   }
   return codes;
 }
@@ -192,7 +194,9 @@ std::string Caption(const SceneView& scene, std::size_t stride, std::size_t coun
   std::string text = "Predicted particles in the colours that were seen.";
   for (const CarriedParticles& carried : scene.carried) {
     text += carried.name == "truth"
-                ? " Truth, in green: the same particles as the simulator moved what they lie on."
+                ? " Truth, in green: the same particles as the simulator moved what they lie on, "
+                  "but for "
+                  "those of which this is not known."
                 : " Kinematic, in orange: the same particles where the robot alone moves.";
   }
   if (stride > 1) {

@@ -21,14 +21,15 @@
     for (let i = 0; i < codes.length; ++i) positions[i] = grid.low_m[i % 3] + codes[i] * grid.step_m[i % 3];
     return positions;
   };
-  const STILL = 65535;
+  // Bodies of particles: 65535 stands still, of 65534 the motion is unknown.
+  const UNKNOWN = 65534, AWAY_M = 1e6;  // beyond what is drawn
   // What rigid bodies carry: `carry` has rows of [R|t] for each step after 0 and each body.
   const carried = (start, bodies, motion, step) => {
-    if (step === 0) return start;
     if (step > motion.step_count) return null;
     const out = start.slice(), m = motion.matrices, first = (step - 1) * motion.body_count;
     for (let i = 0; i < bodies.length; ++i) {
-      if (bodies[i] === STILL) continue;
+      if (bodies[i] === UNKNOWN) out.fill(AWAY_M, 3 * i, 3 * i + 3);
+      if (step === 0 || bodies[i] >= UNKNOWN) continue;
       const at = 12 * (first + bodies[i]), k = 3 * i, x = start[k], y = start[k + 1], z = start[k + 2];
       for (let row = 0; row < 3; ++row) {
         const r = at + 4 * row;
@@ -104,6 +105,11 @@
   let hasCameras = true;
 
   // ---- the eye: turns around a point; starts where the cameras are
+  // The middle of most particles, whatever few of them have flown off.
+  const centre = [0, 1, 2].map((axis) => {
+    const values = predictedAt(0).filter((_, i) => i % 3 === axis).sort(), margin = values.length >> 4;
+    return (values[margin] + values[values.length - 1 - margin]) / 2;
+  });
   const start = () => {
     const away = [0, 0];
     for (const {eye} of tags) {
@@ -112,8 +118,8 @@
       away[1] += y / length;
     }
     const isOneSided = Math.hypot(...away) > 0.3;
-    return {yaw: isOneSided ? Math.atan2(away[1], away[0]) : -Math.PI / 3, pitch: 0.6, distance: 1.35 * extent,
-            target: middle.slice()};
+    return {yaw: isOneSided ? Math.atan2(away[1], away[0]) : -Math.PI / 3, pitch: 0.6, distance: extent,
+            target: centre.slice()};
   };
   let eye = start();
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];

@@ -130,6 +130,7 @@ TEST(SceneView, ParticlesWithoutExtentStayWhereTheyAre) {
 TEST(SceneView, MatricesCarryWhatBodiesCarry) {
   SceneView scene = Scattered(100, 3);
   scene.carried.push_back(Sliding(100, 3));
+  scene.carried[0].bodies[98] = kUnknownMotion;
   const nlohmann::json data = DataOf(SceneViewHtml(scene));
   const nlohmann::json& motion = data["motions"][0];
   EXPECT_EQ(motion["name"], "kinematic");
@@ -138,6 +139,7 @@ TEST(SceneView, MatricesCarryWhatBodiesCarry) {
   const auto bodies = Numbers<std::uint16_t>(motion["bodies"]);
   ASSERT_EQ(bodies.size(), 100u);
   EXPECT_EQ(bodies[0], 1);
+  EXPECT_EQ(bodies[98], 65534);
   EXPECT_EQ(bodies[99], 65535);
   const auto matrices = Numbers<float>(motion["carry"]);
   ASSERT_EQ(matrices.size(), 2u * 2 * 12);
