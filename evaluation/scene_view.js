@@ -152,7 +152,7 @@
   // ---- drawing with WebGL
   const webgl = () => {
     // The kept buffer is what a printer gets.
-    const gl = canvas.getContext('webgl', {alpha: true, antialias: true, preserveDrawingBuffer: true});
+    const gl = canvas.getContext('webgl', {alpha: true, antialias: false, preserveDrawingBuffer: true});
     if (!gl) return null;
     const shader = (kind, source) => {
       const made = gl.createShader(kind);
