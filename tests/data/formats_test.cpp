@@ -91,9 +91,8 @@ TEST(NpyTest, ReadsOtherIntegersAndHalfFloats) {
             (std::vector<double>{-2}));
   EXPECT_EQ(*NpyToDoubles(file("<u8", {0, 0, 0, 0, 0, 0, 0x20, 0}, 1)),
             (std::vector<double>{9007199254740992}));
-  EXPECT_EQ(
-      NpyToDoubles(file("<i8", {1, 0, 0, 0, 0, 0, 0x20, 0}, 1)).status().metadata().at("got"),
-      "9007199254740993");
+  EXPECT_EQ(NpyToDoubles(file("<i8", {1, 0, 0, 0, 0, 0, 0x20, 0}, 1)).status().metadata().at("got"),
+            "9007199254740993");
   EXPECT_EQ(*NpyToDoubles(file("|b1", {0, 1}, 2)), (std::vector<double>{0, 1}));
   EXPECT_EQ(*NpyToInt64(file(">i2", {0xff, 0xfe, 1, 2}, 2)), (Integers{-2, 258}));
   EXPECT_EQ(*NpyToDoubles(file(">f4", {0x3f, 0x80, 0, 0}, 1)), (std::vector<double>{1}));
