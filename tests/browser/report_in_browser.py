@@ -148,7 +148,7 @@ def main():
     try:
         if page is None:
             subprocess.run([options.interlacer, "simulate", "--task", "push_block", "--split", "test", "--episodes", "1",
-                            "--seed", "424246", "--output", options.work / "sim", "--quiet"], check=True)
+                            "--seed", "424246", "--output", options.work / "sim", "--quiet"], check=True, stdout=subprocess.DEVNULL)
             subprocess.run([options.interlacer, "predict", options.work / "sim/push_block_test_424246", "--model",
                             options.model, "--start-step", "4", "--steps", "4", "--report", "--output",
                             options.work / "prediction", "--quiet"], check=True, stdout=subprocess.DEVNULL)
