@@ -204,13 +204,16 @@ StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array) {
       return Converted<float, double>(array);
     case NpyType::kFloat64:
       return Converted<double, double>(array);
-    case NpyType::kInt64:
-    case NpyType::kUint64:
-      return NotNpy("numbers that doubles can hold", std::string(InfoOf(array.type).descriptor));
     default:
       break;
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::int64_t> integers, NpyToInt64(array));
+  constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
+  for (const std::int64_t value : integers) {
+    if (value > kMaxExact || value < -kMaxExact) {
+      return NotNpy("integers that a double holds, of at most 2^53", std::to_string(value));
+    }
+  }
   return std::vector<double>(integers.begin(), integers.end());
 }
 

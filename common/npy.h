@@ -40,7 +40,7 @@ struct NpyArray {
 
 StatusOr<NpyArray> ParseNpy(std::span<const std::uint8_t> bytes);
 
-/// Every type whose values are all doubles: int64 and uint64 are refused.
+/// Every type; integers beyond 2^53, which not all are doubles, are refused.
 StatusOr<std::vector<double>> NpyToDoubles(const NpyArray& array);
 /// Every integer type; floats are refused, as is uint64 beyond int64.
 StatusOr<std::vector<std::int64_t>> NpyToInt64(const NpyArray& array);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -18,6 +19,8 @@ constexpr std::array<std::uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '
 constexpr std::size_t kHeaderBytes = 13, kPartFrameBytes = 12;  // length, name, CRC
 /// The smallest files for their time: levels above take twice as long for 1 % less.
 constexpr int kCompressionLevel = 1;
+/// Noise: coding takes fifty times as long as storing, and saves less than half.
+constexpr double kMaxCodedBits = 4;
 enum Filter : std::uint8_t { kNone, kSub, kUp, kAverage, kPaeth };
 
 using Bytes = std::span<const std::uint8_t>;
@@ -164,16 +167,33 @@ struct FreeDeflate {
   void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
 };
 
+/// Bits a byte that coding each by itself would leave, by every 16th of `rows`.
+double EntropyBits(Bytes rows, std::size_t row_bytes) {
+  constexpr std::size_t kSampledRow = 16;
+  std::array<std::uint32_t, 256> counts{};
+  double total = 0, bits = 0;
+  for (std::size_t at = 0; at + row_bytes <= rows.size(); at += kSampledRow * row_bytes) {
+    for (const std::uint8_t byte : rows.subspan(at, row_bytes)) ++counts[byte];
+    total += static_cast<double>(row_bytes);
+  }
+  for (const std::uint32_t count : counts) {
+    if (count > 0) bits -= count / total * std::log2(count / total);
+  }
+  return bits;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> WritePlainPng(PlainPngKind kind, int width_px, int height_px,
                                         const std::uint8_t* pixels) {
   // Its tables take longer to make than a small picture to write.
-  thread_local const std::unique_ptr<libdeflate_compressor, FreeDeflate> compressor(
-      libdeflate_alloc_compressor(kCompressionLevel));
-  INTERLACER_CHECK(compressor != nullptr, "libdeflate is out of memory");
+  thread_local const std::unique_ptr<libdeflate_compressor, FreeDeflate> coding(
+      libdeflate_alloc_compressor(kCompressionLevel)),
+      storing(libdeflate_alloc_compressor(0));
+  INTERLACER_CHECK(coding != nullptr && storing != nullptr, "libdeflate is out of memory");
   const std::size_t row_bytes = PixelBytes(kind) * static_cast<std::size_t>(width_px);
   const std::vector<std::uint8_t> rows = FilterRows(kind, row_bytes, height_px, pixels);
+  const auto& compressor = EntropyBits(rows, row_bytes + 1) < kMaxCodedBits ? coding : storing;
   std::vector<std::uint8_t> out(kSignature.begin(), kSignature.end());
   AppendPart("IHDR", Header(kind, width_px, height_px), &out);
   const std::size_t part = out.size();

@@ -24,17 +24,27 @@ void Sha256::Update(std::string_view text) {
   Update(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
+std::array<std::uint8_t, 32> Sha256::Digest() {
+  std::array<std::uint8_t, 32> digest;
+  INTERLACER_CHECK(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) == 1,
+                   "digest failed");
+  return digest;
+}
+
 std::string Sha256::HexDigest() {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  INTERLACER_CHECK(EVP_DigestFinal_ex(context_.get(), digest, &size) == 1, "digest failed");
   constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kDigits[digest[i] >> 4];
-    hex += kDigits[digest[i] & 15];
+  for (const std::uint8_t byte : Digest()) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
   }
   return hex;
+}
+
+std::array<std::uint8_t, 32> Sha256Bytes(std::string_view text) {
+  Sha256 digest;
+  digest.Update(text);
+  return digest.Digest();
 }
 
 std::string Sha256Hex(std::span<const std::uint8_t> data) {

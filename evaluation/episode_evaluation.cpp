@@ -39,6 +39,7 @@ StatusOr<EpisodeEvaluation> EvaluateEpisode(const EpisodeReader& episode,
     }
   }
   out.censuses = evaluator.Censuses();
+  out.carried = evaluator.Carried();
   return out;
 }
 

@@ -15,12 +15,15 @@
 #include "data/episode_reader.h"
 #include "evaluation/evaluated_view.h"
 #include "evaluation/prediction_task.h"
+#include "evaluation/scene_motion.h"
 
 namespace interlacer {
 
 struct EpisodeEvaluation {
   std::vector<EvaluatedView> views;                ///< by step, then in the order of the targets
   std::map<std::string, ParticleCensus> censuses;  ///< by camera that was observed
+  /// The particles of step 0 as "kinematic" and, in simulated episodes, as "truth" moves them.
+  std::vector<CarriedParticles> carried;
   RolloutSummary summary;
 
   const EvaluatedView* Find(const std::string& camera, int step) const;

@@ -6,6 +6,7 @@
 #include "common/base64.h"
 #include "common/image_codec.h"
 #include "common/printable_text.h"
+#include "common/sha256.h"
 
 namespace interlacer {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::string_view kStyle = R"css(
   --accent: #0b62a4; --good: #00795a; --bad: #b3401a; --shadow: 0 1px 2px #0000000d, 0 4px 16px #0000000a;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a4508b; --c4: #8a6d00; --c5: #3f8fc0; --c6: #555555; --c7: #c03a6b; --c8: #5b7f2b;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #14171c; --card: #1c2027; --ink: #e7e9ee; --soft: #9aa3b2; --line: #2f353f; --grid: #272c35;
     --accent: #6cb6f2; --good: #4fc79f; --bad: #f08a5d; --shadow: none;
@@ -78,7 +79,44 @@ table.numeric td, table.numeric thead th:not(:first-child) {
 .warning { border-left: 4px solid var(--bad); padding: 8px 14px; margin: 0 0 12px; font-weight: 600; }
 code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
+.scene[hidden] { display: none; }
+.scene-stage { position: relative; }
+.scene-canvas {
+  display: block; width: 100%; aspect-ratio: 16 / 10; max-height: 78vh; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--page); touch-action: none; cursor: grab;
+}
+.scene-canvas:active { cursor: grabbing; }
+.scene :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.scene-tag {
+  position: absolute; transform: translate(8px, -50%); padding: 0 6px; border-radius: 4px; font-size: 12px;
+  background: var(--card); color: var(--ink); border: 1px solid var(--line); pointer-events: none; white-space: nowrap;
+}
+.scene-controls { display: flex; gap: 12px; align-items: center; margin: 12px 0 6px; }
+.scene-controls input { flex: 1; min-width: 80px; accent-color: var(--accent); }
+.scene button {
+  font: inherit; font-size: 14px; min-width: 76px; padding: 5px 14px; color: var(--ink); background: var(--card);
+  border: 1px solid var(--soft); border-radius: 7px; cursor: pointer;
+}
+.scene-now { margin: 0 0 8px; font-variant-numeric: tabular-nums; }
+.scene-layers { display: flex; flex-wrap: wrap; gap: 4px 18px; border: 0; padding: 0; margin: 0 0 10px; font-size: 14px; }
+.scene-layers legend { float: left; margin-right: 18px; color: var(--soft); }
+.scene-layers label { display: inline-flex; gap: 6px; align-items: center; }
+.scene-layers input { accent-color: var(--accent); }
+.scene-layers i { width: 12px; height: 12px; border-radius: 3px; }
+.scene-help { color: var(--soft); font-size: 13px; }
 @media print {
+  :root { color-scheme: light; }
+  .scene-controls, .scene-layers, .scene-help { display: none; }
+  .scene-canvas { max-height: none; }
+  .scroll { overflow: visible; }
+  .strip { border-spacing: 2px; table-layout: fixed; width: 100%; }
+  .strip th, .strip td { font-size: 9px; overflow-wrap: normal; }
+  .strip tbody th, .strip thead th:first-child { width: 62px; padding-right: 6px; }
+  .strip img { min-width: 0; }
+  .charts { grid-template-columns: 1fr 1fr; }
+  .charts figure { break-inside: avoid; }
+  section:has(.charts) { break-inside: auto; }
+  table { font-size: 11px; }
   body { background: #fff; } main { max-width: none; padding: 0; }
   section, .headline li { box-shadow: none; break-inside: avoid; }
 }
@@ -88,6 +126,11 @@ std::string Cell(std::string_view tag, std::string_view attributes, std::string_
   std::string out = "<";
   out.append(tag).append(attributes).append(">").append(EscapeHtml(text));
   return out.append("</").append(tag).append(">");
+}
+
+/// How a policy names the one text that it lets in.
+std::string HashSource(std::string_view text) {
+  return "'sha256-" + Base64(Sha256Bytes(text)) + "'";
 }
 
 }  // namespace
@@ -174,14 +217,21 @@ std::string SectionHtml(std::string_view heading_text, const std::string& body_h
 std::string ParagraphHtml(std::string_view text) { return Cell("p", "", text) + "\n"; }
 
 std::string PageHtml(std::string_view title_text, std::string_view verdict_text,
-                     const std::string& body_html) {
+                     const std::string& body_html, std::string_view script) {
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  out +=
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "base-uri 'none'; form-action 'none'; style-src " +
+      HashSource(kStyle);
+  if (!script.empty()) out += "; script-src " + HashSource(script);
+  out += "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += Cell("title", "", title_text);
   out.append("\n<style>").append(kStyle).append("</style>\n</head>\n<body>\n<main>\n");
   out += Cell("h1", "", title_text);
   out += Cell("p", " class=\"verdict\"", verdict_text);
-  out += "\n" + body_html + "</main>\n</body>\n</html>\n";
+  out += "\n" + body_html + "</main>\n";
+  if (!script.empty()) out.append("<script>").append(script).append("</script>\n");
+  out += "</body>\n</html>\n";
   return out;
 }
 

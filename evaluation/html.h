@@ -2,10 +2,11 @@
 
 /// The parts of a static page: escaping, embedded pictures, tables and the page around them.
 ///
-/// A page is one file without script, outside link or font: it works offline, in light and dark,
-/// and on paper. Everything that comes from outside (names, paths, messages) passes EscapeHtml
-/// exactly once; functions that take "text" escape, functions that take "html" do not. Thread-safe,
-/// except that one ImageEmbedder belongs to one page.
+/// A page is one file without outside link or font: it works offline, in light and dark, and on
+/// paper. Its policy lets run and style nothing but what it was made with, by hash. Everything that
+/// comes from outside (names, paths, messages) passes EscapeHtml exactly once; functions that take
+/// "text" escape, functions that take "html" do not. Thread-safe, except that one ImageEmbedder
+/// belongs to one page.
 
 #include <cstdint>
 #include <string>
@@ -56,8 +57,8 @@ std::string HeadlineHtml(const std::vector<HeadlineFigure>& figures);
 std::string SectionHtml(std::string_view heading_text, const std::string& body_html);
 std::string ParagraphHtml(std::string_view text);
 
-/// The whole document; `verdict_text` is the sentence under the title.
+/// The whole document; `verdict_text` is the sentence under the title, `script` runs at the end.
 std::string PageHtml(std::string_view title_text, std::string_view verdict_text,
-                     const std::string& body_html);
+                     const std::string& body_html, std::string_view script = "");
 
 }  // namespace interlacer

@@ -233,8 +233,10 @@ std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string
 }
 
 std::string RolloutReportHtml(const RolloutReportInput& in) {
-  ImageEmbedder images;
-  std::string body = Headline(in);
+  const std::string scene = in.scene == nullptr ? "" : SceneViewHtml(*in.scene);
+  ImageEmbedder images(ImageEmbedder::kDefaultBudgetBytes -
+                       static_cast<std::int64_t>(scene.size()));
+  std::string body = Headline(in) + scene;
   for (const TargetView& target : in.task->targets) {
     const std::string role = target.is_input ? "" : " (held out)";
     body += SectionHtml("Camera " + target.name + role, Strip(in, target, &images));
@@ -251,7 +253,8 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   body += Findings(in) + Provenance(in);
   body += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
   body += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
-  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body);
+  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body,
+                  scene.empty() ? "" : SceneViewScript());
 }
 
 }  // namespace interlacer

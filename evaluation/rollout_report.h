@@ -10,6 +10,7 @@
 #include "common/model_metadata.h"
 #include "data/episode.h"
 #include "evaluation/episode_evaluation.h"
+#include "evaluation/scene_view.h"
 
 namespace interlacer {
 
@@ -18,6 +19,7 @@ struct RolloutReportInput {
   const PredictionTask* task = nullptr;
   const EpisodeEvaluation* evaluation = nullptr;
   const ModelMetadata* metadata = nullptr;
+  const SceneView* scene = nullptr;  ///< null: no 3-D view
   std::string device;
   std::string location;
   std::string command;

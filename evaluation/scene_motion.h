@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/geometry.h"
@@ -32,6 +33,13 @@ struct BodyMotion {
   std::vector<Transform> start;        ///< [bodies] world_from_body at the newest observation
   std::vector<std::vector<Transform>> later;  ///< [steps][bodies] from step 1 on
   std::size_t link_count = 0;
+};
+
+/// The particles of step 0 as a motion carries them.
+struct CarriedParticles {
+  std::string name;
+  BodyMotion motion;
+  std::vector<std::int32_t> bodies;  ///< [n]
 };
 
 /// The links by the measured joints of the newest observation and the commanded ones of each step;

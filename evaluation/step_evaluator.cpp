@@ -135,7 +135,7 @@ Status StepEvaluator::StartParticles(const PredictedStep& step) {
     particle_bodies_[kKinematicSubject] = BodiesOfRobot(kinematic->second.motion, start_m_);
   }
   if (!simulation_) return Status::Ok();
-  std::vector<std::int32_t> true_bodies(start_m_.size() / 3, kUnknownMotion);
+  true_bodies_.assign(start_m_.size() / 3, kUnknownMotion);
   for (std::size_t i = 0; i < task_.targets.size(); ++i) {
     TargetView target = task_.targets[i];
     if (!target.is_input || task_.is_static) continue;
@@ -147,12 +147,12 @@ Status StepEvaluator::StartParticles(const PredictedStep& step) {
         TrackedParticles tracked,
         TrackedParticles::Start(*simulation_, true_motion_, task_, target, *newest, start_m_));
     moved_.merge(tracked.MovedObjects());
-    for (std::size_t k = 0; k < true_bodies.size(); ++k) {
-      if (true_bodies[k] == kUnknownMotion) true_bodies[k] = tracked.bodies()[k];
+    for (std::size_t k = 0; k < true_bodies_.size(); ++k) {
+      if (true_bodies_[k] == kUnknownMotion) true_bodies_[k] = tracked.bodies()[k];
     }
     tracked_.emplace(target.name, std::move(tracked));
   }
-  if (baselines_.contains(kOracleMotion)) particle_bodies_[kOracleMotion] = std::move(true_bodies);
+  if (baselines_.contains(kOracleMotion)) particle_bodies_[kOracleMotion] = true_bodies_;
   return Status::Ok();
 }
 
@@ -320,6 +320,20 @@ std::map<std::string, ParticleCensus> StepEvaluator::Censuses() const {
     }
   }
   return censuses;
+}
+
+std::vector<CarriedParticles> StepEvaluator::Carried() const {
+  std::vector<CarriedParticles> carried;
+  // What was recorded is not what other actions would have done.
+  if (!true_bodies_.empty() && !task_.is_static && !task_.has_own_actions) {
+    carried.push_back({"truth", true_motion_, true_bodies_});
+  }
+  if (const auto kinematic = particle_bodies_.find(kKinematicSubject);
+      kinematic != particle_bodies_.end()) {
+    const BodyMotion& motion = baselines_.at(kKinematicSubject).motion;
+    if (motion.robot) carried.push_back({"kinematic", motion, kinematic->second});
+  }
+  return carried;
 }
 
 }  // namespace interlacer

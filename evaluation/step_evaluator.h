@@ -32,6 +32,8 @@ class StepEvaluator {
   StatusOr<std::vector<EvaluatedView>> Evaluate(const PredictedStep& step);
 
   std::map<std::string, ParticleCensus> Censuses() const;
+  /// As EpisodeEvaluation's; nothing where nothing moves.
+  std::vector<CarriedParticles> Carried() const;
 
  private:
   /// What a subject shows of a view.
@@ -79,7 +81,8 @@ class StepEvaluator {
   std::map<std::string_view, Baseline> baselines_;
   std::map<std::string_view, AskedViews> asked_;
 
-  std::vector<float> start_m_;  ///< particles of step 0
+  std::vector<float> start_m_;             ///< particles of step 0
+  std::vector<std::int32_t> true_bodies_;  ///< of particles; empty without truth
   std::map<std::string_view, std::vector<std::int32_t>> particle_bodies_;
   std::map<std::string, TrackedParticles> tracked_;
   std::set<int> moved_;

@@ -23,6 +23,7 @@
 #include "evaluation/evaluation_plan.h"
 #include "evaluation/metric_definitions.h"
 #include "evaluation/rollout_report.h"
+#include "evaluation/scene_view.h"
 #include "evaluation/score_text.h"
 #include "evaluation/subjects.h"
 #include "robots/robot.h"
@@ -144,9 +145,19 @@ nlohmann::ordered_json PredictionJson(const PredictOptions& options, const Episo
 }
 
 Status WriteReport(const EpisodeReader& episode, const PredictionTask& task,
-                   const EpisodeEvaluation& evaluation, const RolloutBackend& backend,
-                   const VerbContext& context, const OutputFolder& folder) {
+                   const EpisodeEvaluation& evaluation, SceneView scene,
+                   const RolloutBackend& backend, const VerbContext& context,
+                   const OutputFolder& folder) {
+  scene.step_duration_s = backend.metadata().step_duration_s;
+  scene.workspace = task.region.workspace;
+  scene.carried = evaluation.carried;
+  for (const TargetView& target : task.targets) {
+    for (const RenderTarget& view : task.output.render_targets) {
+      if (view.name == target.name) scene.cameras.emplace_back(target.name, *view.camera);
+    }
+  }
   RolloutReportInput input;
+  input.scene = &scene;
   input.manifest = &episode.manifest();
   input.task = &task;
   input.evaluation = &evaluation;
@@ -230,7 +241,10 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
                  backend->device_name());
 
   const std::unique_ptr<Progress> progress = context.MakeProgress("predict", task.step_count + 1);
+  SceneView scene;
   const auto on_step = [&](const PredictedStep& step, const std::vector<EvaluatedView>& views) {
+    if (options.report) scene.predicted_m.push_back(step.positions_m);
+    if (options.report && step.step == 0) scene.colors_rgb8 = step.colors_rgb8;
     INTERLACER_RETURN_IF_ERROR(WriteViews(views, folder));
     if (!options.no_particles) INTERLACER_RETURN_IF_ERROR(WriteParticles(step, folder));
     progress->Update(step.step + 1);
@@ -247,7 +261,8 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath(kPredictionFile));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(path, json));
   if (options.report) {
-    INTERLACER_RETURN_IF_ERROR(WriteReport(episode, task, evaluation, *backend, context, folder));
+    INTERLACER_RETURN_IF_ERROR(
+        WriteReport(episode, task, evaluation, std::move(scene), *backend, context, folder));
   }
   INTERLACER_RETURN_IF_ERROR(folder.Commit());
   context.Result(

@@ -100,6 +100,29 @@ TEST_P(PlainPngTest, EveryFilterOfLibpngIsRead) {
   }
 }
 
+TEST_P(PlainPngTest, NoiseIsStoredAndSlopesAreCoded) {
+  Bytes noise(RowBytes(GetParam()) * kHeightPx), slope(noise.size());
+  std::uint32_t state = 7;
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    noise[i] = static_cast<std::uint8_t>(state >> 24);
+    slope[i] = static_cast<std::uint8_t>(i % RowBytes(GetParam()) / 6);
+  }
+  for (const Bytes& pixels : {noise, slope}) {
+    const Bytes data = WritePlainPng(GetParam(), kWidthPx, kHeightPx, pixels.data());
+    Bytes read(pixels.size());
+    ASSERT_TRUE(ReadPlainPng(data, GetParam(), kWidthPx, kHeightPx, read.data()));
+    EXPECT_EQ(read, pixels);
+    EXPECT_EQ(ReadByLibpng(GetParam(), data), pixels);
+    if (pixels == noise) {
+      EXPECT_GT(data.size(), noise.size());
+      EXPECT_LT(data.size(), noise.size() + 200);
+    } else {
+      EXPECT_LT(data.size(), slope.size() / 4);
+    }
+  }
+}
+
 TEST_P(PlainPngTest, NoDamagedByteGoesUnseen) {
   const Bytes pixels = Pixels(GetParam());
   const Bytes whole = WritePlainPng(GetParam(), kWidthPx, kHeightPx, pixels.data());
