@@ -290,7 +290,7 @@ Status ReadGraph(const JsonObject& object, GraphConfig* out) {
 
 ordered_json ToJson(const MechanismConfig& c) {
   return {{"name", c.name},
-          {"options", ordered_json::parse(c.options)},
+          {"options", nlohmann::json::parse(c.options)},
           {"neighbor_count", c.neighbor_count},
           {"symmetrise", c.symmetrise}};
 }
