@@ -17,6 +17,7 @@ Platform HostPlatform() {
       {"grf_attention", &MakeGrfAttentionCases},
       {"linear_attention", &MakeLinearAttentionCases},
       {"step", &MakeStepCases},
+      {"layers", &MakeLayerCases},
       {"render", &MakeRenderCases},
       {"observed", &MakeObservedCases},
       {"ssim", &MakeSsimCases},

@@ -46,11 +46,16 @@ InterlacerConfig ModelConfig(const Options& options, LocalLayer local) {
 
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
                                       const ModelDevice& place, bool recompute_blocks) {
+  return MakeModel(options, ModelConfig(options, local), place, recompute_blocks);
+}
+
+std::shared_ptr<WorldModel> MakeModel(const Options& options, const InterlacerConfig& config,
+                                      const ModelDevice& place, bool recompute_blocks) {
   const WorldModelOptions model_options{
       .dense_dtype = options.dtype == "bf16" ? DenseDtype::kBfloat16 : DenseDtype::kFloat32,
       .recompute_blocks = recompute_blocks,
       .device = place.device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu};
-  auto model = std::make_shared<WorldModel>(ModelConfig(options, local), model_options);
+  auto model = std::make_shared<WorldModel>(config, model_options);
   InitializeWeights(model.get(), options.seed);
   const at::NoGradGuard no_grad;
   std::uint32_t draw = 100;

@@ -23,6 +23,8 @@ inline constexpr int kRobotPoints = 20;
 /// size; all tokens are in one graph, and the network moves all particles.
 InterlacerConfig ModelConfig(const Options& options, LocalLayer local);
 /// A model of this configuration on the device, with heads that move particles.
+std::shared_ptr<WorldModel> MakeModel(const Options& options, const InterlacerConfig& config,
+                                      const ModelDevice& place = {}, bool recompute_blocks = false);
 std::shared_ptr<WorldModel> MakeModel(const Options& options, LocalLayer local,
                                       const ModelDevice& place = {}, bool recompute_blocks = false);
 /// Robot points [times,p,3] in metres, at random places over the table, all in uniform motion.

@@ -9,16 +9,17 @@ namespace interlacer::bench {
 namespace {
 
 /// Stages of all platforms.
-constexpr const char* kStages[] = {"knn",  "walks",  "grf_attention", "linear_attention",
-                                   "step", "render", "observed",      "ssim",
-                                   "rpc",  "serve",  "train_step",    "update"};
+constexpr const char* kStages[] = {
+    "knn",  "walks", "grf_attention", "linear_attention", "step",   "render", "observed",
+    "ssim", "rpc",   "serve",         "train_step",       "update", "layers"};
 
 /// Sets the default sizes of a stage.
 void FillDefaults(Options* options, bool dtype_given) {
   const bool train = options->stage == "train_step" || options->stage == "update";
   if (options->n == 0) options->n = train ? 2048 : 32768;
-  if (options->stage == "step" || train) options->timesteps = 2;
-  const bool runs_whole_model = options->stage == "step" || options->stage == "update";
+  const bool is_step = options->stage == "step" || options->stage == "layers";
+  if (is_step || train) options->timesteps = 2;
+  const bool runs_whole_model = is_step || options->stage == "update";
   if (runs_whole_model && !dtype_given) options->dtype = "bf16";
   if (options->threads == 0) {
     options->threads = static_cast<int>(std::thread::hardware_concurrency());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "common/scene_limits.h"
+#include "model/attention/library_attention.h"
 
 namespace interlacer {
 namespace {
@@ -72,6 +73,10 @@ void CheckTokens(const TokenConfig& tokens, Limits* limits) {
   limits->Within("tokens.displacement_scale", tokens.displacement_scale, 0.01f, 1000.f);
 }
 
+void CheckNeighbors(const std::string& layer, const MechanismConfig& mechanism, Limits* limits) {
+  limits->Within(layer + ".mechanism.neighbor_count", mechanism.neighbor_count, 1, 64);
+}
+
 void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Within("network.width", network.width, 1, 1024);
   limits->Within("network.block_count", network.block_count, 1, 32);
@@ -86,6 +91,18 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   limits->Require(heads > 0 && network.width % heads == 0, "network.global.head_count",
                   "a divisor of network.width", std::to_string(heads));
   const LocalLayerConfig& local = network.local;
+  limits->Require((local.kind == LocalLayer::kMechanism) == local.mechanism.has_value(),
+                  "network.local.mechanism",
+                  "a mechanism beside the kind mechanism, and there alone",
+                  local.mechanism ? local.mechanism->name : "nothing");
+  limits->Within("network.local.head_count", local.head_count, 1, 64);
+  limits->Require(local.head_count > 0 && network.width % local.head_count == 0 &&
+                      local.key_width % local.head_count == 0,
+                  "network.local.head_count",
+                  "a divisor of network.width and network.local.key_width",
+                  std::to_string(local.head_count));
+  if (network.global.mechanism) CheckNeighbors("network.global", *network.global.mechanism, limits);
+  if (local.mechanism) CheckNeighbors("network.local", *local.mechanism, limits);
   limits->Within("network.local.key_width", local.key_width, 1, 1024);
   limits->Within("network.local.walk_count", local.walk_count, 1, 4096);
   limits->Within("network.local.halt_probability", local.halt_probability, 0.0, 0.99);
@@ -224,6 +241,7 @@ Status ValidateConfig(const InterlacerConfig& config) {
                  "renderer.feature_width", std::to_string(config.encoder.feature_width),
                  std::to_string(config.renderer.feature_width));
   INTERLACER_RETURN_IF_ERROR(limits.status());
+  INTERLACER_RETURN_IF_ERROR(CheckMechanisms(config.network));
   INTERLACER_RETURN_IF_ERROR(CheckBuild(config));
   return ValidateRendererConfig(config.renderer);
 }
@@ -240,6 +258,8 @@ std::string_view LocalLayerName(LocalLayer kind) {
       return "unmasked";
     case LocalLayer::kNone:
       return "none";
+    case LocalLayer::kMechanism:
+      return "mechanism";
   }
   return "none";
 }
@@ -248,7 +268,10 @@ std::string AttentionVariant(const InterlacerConfig& config) {
   const LocalLayerConfig& local = config.network.local;
   const bool is_ones =
       local.kind == LocalLayer::kGrfExact && local.mask_positivity == MaskPositivity::kOnes;
-  return std::string(is_ones ? kOnesVariant : LocalLayerName(local.kind)) + "+linear_relu";
+  const auto& global = config.network.global.mechanism;
+  return (local.mechanism ? local.mechanism->name
+                          : std::string(is_ones ? kOnesVariant : LocalLayerName(local.kind))) +
+         "+" + (global ? global->name : "linear_relu");
 }
 
 }  // namespace interlacer

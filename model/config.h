@@ -92,14 +92,26 @@ struct GraphConfig {
 };
 
 /// kUnmasked: the layer of kGrfExact with every pair of tokens and all weights one. kNone: no local
-/// layer and no feed-forward layers after it.
-enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone };
+/// layer and no feed-forward layers after it. kMechanism: a MechanismConfig.
+enum class LocalLayer { kGrfExact, kGrfSampled, kMessagePassing, kUnmasked, kNone, kMechanism };
 /// How coefficients become weights of pairs; kOnes has none of them: every pair of the lists weighs
 /// one, so that the lists alone are compared with the mask that is learnt over them.
 enum class MaskPositivity { kAbsCoefficients, kAbsMask, kSoftplusCoefficients, kNone, kOnes };
 
+/// A mechanism of the attention library (model/attention/catalog/catalog.h) as a layer, on the CPU.
+/// It may read the tokens' positions, in metres, and a graph of their nearest neighbours with
+/// GraphConfig's scope, index and edge weights; uniform weights leave it to the mechanism.
+struct MechanismConfig {
+  std::string name;
+  std::string options = "{}";  ///< a JSON object
+  int neighbor_count = 3;
+  bool symmetrise = true;  ///< undirected, as most of the mechanisms need it
+  bool operator==(const MechanismConfig&) const = default;
+};
+
 struct GlobalLayerConfig {
   int head_count = 4;
+  std::optional<MechanismConfig> mechanism;  ///< in place of ReLU linear attention
   bool operator==(const GlobalLayerConfig&) const = default;
 };
 
@@ -118,6 +130,9 @@ struct LocalLayerConfig {
   int anchor_neighbor_count = 16;
   int message_width = 128;
   float offset_scale_m = 0.05f;
+  // mechanism
+  int head_count = 1;
+  std::optional<MechanismConfig> mechanism;
   bool operator==(const LocalLayerConfig&) const = default;
 };
 

@@ -64,6 +64,8 @@ int GraphNeighbors(const InterlacerConfig& config) {
       return config.graph.neighbor_count;
     case LocalLayer::kMessagePassing:
       return config.network.local.anchor_neighbor_count;
+    case LocalLayer::kMechanism:
+      return config.network.local.mechanism->neighbor_count;
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:
       break;

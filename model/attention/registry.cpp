@@ -1,6 +1,7 @@
 #include "model/attention/registry.h"
 
 #include "model/attention/grf.h"
+#include "model/attention/library_attention.h"
 #include "model/attention/linear.h"
 #include "model/attention/message_passing.h"
 
@@ -8,6 +9,9 @@ namespace interlacer {
 
 std::shared_ptr<AttentionMechanism> MakeGlobalMechanism(const NetworkConfig& config,
                                                         Precision precision) {
+  if (config.global.mechanism) {
+    return std::make_shared<LibraryAttention>(config, LayerPlace::kGlobal, precision);
+  }
   return std::make_shared<LinearReluAttention>(config, config.global.head_count, precision);
 }
 
@@ -21,6 +25,8 @@ std::shared_ptr<AttentionMechanism> MakeLocalMechanism(const NetworkConfig& conf
       return std::make_shared<MessagePassing>(config, precision);
     case LocalLayer::kUnmasked:
       return std::make_shared<LinearReluAttention>(config, /*head_count=*/1, precision);
+    case LocalLayer::kMechanism:
+      return std::make_shared<LibraryAttention>(config, LayerPlace::kLocal, precision);
     case LocalLayer::kNone:
       return nullptr;
   }

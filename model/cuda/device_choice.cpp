@@ -86,6 +86,13 @@ Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device) {
                        std::string(KnnBackendName(config.graph.index)), "; use the device cpu");
   }
   const NetworkConfig& network = config.network;
+  for (const auto& [field, mechanism] :
+       {std::pair{"network.global.mechanism", network.global.mechanism},
+        std::pair{"network.local.mechanism", network.local.mechanism}}) {
+    if (!mechanism) continue;
+    return NotOnDevice(field, "the layers of the model's own alone", mechanism->name,
+                       "; use the device cpu");
+  }
   const LocalLayer kind = network.local.kind;
   if (kind != LocalLayer::kGrfExact && kind != LocalLayer::kGrfSampled) return Status();
   for (const auto& [field, width] :

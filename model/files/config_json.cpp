@@ -26,11 +26,12 @@ constexpr Words<KnnBackend, 3> kGraphIndexes{
      {KnnBackend::kFaissIvf, KnnBackendName(KnnBackend::kFaissIvf)}}};
 constexpr Words<OutlierFilterKind, 2> kOutlierFilters{
     {{OutlierFilterKind::kStatistical, "statistical"}, {OutlierFilterKind::kRadius, "radius"}}};
-constexpr Words<LocalLayer, 5> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
+constexpr Words<LocalLayer, 6> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
                                              {LocalLayer::kGrfSampled, "grf_sampled"},
                                              {LocalLayer::kMessagePassing, "message_passing"},
                                              {LocalLayer::kUnmasked, "unmasked"},
-                                             {LocalLayer::kNone, "none"}}};
+                                             {LocalLayer::kNone, "none"},
+                                             {LocalLayer::kMechanism, "mechanism"}}};
 constexpr Words<MaskPositivity, 5> kMaskPositivities{
     {{MaskPositivity::kAbsCoefficients, "abs_f"},
      {MaskPositivity::kAbsMask, "abs_mask"},
@@ -287,18 +288,45 @@ Status ReadGraph(const JsonObject& object, GraphConfig* out) {
   return reader.Finish({"neighbor_count", "scope", "edge_weight", "symmetrise", "index"});
 }
 
+ordered_json ToJson(const MechanismConfig& c) {
+  return {{"name", c.name},
+          {"options", nlohmann::json::parse(c.options)},
+          {"neighbor_count", c.neighbor_count},
+          {"symmetrise", c.symmetrise}};
+}
+
+Status ReadMechanism(const JsonObject& object, std::optional<MechanismConfig>* out) {
+  if (!*out) out->emplace();
+  Reader reader(object);
+  reader.Field("name", &(*out)->name);
+  if (object.Has("options")) {
+    INTERLACER_RETURN_IF_ERROR(object.GetObject("options").status());
+    INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json* const options, object.Find("options"));
+    (*out)->options = options->dump();
+  }
+  reader.Field("neighbor_count", &(*out)->neighbor_count);
+  reader.Field("symmetrise", &(*out)->symmetrise);
+  return reader.Finish({"name", "options", "neighbor_count", "symmetrise"});
+}
+
 ordered_json ToJson(const LocalLayerConfig& c) {
-  return {{"kind", WordOf(kLocalLayers, c.kind)},
-          {"key_width", c.key_width},
-          {"mask_positivity", WordOf(kMaskPositivities, c.mask_positivity)},
-          {"paper_literal_division", c.paper_literal_division},
-          {"sampler", WordOf(kWalkSamplers, c.sampler)},
-          {"walk_count", c.walk_count},
-          {"halt_probability", c.halt_probability},
-          {"anchor_stride", c.anchor_stride},
-          {"anchor_neighbor_count", c.anchor_neighbor_count},
-          {"message_width", c.message_width},
-          {"offset_scale_m", Shortest(c.offset_scale_m)}};
+  ordered_json json = {{"kind", WordOf(kLocalLayers, c.kind)},
+                       {"key_width", c.key_width},
+                       {"mask_positivity", WordOf(kMaskPositivities, c.mask_positivity)},
+                       {"paper_literal_division", c.paper_literal_division},
+                       {"sampler", WordOf(kWalkSamplers, c.sampler)},
+                       {"walk_count", c.walk_count},
+                       {"halt_probability", c.halt_probability},
+                       {"anchor_stride", c.anchor_stride},
+                       {"anchor_neighbor_count", c.anchor_neighbor_count},
+                       {"message_width", c.message_width},
+                       {"offset_scale_m", Shortest(c.offset_scale_m)}};
+  // Omitted where there is none, as in configurations older than the fields.
+  if (c.mechanism) {
+    json["head_count"] = c.head_count;
+    json["mechanism"] = ToJson(*c.mechanism);
+  }
+  return json;
 }
 
 Status ReadLocal(const JsonObject& object, LocalLayerConfig* out) {
@@ -314,15 +342,18 @@ Status ReadLocal(const JsonObject& object, LocalLayerConfig* out) {
   reader.Field("anchor_neighbor_count", &out->anchor_neighbor_count);
   reader.Field("message_width", &out->message_width);
   reader.Field("offset_scale_m", &out->offset_scale_m);
+  reader.Field("head_count", &out->head_count);
+  reader.Section("mechanism", ReadMechanism, &out->mechanism);
   return reader.Finish({"kind", "key_width", "mask_positivity", "paper_literal_division", "sampler",
                         "walk_count", "halt_probability", "anchor_stride", "anchor_neighbor_count",
-                        "message_width", "offset_scale_m"});
+                        "message_width", "offset_scale_m", "head_count", "mechanism"});
 }
 
 Status ReadGlobal(const JsonObject& object, GlobalLayerConfig* out) {
   Reader reader(object);
   reader.Field("head_count", &out->head_count);
-  return reader.Finish({"head_count"});
+  reader.Section("mechanism", ReadMechanism, &out->mechanism);
+  return reader.Finish({"head_count", "mechanism"});
 }
 
 ordered_json ToJson(const NetworkConfig& c) {
@@ -336,6 +367,7 @@ ordered_json ToJson(const NetworkConfig& c) {
   if (c.motion_gate) json["motion_gate"] = true;
   if (c.min_displacement_m > 0) json["min_displacement_m"] = Shortest(c.min_displacement_m);
   json["global"] = {{"head_count", c.global.head_count}};
+  if (c.global.mechanism) json["global"]["mechanism"] = ToJson(*c.global.mechanism);
   json["local"] = ToJson(c.local);
   return json;
 }

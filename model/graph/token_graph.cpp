@@ -162,7 +162,24 @@ Status CheckDeviceGraph(const InterlacerConfig& config) {
   return Status();
 }
 
-GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda) {
+namespace {
+
+/// The graph of a mechanism of the library, on the host.
+TokenEdges EdgesOf(const InterlacerConfig& config, const MechanismConfig& mechanism,
+                   const TokenSet& tokens) {
+  const KnnGraph nearest = GraphOnHost(tokens, mechanism.neighbor_count, config.graph);
+  const SparseGraph graph =
+      ValueOrThrow(mechanism.symmetrise ? Symmetrised(nearest) : ToSparse(nearest));
+  TokenEdges edges{
+      at::tensor(graph.offsets, at::kLong), at::tensor(graph.neighbors, at::kLong), {}};
+  if (config.graph.edge_weight != EdgeWeight::kUniform) {
+    edges.weights = at::tensor(WeightsOfEdges(config, graph, tokens.positions_m), at::kFloat);
+  }
+  return edges;
+}
+
+/// What the local layer needs if it is none of the library's.
+GraphForm BindLocalGraph(const InterlacerConfig& config, const CudaBackend* cuda) {
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
@@ -179,10 +196,32 @@ GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda
       };
     case LocalLayer::kUnmasked:
     case LocalLayer::kNone:
+    case LocalLayer::kMechanism:
       break;
   }
   return [cuda](const TokenSet& tokens, std::uint64_t) {
     return TokenGraph{tokens.positions_m, nullptr, nullptr, cuda};
+  };
+}
+
+}  // namespace
+
+GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda) {
+  GraphForm local_graph = BindLocalGraph(config, cuda);
+  const auto &global = config.network.global.mechanism, &local = config.network.local.mechanism;
+  if (!global && !local) return local_graph;
+  return [config, global, local, local_graph](const TokenSet& tokens, std::uint64_t seed) {
+    TokenGraph graph = local_graph(tokens, seed);
+    const TokenSet constant = Detached(tokens);
+    if (local) graph.local_edges = std::make_shared<TokenEdges>(EdgesOf(config, *local, constant));
+    if (global) {
+      const bool is_same = local && local->neighbor_count == global->neighbor_count &&
+                           local->symmetrise == global->symmetrise;
+      graph.global_edges = is_same
+                               ? graph.local_edges
+                               : std::make_shared<TokenEdges>(EdgesOf(config, *global, constant));
+    }
+    return graph;
   };
 }
 

@@ -20,11 +20,20 @@
 
 namespace interlacer {
 
+/// Out-edges in CSR form, for a mechanism of the attention library.
+struct TokenEdges {
+  torch::Tensor offsets;    ///< [T+1] int64
+  torch::Tensor neighbors;  ///< [E] int64
+  torch::Tensor weights;    ///< [E] float32; undefined for EdgeWeight::kUniform
+};
+
 struct TokenGraph {
   torch::Tensor positions_m;                   ///< [T,3]
   std::shared_ptr<const WalkMask> mask;        ///< grf_exact, grf_sampled
   std::shared_ptr<const AnchorGraph> anchors;  ///< message_passing
   const CudaBackend* cuda = nullptr;           ///< where the step runs; null on the host
+  /// Beside a mechanism of the attention library in that layer.
+  std::shared_ptr<const TokenEdges> global_edges = nullptr, local_edges = nullptr;
 };
 
 /// Builds what the configured local layer needs; `seed` draws walks and anchors.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/random.h"
+#include "model/attention/library_attention.h"
 #include "model/network/head.h"
 #include "model/network/world_model.h"
 
@@ -47,14 +48,16 @@ void FillTruncatedNormal(torch::Tensor parameter, double deviation, std::uint64_
 }  // namespace
 
 bool HasWeightDecay(const std::string& parameter_name) {
-  return EndsWith(parameter_name, ".weight");
+  return EndsWith(parameter_name, ".weight") && !IsOfMechanism(parameter_name);
 }
 
 void InitializeWeights(WorldModel* model, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   for (const auto& item : model->named_parameters()) {
     torch::Tensor parameter = item.value();
-    if (EndsWith(item.key(), ".scale")) {
+    if (IsOfMechanism(item.key())) {
+      // The values that it was made with, which are functions of the mechanism's options.
+    } else if (EndsWith(item.key(), ".scale")) {
       parameter.fill_(1);
     } else if (EndsWith(item.key(), ".hop_coefficients")) {
       parameter.copy_(at::exp(-kHopDecay * at::arange(parameter.size(0), parameter.options())));

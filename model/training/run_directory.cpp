@@ -68,10 +68,14 @@ Status CopyWeights(const WorldModel& from, WorldModel* to) {
 }
 
 Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
-  const bool is_other_kind = from.config().network.local.kind != to->config().network.local.kind;
+  const NetworkConfig &theirs = from.config().network, &ours = to->config().network;
+  const bool is_other_local =
+      theirs.local.kind != ours.local.kind || theirs.local.mechanism != ours.local.mechanism;
+  const bool is_other_global = theirs.global.mechanism != ours.global.mechanism;
   return CopyEqual(from, to, [&](const std::string& name) {
-    return is_other_kind && name.starts_with("interlacer.") &&
-           name.find(".local") != std::string::npos;
+    return name.starts_with("interlacer.") &&
+           ((is_other_local && name.find(".local") != std::string::npos) ||
+            (is_other_global && name.find(".global") != std::string::npos));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/number_text.h"
+#include "model/attention/masks/chebyshev.h"
 #include "model/ops/saved_object.h"
 #include "model/runtime/torch_status.h"
 
@@ -15,6 +16,8 @@ namespace interlacer::attention {
 namespace {
 
 constexpr double kChebyshevTolerance = 1e-13;
+/// Of products in float32, far below its rounding.
+constexpr double kFloatTolerance = 1e-9;
 /// Logarithm of the largest factor, far from overflow in float32.
 constexpr double kMaxLogFactor = 60;
 
@@ -23,6 +26,9 @@ struct SymmetricOperator {
   Graph off_diagonal;      ///< its weights come with their sign
   torch::Tensor diagonal;  ///< float64 [L]
   double rho = 0;
+  /// 0 is an eigenvalue, so that exp(-lambda S) takes nothing from everything, and float32 has room
+  /// for what it leaves.
+  bool reaches_zero = true;
 
   torch::Tensor Times(const torch::Tensor& x) const {
     return diagonal.reshape({1, -1, 1}) * x +
@@ -31,15 +37,13 @@ struct SymmetricOperator {
   torch::Tensor Dense() const { return at::diag(diagonal) + DenseOf(off_diagonal); }
 };
 
-/// exp(-lambda_h S) x by Chebyshev polynomials of (2 / rho) S - 1.
-torch::Tensor ExponentialProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
-                                 const torch::Tensor& x) {
-  if (s.rho == 0) return x.clone();
+/// Of exp(-lambda_h S) in Chebyshev polynomials of (2 / rho) S - 1, so many that the rest is below
+/// the tolerance: float64 [H,K].
+torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda, double tolerance) {
   std::vector<std::vector<double>> numbers;
   std::size_t term_count = 1;
   for (std::int64_t h = 0; h < lambda.size(0); ++h) {
-    numbers.push_back(
-        ScaledBesselNumbers(lambda[h].item<double>() * s.rho / 2, kChebyshevTolerance));
+    numbers.push_back(ScaledBesselNumbers(lambda[h].item<double>() * rho / 2, tolerance));
     term_count = std::max(term_count, numbers.back().size());
   }
   torch::Tensor coefficients =
@@ -50,14 +54,29 @@ torch::Tensor ExponentialProduct(const SymmetricOperator& s, const torch::Tensor
       c[k] = (k % 2 == 0 ? 1 : -1) * (k == 0 ? 1 : 2) * numbers[h][k];
     }
   }
-  const auto coefficient = [&](std::size_t k) {
-    const auto at = static_cast<std::int64_t>(k);
-    return coefficients.slice(1, at, at + 1).unsqueeze(2);
-  };
+  return coefficients;
+}
+
+/// exp(-lambda_h S) x without gradients, in x's type.
+torch::Tensor ExponentialProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
+                                 const torch::Tensor& x) {
+  if (s.rho == 0) return x.clone();
+  const double tolerance = x.scalar_type() == at::kFloat ? kFloatTolerance : kChebyshevTolerance;
+  return ChebyshevProduct(*s.off_diagonal.pattern, s.off_diagonal.weights, s.diagonal, s.rho,
+                          ChebyshevCoefficients(s.rho, lambda, tolerance).expand({x.size(0), -1}),
+                          x);
+}
+
+/// The same by tensors in float64, with gradients in x and the weights of S.
+torch::Tensor DifferentiableProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
+                                    const torch::Tensor& x) {
+  if (s.rho == 0) return x.clone();
+  const torch::Tensor coefficients =
+      ChebyshevCoefficients(s.rho, lambda, kChebyshevTolerance).unsqueeze(2);
   torch::Tensor before = x, now = s.Times(x) * (2 / s.rho) - x;
-  torch::Tensor sum = coefficient(0) * x;
-  for (std::size_t k = 1; k < term_count; ++k) {
-    sum = sum + coefficient(k) * now;
+  torch::Tensor sum = coefficients.slice(1, 0, 1) * x;
+  for (std::int64_t k = 1; k < coefficients.size(1); ++k) {
+    sum = sum + coefficients.slice(1, k, k + 1) * now;
     torch::Tensor next = s.Times(now) * (4 / s.rho) - 2 * now - before;
     before = std::move(now);
     now = std::move(next);
@@ -80,7 +99,8 @@ class ExponentialFunction : public torch::autograd::Function<ExponentialFunction
     const auto saved = context->get_saved_variables();
     const auto s = LoadObject<SymmetricOperator>(context, "operator");
     // d/d lambda of exp(-lambda S) x is -S exp(-lambda S) x; S and the exponential are symmetric.
-    const torch::Tensor to_lambda = -(grads[0] * s->Times(saved[1])).sum({1, 2});
+    const torch::Tensor to_lambda =
+        -(grads[0].to(at::kDouble) * s->Times(saved[1].to(at::kDouble))).sum({1, 2});
     return {to_lambda, apply(saved[0].detach(), grads[0], s), torch::Tensor()};
   }
 };
@@ -103,8 +123,10 @@ class HeatMask : public Mask {
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
-    const torch::Tensor scaled = x.to(at::kDouble) * right_.reshape({1, -1, 1});
-    return (Exponential(scaled) * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
+    const auto type = operator_->reaches_zero ? x.scalar_type() : at::kDouble;
+    const torch::Tensor scaled = x.to(type) * right_.reshape({1, -1, 1}).to(type);
+    const torch::Tensor after = (factor_ * left_.reshape({1, -1, 1})).to(type);
+    return (Exponential(scaled) * after).to(x.scalar_type());
   }
 
  private:
@@ -114,9 +136,10 @@ class HeatMask : public Mask {
     }
     // Weights take their gradient through the polynomials, which are in S; that of lambda is
     // -S exp(-lambda S) x.
-    const torch::Tensor product = ExponentialProduct(*operator_, lambda_.detach(), x);
+    const torch::Tensor product =
+        DifferentiableProduct(*operator_, lambda_.detach(), x.to(at::kDouble));
     const torch::Tensor time = (lambda_ - lambda_.detach()).reshape({-1, 1, 1});
-    return product - time * operator_->Times(product).detach();
+    return (product - time * operator_->Times(product).detach()).to(x.scalar_type());
   }
 
   std::shared_ptr<const SymmetricOperator> operator_;
@@ -253,7 +276,7 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
   if (operator_name == "laplacian") {
     s = {{graph.pattern, -graph.weights}, degrees, 2 * largest};
   } else if (operator_name == "neg_adjacency") {
-    s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest};
+    s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest, false};
     shift = largest;
   } else {
     const Graph w = SymmetricallyNormalised(graph);

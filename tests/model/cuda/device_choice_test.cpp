@@ -40,6 +40,19 @@ TEST(DeviceChoice, GraphAttentionWiderThanItsKernelsIsRefusedOnADeviceAlone) {
   EXPECT_EQ(CheckFitsDevice(config, DeviceKind::kCuda).field(), "network.width");
 }
 
+TEST(DeviceChoice, MechanismsOfTheLibraryStayOnTheCpu) {
+  InterlacerConfig config;
+  config.network.global.mechanism = MechanismConfig{"favor_pos"};
+  const Status status = CheckFitsDevice(config, DeviceKind::kCuda);
+  EXPECT_EQ(status.reason(), reason::FEATURE_NOT_BUILT);
+  EXPECT_EQ(status.field(), "network.global.mechanism");
+  EXPECT_EQ(status.metadata().at("got"), "favor_pos");
+  EXPECT_TRUE(CheckFitsDevice(config, DeviceKind::kCpu).ok());
+  config = {};
+  config.network.local.mechanism = MechanismConfig{"rwgnk"};
+  EXPECT_EQ(CheckFitsDevice(config, DeviceKind::kCuda).field(), "network.local.mechanism");
+}
+
 TEST(DeviceChoice, ADeviceHasTheExactGridAlone) {
   for (const KnnBackend index : {KnnBackend::kFaissFlat, KnnBackend::kFaissIvf}) {
     InterlacerConfig config;

@@ -8,6 +8,7 @@
 
 #include "common/transforms.h"
 #include "model/engine/token_rows.h"
+#include "tests/model/gradient_check.h"
 #include "tests/model/operation_count.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "model/engine/step_engine.h"
 #include "tests/model/gradient_check.h"
+#include "tests/model/library_layers.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/support/tolerances.h"
 
@@ -92,6 +94,55 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                            Variant{"Unmasked", LocalLayer::kUnmasked},
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& test) { return test.param.name; });
+
+/// With mechanisms of the attention library as layers.
+class LibraryModels : public ::testing::TestWithParam<LibraryLayer> {
+ protected:
+  LibraryModels() {
+    config_.network.block_count = 2;
+    PutLayer(GetParam(), &config_);
+  }
+  InterlacerConfig config_ = TinyConfig();
+};
+
+TEST_P(LibraryModels, LearnEveryParameterOfTheStepInBothMemoryForms) {
+  std::map<std::string, torch::Tensor> gradients[2];
+  for (const bool recompute : {false, true}) {
+    WorldModel model(config_, {.dense_dtype = DenseDtype::kFloat32, .recompute_blocks = recompute});
+    InitializeWeights(&model, 3);
+    PerturbHeads(&model);
+    const StepInput input = MakeStepInput(kParticles, config_);
+    const CloudTensors next = model.Step(input);
+    EXPECT_FALSE(at::equal(next.positions_m, input.newer.positions_m));
+    (next.positions_m.square().sum() + next.features.square().sum()).backward();
+    gradients[recompute] = ParameterGradients(model);
+    for (const auto& item : model.named_parameters()) {
+      if (!item.key().starts_with("interlacer.")) continue;
+      const auto found = gradients[recompute].find(item.key());
+      ASSERT_NE(found, gradients[recompute].end()) << item.key();
+      EXPECT_TRUE(at::isfinite(found->second).all().item<bool>()) << item.key();
+    }
+  }
+  for (const auto& [name, gradient] : gradients[0]) {
+    EXPECT_TRUE(at::equal(gradient, gradients[1].at(name))) << name;
+  }
+}
+
+TEST_P(LibraryModels, FusedInferenceIsTheStepOfTheLayersOneByOne) {
+  config_.network.width = config_.network.local.key_width = 64;  // widths that the kernels take
+  const auto model = MakeModel(config_, DenseDtype::kBfloat16);
+  PerturbHeads(model.get());
+  const StepInput input = MakeStepInput(kParticles, config_);
+  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
+  const StepEngine engine(model.get());
+  const CloudTensors got = engine.Step(input);
+  EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
+            kBfloat16HostStepTolerance);
+  EXPECT_TRUE(at::equal(engine.Step(input).positions_m, got.positions_m));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LibraryModels, ::testing::ValuesIn(LibraryLayers()),
+                         [](const auto& test) { return std::string(test.param.test_name); });
 
 /// Steps of the tiny model with another configuration and random heads, on one input.
 class MotionGate : public ::testing::Test {
