@@ -17,6 +17,7 @@
 #include "cli/shipped_models.h"
 #include "cli/verbs/verbs.h"
 #include "client/planner/cost_file.h"
+#include "client/planner/fan_out_source.h"
 #include "client/planner/planner.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
@@ -49,6 +50,7 @@ struct PlanArguments {
   PlannerOptions planner;
   std::string method = "cem";
   std::vector<std::string> joints;
+  std::vector<std::string> other_servers;
   double deviation_share = 0.05;
   double budget_s = 0;
   bool force = false;
@@ -258,6 +260,27 @@ std::string PlanText(const Plan& plan, const std::string& output) {
   return text + "\nwritten to " + output + "\n";
 }
 
+/// The scene on all servers that share the candidates; `others` are the backends of those beside
+/// the first.
+StatusOr<std::unique_ptr<CandidateSource>> OpenScenes(
+    const PlanArguments& arguments, const SceneInput& input, RolloutBackend* first,
+    std::vector<std::unique_ptr<RolloutBackend>>* others) {
+  if (arguments.other_servers.empty()) return first->OpenScene(input);
+  if (arguments.backend.server.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--fan-out", "--server beside it", "none");
+  }
+  std::vector<std::unique_ptr<CandidateSource>> sources;
+  INTERLACER_ASSIGN_OR_RETURN(sources.emplace_back(), first->OpenScene(input));
+  for (const std::string& address : arguments.other_servers) {
+    BackendOptions options = arguments.backend;
+    options.server = address;
+    INTERLACER_ASSIGN_OR_RETURN(others->emplace_back(), MakeBackend(options));
+    INTERLACER_ASSIGN_OR_RETURN(sources.emplace_back(), others->back()->OpenScene(input));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(auto shared, FanOutSource::Make(std::move(sources)));
+  return std::unique_ptr<CandidateSource>(std::move(shared));
+}
+
 StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) {
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.output, arguments.force));
   INTERLACER_ASSIGN_OR_RETURN(const CostFile costs, ReadCosts(arguments.cost_file));
@@ -288,8 +311,9 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
   }
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
                               OutputFolder::Create(arguments.output, kPlanFile, arguments.force));
+  std::vector<std::unique_ptr<RolloutBackend>> others;
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<CandidateSource> source,
-                              backend->OpenScene(task.input));
+                              OpenScenes(arguments, task.input, backend.get(), &others));
   const auto progress = context.MakeProgress("plan", planner.iterations);
   INTERLACER_ASSIGN_OR_RETURN(
       const Plan plan, MakePlan(source.get(), costs.terms, planner, start, RowsOf(initial),
@@ -323,6 +347,9 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
       ->check(CLI::ExistingFile);
   verb->add_option("-o,--output", arguments->output, "Folder to write")->required();
   AddBackendOptions(verb, &arguments->backend);
+  verb->add_option("--fan-out", arguments->other_servers,
+                   "Addresses of more servers with the same weights, which share the candidates")
+      ->delimiter(',');
   PlannerOptions& planner = arguments->planner;
   verb->add_option("--start-step", arguments->request.start_step,
                    "Newest observed step; default the first with a full history");

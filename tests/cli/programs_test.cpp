@@ -111,6 +111,11 @@ TEST_F(ProgramsTest, APlanOverASocketIsTheLocalOneAndPredictTakesIt) {
     EXPECT_TRUE(local.at(file) == again.at(file)) << file;
     EXPECT_TRUE(local.at(file) == remote.at(file)) << file;
   }
+  // Two servers share the candidates of the same plan.
+  ServerProcess second(checkpoint_);
+  const auto shared =
+      plan("shared_plan", {"--server", server.address(), "--fan-out", second.address()});
+  EXPECT_TRUE(local.at("plan.csv") == shared.at("plan.csv"));
   const auto record = nlohmann::json::parse(local.at("plan.json"));
   EXPECT_EQ(record["terms"].size(), 3u);
   EXPECT_GT(record["terms"]["1 uncertainty"].get<double>(), 0);

@@ -1,0 +1,175 @@
+#include "client/planner/fan_out_source.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace interlacer {
+namespace {
+
+/// Of what is left, a free source takes this share divided by the number of sources: late shares
+/// are small, so that sources end together.
+constexpr int kSharesLeft = 2;
+
+/// Candidates that wait, outcomes that wait for the caller, and how the sources fare.
+class Board {
+ public:
+  Board(int candidate_count, int source_count)
+      : waiting_(static_cast<std::size_t>(candidate_count)),
+        unfinished_(candidate_count),
+        working_(source_count),
+        source_count_(source_count) {
+    std::iota(waiting_.begin(), waiting_.end(), 0);
+  }
+
+  /// The next candidates of a source; nothing when all are finished or the call has ended. Waits
+  /// while others may still give some back.
+  std::vector<int> Take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ || unfinished_ == 0 || !waiting_.empty(); });
+    if (ended_ || unfinished_ == 0) return {};
+    const auto left = static_cast<int>(waiting_.size());
+    const int count = std::max(1, left / (kSharesLeft * source_count_));
+    std::vector<int> taken(waiting_.begin(), waiting_.begin() + count);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+    return taken;
+  }
+
+  void Post(CandidateOutcome outcome) {
+    const std::lock_guard lock(mutex_);
+    --unfinished_;
+    outcomes_.push_back(std::move(outcome));
+    changed_.notify_all();
+  }
+
+  /// A source left; `back` is what it took and did not finish.
+  void Leave(const Status& status, const std::vector<int>& back) {
+    const std::lock_guard lock(mutex_);
+    --working_;
+    waiting_.insert(waiting_.begin(), back.begin(), back.end());
+    // What sources say once the call has ended is its echo.
+    const bool is_last = status.code() != StatusCode::kUnavailable || working_ == 0;
+    if (!status.ok() && is_last && error_.ok() && !ended_) error_ = status;
+    changed_.notify_all();
+  }
+
+  /// The next outcome for the caller, or nothing at the end.
+  std::optional<CandidateOutcome> Next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !outcomes_.empty() || !error_.ok() || working_ == 0; });
+    if (outcomes_.empty() || !error_.ok()) return std::nullopt;
+    CandidateOutcome outcome = std::move(outcomes_.front());
+    outcomes_.pop_front();
+    return outcome;
+  }
+
+  void End() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  Status error() {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<int> waiting_;
+  std::deque<CandidateOutcome> outcomes_;
+  int unfinished_;
+  int working_;
+  const int source_count_;
+  bool ended_ = false;
+  Status error_;
+};
+
+void Work(CandidateSource* source, std::span<const PlanRows> candidates,
+          const OutputOptions& output, const std::stop_token& stop, Board* board) {
+  while (true) {
+    std::vector<int> taken = board->Take();
+    if (taken.empty()) return board->Leave(Status(), {});
+    std::vector<PlanRows> rows;
+    for (const int index : taken) rows.push_back(candidates[static_cast<std::size_t>(index)]);
+    std::vector<int> open = taken;
+    const Status status = source->Predict(
+        rows, output,
+        [&](CandidateOutcome outcome) {
+          outcome.index = taken[static_cast<std::size_t>(outcome.index)];
+          std::erase(open, outcome.index);
+          board->Post(std::move(outcome));
+          return Status::Ok();
+        },
+        stop);
+    if (!status.ok()) return board->Leave(status, open);
+    if (!open.empty()) {
+      return board->Leave(Internal("a source left out candidate " + std::to_string(open.front())),
+                          {});
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<FanOutSource>> FanOutSource::Make(
+    std::vector<std::unique_ptr<CandidateSource>> sources) {
+  if (sources.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "sources", "one or more", "none");
+  }
+  const ModelMetadata& first = sources.front()->metadata();
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    const ModelMetadata& other = sources[i]->metadata();
+    if (other.weights_sha256 == first.weights_sha256 &&
+        other.config_sha256 == first.config_sha256) {
+      continue;
+    }
+    const std::string field = "sources[" + std::to_string(i) + "]";
+    return Mismatch(reason::ARGUMENT_INVALID, field,
+                    "the first source's model, weights " + first.weights_sha256 +
+                        " and configuration " + first.config_sha256,
+                    other.weights_sha256 + " and " + other.config_sha256);
+  }
+  return std::unique_ptr<FanOutSource>(new FanOutSource(std::move(sources)));
+}
+
+Status FanOutSource::Predict(std::span<const PlanRows> candidates, const OutputOptions& output,
+                             const CandidateCallback& on_candidate, const std::stop_token& stop) {
+  Board board(static_cast<int>(candidates.size()), static_cast<int>(sources_.size()));
+  std::stop_source ended;
+  const std::stop_callback pass_on(stop, [&] { ended.request_stop(); });
+  Status refused;
+  {
+    std::vector<std::jthread> threads;
+    for (const auto& source : sources_) {
+      threads.emplace_back([&, worker = source.get()] {
+        Work(worker, candidates, output, ended.get_token(), &board);
+      });
+    }
+    while (refused.ok()) {
+      std::optional<CandidateOutcome> outcome = board.Next();
+      if (!outcome) break;
+      refused = on_candidate(*std::move(outcome));
+    }
+    board.End();
+    ended.request_stop();
+  }
+  return refused.ok() ? board.error() : refused;
+}
+
+double FanOutSource::CostS(int candidate_count, int step_count) const {
+  const auto count = static_cast<int>(sources_.size());
+  const int share = (candidate_count + count - 1) / count;
+  double cost_s = 0;
+  for (const auto& source : sources_) cost_s = std::max(cost_s, source->CostS(share, step_count));
+  return cost_s;
+}
+
+}  // namespace interlacer
