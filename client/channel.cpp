@@ -15,10 +15,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kKeepalivePeriodMs = 30'000;
-/// First and longest pause between attempts to connect: a server that has started is found within
-/// about the latter. The library's first pause is a second, too long where a proxy has another
-/// server at hand.
-constexpr int kFirstReconnectPauseMs = 100, kMaxReconnectPauseMs = 1000;
+/// The library's first pause is a second, too long where a proxy has another server at hand.
+constexpr int kFirstReconnectPauseMs = 100;
 
 /// Certificates and keys are a few kilobytes.
 constexpr std::int64_t kMaxPemBytes = 1 << 20;

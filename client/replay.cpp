@@ -204,7 +204,9 @@ std::string DifferenceOf(const Answers& then, const Answers& now) {
 class Repeater {
  public:
   Repeater(const ReplayOptions& options, const std::shared_ptr<grpc::Channel>& channel)
-      : options_(options), service_(v1::InterlacerService::NewStub(channel)) {}
+      : options_(options),
+        place_{"", nullptr, channel},
+        service_(v1::InterlacerService::NewStub(channel)) {}
 
   StatusOr<std::vector<std::pair<std::string, std::string>>> Weights() {
     v1::GetServerInfoResponse info;
@@ -266,7 +268,7 @@ class Repeater {
   }
 
   const ReplayOptions& options_;
-  const CallPlace place_{};
+  const CallPlace place_;
   const std::unique_ptr<v1::InterlacerService::Stub> service_;
   std::optional<Status> failure_;
 };
