@@ -141,12 +141,16 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
     ASSERT_TRUE(server.WaitForServing());
     grpc::ClientContext context;
     server.controls->unit_s = 0.05;
-    const auto request = MakeRolloutRequest(8);
+    const auto request = MakeRolloutRequest(100);
     const auto reader = server.stub->PredictRollout(&context, request);
     v1::PredictRolloutResponse response;
     ASSERT_TRUE(reader->Read(&response));
     context.TryCancel();
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    EXPECT_TRUE(WaitUntil([&] {
+      return server.server->metrics().Text().find("interlacer_cancelled_total{") !=
+             std::string::npos;
+    }));
     auto refused = MakeRolloutRequest(1);
     refused.set_request_id("a b");
     grpc::ClientContext second;
