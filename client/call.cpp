@@ -2,13 +2,34 @@
 
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
+#include "client/channel.h"
 #include "client/status_from_grpc.h"
 #include "google/rpc/status.pb.h"
 
 namespace interlacer {
+namespace {
+
+/// The library attends to a new connection while somebody waits for the channel, else every five
+/// seconds: calls that fail at once would find a server that is back only after ten or more.
+void AwaitConnection(grpc::Channel* channel, const std::stop_token& stop,
+                     std::chrono::system_clock::time_point limit) {
+  using Clock = std::chrono::system_clock;
+  if (channel->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return;
+  limit = std::min<Clock::time_point>(
+      limit, Clock::now() + std::chrono::milliseconds(kMaxReconnectPauseMs));
+  while (!stop.stop_requested() && Clock::now() < limit) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return;
+    channel->WaitForStateChange(
+        state, std::min<Clock::time_point>(limit, Clock::now() + std::chrono::milliseconds(50)));
+  }
+}
+
+}  // namespace
 
 Call::Call(const CallOptions& options, double default_deadline_s, const CallPlace& place)
     : place_(place),
@@ -18,6 +39,7 @@ Call::Call(const CallOptions& options, double default_deadline_s, const CallPlac
   context_.set_deadline(std::chrono::system_clock::now() +
                         std::chrono::microseconds(std::llround(deadline_s_ * 1e6)));
   context_.set_wait_for_ready(options.wait_for_ready);
+  AwaitConnection(place.channel.get(), options.stop, context_.deadline());
 }
 
 void Call::Record(const google::protobuf::Message& message) const {

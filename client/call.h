@@ -26,11 +26,13 @@ struct CallPlace {
   std::string proxy;
   /// Null without a record.
   std::shared_ptr<Recorder> recorder;
+  std::shared_ptr<grpc::Channel> channel;
 };
 
 class Call {
  public:
-  /// `place` must outlive the call.
+  /// `place` must outlive the call. Where the last connection failed, waits for a new one for as
+  /// long as the longest pause between attempts.
   Call(const CallOptions& options, double default_deadline_s, const CallPlace& place);
 
   grpc::ClientContext* context() { return &context_; }

@@ -15,9 +15,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kKeepalivePeriodMs = 30'000;
-/// Longest pause between attempts to connect: a server that has started is found within about this
-/// time.
-constexpr int kMaxReconnectPauseMs = 1000;
+/// The library's first pause is a second, too long where a proxy has another server at hand.
+constexpr int kFirstReconnectPauseMs = 100;
 
 /// Certificates and keys are a few kilobytes.
 constexpr std::int64_t kMaxPemBytes = 1 << 20;
@@ -56,6 +55,7 @@ StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& option
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalivePeriodMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.retry ? 1 : 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectPauseMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectPauseMs);
   if (options.retry) {
     arguments.SetServiceConfigJSON(kServiceConfigJson);

@@ -13,6 +13,9 @@
 
 namespace interlacer {
 
+/// The longest pause between attempts to connect.
+inline constexpr int kMaxReconnectPauseMs = 1000;
+
 StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& options);
 
 }  // namespace interlacer

@@ -301,7 +301,7 @@ class GrpcClient : public Client {
 StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, MakeChannel(options));
   return std::unique_ptr<Client>(std::make_unique<GrpcClient>(
-      channel, CallPlace{ProxyFor(options.address), options.recorder}));
+      channel, CallPlace{ProxyFor(options.address), options.recorder, channel}));
 }
 
 }  // namespace interlacer

@@ -13,6 +13,7 @@
 #include "client/recording.h"
 #include "client/status_from_grpc.h"
 #include "common/duration.h"
+#include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "proto/recording.h"
@@ -60,6 +61,15 @@ void AddAnswer(const Response& response, Answers* answers) {
 bool DependsOnCircumstances(int code) {
   return code == grpc::CANCELLED || code == grpc::DEADLINE_EXCEEDED ||
          code == grpc::RESOURCE_EXHAUSTED || code == grpc::UNAVAILABLE;
+}
+
+/// Of an error that says so; else empty.
+std::string RequestIdOf(const google::rpc::Status& status) {
+  google::rpc::RequestInfo info;
+  for (const google::protobuf::Any& detail : status.details()) {
+    if (detail.Is<google::rpc::RequestInfo>() && detail.UnpackTo(&info)) return info.request_id();
+  }
+  return "";
 }
 
 class RecordingParser {
@@ -139,8 +149,8 @@ class RecordingParser {
   Status AddError(const RecordedMessage& message) {
     google::rpc::Status status;
     INTERLACER_RETURN_IF_ERROR(Parse(message, &status));
-    if (!call_number_ || DependsOnCircumstances(status.code())) return Status::Ok();
-    const auto call = latest_.find(KeyOf(""));
+    if (DependsOnCircumstances(status.code())) return Status::Ok();
+    const auto call = latest_.find(KeyOf(RequestIdOf(status)));
     if (call != latest_.end()) recording_.calls[call->second].answers.error_code = status.code();
     return Status::Ok();
   }
@@ -194,7 +204,9 @@ std::string DifferenceOf(const Answers& then, const Answers& now) {
 class Repeater {
  public:
   Repeater(const ReplayOptions& options, const std::shared_ptr<grpc::Channel>& channel)
-      : options_(options), service_(v1::InterlacerService::NewStub(channel)) {}
+      : options_(options),
+        place_{"", nullptr, channel},
+        service_(v1::InterlacerService::NewStub(channel)) {}
 
   StatusOr<std::vector<std::pair<std::string, std::string>>> Weights() {
     v1::GetServerInfoResponse info;
@@ -256,7 +268,7 @@ class Repeater {
   }
 
   const ReplayOptions& options_;
-  const CallPlace place_{};
+  const CallPlace place_;
   const std::unique_ptr<v1::InterlacerService::Stub> service_;
   std::optional<Status> failure_;
 };

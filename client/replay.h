@@ -6,7 +6,7 @@
 /// messages are, byte for byte, but for the durations of the summary. Calls over kept scenes cannot
 /// be repeated, since the record has the id of a scene that is gone; they are counted. Errors that
 /// depend on load, time or the client (CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED,
-/// UNAVAILABLE) are not compared, nor are those of recordings without call numbers.
+/// UNAVAILABLE) are not compared, nor are those that no call can be found for.
 /// Errors: those of client/recording.h; UNAVAILABLE and the like where no server answers. Threads:
 /// one replay at a time per channel.
 

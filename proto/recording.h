@@ -6,7 +6,8 @@
 /// A stream of google.protobuf.Any, each after its length as a varint ("delimited" messages): the
 /// requests and answers of interlacer.v1, and google.rpc.Status of calls that failed. A
 /// google.protobuf.UInt64Value says of which call the next message is; without one answers find
-/// their request by request_id. Pure functions, thread-safe.
+/// their request by request_id, errors by the one of google.rpc.RequestInfo among their details.
+/// Pure functions, thread-safe.
 
 #include <cstdint>
 #include <string>

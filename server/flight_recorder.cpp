@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -95,10 +96,12 @@ class FlightRecorder::Writer {
     return ++call_count_;
   }
 
-  /// False where the message is left out.
+  void CountLost() { ++lost_count_; }
+  std::int64_t lost_count() const { return lost_count_; }
+
+  /// False where the message is left out, which is not counted yet.
   bool Add(FlightMessage message) {
     const std::int64_t bytes = SizeOf(message);
-    bool is_first = false;
     {
       std::lock_guard lock(mutex_);
       if (waiting_bytes_ + bytes <= kMaxWaitingBytes && bytes <= max_bytes_ / kFilesOfCap) {
@@ -107,9 +110,8 @@ class FlightRecorder::Writer {
         changed_.notify_all();
         return true;
       }
-      is_first = dropped_count_++ == 0;
     }
-    if (is_first) {
+    if (!has_left_out_.exchange(true)) {
       Log(LogLevel::kWarning, "the flight recorder leaves calls out",
           {{"message_bytes", std::to_string(bytes)},
            {"most_bytes", std::to_string(max_bytes_ / kFilesOfCap)}});
@@ -149,7 +151,9 @@ class FlightRecorder::Writer {
     if (!file_.is_open() || is_full) BeginFile();
     Append(message);
     file_.flush();
-    if (file_.good() || has_failed_) return;
+    if (file_.good()) return;
+    CountLost();
+    if (has_failed_) return;
     has_failed_ = true;
     Log(LogLevel::kWarning, "the flight recorder cannot write", {{"folder", folder_.string()}});
   }
@@ -215,9 +219,11 @@ class FlightRecorder::Writer {
   std::condition_variable changed_;
   std::deque<FlightMessage> waiting_;
   std::int64_t waiting_bytes_ = 0;
-  std::int64_t dropped_count_ = 0;
   std::uint64_t call_count_ = 0;
   bool is_stopping_ = false, is_done_ = false, is_abandoned_ = false;
+
+  std::atomic<bool> has_left_out_{false};
+  std::atomic<std::int64_t> lost_count_{0};
 
   // Of the thread alone.
   std::ofstream file_;
@@ -246,6 +252,8 @@ FlightRecorder::FlightRecorder(std::shared_ptr<Writer> writer)
 
 bool FlightRecorder::TryFinish() { return writer_->Stop(); }
 
+std::int64_t FlightRecorder::lost_count() const { return writer_->lost_count(); }
+
 FlightRecorder::~FlightRecorder() {
   if (TryFinish()) {
     thread_.join();
@@ -263,8 +271,8 @@ FlightRecorder::Call::Call(FlightRecorder* recorder, std::string method,
 }
 
 void FlightRecorder::Call::Add(std::string name, const grpc::ByteBuffer& bytes) {
-  if (is_left_out_) return;
-  is_left_out_ = !recorder_->writer_->Add({number_, std::move(name), bytes});
+  is_left_out_ = is_left_out_ || !recorder_->writer_->Add({number_, std::move(name), bytes});
+  if (is_left_out_) recorder_->writer_->CountLost();
 }
 
 void FlightRecorder::Call::AddResponse(const grpc::ByteBuffer& response) {

@@ -7,8 +7,9 @@
 /// configuration are known. All files together, those of earlier servers too, stay below the cap:
 /// the oldest go first. Only the server's user may read them: they hold what the cameras saw.
 /// Recording never makes a call wait or fail: bytes are written by a thread of its own; what a slow
-/// disk cannot take, and messages above an eighth of the cap, are left out, and so is the rest of
-/// their call. Errors of Open: INVALID_ARGUMENT CONFIG_INVALID naming the option. Threads: any.
+/// disk cannot take, and messages above an eighth of the cap, are left out and counted, and so is
+/// the rest of their call. Errors of Open: INVALID_ARGUMENT CONFIG_INVALID naming the option.
+/// Threads: any.
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -40,6 +41,8 @@ class FlightRecorder {
   ~FlightRecorder();
   /// Writes what is waiting, for two seconds at most; what comes later is lost. Any thread.
   void Finish() { static_cast<void>(TryFinish()); }
+  /// Messages that were left out or could not be written. Any thread.
+  std::int64_t lost_count() const;
 
   /// One call: its messages, in the order in which they come. One thread at a time.
   class Call {

@@ -76,6 +76,8 @@ struct Metrics::Families {
       Counter("interlacer_candidates_total", "candidates finished, also those that failed");
   prometheus::Family<prometheus::Counter>& scene_evictions =
       Counter("interlacer_scene_evictions_total", "scenes that went, by cause");
+  prometheus::Family<prometheus::Counter>& unrecorded =
+      Counter("interlacer_unrecorded_messages_total", "messages that a recording lacks");
   prometheus::Family<prometheus::Counter>& rendered_pixels =
       Counter("interlacer_rendered_pixels_total", "pixels rendered");
   prometheus::Family<prometheus::Histogram>& request_seconds =
@@ -205,6 +207,11 @@ void Metrics::SetQueue(int queue_length, int active_calls) {
 void Metrics::SetScenes(int count, std::int64_t bytes) {
   families_->scenes.Add({}).Set(count);
   families_->scene_bytes.Add({}).Set(static_cast<double>(bytes));
+}
+
+void Metrics::SetUnrecorded(std::int64_t count) {
+  prometheus::Counter& unrecorded = families_->unrecorded.Add({});
+  unrecorded.Increment(static_cast<double>(count) - unrecorded.Value());
 }
 
 void Metrics::CountSceneEviction(const std::string& cause) {

@@ -5,6 +5,7 @@
 /// No label carries a request id, a peer or a scene. Thread-safe. Errors of Expose:
 /// INVALID_ARGUMENT CONFIG_INVALID when the address cannot be bound.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ class Metrics {
   void SetState(ServerState state);
   void SetQueue(int queue_length, int active_calls);
   void SetScenes(int count, std::int64_t bytes);
+  /// Messages since the start that a recording lacks.
+  void SetUnrecorded(std::int64_t count);
   /// `cause` is "expired", "memory" or "deleted".
   void CountSceneEviction(const std::string& cause);
   /// Updates request counter, durations by stage, sizes and cancellations.

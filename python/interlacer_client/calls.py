@@ -37,8 +37,13 @@ class Answers:
         self._proxy = proxy
         self._tap = tap
         self._frames = frames
+        self._request_id = ""
         self.summary: Optional[Summary] = None
         self.has_begun = False
+
+    def show_request(self, request: Any) -> None:
+        self.show(request)
+        self._request_id = getattr(request, "request_id", "")  # a recorder may have given it one
 
     def show(self, message: Any) -> None:
         if self._tap is not None:
@@ -73,7 +78,7 @@ class Answers:
 
     def failed(self, error: Any) -> InterlacerError:
         """Of a grpc.RpcError."""
-        self.show(details_of(error))
+        self.show(details_of(error, self._request_id))
         return from_rpc(error, self.deadline_s, self._proxy)
 
     def may_begin_again(self, error: InterlacerError) -> bool:
@@ -101,7 +106,7 @@ class BaseClient:
 
     def _start(self, method: str, request: Any, answers: Answers) -> Any:
         """The call of a method, or its answer where calls block."""
-        answers.show(request)
+        answers.show_request(request)
         stub = InterlacerServiceStub(self._channel.get())  # type: ignore[no-untyped-call]
         return getattr(stub, method)(request, timeout=answers.deadline_s, wait_for_ready=self._wait_for_ready)
 

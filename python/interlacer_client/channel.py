@@ -48,13 +48,14 @@ def maker(module: Any, credentials: Optional[Any]) -> Callable[[str, List[Tuple[
 
 
 def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:
-    """Of the channel. A connection that fails is tried again every second; one that is idle is not pinged."""
+    """Of the channel. A connection that fails is tried again after a tenth of a second, at last every second; one that is
+    idle is not pinged."""
     if not address:
         raise mismatch("address", "host:port, dns: or unix: address", "nothing")
     chosen: List[Tuple[str, Any]] = [
         ("grpc.max_send_message_length", max_message_bytes), ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_permit_without_calls", 0),
-        ("grpc.max_reconnect_backoff_ms", 1000), ("grpc.enable_retries", int(retry))]
+        ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000), ("grpc.enable_retries", int(retry))]
     if retry:
         config = pkgutil.get_data(__package__, "service_config.json") or b"{}"
         # A message that does not fit is sent once only; the default is 256 KiB.

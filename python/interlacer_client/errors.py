@@ -54,13 +54,17 @@ def mismatch(field: str, expected: object, got: object, reason: str = "ARGUMENT_
                            {"expected": str(expected), "got": str(got)})
 
 
-def details_of(error: Any) -> status_pb2.Status:
-    """google.rpc.Status of a grpc.RpcError; without details where the server sent none."""
+def details_of(error: Any, request_id: str = "") -> status_pb2.Status:
+    """google.rpc.Status of a grpc.RpcError; the server's details, if it sent any, and the id of the request that failed."""
     status = status_pb2.Status()
     for key, value in error.trailing_metadata() or ():
         if key == _DETAILS_KEY:
             status.ParseFromString(value)
     status.code, status.message = error.code().value[0], error.details() or ""
+    if request_id:
+        info = error_details_pb2.RequestInfo(request_id=request_id)
+        # Packed by hand: the package's own copies of google.rpc have names of their own.
+        status.details.add(type_url="type.googleapis.com/google.rpc.RequestInfo", value=info.SerializeToString())
     return status
 
 

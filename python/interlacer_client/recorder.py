@@ -22,8 +22,8 @@ class Recorder:
     """Writes every request and answer of a client, and the google.rpc.Status of calls that failed, while it is open.
 
     The file is a stream of google.protobuf.Any, each after its length as a varint ("delimited" messages), flushed one by
-    one: a process that dies leaves all but its last message. Answers find their request by request_id, so a call that
-    has none gets a number. Threads: as the client's.
+    one: a process that dies leaves all but its last message. Answers find their request by request_id, errors by that of
+    the google.rpc.RequestInfo among their details, so a prediction that has none gets a number. Threads: as the client's.
     """
 
     def __init__(self, client: Any, path: Union[str, Path], *, max_bytes: Optional[float] = None) -> None:

@@ -71,7 +71,7 @@ StatusOr<SceneStore::Place> SceneStore::TakePlace(Time now) {
   return Place(this);
 }
 
-StatusOr<std::string> SceneStore::Keep(Place /*place*/, SceneContent content, double time_to_live_s,
+StatusOr<std::string> SceneStore::Keep(Place place, SceneContent content, double time_to_live_s,
                                        Time now) {
   std::string id = NewRandomId();
   std::lock_guard lock(mutex_);
@@ -79,6 +79,9 @@ StatusOr<std::string> SceneStore::Keep(Place /*place*/, SceneContent content, do
   const auto entry = MakeEntry(std::move(content), time_to_live_s);
   entry->last_use = now;
   entries_.emplace(id, entry);
+  // In one step: nobody may count the scene and its place.
+  place.store_ = nullptr;
+  --place_count_;
   return id;
 }
 

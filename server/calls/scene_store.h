@@ -59,6 +59,7 @@ class SceneStore {
     ~Place();
 
    private:
+    friend class SceneStore;
     SceneStore* store_ = nullptr;
   };
 

@@ -15,6 +15,9 @@
 
 #include "client/interlacer_client.h"
 #include "client/recording.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "proto/recording.h"
 #include "tests/support/in_process_server.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wire_requests.h"
@@ -138,13 +141,16 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
     ASSERT_TRUE(server.WaitForServing());
     grpc::ClientContext context;
     server.controls->unit_s = 0.05;
-    const auto request = MakeRolloutRequest(8);
+    const auto request = MakeRolloutRequest(100);
     const auto reader = server.stub->PredictRollout(&context, request);
     v1::PredictRolloutResponse response;
     ASSERT_TRUE(reader->Read(&response));
     context.TryCancel();
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-    server.controls->unit_s = 0;
+    EXPECT_TRUE(WaitUntil([&] {
+      return server.server->metrics().Text().find("interlacer_cancelled_total{") !=
+             std::string::npos;
+    }));
     auto refused = MakeRolloutRequest(1);
     refused.set_request_id("a b");
     grpc::ClientContext second;
@@ -169,6 +175,42 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
   EXPECT_FALSE(report->calls[0].was_whole);
   EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;  // refused again
   EXPECT_THAT(report->calls[1].error, HasSubstr("REQUEST_ID_INVALID"));
+}
+
+/// As the Python client writes them: without numbers of calls.
+TEST_F(ReplayTest, ErrorsFindTheirRequestByItsId) {
+  InProcessServer server;
+  ASSERT_TRUE(server.WaitForServing());
+  const auto write = [](std::ofstream& file, const std::string& name,
+                        const google::protobuf::Message& message) {
+    file << recording::RecordHead(name, message.ByteSizeLong()) << message.SerializeAsString();
+  };
+  const std::string path = folder_.File("client.ipb");
+  {
+    std::ofstream file(path, std::ios::binary);
+    auto request = MakeRolloutRequest(2);
+    for (const char* id : {"fails", "unknown"}) {
+      request.set_request_id(id);
+      write(file, "interlacer.v1.PredictRolloutRequest", request);
+    }
+    google::rpc::RequestInfo info;
+    info.set_request_id("fails");
+    google::rpc::Status status;
+    status.set_code(grpc::StatusCode::DATA_LOSS);
+    status.add_details()->PackFrom(info);
+    write(file, "google.rpc.Status", status);
+    status.clear_details();
+    write(file, "google.rpc.Status", status);
+  }
+  for (const bool fails : {true, false}) {
+    server.controls->nan_from_step = fails ? 1 : 1000;
+    const auto report = Repeat(path, server);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    ASSERT_EQ(report->calls.size(), 2u);
+    EXPECT_TRUE(report->calls[0].was_whole);
+    EXPECT_EQ(report->calls[0].is_equal, fails) << report->calls[0].difference;
+    EXPECT_FALSE(report->calls[1].was_whole) << "its error names nobody";
+  }
 }
 
 TEST_F(ReplayTest, CandidatesAreRepeatedAndCallsOverKeptScenesCounted) {
@@ -282,6 +324,21 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
     }
   }
   EXPECT_TRUE(has_last);
+}
+
+/// One call fits, the messages of the other are above an eighth of the cap.
+TEST_F(ReplayTest, WhatIsLeftOutIsCounted) {
+  InProcessServer server(Recording(1 << 20));
+  ASSERT_TRUE(server.WaitForServing());
+  const auto is_counted = [&](int count) {
+    server.server->Poll();
+    return server.server->metrics().Text().find("interlacer_unrecorded_messages_total " +
+                                                std::to_string(count)) != std::string::npos;
+  };
+  ASSERT_TRUE(Predict(server, 1, "small").ok());
+  EXPECT_TRUE(WaitUntil([&] { return is_counted(0); }));
+  ASSERT_TRUE(Predict(server, 1, "large", 2).ok());
+  EXPECT_TRUE(WaitUntil([&] { return is_counted(1); }));
 }
 
 TEST_F(ReplayTest, AFolderThatCannotBeWrittenIsRefusedAtStart) {

@@ -77,6 +77,7 @@ std::string MetricsText() {
   metrics.CountPixels("model", 1);
   metrics.CountCandidate("model");
   metrics.CountSceneEviction("expired");
+  metrics.SetUnrecorded(1);
   metrics.CountRefusal(ResourceExhausted(reason::HOST_MEMORY, "large"));
   CallRecord record;
   record.method = "PredictRollout";

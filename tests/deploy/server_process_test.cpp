@@ -4,13 +4,16 @@
 #include <sys/ptrace.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "common/duration.h"
 #include "tests/deploy/running_server.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
@@ -182,6 +185,26 @@ TEST(ServerProcess, ItsWatchdogHearsNothingWhileTheWorkerHangs) {
   server.process().Signal(SIGTERM);
   EXPECT_TRUE(socket.Hears("STOPPING=1", 10));
   EXPECT_EQ(server.process().Wait().exit_code, 0);
+}
+
+/// Also by a client that asks again and again and does not wait by itself.
+// fm-27
+TEST(ServerProcess, AClientSoonFindsItWhenItIsBack) {
+  const TempFolder folder;
+  const std::string address = "unix:" + folder.File("socket");
+  auto server = std::make_unique<RunningServer>(address);
+  const auto client = server->Connect();
+  ASSERT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }));
+  server->process().Signal(SIGKILL);
+  server->process().Wait();
+  EXPECT_EQ(client->GetServerInfo({}).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client->GetServerInfo({}).status().code(), StatusCode::kUnavailable);
+  server = std::make_unique<RunningServer>(address);
+  ASSERT_TRUE(
+      Eventually([&] { return server->process().Err().find("listening") != std::string::npos; }));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }));
+  EXPECT_LT(SecondsSince(start), 2) << "the longest pause between attempts is a second";
 }
 
 // fm-28

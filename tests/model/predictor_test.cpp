@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -187,6 +188,48 @@ void DrawObserved(const Rollout& rollout, const Camera& camera, int begin, int e
   const Status status =
       rollout.RenderRows(camera, begin, end, RenderMode::kObserved, true, color, depth);
   ASSERT_TRUE(status.ok()) << status.ToString();
+}
+
+/// A view in tiles of so many rows each, joined.
+void DrawInTiles(const Rollout& rollout, const Camera& camera, RenderMode mode, int tile_rows,
+                 FloatImage* color, DepthImage* depth) {
+  *color = {camera.width_px, camera.height_px, 3, {}};
+  *depth = {camera.width_px, camera.height_px, {}};
+  FloatImage tile;
+  DepthImage tile_depth;
+  for (int row = 0; row < camera.height_px; row += tile_rows) {
+    const int end = std::min(row + tile_rows, camera.height_px);
+    const Status status = rollout.RenderRows(camera, row, end, mode, true, &tile, &tile_depth);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    color->pixels.insert(color->pixels.end(), tile.pixels.begin(), tile.pixels.end());
+    depth->pixels_m.insert(depth->pixels_m.end(), tile_depth.pixels_m.begin(),
+                           tile_depth.pixels_m.end());
+  }
+}
+
+/// Tiles are as large as time allows, so that bytes must not depend on them. The camera is a
+/// scene's and moved, so that its view has observed pixels and holes; 48 rows are no multiple of 5.
+TEST_F(PredictorTest, TilesOfAnySizeJoinToTheSameBytes) {
+  const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
+  ASSERT_TRUE(rollout->Step().ok());
+  Camera camera = *rollout->SceneCamera("right");
+  camera.world_from_camera.translation_m[0] += 0.05;
+  for (const RenderMode mode : {RenderMode::kField, RenderMode::kObserved}) {
+    FloatImage whole, joined;
+    DepthImage whole_depth, joined_depth;
+    DrawInTiles(*rollout, camera, mode, camera.height_px, &whole, &whole_depth);
+    ASSERT_EQ(whole.pixels.size(), 48u * 64 * 3);
+    for (const int tile_rows : {1, 2, 5}) {
+      DrawInTiles(*rollout, camera, mode, tile_rows, &joined, &joined_depth);
+      EXPECT_EQ(std::memcmp(joined.pixels.data(), whole.pixels.data(), 4 * whole.pixels.size()), 0)
+          << tile_rows;
+      ASSERT_EQ(joined_depth.pixels_m.size(), 48u * 64);
+      EXPECT_EQ(std::memcmp(joined_depth.pixels_m.data(), whole_depth.pixels_m.data(),
+                            4 * whole_depth.pixels_m.size()),
+                0)
+          << tile_rows;
+    }
+  }
 }
 
 TEST_F(PredictorTest, StepZeroOfObservedPixelsIsTheRecordedFrame) {

@@ -2,6 +2,7 @@
 
 import pytest
 from google.protobuf import any_pb2
+from interlacer.rpc import error_details_pb2
 from interlacer_client import Client, InterlacerError, Output, Recorder, read_recording
 
 
@@ -27,6 +28,20 @@ def test_requests_answers_and_errors_in_their_order(address, frames, plan, tmp_p
     assert messages[2].source.scene_input == frames.to_proto()
     assert messages[5].step.particles.positions == steps[2].positions_m.tobytes()
     assert messages[-1].code == 5 and messages[-1].details[0].type_url.endswith("google.rpc.ErrorInfo")
+
+
+def test_errors_name_the_request_that_failed(address, frames, plan, tmp_path):
+    path = tmp_path / "errors.ipb"
+    with Client(address) as client, Recorder(client, path):
+        for request_id in ("", "mine"):
+            with pytest.raises(InterlacerError, match="ACTION_OUT_OF_RANGE"):
+                client.predict(frames, plan + 100, request_id=request_id).result()
+    messages = list(read_recording(path))
+    assert names(messages) == ["PredictRolloutRequest", "Status"] * 2
+    for request, status in zip(messages[::2], messages[1::2]):
+        assert status.details[-1].type_url.endswith("google.rpc.RequestInfo")
+        assert error_details_pb2.RequestInfo.FromString(status.details[-1].value).request_id == request.request_id
+    assert [request.request_id for request in messages[::2]] == ["recorded-1", "mine"]
 
 
 def test_nothing_is_written_before_after_and_past_the_limit(address, tmp_path):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
 #include "tests/server/rollout_call.h"
 
@@ -43,6 +44,23 @@ TEST(Costs, ThatRiseRefuseDeadlines) {
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(40)).Finish().ok());
   const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(100), 1).Finish();
   EXPECT_EQ(ReadDetails(status).info.reason(), "DEADLINE_TOO_SHORT") << status.error_message();
+}
+
+TEST(Costs, OfStepsWithASpreadCountFourTimes) {
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 0.1;
+  InProcessServer fixture(TestServerOptions(), controls);
+  ASSERT_TRUE(fixture.WaitForServing());
+  auto request = MakeRolloutRequest(100);
+  const auto needed_s = [&] {
+    const ErrorDetails details = ReadDetails(Call(&fixture, request, 2).Finish());
+    EXPECT_EQ(details.info.reason(), "DEADLINE_TOO_SHORT");
+    const auto expected = details.info.metadata().find("expected");
+    return expected == details.info.metadata().end() ? 0 : std::stod(expected->second);
+  };
+  EXPECT_NEAR(needed_s(), 10, 1);
+  request.mutable_output()->set_include_spread(true);
+  EXPECT_NEAR(needed_s(), 40, 4);
 }
 
 /// A running mean has taken over a tenth of the first value.

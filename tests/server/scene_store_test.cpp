@@ -126,6 +126,28 @@ TEST_F(SceneStoreTest, PlacesCountBeforeTheirScenesAndComeBack) {
   EXPECT_EQ(Keep(), "");
 }
 
+/// Two that hold one scene each never count as three, at no moment.
+TEST_F(SceneStoreTest, AKeptSceneIsCountedOnce) {
+  SceneStore store(
+      2, 1 << 20, [](std::shared_ptr<const Scene>) {}, [](const char*) {});
+  std::atomic<int> refused{0};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20'000; ++i) {
+        auto place = store.TakePlace(start_);
+        if (!place.ok()) {
+          ++refused;
+          continue;
+        }
+        store.Delete(*store.Keep(*std::move(place), Content(), kTtlS, start_));
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(refused, 0);
+}
+
 TEST_F(SceneStoreTest, ExpiredScenesMakeRoom) {
   for (int i = 0; i < 3; ++i) ASSERT_NE(Keep(0), "");
   EXPECT_EQ(Keep(kTtlS / 2), "");

@@ -91,7 +91,7 @@ TEST(WarmUp, RunsTwoStepsAndMeasures) {
 }
 
 TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {
-  ServedModel model{std::make_unique<FakePredictor>(), FakeMetadata(), {}};
+  ServedModel model{std::make_unique<FakePredictor>(), FakeMetadata(), nullptr};
   ASSERT_TRUE(WarmUp("/no/such/checkpoint", {}, &model).ok());
   EXPECT_GT(model.metadata.ingest_cost_s, 0);
   EXPECT_GT(model.metadata.step_cost_s, 0);
