@@ -33,12 +33,6 @@ constexpr double kRoundingScale = 1e-2;
 /// Near a zero of the row sums third derivatives are huge.
 constexpr double kSignedScoresGradientTolerance = 1e-3;
 
-/// Whether scores times mask may be negative.
-bool IsSigned(const std::string& mechanism, const nlohmann::json& options) {
-  return mechanism == "rfa_gaussian" || options.value("score", "") == "rfa_gaussian" ||
-         options.value("kernel", "") == "cosine" || !options.value("abs", true);
-}
-
 /// Whether a scene is none for this mechanism: a grid that is no hypercube, positions of another
 /// dimension.
 bool IsRefusedScene(const Status& status) {
