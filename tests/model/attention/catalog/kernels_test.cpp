@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <limits>
+#include <string>
 
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/masks/power_series.h"
@@ -54,9 +55,18 @@ TEST(WalkCoefficients, AreThoseOfNamedKernels) {
                                  {"scale", kernel.scale},
                                  {"power", kernel.power},
                                  {"hops", kHops}};
-    const torch::Tensor series = Made("grf_exact", options).DenseMask(inputs).value()[0];
-    EXPECT_LT(RelativeL2(series, exact), kDoubleOpTolerance) << kernel.name;
+    const Attention of_mask = Made("grf_exact", options);
+    EXPECT_LT(RelativeL2(of_mask.DenseMask(inputs).value()[0], exact), kDoubleOpTolerance)
+        << kernel.name;
     const torch::Tensor f = Made("grf_sym", options).InitialParameters(inputs).value().at("f");
+    const torch::Tensor alpha = of_mask.InitialParameters(inputs).value().at("f");
+    for (int k = 0; k <= kHops; ++k) {
+      const torch::Tensor product = f[0].slice(0, 0, k + 1) * f[0].slice(0, 0, k + 1).flip(0);
+      EXPECT_NEAR(product.sum().item<double>(), alpha[0][k].item<double>(), kDoubleSumTolerance)
+          << kernel.name;
+    }
+    // The root of the cosine has no series at its zero, the eigenvalue -1 of grids.
+    if (kernel.name == std::string("cosine")) continue;
     const torch::Tensor squared = attention::MakeSquaredSeriesMask(graph, f)->Dense()[0];
     EXPECT_LT(RelativeL2(squared, exact), kDoubleOpTolerance) << kernel.name;
   }
@@ -101,8 +111,9 @@ TEST(Smoothing, IsByTheFeaturesOfWalks) {
 TEST(EstimatedMasks, HaveAFloor) {
   AttentionInputs inputs = AllScenes({})[0].inputs;
   for (const char* name : {"grf_sym", "grf_asym", "grf_adhoc", "grf_exact"}) {
-    const Attention plain = Made(name, {{"score", "softmax"}});
-    const Attention raised = Made(name, {{"score", "softmax"}, {"floor", 1e-6}});
+    // A ring of 12: two hops reach four tokens away at most.
+    const Attention plain = Made(name, {{"score", "softmax"}, {"hops", 2}});
+    const Attention raised = Made(name, {{"score", "softmax"}, {"hops", 2}, {"floor", 1e-6}});
     EXPECT_EQ(raised.Ways(), std::vector<Way>{Way::kDense});
     inputs.mask = plain.DenseMask(inputs).value();
     EXPECT_EQ(inputs.mask.min().item<double>(), 0) << name;
