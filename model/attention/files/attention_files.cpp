@@ -12,13 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/number_text.h"
 #include "model/attention/catalog/catalog.h"
+#include "model/attention/catalog/mask_bounds.h"
 #include "model/attention/core/attention.h"
 #include "model/attention/files/random_inputs.h"
-#include "model/attention/masks/graph.h"
 #include "model/files/tensor_file.h"
-#include "model/graph/walk_bounds.h"
 #include "model/runtime/torch_errors.h"
 
 namespace interlacer::attention {
@@ -273,49 +271,16 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
 StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound) {
   INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism("grf_sym"));
   INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, bound.options));
-  if (!(bound.error > 0) || !std::isfinite(bound.error)) {
-    return Mismatch(reason::ARGUMENT_INVALID, "error", "a number above 0", NumberText(bound.error));
-  }
-  if (!(bound.probability > 0 && bound.probability < 1)) {
-    return Mismatch(reason::ARGUMENT_INVALID, "probability", "a number between 0 and 1",
-                    NumberText(bound.probability));
-  }
-  INTERLACER_ASSIGN_OR_RETURN(FileInputs read, ReadInputs(bound.input_path));
-  INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor f, made.Parameter(read.inputs, "f"));
-  const Options& options = made.options();
-  double largest_load = 0, norm = 0;
-  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
-      [&] {
-        const Graph graph =
-            MaskGraphOf(read.inputs.Placed(options.Int("class_tokens")), options.Chosen("degrees"));
-        const torch::Tensor counts = DegreesOf({graph.pattern, at::ones_like(graph.weights)});
-        const torch::Tensor loads =
-            graph.weights.squeeze(0).abs() * counts.index_select(0, RowsOf(*graph.pattern));
-        if (loads.numel() > 0) {
-          largest_load = loads.max().item<double>() / (1 - options.Real("halt_probability"));
-        }
-        const torch::Tensor weights =
-            (options.Is("positive", "softplus") ? at::softplus(f) : f).to(at::kDouble).contiguous();
-        for (std::int64_t h = 0; h < weights.size(0); ++h) {
-          norm = std::max(norm, LoadNorm({weights[h].const_data_ptr<double>(),
-                                          static_cast<std::size_t>(weights.size(1))},
-                                         largest_load));
-        }
-        return Status::Ok();
-      },
-      "bounds of walks"));
-  nlohmann::ordered_json result{{"options", options.values()},
-                                {"largest_step_load", largest_load},
-                                {"load_norm", norm},
+  INTERLACER_ASSIGN_OR_RETURN(const FileInputs read, ReadInputs(bound.input_path));
+  INTERLACER_ASSIGN_OR_RETURN(const MaskBounds bounds,
+                              BoundsOf(made, read.inputs, bound.error, bound.probability));
+  nlohmann::ordered_json result{{"options", made.options().values()},
+                                {"largest_step_load", bounds.largest_step_load},
+                                {"load_norm", bounds.load_norm},
                                 {"walks", nullptr},
                                 {"entries", nullptr}};
-  const int walks = WalksForBound(bound.error, bound.probability, norm);
-  if (walks < std::numeric_limits<int>::max()) result["walks"] = walks;
-  const double halts = options.Real("halt_probability");
-  if (halts > 0) {
-    const auto count = static_cast<int>(options.Int("walks"));
-    result["entries"] = std::int64_t{count} * VisitedNodesBound(bound.probability, count, halts);
-  }
+  if (bounds.walks) result["walks"] = *bounds.walks;
+  if (bounds.entries) result["entries"] = *bounds.entries;
   return result;
 }
 
