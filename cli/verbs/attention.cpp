@@ -14,6 +14,7 @@ namespace {
 using attention::AttentionCheck;
 using attention::AttentionRun;
 using attention::AttentionTiming;
+using attention::WalkBound;
 
 struct RunArguments {
   AttentionRun run;
@@ -23,6 +24,11 @@ struct RunArguments {
 
 struct CheckArguments {
   AttentionCheck check;
+  std::string options = "{}";
+};
+
+struct BoundArguments {
+  WalkBound bound;
   std::string options = "{}";
 };
 
@@ -127,6 +133,42 @@ StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& co
   return kExitDone;
 }
 
+StatusOr<ExitCode> BoundOnFile(const BoundArguments& arguments, const VerbContext& context) {
+  WalkBound bound = arguments.bound;
+  INTERLACER_ASSIGN_OR_RETURN(bound.options, ParseOptions(arguments.options));
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result, attention::BoundWalks(bound));
+  const auto number = [&](const char* name, const char* none) {
+    const auto& value = result.at(name);
+    return value.is_null() ? std::string(none) : std::to_string(value.get<std::int64_t>());
+  };
+  context.Result(
+      result,
+      AlignedText(
+          {{"largest load of a hop", Format("%.4g", result.at("largest_step_load").get<double>())},
+           {"norm c of coefficients", Format("%.4g", result.at("load_norm").get<double>())},
+           {"walks that suffice", number("walks", "no number below 2^31")},
+           {"entries of a row at most", number("entries", "no bound without halting")}}));
+  return kExitDone;
+}
+
+void AddBoundVerb(CLI::App* parent, VerbTable* verbs) {
+  CLI::App* verb =
+      parent->add_subcommand("walks", "Walks of grf_sym that suffice for an error, by theory");
+  const auto arguments = std::make_shared<BoundArguments>();
+  verb->add_option("--input", arguments->bound.input_path,
+                   "safetensors file as of `attention run grf_sym`")
+      ->required();
+  verb->add_option("--error", arguments->bound.error, "Of an entry of the mask off the diagonal")
+      ->capture_default_str();
+  verb->add_option("--probability", arguments->bound.probability,
+                   "Of a larger error, or of a row of more entries")
+      ->capture_default_str();
+  verb->add_option("--options", arguments->options, "JSON object of grf_sym's options")
+      ->capture_default_str();
+  verbs->Add(verb,
+             [arguments](const VerbContext& context) { return BoundOnFile(*arguments, context); });
+}
+
 void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb = parent->add_subcommand("time", "Seconds of a way at several lengths");
   const auto arguments = std::make_shared<TimeArguments>();
@@ -157,7 +199,8 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
   verb->add_option("--way", arguments->run.way,
                    "dense, fastmult, pairs or features; default by the mechanism and the number of "
                    "tokens, and printed");
-  verb->add_flag("--mask", arguments->run.with_mask, "Write the mask [1 or H,L,L] too");
+  verb->add_flag("--mask", arguments->run.with_mask,
+                 "Write the mask [1 or H,L,L] or [B,H,L,L] too");
   verb->add_flag("--force", arguments->force, "Replace an existing output");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunOnFile(*arguments, context); });
@@ -193,6 +236,7 @@ void AddAttention(CLI::App* app, VerbTable* verbs) {
   AddRunVerb(verb, verbs);
   AddCheckVerb(verb, verbs);
   AddTimeVerb(verb, verbs);
+  AddBoundVerb(verb, verbs);
 }
 
 }  // namespace interlacer::cli

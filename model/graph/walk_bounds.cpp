@@ -1,6 +1,7 @@
 #include "model/graph/walk_bounds.h"
 
 #include <cmath>
+#include <limits>
 
 namespace interlacer {
 
@@ -22,8 +23,12 @@ double ErrorProbabilityBound(double error, int walk_count, double c) {
 }
 
 int WalksForBound(double error, double probability, double c) {
+  constexpr int kMost = std::numeric_limits<int>::max();
   int walks = 1;
-  while (ErrorProbabilityBound(error, walks, c) > probability) walks *= 2;
+  while (ErrorProbabilityBound(error, walks, c) > probability) {
+    if (walks == kMost) return kMost;
+    walks = walks > kMost / 2 ? kMost : 2 * walks;
+  }
   int low = walks / 2;
   while (walks - low > 1) {
     const int middle = low + (walks - low) / 2;

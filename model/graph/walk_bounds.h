@@ -15,7 +15,8 @@ double LoadNorm(std::span<const double> coefficients, double largest_step_load);
 /// walk_count independent walks a node and load norm c; does not depend on the graph's size.
 double ErrorProbabilityBound(double error, int walk_count, double c);
 
-/// Smallest number of walks whose ErrorProbabilityBound is at most `probability`.
+/// Smallest number of walks whose ErrorProbabilityBound is at most `probability`; INT_MAX where
+/// that many or more are needed.
 int WalksForBound(double error, double probability, double c);
 
 /// With at least 1 - `probability`, none of walk_count walks visits more nodes than this; a row

@@ -42,6 +42,31 @@ TEST(AttentionVerb, ListsDescribesAndChecks) {
   EXPECT_NE(check.out.find("\"agree\": true"), std::string::npos) << check.out;
 }
 
+TEST(AttentionVerb, SaysHowManyWalksSuffice) {
+  const TempFolder folder;
+  const std::string input = folder.File("in");
+  // Two tokens and an edge between them, one number each.
+  const std::string write = R"(
+import json, struct, sys
+entries = {"q": ("F64", [1, 1, 2, 1], struct.pack("<2d", 1, 2)), "graph.offsets": ("I64", [3], struct.pack("<3q", 0, 1, 2)),
+           "graph.neighbors": ("I64", [2], struct.pack("<2q", 1, 0))}
+entries["k"] = entries["v"] = entries["q"]
+header, data = {}, b""
+for name, (word, shape, raw) in entries.items():
+    header[name] = {"dtype": word, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+    data += raw
+text = json.dumps(header).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+)";
+  ASSERT_EQ(ChildProcess({INTERLACER_PYTHON, "-c", write, input}).Wait().exit_code, 0);
+  const ProcessResult walks = Attention({"walks", "--input", input, "--error", "1", "--options",
+                                         R"({"hops": 1, "halt_probability": 0.5})", "--json"});
+  EXPECT_EQ(walks.exit_code, 0) << walks.err;
+  // W = 1 and halts of 1/2: loads of 2, c = 1 + 2 / 2.
+  EXPECT_NE(walks.out.find("\"load_norm\": 2.0"), std::string::npos) << walks.out;
+  EXPECT_EQ(Attention({"walks", "--input", input, "--error", "0"}).exit_code, 2);
+}
+
 TEST(AttentionVerb, NamesWhatIsWrong) {
   const ProcessResult name = Attention({"describe", "nothing"});
   EXPECT_EQ(name.exit_code, 2);

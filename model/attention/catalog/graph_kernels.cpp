@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "common/number_text.h"
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/masked.h"
 #include "model/attention/core/random_features.h"
@@ -54,22 +53,6 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
 std::vector<OptionSpec> SeriesOptions(std::int64_t degree) {
   return {Integer("degree", degree, 0, 1000, "largest power of W"),
           Number("rate", 0.01, 0, 100, "initial coefficients exp(-rate k)"), DegreesOption()};
-}
-
-Status CheckKernel(const std::string& kernel, double scale) {
-  if (kernel == "p_step" && scale < 2) {
-    return Mismatch(reason::CONFIG_INVALID, "options.scale", "at least 2 for p_step",
-                    NumberText(scale));
-  }
-  if (kernel == "resolvent" && scale >= 1) {
-    return Mismatch(reason::CONFIG_INVALID, "options.scale", "a number below 1 for resolvent",
-                    NumberText(scale));
-  }
-  if (kernel != "p_step" && kernel != "resolvent" && scale > 8) {
-    return Mismatch(reason::CONFIG_INVALID, "options.scale", "at most 8 for " + kernel,
-                    NumberText(scale));
-  }
-  return Status::Ok();
 }
 
 MaskPtr NamedKernelMaskOf(const Options& options, const AttentionInputs& inputs) {

@@ -156,11 +156,7 @@ class DynamicWalks : public Mechanism {
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const AttentionInputs placed = inputs.Placed(ClassTokensOf(options_));
     const Features features = scores_.MakeFeatures(inputs);
-    const torch::Tensor base =
-        (inputs.parameters.at("lambda").abs() * (1 - options_.Real("halt_probability")))
-            .unsqueeze(0)
-            .expand({inputs.batch(), inputs.heads()})
-            .reshape({-1, 1, 1});
+    const torch::Tensor base = BaseOf(inputs);
     if (way == Way::kDense) return AttendDense(features, inputs.v, DenseMaskOf(placed, base));
     // Every batch and head has a mask of its own: heads of one batch.
     const auto fold = [](const torch::Tensor& x) {
@@ -175,7 +171,20 @@ class DynamicWalks : public Mechanism {
         .reshape(inputs.v.sizes());
   }
 
+  /// [B,H,L,L]: it depends on queries and keys.
+  torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
+    return DenseMaskOf(inputs.Placed(ClassTokensOf(options_)), BaseOf(inputs));
+  }
+
  private:
+  /// What a hop counts, for every batch and head: [B*H,1,1].
+  torch::Tensor BaseOf(const AttentionInputs& inputs) const {
+    return (inputs.parameters.at("lambda").abs() * (1 - options_.Real("halt_probability")))
+        .unsqueeze(0)
+        .expand({inputs.batch(), inputs.heads()})
+        .reshape({-1, 1, 1});
+  }
+
   static Graph WalkGraphOf(const AttentionInputs& inputs) {
     return NonNegative(AdjacencyOf(inputs), "probabilities of hops");
   }

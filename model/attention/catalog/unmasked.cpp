@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "model/attention/catalog/catalog.h"
@@ -36,7 +37,9 @@ class MaskedSoftmax : public Mechanism {
   std::vector<Way> Ways() const override { return {Way::kDense}; }
   torch::Tensor Run(Way, const AttentionInputs& inputs) const override {
     if (is_additive_) {
-      return AttendByLogits(Logits(inputs) + inputs.mask, inputs, {}, delta_);
+      const torch::Tensor is_out = inputs.mask == -std::numeric_limits<double>::infinity();
+      return AttendByLogits(Logits(inputs) + inputs.mask.masked_fill(is_out, 0), inputs,
+                            at::logical_not(is_out).to(inputs.q.scalar_type()), delta_);
     }
     if (inputs.mask.min().item<double>() < 0) {
       throw StatusException(Mismatch(reason::SCHEMA_INVALID, "mask",
@@ -107,7 +110,7 @@ std::vector<MechanismInfo> UnmaskedMechanisms() {
        "grf-masking, Eq. 2",
        {"mask"},
        {Word("mask_into_logits", {"log", "additive"},
-             "log: the mask multiplies the scores; additive: it is added to the logits"),
+             "log: the mask multiplies the scores; additive: it is added to the logits, -inf too"),
         Number("floor", 0, 0, 1, "log: least entry of the mask, 1e-6 for masks that are estimates"),
         DeltaOption()},
        &MakeOf<MaskedSoftmax>},

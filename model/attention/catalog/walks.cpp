@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "model/attention/catalog/walk_masks.h"
 #include "model/attention/core/random_features.h"
 #include "model/attention/masks/basic_masks.h"
+#include "model/attention/masks/power_series.h"
 #include "model/attention/masks/walk_features.h"
 #include "model/runtime/torch_status.h"
 
@@ -52,12 +54,60 @@ WalkSamplerOptions SamplerOptions(const Options& options, const AttentionInputs&
   return walks;
 }
 
-NamedTensors CoefficientParameters(const Options& options, const AttentionInputs& inputs) {
-  std::vector<double> f;
-  for (std::int64_t t = 0; t <= options.Int("hops"); ++t) {
-    f.push_back(std::pow(options.Real("decay"), static_cast<double>(t)));
+/// Coefficients f of features, M = Phi Phi^T, or alpha of the mask itself.
+enum class Series { kFeatures, kMask };
+
+/// By powers of W up to `hops`: powers of a number, or of a named kernel what comes before the
+/// rest.
+std::vector<double> InitialCoefficients(const Options& options, Series series) {
+  const auto count = static_cast<std::size_t>(options.Int("hops")) + 1;
+  if (!options.Has("coefficients") || options.Is("coefficients", "decay")) {
+    std::vector<double> powers;
+    for (std::size_t t = 0; t < count; ++t) {
+      powers.push_back(std::pow(options.Real("decay"), static_cast<double>(t)));
+    }
+    return powers;
+  }
+  const std::string& kernel = options.Chosen("coefficients");
+  ThrowIfError(CheckKernel(kernel, options.Real("scale")));
+  std::vector<double> alpha = KernelCoefficients(
+      kernel, options.Real("scale"), static_cast<int>(options.Int("power")), kSeriesTolerance);
+  alpha.resize(count, 0);
+  return series == Series::kMask ? alpha : ValueOrThrow(Deconvolved(alpha));
+}
+
+NamedTensors CoefficientParameters(const Options& options, const AttentionInputs& inputs,
+                                   Series series) {
+  std::vector<double> f = InitialCoefficients(options, series);
+  if (options.Is("positive", "softplus")) {
+    // Others than positive ones have no number before softplus.
+    for (double& x : f) x = std::log(std::expm1(std::max(x, 1e-30)));
   }
   return {{"f", PerHead(inputs, f)}};
+}
+
+std::function<NamedTensors(const Options&, const AttentionInputs&)> CoefficientsOf(Series series) {
+  return [series](const Options& options, const AttentionInputs& inputs) {
+    return CoefficientParameters(options, inputs, series);
+  };
+}
+
+torch::Tensor Coefficients(const Options& options, const AttentionInputs& inputs) {
+  const torch::Tensor& f = inputs.parameters.at("f");
+  if (options.Is("positive", "coefficients")) return f.abs();
+  return options.Is("positive", "softplus") ? at::softplus(f) : f;
+}
+
+std::vector<OptionSpec> CoefficientOptions() {
+  return {Number("decay", 0.5, 1e-3, 2, "initial coefficients decay^hops"),
+          Word("coefficients",
+               {"decay", "diffusion", "regularised_laplacian", "p_step", "cosine", "resolvent"},
+               "initial ones: powers of decay, or those of a kernel of named_kernel, of which M or "
+               "its mean is the series up to hops; for Phi Phi^T by deconvolution"),
+          Number("scale", 1, 1e-3, 100,
+                 "s of a kernel; at least 2 for p_step, below 1 for "
+                 "resolvent"),
+          Integer("power", 1, 1, 8, "p of a kernel")};
 }
 
 WalkTerms TermsOf(const Options& options, const AttentionInputs& inputs, const Graph& graph,
@@ -76,47 +126,61 @@ WalkTerms TermsOf(const Options& options, const AttentionInputs& inputs, const G
 /// Without absolute values of its entries the mask is to be >= 0 by the graph's weights.
 Graph GraphOfMask(const Options& options, const AttentionInputs& inputs) {
   Graph graph = MaskGraphOf(inputs, options.Chosen("degrees"));
-  const bool is_absolute = options.Has("positive") && !options.Is("positive", "none");
-  return is_absolute ? graph : NonNegative(std::move(graph), "graph random features");
+  return options.Is("positive", "mask") ? graph
+                                        : NonNegative(std::move(graph), "graph random features");
 }
 
-/// The mask itself, or its absolute values, which exist entry by entry alone.
-MaskPtr WithSign(const Options& options, MaskPtr mask) {
-  if (!options.Has("positive") || options.Is("positive", "none")) return mask;
-  MaskPairs pairs = mask->Pairs();
-  pairs.values = pairs.values.abs();
-  return MakePairMask(std::move(pairs));
+/// The mask itself, or its absolute values, which exist entry by entry alone, or no less than
+/// `floor`, which leaves no entry out.
+MaskPtr Finished(const Options& options, MaskPtr mask) {
+  if (options.Is("positive", "mask")) {
+    MaskPairs pairs = mask->Pairs();
+    pairs.values = pairs.values.abs();
+    mask = MakePairMask(std::move(pairs));
+  }
+  const double floor = options.Real("floor");
+  return floor > 0 ? MakeDenseMask(mask->Dense().clamp_min(floor)) : std::move(mask);
 }
 
-std::function<std::vector<Way>(const Options&)> WaysOfSign(std::vector<Way> ways) {
-  return [ways = std::move(ways)](const Options& options) {
-    return options.Is("positive", "none")
-               ? ways
-               : std::vector<Way>{Way::kDense, Way::kPairs, Way::kFastmult};
-  };
+std::vector<Way> FinishedWays(const Options& options, const std::vector<Way>& ways) {
+  if (options.Real("floor") > 0) return {Way::kDense};
+  if (options.Is("positive", "mask")) return {Way::kDense, Way::kPairs, Way::kFastmult};
+  return ways;
+}
+
+std::function<std::vector<Way>(const Options&)> WaysOf(std::vector<Way> ways) {
+  return [ways = std::move(ways)](const Options& options) { return FinishedWays(options, ways); };
+}
+
+std::vector<OptionSpec> SignOptions() {
+  return {Word("positive", {"none", "mask", "coefficients", "softplus"},
+               "mask: absolute values of its entries; coefficients: of f; softplus: softplus of f"),
+          Number("floor", 0, 0, 1,
+                 "least entry of the mask, in the dense way alone; 1e-6 for softmax with an "
+                 "estimate, whose zeros would leave most pairs out")};
 }
 
 std::vector<OptionSpec> EstimateOptions() {
-  return {Word("length_law", {"geometric", "uniform", "power"},
-               "hops of a walk: by halt_probability; uniform up to hops; at least t with 1 / (t + "
-               "1). Walks of the last two are independent, whatever the sampler"),
-          Word("positive", {"none", "mask"},
-               "mask: absolute values of its entries, for coefficients below 0"),
-          DegreesOption()};
+  return Joined(
+      {Word("length_law", {"geometric", "uniform", "power"},
+            "hops of a walk: by halt_probability; uniform up to hops; at least t with 1 / (t + "
+            "1). Walks of the last two are independent, whatever the sampler"),
+       DegreesOption()},
+      SignOptions());
 }
 
 MaskPtr SymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
-  const torch::Tensor& f = inputs.parameters.at("f");
+  const torch::Tensor f = Coefficients(options, inputs);
   const MaskPairs queries = Combined(TermsOf(options, inputs, graph, 0), f);
   const MaskPairs keys = options.IsSet("independent_qk_walks")
                              ? Combined(TermsOf(options, inputs, graph, 1), f)
                              : queries;
-  return WithSign(options, MakeSparseFactorMask({queries, keys}));
+  return Finished(options, MakeSparseFactorMask({queries, keys}));
 }
 
 MaskPtr AsymmetricMask(const Options& options, const AttentionInputs& inputs, const Graph& graph) {
-  return WithSign(options, MakePairMask(Combined(TermsOf(options, inputs, graph, 0),
-                                                 inputs.parameters.at("f"))));
+  return Finished(options, MakePairMask(Combined(TermsOf(options, inputs, graph, 0),
+                                                 Coefficients(options, inputs))));
 }
 
 MaskPtr AdHocMask(const Options& options, const AttentionInputs& inputs) {
@@ -214,30 +278,29 @@ MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
 std::vector<MechanismInfo> WalkMechanisms() {
   const std::vector<Way> factor_ways{Way::kDense, Way::kFastmult, Way::kPairs, Way::kFeatures};
   const std::vector<Way> pair_ways{Way::kDense, Way::kPairs, Way::kFastmult};
-  const OptionSpec decay = Number("decay", 0.5, 1e-3, 2, "initial coefficients decay^hops");
   return {
-      Masked(
-          {"grf_sym",
-           "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
-           "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
-           "O(nnz(Phi) m dv)",
-           "grf-masking, Alg. 1",
-           {"graph"},
-           Joined(Joined({decay, IndependentOption()}, EstimateOptions()), WalkOptions(16, 8, 0.2)),
-           nullptr},
-          {WaysOfSign(factor_ways), &CoefficientParameters,
-           [](const Options& options, const AttentionInputs& inputs) {
-             return SymmetricMask(options, inputs, GraphOfMask(options, inputs));
-           }}),
+      Masked({"grf_sym",
+              "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
+              "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
+              "O(nnz(Phi) m dv)",
+              "grf-masking, Alg. 1",
+              {"graph"},
+              Joined(Joined(Joined(CoefficientOptions(), {IndependentOption()}), EstimateOptions()),
+                     WalkOptions(16, 8, 0.2)),
+              nullptr},
+             {WaysOf(factor_ways), CoefficientsOf(Series::kFeatures),
+              [](const Options& options, const AttentionInputs& inputs) {
+                return SymmetricMask(options, inputs, GraphOfMask(options, inputs));
+              }}),
       Masked({"grf_asym",
               "Asymmetric graph random features: row i of M is token i's feature, an estimate of "
               "the power series with alpha = f. Fits directed graphs.",
               "O(L row (m + dv)), row: entries of a feature",
               "grf-masking, Alg. 2 (without its division by the number of walks) and App. D",
               {"graph"},
-              Joined(Joined({decay}, EstimateOptions()), WalkOptions(27, 3, 0)),
+              Joined(Joined(CoefficientOptions(), EstimateOptions()), WalkOptions(27, 3, 0)),
               nullptr},
-             {WaysOfSign(pair_ways), &CoefficientParameters,
+             {WaysOf(pair_ways), CoefficientsOf(Series::kMask),
               [](const Options& options, const AttentionInputs& inputs) {
                 return AsymmetricMask(options, inputs, GraphOfMask(options, inputs));
               }}),
@@ -246,30 +309,35 @@ std::vector<MechanismInfo> WalkMechanisms() {
               "O(L row (m + dv))",
               "grf-masking, Eq. 3 and App. C.3",
               {"graph"},
-              {decay, Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption(),
-               KeepWalksOption()},
+              Joined(Joined(CoefficientOptions(), SignOptions()),
+                     {Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption(),
+                      KeepWalksOption()}),
               nullptr},
-             {AlwaysWays(pair_ways), &CoefficientParameters,
+             {WaysOf(pair_ways), CoefficientsOf(Series::kMask),
               [](const Options& options, const AttentionInputs& inputs) {
                 const WalkTerms terms = KeptTerms(inputs, "walks", 0, [&] {
                   return EnumeratedTerms(GraphOfMask(options, inputs),
                                          static_cast<int>(options.Int("hops")));
                 });
-                return MakePairMask(Combined(terms, inputs.parameters.at("f")));
+                return Finished(options,
+                                MakePairMask(Combined(terms, Coefficients(options, inputs))));
               }}),
       Masked({"grf_adhoc",
               "Walks without importance weights: features count visits alone.",
               "as grf_sym",
               "grf-masking, Eq. 21",
               {"graph"},
-              Joined({decay, Word("form", {"symmetric", "asymmetric"}, "M = Phi1 Phi2^T, or Phi"),
-                      IndependentOption()},
+              Joined(Joined({CoefficientOptions()[0],
+                             Word("form", {"symmetric", "asymmetric"}, "M = Phi1 Phi2^T, or Phi"),
+                             IndependentOption()},
+                            SignOptions()),
                      WalkOptions(16, 8, 0.2)),
               nullptr},
              {[=](const Options& options) {
-                return options.Is("form", "symmetric") ? factor_ways : pair_ways;
+                return FinishedWays(options,
+                                    options.Is("form", "symmetric") ? factor_ways : pair_ways);
               },
-              &CoefficientParameters, &AdHocMask}),
+              CoefficientsOf(Series::kFeatures), &AdHocMask}),
       Masked({"rwgnk",
               "Random walks graph-nodes kernel: M = Psi Psi^T of how often walks of up to tau hops "
               "visit tokens.",

@@ -81,6 +81,19 @@ StatusOr<NamedTensors> Attention::InitialParameters(const AttentionInputs& input
   return parameters;
 }
 
+StatusOr<torch::Tensor> Attention::Parameter(const AttentionInputs& inputs,
+                                             const std::string& name) const {
+  torch::Tensor parameter;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
+        parameter = ValueOrThrow(Completed(inputs)).parameters.at(name);
+        return Status::Ok();
+      },
+      "attention"));
+  return parameter;
+}
+
 StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) const {
   AttentionInputs completed = inputs;
   completed.memory = memory_;

@@ -31,12 +31,14 @@ class Attention {
 
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;
+  /// One of them: that of the inputs, checked, or the initial one. A name that there is.
+  StatusOr<torch::Tensor> Parameter(const AttentionInputs& inputs, const std::string& name) const;
   /// Without a way: that of Mechanism::RunChosen, and dense where that is pairs and has too many of
   /// them (RESOURCE_EXHAUSTED). `used`, if given, is the way that was taken. Absent parameters take
   /// their initial values.
   StatusOr<torch::Tensor> Run(const AttentionInputs& inputs, std::optional<Way> way = std::nullopt,
                               Way* used = nullptr) const;
-  /// [1 or H,L,L], or an undefined tensor where scores and mask are one.
+  /// [1 or H,L,L] or [B,H,L,L], or an undefined tensor where scores and mask are one.
   StatusOr<torch::Tensor> DenseMask(const AttentionInputs& inputs) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -114,7 +115,10 @@ Status CheckKeyMask(const AttentionInputs& inputs) {
     return BadShape("key_mask", ShapeText({inputs.batch(), inputs.length()}) + " on the CPU", mask);
   }
   if (((mask == 0) | (mask == 1)).all().item<bool>()) return Status::Ok();
-  return Mismatch(reason::SCHEMA_INVALID, "key_mask", "zeros and ones", "another number");
+  return Mismatch(reason::SCHEMA_INVALID, "key_mask",
+                  "1 for tokens and 0 for padding (what is added to logits, 0 and -inf, is its "
+                  "logarithm)",
+                  "another number");
 }
 
 Status CheckGraph(const AttentionInputs& inputs, std::int64_t length) {
@@ -184,7 +188,11 @@ Status CheckTree(const AttentionInputs& inputs, std::int64_t length) {
 }
 
 Status CheckMask(const AttentionInputs& inputs) {
-  const torch::Tensor& mask = inputs.mask;
+  // Where logits get -inf a pair does not count.
+  const torch::Tensor mask =
+      IsReal(inputs.mask)
+          ? inputs.mask.masked_fill(inputs.mask == -std::numeric_limits<double>::infinity(), 0)
+          : inputs.mask;
   const std::int64_t length = inputs.length();
   return mask.dim() == 3
              ? CheckReal("mask", mask, {inputs.heads(), length, length}, inputs.q.scalar_type())

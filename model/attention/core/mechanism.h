@@ -33,7 +33,8 @@ class Mechanism {
   /// The same by a way of the mechanism's choice, by a count of operations and not by measurement;
   /// `used` is written before anything else. Here the last of Ways().
   virtual torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const;
-  /// The mask [1 or H,L,L] if there is one apart from the scores; undefined otherwise.
+  /// The mask [1 or H,L,L], or [B,H,L,L] of queries and keys, if there is one apart from the
+  /// scores; undefined otherwise.
   virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
 };
 

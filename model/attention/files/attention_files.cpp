@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/attention/catalog/catalog.h"
+#include "model/attention/catalog/mask_bounds.h"
 #include "model/attention/core/attention.h"
 #include "model/attention/files/random_inputs.h"
 #include "model/files/tensor_file.h"
@@ -265,6 +266,22 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
                                 {"shape", out.sizes().vec()},
                                 {"seconds", seconds},
                                 {"output", run.output_path}};
+}
+
+StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound) {
+  INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism("grf_sym"));
+  INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, bound.options));
+  INTERLACER_ASSIGN_OR_RETURN(const FileInputs read, ReadInputs(bound.input_path));
+  INTERLACER_ASSIGN_OR_RETURN(const MaskBounds bounds,
+                              BoundsOf(made, read.inputs, bound.error, bound.probability));
+  nlohmann::ordered_json result{{"options", made.options().values()},
+                                {"largest_step_load", bounds.largest_step_load},
+                                {"load_norm", bounds.load_norm},
+                                {"walks", nullptr},
+                                {"entries", nullptr}};
+  if (bounds.walks) result["walks"] = *bounds.walks;
+  if (bounds.entries) result["entries"] = *bounds.entries;
+  return result;
 }
 
 StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {

@@ -7,12 +7,11 @@
 /// these names: key_mask, graph.offsets, graph.neighbors, graph.weights, grid, positions, segments,
 /// tree.parents, tree.weights, mask, gates (shapes: model/attention/core/inputs.h; grid is int64
 /// [D]), parameters.NAME in place of initial ones. It writes out [B,H,L,dv], the parameters that
-/// were used as parameters.NAME, and if asked for the mask [1 or H,L,L] as mask. With grad_out
-/// [B,H,L,dv] in the input, the output also has grad.q, grad.k, grad.v and grad.parameters.NAME of
-/// sum(out * grad_out).
-/// Errors: those of Attention (model/attention/core/attention.h), FindMechanism and TensorFile;
-/// INVALID_ARGUMENT SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at
-/// "way".
+/// were used as parameters.NAME, and if asked for the mask [1 or H,L,L] or [B,H,L,L] as mask. With
+/// grad_out [B,H,L,dv] in the input, the output also has grad.q, grad.k, grad.v and
+/// grad.parameters.NAME of sum(out * grad_out). Errors: those of Attention
+/// (model/attention/core/attention.h), FindMechanism and TensorFile; INVALID_ARGUMENT
+/// SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at "way".
 /// Thread-safety: free functions, safe on distinct paths. Source: safetensors.
 
 #include <cstdint>
@@ -56,6 +55,18 @@ StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check);
 /// The same of a mechanism that need not be in the catalogue; check.mechanism is not read.
 StatusOr<nlohmann::ordered_json> CheckMechanism(const MechanismInfo& mechanism,
                                                 const AttentionCheck& check);
+
+struct WalkBound {
+  nlohmann::json options = nlohmann::json::object();  ///< of grf_sym
+  std::string input_path;                             ///< as of a run
+  double error = 0.1;         ///< of an entry of the mask, off the diagonal; above 0
+  double probability = 0.05;  ///< of a larger one, or of a row of more entries; in (0,1)
+};
+/// Theory for grf_sym on the graph of a file: {options, largest_step_load, load_norm, walks,
+/// entries}. walks: so many independent walks of a token suffice for error and probability, null
+/// where 2^31 do not; entries: of a row of features at most, for the walks of the options, null
+/// without halting.
+StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound);
 
 struct AttentionTiming {
   std::string mechanism;

@@ -14,7 +14,6 @@ namespace interlacer::attention {
 namespace {
 
 constexpr int kMaxCoefficients = 4096;
-constexpr double kSeriesTolerance = 1e-12;
 
 /// sum of c_k W^k x by Horner's rule; c [H,K+1], x [H,L,C] float64.
 torch::Tensor Horner(const Graph& graph, const torch::Tensor& c, const torch::Tensor& x,
@@ -188,6 +187,17 @@ StatusOr<std::vector<double>> Deconvolved(std::span<const double> alpha) {
     f.push_back(rest / (2 * f[0]));
   }
   return f;
+}
+
+Status CheckKernel(const std::string& kernel, double scale) {
+  const auto refuse = [scale](const std::string& expected) {
+    return Mismatch(reason::CONFIG_INVALID, "options.scale", expected, NumberText(scale));
+  };
+  if (kernel == "p_step") return scale < 2 ? refuse("at least 2 for p_step") : Status::Ok();
+  if (kernel == "resolvent") {
+    return scale >= 1 ? refuse("a number below 1 for resolvent") : Status::Ok();
+  }
+  return scale > 8 ? refuse("at most 8 for " + kernel) : Status::Ok();
 }
 
 std::vector<double> KernelCoefficients(const std::string& kernel, double scale, int power,

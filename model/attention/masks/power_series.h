@@ -25,6 +25,13 @@ namespace interlacer::attention {
 /// f_0 ... f_K of alpha_0 ... alpha_K. INVALID_ARGUMENT at "alpha[0]" unless it is above 0.
 StatusOr<std::vector<double>> Deconvolved(std::span<const double> alpha);
 
+/// What a named series leaves out at most, of eigenvalues in [-1,1].
+inline constexpr double kSeriesTolerance = 1e-12;
+
+/// INVALID_ARGUMENT CONFIG_INVALID at "options.scale" where the kernel is none at this scale, or
+/// its series is too long.
+Status CheckKernel(const std::string& kernel, double scale);
+
 /// Coefficients of a named kernel by powers of W, up to the first k after which the rest of the
 /// series, for eigenvalues in [-1,1], is below `tolerance`; at most 4096.
 std::vector<double> KernelCoefficients(const std::string& kernel, double scale, int power,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/random.h"
 #include "tests/model/graph/graphs.h"
@@ -94,6 +95,11 @@ TEST(WalksForBound, IsTheFewestWalksThatMeetTheBound) {
       EXPECT_NEAR(walks, large_n, 0.05 * large_n + 2);
     }
   }
+}
+
+TEST(WalksForBound, IsTheLargestIntegerWhereNoneSuffices) {
+  EXPECT_EQ(WalksForBound(0.1, 0.05, 1e6), std::numeric_limits<int>::max());
+  EXPECT_EQ(WalksForBound(0.1, 0.05, 1e300), std::numeric_limits<int>::max());
 }
 
 TEST(VisitedNodesBound, HoldsWhereTheUnroundedNumberFails) {

@@ -264,17 +264,33 @@ Matrix SeriesReference(const ReferenceCase& of) {
   return is_of_mask ? Absolute(mask) : mask;
 }
 
+std::vector<double> PositiveCoefficients(const ReferenceCase& of) {
+  std::vector<double> f = of.Parameter("f").entries;
+  for (double& x : f) {
+    if (of.Is("positive", "coefficients")) x = std::abs(x);
+    if (of.Is("positive", "softplus")) x = std::log1p(std::exp(x));
+  }
+  return f;
+}
+
+Matrix Finished(const ReferenceCase& of, Matrix mask) {
+  for (double& x : mask.entries) {
+    if (of.Is("positive", "mask")) x = std::abs(x);
+    if (of.Real("floor") > 0) x = std::max(x, of.Real("floor"));
+  }
+  return mask;
+}
+
 std::optional<Matrix> WalkReference(const ReferenceCase& of, bool is_symmetric, bool has_weights) {
   // Other laws are tested by their means.
   if (of.Is("length_law", "uniform") || of.Is("length_law", "power")) return std::nullopt;
-  const std::vector<double> f = of.Parameter("f").entries;
+  const std::vector<double> f = PositiveCoefficients(of);
   const Matrix queries = WalkFeatures(of, f, 0, has_weights);
-  const bool is_positive = of.Is("positive", "mask");
-  if (!is_symmetric) return is_positive ? Absolute(queries) : queries;
+  if (!is_symmetric) return Finished(of, queries);
   const bool has_two = of.options.at("independent_qk_walks").get<bool>();
   const Matrix mask =
       Times(queries, Transposed(has_two ? WalkFeatures(of, f, 1, has_weights) : queries));
-  return is_positive ? Absolute(mask) : mask;
+  return Finished(of, mask);
 }
 
 }  // namespace
@@ -424,7 +440,7 @@ std::optional<Matrix> ReferenceMask(const std::string& mechanism, const Referenc
   if (mechanism == "centrality") return CentralityReference(of);
   if (mechanism == "jlt") return SketchReference(of);
   if (mechanism == "grf_exact")
-    return Series(MaskWeights(of.inputs, of.Degrees()), of.Parameter("f").entries);
+    return Finished(of, Series(MaskWeights(of.inputs, of.Degrees()), PositiveCoefficients(of)));
   if (mechanism == "grf_asym") return WalkReference(of, false, true);
   if (mechanism == "grf_sym") return WalkReference(of, true, true);
   if (mechanism == "grf_adhoc") return WalkReference(of, of.Is("form", "symmetric"), false);

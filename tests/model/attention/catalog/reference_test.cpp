@@ -58,9 +58,8 @@ TEST_P(FormulaOf, IsWhatEveryWayComputes) {
         const auto expected = ReferenceAttention(mechanism.name, inputs, made.options().values());
         if (!expected) continue;
         ++compared;
-        const bool is_signed = mechanism.name.rfind("rfa_", 0) == 0 ||
-                               variant.value("kernel", "") == "cosine" ||
-                               !variant.value("abs", true);
+        const bool is_signed =
+            mechanism.name.rfind("rfa_", 0) == 0 || IsSigned(mechanism.name, variant);
         for (const Way way : made.Ways()) {
           EXPECT_LT(RelativeL2(made.Run(inputs, way).value(), *expected),
                     is_signed ? kSignedReferenceTolerance : kReferenceTolerance)

@@ -255,7 +255,7 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
       if (choice == "resolvent") variants.back()["scale"] = 0.7;
     }
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{
-             {"proj_dim", 7}, {"class_tokens", 2}, {"terms", 3}, {"delta", 0.5}}) {
+             {"proj_dim", 7}, {"class_tokens", 2}, {"terms", 3}, {"delta", 0.5}, {"floor", 0.02}}) {
       if (spec.name != name) continue;
       variants.push_back(small);
       variants.back()[name] = value;
@@ -263,6 +263,13 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
     }
   }
   return variants;
+}
+
+bool IsSigned(const std::string& mechanism, const nlohmann::json& options) {
+  const std::string coefficients = options.value("coefficients", "");
+  return mechanism == "rfa_gaussian" || options.value("score", "") == "rfa_gaussian" ||
+         options.value("kernel", "") == "cosine" || coefficients == "cosine" ||
+         coefficients == "p_step" || !options.value("abs", true);
 }
 
 std::string CaseText(const std::string& mechanism, const nlohmann::json& options,

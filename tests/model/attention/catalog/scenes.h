@@ -64,6 +64,9 @@ AttentionInputs AsType(AttentionInputs inputs, at::ScalarType type);
 std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info);
 
 /// "name {options} scene way" for messages.
+/// Whether scores times mask may be negative.
+bool IsSigned(const std::string& mechanism, const nlohmann::json& options);
+
 std::string CaseText(const std::string& mechanism, const nlohmann::json& options,
                      const std::string& scene, attention::Way way);
 

@@ -33,12 +33,6 @@ constexpr double kRoundingScale = 1e-2;
 /// Near a zero of the row sums third derivatives are huge.
 constexpr double kSignedScoresGradientTolerance = 1e-3;
 
-/// Whether scores times mask may be negative.
-bool IsSigned(const std::string& mechanism, const nlohmann::json& options) {
-  return mechanism == "rfa_gaussian" || options.value("score", "") == "rfa_gaussian" ||
-         options.value("kernel", "") == "cosine" || !options.value("abs", true);
-}
-
 /// Whether a scene is none for this mechanism: a grid that is no hypercube, positions of another
 /// dimension.
 bool IsRefusedScene(const Status& status) {
@@ -122,6 +116,7 @@ torch::Tensor EdgeNumbers(const attention::GraphInput& graph, std::uint64_t seed
 void CheckGradients(const Attention& made, const AttentionInputs& inputs, Way way, double tolerance,
                     const std::string& text) {
   const torch::Tensor weights = Normals(inputs.v.sizes(), 900);
+  const bool of_kernel = made.options().values().value("coefficients", "decay") != "decay";
   std::vector<std::string> names{"q", "k", "v"};
   for (const std::string& input : made.mechanism().inputs) {
     const std::map<std::string, std::string> tensors{{"graph", "graph.weights"},
@@ -156,9 +151,10 @@ void CheckGradients(const Attention& made, const AttentionInputs& inputs, Way wa
     const torch::Tensor gradient =
         gradients[i].defined() ? gradients[i] : at::zeros_like(variables[i]);
     for (std::uint64_t seed = 910; seed < 912; ++seed) {
-      const torch::Tensor direction = names[i] == "graph.weights"
-                                          ? EdgeNumbers(inputs.graph, seed)
-                                          : Normals(variables[i].sizes(), seed);
+      torch::Tensor direction = names[i] == "graph.weights" ? EdgeNumbers(inputs.graph, seed)
+                                                            : Normals(variables[i].sizes(), seed);
+      // Those of kernels fall fast, and a step beyond one makes a mask of loads that grow as fast.
+      if (names[i] == "f" && of_kernel) direction = direction * variables[i].detach().abs();
       const auto moved = [&](double step) {
         AttentionInputs there = inputs;
         torch::Tensor& tensor = tensor_of(there, names[i]);

@@ -9,6 +9,7 @@
 
 #include "model/attention/catalog/catalog.h"
 #include "model/files/tensor_file.h"
+#include "model/graph/walk_bounds.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
 #include "tests/support/temp_folder.h"
@@ -148,6 +149,37 @@ TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
   ASSERT_TRUE(WriteTensorFile(input_, file).ok());
   EXPECT_EQ(field_of({"softmax", none, "", input_, output_, false}), "q");
   EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+/// grf-masking, Thm 3.1: a ring of 20 tokens with W = 1/2, whose loads are 2 with halts of 1/2.
+TEST_F(AttentionFiles, WalksForAnErrorAreThoseOfTheory) {
+  TensorFile file;
+  for (const char* name : {"q", "k", "v"}) file.tensors[name] = Normals({1, 2, 20, 2}, 1);
+  const attention::GraphInput ring = UndirectedInput(20, RingEdges(20));
+  file.tensors["graph.offsets"] = ring.offsets;
+  file.tensors["graph.neighbors"] = ring.neighbors;
+  file.tensors["parameters.f"] =
+      at::tensor({1.0, 0.3, 0.1, 0.5, 0.1, 0.1}, at::kDouble).reshape({2, 3});
+  const std::string path = folder_.File("ring.safetensors");
+  ASSERT_TRUE(WriteTensorFile(path, file).ok());
+  const nlohmann::json options{{"hops", 2}, {"halt_probability", 0.5}, {"walks", 4}};
+  const auto bound = attention::BoundWalks({options, path, 1.0, 0.05});
+  ASSERT_TRUE(bound.ok()) << bound.status().ToString();
+  EXPECT_NEAR(bound->at("largest_step_load").get<double>(), 2, kDoubleSumTolerance);
+  // 1 + 2 (0.3) + 4 (0.1), the larger of the heads.
+  EXPECT_NEAR(bound->at("load_norm").get<double>(), 2, kDoubleSumTolerance);
+  EXPECT_EQ(bound->at("walks"), WalksForBound(1.0, 0.05, 2));
+  EXPECT_EQ(bound->at("entries"), 4 * 7);
+  EXPECT_TRUE(attention::BoundWalks({options, path, 1e-9, 0.05})->at("walks").is_null());
+  EXPECT_TRUE(attention::BoundWalks({{{"hops", 2}, {"halt_probability", 0}}, path})
+                  ->at("entries")
+                  .is_null());
+  for (const double wrong : {0.0, -1.0}) {
+    EXPECT_EQ(attention::BoundWalks({options, path, wrong, 0.05}).status().field(), "error");
+    EXPECT_EQ(attention::BoundWalks({options, path, 1, wrong}).status().field(), "probability");
+  }
+  EXPECT_EQ(attention::BoundWalks({nlohmann::json::object(), path}).status().field(),
+            "parameters.f");
 }
 
 TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {

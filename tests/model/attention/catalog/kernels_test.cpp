@@ -1,0 +1,166 @@
+// What mechanisms of walks and given masks are made of, told by other mechanisms and by formulas.
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/masks/power_series.h"
+#include "tests/model/attention/catalog/scenes.h"
+#include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer::testing {
+namespace {
+
+using attention::Attention;
+using attention::Way;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Attention Made(const char* name, const nlohmann::json& options) {
+  return Attention::Make(*attention::FindMechanism(name).value(), options).value();
+}
+
+struct Kernel {
+  const char* name;
+  double scale;
+  int power;
+};
+
+/// grf-masking, Sec. 2: a kernel of the graph from its coefficients, for the mask itself and, by
+/// deconvolution, for its features.
+TEST(WalkCoefficients, AreThoseOfNamedKernels) {
+  constexpr int kHops = 64;
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  const attention::Graph graph = attention::MaskGraphOf(inputs);
+  for (const Kernel& kernel : std::initializer_list<Kernel>{{"diffusion", 1.5, 1},
+                                                            {"regularised_laplacian", 1, 1},
+                                                            {"regularised_laplacian", 1, 2},
+                                                            {"p_step", 2.5, 1},
+                                                            {"p_step", 2.5, 4},
+                                                            {"cosine", 1, 1},
+                                                            {"resolvent", 0.6, 1},
+                                                            {"resolvent", 0.6, 2}}) {
+    const torch::Tensor exact =
+        Made("named_kernel",
+             {{"kernel", kernel.name}, {"scale", kernel.scale}, {"power", kernel.power}})
+            .DenseMask(inputs)
+            .value()[0];
+    const nlohmann::json options{{"coefficients", kernel.name},
+                                 {"scale", kernel.scale},
+                                 {"power", kernel.power},
+                                 {"hops", kHops}};
+    const Attention of_mask = Made("grf_exact", options);
+    EXPECT_LT(RelativeL2(of_mask.DenseMask(inputs).value()[0], exact), kDoubleOpTolerance)
+        << kernel.name;
+    const torch::Tensor f = Made("grf_sym", options).InitialParameters(inputs).value().at("f");
+    const torch::Tensor alpha = of_mask.InitialParameters(inputs).value().at("f");
+    for (int k = 0; k <= kHops; ++k) {
+      const torch::Tensor product = f[0].slice(0, 0, k + 1) * f[0].slice(0, 0, k + 1).flip(0);
+      EXPECT_NEAR(product.sum().item<double>(), alpha[0][k].item<double>(), kDoubleSumTolerance)
+          << kernel.name;
+    }
+    // The root of the cosine has no series at its zero, the eigenvalue -1 of grids.
+    if (kernel.name == std::string("cosine")) continue;
+    const torch::Tensor squared = attention::MakeSquaredSeriesMask(graph, f)->Dense()[0];
+    EXPECT_LT(RelativeL2(squared, exact), kDoubleOpTolerance) << kernel.name;
+  }
+}
+
+TEST(WalkCoefficients, OfKernelsThatAreNoneAreRefused) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  for (const Kernel& kernel : std::initializer_list<Kernel>{
+           {"p_step", 1.5, 1}, {"resolvent", 1, 1}, {"diffusion", 9, 1}}) {
+    const auto refused =
+        Made("grf_sym", {{"coefficients", kernel.name}, {"scale", kernel.scale}}).Run(inputs);
+    EXPECT_EQ(refused.status().field(), "options.scale") << kernel.name;
+  }
+}
+
+/// The walks of smoothing are those of grf_asym with coefficients 1.
+TEST(Smoothing, IsByTheFeaturesOfWalks) {
+  const AttentionInputs inputs = AllScenes({})[0].inputs;
+  const nlohmann::json walks{{"walks", 6}, {"hops", 4}, {"halt_probability", 0.3}, {"seed", 5}};
+  nlohmann::json of_features = walks;
+  of_features["sampler"] = "iid";
+  of_features["decay"] = 1;
+  const torch::Tensor phi = Made("grf_asym", of_features).DenseMask(inputs).value()[0];
+  const torch::Tensor mean = phi / phi.sum(1, true);
+  const auto features = [&](const torch::Tensor& x) { return at::relu(x) + 1e-3; };
+  const auto smoothed = [&](const torch::Tensor& x) {
+    return features(x + 0.1 * at::matmul(mean, x));
+  };
+  const torch::Tensor a = at::matmul(smoothed(inputs.q), features(inputs.k).transpose(2, 3));
+  EXPECT_LT(RelativeL2(Made("smooth_a", walks).Run(inputs).value(),
+                       at::matmul(a / a.sum(3, true), inputs.v)),
+            kDoubleOpTolerance);
+  const torch::Tensor shared = at::matmul(phi, phi.transpose(0, 1));
+  const torch::Tensor b = at::matmul(smoothed(inputs.q), smoothed(inputs.k).transpose(2, 3)) *
+                          (shared / shared.sum(1, true));
+  EXPECT_LT(RelativeL2(Made("smooth_b", walks).Run(inputs).value(),
+                       at::matmul(b / b.sum(3, true), inputs.v)),
+            kDoubleOpTolerance);
+}
+
+/// Entries that walks miss do not make softmax look away.
+TEST(EstimatedMasks, HaveAFloor) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  for (const char* name : {"grf_sym", "grf_asym", "grf_adhoc", "grf_exact"}) {
+    // A ring of 12: two hops reach four tokens away at most.
+    const Attention plain = Made(name, {{"score", "softmax"}, {"hops", 2}});
+    const Attention raised = Made(name, {{"score", "softmax"}, {"hops", 2}, {"floor", 1e-6}});
+    EXPECT_EQ(raised.Ways(), std::vector<Way>{Way::kDense});
+    inputs.mask = plain.DenseMask(inputs).value();
+    EXPECT_EQ(inputs.mask.min().item<double>(), 0) << name;
+    EXPECT_EQ(raised.DenseMask(inputs).value().min().item<double>(), 1e-6) << name;
+    EXPECT_LT(RelativeL2(raised.Run(inputs).value(),
+                         Made("softmax_masked", {{"floor", 1e-6}}).Run(inputs).value()),
+              kDoubleOpTolerance)
+        << name;
+  }
+}
+
+TEST(GivenMasks, MayBeMinusInfinityInLogits) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  const torch::Tensor numbers = Normals(inputs.mask.sizes(), 50);
+  const torch::Tensor is_out = Normals(inputs.mask.sizes(), 51) > 0.3;
+  is_out.select(1, 4).fill_(true);
+  inputs.mask = at::exp(numbers).masked_fill(is_out, 0);
+  const torch::Tensor expected = Made("softmax_masked", {{"floor", 0}}).Run(inputs).value();
+  inputs.mask = numbers.masked_fill(is_out, -kInfinity).requires_grad_();
+  const Attention additive = Made("softmax_masked", {{"mask_into_logits", "additive"}});
+  const torch::Tensor out = additive.Run(inputs).value();
+  EXPECT_LT(RelativeL2(out, expected), kDoubleOpTolerance);
+  EXPECT_EQ(out.select(2, 4).abs().max().item<double>(), 0);
+  const torch::Tensor gradient = torch::autograd::grad({out.sum()}, {inputs.mask})[0];
+  EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
+  EXPECT_EQ(gradient.masked_select(is_out).abs().max().item<double>(), 0);
+  inputs.mask = inputs.mask.detach();
+  EXPECT_EQ(Made("softmax_masked", {{"floor", 0}}).Run(inputs).status().field(), "mask");
+  for (const double other : {kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
+    inputs.mask[0][0][0] = other;
+    EXPECT_EQ(additive.Run(inputs).status().reason(), reason::NOT_FINITE);
+  }
+}
+
+TEST(DynamicWalks, ShowTheMaskOfEveryBatch) {
+  const AttentionInputs inputs = AllScenes({})[0].inputs;
+  for (const char* dynamic : {"neighbors", "product"}) {
+    const Attention made = Made("gkat_dynamic", {{"score", "relu"}, {"dynamic", dynamic}});
+    const torch::Tensor mask = made.DenseMask(inputs).value();
+    const torch::Tensor weights =
+        mask * at::matmul(at::relu(inputs.q) + 1e-3, (at::relu(inputs.k) + 1e-3).transpose(2, 3));
+    EXPECT_LT(
+        RelativeL2(made.Run(inputs).value(), at::matmul(weights / weights.sum(3, true), inputs.v)),
+        kDoubleOpTolerance);
+    EXPECT_GT(RelativeL2(mask[0], mask[1]), 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace interlacer::testing
