@@ -15,12 +15,12 @@
 namespace interlacer {
 
 struct MaskClaim {
-  std::string text;
-  std::string source;  ///< key of docs/papers.md and place
-  std::string paper;   ///< the paper's value
-  std::string ours;
-  std::optional<double> value;  ///< ours, where it is one number
-  std::string rule;
+  std::string text = {};
+  std::string source = {};  ///< key of docs/papers.md and place
+  std::string paper = {};   ///< the paper's value
+  std::string ours = {};
+  std::optional<double> value = {};  ///< ours, where it is one number
+  std::string rule = {};
   Verdict verdict = Verdict::kUndecided;
 };
 
