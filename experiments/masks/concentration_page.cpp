@@ -10,7 +10,7 @@ namespace interlacer {
 namespace {
 
 constexpr std::array kDistances{0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5};
-constexpr double kHalt = 0.5;
+constexpr double kTailHalt = 0.5;
 /// Of the ring, for which c is 2.
 constexpr double kEdgeWeight = 0.5;
 
@@ -116,7 +116,7 @@ StatusOr<MaskPage> ConcentrationPage(const MaskRun& run) {
     walks.graph = scene.graph;
     walks.edge_weight = scene.edge_weight;
     walks.max_hops = 2;
-    walks.halt_probability = kHalt;
+    walks.halt_probability = kTailHalt;
     walks.f = {1, 0.3, 0.1};
     const double c = LoadConstant(walks);
     double closest = 0, useful = 0;

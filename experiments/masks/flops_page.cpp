@@ -10,14 +10,14 @@ namespace interlacer {
 namespace {
 
 constexpr double kWidth = 8;  // of queries, keys, values and features
-constexpr int kWalks = 4;
-constexpr double kHalt = 0.5;
+constexpr int kCountedWalks = 4;
+constexpr double kCountedHalt = 0.5;
 /// Longer walks have probability 2^-64.
-constexpr int kHops = 64;
+constexpr int kCountedHops = 64;
 /// From here on slopes are fitted.
 constexpr std::int64_t kFitFromCount = 64, kFitFromTime = 4096;
 constexpr double kSoftmaxTolerance = 0.05, kLinearTolerance = 0.01, kMaskedTolerance = 0.02;
-constexpr double kTimeTolerance = 0.15, kConstantTolerance = 1.05;
+constexpr double kSlopeOfTimeTolerance = 0.15, kFactorTolerance = 1.05;
 
 struct Counts {
   std::vector<double> n, softmax, linear, masked, entries;
@@ -40,9 +40,9 @@ StatusOr<Counts> CountOperations(const MaskRun& run) {
     INTERLACER_RETURN_IF_ERROR(run.Step("operations, " + std::to_string(n) + " nodes"));
     attention::WalkSetting walks;
     walks.graph = PathGraph(n);
-    walks.walks = kWalks;
-    walks.max_hops = kHops;
-    walks.halt_probability = kHalt;
+    walks.walks = kCountedWalks;
+    walks.max_hops = kCountedHops;
+    walks.halt_probability = kCountedHalt;
     double entries = 0;
     for (std::uint32_t draw = 0; draw < draws; ++draw) {
       INTERLACER_ASSIGN_OR_RETURN(const auto rows, attention::CountFeatureEntries(walks, draw));
@@ -93,9 +93,9 @@ constexpr Timed kTimed[] = {
 
 nlohmann::json TimedOptions(const std::string& mechanism) {
   if (mechanism.rfind("grf_", 0) != 0) return nlohmann::json::object();
-  return {{"walks", kWalks},
-          {"halt_probability", kHalt},
-          {"hops", kHops},
+  return {{"walks", kCountedWalks},
+          {"halt_probability", kCountedHalt},
+          {"hops", kCountedHops},
           {"sampler", "iid"},
           {"keep_walks", true}};
 }
@@ -121,7 +121,7 @@ void AddCountClaims(const Counts& counts, MaskPage* page) {
   }
   MaskClaim constant =
       AtMost(claim("the mask costs a constant factor: largest over smallest factor", "constant"),
-             most / least, kConstantTolerance);
+             most / least, kFactorTolerance);
   constant.ours += " (factor " + FigureText(counts.masked.back() / counts.linear.back()) +
                    " at N = " + FigureText(counts.n.back()) + ")";
   page->claims.push_back(constant);
@@ -172,8 +172,8 @@ Status AddTimes(const MaskRun& run, MaskPage* page) {
     page->claims.push_back(WithinRange({.text = std::string(timed.name) + ": " + timed.claim,
                                         .source = timed.source,
                                         .paper = FigureText(timed.slope)},
-                                       slope, timed.slope - kTimeTolerance,
-                                       timed.slope + kTimeTolerance));
+                                       slope, timed.slope - kSlopeOfTimeTolerance,
+                                       timed.slope + kSlopeOfTimeTolerance));
     chart.series.push_back(LogSeries(timed.name, series, CostKind::kSeconds, chart.series.size()));
     for (const CostPoint& point : series.points) {
       page->points.rows.push_back({"seconds", timed.mechanism, point.length, point.cost.seconds});

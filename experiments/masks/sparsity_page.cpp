@@ -7,15 +7,15 @@
 namespace interlacer {
 namespace {
 
-constexpr double kHalt = 0.5, kDelta = 0.05;
-constexpr int kHops = 64;
+constexpr double kSparseHalt = 0.5, kDelta = 0.05;
+constexpr int kSparseHops = 64;
 /// Largest over smallest mean, from 512 nodes on: ends of a path have fewer neighbours.
-constexpr double kConstantTolerance = 1.02;
+constexpr double kMeanTolerance = 1.02;
 constexpr std::int64_t kConstantFrom = 512;
 
 /// b of the lemma; a walk of b visited nodes counts its start.
 double WalkBound(int walks) {
-  return std::log(1 - std::pow(1 - kDelta, 1.0 / walks)) / std::log(1 - kHalt);
+  return std::log(1 - std::pow(1 - kDelta, 1.0 / walks)) / std::log(1 - kSparseHalt);
 }
 
 struct EntryCounts {
@@ -29,8 +29,8 @@ StatusOr<EntryCounts> Count(const attention::EdgeLists& graph, int walks, std::u
   attention::WalkSetting setting;
   setting.graph = graph;
   setting.walks = walks;
-  setting.max_hops = kHops;
-  setting.halt_probability = kHalt;
+  setting.max_hops = kSparseHops;
+  setting.halt_probability = kSparseHalt;
   const double real = walks * WalkBound(walks), whole = walks * std::ceil(WalkBound(walks));
   const double each = 1.0 / (static_cast<double>(graph.size()) * draws);
   EntryCounts counts;
@@ -113,7 +113,7 @@ StatusOr<MaskPage> SparsityPage(const MaskRun& run) {
                above_whole, kDelta));
     page.claims.push_back(AtMost(
         claim("mean entries do not depend on the number of nodes: largest / smallest mean", "1"),
-        most_mean / least_mean, kConstantTolerance));
+        most_mean / least_mean, kMeanTolerance));
   }
   page.charts = {chart};
   page.tables = {table};

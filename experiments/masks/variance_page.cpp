@@ -14,9 +14,9 @@ namespace {
 
 using attention::EstimateForm;
 
-constexpr int kHops = 7;
+constexpr int kVariedHops = 7;
 constexpr double kDecay = 0.5;
-constexpr int kWalks = 16;
+constexpr int kVariedWalks = 16;
 /// Variance is to fall as 1 / n.
 constexpr double kSlopeTolerance = 0.1;
 constexpr int kDecimals = 5;
@@ -48,10 +48,10 @@ StatusOr<std::vector<double>> SquaredErrors(const attention::WalkSetting& walks,
 attention::WalkSetting SymmetricSetting(const attention::EdgeLists& graph, double halt) {
   attention::WalkSetting walks;
   walks.graph = graph;
-  walks.walks = kWalks;
-  walks.max_hops = kHops;
+  walks.walks = kVariedWalks;
+  walks.max_hops = kVariedHops;
   walks.halt_probability = halt;
-  for (int t = 0; t <= kHops; ++t) walks.f.push_back(std::pow(kDecay, t));
+  for (int t = 0; t <= kVariedHops; ++t) walks.f.push_back(std::pow(kDecay, t));
   return walks;
 }
 
