@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include <fstream>
+#include <string>
+
 #if defined(__GLIBC__)
 #include <malloc.h>
 
@@ -25,6 +28,25 @@ void ReleaseIdleMemory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
+}
+
+std::optional<ResidentMemory> ReadResidentMemory() {
+  std::ifstream status("/proc/self/status");
+  std::optional<std::int64_t> now, peak;
+  std::string word;
+  std::int64_t kibibytes = 0;
+  while (status >> word) {
+    if (word == "VmRSS:" && status >> kibibytes) now = kibibytes * 1024;
+    if (word == "VmHWM:" && status >> kibibytes) peak = kibibytes * 1024;
+  }
+  if (!now || !peak) return std::nullopt;
+  return ResidentMemory{*now, *peak};
+}
+
+bool ResetPeakMemory() {
+  std::ofstream control("/proc/self/clear_refs");
+  control << "5" << std::flush;
+  return control.good();
 }
 
 }  // namespace interlacer

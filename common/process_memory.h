@@ -1,8 +1,11 @@
 #pragma once
 
-/// Controls whether memory that the process has freed stays with it or returns to the kernel. For
-/// glibc only; elsewhere, and under a sanitizer's own allocator, the functions do nothing.
-/// Thread-safe.
+/// Controls whether memory that the process has freed stays with it or returns to the kernel, and
+/// measures how much it holds. For glibc only; elsewhere, and under a sanitizer's own allocator,
+/// the functions that control do nothing. Thread-safe.
+
+#include <cstdint>
+#include <optional>
 
 namespace interlacer {
 
@@ -14,5 +17,15 @@ void RetainFreedMemory();
 /// Gives the kernel every whole page of freed memory. Takes longer the larger the heap, and
 /// meanwhile other threads may wait for memory; the next block of each page is cleared anew.
 void ReleaseIdleMemory();
+
+/// Bytes that are in memory now, and the most that were since ResetPeakMemory, or since the process
+/// began; Linux only.
+struct ResidentMemory {
+  std::int64_t now_bytes = 0;
+  std::int64_t peak_bytes = 0;
+};
+std::optional<ResidentMemory> ReadResidentMemory();
+/// The peak counts from here on; false where the kernel does not allow it.
+bool ResetPeakMemory();
 
 }  // namespace interlacer

@@ -380,6 +380,7 @@ void AddExperiment(CLI::App* app, VerbTable* verbs) {
   AddHdvpd(verb, verbs);
   AddPlannerExperiment(verb, verbs);
   AddClosedLoopExperiment(verb, verbs);
+  AddMasksExperiment(verb, verbs);
 }
 
 }  // namespace interlacer::cli

@@ -17,6 +17,7 @@ void AddPlan(CLI::App* app, VerbTable* verbs);
 void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
 void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs);
+void AddMasksExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);

@@ -31,18 +31,6 @@ std::optional<double> RoomOf(const Study& study, std::string_view metric) {
 
 }  // namespace
 
-std::string_view VerdictText(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kHolds:
-      return "holds";
-    case Verdict::kDoesNotHold:
-      return "does not hold";
-    case Verdict::kUndecided:
-      return "undecided";
-  }
-  return "";
-}
-
 Verdict Judge(const std::optional<Interval>& over_runs,
               const std::optional<Interval>& over_runs_and_episodes, bool larger_is_better) {
   if (!over_runs || !over_runs_and_episodes) return Verdict::kUndecided;

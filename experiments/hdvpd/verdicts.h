@@ -16,12 +16,9 @@
 
 #include "evaluation/statistics.h"
 #include "experiments/hdvpd/study.h"
+#include "experiments/verdict.h"
 
 namespace interlacer {
-
-enum class Verdict { kHolds, kDoesNotHold, kUndecided };
-/// "holds", "does not hold", "undecided".
-std::string_view VerdictText(Verdict verdict);
 
 /// Of "a is better than b" from intervals of a - b; nothing is decided without both.
 Verdict Judge(const std::optional<Interval>& over_runs,

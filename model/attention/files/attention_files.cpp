@@ -303,7 +303,13 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
   }
   std::vector<double> seconds, log_lengths, log_seconds;
   for (const std::int64_t length : different) {
-    const AttentionInputs inputs = LongInputs(*mechanism, length, 1);
+    AttentionInputs inputs;
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+        [&] {
+          inputs = LongInputs(*mechanism, {.length = length}, 1);
+          return Status::Ok();
+        },
+        "inputs of attention"));
     double least = std::numeric_limits<double>::infinity();
     for (int repeat = 0; repeat < std::max(1, timing.repeats); ++repeat) {
       const auto start = std::chrono::steady_clock::now();

@@ -86,19 +86,20 @@ AttentionInputs RandomInputs(const MechanismInfo& mechanism, std::uint64_t seed)
   return inputs;
 }
 
-AttentionInputs LongInputs(const MechanismInfo& mechanism, std::int64_t length,
+AttentionInputs LongInputs(const MechanismInfo& mechanism, const InputSizes& sizes,
                            std::uint64_t seed) {
-  constexpr std::int64_t kWidth = 8;
+  const std::int64_t length = sizes.length;
   RandomSequence random(seed, RandomStream::kDataGeneration, 2);
   AttentionInputs inputs;
   const auto floats = [&](at::IntArrayRef shape, std::uint32_t part) {
     return Numbers(shape, seed, part).to(at::kFloat);
   };
-  inputs.q = floats({1, 1, length, kWidth}, 1);
-  inputs.k = floats({1, 1, length, kWidth}, 2);
-  inputs.v = floats({1, 1, length, kWidth}, 3);
+  const std::int64_t shape[] = {sizes.batch, sizes.heads, length, sizes.width};
+  inputs.q = floats(shape, 1);
+  inputs.k = floats(shape, 2);
+  inputs.v = floats(shape, 3);
   std::int64_t side = 1;
-  while (side * side * 2 < length) side *= 2;
+  while (side * side * 2 < length && length % (side * 2) == 0) side *= 2;
   if (mechanism.name == "gdk_hypercube") {
     for (std::int64_t corners = 1; corners < length; corners *= 2) inputs.grid.push_back(2);
   } else if (mechanism.name == "toeplitz_1d") {
@@ -108,7 +109,12 @@ AttentionInputs LongInputs(const MechanismInfo& mechanism, std::int64_t length,
   }
   inputs.positions = floats({length, mechanism.name == "flt_local" ? 1 : 3}, 4);
   inputs.segments = at::arange(length, at::kLong).div(64, "floor");
-  inputs.gates = at::sigmoid(floats({1, 1, length}, 7));
+  inputs.gates = at::sigmoid(floats({sizes.batch, sizes.heads, length}, 7));
+  const auto& read = mechanism.inputs;
+  if (std::find(read.begin(), read.end(), "mask") != read.end()) {
+    const torch::Tensor places = floats({length, 1}, 6).abs();
+    inputs.mask = at::matmul(places, places.t()).unsqueeze(0);
+  }
   std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(length));
   const auto join = [&rows](std::int64_t a, std::int64_t b) {
     if (a == b) return;

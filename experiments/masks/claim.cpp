@@ -1,0 +1,92 @@
+#include "experiments/masks/claim.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace interlacer {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kFewestPoints = 3;
+
+MaskClaim Judged(MaskClaim claim, std::optional<double> value, std::string rule, Verdict verdict) {
+  claim.value = value;
+  claim.ours = FigureText(value);
+  claim.rule = std::move(rule);
+  claim.verdict = verdict;
+  return claim;
+}
+
+}  // namespace
+
+std::string FigureText(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return "–";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", *value);
+  return text;
+}
+
+Verdict JudgeRange(const std::optional<double>& value, double low, double high) {
+  if (!value || !std::isfinite(*value)) return Verdict::kUndecided;
+  return low <= *value && *value <= high ? Verdict::kHolds : Verdict::kDoesNotHold;
+}
+
+Verdict JudgeAtMost(const std::optional<double>& value, double high) {
+  return JudgeRange(value, -kInfinity, high);
+}
+
+Verdict JudgeAbove(const std::optional<double>& value, double low) {
+  return JudgeRange(value, std::nextafter(low, kInfinity), kInfinity);
+}
+
+Verdict JudgeSmaller(const std::optional<MeanEstimate>& a, const std::optional<MeanEstimate>& b) {
+  if (!a || !b || !a->interval || !b->interval) return Verdict::kUndecided;
+  if (a->interval->high < b->interval->low) return Verdict::kHolds;
+  return a->interval->low > b->interval->high ? Verdict::kDoesNotHold : Verdict::kUndecided;
+}
+
+MaskClaim WithinRange(MaskClaim claim, std::optional<double> value, double low, double high) {
+  return Judged(std::move(claim), value, "from " + FigureText(low) + " to " + FigureText(high),
+                JudgeRange(value, low, high));
+}
+
+MaskClaim AtMost(MaskClaim claim, std::optional<double> value, double high) {
+  return Judged(std::move(claim), value, "at most " + FigureText(high), JudgeAtMost(value, high));
+}
+
+MaskClaim Above(MaskClaim claim, std::optional<double> value, double low) {
+  return Judged(std::move(claim), value, "above " + FigureText(low), JudgeAbove(value, low));
+}
+
+std::optional<double> LogSlope(std::span<const double> x, std::span<const double> y) {
+  if (x.size() != y.size() || x.size() < kFewestPoints) return std::nullopt;
+  double mean_x = 0, mean_y = 0, products = 0, squares = 0;
+  const auto count = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!(x[i] > 0) || !(y[i] > 0)) return std::nullopt;
+    mean_x += std::log(x[i]) / count;
+    mean_y += std::log(y[i]) / count;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double from_mean = std::log(x[i]) - mean_x;
+    products += from_mean * (std::log(y[i]) - mean_y);
+    squares += from_mean * from_mean;
+  }
+  return squares > 0 ? std::optional<double>(products / squares) : std::nullopt;
+}
+
+std::optional<double> Crossing(std::span<const double> x, std::span<const double> a,
+                               std::span<const double> b) {
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const double before = std::log(a[i - 1] / b[i - 1]), after = std::log(a[i] / b[i]);
+    if (!std::isfinite(before) || !std::isfinite(after) || before == after) continue;
+    if ((before < 0) == (after < 0)) continue;
+    const double share = before / (before - after);
+    return std::exp(std::log(x[i - 1]) + share * (std::log(x[i]) - std::log(x[i - 1])));
+  }
+  return std::nullopt;
+}
+
+}  // namespace interlacer

@@ -1,0 +1,100 @@
+#include "experiments/masks/cost_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace interlacer {
+namespace {
+
+constexpr double kMebibyte = 1024 * 1024;
+
+double ValueOf(const CostPoint& point, CostKind kind) {
+  if (kind == CostKind::kSeconds) return point.cost.seconds;
+  return point.cost.peak_bytes ? static_cast<double>(*point.cost.peak_bytes) / kMebibyte
+                               : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Bytes at twice the length, by how they grew last; four times as many are expected at least where
+/// nothing is known.
+double ExpectedBytes(const std::vector<CostPoint>& points) {
+  const double last = ValueOf(points.back(), CostKind::kBytes) * kMebibyte;
+  const double before =
+      points.size() < 2 ? 0 : ValueOf(points[points.size() - 2], CostKind::kBytes) * kMebibyte;
+  const double growth = before > 0 ? std::clamp(last / before, 2.0, 8.0) : 4;
+  return std::isfinite(last) ? last * growth : 0;
+}
+
+}  // namespace
+
+std::vector<double> CostSeries::Lengths() const {
+  std::vector<double> lengths;
+  for (const CostPoint& point : points) lengths.push_back(static_cast<double>(point.length));
+  return lengths;
+}
+
+std::vector<double> CostSeries::Seconds() const {
+  std::vector<double> seconds;
+  for (const CostPoint& point : points) seconds.push_back(point.cost.seconds);
+  return seconds;
+}
+
+StatusOr<CostSeries> MeasureSeries(attention::CostRequest request,
+                                   const std::vector<std::int64_t>& lengths, const MaskRun& run,
+                                   const AdaptRequest& adapt) {
+  CostSeries series;
+  request.limit_s = run.limit_s;
+  for (const std::int64_t length : lengths) {
+    if (!series.points.empty()) {
+      const CostPoint& last = series.points.back();
+      if (last.cost.seconds > run.limit_s) {
+        series.end = "a run took more than " + FigureText(run.limit_s) + " s";
+      } else if (ExpectedBytes(series.points) > static_cast<double>(run.most_bytes)) {
+        series.end = "more than " + FigureText(static_cast<double>(run.most_bytes) / (1 << 30)) +
+                     " GiB expected";
+      }
+      if (!series.end.empty()) break;
+    }
+    INTERLACER_RETURN_IF_ERROR(run.Step(request.mechanism + " " + request.way + ", " +
+                                        std::to_string(length) + " tokens"));
+    request.length = length;
+    if (adapt) adapt(length, &request);
+    const StatusOr<attention::Cost> cost = attention::MeasureCost(request);
+    if (!cost.ok()) {
+      series.end = cost.status().message();
+      break;
+    }
+    series.points.push_back({length, *cost});
+  }
+  return series;
+}
+
+std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int64_t from,
+                               double log_power) {
+  std::vector<double> x, y;
+  for (const CostPoint& point : series.points) {
+    if (point.length < from) continue;
+    const auto length = static_cast<double>(point.length);
+    x.push_back(length);
+    y.push_back(ValueOf(point, kind) / std::pow(std::log2(length), log_power));
+  }
+  return LogSlope(x, y);
+}
+
+std::vector<std::int64_t> Doublings(std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t length = first; length <= last; length *= 2) lengths.push_back(length);
+  return lengths;
+}
+
+ChartSeries LogSeries(const std::string& name, const CostSeries& series, CostKind kind,
+                      std::size_t style) {
+  ChartSeries line{name, {}, {}, {}, {}, style};
+  for (const CostPoint& point : series.points) {
+    line.x.push_back(std::log2(static_cast<double>(point.length)));
+    line.y.push_back(std::log10(ValueOf(point, kind)));
+  }
+  return line;
+}
+
+}  // namespace interlacer
