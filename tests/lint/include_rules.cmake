@@ -32,7 +32,7 @@ set(layers
   model/attention/masks       "common/|knn/|model/(runtime/|ops/saved_object\\.h|graph/walk_|kernels/walk_sampler_options\\.h|attention/core/)"
   model/attention/catalog     "common/|knn/|model/(runtime/|graph/walk_|attention/(core|masks)/)"
   model/attention/files       "common/|model/(runtime/|files/|attention/(core|catalog|masks)/)"
-  model/attention             "common/|knn/|model/(runtime/|config\\.h|ops/|layers/|graph/)"
+  model/attention             "common/|knn/|model/(runtime/|config\\.h|ops/|layers/|graph/|attention/(core|catalog)/)"
   model/network               "common/|knn/|render/|model/((clouds|config)\\.h|kernels/|runtime/|ops/|layers/|graph/|attention/)"
   model/engine                "common/|model/((clouds|config)\\.h|kernels/|runtime/|cuda/|layers/|graph/|attention/|network/)"
   model/files                 "common/|robots/|model/(config\\.h|runtime/|network/)"

@@ -72,7 +72,8 @@ class LibraryLayerTest : public ::testing::TestWithParam<LibraryLayer> {
 
 TEST_P(LibraryLayerTest, IsItsDenseWayBetweenTheProjectionsWithGradients) {
   at::manual_seed(9);
-  const torch::Tensor h = at::randn({kTokenCount, config_.network.width}, at::kDouble).requires_grad_();
+  const torch::Tensor h =
+      at::randn({kTokenCount, config_.network.width}, at::kDouble).requires_grad_();
   const torch::Tensor out_weights = at::randn({kTokenCount, config_.network.width}, at::kDouble);
   std::vector<torch::Tensor> inputs{h};
   for (const torch::Tensor& parameter : layer_->parameters()) inputs.push_back(parameter);
