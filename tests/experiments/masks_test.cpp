@@ -199,8 +199,8 @@ TEST(MaskPage, ShowsFailuresFirstInEveryForm) {
   const std::string html = MaskPageHtml(page, {});
   ExpectSelfContained(html);
   EXPECT_THAT(html, HasSubstr("Cost &lt;of&gt; masks"));
-  EXPECT_LT(html.find("third"), html.find("second"));
-  EXPECT_LT(html.find("second"), html.find("first"));
+  EXPECT_LT(html.find(">third<"), html.find(">second<"));
+  EXPECT_LT(html.find(">second<"), html.find(">first<"));
   const nlohmann::ordered_json json = MaskPageToJson(page, {});
   EXPECT_EQ(json["claims"][0]["verdict"], "holds");
   EXPECT_EQ(json["claims"][1]["value"], nullptr);
