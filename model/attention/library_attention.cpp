@@ -67,9 +67,7 @@ Status AtKey(const Status& status, const std::string& key) {
                                                                   : key;
   Status at = InvalidArgument(reason::CONFIG_INVALID, is_option ? key + "." + status.message()
                                                                 : field + ": " + status.message());
-  for (const auto& [name, value] : status.metadata()) {
-    at = std::move(at).WithMetadata(name, value);
-  }
+  for (const auto& [name, value] : status.metadata()) std::move(at).WithMetadata(name, value);
   return std::move(at).WithField(field);
 }
 
