@@ -86,7 +86,7 @@ TEST_P(LayersTest, TrainsAndServes) {
   ASSERT_EQ(mine.count(last), 1u);
   EXPECT_NE(mine[last], mine["particles/step_000.npy"]);
   EXPECT_TRUE(mine[last] == theirs[last]);
-  EXPECT_EQ(nlohmann::json::parse(mine["prediction.json"])["model"]["attention_variant"],
+  EXPECT_EQ(nlohmann::json::parse(mine["prediction.json"])["model"]["variant"],
             VariantOf(GetParam()));
 }
 
