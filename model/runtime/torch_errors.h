@@ -21,9 +21,9 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
 std::string FirstLine(std::string_view text);
 
 /// Calls each of the vector functions of MKL that torch uses once, on this thread; later calls do
-/// nothing. Where two threads make the first call of a process at once, MKL computes one thread's
-/// part with half of the digits (exp in float64 by 2.7e-9 in 10 of 400 processes; 0 of 600 after
-/// this). Threads: any.
+/// nothing. Where several of torch's threads make the first call of a process, the part of one of
+/// them sometimes has half of the digits (exp in float64 off by 2.7e-9 in 10 of 400 processes; in
+/// none of 600 after a call on one thread). Threads: any.
 void WarmVectorMath();
 
 /// WarmVectorMath, and sets torch's thread count to that of our kernels (common/thread_pool.h), for
