@@ -18,6 +18,7 @@ Platform HostPlatform() {
       {"linear_attention", &MakeLinearAttentionCases},
       {"step", &MakeStepCases},
       {"layers", &MakeLayerCases},
+      {"mechanisms", &MakeMechanismCases},
       {"render", &MakeRenderCases},
       {"observed", &MakeObservedCases},
       {"ssim", &MakeSsimCases},

@@ -17,6 +17,7 @@ std::vector<Case> MakeGrfAttentionCases(const Options& options);
 std::vector<Case> MakeLinearAttentionCases(const Options& options);
 std::vector<Case> MakeStepCases(const Options& options);
 std::vector<Case> MakeLayerCases(const Options& options);
+std::vector<Case> MakeMechanismCases(const Options& options);
 std::vector<Case> MakeRenderCases(const Options& options);
 std::vector<Case> MakeObservedCases(const Options& options);
 std::vector<Case> MakeSsimCases(const Options& options);

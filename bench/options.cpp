@@ -11,7 +11,7 @@ namespace {
 /// Stages of all platforms.
 constexpr const char* kStages[] = {
     "knn",  "walks", "grf_attention", "linear_attention", "step",   "render", "observed",
-    "ssim", "rpc",   "serve",         "train_step",       "update", "layers"};
+    "ssim", "rpc",   "serve",         "train_step",       "update", "layers", "mechanisms"};
 
 /// Sets the default sizes of a stage.
 void FillDefaults(Options* options, bool dtype_given) {
@@ -67,7 +67,7 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
   app.add_option("--inputs", options.inputs,
                  "warm: as the last run left them; rotated: out of every cache")
       ->check(CLI::IsMember({"warm", "rotated"}));
-  app.add_option("--d", options.d, "Width")->check(CLI::Range(16, 1024));
+  app.add_option("--d", options.d, "Width")->check(CLI::Range(8, 1024));
   app.add_option("--threads", options.threads, "Of both sides; default: all cores")
       ->check(CLI::Range(1, 256));
   app.add_option("--rounds", options.rounds, "Turns of each side; 0 checks the gates alone")

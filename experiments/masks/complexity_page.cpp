@@ -37,13 +37,6 @@ std::string GrowthText(const Growth& growth) {
   return text;
 }
 
-/// What chooses a fast way where the default has none.
-nlohmann::json FastOptions(const std::string& name) {
-  if (name == "malpha_dense") return {{"positive", "coefficients"}};
-  if (name == "jlt") return {{"abs", false}};
-  return nlohmann::json::object();
-}
-
 struct Subject {
   std::string name;
   std::string way;

@@ -81,6 +81,12 @@ std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int
   return LogSlope(x, y);
 }
 
+nlohmann::json FastOptions(const std::string& mechanism) {
+  if (mechanism == "malpha_dense") return {{"positive", "coefficients"}};
+  if (mechanism == "jlt") return {{"abs", false}};
+  return nlohmann::json::object();
+}
+
 std::vector<std::int64_t> Doublings(std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t length = first; length <= last; length *= 2) lengths.push_back(length);

@@ -41,6 +41,8 @@ enum class CostKind { kSeconds, kBytes };
 std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int64_t from,
                                double log_power = 0);
 
+/// What gives a mechanism its way fastmult where the default options have none.
+nlohmann::json FastOptions(const std::string& mechanism);
 /// first, 2 first, ... up to `last`.
 std::vector<std::int64_t> Doublings(std::int64_t first, std::int64_t last);
 /// log2 of length and log10 of seconds or MiB.

@@ -8,9 +8,10 @@ namespace {
 using Maker = StatusOr<MaskPage> (*)(const MaskRun&);
 
 constexpr std::pair<const char*, Maker> kPages[] = {
-    {"flops", &FlopsPage},       {"concentration", &ConcentrationPage},
-    {"sparsity", &SparsityPage}, {"complexity", &ComplexityPage},
-    {"variance", &VariancePage}, {"gkat_cost", &GkatCostPage},
+    {"flops", &FlopsPage},           {"concentration", &ConcentrationPage},
+    {"sparsity", &SparsityPage},     {"complexity", &ComplexityPage},
+    {"overtaking", &OvertakingPage}, {"variance", &VariancePage},
+    {"gkat_cost", &GkatCostPage},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 ///   concentration  how often an entry of a mask estimate is far from its mean, beside the bound
 ///   sparsity       entries of a feature, beside the bound that does not depend on the graph's size
 ///   complexity     time and memory of every mechanism against the number of tokens
+///   overtaking     the number of tokens from which on fast ways are faster than dense ones
 ///   variance       samplers of walks; asymmetric against symmetric features
 ///   gkat_cost      GKAT against its dense form and other layers on graphs, at the table's sizes
 /// Errors: NOT_FOUND ARGUMENT_INVALID at "pages"; CANCELLED when stopped; those of
@@ -42,6 +43,7 @@ StatusOr<MaskPage> FlopsPage(const MaskRun& run);
 StatusOr<MaskPage> ConcentrationPage(const MaskRun& run);
 StatusOr<MaskPage> SparsityPage(const MaskRun& run);
 StatusOr<MaskPage> ComplexityPage(const MaskRun& run);
+StatusOr<MaskPage> OvertakingPage(const MaskRun& run);
 StatusOr<MaskPage> VariancePage(const MaskRun& run);
 StatusOr<MaskPage> GkatCostPage(const MaskRun& run);
 

@@ -29,8 +29,8 @@ TEST(ExperimentMasks, MakesEveryPageAndKeepsFinishedOnes) {
   const ProcessResult result = RunVerb(Masks(out));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto files = FilesOf(out);
-  for (const std::string page :
-       {"flops", "concentration", "sparsity", "complexity", "variance", "gkat_cost"}) {
+  for (const std::string page : {"flops", "concentration", "sparsity", "complexity", "overtaking",
+                                 "variance", "gkat_cost"}) {
     ASSERT_EQ(files.count(page + ".json"), 1u) << page;
     const auto json = nlohmann::json::parse(files.at(page + ".json"));
     EXPECT_EQ(json["schema"], "interlacer.masks");

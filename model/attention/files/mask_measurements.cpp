@@ -1,10 +1,13 @@
 #include "model/attention/files/mask_measurements.h"
 
 #include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
+#include <limits>
 #include <utility>
 
 #include "common/process_memory.h"
@@ -141,6 +144,32 @@ StatusOr<Cost> MeasureCost(const CostRequest& request) {
     cost.peak_bytes = std::min(*cost.peak_bytes, *last.peak_bytes);
   }
   return cost;
+}
+
+StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width) {
+  constexpr std::int64_t kRows = 512;
+  constexpr int kRuns = 2;
+  UseKernelThreadCount();
+  double least_s = std::numeric_limits<double>::infinity();
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        const c10::InferenceMode without_gradients;
+        const torch::Tensor q = at::randn({length, width}) / std::sqrt(static_cast<double>(width));
+        const torch::Tensor k = at::randn({length, width}), v = at::randn({length, width});
+        torch::Tensor out = at::empty({length, width});
+        for (int run = 0; run < kRuns; ++run) {
+          const std::clock_t start = std::clock();
+          for (std::int64_t first = 0; first < length; first += kRows) {
+            const torch::Tensor rows = q.slice(0, first, std::min(length, first + kRows));
+            out.slice(0, first, first + rows.size(0))
+                .copy_(at::matmul(at::softmax(at::matmul(rows, k.t()), 1), v));
+          }
+          least_s = std::min(least_s, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        }
+        return Status::Ok();
+      },
+      "attention in blocks"));
+  return least_s;
 }
 
 StatusOr<std::vector<double>> ExactMask(const WalkSetting& setting, EstimateForm form) {

@@ -52,6 +52,10 @@ struct Cost {
 /// float32, the same inputs for the same request.
 StatusOr<Cost> MeasureCost(const CostRequest& request);
 
+/// CPU seconds of softmax attention without a mask, one head, float32, in blocks of 512 rows: what
+/// the dense way costs where its L x L arrays do not fit. Least of two runs.
+StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width);
+
 struct WalkSetting {
   EdgeLists graph;
   /// Weight of every edge; absent: 1 / sqrt(d_i d_j).

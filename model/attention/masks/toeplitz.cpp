@@ -1,6 +1,8 @@
 #include "model/attention/masks/toeplitz.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "common/thread_pool.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
@@ -15,6 +18,9 @@ namespace {
 
 /// Complex numbers that a step of the product holds at once.
 constexpr std::int64_t kSpectrumBudget = std::int64_t{1} << 21;
+
+/// A block of so many rows of a few columns stays in the nearest cache.
+constexpr std::int64_t kRowsOfABlock = 128;
 
 /// Smallest number >= n without prime factors above 5: such FFTs are fast.
 std::int64_t FastSize(std::int64_t n) {
@@ -40,6 +46,36 @@ void ForEachOffset(const std::vector<std::int64_t>& grid, const See& see) {
       offset[axis] = 1 - grid[axis];
     }
   }
+}
+
+/// |y| <= noise: 0, else y: [H,C,L] with unit stride along L -> [H,L,C] of the type of `like`, in
+/// one pass; LibTorch takes four. Bound: memory.
+torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y,
+                        const torch::Tensor& like) {
+  torch::Tensor out = at::empty({y.size(0), y.size(2), y.size(1)}, like.options());
+  const std::int64_t columns = y.size(1), length = y.size(2);
+  const std::int64_t blocks = (length + kRowsOfABlock - 1) / kRowsOfABlock;
+  AT_DISPATCH_FLOATING_TYPES(like.scalar_type(), "RowsAbove", [&] {
+    const double* from = y.const_data_ptr<double>();
+    const double* least = noise.const_data_ptr<double>();
+    auto* to = out.mutable_data_ptr<scalar_t>();
+    ParallelFor(y.size(0) * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t head = i / blocks, first = i % blocks * kRowsOfABlock;
+        const std::int64_t last = std::min(length, first + kRowsOfABlock);
+        scalar_t* rows = to + head * length * columns;
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const double* column = from + head * y.stride(0) + c * y.stride(1);
+          const double zero_to = least[head * columns + c];
+          for (std::int64_t l = first; l < last; ++l) {
+            rows[l * columns + c] =
+                static_cast<scalar_t>(std::abs(column[l]) <= zero_to ? 0 : column[l]);
+          }
+        }
+      }
+    });
+  });
+  return out;
 }
 
 class ToeplitzMask : public Mask {
@@ -72,7 +108,7 @@ class ToeplitzMask : public Mask {
       axes.push_back(static_cast<std::int64_t>(a) + 2);
       spectrum *= padded.back();
     }
-    const torch::Tensor kernel = at::fft_rfftn(Kernel(padded), padded, axes);
+    const torch::Tensor kernel = at::fft_rfftn(Kernel(padded, axes), padded, axes);
     const double kernel_norm = b_.detach().norm().item<double>();
     const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
     std::vector<torch::Tensor> parts;
@@ -80,45 +116,44 @@ class ToeplitzMask : public Mask {
       parts.push_back(ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel,
                                        padded, axes, kernel_norm));
     }
-    return at::cat(parts, 2);
+    return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
   }
 
  private:
   /// Offset delta stands at delta modulo the padded sizes: [1 or H,1,P...].
-  torch::Tensor Kernel(const std::vector<std::int64_t>& padded) const {
-    std::vector<std::int64_t> places(static_cast<std::size_t>(OffsetCount(grid_)));
-    ForEachOffset(grid_, [&](std::int64_t place, const std::vector<std::int64_t>& offset) {
-      std::int64_t at = 0;
-      for (std::size_t a = 0; a < padded.size(); ++a) {
-        at = at * padded[a] + (offset[a] + padded[a]) % padded[a];
-      }
-      places[place] = at;
-    });
-    std::int64_t count = 1;
-    std::vector<std::int64_t> shape{b_.size(0), 1};
-    for (const std::int64_t size : padded) {
-      count *= size;
-      shape.push_back(size);
+  torch::Tensor Kernel(const std::vector<std::int64_t>& padded,
+                       const std::vector<std::int64_t>& axes) const {
+    std::vector<std::int64_t> shape{b_.size(0), 1}, to_start, padding;
+    for (const std::int64_t side : grid_) {
+      shape.push_back(2 * side - 1);
+      to_start.push_back(1 - side);
     }
-    return at::zeros({b_.size(0), count}, at::kDouble)
-        .index_add(1, at::tensor(places, at::kLong), b_)
-        .reshape(shape);
+    for (std::size_t a = grid_.size(); a-- > 0;) {
+      padding.insert(padding.end(), {0, padded[a] - (2 * grid_[a] - 1)});
+    }
+    return at::roll(at::constant_pad_nd(b_.reshape(shape), padding), to_start, axes);
   }
 
   torch::Tensor ProductOfColumns(const torch::Tensor& x, const torch::Tensor& kernel,
                                  const std::vector<std::int64_t>& padded,
                                  const std::vector<std::int64_t>& axes, double kernel_norm) const {
-    const torch::Tensor columns = x.to(at::kDouble).transpose(1, 2);
     std::vector<std::int64_t> shape{x.size(0), x.size(2)};
     shape.insert(shape.end(), grid_.begin(), grid_.end());
-    torch::Tensor y =
-        at::fft_irfftn(at::fft_rfftn(columns.reshape(shape), padded, axes) * kernel, padded, axes);
+    const torch::Tensor columns =
+        x.transpose(1, 2).to(at::kDouble, false, false, at::MemoryFormat::Contiguous);
+    torch::Tensor spectrum = at::fft_rfftn(columns.reshape(shape), padded, axes);
+    const bool is_learned = at::GradMode::is_enabled() && kernel.requires_grad();
+    spectrum = is_learned ? spectrum * kernel : spectrum.mul_(kernel);
+    torch::Tensor y = at::fft_irfftn(spectrum, padded, axes);
     for (std::size_t a = 0; a < grid_.size(); ++a) y = y.slice(axes[a], 0, grid_[a]);
     y = y.flatten(2);
     // What is below the rounding of the transforms is zero: a row without weight stays so.
     const torch::Tensor noise = columns.detach().norm(2, {2}, true) *
                                 (kernel_norm * 8 * std::numeric_limits<double>::epsilon());
-    return y.masked_fill(y.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
+    if (at::GradMode::is_enabled() && y.requires_grad()) {
+      return y.masked_fill(y.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
+    }
+    return RowsAbove(noise, y, x);
   }
 
   std::vector<std::int64_t> grid_;

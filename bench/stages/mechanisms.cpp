@@ -1,0 +1,215 @@
+// Every mechanism of the attention library as it is taken where no way is asked for, on the CPU:
+// beside its own dense form in LibTorch for up to 4096 tokens, beside LibTorch's
+// scaled_dot_product_attention, which works in blocks, for more; and masks by Fourier transforms
+// beside the transforms alone. One head of width d, float32.
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/host_platform.h"
+#include "bench/tensors.h"
+#include "model/attention/catalog/catalog.h"
+#include "model/attention/core/attention.h"
+#include "model/attention/files/random_inputs.h"
+#include "model/attention/masks/toeplitz.h"
+
+namespace interlacer::bench {
+namespace {
+
+using attention::Attention;
+using attention::AttentionInputs;
+using attention::MechanismInfo;
+using attention::Way;
+
+constexpr std::int64_t kLongestDense = 4096;
+/// Number of tokens of the gate's own run in float64.
+constexpr std::int64_t kGateTokens = 256;
+/// The ratio that keeps a product within one and a half times its transforms.
+constexpr double kTransformGoal = 1 / 1.5;
+
+AttentionInputs InputsOf(const MechanismInfo& mechanism, const Options& options, std::int64_t n) {
+  return attention::LongInputs(mechanism, {.length = n, .width = options.d}, options.seed);
+}
+
+template <typename T>
+T ValueOf(StatusOr<T> value) {
+  if (!value.ok()) throw std::runtime_error(value.status().ToString());
+  return *std::move(value);
+}
+
+struct MechanismProblem {
+  MechanismProblem(const MechanismInfo& info, const Options& options)
+      : made(ValueOf(Attention::Make(info, nlohmann::json::object()))),
+        inputs(InputsOf(info, options, options.n)) {
+    inputs.parameters = ValueOf(made.InitialParameters(inputs));
+  }
+  torch::Tensor Run(std::optional<Way> way = std::nullopt) const {
+    const at::NoGradGuard no_grad;
+    return ValueOf(made.Run(inputs, way));
+  }
+  Attention made;
+  AttentionInputs inputs;
+};
+
+/// The way that is taken in float32 against the dense one in float64.
+GateResult Check(const MechanismInfo& info, const Options& options) {
+  Options small = options;
+  small.n = std::min(options.n, kGateTokens);
+  MechanismProblem problem(info, small);
+  const torch::Tensor got = problem.Run();
+  AttentionInputs& inputs = problem.inputs;
+  for (torch::Tensor* tensor :
+       {&inputs.q, &inputs.k, &inputs.v, &inputs.key_mask, &inputs.positions, &inputs.mask,
+        &inputs.gates, &inputs.graph.weights, &inputs.tree.weights}) {
+    if (tensor->defined() && tensor->is_floating_point()) *tensor = tensor->to(at::kDouble);
+  }
+  for (auto& [name, tensor] : inputs.parameters) {
+    if (tensor.is_floating_point()) tensor = tensor.to(at::kDouble);
+  }
+  GateResult gate;
+  gate.error = RelativeError(got, problem.Run(Way::kDense));
+  gate.error_bound = 1e-3;
+  gate.reference = "dense in float64, " + std::to_string(small.n) + " tokens";
+  return gate;
+}
+
+Case DescribeMechanism(const Options& options, const std::string& name, const std::string& ours) {
+  Case item;
+  item.stage = "mechanisms";
+  item.name = "mechanisms/" + name + "/" + std::to_string(options.n) + "/d" +
+              std::to_string(options.d) + "/f32";
+  item.ours = ours;
+  item.n = options.n;
+  item.tokens = options.n;
+  item.d = options.d;
+  item.peer_version = "torch " INTERLACER_BENCH_TORCH_VERSION;
+  return item;
+}
+
+Case MechanismCase(const MechanismInfo& info, const Options& options) {
+  const auto problem = OnFirstUse<MechanismProblem>(
+      [&info, options] { return std::make_unique<MechanismProblem>(info, options); });
+  const bool has_dense = options.n <= kLongestDense;
+  Case item = Against(DescribeMechanism(options, info.name, "way_taken"),
+                      has_dense ? "torch_dense" : "torch_sdpa");
+  item.gate = Once([&info, options] { return Check(info, options); });
+  item.run_ours = [problem] {
+    const MechanismProblem& ready = problem();
+    return TimeMs([&ready] { ready.Run(); });
+  };
+  if (has_dense) {
+    item.run_peer = [problem] {
+      const MechanismProblem& ready = problem();
+      return TimeMs([&ready] { ready.Run(Way::kDense); });
+    };
+  } else {
+    item.run_peer = [problem] {
+      const AttentionInputs& inputs = problem().inputs;
+      const at::NoGradGuard no_grad;
+      return TimeMs([&inputs] { at::scaled_dot_product_attention(inputs.q, inputs.k, inputs.v); });
+    };
+  }
+  return item;
+}
+
+/// The product of a mask with d columns on a grid, and the transforms that it is made of.
+struct TransformProblem {
+  TransformProblem(const Options& options, std::vector<std::int64_t> sides)
+      : grid(std::move(sides)),
+        b(RandomTensor({1, attention::OffsetCount(grid)}, options.seed, 0)),
+        x(RandomTensor({1, options.n, options.d}, options.seed, 1)),
+        mask(attention::MakeToeplitzMask(grid, b)),
+        columns(x.transpose(1, 2).to(at::kDouble).contiguous()) {
+    std::vector<std::int64_t> shape{1, options.d};
+    shape.insert(shape.end(), grid.begin(), grid.end());
+    columns = columns.reshape(shape);
+    for (std::size_t a = 0; a < grid.size(); ++a) {
+      padded.push_back(2 * grid[a]);
+      axes.push_back(static_cast<std::int64_t>(a) + 2);
+    }
+  }
+  torch::Tensor Transforms() const {
+    return at::fft_irfftn(at::fft_rfftn(columns, padded, axes), padded, axes);
+  }
+  std::vector<std::int64_t> grid;
+  torch::Tensor b, x;
+  attention::MaskPtr mask;
+  torch::Tensor columns;
+  std::vector<std::int64_t> padded, axes;
+};
+
+Case TransformCase(const Options& options, const std::string& name,
+                   const std::vector<std::int64_t>& grid) {
+  const auto problem = OnFirstUse<TransformProblem>(
+      [options, grid] { return std::make_unique<TransformProblem>(options, grid); });
+  Case item = Against(DescribeMechanism(options, name + "_product", "mask_product"), "torch_fft");
+  item.goal = kTransformGoal;
+  item.gate = [problem] {
+    const at::NoGradGuard no_grad;
+    const TransformProblem& ready = problem();
+    GateResult gate;
+    if (ready.x.size(1) > kLongestDense) {
+      // Row 0 alone: M_0j = b[-j].
+      const torch::Tensor all = ready.mask->Product(ready.x).select(1, 0);
+      std::vector<std::int64_t> shape;
+      for (const std::int64_t side : ready.grid) shape.push_back(2 * side - 1);
+      torch::Tensor row = ready.b.to(at::kDouble).reshape(shape);
+      for (std::size_t a = 0; a < shape.size(); ++a) {
+        const auto axis = static_cast<std::int64_t>(a);
+        row = row.slice(axis, 0, ready.grid[a]).flip({axis});
+      }
+      gate.error = RelativeError(
+          all, at::matmul(row.reshape({1, 1, -1}), ready.x.to(at::kDouble)).squeeze(1));
+      gate.reference = "first row in float64";
+    } else {
+      gate.error = RelativeError(ready.mask->Product(ready.x),
+                                 at::matmul(ready.mask->Dense(), ready.x.to(at::kDouble)));
+      gate.reference = "dense in float64";
+    }
+    gate.error_bound = 1e-5;
+    return gate;
+  };
+  item.run_ours = [problem] {
+    const at::NoGradGuard no_grad;
+    const TransformProblem& ready = problem();
+    return TimeMs([&ready] { ready.mask->Product(ready.x); });
+  };
+  item.run_peer = [problem] {
+    const at::NoGradGuard no_grad;
+    const TransformProblem& ready = problem();
+    return TimeMs([&ready] { ready.Transforms(); });
+  };
+  return item;
+}
+
+}  // namespace
+
+std::vector<Case> MakeMechanismCases(const Options& options) {
+  if (options.dtype != "f32") {
+    throw UsageError("--dtype: mechanisms compute in f32, got " + options.dtype);
+  }
+  if ((options.n & (options.n - 1)) != 0) {
+    throw UsageError("--n: mechanisms take a power of two, got " + std::to_string(options.n));
+  }
+  std::vector<Case> cases;
+  for (const MechanismInfo& info : attention::Catalog()) {
+    // A mechanism without a fast way is its own peer, and has no place above the dense lengths.
+    const Attention made = ValueOf(Attention::Make(info, nlohmann::json::object()));
+    if (made.Ways().size() > 1) cases.push_back(MechanismCase(info, options));
+  }
+  std::int64_t side = 1;
+  while (4 * side * side <= options.n) side *= 2;
+  cases.push_back(TransformCase(options, "toeplitz_1d", {options.n}));
+  cases.push_back(TransformCase(options, "toeplitz_nd", {options.n / side, side}));
+  return cases;
+}
+
+}  // namespace interlacer::bench

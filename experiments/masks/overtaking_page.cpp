@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/masks/cost_series.h"
+#include "experiments/masks/pages.h"
+#include "model/attention/files/attention_files.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::int64_t kLeastLength = 16;
+/// Beyond this the dense way is not measured; a fast one that has not overtaken it by then is
+/// said not to.
+constexpr std::int64_t kLongestDense = 8192;
+constexpr std::int64_t kBlockedLength = 65536;
+constexpr std::int64_t kWidths[] = {8, 64};
+
+/// The lesser of both times at every length.
+void TakeFaster(const CostSeries& series, CostSeries* least) {
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (i == least->points.size()) least->points.push_back(series.points[i]);
+    double& seconds = least->points[i].cost.cpu_seconds;
+    seconds = std::min(seconds, series.points[i].cost.cpu_seconds);
+  }
+}
+
+/// The least length from which on the fast way is at least as fast at every measured length.
+std::optional<std::int64_t> Overtaking(const CostSeries& fast, const CostSeries& dense) {
+  std::optional<std::int64_t> from;
+  const std::size_t count = std::min(fast.points.size(), dense.points.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_faster = fast.points[i].cost.cpu_seconds <= dense.points[i].cost.cpu_seconds;
+    if (!is_faster) from.reset();
+    if (is_faster && !from) from = fast.points[i].length;
+  }
+  // Dense ends first where it takes too long or too much memory.
+  if (!from && fast.points.size() > dense.points.size() && !dense.points.empty()) {
+    from = fast.points[count].length;
+  }
+  return from;
+}
+
+std::string LengthText(const std::optional<std::int64_t>& length) {
+  return length ? std::to_string(*length) : "not up to " + std::to_string(kLongestDense);
+}
+
+}  // namespace
+
+StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
+  MaskPage page;
+  page.name = "overtaking";
+  page.title = "From how many tokens on a mechanism's fast way is faster than its dense one";
+  page.notes = {
+      "One head, float32, forward, one batch, default options: the fastest way but the dense one "
+      "beside the dense one of the same mechanism, making the mask included. CPU time, least of "
+      "four runs. Lengths double from " +
+          std::to_string(kLeastLength) +
+          "; the length is the first from which on the fast way is never slower.",
+      "At " + std::to_string(kBlockedLength) +
+          " tokens and width 8 the peer is softmax attention without any mask, in blocks of 512 "
+          "rows: less than a masked dense form would have to do."};
+  page.points.columns = {"mechanism", "way", "width", "length", "seconds"};
+  HtmlTable table;
+  table.caption = "Lengths at which dense attention is overtaken";
+  table.header = {"mechanism",
+                  "width 8",
+                  "width 64",
+                  "way at " + std::to_string(kBlockedLength),
+                  "seconds at " + std::to_string(kBlockedLength),
+                  "blocked dense / this"};
+  const std::int64_t longest_dense = run.is_quick ? 256 : std::min(kLongestDense, run.longest);
+  const std::int64_t blocked_length = run.is_quick ? 1024 : std::min(kBlockedLength, run.longest);
+  INTERLACER_RETURN_IF_ERROR(run.Step("dense attention in blocks"));
+  INTERLACER_ASSIGN_OR_RETURN(const double blocked_s,
+                              attention::MeasureBlockedDense(blocked_length, 8));
+  page.points.rows.push_back({"softmax", "dense in blocks", 8, blocked_length, blocked_s});
+  for (const auto& listed : attention::ListMechanisms()) {
+    attention::CostRequest request;
+    request.mechanism = listed.at("name").get<std::string>();
+    request.options = FastOptions(request.mechanism);
+    if (listed.at("ways").size() < 2 && request.options.empty()) continue;
+    request.repeats = run.is_quick ? 1 : 3;
+    request.limit_s = run.limit_s;
+    auto ways = listed.at("ways").get<std::vector<std::string>>();
+    if (ways.size() < 2) ways.emplace_back("fastmult");
+    std::optional<std::int64_t> from[2];
+    for (std::size_t w = 0; w < 2; ++w) {
+      request.width = kWidths[w];
+      CostSeries dense, fast;
+      for (const std::string& way : ways) {
+        request.way = way;
+        INTERLACER_ASSIGN_OR_RETURN(
+            const CostSeries series,
+            MeasureSeries(request, Doublings(kLeastLength, longest_dense), run));
+        for (const CostPoint& point : series.points) {
+          page.points.rows.push_back(
+              {request.mechanism, way, request.width, point.length, point.cost.cpu_seconds});
+        }
+        if (way == "dense") dense = series;
+        if (way != "dense") TakeFaster(series, &fast);
+      }
+      from[w] = Overtaking(fast, dense);
+    }
+    INTERLACER_RETURN_IF_ERROR(
+        run.Step(request.mechanism + ", " + std::to_string(blocked_length) + " tokens"));
+    request.way.clear();
+    request.width = 8;
+    request.length = blocked_length;
+    request.repeats = 1;
+    const StatusOr<attention::Cost> at_length = attention::MeasureCost(request);
+    std::optional<double> seconds, ratio;
+    if (at_length.ok()) {
+      seconds = at_length->cpu_seconds;
+      ratio = blocked_s / at_length->cpu_seconds;
+      page.points.rows.push_back(
+          {request.mechanism, at_length->way, 8, blocked_length, at_length->cpu_seconds});
+    }
+    table.rows.push_back({request.mechanism, LengthText(from[0]), LengthText(from[1]),
+                          at_length.ok() ? at_length->way : "–",
+                          at_length.ok() ? FigureText(seconds) : at_length.status().message(),
+                          FigureText(ratio)});
+    page.claims.push_back(
+        Above({.text = request.mechanism + ": dense attention in blocks over it, " +
+                       std::to_string(blocked_length) + " tokens, width 8",
+               .source = listed.at("source").get<std::string>(),
+               .paper = "sub-quadratic"},
+              ratio, 1));
+  }
+  page.tables = {std::move(table)};
+  return page;
+}
+
+}  // namespace interlacer
