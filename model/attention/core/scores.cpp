@@ -124,15 +124,16 @@ Features Scores::MakeFeatures(const AttentionInputs& inputs, const torch::Tensor
           (at::exp((log_k - largest).clamp_max(0)) + epsilon_favor_) * kept, delta_};
 }
 
-ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
+ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
+                                          const torch::Tensor& k, bool is_scaled) const {
   const torch::Tensor kept = inputs.KeyMask();
   if (kind_ != "favor_pos") {
-    const Features features = MakeFeatures(inputs);
+    const Features features = MakeFeatures(inputs, q, k, is_scaled);
     return {features.q, features.k, at::zeros_like(features.k.slice(3, 0, 1)), delta_};
   }
   const torch::Tensor& omega = inputs.parameters.at("omega");
-  const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
-  const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
+  const torch::Tensor log_q = LogFavor(q, omega, is_scaled);
+  const torch::Tensor log_k = LogFavor(k, omega, is_scaled);
   // Without epsilon and delta what is taken out cancels, gradient and all.
   const auto taken = [&](const torch::Tensor& x) { return delta_ == 0 ? x.detach() : x; };
   // Padding must not set the scale of what comes after it.

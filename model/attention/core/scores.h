@@ -58,7 +58,11 @@ class Scores {
   /// Of other q and k. `is_scaled`: by d^-1/4 first, which favor_pos does.
   Features MakeFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
                         const torch::Tensor& k, bool is_scaled) const;
-  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs) const;
+  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs) const {
+    return MakeScaledFeatures(inputs, inputs.q, inputs.k, true);
+  }
+  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
+                                    const torch::Tensor& k, bool is_scaled) const;
 
  private:
   torch::Tensor LogFavor(const torch::Tensor& x, const torch::Tensor& omega, bool is_scaled) const;

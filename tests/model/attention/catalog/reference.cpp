@@ -529,9 +529,12 @@ std::optional<Matrix> OutputOf(const std::string& mechanism, const ReferenceCase
   }
   auto weights = WeightsOf(mechanism, of, tokens, batch);
   if (!weights) return std::nullopt;
+  // Those with a mask of their own have it in there.
+  const bool is_causal = (mechanism.starts_with("flt_") || mechanism.starts_with("spe_")) &&
+                         of.options.value("causal", false);
   for (std::size_t i = 0; i < weights->rows; ++i) {
     for (std::size_t j = 0; j < weights->columns; ++j) {
-      if (!tokens.is_kept[j]) (*weights)(i, j) = 0;
+      if (!tokens.is_kept[j] || (is_causal && j > i)) (*weights)(i, j) = 0;
     }
   }
   Matrix out = Attended(*weights, tokens.v, of.options.value("delta", 0.0));

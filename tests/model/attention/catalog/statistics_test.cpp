@@ -511,8 +511,15 @@ TEST(FourierFeatures, HaveClippedWeights) {
 }
 
 TEST(CausalAttention, LaterTokensChangeNoBit) {
-  for (const char* name : {"linear_causal", "rfa_gated"}) {
-    for (const nlohmann::json& options : OptionVariants(*attention::FindMechanism(name).value())) {
+  for (const char* name : {"linear_causal", "rfa_gated", "flt_gm", "flt_local_nd", "spe_sine"}) {
+    const MechanismInfo& mechanism = *attention::FindMechanism(name).value();
+    const bool is_coded =
+        std::string_view(name) != "linear_causal" && std::string_view(name) != "rfa_gated";
+    for (nlohmann::json options : OptionVariants(mechanism)) {
+      if (is_coded) {
+        options["causal"] = true;
+        options["class_tokens"] = 0;
+      }
       AttentionInputs inputs = AllScenes({})[3].inputs;
       inputs.key_mask = torch::Tensor();
       const Attention made = Make(name, options);
