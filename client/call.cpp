@@ -19,8 +19,10 @@ void AwaitConnection(grpc::Channel* channel, const std::stop_token& stop,
                      std::chrono::system_clock::time_point limit) {
   using Clock = std::chrono::system_clock;
   if (channel->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return;
-  limit = std::min<Clock::time_point>(
-      limit, Clock::now() + std::chrono::milliseconds(kMaxReconnectPauseMs));
+  // The other half is for the call, which says UNAVAILABLE where there is still no server.
+  const Clock::time_point now = Clock::now();
+  limit = now + std::min<Clock::duration>((limit - now) / 2,
+                                          std::chrono::milliseconds(kMaxReconnectPauseMs));
   while (!stop.stop_requested() && Clock::now() < limit) {
     const grpc_connectivity_state state = channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return;

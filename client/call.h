@@ -32,7 +32,7 @@ struct CallPlace {
 class Call {
  public:
   /// `place` must outlive the call. Where the last connection failed, waits for a new one for as
-  /// long as the longest pause between attempts.
+  /// long as the longest pause between attempts, at most for half of the deadline.
   Call(const CallOptions& options, double default_deadline_s, const CallPlace& place);
 
   grpc::ClientContext* context() { return &context_; }

@@ -253,8 +253,18 @@ class GrpcClient : public Client {
     Call call(options, kStreamDeadlineS, place_);
     call.Record(request);
     const auto reader = service_->PredictCandidates(call.context(), request);
+    std::vector<bool> is_answered(candidates.size(), false);
     return ReadAll<v1::PredictCandidatesResponse>(
         &call, reader.get(), [&](const v1::PredictCandidatesResponse& response) -> Status {
+          const std::int64_t index = response.candidate_index();
+          if (index < 0 || index >= static_cast<std::int64_t>(candidates.size()) ||
+              is_answered[static_cast<std::size_t>(index)]) {
+            return Internal("candidate_index: expected each of 0 to " +
+                            std::to_string(candidates.size()) + " once, got " +
+                            std::to_string(index))
+                .WithField("candidate_index");
+          }
+          is_answered[static_cast<std::size_t>(index)] = true;
           PredictedCandidate candidate{
               response.candidate_index(), {}, response.failure_reason(), response.failed_step()};
           for (const v1::PredictedStep& step : response.steps()) {

@@ -147,15 +147,29 @@ struct Field<std::vector<T>> {
 
 }  // namespace
 
+namespace {
+
+/// What is written or compared goes down by recursion.
+constexpr int kMaxJsonDepth = 64;
+
+}  // namespace
+
 StatusOr<Json> ParseJson(std::string_view text, const std::string& origin,
                          std::string_view reason) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     return Mismatch(reason, origin, "JSON in UTF-8", "UTF-16; iconv -f UTF-16 -t UTF-8 turns it");
   }
   std::optional<std::string> twice;
+  bool is_too_deep = false;
   std::vector<std::set<std::string>> keys;  // of the open objects, by depth
   const auto look_for_twins = [&](int depth, Json::parse_event_t event, const Json& value) {
     const auto inside = static_cast<std::size_t>(depth) + 1;
+    const bool opens =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (is_too_deep || (opens && depth >= kMaxJsonDepth)) {
+      is_too_deep = true;
+      return false;
+    }
     if (event == Json::parse_event_t::object_start) {
       if (keys.size() <= inside) keys.resize(inside + 1);
       keys[inside].clear();
@@ -167,6 +181,11 @@ StatusOr<Json> ParseJson(std::string_view text, const std::string& origin,
   };
   try {
     Json document = Json::parse(text, look_for_twins);
+    if (is_too_deep) {
+      return Mismatch(reason, origin,
+                      "objects and lists in at most " + std::to_string(kMaxJsonDepth) + " levels",
+                      "more");
+    }
     if (!twice) return document;
     return Mismatch(reason, origin, "each key of an object once", "\"" + *twice + "\" again");
   } catch (const Json::exception& error) {

@@ -9,6 +9,8 @@
 namespace interlacer {
 namespace {
 
+/// Of mechanisms of the attention library, some of which are called as the model's own layers are.
+constexpr char kLibraryPrefix[] = "library:";
 constexpr int kMaxImageSidePx = 2048;
 constexpr std::int64_t kMaxParticles = std::int64_t{1} << 22;
 
@@ -269,9 +271,9 @@ std::string AttentionVariant(const InterlacerConfig& config) {
   const bool is_ones =
       local.kind == LocalLayer::kGrfExact && local.mask_positivity == MaskPositivity::kOnes;
   const auto& global = config.network.global.mechanism;
-  return (local.mechanism ? local.mechanism->name
+  return (local.mechanism ? kLibraryPrefix + local.mechanism->name
                           : std::string(is_ones ? kOnesVariant : LocalLayerName(local.kind))) +
-         "+" + (global ? global->name : "linear_relu");
+         "+" + (global ? kLibraryPrefix + global->name : "linear_relu");
 }
 
 }  // namespace interlacer

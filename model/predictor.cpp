@@ -141,7 +141,13 @@ StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoi
     INTERLACER_ASSIGN_OR_RETURN(device, ChooseDevice(options.device));
     return Status();
   }));
-  return LoadPredictorOn(std::move(device), checkpoint_dir, options);
+  const bool may_be_cpu =
+      options.device == DeviceRequest::kAuto && device.kind() == DeviceKind::kCuda;
+  auto loaded = LoadPredictorOn(std::move(device), checkpoint_dir, options);
+  if (loaded.ok() || !may_be_cpu || loaded.status().reason() != reason::FEATURE_NOT_BUILT) {
+    return loaded;
+  }
+  return LoadPredictorOn(CpuInstead(loaded.status().message()), checkpoint_dir, options);
 }
 
 }  // namespace interlacer

@@ -29,7 +29,7 @@ struct LayerCase {
   MechanismConfig mechanism;
 };
 
-/// The mechanisms of experiments/layers.
+/// Mechanisms with the options that they have in experiments/layers.
 const std::vector<LayerCase>& LayerCases() {
   static const std::vector<LayerCase> cases{
       {"symmetric_grf",

@@ -32,7 +32,6 @@ struct MasksArguments {
   std::vector<std::string> pages;
   MaskRun run;
   double most_gib = 4;
-  int threads = 1;
   bool force = false;
 };
 
@@ -76,7 +75,6 @@ StatusOr<nlohmann::ordered_json> RunPage(const std::string& name, const MasksArg
   run.progress = [&](const std::string& note) { progress->Update(++done, note); };
   MaskProvenance how;
   how.is_quick = run.is_quick;
-  how.threads = ThreadCount();
   how.cores = static_cast<int>(std::thread::hardware_concurrency());
   how.load_before = LoadAverage();
   how.command = context.command_line();
@@ -101,7 +99,8 @@ StatusOr<ExitCode> RunMasks(const MasksArguments& given, const VerbContext& cont
   if (arguments.pages.empty()) arguments.pages = MaskPageNames();
   arguments.run.most_bytes = static_cast<std::int64_t>(arguments.most_gib * kBytesOfGib);
   if (arguments.run.is_quick) arguments.run.limit_s = kQuickLimitS;
-  SetThreadCount(arguments.threads);
+  // What is measured is the time of one.
+  SetThreadCount(1);
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   nlohmann::ordered_json result = nlohmann::ordered_json::array();
   for (const std::string& name : arguments.pages) {
@@ -132,16 +131,13 @@ void AddMasksExperiment(CLI::App* experiment, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{4096}, std::int64_t{1} << 20));
   verb->add_option("--limit", arguments->run.limit_s,
-                   "Seconds of a run after which longer inputs are left out")
+                   "CPU seconds of a run after which longer inputs are left out")
       ->capture_default_str()
       ->check(AboveZero());
   verb->add_option("--most-gib", arguments->most_gib,
                    "Memory in GiB that no measurement is expected to exceed")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 1024.0));
-  verb->add_option("--threads", arguments->threads, "Threads that are measured")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
   verb->add_flag("--force", arguments->force, "Make finished pages anew");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunMasks(*arguments, context); });

@@ -172,6 +172,7 @@ nlohmann::ordered_json PlanJson(const PlanArguments& arguments, const Plan& plan
           {"candidate_count", plan.candidate_count},
           {"step_duration_s", backend.metadata().step_duration_s},
           {"location", backend.location()},
+          {"fan_out", arguments.other_servers},
           {"device", backend.device_name()},
           {"model", ToJson(backend.metadata())},
           {"cost", plan.cost},
@@ -264,24 +265,40 @@ std::string PlanText(const Plan& plan, const std::string& output) {
 /// the first.
 StatusOr<std::unique_ptr<CandidateSource>> OpenScenes(
     const PlanArguments& arguments, const SceneInput& input, RolloutBackend* first,
-    std::vector<std::unique_ptr<RolloutBackend>>* others) {
+    std::vector<std::unique_ptr<RolloutBackend>>* others, const VerbContext& context) {
   if (arguments.other_servers.empty()) return first->OpenScene(input);
-  if (arguments.backend.server.empty()) {
-    return Mismatch(reason::ARGUMENT_INVALID, "--fan-out", "--server beside it", "none");
-  }
   std::vector<std::unique_ptr<CandidateSource>> sources;
   INTERLACER_ASSIGN_OR_RETURN(sources.emplace_back(), first->OpenScene(input));
   for (const std::string& address : arguments.other_servers) {
     BackendOptions options = arguments.backend;
     options.server = address;
-    INTERLACER_ASSIGN_OR_RETURN(others->emplace_back(), MakeBackend(options));
-    INTERLACER_ASSIGN_OR_RETURN(sources.emplace_back(), others->back()->OpenScene(input));
+    const Status opened = [&]() -> Status {
+      INTERLACER_ASSIGN_OR_RETURN(auto backend, MakeBackend(options));
+      INTERLACER_ASSIGN_OR_RETURN(sources.emplace_back(), backend->OpenScene(input));
+      others->push_back(std::move(backend));
+      return Status();
+    }();
+    if (opened.ok()) continue;
+    if (opened.code() != StatusCode::kUnavailable) {
+      return Status(opened.code(), opened.reason(),
+                    "--fan-out " + address + ": " + opened.message())
+          .WithField("--fan-out");
+    }
+    context.Message("plans without " + address + ": " + opened.ToString());
   }
-  INTERLACER_ASSIGN_OR_RETURN(auto shared, FanOutSource::Make(std::move(sources)));
-  return std::unique_ptr<CandidateSource>(std::move(shared));
+  auto shared = FanOutSource::Make(std::move(sources));
+  if (!shared.ok()) {
+    return Status(shared.status().code(), shared.status().reason(),
+                  "--fan-out: " + shared.status().message())
+        .WithField("--fan-out");
+  }
+  return std::unique_ptr<CandidateSource>(*std::move(shared));
 }
 
 StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) {
+  if (!arguments.other_servers.empty() && arguments.backend.server.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--fan-out", "--server beside it", "none");
+  }
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.output, arguments.force));
   INTERLACER_ASSIGN_OR_RETURN(const CostFile costs, ReadCosts(arguments.cost_file));
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(arguments.episode));
@@ -313,7 +330,7 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
                               OutputFolder::Create(arguments.output, kPlanFile, arguments.force));
   std::vector<std::unique_ptr<RolloutBackend>> others;
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<CandidateSource> source,
-                              OpenScenes(arguments, task.input, backend.get(), &others));
+                              OpenScenes(arguments, task.input, backend.get(), &others, context));
   const auto progress = context.MakeProgress("plan", planner.iterations);
   INTERLACER_ASSIGN_OR_RETURN(
       const Plan plan, MakePlan(source.get(), costs.terms, planner, start, RowsOf(initial),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -54,8 +55,9 @@ class Board {
     --working_;
     waiting_.insert(waiting_.begin(), back.begin(), back.end());
     // What sources say once the call has ended is its echo.
-    const bool is_last = status.code() != StatusCode::kUnavailable || working_ == 0;
-    if (!status.ok() && is_last && error_.ok() && !ended_) error_ = status;
+    const bool counts =
+        status.code() != StatusCode::kUnavailable || (working_ == 0 && unfinished_ > 0);
+    if (!status.ok() && counts && error_.ok() && !ended_) error_ = status;
     changed_.notify_all();
   }
 
@@ -92,8 +94,8 @@ class Board {
   Status error_;
 };
 
-void Work(CandidateSource* source, std::span<const PlanRows> candidates,
-          const OutputOptions& output, const std::stop_token& stop, Board* board) {
+void Answer(CandidateSource* source, std::span<const PlanRows> candidates,
+            const OutputOptions& output, const std::stop_token& stop, Board* board) {
   while (true) {
     std::vector<int> taken = board->Take();
     if (taken.empty()) return board->Leave(Status(), {});
@@ -102,7 +104,11 @@ void Work(CandidateSource* source, std::span<const PlanRows> candidates,
     std::vector<int> open = taken;
     const Status status = source->Predict(
         rows, output,
-        [&](CandidateOutcome outcome) {
+        [&](CandidateOutcome outcome) -> Status {
+          if (outcome.index < 0 || outcome.index >= static_cast<int>(taken.size())) {
+            return Internal("a source answered candidate " + std::to_string(outcome.index) +
+                            " of " + std::to_string(taken.size()));
+          }
           outcome.index = taken[static_cast<std::size_t>(outcome.index)];
           std::erase(open, outcome.index);
           board->Post(std::move(outcome));
@@ -114,6 +120,16 @@ void Work(CandidateSource* source, std::span<const PlanRows> candidates,
       return board->Leave(Internal("a source left out candidate " + std::to_string(open.front())),
                           {});
     }
+  }
+}
+
+/// On a thread of its own, which nothing may be thrown out of.
+void Work(CandidateSource* source, std::span<const PlanRows> candidates,
+          const OutputOptions& output, const std::stop_token& stop, Board* board) {
+  try {
+    Answer(source, candidates, output, stop, board);
+  } catch (const std::exception& error) {
+    board->Leave(Internal(std::string("a source of candidates: ") + error.what()), {});
   }
 }
 

@@ -5,8 +5,8 @@
 ///
 /// A source that becomes UNAVAILABLE takes no more part in that call; others take over what it has
 /// not finished, so that nothing is lost while one is there. Any other error ends the call.
-/// Outcomes do not depend on who computes them as long as all have the same model, which Make
-/// checks. Errors: those of the sources; UNAVAILABLE of the last of them if none is left.
+/// Make checks that all have the same weights; on unlike devices their outcomes differ as those of
+/// the model do. Errors: those of the sources; UNAVAILABLE of the last of them if none is left.
 /// Threads: sources are called on threads of the call's own, `on_candidate` on the calling thread.
 
 #include <memory>

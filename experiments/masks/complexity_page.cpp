@@ -97,7 +97,7 @@ class ComplexityMaker {
   void AddPoint(const char* part, const std::string& mechanism, std::int64_t width, std::int64_t x,
                 const attention::Cost& cost) {
     page_.points.rows.push_back(
-        {part, mechanism, cost.way, width, x, cost.seconds,
+        {part, mechanism, cost.way, width, x, cost.cpu_seconds,
          cost.peak_bytes ? nlohmann::ordered_json(*cost.peak_bytes) : nullptr});
   }
 
@@ -108,7 +108,7 @@ class ComplexityMaker {
                     "time: exponent", "MiB", "memory: claimed", "memory: exponent", "longer ones"};
     std::vector<ChartSpec> charts(2);
     charts[0].title = "Time of some mechanisms";
-    charts[0].y_label = "log10 of seconds";
+    charts[0].y_label = "log10 of CPU seconds";
     charts[1].title = "Memory of some mechanisms";
     charts[1].y_label = "log10 of MiB";
     for (ChartSpec& chart : charts) {
@@ -145,7 +145,7 @@ class ComplexityMaker {
       const bool is_measured = !series.points.empty();
       const CostPoint last = is_measured ? series.points.back() : CostPoint{};
       table.rows.push_back({subject.name, subject.way, std::to_string(last.length),
-                            is_measured ? FigureText(last.cost.seconds) : "–", GrowthText(time),
+                            is_measured ? FigureText(last.cost.cpu_seconds) : "–", GrowthText(time),
                             FigureText(time_exponent),
                             last.cost.peak_bytes
                                 ? FigureText(static_cast<double>(*last.cost.peak_bytes) / (1 << 20))
@@ -235,16 +235,16 @@ class ComplexityMaker {
         request.parents = Caterpillar(size, spine, 7);
         const auto cost = attention::MeasureCost(request);
         // By histograms of a long tree there is too much to hold.
-        is_slow[a] = !cost.ok() || cost->seconds > 4 * run_.limit_s;
+        is_slow[a] = !cost.ok() || cost->cpu_seconds > 4 * run_.limit_s;
         if (!cost.ok()) continue;
-        seconds[a].back() = cost->seconds;
+        seconds[a].back() = cost->cpu_seconds;
         AddPoint("tree_crossing", algorithms[a], 8, spine - 1, *cost);
       }
     }
     ChartSpec chart;
     chart.title = "Two algorithms for masks on trees";
     chart.x_label = "log2 of the diameter, " + std::to_string(size) + " tokens";
-    chart.y_label = "log10 of seconds";
+    chart.y_label = "log10 of CPU seconds";
     chart.alt_text = "Seconds by centroids and by histograms against the diameter of the tree";
     HtmlTable table;
     table.caption = "Masks on trees of " + std::to_string(size) + " tokens, seconds";

@@ -10,7 +10,7 @@ namespace {
 constexpr double kMebibyte = 1024 * 1024;
 
 double ValueOf(const CostPoint& point, CostKind kind) {
-  if (kind == CostKind::kSeconds) return point.cost.seconds;
+  if (kind == CostKind::kSeconds) return point.cost.cpu_seconds;
   return point.cost.peak_bytes ? static_cast<double>(*point.cost.peak_bytes) / kMebibyte
                                : std::numeric_limits<double>::quiet_NaN();
 }
@@ -35,7 +35,7 @@ std::vector<double> CostSeries::Lengths() const {
 
 std::vector<double> CostSeries::Seconds() const {
   std::vector<double> seconds;
-  for (const CostPoint& point : points) seconds.push_back(point.cost.seconds);
+  for (const CostPoint& point : points) seconds.push_back(point.cost.cpu_seconds);
   return seconds;
 }
 
@@ -47,7 +47,7 @@ StatusOr<CostSeries> MeasureSeries(attention::CostRequest request,
   for (const std::int64_t length : lengths) {
     if (!series.points.empty()) {
       const CostPoint& last = series.points.back();
-      if (last.cost.seconds > run.limit_s) {
+      if (last.cost.cpu_seconds > run.limit_s) {
         series.end = "a run took more than " + FigureText(run.limit_s) + " s";
       } else if (ExpectedBytes(series.points) > static_cast<double>(run.most_bytes)) {
         series.end = "more than " + FigureText(static_cast<double>(run.most_bytes) / (1 << 30)) +

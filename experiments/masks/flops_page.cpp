@@ -152,7 +152,7 @@ Status AddTimes(const MaskRun& run, MaskPage* page) {
   ChartSpec chart;
   chart.title = "Measured time";
   chart.x_label = "log2 of N";
-  chart.y_label = "log10 of seconds";
+  chart.y_label = "log10 of CPU seconds";
   chart.alt_text = "Seconds of six kinds of attention against N";
   HtmlTable table;
   table.caption = "Measured time";
@@ -176,11 +176,12 @@ Status AddTimes(const MaskRun& run, MaskPage* page) {
                                        timed.slope + kSlopeOfTimeTolerance));
     chart.series.push_back(LogSeries(timed.name, series, CostKind::kSeconds, chart.series.size()));
     for (const CostPoint& point : series.points) {
-      page->points.rows.push_back({"seconds", timed.mechanism, point.length, point.cost.seconds});
+      page->points.rows.push_back(
+          {"seconds", timed.mechanism, point.length, point.cost.cpu_seconds});
     }
     if (series.points.empty()) continue;
     table.rows.push_back({timed.name, std::to_string(series.points.back().length),
-                          FigureText(series.points.back().cost.seconds), FigureText(slope),
+                          FigureText(series.points.back().cost.cpu_seconds), FigureText(slope),
                           series.end.empty() ? "-" : "left out: " + series.end});
   }
   page->charts.push_back(chart);

@@ -137,7 +137,7 @@ StatusOr<MaskPage> GkatCostPage(const MaskRun& run) {
           INTERLACER_ASSIGN_OR_RETURN(const attention::Cost measured,
                                       attention::MeasureCost(request));
           ways[layer.label] = measured.way;
-          (with_gradients ? cost.training_s : cost.inference_s) = measured.seconds;
+          (with_gradients ? cost.training_s : cost.inference_s) = measured.cpu_seconds;
           if (!with_gradients || !measured.peak_bytes) continue;
           bytes = *measured.peak_bytes;
           cost.mebibytes = static_cast<double>(*measured.peak_bytes) / (1 << 20);

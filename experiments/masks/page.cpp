@@ -33,14 +33,14 @@ HtmlTable ClaimTable(const std::vector<MaskClaim>& claims) {
 }
 
 std::string MachineText(const MaskProvenance& how) {
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "%s%d thread%s of ours on %d cores in %.0f s; processes that wanted a core, on "
-                "average over a minute: %.1f before and %.1f after. Times are those of this "
-                "machine under that load; counts and estimates do not depend on it.",
-                how.is_quick ? "Tiny sizes (--quick). " : "", how.threads,
-                how.threads == 1 ? "" : "s", how.cores, how.seconds, how.load_before,
-                how.load_after);
+  char text[384];
+  std::snprintf(
+      text, sizeof text,
+      "%sOne thread on a machine of %d cores, in %.0f s; processes that wanted a core, on "
+      "average over a minute: %.1f before and %.1f after. Times are of the processor, "
+      "which such company lengthens little; counts and estimates do not depend on it.",
+      how.is_quick ? "Tiny sizes (--quick). " : "", how.cores, how.seconds, how.load_before,
+      how.load_after);
   return text;
 }
 
@@ -101,8 +101,7 @@ nlohmann::ordered_json MaskPageToJson(const MaskPage& page, const MaskProvenance
       {"title", page.title},
       {"quick", provenance.is_quick},
       {"machine",
-       {{"threads", provenance.threads},
-        {"cores", provenance.cores},
+       {{"cores", provenance.cores},
         {"load_before", provenance.load_before},
         {"load_after", provenance.load_after},
         {"seconds", provenance.seconds}}},

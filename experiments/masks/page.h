@@ -32,7 +32,6 @@ struct MaskPage {
 /// How a page was made.
 struct MaskProvenance {
   bool is_quick = false;
-  int threads = 1;
   int cores = 1;
   /// Processes that wanted a core, on average over a minute, before and after.
   double load_before = 0, load_after = 0;

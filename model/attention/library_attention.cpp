@@ -61,10 +61,14 @@ AttentionInputs Probe(const NetworkConfig& config, LayerPlace place, std::int64_
 
 /// Says at which key of the configuration an error of the library stands.
 Status AtKey(const Status& status, const std::string& key) {
-  const std::string field = status.field().starts_with("options") ? key + "." + status.field()
+  const bool is_option = status.field().starts_with("options");
+  const std::string field = is_option                             ? key + "." + status.field()
                             : status.field().starts_with("graph") ? key + ".symmetrise"
                                                                   : key;
-  return InvalidArgument(reason::CONFIG_INVALID, field + ": " + status.message()).WithField(field);
+  Status at = InvalidArgument(reason::CONFIG_INVALID, is_option ? key + "." + status.message()
+                                                                : field + ": " + status.message());
+  for (const auto& [name, value] : status.metadata()) std::move(at).WithMetadata(name, value);
+  return std::move(at).WithField(field);
 }
 
 Status CheckAt(const NetworkConfig& config, LayerPlace place, const std::string& key) {
@@ -78,6 +82,13 @@ Status CheckAt(const NetworkConfig& config, LayerPlace place, const std::string&
     if (input != "graph" && input != "positions") {
       return refuse("a mechanism that reads no more than a graph and positions, not " + input);
     }
+  }
+  // Class tokens would be among the cloud's, and the layer knows no step of training.
+  for (const char* option : {"class_tokens", "redraw_every"}) {
+    const attention::Options& options = made->options();
+    if (!options.Has(option) || options.Int(option) == 0) continue;
+    return Mismatch(reason::CONFIG_INVALID, key + ".options." + option, "0 in a layer",
+                    std::to_string(options.Int(option)));
   }
   const auto ways = made->Ways();
   if (ways == std::vector{attention::Way::kDense}) {
@@ -145,7 +156,9 @@ torch::Tensor LibraryAttention::Mix(const torch::Tensor& q, const torch::Tensor&
                                     const torch::Tensor& v, const TokenGraph& graph) const {
   AttentionInputs inputs = InputsOf(q, k, v, graph);
   inputs.parameters = Learned();
-  const torch::Tensor out = ValueOrThrow(attention_.Run(inputs));
+  // All pairs of a cloud's tokens would take the memory of the machine.
+  const torch::Tensor out =
+      ValueOrThrow(attention_.Run(inputs, std::nullopt, nullptr, /*dense_instead=*/false));
   return out.squeeze(0).transpose(0, 1).reshape({v.size(0), v.size(1)});
 }
 

@@ -135,10 +135,14 @@ StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
                                   "; use cpu or auto")
         .WithField("device");
   }
+  return CpuInstead(why_not);
+}
+
+DeviceChoice CpuInstead(std::string reason) {
   DeviceChoice choice;
   choice.is_fallback = true;
-  choice.fallback_reason = why_not;
-  Log(LogLevel::kInfo, "computing on the CPU", {{"why", why_not}});
+  choice.fallback_reason = std::move(reason);
+  Log(LogLevel::kInfo, "computing on the CPU", {{"why", choice.fallback_reason}});
   return choice;
 }
 

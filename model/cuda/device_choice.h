@@ -26,7 +26,7 @@ struct DeviceChoice {
   c10::Device device{c10::kCPU};
   const CudaBackend* cuda = nullptr;
   std::string name = "cpu";     ///< or "cuda:0 NAME"
-  bool is_fallback = false;     ///< kAuto found no usable CUDA device
+  bool is_fallback = false;     ///< kAuto found no CUDA device that it could use
   std::string fallback_reason;  ///< empty without a fallback
 
   DeviceKind kind() const { return device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu; }
@@ -35,6 +35,9 @@ struct DeviceChoice {
 /// `index` selects one of several CUDA devices. A fallback is logged.
 StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
 
+/// The CPU, where kAuto would have taken a device that does not fit the model; logged.
+DeviceChoice CpuInstead(std::string reason);
+
 /// UNIMPLEMENTED FEATURE_NOT_BUILT at `field` of a configuration: what the device's kernels support
 /// and what the configuration asks for. `advice` ends the message.
 Status NotOnDevice(std::string field, std::string expected, std::string got,
@@ -42,8 +45,8 @@ Status NotOnDevice(std::string field, std::string expected, std::string got,
 
 /// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field for which a device of this kind has no kernels:
 /// graph attention wider than kMaxGrfCudaWidth (256 channels), or an index other than the exact
-/// grid. A device chosen by kAuto refuses too. Other layers that the fused kernels do not support,
-/// such as wider ones, run one by one through torch.
+/// grid, or mechanisms of the attention library. Other layers that the fused kernels do not
+/// support, such as wider ones, run one by one through torch.
 Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device);
 
 /// Returns an empty string, or that the kernels need a newer device than this compute capability.

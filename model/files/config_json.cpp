@@ -322,10 +322,8 @@ ordered_json ToJson(const LocalLayerConfig& c) {
                        {"message_width", c.message_width},
                        {"offset_scale_m", Shortest(c.offset_scale_m)}};
   // Omitted where there is none, as in configurations older than the fields.
-  if (c.mechanism) {
-    json["head_count"] = c.head_count;
-    json["mechanism"] = ToJson(*c.mechanism);
-  }
+  if (c.head_count != 1) json["head_count"] = c.head_count;
+  if (c.mechanism) json["mechanism"] = ToJson(*c.mechanism);
   return json;
 }
 

@@ -343,9 +343,11 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
   TrainSummary summary;
   const auto run = [&]() -> Status {
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
-    INTERLACER_ASSIGN_OR_RETURN(const DeviceChoice device,
+    INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device,
                                 ChooseDevice(options.device, place.local_rank));
-    INTERLACER_RETURN_IF_ERROR(CheckFitsDevice(options.config.model, device.kind()));
+    const Status fits = CheckFitsDevice(options.config.model, device.kind());
+    if (!fits.ok() && options.device != DeviceRequest::kAuto) return fits;
+    if (!fits.ok()) device = CpuInstead(fits.message());
     if (device.kind() == DeviceKind::kCuda) {
       ConvolveReproducibly();
       if (options.config.training.tf32) AllowTf32(true);

@@ -26,6 +26,11 @@ std::vector<std::string> LayerFiles() {
   return names;
 }
 
+nlohmann::json ReadLayers(const std::string& name) {
+  return *ReadJsonFile(std::string(INTERLACER_SOURCE_DIR) + "/experiments/layers/" + name +
+                       ".json");
+}
+
 /// The configuration at the size of the tiny run, with fewer updates.
 std::string WriteTiny(const std::string& name, const std::string& path) {
   auto config =
@@ -45,6 +50,15 @@ std::string WriteTiny(const std::string& name, const std::string& path) {
   config.merge_patch(patch);
   std::ofstream(path) << config;
   return path;
+}
+
+std::string VariantOf(const std::string& name) {
+  const auto network = ReadLayers(name)["model"]["network"];
+  const auto library = [](const nlohmann::json& layer) {
+    return "library:" + layer["mechanism"]["name"].get<std::string>();
+  };
+  return network.contains("local") ? library(network["local"]) + "+linear_relu"
+                                   : "grf_exact+" + library(network["global"]);
 }
 
 class LayersTest : public ::testing::TestWithParam<std::string> {};
@@ -72,8 +86,8 @@ TEST_P(LayersTest, TrainsAndServes) {
   ASSERT_EQ(mine.count(last), 1u);
   EXPECT_NE(mine[last], mine["particles/step_000.npy"]);
   EXPECT_TRUE(mine[last] == theirs[last]);
-  const auto described = nlohmann::json::parse(mine["prediction.json"])["model"];
-  EXPECT_NE(described.dump().find("+"), std::string::npos) << described;
+  EXPECT_EQ(nlohmann::json::parse(mine["prediction.json"])["model"]["variant"],
+            VariantOf(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, LayersTest, ::testing::ValuesIn(LayerFiles()),

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -29,6 +30,9 @@ class Answering final : public CandidateSource {
     int answers_before = 1 << 30;  ///< then `failure`
     Status failure{};
     bool leaves_out_last = false;
+    /// Awaited before the first answer: all sources have their first share then.
+    std::shared_ptr<std::latch> all_have_begun{};
+    Status afterwards{};  ///< what a call ends with that answered all
     double cost_s = 1;
   };
   explicit Answering(Manner manner, std::atomic<int>* answered = nullptr)
@@ -40,6 +44,8 @@ class Answering final : public CandidateSource {
   const ModelMetadata& metadata() const override { return metadata_; }
   Status Predict(std::span<const PlanRows> candidates, const OutputOptions&,
                  const CandidateCallback& on_candidate, const std::stop_token& stop) override {
+    if (manner_.all_have_begun && !has_begun_) manner_.all_have_begun->arrive_and_wait();
+    has_begun_ = true;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (manner_.leaves_out_last && i + 1 == candidates.size()) return Status::Ok();
       std::this_thread::sleep_for(manner_.time_each);
@@ -51,7 +57,7 @@ class Answering final : public CandidateSource {
       step.positions_m = {static_cast<float>(candidates[i].values[0])};
       INTERLACER_RETURN_IF_ERROR(on_candidate({static_cast<int>(i), {step}, ""}));
     }
-    return Status::Ok();
+    return manner_.afterwards;
   }
   double CostS(int candidate_count, int step_count) const override {
     return manner_.cost_s * candidate_count * step_count;
@@ -62,6 +68,7 @@ class Answering final : public CandidateSource {
   std::atomic<int>* const answered_;
   ModelMetadata metadata_;
   int count_ = 0;
+  bool has_begun_ = false;
 };
 
 std::vector<PlanRows> Candidates(int count) {
@@ -105,14 +112,16 @@ constexpr std::chrono::milliseconds kShort{2};
 
 TEST(FanOutSource, EveryCandidateIsAnsweredOnceByWhoeverIsFree) {
   std::atomic<int> first{0}, second{0};
-  const auto shared =
-      Shared(List(Source({.time_each = kShort}, &first), Source({.time_each = kShort}, &second)));
+  const auto both = std::make_shared<std::latch>(2);
+  const auto shared = Shared(List(Source({.time_each = kShort, .all_have_begun = both}, &first),
+                                  Source({.time_each = kShort, .all_have_begun = both}, &second)));
   Answers answers(40);
   ASSERT_TRUE(shared->Predict(Candidates(40), {}, answers.Callback(), {}).ok());
   EXPECT_THAT(answers.of_candidate, Each(1));
   EXPECT_EQ(first + second, 40);
-  EXPECT_GE(first, 10);
-  EXPECT_GE(second, 10);
+  // A first share is a quarter of what is left.
+  EXPECT_GE(first, 7);
+  EXPECT_GE(second, 7);
   // The same sources answer again.
   ASSERT_TRUE(shared->Predict(Candidates(40), {}, answers.Callback(), {}).ok());
   EXPECT_THAT(answers.of_candidate, Each(2));
@@ -120,14 +129,25 @@ TEST(FanOutSource, EveryCandidateIsAnsweredOnceByWhoeverIsFree) {
 
 TEST(FanOutSource, WhatAnUnavailableSourceLeftIsAnsweredByTheOthers) {
   std::atomic<int> lost{0};
-  const auto shared = Shared(
-      List(Source({.answers_before = 3, .failure = Unavailable(reason::QUEUE_FULL, "gone")}, &lost),
-           Source({.time_each = kShort})));
+  const auto both = std::make_shared<std::latch>(2);
+  const auto shared = Shared(List(Source({.answers_before = 3,
+                                          .failure = Unavailable(reason::QUEUE_FULL, "gone"),
+                                          .all_have_begun = both},
+                                         &lost),
+                                  Source({.time_each = kShort, .all_have_begun = both})));
   Answers answers(24);
   const Status status = shared->Predict(Candidates(24), {}, answers.Callback(), {});
   EXPECT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(answers.of_candidate, Each(1));
   EXPECT_EQ(lost, 3);
+}
+
+TEST(FanOutSource, WhoLeavesAfterItsLastAnswerTakesNothingWithIt) {
+  const auto shared =
+      Shared(List(Source({.afterwards = Unavailable(reason::QUEUE_FULL, "drained")})));
+  Answers one(1);
+  EXPECT_TRUE(shared->Predict(Candidates(1), {}, one.Callback(), {}).ok());
+  EXPECT_THAT(one.of_candidate, Each(1));
 }
 
 TEST(FanOutSource, TheLastSourcesUnavailabilityIsTheCalls) {

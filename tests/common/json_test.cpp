@@ -78,9 +78,16 @@ TEST(JsonTest, AKeyThatStandsTwiceIsRefused) {
 }
 
 TEST(JsonTest, DeepNestingIsNoCrash) {
-  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  const auto parsed = ParseJson(deep, "deep.json");
-  EXPECT_FALSE(parsed.ok() && JsonObject::Make(*parsed).ok());
+  const auto nested = [](std::size_t levels) {
+    return ParseJson(std::string(levels, '[') + std::string(levels, ']'), "deep.json").status();
+  };
+  EXPECT_EQ(nested(200000).message(),
+            "deep.json: expected objects and lists in at most 64 levels, got more");
+  EXPECT_TRUE(nested(64).ok());
+  EXPECT_EQ(nested(65).field(), "deep.json");
+  std::string objects;
+  for (int level = 0; level < 100000; ++level) objects += "{\"a\":[";
+  EXPECT_FALSE(ParseJson(objects, "deep.json").ok());
 }
 
 TEST(JsonTest, FilesRoundTrip) {

@@ -15,20 +15,22 @@ struct LibraryLayer {
   const char* test_name;
   LayerPlace place;
   MechanismConfig mechanism;
+  std::vector<std::string> learned{};  ///< parameters, in the order of their names
 };
 
 inline std::vector<LibraryLayer> LibraryLayers() {
   return {
       {"SymmetricGrf",
        LayerPlace::kLocal,
-       {"grf_sym", R"({"walks": 4, "hops": 2, "independent_qk_walks": true})"}},
-      {"AsymmetricGrfOnDirectedEdges", LayerPlace::kLocal, {"grf_asym", "{}", 3, false}},
-      {"Rwgnk", LayerPlace::kLocal, {"rwgnk", R"({"hops": 2})"}},
+       {"grf_sym", R"({"walks": 4, "hops": 2, "independent_qk_walks": true})"},
+       {"f"}},
+      {"AsymmetricGrfOnDirectedEdges", LayerPlace::kLocal, {"grf_asym", "{}", 3, false}, {"f"}},
+      {"Rwgnk", LayerPlace::kLocal, {"rwgnk", R"({"hops": 2})"}, {"lambda"}},
       {"NearestNeighbours", LayerPlace::kLocal, {"gat_mask", R"({"score": "softmax"})", 12, false}},
-      {"GraphAttentionNetwork", LayerPlace::kLocal, {"gat"}},
-      {"Fourier", LayerPlace::kGlobal, {"flt_gauss3d", R"({"width": 0.1})"}},
+      {"GraphAttentionNetwork", LayerPlace::kLocal, {"gat"}, {"a_left", "a_right"}},
+      {"Fourier", LayerPlace::kGlobal, {"flt_gauss3d", R"({"width": 0.1})"}, {"weight", "width"}},
       {"Favor", LayerPlace::kGlobal, {"favor_pos", R"({"features": 16})"}},
-      {"HeatKernel", LayerPlace::kGlobal, {"heat", R"({"lambda": 2})"}},
+      {"HeatKernel", LayerPlace::kGlobal, {"heat", R"({"lambda": 2})"}, {"lambda"}},
   };
 }
 

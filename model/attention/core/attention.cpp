@@ -115,7 +115,7 @@ StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) co
 }
 
 StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optional<Way> way,
-                                       Way* used) const {
+                                       Way* used, bool dense_instead) const {
   const std::vector<Way> ways = Ways();
   if (way && std::find(ways.begin(), ways.end(), *way) == ways.end()) {
     return Mismatch(reason::CONFIG_INVALID, "way",
@@ -136,7 +136,7 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optio
           out = way ? mechanism_->Run(*way, completed) : mechanism_->RunChosen(completed, &taken);
         } catch (const StatusException& error) {
           const bool is_too_large = error.status().code() == StatusCode::kResourceExhausted;
-          if (way || taken != Way::kPairs || !is_too_large) throw;
+          if (way || taken != Way::kPairs || !is_too_large || !dense_instead) throw;
           taken = Way::kDense;
           out = mechanism_->Run(taken, completed);
         }

@@ -34,10 +34,10 @@ class Attention {
   /// One of them: that of the inputs, checked, or the initial one. A name that there is.
   StatusOr<torch::Tensor> Parameter(const AttentionInputs& inputs, const std::string& name) const;
   /// Without a way: that of Mechanism::RunChosen, and dense where that is pairs and has too many of
-  /// them (RESOURCE_EXHAUSTED). `used`, if given, is the way that was taken. Absent parameters take
-  /// their initial values.
+  /// them, unless `dense_instead` forbids it (RESOURCE_EXHAUSTED). `used`, if given, is the way
+  /// that was taken. Absent parameters take their initial values.
   StatusOr<torch::Tensor> Run(const AttentionInputs& inputs, std::optional<Way> way = std::nullopt,
-                              Way* used = nullptr) const;
+                              Way* used = nullptr, bool dense_instead = true) const;
   /// [1 or H,L,L] or [B,H,L,L], or an undefined tensor where scores and mask are one.
   StatusOr<torch::Tensor> DenseMask(const AttentionInputs& inputs) const;
 

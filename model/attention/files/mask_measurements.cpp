@@ -4,7 +4,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "common/process_memory.h"
@@ -31,7 +31,7 @@ StatusOr<Cost> RunOnce(const Attention& made, const AttentionInputs& inputs,
     ReleaseIdleMemory();
     if (ResetPeakMemory()) before = ReadResidentMemory();
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   Way used = Way::kDense;
   INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor out, made.Run(inputs, way, &used));
   if (with_gradients) {
@@ -43,7 +43,7 @@ StatusOr<Cost> RunOnce(const Attention& made, const AttentionInputs& inputs,
         },
         "gradients of attention"));
   }
-  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  cost.cpu_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   cost.way = WayName(used);
   const auto after = before ? ReadResidentMemory() : std::nullopt;
   if (after) cost.peak_bytes = std::max<std::int64_t>(after->peak_bytes - before->now_bytes, 0);
@@ -137,11 +137,11 @@ StatusOr<Cost> MeasureCost(const CostRequest& request) {
       "inputs of attention"));
   INTERLACER_ASSIGN_OR_RETURN(inputs.parameters, made.InitialParameters(inputs));
   INTERLACER_ASSIGN_OR_RETURN(Cost cost, RunOnce(made, inputs, way, request.with_gradients, true));
-  if (cost.seconds > request.limit_s) return cost;
+  if (cost.cpu_seconds > request.limit_s) return cost;
   for (int repeat = 0; repeat < request.repeats; ++repeat) {
     INTERLACER_ASSIGN_OR_RETURN(const Cost again,
                                 RunOnce(made, inputs, way, request.with_gradients, false));
-    cost.seconds = std::min(cost.seconds, again.seconds);
+    cost.cpu_seconds = std::min(cost.cpu_seconds, again.cpu_seconds);
   }
   // The first run also loaded code and made what is kept.
   INTERLACER_ASSIGN_OR_RETURN(const Cost last,

@@ -42,7 +42,9 @@ struct CostRequest {
 
 struct Cost {
   std::string way;
-  double seconds = 0;  ///< least of the runs
+  /// Of the process, least of the runs: with one thread the time on an idle machine, nearly
+  /// whatever else runs.
+  double cpu_seconds = 0;
   /// Of resident memory beyond what the process held before, inputs included in that; absent where
   /// the kernel does not tell.
   std::optional<std::int64_t> peak_bytes;

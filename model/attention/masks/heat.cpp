@@ -16,8 +16,6 @@ namespace interlacer::attention {
 namespace {
 
 constexpr double kChebyshevTolerance = 1e-13;
-/// Of products in float32, far below its rounding.
-constexpr double kFloatTolerance = 1e-9;
 /// Logarithm of the largest factor, far from overflow in float32.
 constexpr double kMaxLogFactor = 60;
 
@@ -26,9 +24,6 @@ struct SymmetricOperator {
   Graph off_diagonal;      ///< its weights come with their sign
   torch::Tensor diagonal;  ///< float64 [L]
   double rho = 0;
-  /// 0 is an eigenvalue, so that exp(-lambda S) takes nothing from everything, and float32 has room
-  /// for what it leaves.
-  bool reaches_zero = true;
 
   torch::Tensor Times(const torch::Tensor& x) const {
     return diagonal.reshape({1, -1, 1}) * x +
@@ -38,12 +33,12 @@ struct SymmetricOperator {
 };
 
 /// Of exp(-lambda_h S) in Chebyshev polynomials of (2 / rho) S - 1, so many that the rest is below
-/// the tolerance: float64 [H,K].
-torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda, double tolerance) {
+/// kChebyshevTolerance: float64 [H,K].
+torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda) {
   std::vector<std::vector<double>> numbers;
   std::size_t term_count = 1;
   for (std::int64_t h = 0; h < lambda.size(0); ++h) {
-    numbers.push_back(ScaledBesselNumbers(lambda[h].item<double>() * rho / 2, tolerance));
+    numbers.push_back(ScaledBesselNumbers(lambda[h].item<double>() * rho / 2, kChebyshevTolerance));
     term_count = std::max(term_count, numbers.back().size());
   }
   torch::Tensor coefficients =
@@ -57,22 +52,19 @@ torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda, dou
   return coefficients;
 }
 
-/// exp(-lambda_h S) x without gradients, in x's type.
+/// exp(-lambda_h S) x without gradients.
 torch::Tensor ExponentialProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
                                  const torch::Tensor& x) {
   if (s.rho == 0) return x.clone();
-  const double tolerance = x.scalar_type() == at::kFloat ? kFloatTolerance : kChebyshevTolerance;
   return ChebyshevProduct(*s.off_diagonal.pattern, s.off_diagonal.weights, s.diagonal, s.rho,
-                          ChebyshevCoefficients(s.rho, lambda, tolerance).expand({x.size(0), -1}),
-                          x);
+                          ChebyshevCoefficients(s.rho, lambda).expand({x.size(0), -1}), x);
 }
 
 /// The same by tensors in float64, with gradients in x and the weights of S.
 torch::Tensor DifferentiableProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
                                     const torch::Tensor& x) {
   if (s.rho == 0) return x.clone();
-  const torch::Tensor coefficients =
-      ChebyshevCoefficients(s.rho, lambda, kChebyshevTolerance).unsqueeze(2);
+  const torch::Tensor coefficients = ChebyshevCoefficients(s.rho, lambda).unsqueeze(2);
   torch::Tensor before = x, now = s.Times(x) * (2 / s.rho) - x;
   torch::Tensor sum = coefficients.slice(1, 0, 1) * x;
   for (std::int64_t k = 1; k < coefficients.size(1); ++k) {
@@ -99,8 +91,7 @@ class ExponentialFunction : public torch::autograd::Function<ExponentialFunction
     const auto saved = context->get_saved_variables();
     const auto s = LoadObject<SymmetricOperator>(context, "operator");
     // d/d lambda of exp(-lambda S) x is -S exp(-lambda S) x; S and the exponential are symmetric.
-    const torch::Tensor to_lambda =
-        -(grads[0].to(at::kDouble) * s->Times(saved[1].to(at::kDouble))).sum({1, 2});
+    const torch::Tensor to_lambda = -(grads[0] * s->Times(saved[1])).sum({1, 2});
     return {to_lambda, apply(saved[0].detach(), grads[0], s), torch::Tensor()};
   }
 };
@@ -123,10 +114,10 @@ class HeatMask : public Mask {
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
-    const auto type = operator_->reaches_zero ? x.scalar_type() : at::kDouble;
-    const torch::Tensor scaled = x.to(type) * right_.reshape({1, -1, 1}).to(type);
-    const torch::Tensor after = (factor_ * left_.reshape({1, -1, 1})).to(type);
-    return (Exponential(scaled) * after).to(x.scalar_type());
+    // In float64: the polynomials' terms are as large as the largest entries near a token, whose
+    // own may be far smaller.
+    const torch::Tensor scaled = x.to(at::kDouble) * right_.reshape({1, -1, 1});
+    return (Exponential(scaled) * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
   }
 
  private:
@@ -136,10 +127,9 @@ class HeatMask : public Mask {
     }
     // Weights take their gradient through the polynomials, which are in S; that of lambda is
     // -S exp(-lambda S) x.
-    const torch::Tensor product =
-        DifferentiableProduct(*operator_, lambda_.detach(), x.to(at::kDouble));
+    const torch::Tensor product = DifferentiableProduct(*operator_, lambda_.detach(), x);
     const torch::Tensor time = (lambda_ - lambda_.detach()).reshape({-1, 1, 1});
-    return (product - time * operator_->Times(product).detach()).to(x.scalar_type());
+    return product - time * operator_->Times(product).detach();
   }
 
   std::shared_ptr<const SymmetricOperator> operator_;
@@ -276,7 +266,7 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
   if (operator_name == "laplacian") {
     s = {{graph.pattern, -graph.weights}, degrees, 2 * largest};
   } else if (operator_name == "neg_adjacency") {
-    s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest, false};
+    s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest};
     shift = largest;
   } else {
     const Graph w = SymmetricallyNormalised(graph);

@@ -97,11 +97,12 @@ TEST_P(LibraryLayerTest, IsItsDenseWayBetweenTheProjectionsWithGradients) {
 }
 
 TEST_P(LibraryLayerTest, LearnsWhatIsNoRandomDraw) {
+  std::vector<std::string> names;
   for (const auto& [name, tensor] : layer_->Learned()) {
     EXPECT_TRUE(tensor.requires_grad()) << name;
-    EXPECT_NE(name, "omega");
-    EXPECT_NE(name, "xi");
+    names.push_back(name);
   }
+  EXPECT_EQ(names, GetParam().learned);
 }
 
 TEST_P(LibraryLayerTest, ItsConfigurationSurvivesJson) {
@@ -111,7 +112,9 @@ TEST_P(LibraryLayerTest, ItsConfigurationSurvivesJson) {
   EXPECT_EQ(read->network.global.mechanism.has_value(),
             config_.network.global.mechanism.has_value());
   EXPECT_EQ(ConfigToJson(*read), ConfigToJson(config_));
-  EXPECT_NE(AttentionVariant(*read).find(GetParam().mechanism.name), std::string::npos);
+  const std::string name = "library:" + GetParam().mechanism.name;
+  EXPECT_EQ(AttentionVariant(*read),
+            GetParam().place == LayerPlace::kGlobal ? "grf_exact+" + name : name + "+linear_relu");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LibraryLayerTest, ::testing::ValuesIn(LibraryLayers()),
@@ -159,7 +162,16 @@ TEST(LibraryLayers, RefusalsNameTheKey) {
   EXPECT_EQ(field({"rwgnk", R"({"steps": 2})"}), key + ".options.steps");
   EXPECT_EQ(field({"rwgnk", "{}", 0}), key + ".neighbor_count");
   EXPECT_EQ(field({"heat", "{}", 3, false}), key + ".symmetrise");
-  EXPECT_EQ(field({"gat_mask", R"({"class_tokens": 1})"}).rfind(key, 0), 0u);
+  EXPECT_EQ(field({"gat_mask", R"({"class_tokens": 1})"}), key + ".options.class_tokens");
+  EXPECT_EQ(field({"favor_pos", R"({"redraw_every": 9})"}), key + ".options.redraw_every");
+  const Status hops = StatusOf(LayerPlace::kLocal, {"rwgnk", R"({"hops": -1})"});
+  EXPECT_EQ(hops.metadata().at("got"), "-1");
+  EXPECT_EQ(hops.message().rfind(key + ".options.hops: expected ", 0), 0u) << hops.message();
+  const std::string deep =
+      R"({"base": "small", "network": {"local": {"kind": "mechanism", "mechanism":
+                               {"name": "gat", "options": {"a": )" +
+      std::string(200000, '[') + std::string(200000, ']') + "}}}}}";
+  EXPECT_EQ(ParseConfigJson(deep).status().reason(), reason::CONFIG_INVALID);
   EXPECT_EQ(StatusOf(LayerPlace::kGlobal, {"softmax"}).field(), "network.global.mechanism");
   EXPECT_EQ(ParseConfigJson(R"({"base": "small", "network": {"local": {"kind": "mechanism"}}})")
                 .status()
@@ -170,6 +182,29 @@ TEST(LibraryLayers, RefusalsNameTheKey) {
                 .status()
                 .field(),
             key + ".width");
+}
+
+/// A token that all see: every pair shares it, and all pairs are what a layer must not compute.
+TEST(LibraryLayers, TooManyPairsAreAnErrorAndNoArrayOfAll) {
+  InterlacerConfig config = TinyConfig();
+  PutLayer({"", LayerPlace::kLocal, {"gkat0", R"({"hops": 1})"}}, &config);
+  ASSERT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config).ToString();
+  LibraryAttention layer(config.network, LayerPlace::kLocal, Precision::kNative);
+  constexpr std::int64_t kMany = 12000;
+  const torch::Tensor others = at::arange(1, kMany);
+  TokenEdges star;
+  star.offsets = at::cat({at::zeros({1}, at::kLong), at::arange(kMany) + (kMany - 1)});
+  star.neighbors = at::cat({others, at::zeros({kMany - 1}, at::kLong)});
+  TokenGraph graph;
+  graph.positions_m = at::zeros({kMany, 3});
+  graph.local_edges = std::make_shared<TokenEdges>(star);
+  const torch::Tensor h = at::ones({kMany, config.network.width});
+  try {
+    layer.Forward(h, graph);
+    ADD_FAILURE() << "no error";
+  } catch (const StatusException& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::kResourceExhausted) << error.what();
+  }
 }
 
 }  // namespace
