@@ -14,7 +14,6 @@
 #include "bench/stages/step.h"
 #include "bench/tensors.h"
 #include "model/attention/library_attention.h"
-#include "model/engine/step_engine.h"
 
 namespace interlacer::bench {
 namespace {
@@ -59,23 +58,12 @@ InterlacerConfig ConfigOf(const Options& options, const LayerCase& layer) {
   return config;
 }
 
-struct LayerProblem {
-  LayerProblem(const Options& options, const InterlacerConfig& config)
-      : model(MakeModel(options, config)),
-        input(MakeStepInput(options, config)),
-        engine(model.get()) {}
-
-  std::shared_ptr<WorldModel> model;
-  StepInput input;
-  StepEngine engine;
-};
-
 /// The served step against the layers one by one in float64.
 GateResult Check(Options options, const InterlacerConfig& config) {
   const at::NoGradGuard no_grad;
   options.n = std::min(options.n, kGateParticles);
-  LayerProblem served(options, config);
-  const torch::Tensor got = ChangeOf(served.input, served.engine.Step(served.input));
+  StepProblem served(options, {}, config);
+  const torch::Tensor got = ChangeOf(served.input, served.steps.Step(served.input));
   Options exact = options;
   exact.dtype = "f32";
   const auto model = MakeModel(exact, config);
@@ -83,7 +71,7 @@ GateResult Check(Options options, const InterlacerConfig& config) {
   const StepInput input = CastInput(served.input, at::kDouble);
   GateResult gate;
   gate.error = RelativeError(got, ChangeOf(input, model->Step(input)));
-  gate.error_bound = options.dtype == "bf16" ? 1e-2 : 1e-4;
+  gate.error_bound = StepErrorBound(options);
   gate.reference =
       "the layers one by one in float64, " + std::to_string(options.tokens()) + " tokens";
   return gate;
@@ -93,37 +81,26 @@ GateResult Check(Options options, const InterlacerConfig& config) {
 
 std::vector<Case> MakeLayerCases(const Options& options) {
   const auto step_of = [options](const InterlacerConfig& config) {
-    return OnFirstUse<LayerProblem>(
-        [options, config] { return std::make_unique<LayerProblem>(options, config); });
-  };
-  const auto timed = [](std::function<LayerProblem&()> problem) {
-    return [problem = std::move(problem)] {
-      LayerProblem& ready = problem();
-      return TimeMs([&ready] { ready.engine.Step(ready.input); });
+    const auto problem = OnFirstUse<StepProblem>([options, config] {
+      return std::make_unique<StepProblem>(options, ModelDevice{}, config);
+    });
+    return [problem] {
+      StepProblem& ready = problem();
+      return TimeMs([&ready] { ready.steps.Step(ready.input); });
     };
   };
   const auto peer = step_of(ModelConfig(options, LocalLayer::kGrfExact));
   std::vector<Case> cases;
   for (const LayerCase& layer : LayerCases()) {
     const InterlacerConfig config = ConfigOf(options, layer);
-    Case item;
-    item.stage = "layers";
-    item.name = std::string("layers/") + layer.name + "/" + options.cloud + "/" +
-                std::to_string(options.tokens()) + "/d" + std::to_string(options.d) + "/" +
-                options.dtype;
-    item.ours = AttentionVariant(config);
-    item.dtype = options.dtype;
-    item.cloud = options.cloud;
-    item.n = options.n;
-    item.tokens = options.tokens();
-    item.d = options.d;
+    Case item = DescribeStep(options, "layers", std::string(layer.name) + "/", config);
     item.params = {{"blocks", config.network.block_count},
                    {"options", layer.mechanism.options},
                    {"neighbors", layer.mechanism.neighbor_count}};
     item.gate = Once([options, config] { return Check(options, config); });
-    item.run_ours = timed(step_of(config));
+    item.run_ours = step_of(config);
     item = Against(item, "our_grf_exact");
-    item.run_peer = timed(peer);
+    item.run_peer = peer;
     cases.push_back(std::move(item));
   }
   return cases;

@@ -26,12 +26,9 @@ constexpr int kCheckedSteps = 3;
 constexpr double kDeviceEagerGoal = 5;
 constexpr double kHostEagerGoal = 10;
 
-/// Error bound for operands rounded to bfloat16, and for sums in float32.
-double BoundOf(const Options& options) { return options.dtype == "bf16" ? 1e-2 : 1e-4; }
-
 /// Change that the step makes, computed as it is served.
 torch::Tensor ServedChange(const Options& options, const ModelDevice& place, LocalLayer local) {
-  StepProblem problem(options, place, local);
+  StepProblem problem(options, place, ModelConfig(options, local));
   torch::Tensor change;
   for (int step = 0; step < kCheckedSteps; ++step) {
     change = ChangeOf(problem.input, problem.steps.Step(problem.input));
@@ -54,7 +51,7 @@ GateResult CheckStep(Options options, const ModelDevice& place) {
       ChangeOf(input64, twin.Step(input64, WalksOfStep(input, at::kDouble), WalkForm::kMerged));
   GateResult gate;
   gate.error = RelativeError(got, expected);
-  gate.error_bound = BoundOf(options);
+  gate.error_bound = StepErrorBound(options);
   gate.reference = "float64 twin, " + std::to_string(options.tokens()) + " tokens";
   return gate;
 }
@@ -70,7 +67,7 @@ GateResult CheckRival(Options options, const ModelDevice& place, LocalLayer loca
   const auto host = MakeModel(exact, local);
   const StepInput input = MakeStepInput(exact, host->config());
   gate.error = RelativeError(got, ChangeOf(input, host->Step(input)));
-  gate.error_bound = BoundOf(options);
+  gate.error_bound = StepErrorBound(options);
   gate.reference =
       "the peer on the host in float32, " + std::to_string(options.tokens()) + " tokens";
   return gate;
@@ -89,16 +86,7 @@ struct StepTwin {
 
 Case MakeStepBase(const Options& options, const ModelDevice& place) {
   const InterlacerConfig config = ModelConfig(options, LocalLayer::kGrfExact);
-  Case base;
-  base.stage = "step";
-  base.name = "step/" + place.infix + options.cloud + "/" + std::to_string(options.tokens()) +
-              "/d" + std::to_string(options.d) + "/" + options.dtype;
-  base.ours = "grf_exact+linear_relu";
-  base.dtype = options.dtype;
-  base.cloud = options.cloud;
-  base.n = options.n;
-  base.tokens = options.tokens();
-  base.d = options.d;
+  Case base = DescribeStep(options, "step", place.infix, config);
   base.params = {{"blocks", config.network.block_count},
                  {"heads", config.network.global.head_count},
                  {"kinematic_tokens", kKinematicTimes * kRobotPoints},
@@ -108,8 +96,26 @@ Case MakeStepBase(const Options& options, const ModelDevice& place) {
 
 }  // namespace
 
-StepProblem::StepProblem(const Options& options, const ModelDevice& place, LocalLayer local)
-    : model(MakeModel(options, local, place)),
+Case DescribeStep(const Options& options, const std::string& stage, const std::string& variant,
+                  const InterlacerConfig& config) {
+  Case item;
+  item.stage = stage;
+  item.name = stage + "/" + variant + options.cloud + "/" + std::to_string(options.tokens()) +
+              "/d" + std::to_string(options.d) + "/" + options.dtype;
+  item.ours = AttentionVariant(config);
+  item.dtype = options.dtype;
+  item.cloud = options.cloud;
+  item.n = options.n;
+  item.tokens = options.tokens();
+  item.d = options.d;
+  return item;
+}
+
+double StepErrorBound(const Options& options) { return options.dtype == "bf16" ? 1e-2 : 1e-4; }
+
+StepProblem::StepProblem(const Options& options, const ModelDevice& place,
+                         const InterlacerConfig& config)
+    : model(MakeModel(options, config, place)),
       input(CastInput(MakeStepInput(options, model->config()), place.device)),
       steps(model) {}
 
@@ -122,8 +128,9 @@ torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result) {
 
 StepStage MakeStepStage(const Options& options, const ModelDevice& place) {
   const auto problem_of = [&](LocalLayer local) {
-    return OnFirstUse<StepProblem>(
-        [options, place, local] { return std::make_unique<StepProblem>(options, place, local); });
+    return OnFirstUse<StepProblem>([options, place, local] {
+      return std::make_unique<StepProblem>(options, place, ModelConfig(options, local));
+    });
   };
   const auto steps_of = [&](const std::function<StepProblem&()>& problem) {
     return place.timed([problem] { problem().steps.Step(problem().input); });

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/model_place.h"
@@ -14,12 +15,20 @@
 namespace interlacer::bench {
 
 struct StepProblem {
-  StepProblem(const Options& options, const ModelDevice& place, LocalLayer local);
+  StepProblem(const Options& options, const ModelDevice& place, const InterlacerConfig& config);
 
   std::shared_ptr<WorldModel> model;
   StepInput input;
   StepGraph steps;
 };
+
+/// Name and sizes of a measurement of steps: "STAGE/VARIANT/CLOUD/TOKENS/dWIDTH/TYPE"; `variant` is
+/// empty or ends with a slash.
+Case DescribeStep(const Options& options, const std::string& stage, const std::string& variant,
+                  const InterlacerConfig& config);
+
+/// Error bound for operands rounded to bfloat16, and for sums in float32.
+double StepErrorBound(const Options& options);
 
 /// Change that a step makes, so that copied values do not hide errors. [n, 3 + features]
 torch::Tensor ChangeOf(const StepInput& input, const CloudTensors& result);

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include "common/least_squares.h"
 
 namespace interlacer {
 namespace {
@@ -62,19 +65,14 @@ MaskClaim Above(MaskClaim claim, std::optional<double> value, double low) {
 
 std::optional<double> LogSlope(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size() || x.size() < kFewestPoints) return std::nullopt;
-  double mean_x = 0, mean_y = 0, products = 0, squares = 0;
-  const auto count = static_cast<double>(x.size());
+  std::vector<double> log_x, log_y;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!(x[i] > 0) || !(y[i] > 0)) return std::nullopt;
-    mean_x += std::log(x[i]) / count;
-    mean_y += std::log(y[i]) / count;
+    log_x.push_back(std::log(x[i]));
+    log_y.push_back(std::log(y[i]));
   }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double from_mean = std::log(x[i]) - mean_x;
-    products += from_mean * (std::log(y[i]) - mean_y);
-    squares += from_mean * from_mean;
-  }
-  return squares > 0 ? std::optional<double>(products / squares) : std::nullopt;
+  const double slope = LeastSquaresSlope(log_x, log_y);
+  return std::isnan(slope) ? std::nullopt : std::optional<double>(slope);
 }
 
 std::optional<double> Crossing(std::span<const double> x, std::span<const double> a,

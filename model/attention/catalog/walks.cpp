@@ -36,11 +36,7 @@ WalkTerms TermsOfHeads(const Options& options, const AttentionInputs& inputs,
 WalkSamplerOptions SamplerOptions(const Options& options, const AttentionInputs& inputs,
                                   std::uint32_t ensemble, std::int64_t head) {
   WalkSamplerOptions walks;
-  const std::string& sampler = options.Chosen("sampler");
-  walks.sampler = sampler == "iid"                    ? WalkSampler::kIid
-                  : sampler == "antithetic"           ? WalkSampler::kAntithetic
-                  : sampler == "repelling_per_prefix" ? WalkSampler::kRepellingPerPrefix
-                                                      : WalkSampler::kRepelling;
+  walks.sampler = SamplerNamed(options.Chosen("sampler"));
   walks.walk_count = static_cast<int>(options.Int("walks"));
   walks.max_hops = static_cast<int>(options.Int("hops"));
   walks.halt_probability = options.Real("halt_probability");

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "common/least_squares.h"
 #include "model/attention/catalog/catalog.h"
 #include "model/attention/catalog/mask_bounds.h"
 #include "model/attention/core/attention.h"
@@ -26,18 +26,6 @@ namespace {
 constexpr double kAgreementTolerance = 1e-9;
 
 constexpr std::int64_t kMaxTimedLength = std::int64_t{1} << 20;
-
-double Slope(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto n = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  double products = 0, squares = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    products += (x[i] - mean_x) * (y[i] - mean_y);
-    squares += (x[i] - mean_x) * (x[i] - mean_x);
-  }
-  return products / squares;
-}
 
 constexpr std::string_view kParameterPrefix = "parameters.";
 
@@ -324,7 +312,7 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
   return nlohmann::ordered_json{
       {"mechanism", mechanism->name}, {"options", made.options().values()},
       {"way", WayName(*way)},         {"lengths", different},
-      {"seconds", seconds},           {"exponent", Slope(log_lengths, log_seconds)}};
+      {"seconds", seconds},           {"exponent", LeastSquaresSlope(log_lengths, log_seconds)}};
 }
 
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {

@@ -78,18 +78,9 @@ AttentionInputs GraphInputsOf(const WalkSetting& setting) {
   return inputs;
 }
 
-WalkSampler SamplerOf(const std::string& name) {
-  if (name == "iid") return WalkSampler::kIid;
-  if (name == "antithetic") return WalkSampler::kAntithetic;
-  if (name == "repelling") return WalkSampler::kRepelling;
-  if (name == "repelling_per_prefix") return WalkSampler::kRepellingPerPrefix;
-  throw StatusException(Mismatch(reason::ARGUMENT_INVALID, "sampler",
-                                 "iid, antithetic, repelling or repelling_per_prefix", name));
-}
-
 WalkTerms TermsOfDraw(const WalkSetting& setting, std::uint32_t draw) {
   WalkSamplerOptions options;
-  options.sampler = SamplerOf(setting.sampler);
+  options.sampler = SamplerNamed(setting.sampler);
   options.walk_count = setting.walks;
   options.max_hops = setting.max_hops;
   options.halt_probability = setting.halt_probability;

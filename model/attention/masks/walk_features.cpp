@@ -29,6 +29,15 @@ Graph Detached(const Graph& graph) { return {graph.pattern, graph.weights.detach
 
 }  // namespace
 
+WalkSampler SamplerNamed(const std::string& name) {
+  if (name == "iid") return WalkSampler::kIid;
+  if (name == "antithetic") return WalkSampler::kAntithetic;
+  if (name == "repelling") return WalkSampler::kRepelling;
+  if (name == "repelling_per_prefix") return WalkSampler::kRepellingPerPrefix;
+  throw StatusException(Mismatch(reason::ARGUMENT_INVALID, "sampler",
+                                 "iid, antithetic, repelling or repelling_per_prefix", name));
+}
+
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
   const WalkLoads loads = ValueOrThrow(SampleWalks(ToWalkGraph(graph), options));
   WalkTerms terms =

@@ -15,6 +15,7 @@
 
 #include <torch/types.h>
 
+#include <string>
 #include <vector>
 
 #include "model/attention/masks/graph.h"
@@ -33,6 +34,10 @@ struct WalkTerms {
   SparsePatternPtr pattern;
   torch::Tensor loads;  ///< float64 [1 or H,nnz,hops+1], with a gradient to the graph's weights
 };
+
+/// iid, antithetic, repelling or repelling_per_prefix; StatusException ARGUMENT_INVALID at
+/// "sampler" for another name.
+WalkSampler SamplerNamed(const std::string& name);
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options);
 /// Independent walks of another law of lengths; loads are divided by the probability of as many
