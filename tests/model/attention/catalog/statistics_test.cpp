@@ -20,6 +20,7 @@ namespace interlacer::testing {
 namespace {
 
 using attention::Attention;
+using attention::MechanismInfo;
 using attention::Way;
 
 Attention Make(const char* name, const nlohmann::json& options) {
