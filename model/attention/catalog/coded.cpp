@@ -49,6 +49,26 @@ class CodedMechanism : public Mechanism {
                           is_causal_ ? CausalMask(inputs) : torch::Tensor(), scores_.delta());
   }
 
+  /// Row after row, so that no L x L array is made.
+  torch::Tensor LargestPositionLogits(const AttentionInputs& inputs) const override {
+    if (!parts_.is_appended) return {};
+    constexpr std::int64_t kRows = 64;
+    AttentionInputs places = inputs.Placed(ClassTokensOf(options_));
+    if (places.length() == 0) return at::zeros({inputs.heads()}, inputs.q.options());
+    // What is left of the logits is f.
+    places.q = places.k = at::zeros({1, inputs.heads(), places.length(), inputs.width()},
+                                    inputs.q.options().requires_grad(false));
+    const Codes codes = parts_.codes(options_, places);
+    const torch::Tensor left = codes.q[0].detach(), right = codes.k[0].detach().transpose(1, 2);
+    torch::Tensor largest = at::zeros({left.size(0)}, left.options());
+    for (std::int64_t first = 0; first < left.size(1); first += kRows) {
+      torch::Tensor f = at::matmul(left.slice(1, first, first + kRows), right).abs();
+      if (is_causal_) f = at::tril(f, first);
+      largest = at::maximum(largest, at::amax(f, {1, 2}));
+    }
+    return largest;
+  }
+
  private:
   Codes CodesOf(const AttentionInputs& inputs) const {
     const std::int64_t count = ClassTokensOf(options_);
