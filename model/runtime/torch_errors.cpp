@@ -1,8 +1,11 @@
 #include "model/runtime/torch_errors.h"
 
+#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -48,6 +51,24 @@ Status CatchTorchErrors(const std::function<Status()>& run, std::string_view wha
   }
 }
 
-void UseKernelThreadCount() { at::set_num_threads(ThreadCount()); }
+void WarmVectorMath() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const c10::InferenceMode without_gradients;
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      const at::Tensor half = at::full({1}, 0.5, type);
+      for (const auto& function :
+           {at::acos, at::asin, at::atan, at::cos, at::erf, at::erfc, at::erfinv, at::exp, at::log,
+            at::log10, at::log2, at::sin, at::sqrt, at::tan, at::tanh, at::trunc}) {
+        function(half);
+      }
+    }
+  });
+}
+
+void UseKernelThreadCount() {
+  WarmVectorMath();
+  at::set_num_threads(ThreadCount());
+}
 
 }  // namespace interlacer

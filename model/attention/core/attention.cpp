@@ -58,6 +58,7 @@ StatusOr<Attention> Attention::Make(const MechanismInfo& mechanism, const nlohma
   std::optional<Attention> made;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
+        WarmVectorMath();
         made = Attention(mechanism, std::move(parsed));
         return Status::Ok();
       },
