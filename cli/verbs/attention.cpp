@@ -89,12 +89,15 @@ StatusOr<ExitCode> RunOnFile(const RunArguments& arguments, const VerbContext& c
   }
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
                               attention::RunAttentionFile(run));
-  context.Result(result,
-                 AlignedText({{"mechanism", run.mechanism},
-                              {"way", result.at("way").get<std::string>()},
-                              {"out", JsonText(result.at("shape"), -1)},
-                              {"seconds", Format("%.3g", result.at("seconds").get<double>())},
-                              {"written to", run.output_path}}));
+  TextRows rows{{"mechanism", run.mechanism},
+                {"way", result.at("way").get<std::string>()},
+                {"out", JsonText(result.at("shape"), -1)},
+                {"seconds", Format("%.3g", result.at("seconds").get<double>())},
+                {"written to", run.output_path}};
+  if (run.with_largest_logit) {
+    rows.emplace_back("largest |f|, by head", JsonText(result.at("largest_position_logit"), -1));
+  }
+  context.Result(result, AlignedText(rows));
   return kExitDone;
 }
 
@@ -201,6 +204,8 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
                    "tokens, and printed");
   verb->add_flag("--mask", arguments->run.with_mask,
                  "Write the mask [1 or H,L,L] or [B,H,L,L] too");
+  verb->add_flag("--largest-logit", arguments->run.with_largest_logit,
+                 "Print the largest |f| that places add to logits, of flt_* and factor");
   verb->add_flag("--force", arguments->force, "Replace an existing output");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunOnFile(*arguments, context); });

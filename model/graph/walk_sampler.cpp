@@ -38,8 +38,8 @@ Status CheckOptions(const WalkSamplerOptions& options) {
     return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "at least 1",
                     std::to_string(options.walk_count));
   }
-  if (options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0) {
-    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "an even number for antithetic walks",
+  if (HaltsInPairs(options) && options.walk_count % 2 != 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "walk_count", "an even number for antithetic halting",
                     std::to_string(options.walk_count));
   }
   if (options.max_hops < 0) {

@@ -11,7 +11,7 @@
 /// kRepellingPerPrefix has no variance once enumeration fits into walk_count. Walks of different
 /// start nodes are independent.
 /// Determinism: a function of the graph and the options, equal for any thread count.
-/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with kAntithetic,
+/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with antithetic halting,
 /// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
 /// Threads: pure functions; they use common/thread_pool.h inside.
 /// Source: grf-masking, Sec. 3.2 and Alg. 1; repelling-walks.

@@ -91,7 +91,7 @@ class WalkEnsemble {
     }
     const double p = options_.halt_probability;
     if (p == 0) return;
-    const bool mirror = options_.sampler == WalkSampler::kAntithetic;
+    const bool mirror = HaltsInPairs(options_);
     const int half = options_.walk_count / 2;
     for (int w = 0; w < options_.walk_count; ++w) {
       double draw = mirror && w >= half ? scratch_.draws[w - half] + 0.5 : random.Uniform();

@@ -106,7 +106,7 @@ std::size_t SampleWalksWorkspaceBytes(std::int64_t n) {
 CudaError LaunchSampleWalks(const WalkEdges& edges, std::int64_t n,
                             const WalkSamplerOptions& options, void* workspace_device,
                             const SampledWalksDevice& walks, CudaStream stream) {
-  const bool odd_pairs = options.sampler == WalkSampler::kAntithetic && options.walk_count % 2 != 0;
+  const bool odd_pairs = HaltsInPairs(options) && options.walk_count % 2 != 0;
   if (n < 0 || options.max_hops != kCudaWalkHops || options.walk_count < 1 ||
       options.walk_count > kMaxCudaWalks || odd_pairs) {
     return cudaErrorInvalidValue;

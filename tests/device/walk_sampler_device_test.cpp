@@ -90,14 +90,22 @@ void ExpectEqual(const Rows& got, const Rows& expected) {
   EXPECT_EQ(got.loads, expected.loads);
 }
 
-class WalkSamplerDeviceTest : public ::testing::TestWithParam<WalkSampler> {};
+struct SamplerCase {
+  std::string name;
+  WalkSampler sampler;
+  bool antithetic_halting = false;
+};
+
+class WalkSamplerDeviceTest : public ::testing::TestWithParam<SamplerCase> {};
 
 TEST_P(WalkSamplerDeviceTest, EqualsTheCpuToTheBit) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   for (const int n : {1, 16, 333}) {
     for (const int walk_count : {2, 26, 32}) {
       for (const double halt_probability : {0.0, 0.3}) {
-        const WalkSamplerOptions options{GetParam(), walk_count, 3, halt_probability, kSeed, 5};
+        const WalkSamplerOptions options{
+            GetParam().sampler,           walk_count, 3, halt_probability, kSeed, 5,
+            GetParam().antithetic_halting};
         const Graph graph = RandomGraph(n);
         ExpectEqual(OnDevice(graph, options), OnHost(graph, options));
       }
@@ -105,16 +113,14 @@ TEST_P(WalkSamplerDeviceTest, EqualsTheCpuToTheBit) {
   }
 }
 
-std::string SamplerName(const ::testing::TestParamInfo<WalkSampler>& test) {
-  constexpr const char* kNames[] = {"Repelling", "RepellingPerPrefix", "Antithetic", "Iid"};
-  return kNames[static_cast<int>(test.param)];
-}
-
-INSTANTIATE_TEST_SUITE_P(Samplers, WalkSamplerDeviceTest,
-                         ::testing::Values(WalkSampler::kIid, WalkSampler::kAntithetic,
-                                           WalkSampler::kRepelling,
-                                           WalkSampler::kRepellingPerPrefix),
-                         SamplerName);
+INSTANTIATE_TEST_SUITE_P(
+    Samplers, WalkSamplerDeviceTest,
+    ::testing::Values(SamplerCase{"Iid", WalkSampler::kIid},
+                      SamplerCase{"Antithetic", WalkSampler::kAntithetic},
+                      SamplerCase{"Repelling", WalkSampler::kRepelling},
+                      SamplerCase{"RepellingPerPrefix", WalkSampler::kRepellingPerPrefix},
+                      SamplerCase{"RepellingInPairs", WalkSampler::kRepelling, true}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(WalkSamplerDevice, NoNodesHaveOneOffset) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
@@ -130,6 +136,7 @@ TEST(WalkSamplerDevice, RefusesPlansBeyondItsMemory) {
   EXPECT_NE(launch({WalkSampler::kRepelling, kMaxCudaWalks + 1, 3, 0, 0, 0}), 0);
   EXPECT_NE(launch({WalkSampler::kRepelling, 27, 2, 0, 0, 0}), 0);
   EXPECT_NE(launch({WalkSampler::kAntithetic, 27, 3, 0, 0, 0}), 0);
+  EXPECT_NE(launch({WalkSampler::kRepelling, 27, 3, 0, 0, 0, true}), 0);
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
+#include <string>
+
+#include "model/attention/core/causal.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -10,7 +14,12 @@ namespace {
 class CodedMechanism : public Mechanism {
  public:
   CodedMechanism(const Options& options, const CodedParts& parts)
-      : options_(options), parts_(parts), scores_(options) {}
+      : options_(options), parts_(parts), scores_(options), is_causal_(options.IsSet("causal")) {
+    if (!is_causal_ || ClassTokensOf(options) == 0) return;
+    throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.class_tokens",
+                                   "0 beside causal: they would carry later tokens to earlier ones",
+                                   std::to_string(ClassTokensOf(options))));
+  }
 
   std::vector<Way> Ways() const override {
     return scores_.has_features() ? std::vector<Way>{Way::kDense, Way::kFeatures}
@@ -27,11 +36,37 @@ class CodedMechanism : public Mechanism {
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const Codes codes = CodesOf(inputs);
+    if (is_causal_ && scores_.has_features()) {
+      const ScaledFeatures features = scores_.MakeScaledFeatures(inputs, codes.q, codes.k, false);
+      return way == Way::kDense
+                 ? AttendCausally(features, inputs.v, {})
+                 : AttendCausallyByChunks(features, inputs.v, {}, options_.Int("chunk"));
+    }
     if (scores_.has_features()) {
       return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);
     }
-    return AttendByLogits(at::matmul(codes.q, codes.k.transpose(2, 3)), inputs, {},
-                          scores_.delta());
+    return AttendByLogits(at::matmul(codes.q, codes.k.transpose(2, 3)), inputs,
+                          is_causal_ ? CausalMask(inputs) : torch::Tensor(), scores_.delta());
+  }
+
+  /// Row after row, so that no L x L array is made.
+  torch::Tensor LargestPositionLogits(const AttentionInputs& inputs) const override {
+    if (!parts_.is_appended) return {};
+    constexpr std::int64_t kRows = 64;
+    AttentionInputs places = inputs.Placed(ClassTokensOf(options_));
+    if (places.length() == 0) return at::zeros({inputs.heads()}, inputs.q.options());
+    // What is left of the logits is f.
+    places.q = places.k = at::zeros({1, inputs.heads(), places.length(), inputs.width()},
+                                    inputs.q.options().requires_grad(false));
+    const Codes codes = parts_.codes(options_, places);
+    const torch::Tensor left = codes.q[0].detach(), right = codes.k[0].detach().transpose(1, 2);
+    torch::Tensor largest = at::zeros({left.size(0)}, left.options());
+    for (std::int64_t first = 0; first < left.size(1); first += kRows) {
+      torch::Tensor f = at::matmul(left.slice(1, first, first + kRows), right).abs();
+      if (is_causal_) f = at::tril(f, first);
+      largest = at::maximum(largest, at::amax(f, {1, 2}));
+    }
+    return largest;
   }
 
  private:
@@ -66,6 +101,7 @@ class CodedMechanism : public Mechanism {
   Options options_;
   CodedParts parts_;
   Scores scores_;
+  bool is_causal_;
 };
 
 }  // namespace
@@ -73,6 +109,10 @@ class CodedMechanism : public Mechanism {
 MechanismInfo Coded(MechanismInfo info, CodedParts parts) {
   info.options = Joined(std::move(info.options), ScoreOptions({"favor_pos", "softmax"}));
   info.options.push_back(ClassTokensOption());
+  info.options.push_back(Flag("causal", false,
+                              "a token sees itself and those before it; favor_pos then has no "
+                              "epsilon"));
+  info.options.push_back(ChunkOption());
   info.make = [parts = std::move(parts)](const Options& options) {
     return std::make_unique<const CodedMechanism>(options, parts);
   };

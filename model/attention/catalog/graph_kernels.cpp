@@ -46,7 +46,15 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
     c = c.abs();
     graph = NonNegative(std::move(graph), "positive coefficients");
   }
-  MaskPtr mask = is_alpha ? MakePowerSeriesMask(graph, c) : MakeSquaredSeriesMask(graph, c);
+  PowersOfGraph powers;
+  if (inputs.memory != nullptr) {
+    powers = [memory = inputs.memory, input = inputs.graph, graph, degree = options.Int("degree")] {
+      return *memory->Get<torch::Tensor>(input, "powers", 0,
+                                         [&] { return DensePowers(graph, degree); });
+    };
+  }
+  MaskPtr mask = is_alpha ? MakePowerSeriesMask(graph, c, std::move(powers))
+                          : MakeSquaredSeriesMask(graph, c, std::move(powers));
   return is_of_mask ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
 }
 
@@ -148,6 +156,9 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            "grf-masking, Eq. 3 and 8",
            {"graph"},
            Joined({Word("param", {"alpha", "f"}, "which coefficients are parameters"),
+                   Flag("keep_powers", false,
+                        "dense: powers of W of the last graph are kept for the next call on it, "
+                        "(degree + 1) L^2 numbers"),
                    Word("positive", {"mask", "coefficients"},
                         "what is made positive by its absolute value; mask has no fast way")},
                   SeriesOptions(100)),

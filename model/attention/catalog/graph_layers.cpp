@@ -13,6 +13,7 @@
 #include "model/attention/core/masked_attention.h"
 #include "model/attention/core/random_features.h"
 #include "model/attention/masks/basic_masks.h"
+#include "model/attention/masks/drawn_walks.h"
 #include "model/attention/masks/graph.h"
 #include "model/attention/masks/walk_features.h"
 
@@ -141,6 +142,8 @@ class WalkSumMask : public Mask {
 /// GKAT whose walks go where queries and keys agree: hops with probabilities of
 ///   neighbors  exp(q_u k_v / sqrt d) over neighbours
 ///   product    scores times rwgnk's mask, the product of the kernels of tokens and of the graph
+/// All walks of up to so many hops are summed, or over neighbours some are drawn; through those no
+/// gradient flows to queries and keys, but for that of their scores.
 class DynamicWalks : public Mechanism {
  public:
   explicit DynamicWalks(const Options& options) : options_(options), scores_(options) {}
@@ -162,9 +165,15 @@ class DynamicWalks : public Mechanism {
     const auto fold = [](const torch::Tensor& x) {
       return x.reshape({1, -1, x.size(2), x.size(3)});
     };
-    MaskPtr mask = std::make_unique<WalkSumMask>(
-        options_.Is("dynamic", "product") ? HopsOfProduct(placed) : HopsToNeighbors(placed), base,
-        options_.Int("hops"));
+    MaskPtr mask;
+    if (IsDrawn()) {
+      const MaskPairs psi = DrawnFeatures(placed, base);
+      mask = MakeSparseFactorMask({psi, psi});
+    } else {
+      mask = std::make_unique<WalkSumMask>(
+          options_.Is("dynamic", "product") ? HopsOfProduct(placed) : HopsToNeighbors(placed), base,
+          options_.Int("hops"));
+    }
     mask = WithClassTokens(std::move(mask), ClassTokensOf(options_), inputs.q);
     return AttendFastmult({fold(features.q), fold(features.k), features.delta}, fold(inputs.v),
                           *mask)
@@ -177,6 +186,11 @@ class DynamicWalks : public Mechanism {
   }
 
  private:
+  /// Walks over neighbours that are drawn; those of rwgnk in the product are its own.
+  bool IsDrawn() const {
+    return options_.Is("dynamic", "neighbors") && options_.Is("estimator", "sampled");
+  }
+
   /// What a hop counts, for every batch and head: [B*H,1,1].
   torch::Tensor BaseOf(const AttentionInputs& inputs) const {
     return (inputs.parameters.at("lambda").abs() * (1 - options_.Real("halt_probability")))
@@ -189,7 +203,39 @@ class DynamicWalks : public Mechanism {
     return NonNegative(AdjacencyOf(inputs), "probabilities of hops");
   }
 
+  /// Psi of every batch and head: values [B*H,nnz]. Batches have equal draws, but hops of their
+  /// own.
+  MaskPairs DrawnFeatures(const AttentionInputs& placed, const torch::Tensor& base) const {
+    WalkSamplerOptions walks;
+    walks.walk_count = static_cast<int>(options_.Int("walks"));
+    walks.max_hops = static_cast<int>(options_.Int("hops"));
+    walks.ensemble = static_cast<std::uint32_t>(options_.Int("ensemble"));
+    std::vector<std::uint64_t> seeds;
+    for (std::int64_t g = 0; g < placed.batch() * placed.heads(); ++g) {
+      seeds.push_back(SeedOfHead(options_, placed, g % placed.heads()));
+    }
+    const MaskPairs hops = HopProbabilities(placed);
+    const torch::Tensor exponents =
+        at::arange(options_.Int("hops") + 1, base.options().requires_grad(false));
+    return Combined(DrawnTerms(*hops.pattern, hops.values, walks, seeds),
+                    at::pow(base.squeeze(2), exponents.unsqueeze(0)));
+  }
+
   torch::Tensor DenseMaskOf(const AttentionInputs& placed, const torch::Tensor& base) const {
+    const torch::Tensor psi = DensePsi(placed, base);
+    const std::int64_t class_tokens = ClassTokensOf(options_), length = placed.length();
+    return at::constant_pad_nd(at::matmul(psi, psi.transpose(1, 2))
+                                   .expand({placed.batch() * placed.heads(), length, length})
+                                   .reshape({placed.batch(), placed.heads(), length, length}),
+                               {class_tokens, 0, class_tokens, 0}, 1);
+  }
+
+  /// [B*H,L,L], or [1,L,L] where all are equal.
+  torch::Tensor DensePsi(const AttentionInputs& placed, const torch::Tensor& base) const {
+    if (IsDrawn()) {
+      const MaskPairs psi = DrawnFeatures(placed, base);
+      return ToDense(*psi.pattern, psi.values);
+    }
     const std::int64_t length = placed.length();
     torch::Tensor weights;
     if (options_.Is("dynamic", "product")) {
@@ -208,11 +254,7 @@ class DynamicWalks : public Mechanism {
       power = base * at::matmul(power, hops);
       psi = psi + power;
     }
-    const std::int64_t class_tokens = ClassTokensOf(options_);
-    return at::constant_pad_nd(at::matmul(psi, psi.transpose(1, 2))
-                                   .expand({placed.batch() * placed.heads(), length, length})
-                                   .reshape({placed.batch(), placed.heads(), length, length}),
-                               {class_tokens, 0, class_tokens, 0}, 1);
+    return psi;
   }
 
   /// The masked attention matrix acts through features, and is never there as a whole.
@@ -232,6 +274,13 @@ class DynamicWalks : public Mechanism {
   }
 
   static HopProduct HopsToNeighbors(const AttentionInputs& inputs) {
+    return [hops = HopProbabilities(inputs)](const torch::Tensor& x, bool is_transposed) {
+      return HeadwiseProduct(hops.pattern, hops.values, x, is_transposed);
+    };
+  }
+
+  /// Of every batch and head: [B*H,E].
+  static MaskPairs HopProbabilities(const AttentionInputs& inputs) {
     const Graph graph = WalkGraphOf(inputs);
     const std::int64_t length = inputs.length();
     const auto fold = [length](const torch::Tensor& x) {
@@ -252,10 +301,7 @@ class DynamicWalks : public Mechanism {
     const torch::Tensor weights =
         at::exp((logits - largest.index_select(1, rows)).masked_fill(is_out, 0)) * edges;
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
-    const torch::Tensor hops = Normalised(weights, sums.index_select(1, rows));
-    return [pattern = graph.pattern, hops](const torch::Tensor& x, bool is_transposed) {
-      return HeadwiseProduct(pattern, hops, x, is_transposed);
-    };
+    return {graph.pattern, Normalised(weights, sums.index_select(1, rows))};
   }
 
   Options options_;
@@ -339,8 +385,10 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
       Number("lambda", 1, 0, 1, "initial weight of a hop"),
       Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e"),
       Number("alpha", 1, 0, 1, "product: vectors of rwgnk are divided by their length^alpha"),
-      Word("estimator", {"exact", "sampled"}, "product: all walks of rwgnk, or a sample"),
-      Integer("walks", 50, 1, 100000, "product, sampled: walks of a token"),
+      Word("estimator", {"exact", "sampled"},
+           "all walks, or a sample: over neighbours drawn by the probabilities of hops, anew as "
+           "redraw_every says; product: of rwgnk's"),
+      Integer("walks", 50, 1, 100000, "sampled: walks of a token"),
       Integer("ensemble", 0, 0, 1 << 30, "another number: other walks of the same seed"),
       Flag("walks_per_head", false, "independent walks for every head"),
       KeepWalksOption(),
@@ -375,8 +423,8 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
              {"favor_pos"}),
       {"gkat_dynamic",
        "GKAT whose walks hop to neighbours with probabilities of exp(q_u k_v / sqrt d), or to any "
-       "token with those of rwgnk's masked attention; all walks of up to tau hops.",
-       "O(hops E m dv) for every batch; product O(hops nnz(Psi) m^2 dv)",
+       "token with those of rwgnk's masked attention; all walks of up to tau hops, or drawn ones.",
+       "O(hops E m dv) for every batch, sampled O(nnz(Psi) m dv); product O(hops nnz(Psi) m^2 dv)",
        "gkat, App. A.5.2",
        {"graph"},
        dynamic_options,

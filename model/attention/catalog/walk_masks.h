@@ -13,6 +13,9 @@
 
 namespace interlacer::attention {
 
+/// Of a head's walks: one for all, unless "walks_per_head" is set.
+std::uint64_t SeedOfHead(const Options& options, const AttentionInputs& inputs, std::int64_t head);
+
 /// Whether walks are kept between calls, as Attention reads it.
 OptionSpec KeepWalksOption();
 

@@ -18,10 +18,6 @@
 namespace interlacer::attention {
 namespace {
 
-std::uint64_t SeedOfHead(const Options& options, const AttentionInputs& inputs, std::int64_t head) {
-  return SeedOf(options, inputs) + static_cast<std::uint64_t>(head) * 0x9E3779B97F4A7C15ull;
-}
-
 /// Terms of one head, or of every head if each has walks of its own.
 template <typename TermsOfHead>
 WalkTerms TermsOfHeads(const Options& options, const AttentionInputs& inputs,
@@ -42,9 +38,10 @@ WalkSamplerOptions SamplerOptions(const Options& options, const AttentionInputs&
   walks.halt_probability = options.Real("halt_probability");
   walks.seed = SeedOfHead(options, inputs, head);
   walks.ensemble = 2 * static_cast<std::uint32_t>(options.Int("ensemble")) + ensemble;
-  if (walks.sampler == WalkSampler::kAntithetic && walks.walk_count % 2 != 0) {
+  walks.antithetic_halting = options.IsSet("antithetic_halting");
+  if (HaltsInPairs(walks) && walks.walk_count % 2 != 0) {
     throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.walks",
-                                   "an even number for antithetic walks",
+                                   "an even number for antithetic halting",
                                    std::to_string(walks.walk_count)));
   }
   return walks;
@@ -193,6 +190,11 @@ OptionSpec IndependentOption() {
 
 }  // namespace
 
+std::uint64_t SeedOfHead(const Options& options, const AttentionInputs& inputs, std::int64_t head) {
+  if (!options.IsSet("walks_per_head")) return SeedOf(options, inputs);
+  return SeedOf(options, inputs) + static_cast<std::uint64_t>(head) * 0x9E3779B97F4A7C15ull;
+}
+
 OptionSpec KeepWalksOption() {
   return Flag("keep_walks", false,
               "walks of the last graph are kept for the next call on it: the same numbers, sooner");
@@ -210,6 +212,9 @@ std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops,
                                     double halt_probability) {
   return {Word("sampler", {"repelling", "iid", "antithetic", "repelling_per_prefix"},
                "how walks of one token depend on each other"),
+          Flag("antithetic_halting", false,
+               "walks k and k + n/2 halt on opposite draws, whatever the sampler, as those of "
+               "antithetic do; n even"),
           Integer("walks", walks, 1, 100000, "walks n of a token"),
           Integer("hops", hops, 0, 1000, "hops of a walk at most"),
           Number("halt_probability", halt_probability, 0, 0.999, "of ending before each hop"),

@@ -48,8 +48,8 @@ torch::Tensor Mechanism::RunChosen(const AttentionInputs& inputs, Way* used) con
 
 Attention::Attention(const MechanismInfo& info, Options options)
     : info_(&info), options_(std::move(options)), mechanism_(info.make(options_)) {
-  if (options_.Has("keep_walks") && options_.IsSet("keep_walks")) {
-    memory_ = std::make_shared<GraphMemory>();
+  for (const char* kept : {"keep_walks", "keep_powers"}) {
+    if (options_.Has(kept) && options_.IsSet(kept)) memory_ = std::make_shared<GraphMemory>();
   }
 }
 
@@ -160,6 +160,18 @@ StatusOr<torch::Tensor> Attention::DenseMask(const AttentionInputs& inputs) cons
       },
       "attention"));
   return mask;
+}
+
+StatusOr<torch::Tensor> Attention::LargestPositionLogits(const AttentionInputs& inputs) const {
+  torch::Tensor largest;
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
+        largest = mechanism_->LargestPositionLogits(ValueOrThrow(Completed(inputs)));
+        return Status::Ok();
+      },
+      "attention"));
+  return largest;
 }
 
 }  // namespace interlacer::attention

@@ -40,6 +40,9 @@ class Attention {
                               Way* used = nullptr, bool dense_instead = true) const;
   /// [1 or H,L,L] or [B,H,L,L], or an undefined tensor where scores and mask are one.
   StatusOr<torch::Tensor> DenseMask(const AttentionInputs& inputs) const;
+  /// The largest |f| that places add to the logits of a pair of tokens, by head: [H] without
+  /// gradient, or an undefined tensor where they add none. O(L^2 r), memory O(L).
+  StatusOr<torch::Tensor> LargestPositionLogits(const AttentionInputs& inputs) const;
 
  private:
   Attention(const MechanismInfo& info, Options options);
@@ -51,7 +54,7 @@ class Attention {
   const MechanismInfo* info_;
   Options options_;
   std::shared_ptr<const Mechanism> mechanism_;
-  std::shared_ptr<GraphMemory> memory_;  ///< with the option keep_walks
+  std::shared_ptr<GraphMemory> memory_;  ///< with the option keep_walks or keep_powers
 };
 
 }  // namespace interlacer::attention

@@ -36,6 +36,9 @@ class Mechanism {
   /// The mask [1 or H,L,L], or [B,H,L,L] of queries and keys, if there is one apart from the
   /// scores; undefined otherwise.
   virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
+  /// The largest |f| that places add to the logits of a pair that counts, [H] without gradient, or
+  /// undefined where they add none.
+  virtual torch::Tensor LargestPositionLogits(const AttentionInputs&) const { return {}; }
 };
 
 struct MechanismInfo {

@@ -24,10 +24,12 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
   std::vector<OptionSpec> specs;
   if (kinds.size() > 1) specs.push_back(Word("score", kinds, "scores of queries and keys"));
   bool has_sum = false, has_favor = false, has_random = false, has_projection = false;
+  bool has_arccos = false;
   for (const std::string& kind : kinds) {
     has_sum |= kind == "relu" || kind == "square";
     has_favor |= kind == "favor_pos";
     has_random |= IsRandom(kind);
+    has_arccos |= kind == "rfa_arccos";
     has_projection |= kind == "relu" || kind == "elu1" || kind == "square";
   }
   if (has_sum) specs.push_back(Number("epsilon", 1e-3, 0, 1, "added to features relu and square"));
@@ -38,6 +40,9 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
   }
   if (has_random) {
     specs.push_back(Integer("features", 64, 2, 65536, "number m of random features; even"));
+  }
+  if (has_arccos) {
+    specs.push_back(Flag("l2_normalise", false, "rfa_arccos: of x / |x|, as of rfa_gaussian"));
   }
   if (has_projection) {
     specs.push_back(Integer("proj_dim", 0, 0, 65536,
@@ -63,7 +68,9 @@ Scores::Scores(const Options& options, const std::string& only_kind)
       feature_count_(options.Has("features") ? options.Int("features") / 2 * 2 : 0),
       projection_(options.Has("proj_dim") ? options.Int("proj_dim") : 0),
       is_orthogonal_(options.Has("orthogonal") && options.IsSet("orthogonal")),
-      is_hyperbolic_(options.Has("hyperbolic") && options.IsSet("hyperbolic")) {}
+      is_hyperbolic_(options.Has("hyperbolic") && options.IsSet("hyperbolic")),
+      is_normalised_(kind_ == "rfa_gaussian" ||
+                     (kind_ == "rfa_arccos" && options.IsSet("l2_normalise"))) {}
 
 std::int64_t Scores::FeatureCount(std::int64_t width) const {
   if (IsRandom(kind_)) return feature_count_;
@@ -95,7 +102,7 @@ torch::Tensor Scores::LogFavor(const torch::Tensor& x_in, const torch::Tensor& o
 torch::Tensor Scores::Map(const torch::Tensor& x_in, const NamedTensors& parameters) const {
   const auto omega = parameters.find("omega");
   torch::Tensor x = x_in;
-  if (kind_ == "rfa_gaussian") {
+  if (is_normalised_) {
     x = x / x.norm(2, {3}, true).clamp_min(std::numeric_limits<float>::min());
   }
   if (omega != parameters.end()) x = at::matmul(x, omega->second.transpose(1, 2));
@@ -124,15 +131,16 @@ Features Scores::MakeFeatures(const AttentionInputs& inputs, const torch::Tensor
           (at::exp((log_k - largest).clamp_max(0)) + epsilon_favor_) * kept, delta_};
 }
 
-ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs) const {
+ScaledFeatures Scores::MakeScaledFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
+                                          const torch::Tensor& k, bool is_scaled) const {
   const torch::Tensor kept = inputs.KeyMask();
   if (kind_ != "favor_pos") {
-    const Features features = MakeFeatures(inputs);
+    const Features features = MakeFeatures(inputs, q, k, is_scaled);
     return {features.q, features.k, at::zeros_like(features.k.slice(3, 0, 1)), delta_};
   }
   const torch::Tensor& omega = inputs.parameters.at("omega");
-  const torch::Tensor log_q = LogFavor(inputs.q, omega, true);
-  const torch::Tensor log_k = LogFavor(inputs.k, omega, true);
+  const torch::Tensor log_q = LogFavor(q, omega, is_scaled);
+  const torch::Tensor log_k = LogFavor(k, omega, is_scaled);
   // Without epsilon and delta what is taken out cancels, gradient and all.
   const auto taken = [&](const torch::Tensor& x) { return delta_ == 0 ? x.detach() : x; };
   // Padding must not set the scale of what comes after it.

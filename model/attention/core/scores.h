@@ -3,10 +3,10 @@
 /// Scores A of queries and keys: the exponential of softmax, or products of feature maps.
 ///
 ///   relu: ReLU(x) + epsilon   elu1: elu(x) + 1   square: x^2 + epsilon, each of x or, with
-///   proj_dim > 0, of x projected by random rows
-///   favor_pos: m^-1/2 exp(w x - |x|^2 / 2) of x d^-1/4, so that E[phi(q) phi(k)] = exp(q k / sqrt
-///   d) rfa_gaussian: m^-1/2 [cos w x, sin w x] of x / |x|   rfa_arccos: m^-1/2 ReLU(w x) softmax:
-///   exp(q k / sqrt d), which has no features
+///   proj_dim > 0, of x projected by random rows   softmax: exp(q k / sqrt d), without features
+///   favor_pos: m^-1/2 exp(w x - |x|^2 / 2) of x d^-1/4, whose mean product is exp(q k / sqrt d)
+///   rfa_gaussian: m^-1/2 [cos w x, sin w x] of x / |x|
+///   rfa_arccos: m^-1/2 ReLU(w x), with l2_normalise of x / |x|
 /// favor_pos divides queries by the largest feature of their row, keys by one for a head, both of
 /// which cancel, and adds epsilon_favor to what results. Features are [B,H,L,m], those of masked
 /// keys 0. rfa_gaussian has negative features: its sums of scores may be 0 or below.
@@ -58,7 +58,11 @@ class Scores {
   /// Of other q and k. `is_scaled`: by d^-1/4 first, which favor_pos does.
   Features MakeFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
                         const torch::Tensor& k, bool is_scaled) const;
-  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs) const;
+  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs) const {
+    return MakeScaledFeatures(inputs, inputs.q, inputs.k, true);
+  }
+  ScaledFeatures MakeScaledFeatures(const AttentionInputs& inputs, const torch::Tensor& q,
+                                    const torch::Tensor& k, bool is_scaled) const;
 
  private:
   torch::Tensor LogFavor(const torch::Tensor& x, const torch::Tensor& omega, bool is_scaled) const;
@@ -68,7 +72,7 @@ class Scores {
   std::string kind_;
   double epsilon_, epsilon_favor_, delta_;
   std::int64_t feature_count_, projection_;
-  bool is_orthogonal_, is_hyperbolic_;
+  bool is_orthogonal_, is_hyperbolic_, is_normalised_;
 };
 
 /// Q K^T / sqrt d: [B,H,L,L].

@@ -243,17 +243,28 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
     }
     file.tensors["mask"] = mask.detach().contiguous();
   }
+  nlohmann::ordered_json largest;
+  if (run.with_largest_logit) {
+    INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor logits, made.LargestPositionLogits(inputs));
+    if (!logits.defined()) {
+      return Mismatch(reason::ARGUMENT_INVALID, "largest_logit",
+                      "a mechanism that adds a function of places to logits", mechanism->name);
+    }
+    for (std::int64_t h = 0; h < logits.size(0); ++h) largest.push_back(logits[h].item<double>());
+  }
   const std::string way_name(WayName(used));
   file.metadata = {{"mechanism", mechanism->name},
                    {"options", JsonText(nlohmann::ordered_json(made.options().values()), -1)},
                    {"way", way_name}};
   INTERLACER_RETURN_IF_ERROR(WriteTensorFile(run.output_path, file));
-  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+  nlohmann::ordered_json result{{"mechanism", mechanism->name},
                                 {"options", made.options().values()},
                                 {"way", way_name},
                                 {"shape", out.sizes().vec()},
                                 {"seconds", seconds},
                                 {"output", run.output_path}};
+  if (run.with_largest_logit) result["largest_position_logit"] = largest;
+  return result;
 }
 
 StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound) {

@@ -11,7 +11,8 @@
 /// grad_out [B,H,L,dv] in the input, the output also has grad.q, grad.k, grad.v and
 /// grad.parameters.NAME of sum(out * grad_out). Errors: those of Attention
 /// (model/attention/core/attention.h), FindMechanism and TensorFile; INVALID_ARGUMENT
-/// SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at "way".
+/// SCHEMA_INVALID at the name of a tensor that is not known, ARGUMENT_INVALID at "way", "mask" or
+/// "largest_logit".
 /// Thread-safety: free functions, safe on distinct paths. Source: safetensors.
 
 #include <cstdint>
@@ -37,8 +38,10 @@ struct AttentionRun {
   std::string way;  ///< empty: as Attention::Run without a way
   std::string input_path, output_path;
   bool with_mask = false;
+  bool with_largest_logit = false;
 };
-/// {mechanism, options, way, shape, seconds}, way being the one that was used. The output file
+/// {mechanism, options, way, shape, seconds}, way being the one that was used, and if asked for
+/// largest_position_logit, of every head (Attention::LargestPositionLogits). The output file
 /// appears whole or not at all.
 StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run);
 

@@ -26,8 +26,10 @@ torch::Tensor Horner(const Graph& graph, const torch::Tensor& c, const torch::Te
   return sum;
 }
 
-/// Adds powers one by one: [H,L,L].
-torch::Tensor DenseSeries(const Graph& graph, const torch::Tensor& c) {
+/// Adds powers one by one, or those that are there: [H,L,L].
+torch::Tensor DenseSeries(const Graph& graph, const torch::Tensor& c,
+                          const PowersOfGraph& powers = nullptr) {
+  if (powers) return at::tensordot(c, powers(), {1}, {0});
   const torch::Tensor w = DenseOf(graph);
   torch::Tensor power = at::eye(w.size(0), w.options());
   torch::Tensor sum = c.slice(1, 0, 1).unsqueeze(2) * power;
@@ -40,9 +42,9 @@ torch::Tensor DenseSeries(const Graph& graph, const torch::Tensor& c) {
 
 class PowerSeriesMask : public Mask {
  public:
-  PowerSeriesMask(Graph graph, const torch::Tensor& alpha)
-      : graph_(std::move(graph)), alpha_(alpha.to(at::kDouble)) {}
-  torch::Tensor Dense() const override { return DenseSeries(graph_, alpha_); }
+  PowerSeriesMask(Graph graph, const torch::Tensor& alpha, PowersOfGraph powers)
+      : graph_(std::move(graph)), alpha_(alpha.to(at::kDouble)), powers_(std::move(powers)) {}
+  torch::Tensor Dense() const override { return DenseSeries(graph_, alpha_, powers_); }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
     return Horner(graph_, alpha_, x.to(at::kDouble)).to(x.scalar_type());
@@ -51,14 +53,15 @@ class PowerSeriesMask : public Mask {
  private:
   Graph graph_;
   torch::Tensor alpha_;
+  PowersOfGraph powers_;
 };
 
 class SquaredSeriesMask : public Mask {
  public:
-  SquaredSeriesMask(Graph graph, const torch::Tensor& f)
-      : graph_(std::move(graph)), f_(f.to(at::kDouble)) {}
+  SquaredSeriesMask(Graph graph, const torch::Tensor& f, PowersOfGraph powers)
+      : graph_(std::move(graph)), f_(f.to(at::kDouble)), powers_(std::move(powers)) {}
   torch::Tensor Dense() const override {
-    const torch::Tensor phi = DenseSeries(graph_, f_);
+    const torch::Tensor phi = DenseSeries(graph_, f_, powers_);
     return at::matmul(phi, phi.transpose(1, 2));
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
@@ -69,6 +72,7 @@ class SquaredSeriesMask : public Mask {
  private:
   Graph graph_;
   torch::Tensor f_;
+  PowersOfGraph powers_;
 };
 
 class SketchedSeriesMask : public Mask {
@@ -217,12 +221,27 @@ std::vector<double> KernelCoefficients(const std::string& kernel, double scale, 
   return coefficients;
 }
 
-MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha) {
-  return std::make_unique<PowerSeriesMask>(std::move(graph), alpha);
+torch::Tensor DensePowers(const Graph& graph, std::int64_t degree) {
+  const std::int64_t length = graph.size(), most = kMaxPowerNumbers / (degree + 1);
+  if (length > 0 && length > most / length) {
+    throw StatusException(ResourceExhausted(
+        reason::HOST_MEMORY,
+        "powers that are kept: expected at most " + std::to_string(most) + " pairs of tokens for " +
+            std::to_string(degree) + " powers, got " + std::to_string(length) +
+            " tokens; leave keep_powers off, take a smaller degree or the fast way"));
+  }
+  const torch::Tensor w = DenseOf(graph);
+  std::vector<torch::Tensor> powers{at::eye(length, w.options())};
+  for (std::int64_t k = 1; k <= degree; ++k) powers.push_back(at::matmul(powers.back(), w));
+  return at::stack(powers);
 }
 
-MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f) {
-  return std::make_unique<SquaredSeriesMask>(std::move(graph), f);
+MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha, PowersOfGraph powers) {
+  return std::make_unique<PowerSeriesMask>(std::move(graph), alpha, std::move(powers));
+}
+
+MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f, PowersOfGraph powers) {
+  return std::make_unique<SquaredSeriesMask>(std::move(graph), f, std::move(powers));
 }
 
 MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns) {

@@ -3,7 +3,8 @@
 /// Masks that are power series of a graph's weighted adjacency W, and named graph kernels.
 ///
 ///   M = sum over k <= K of alpha_k W^k; coefficients [H,K+1]
-/// Fast: Horner's rule with sparse products, O(K E) for a column. Dense: dense powers.
+/// Fast: Horner's rule with sparse products, O(K E) for a column. Dense: dense powers, O(K L^3), or
+/// O(K L^2) of powers that are there already.
 /// Named kernels of L = I - W, for W normalised symmetrically (eigenvalues in [-1,1]):
 ///   diffusion exp(-s^2 L / 2)   regularised_laplacian_p (I + s^2 L)^-p, p = 1, 2
 ///   p_step (a I - L)^p, a >= 2   cosine cos(pi L / 4)   resolvent_p (I - b W)^-p, 0 < b < 1
@@ -14,6 +15,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +39,19 @@ Status CheckKernel(const std::string& kernel, double scale);
 std::vector<double> KernelCoefficients(const std::string& kernel, double scale, int power,
                                        double tolerance);
 
-MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha);
+/// W^0 ... W^degree: float64 [degree+1,L,L].
+/// StatusException RESOURCE_EXHAUSTED HOST_MEMORY beyond kMaxPowerNumbers.
+torch::Tensor DensePowers(const Graph& graph, std::int64_t degree);
+/// A GiB.
+inline constexpr std::int64_t kMaxPowerNumbers = std::int64_t{1} << 27;
+
+/// DensePowers of the mask's graph and degree, made or kept; null: the dense mask makes its own,
+/// one at a time.
+using PowersOfGraph = std::function<torch::Tensor()>;
+
+MaskPtr MakePowerSeriesMask(Graph graph, torch::Tensor alpha, PowersOfGraph powers = nullptr);
 /// Phi Phi^T with Phi = sum of f_k W^k.
-MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f);
+MaskPtr MakeSquaredSeriesMask(Graph graph, torch::Tensor f, PowersOfGraph powers = nullptr);
 /// P P^T with P = Phi G / sqrt r, for random columns G [L,r]: fast and of rank r, its entries may
 /// be negative.
 MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor columns);

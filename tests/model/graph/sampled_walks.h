@@ -30,13 +30,14 @@ inline WeightedGraph NeighborGraph(int n, EdgeWeight weighting, std::uint64_t se
 }
 
 inline WalkLoads Sampled(const WeightedGraph& graph, WalkSampler sampler, int walks, double halt,
-                         std::uint64_t seed, int max_hops = 3) {
+                         std::uint64_t seed, int max_hops = 3, bool antithetic_halting = false) {
   WalkSamplerOptions options;
   options.sampler = sampler;
   options.walk_count = walks;
   options.halt_probability = halt;
   options.max_hops = max_hops;
   options.seed = seed;
+  options.antithetic_halting = antithetic_halting;
   StatusOr<WalkLoads> loads = SampleWalks(graph, options);
   EXPECT_TRUE(loads.ok()) << loads.status().ToString();
   return *std::move(loads);

@@ -148,6 +148,29 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
   }
 }
 
+/// Repelling hops stay as they are; opposite halts spread lengths as well.
+TEST(RepellingWalks, HaveLessErrorWithAntitheticHalting) {
+  constexpr int kRepeats = 60;
+  const WeightedGraph graph = testing::GridGraph(6, 6);
+  const Matrix exact = PowerSeries(graph, kLongHalving);
+  for (const int walks : {4, 16, 64}) {
+    double alone = 0, in_pairs = 0;
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      const auto error_of = [&](bool antithetic_halting) {
+        const WalkLoads loads =
+            Sampled(graph, WalkSampler::kRepelling, walks, 0.5, repeat, 7, antithetic_halting);
+        return RelativeError(Features(loads, kLongHalving), exact) / kRepeats;
+      };
+      alone += error_of(false);
+      in_pairs += error_of(true);
+    }
+    EXPECT_LT(in_pairs, alone) << walks << " walks";
+  }
+  // Without halting there is nothing to pair.
+  const WalkLoads alone = Sampled(graph, WalkSampler::kRepelling, 4, 0, 3);
+  EXPECT_EQ(Sampled(graph, WalkSampler::kRepelling, 4, 0, 3, 3, true).loads, alone.loads);
+}
+
 TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
   constexpr int kRepeats = 100;
   const WeightedGraph graph = testing::GridGraph(5, 5);

@@ -40,11 +40,20 @@ std::vector<double> RandomVector(std::int64_t n) {
 struct SamplerCase {
   std::string name;
   WalkSampler sampler;
+  bool antithetic_halting = false;
+
+  WalkLoads Walks(const WeightedGraph& graph, int walks, double halt, std::uint64_t seed,
+                  int max_hops = 3) const {
+    return Sampled(graph, sampler, walks, halt, seed, max_hops, antithetic_halting);
+  }
 };
-const SamplerCase kSamplers[] = {{"iid", WalkSampler::kIid},
-                                 {"antithetic", WalkSampler::kAntithetic},
-                                 {"repelling", WalkSampler::kRepelling},
-                                 {"repelling_per_prefix", WalkSampler::kRepellingPerPrefix}};
+const SamplerCase kSamplers[] = {
+    {"iid", WalkSampler::kIid},
+    {"antithetic", WalkSampler::kAntithetic},
+    {"repelling", WalkSampler::kRepelling},
+    {"repelling_per_prefix", WalkSampler::kRepellingPerPrefix},
+    {"repelling_in_pairs", WalkSampler::kRepelling, true},
+    {"repelling_per_prefix_in_pairs", WalkSampler::kRepellingPerPrefix, true}};
 
 class WalkSamplerTest : public ::testing::TestWithParam<SamplerCase> {};
 
@@ -62,8 +71,7 @@ TEST_P(WalkSamplerTest, FeaturesAreUnbiased) {
       const int nodes[3] = {0, 5, static_cast<int>(graph.n) - 1};
       Sample samples[3];
       for (int repeat = 0; repeat < kRepeats; ++repeat) {
-        const Matrix features =
-            Features(Sampled(graph, GetParam().sampler, 4, halt, 1000 + repeat), kHalving);
+        const Matrix features = Features(GetParam().Walks(graph, 4, halt, 1000 + repeat), kHalving);
         for (int s = 0; s < 3; ++s) samples[s].Add(Dot(features[nodes[s]], v));
       }
       for (int s = 0; s < 3; ++s) {
@@ -81,16 +89,16 @@ TEST_P(WalkSamplerTest, SymmetricMaskIsUnbiasedOffTheDiagonal) {
   const Matrix phi = PowerSeries(graph, kHalving);
   Sample sample;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    const Matrix features =
-        Features(Sampled(graph, GetParam().sampler, 4, 0.5, 9000 + repeat), kHalving);
+    const Matrix features = Features(GetParam().Walks(graph, 4, 0.5, 9000 + repeat), kHalving);
     sample.Add(Dot(features[5], features[6]));
   }
   EXPECT_LE(std::abs(sample.StandardErrors(Dot(phi[5], phi[6]))), testing::kMaxStandardErrors);
 }
 
 TEST_P(WalkSamplerTest, OneWalkOfNoHopsStaysAtHome) {
-  const int walks = GetParam().sampler == WalkSampler::kAntithetic ? 2 : 1;
-  const WalkLoads loads = Sampled(testing::RingGraph(5), GetParam().sampler, walks, 0, 1, 0);
+  const bool in_pairs =
+      GetParam().antithetic_halting || GetParam().sampler == WalkSampler::kAntithetic;
+  const WalkLoads loads = GetParam().Walks(testing::RingGraph(5), in_pairs ? 2 : 1, 0, 1, 0);
   EXPECT_EQ(loads.nodes, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(loads.loads, std::vector<double>(5, 1));
 }
@@ -101,7 +109,7 @@ TEST_P(WalkSamplerTest, WalksEndWhereThereIsNoEdge) {
   graph.offsets = {0, 1, 1, 1};
   graph.neighbors = {1};
   graph.weights = {0.5};
-  const WalkLoads loads = Sampled(graph, GetParam().sampler, 4, 0, 1);
+  const WalkLoads loads = GetParam().Walks(graph, 4, 0, 1);
   EXPECT_EQ(loads.offsets, (std::vector<std::int32_t>{0, 2, 3, 4}));
   EXPECT_EQ(loads.loads, (std::vector<double>{1, 0, 0, 0, 0, 0.5, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}));
 }
@@ -110,6 +118,7 @@ TEST_P(WalkSamplerTest, SeedsRepeatAndEnsemblesDiffer) {
   const WeightedGraph graph = testing::GridGraph(6, 6);
   WalkSamplerOptions options;
   options.sampler = GetParam().sampler;
+  options.antithetic_halting = GetParam().antithetic_halting;
   options.walk_count = 4;
   options.halt_probability = 0.2;
   const std::vector<double> first = SampleWalks(graph, options)->loads;
@@ -175,28 +184,33 @@ TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   EXPECT_LE(std::abs(independent.StandardErrors(exact)), testing::kMaxStandardErrors);
 }
 
-TEST(AntitheticWalks, PartnersNeverHaltTogetherAndHaltAsOftenAsTheyShould) {
+TEST(AntitheticHalting, PartnersNeverHaltTogetherAndHaltAsOftenAsTheyShould) {
   // Two walkers on a ring whose edges carry weight 1: the load of hop t is 1/2 (1 - p)^-t for every
   // walker still alive, so the sum over nodes counts the living.
   constexpr int kRepeats = 4000;
-  for (const double halt : {0.2, 0.5}) {
-    WeightedGraph ring = testing::RingGraph(20);
-    ring.weights.assign(ring.weights.size(), 0.5);
-    Sample halted_first;
-    for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      const WalkLoads walks = Sampled(ring, WalkSampler::kAntithetic, 2, halt, repeat, 1);
-      double living = 0;
-      for (int e = walks.offsets[0]; e < walks.offsets[1]; ++e) {
-        living += 2 * walks.loads[2 * e + 1] * (1 - halt);
+  WeightedGraph ring = testing::RingGraph(20);
+  ring.weights.assign(ring.weights.size(), 0.5);
+  for (const SamplerCase& sampler : kSamplers) {
+    if (!sampler.antithetic_halting && sampler.sampler != WalkSampler::kAntithetic) continue;
+    for (const double halt : {0.2, 0.5}) {
+      Sample halted_first;
+      for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        const WalkLoads walks = sampler.Walks(ring, 2, halt, repeat, 1);
+        double living = 0;
+        for (int e = walks.offsets[0]; e < walks.offsets[1]; ++e) {
+          living += 2 * walks.loads[2 * e + 1] * (1 - halt);
+        }
+        ASSERT_GE(std::lround(living), 1)
+            << sampler.name << ": both partners halted at the first node";
+        halted_first.Add(2 - living);
       }
-      ASSERT_GE(std::lround(living), 1) << "both partners halted at the first node";
-      halted_first.Add(2 - living);
-    }
-    // With halt 1/2 exactly one of the two halts each time; the rate then has no spread.
-    if (halt < 0.5) {
-      EXPECT_LE(std::abs(halted_first.StandardErrors(2 * halt)), testing::kMaxStandardErrors);
-    } else {
-      EXPECT_NEAR(halted_first.mean(), 1, testing::kExactLoadTolerance);
+      // With halt 1/2 exactly one of the two halts each time; the rate then has no spread.
+      if (halt < 0.5) {
+        EXPECT_LE(std::abs(halted_first.StandardErrors(2 * halt)), testing::kMaxStandardErrors)
+            << sampler.name;
+      } else {
+        EXPECT_NEAR(halted_first.mean(), 1, testing::kExactLoadTolerance) << sampler.name;
+      }
     }
   }
 }
@@ -211,6 +225,7 @@ TEST(WalkSampler, RefusesBadOptions) {
   EXPECT_EQ(reason_of([](auto& o) { o.walk_count = 0; }), reason::ARGUMENT_INVALID);
   EXPECT_EQ(reason_of([](auto& o) { o.sampler = WalkSampler::kAntithetic; }),
             reason::ARGUMENT_INVALID);
+  EXPECT_EQ(reason_of([](auto& o) { o.antithetic_halting = true; }), reason::ARGUMENT_INVALID);
   EXPECT_EQ(reason_of([](auto& o) { o.max_hops = -1; }), reason::ARGUMENT_INVALID);
   EXPECT_EQ(reason_of([](auto& o) { o.halt_probability = 1; }), reason::ARGUMENT_INVALID);
   EXPECT_EQ(reason_of([](auto& o) { o.halt_probability = NAN; }), reason::ARGUMENT_INVALID);

@@ -162,5 +162,63 @@ TEST(DynamicWalks, ShowTheMaskOfEveryBatch) {
   }
 }
 
+/// Rows of features are independent, so that off its diagonal the mask has the mean of all walks.
+TEST(DynamicWalks, ThatAreDrawnHaveTheMeanOfAll) {
+  constexpr int kDraws = 3000;
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  const torch::Tensor exact = Made("gkat_dynamic", {{"score", "relu"}}).DenseMask(inputs).value();
+  AttentionInputs blind = inputs;
+  blind.q = at::zeros_like(inputs.q);
+  const torch::Tensor uniform = Made("gkat_dynamic", {{"score", "relu"}}).DenseMask(blind).value();
+  const torch::Tensor direction =
+      Normals(exact.sizes(), 61) * (1 - at::eye(inputs.length(), at::kDouble));
+  const auto along = [&](const torch::Tensor& mask) { return (mask * direction).sum({2, 3}); };
+  torch::Tensor sum = at::zeros({2, 2}, at::kDouble), squares = sum.clone();
+  for (int seed = 0; seed < kDraws; ++seed) {
+    const nlohmann::json options{
+        {"score", "relu"}, {"estimator", "sampled"}, {"walks", 4}, {"seed", seed}};
+    const torch::Tensor drawn = along(Made("gkat_dynamic", options).DenseMask(inputs).value());
+    sum += drawn;
+    squares += drawn * drawn;
+  }
+  const torch::Tensor mean = sum / kDraws;
+  const torch::Tensor error = at::sqrt((squares / kDraws - mean * mean) / kDraws);
+  EXPECT_LE(((mean - along(exact)) / error).abs().max().item<double>(), kMaxStandardErrors);
+  // Hops that know nothing of queries and keys are told apart.
+  EXPECT_GE(((mean - along(uniform)) / error).abs().min().item<double>(), 2 * kMaxStandardErrors);
+}
+
+/// With one neighbour each there is one walk, whoever draws it.
+TEST(DynamicWalks, ThatAreDrawnAreAllWhereThereIsOne) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  inputs.graph = {at::arange(13, at::kLong), (at::arange(12, at::kLong) + 1).remainder(12), {}};
+  const auto mask_of = [&](nlohmann::json options) {
+    options.update({{"lambda", 0.7}, {"halt_probability", 0.1}, {"hops", 5}});
+    return Made("gkat_dynamic", options).DenseMask(inputs).value();
+  };
+  EXPECT_LT(RelativeL2(mask_of({{"estimator", "sampled"}, {"walks", 3}}),
+                       mask_of(nlohmann::json::object())),
+            kDoubleOpTolerance);
+}
+
+TEST(DynamicWalks, AreDrawnAnewEverySoManySteps) {
+  AttentionInputs inputs = AllScenes({})[3].inputs;
+  const auto mask_at = [&](std::int64_t step, nlohmann::json options) {
+    options.update({{"estimator", "sampled"}, {"walks", 4}, {"redraw_every", 3}});
+    inputs.step = step;
+    return Made("gkat_dynamic", options).DenseMask(inputs).value();
+  };
+  const nlohmann::json none = nlohmann::json::object(), by_head{{"walks_per_head", true}};
+  EXPECT_TRUE(AreEqual(mask_at(3, none), mask_at(5, none)));
+  EXPECT_GT(RelativeL2(mask_at(2, none), mask_at(3, none)), 1e-3);
+  EXPECT_GT(RelativeL2(mask_at(3, {{"ensemble", 1}}), mask_at(3, none)), 1e-3);
+  // Head 0 has the walks that all heads share.
+  EXPECT_TRUE(AreEqual(mask_at(3, by_head).select(1, 0), mask_at(3, none).select(1, 0)));
+  inputs.q = inputs.q.select(1, 0).unsqueeze(1).repeat({1, 2, 1, 1});
+  inputs.k = inputs.k.select(1, 0).unsqueeze(1).repeat({1, 2, 1, 1});
+  EXPECT_TRUE(AreEqual(mask_at(3, none).select(1, 0), mask_at(3, none).select(1, 1)));
+  EXPECT_FALSE(AreEqual(mask_at(3, by_head).select(1, 0), mask_at(3, by_head).select(1, 1)));
+}
+
 }  // namespace
 }  // namespace interlacer::testing

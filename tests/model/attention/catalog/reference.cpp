@@ -35,7 +35,8 @@ Matrix Mapped(const ReferenceCase& of, const std::string& kind, Matrix x, bool i
     }
     return features;
   }
-  if (kind == "rfa_gaussian") {
+  if (kind == "rfa_gaussian" ||
+      (kind == "rfa_arccos" && of.options.at("l2_normalise").get<bool>())) {
     for (std::size_t i = 0; i < x.rows; ++i) {
       const double length = std::sqrt(Dot(x, i, x, i));
       for (std::size_t c = 0; c < x.columns; ++c) x(i, c) /= length;
@@ -145,6 +146,23 @@ Matrix AdditiveScores(const ReferenceCase& of, const Tokens& tokens) {
     }
   }
   return scores;
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// Of every token by a layer of its q, k and v, one row; padding forgets nothing.
+Matrix GatesOfTokens(const ReferenceCase& of, const Tokens& tokens) {
+  const Matrix weight = of.Parameter("gate_weight");
+  Matrix gates(1, tokens.q.rows);
+  for (std::size_t i = 0; i < gates.columns; ++i) {
+    double sum = of.Number("gate_bias");
+    std::size_t place = 0;
+    for (const Matrix* part : {&tokens.q, &tokens.k, &tokens.v}) {
+      for (std::size_t c = 0; c < part->columns; ++c) sum += weight(0, place++) * (*part)(i, c);
+    }
+    gates(0, i) = tokens.is_kept[i] ? Sigmoid(sum) : 1;
+  }
+  return gates;
 }
 
 /// Recursion over tokens, as it is written.
@@ -451,6 +469,7 @@ std::optional<Matrix> WeightsOf(const std::string& mechanism, const ReferenceCas
     const Tokens placed = tokens.After(ClassTokensOf(of));
     const std::string kind = KindOf(mechanism, of);
     const bool is_product = of.Is("dynamic", "product");
+    if (!is_product && of.Is("estimator", "sampled")) return std::nullopt;
     const auto edges = is_product ? ReferenceMask("rwgnk", of) : Adjacency(of.inputs);
     if (!edges) return std::nullopt;
     return EntryByEntry(
@@ -524,14 +543,20 @@ std::optional<Matrix> OutputOf(const std::string& mechanism, const ReferenceCase
   if (mechanism == "rfa_gated") {
     return GatedReference(of, tokens, ToMatrix(of.inputs.gates[batch][of.head]));
   }
+  if (mechanism == "rfa_self_gated") {
+    return GatedReference(of, tokens, GatesOfTokens(of, tokens));
+  }
   if (mechanism == "gcn" || mechanism == "sgc") {
     return ConvolutionReference(of, tokens, mechanism == "sgc");
   }
   auto weights = WeightsOf(mechanism, of, tokens, batch);
   if (!weights) return std::nullopt;
+  // Those with a mask of their own have it in there.
+  const bool is_causal = (mechanism.starts_with("flt_") || mechanism.starts_with("spe_")) &&
+                         of.options.value("causal", false);
   for (std::size_t i = 0; i < weights->rows; ++i) {
     for (std::size_t j = 0; j < weights->columns; ++j) {
-      if (!tokens.is_kept[j]) (*weights)(i, j) = 0;
+      if (!tokens.is_kept[j] || (is_causal && j > i)) (*weights)(i, j) = 0;
     }
   }
   Matrix out = Attended(*weights, tokens.v, of.options.value("delta", 0.0));

@@ -347,6 +347,7 @@ Matrix WalkFeatures(const ReferenceCase& of, const std::vector<double>& f, std::
     options.seed += static_cast<std::uint64_t>(of.head) * 0x9E3779B97F4A7C15ull;
   }
   options.ensemble = ensemble;
+  options.antithetic_halting = of.options.value("antithetic_halting", false);
   const WalkLoads loads = SampleWalks(graph, options).value();
   Matrix features(w.rows, w.rows);
   for (std::size_t i = 0; i < w.rows; ++i) {

@@ -41,6 +41,12 @@ TEST_P(FormulaOf, IsWhatEveryWayComputes) {
     if (mechanism.name.rfind("flt_", 0) == 0 || mechanism.name.rfind("spe_", 0) == 0) {
       options["score"] = "softmax";
       variants.push_back(options);
+      options["class_tokens"] = 0;
+      options["causal"] = true;
+      variants.push_back(options);
+      options["score"] = "favor_pos";
+      options["chunk"] = 5;
+      variants.push_back(options);
     }
     for (const nlohmann::json& variant : variants) {
       const Attention made = Attention::Make(mechanism, variant).value();

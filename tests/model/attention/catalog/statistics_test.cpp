@@ -3,8 +3,11 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,7 @@ namespace interlacer::testing {
 namespace {
 
 using attention::Attention;
+using attention::MechanismInfo;
 using attention::Way;
 
 Attention Make(const char* name, const nlohmann::json& options) {
@@ -287,9 +291,52 @@ TEST(FactorisedPositions, AreExactAtFullRank) {
   AttentionInputs masked = inputs;
   masked.parameters.clear();
   masked.mask = bias;
-  const torch::Tensor expected =
-      Make("softmax_masked", {{"mask_into_logits", "additive"}}).Run(masked).value();
-  EXPECT_LT(RelativeL2(out, expected), kDoubleOpTolerance);
+  const Attention reference = Make("softmax_masked", {{"mask_into_logits", "additive"}});
+  EXPECT_LT(RelativeL2(out, reference.Run(masked).value()), kDoubleOpTolerance);
+  const Attention causal = Make("factor", {{"rank", 64}, {"score", "softmax"}, {"causal", true}});
+  const torch::Tensor is_later = at::ones({12, 12}, at::kBool).triu(1);
+  masked.mask = bias.masked_fill(is_later, -std::numeric_limits<double>::infinity());
+  EXPECT_LT(RelativeL2(causal.Run(inputs).value(), reference.Run(masked).value()),
+            kDoubleOpTolerance);
+  // What is reported of them is what they are, of pairs that count.
+  const torch::Tensor largest = at::amax(bias.abs(), {1, 2});
+  EXPECT_LT(RelativeL2(made.LargestPositionLogits(inputs).value(), largest), kDoubleOpTolerance);
+  const torch::Tensor earlier = at::amax(bias.abs().masked_fill(is_later, 0), {1, 2});
+  EXPECT_LT(RelativeL2(causal.LargestPositionLogits(inputs).value(), earlier), kDoubleOpTolerance);
+  EXPECT_GT(RelativeL2(earlier, largest), 1e-3);
+}
+
+/// Windows on a line, by the sum over samples as it is printed.
+TEST(FourierFeatures, TellTheirLargestLogit) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  const Attention made =
+      Make("flt_local", {{"terms", 1}, {"radius", 0.7}, {"frequencies", 5}, {"weight", 0.4}});
+  inputs.parameters = made.InitialParameters(inputs).value();
+  inputs.parameters["weight"] = at::tensor({0.4, -1.5}, at::kDouble).reshape({2, 1});
+  const torch::Tensor& xi = inputs.parameters["xi"];
+  const torch::Tensor reported = made.LargestPositionLogits(inputs).value();
+  for (std::int64_t h = 0; h < 2; ++h) {
+    double largest = 0;
+    for (std::int64_t i = 0; i < 12; ++i) {
+      for (std::int64_t j = 0; j < 12; ++j) {
+        const double apart = (inputs.positions[i][0] - inputs.positions[j][0]).item<double>();
+        double f = 0;
+        for (std::int64_t s = 0; s < 5; ++s) {
+          const double x = xi[s][0].item<double>();
+          const double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+          f += inputs.parameters["weight"][h][0].item<double>() * std::sin(2 * M_PI * 0.7 * x) /
+               (M_PI * x) / (5 * density) * std::cos(2 * M_PI * x * apart);
+        }
+        largest = std::max(largest, std::abs(f));
+      }
+    }
+    EXPECT_NEAR(reported[h].item<double>(), largest, 1e-12);
+  }
+  inputs.parameters.clear();
+  for (const char* name : {"softmax", "spe_sine", "rwgnk"}) {
+    EXPECT_FALSE(
+        Make(name, nlohmann::json::object()).LargestPositionLogits(inputs).value().defined());
+  }
 }
 
 /// Rows of walks of every law of lengths have the series' mean.
@@ -511,8 +558,16 @@ TEST(FourierFeatures, HaveClippedWeights) {
 }
 
 TEST(CausalAttention, LaterTokensChangeNoBit) {
-  for (const char* name : {"linear_causal", "rfa_gated"}) {
-    for (const nlohmann::json& options : OptionVariants(*attention::FindMechanism(name).value())) {
+  for (const char* name : {"linear_causal", "rfa_gated", "rfa_self_gated", "flt_gm", "flt_local_nd",
+                           "factor", "spe_conv", "spe_sine"}) {
+    const MechanismInfo& mechanism = *attention::FindMechanism(name).value();
+    const bool is_coded = std::any_of(mechanism.options.begin(), mechanism.options.end(),
+                                      [](const auto& spec) { return spec.name == "causal"; });
+    for (nlohmann::json options : OptionVariants(mechanism)) {
+      if (is_coded) {
+        options["causal"] = true;
+        options["class_tokens"] = 0;
+      }
       AttentionInputs inputs = AllScenes({})[3].inputs;
       inputs.key_mask = torch::Tensor();
       const Attention made = Make(name, options);
@@ -531,6 +586,85 @@ TEST(CausalAttention, LaterTokensChangeNoBit) {
       }
     }
   }
+}
+
+/// Chunks of one token, that do not divide the tokens, and longer than all: values and gradients.
+TEST(CausalAttention, ChunksOfAnySizeAgree) {
+  const AttentionInputs scene = AllScenes({})[3].inputs;
+  for (const char* name :
+       {"linear_causal", "rfa_gated", "rfa_self_gated", "flt_gm", "factor", "spe_conv"}) {
+    for (const std::int64_t length : {1, 2, 12, 24}) {
+      AttentionInputs inputs = scene;
+      for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v, &inputs.gates}) {
+        *tensor = tensor->slice(2, 0, length).detach().clone();
+      }
+      inputs.key_mask = inputs.key_mask.slice(1, 0, length);
+      inputs.positions = inputs.positions.slice(0, 0, length);
+      inputs.grid = {length};
+      const auto with_gradients = [&](Way way, std::int64_t chunk) {
+        nlohmann::json options{{"chunk", chunk}, {"features", 8}};
+        if (std::string_view(name) == "linear_causal") options["score"] = "favor_pos";
+        const bool is_coded = !std::string_view(name).starts_with("linear_") &&
+                              !std::string_view(name).starts_with("rfa_");
+        if (is_coded) options["causal"] = true;
+        const Attention made = Make(name, options);
+        AttentionInputs leaves = inputs;
+        leaves.parameters = made.InitialParameters(inputs).value();
+        std::vector<torch::Tensor> variables;
+        for (torch::Tensor* tensor : {&leaves.q, &leaves.k, &leaves.v, &leaves.gates}) {
+          *tensor = tensor->detach().clone().requires_grad_();
+          variables.push_back(*tensor);
+        }
+        for (auto& entry : leaves.parameters) {
+          entry.second.requires_grad_();
+          variables.push_back(entry.second);
+        }
+        const torch::Tensor out = made.Run(leaves, way).value();
+        std::vector<torch::Tensor> parts{out.detach().flatten()};
+        for (const auto& gradient : torch::autograd::grad({(out * Normals(out.sizes(), 5)).sum()},
+                                                          variables, {}, false, false, true)) {
+          if (gradient.defined()) parts.push_back(gradient.flatten());
+        }
+        return at::cat(parts);
+      };
+      const torch::Tensor dense = with_gradients(Way::kDense, 64);
+      for (const std::int64_t chunk : {1, 2, 5, 7, 24, 25, 4096}) {
+        EXPECT_LT(RelativeL2(with_gradients(Way::kFeatures, chunk), dense), kDoubleOpTolerance)
+            << name << ", " << length << " tokens by " << chunk;
+      }
+    }
+  }
+}
+
+/// Layers of gates learn: a step against the gradient of a loss lessens it.
+TEST(CausalAttention, GatesOfTokensAreLearnt) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  const Attention made = Make("rfa_self_gated", {{"gate", 0.5}});
+  inputs.parameters = made.InitialParameters(inputs).value();
+  // A constant gate at first.
+  AttentionInputs given = inputs;
+  given.parameters.erase("gate_weight");
+  given.parameters.erase("gate_bias");
+  given.gates = at::full_like(inputs.gates, 0.5);
+  EXPECT_LT(RelativeL2(made.Run(inputs).value(),
+                       Make("rfa_gated", nlohmann::json::object()).Run(given).value()),
+            kDoubleOpTolerance);
+  const torch::Tensor target = at::cumsum(inputs.v, 2);
+  const auto loss_of = [&] { return (made.Run(inputs).value() - target).square().mean(); };
+  const double first = loss_of().item<double>();
+  for (int step = 0; step < 10; ++step) {
+    std::vector<torch::Tensor> learnt;
+    for (const char* name : {"gate_weight", "gate_bias"}) {
+      torch::Tensor& parameter = inputs.parameters[name];
+      parameter = parameter.detach().clone().requires_grad_();
+      learnt.push_back(parameter);
+    }
+    const auto gradients = torch::autograd::grad({loss_of()}, learnt);
+    inputs.parameters["gate_weight"] = learnt[0].detach() - 0.1 * gradients[0];
+    inputs.parameters["gate_bias"] = learnt[1].detach() - 0.1 * gradients[1];
+  }
+  EXPECT_LT(loss_of().item<double>(), first);
+  EXPECT_GT(inputs.parameters["gate_weight"].abs().min().item<double>(), 0);
 }
 
 TEST(PackedAttention, EqualsSeparateCalls) {

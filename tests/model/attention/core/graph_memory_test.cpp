@@ -14,6 +14,7 @@
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
@@ -141,6 +142,65 @@ TEST(KeptWalks, AreNotDrawnAgain) {
   };
   const double first = seconds();
   EXPECT_LT(std::min(seconds(), seconds()), first / 4);
+}
+
+/// Of dense masks: the same to rounding, sooner.
+TEST(KeptPowers, GiveTheMaskOfPowersThatAreNot) {
+  const MechanismInfo& mechanism = *attention::FindMechanism("malpha_dense").value();
+  for (const char* param : {"alpha", "f"}) {
+    for (const char* positive : {"mask", "coefficients"}) {
+      const nlohmann::json options{{"param", param}, {"positive", positive}, {"degree", 9}};
+      const Attention plain = Attention::Make(mechanism, options).value();
+      nlohmann::json kept = options;
+      kept["keep_powers"] = true;
+      const Attention keeping = Attention::Make(mechanism, kept).value();
+      std::uint64_t seed = 70;
+      for (const AttentionInputs& call : Calls()) {
+        AttentionInputs inputs = call;
+        inputs.parameters = plain.InitialParameters(inputs).value();
+        // Coefficients that are learnt meanwhile.
+        torch::Tensor& c = inputs.parameters[param];
+        c = (c + 0.1 * Normals(c.sizes(), ++seed)).requires_grad_();
+        const auto with_gradient = [&](const Attention& made) {
+          const torch::Tensor mask = made.DenseMask(inputs).value();
+          const auto gradient =
+              torch::autograd::grad({(mask * Normals(mask.sizes(), 6)).sum()}, {c})[0];
+          return at::cat({mask.detach().flatten(), gradient.flatten()});
+        };
+        EXPECT_LT(RelativeL2(with_gradient(keeping), with_gradient(plain)), kDoubleOpTolerance)
+            << kept;
+      }
+    }
+  }
+}
+
+TEST(KeptPowers, AreNotMadeAgain) {
+  constexpr std::int64_t kTokens = 200;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = inputs.v = Normals({1, 1, kTokens, 2}, 1);
+  inputs.graph = UndirectedInput(kTokens, RingEdges(kTokens));
+  const MechanismInfo& mechanism = *attention::FindMechanism("malpha_dense").value();
+  const Attention keeping = Attention::Make(mechanism, {{"keep_powers", true}}).value();
+  const auto seconds = [&] {
+    const std::clock_t start = std::clock();
+    EXPECT_TRUE(keeping.Run(inputs, Way::kDense).ok());
+    return static_cast<double>(std::clock() - start);
+  };
+  const double first = seconds();
+  EXPECT_LT(std::min(seconds(), seconds()), first / 2);
+}
+
+TEST(KeptPowers, OfTooManyNumbersAreRefusedBeforeTheyAreMade) {
+  constexpr std::int64_t kTokens = 20000;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = inputs.v = Normals({1, 1, kTokens, 1}, 1);
+  inputs.graph = UndirectedInput(kTokens, RingEdges(kTokens));
+  const nlohmann::json options{{"keep_powers", true}, {"positive", "coefficients"}, {"degree", 3}};
+  const Attention keeping =
+      Attention::Make(*attention::FindMechanism("malpha_dense").value(), options).value();
+  EXPECT_EQ(keeping.DenseMask(inputs).status().code(), StatusCode::kResourceExhausted);
+  // The fast way makes none.
+  EXPECT_TRUE(keeping.Run(inputs, Way::kFastmult).ok());
 }
 
 TEST(KeptWalks, ServeCallsTogether) {

@@ -124,6 +124,20 @@ TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
   }
 }
 
+TEST_F(AttentionFiles, TheLargestLogitOfPlacesIsReported) {
+  AttentionRun run{"flt_gm", nlohmann::json::object(), "", input_, output_, false, true};
+  const auto result = attention::RunAttentionFile(run);
+  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  const auto made =
+      attention::Attention::Make(*attention::FindMechanism("flt_gm").value(), run.options);
+  const torch::Tensor largest = made->LargestPositionLogits(inputs_).value();
+  const auto reported = result->at("largest_position_logit").get<std::vector<double>>();
+  ASSERT_EQ(reported.size(), 2u);
+  EXPECT_TRUE(AreEqual(at::tensor(reported, at::kDouble), largest));
+  run.with_largest_logit = false;
+  EXPECT_FALSE(attention::RunAttentionFile(run)->contains("largest_position_logit"));
+}
+
 TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
   const auto field_of = [&](const AttentionRun& run) {
     const auto result = attention::RunAttentionFile(run);
@@ -137,6 +151,7 @@ TEST_F(AttentionFiles, BadRunsAreRefusedByName) {
   EXPECT_EQ(field_of({"softmax", none, "pairs", input_, output_, false}), "way");
   EXPECT_EQ(field_of({"softmax", none, "", input_ + "x", output_, false}), input_ + "x");
   EXPECT_EQ(field_of({"softmax", none, "", input_, output_, true}), "mask");
+  EXPECT_EQ(field_of({"softmax", none, "", input_, output_, false, true}), "largest_logit");
   TensorFile file = FileOf(inputs_);
   file.tensors["colour"] = inputs_.q;
   ASSERT_TRUE(WriteTensorFile(input_, file).ok());

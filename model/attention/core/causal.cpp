@@ -1,0 +1,91 @@
+#include "model/attention/core/causal.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "model/attention/core/masked_attention.h"
+
+namespace interlacer::attention {
+namespace {
+
+/// Gates below have this logarithm, far below all rounding.
+constexpr double kLeastGate = 1e-37;
+
+/// [B,H,L,L], row after row.
+torch::Tensor ProductsOfGates(const torch::Tensor& gates) {
+  const std::int64_t length = gates.size(2);
+  torch::Tensor row = at::zeros({gates.size(0), gates.size(1), length}, gates.options());
+  const torch::Tensor unit = at::eye(length, gates.options().requires_grad(false));
+  std::vector<torch::Tensor> rows;
+  for (std::int64_t i = 0; i < length; ++i) {
+    row = row * gates.slice(2, i, i + 1).squeeze(3) + unit[i];
+    rows.push_back(row);
+  }
+  return at::stack(rows, 2);
+}
+
+}  // namespace
+
+torch::Tensor AttendCausally(const ScaledFeatures& features, const torch::Tensor& v,
+                             const torch::Tensor& gates) {
+  // Each row against the largest scale that it sees.
+  const torch::Tensor largest = std::get<0>(at::cummax(features.log_scale, 2));
+  const torch::Tensor scale = at::exp((features.log_scale.transpose(2, 3) - largest).clamp_max(0));
+  const torch::Tensor weights =
+      at::tril(at::matmul(features.q, features.k.transpose(2, 3)) * scale);
+  return AttendByWeights(gates.defined() ? weights * ProductsOfGates(gates) : weights, v,
+                         features.delta);
+}
+
+torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch::Tensor& v,
+                                     const torch::Tensor& gates, std::int64_t chunk) {
+  const std::int64_t length = v.size(2);
+  const torch::Tensor values = at::cat({v, at::ones_like(v.slice(3, 0, 1))}, 3);
+  // The sum over keys of earlier chunks, divided by exp(state_scale).
+  torch::Tensor state = at::zeros({v.size(0), v.size(1), features.k.size(3), values.size(3)},
+                                  v.options().requires_grad(false));
+  torch::Tensor state_scale = features.log_scale.slice(2, 0, 1);
+  std::vector<torch::Tensor> parts;
+  for (std::int64_t first = 0; first < length; first += chunk) {
+    const std::int64_t last = std::min(length, first + chunk);
+    const auto part = [&](const torch::Tensor& x) { return x.slice(2, first, last); };
+    const torch::Tensor q = part(features.q), k = part(features.k), own = part(values);
+    const torch::Tensor key_scale = part(features.log_scale);
+    // No row sees the scale of a later key, so that its bits do not depend on it.
+    const torch::Tensor row_scale =
+        std::get<0>(at::cummax(at::cat({state_scale, key_scale}, 2), 2)).slice(2, 1);
+    const torch::Tensor fall =
+        gates.defined() ? at::cumsum(at::log(part(gates).clamp_min(kLeastGate)).to(at::kDouble), 2)
+                        : at::zeros_like(row_scale, at::kDouble);
+    const torch::Tensor is_later =
+        at::ones({last - first, last - first}, at::TensorOptions().dtype(at::kBool)).triu(1);
+    const torch::Tensor between =
+        (key_scale.transpose(2, 3) - row_scale + fall - fall.transpose(2, 3))
+            .masked_fill(is_later, -std::numeric_limits<double>::infinity());
+    const torch::Tensor weights =
+        at::matmul(q, k.transpose(2, 3)) * at::exp(between).to(q.scalar_type());
+    const torch::Tensor of_state = at::exp(state_scale - row_scale + fall).to(q.scalar_type());
+    parts.push_back(at::matmul(weights, own) + at::matmul(q, state) * of_state);
+
+    const torch::Tensor end_scale = row_scale.slice(2, -1), end_fall = fall.slice(2, -1);
+    const torch::Tensor of_keys =
+        at::exp(key_scale - end_scale + end_fall - fall).to(q.scalar_type());
+    state = state * at::exp(state_scale - end_scale + end_fall).to(q.scalar_type()) +
+            at::matmul((k * of_keys).transpose(2, 3), own);
+    state_scale = end_scale;
+  }
+  const torch::Tensor sums = at::cat(parts, 2);
+  return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), features.delta);
+}
+
+torch::Tensor CausalMask(const AttentionInputs& inputs) {
+  return at::tril(at::ones({1, inputs.length(), inputs.length()}, inputs.q.options()));
+}
+
+OptionSpec ChunkOption() { return Integer("chunk", 64, 1, 4096, "causal: tokens of a step"); }
+
+}  // namespace interlacer::attention

@@ -1,0 +1,31 @@
+#pragma once
+
+/// Attention in which a token sees itself and those before it, from features of queries and keys.
+///
+///   out_i = sum over j <= i of g_j+1 ... g_i phi(q_i).phi(k_j) v_j / the same sum without v_j
+/// with gates g [B,H,L,1] in [0,1], or without (undefined: all 1). Shapes: masked_attention.h. No
+/// row depends on a later token, to the bit; features keep their scales apart for that. Errors:
+/// torch's. Thread-safety: pure functions. Source: linear-attention, Eq. 8; gkat, Sec. 3.1.
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "model/attention/core/inputs.h"
+#include "model/attention/core/options.h"
+#include "model/attention/core/scores.h"
+
+namespace interlacer::attention {
+
+/// Entry by entry: O(L^2).
+torch::Tensor AttendCausally(const ScaledFeatures& features, const torch::Tensor& v,
+                             const torch::Tensor& gates);
+/// So many tokens at a time after the sum of those before: O(L m (dv + chunk)), and memory O(L m +
+/// m dv + chunk^2) beside inputs and output.
+torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch::Tensor& v,
+                                     const torch::Tensor& gates, std::int64_t chunk);
+/// Ones where j <= i: [1,L,L] of q's type.
+torch::Tensor CausalMask(const AttentionInputs& inputs);
+OptionSpec ChunkOption();
+
+}  // namespace interlacer::attention
