@@ -52,9 +52,8 @@ Status DeviceWorker::CheckRoomFor(int priority, double cost_ahead_s) const {
   const int place_count = PlaceCount(priority);
   if (place_count >= max_queue_ + max_active_) {
     const double delay_s = std::clamp(cost_ahead_s, kMinRetryDelayS, kMaxRetryDelayS);
-    return ResourceExhausted(reason::QUEUE_FULL,
-                             std::to_string(place_count) +
-                                 " calls of this priority run or wait already")
+    return ResourceExhausted(reason::QUEUE_FULL, std::to_string(place_count) +
+                                                     " calls of this priority run or wait already")
         .WithMetadata("limit", std::to_string(max_queue_))
         .WithMetadata(kRetryDelayKey, std::to_string(delay_s));
   }

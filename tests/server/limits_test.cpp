@@ -204,9 +204,9 @@ TEST(Input, RandomBytesAreAnErrorAndTheServerLives) {
       ++broken_count;
     }
     EXPECT_GT(broken_count, 25) << method->name();
-    EXPECT_TRUE(HasMetric(*fixture,
-                          "interlacer_requests_total{code=\"INTERNAL\",method=\"" + method->name() +
-                              "\",reason=\"INTERNAL_ERROR\"} " + std::to_string(broken_count)))
+    EXPECT_TRUE(HasMetric(*fixture, "interlacer_requests_total{code=\"INTERNAL\",method=\"" +
+                                        method->name() + "\",reason=\"INTERNAL_ERROR\"} " +
+                                        std::to_string(broken_count)))
         << method->name();
   }
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(1)).Finish().ok());
