@@ -22,7 +22,7 @@ void AwaitConnection(grpc::Channel* channel, const std::stop_token& stop,
   // The other half is for the call, which says UNAVAILABLE where there is still no server.
   const Clock::time_point now = Clock::now();
   limit = now + std::min<Clock::duration>((limit - now) / 2,
-                                          std::chrono::milliseconds(kMaxReconnectPauseMs));
+                                          std::chrono::milliseconds(kMaxConnectionWaitMs));
   while (!stop.stop_requested() && Clock::now() < limit) {
     const grpc_connectivity_state state = channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return;

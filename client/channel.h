@@ -13,8 +13,10 @@
 
 namespace interlacer {
 
-/// The longest pause between attempts to connect.
-inline constexpr int kMaxReconnectPauseMs = 1000;
+/// The longest pause between attempts to connect, of which the library takes a fifth more or less,
+/// and the longest wait of a call for a connection that was lost: it sees one attempt at least.
+inline constexpr int kMaxReconnectPauseMs = 800;
+inline constexpr int kMaxConnectionWaitMs = 1000;
 
 StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& options);
 

@@ -1,5 +1,6 @@
 #include "client/load_generator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "common/duration.h"
+#include "common/retry_delay.h"
 
 namespace interlacer {
 namespace {
@@ -62,6 +64,13 @@ class LoadRun {
     return !stop_.stop_requested();
   }
 
+  /// Not after the end of the load.
+  Clock::time_point RetryTime(const Status& status) const {
+    const double left_s = options_.duration_s - SecondsSince(start_);
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                              std::min(RetryDelayS(status), std::max(left_s, 0.0))));
+  }
+
   void Work() {
     while (const std::optional<Due> due = Next()) {
       if (!WaitUntil(due->time)) return;
@@ -76,9 +85,12 @@ class LoadRun {
         times.error = status.reason().empty() ? std::string(StatusCodeName(status.code()))
                                               : std::string(status.reason());
       }
-      const std::lock_guard lock(mutex_);
-      report_.calls.push_back(std::move(times));
-      on_end_(report_);
+      {
+        const std::lock_guard lock(mutex_);
+        report_.calls.push_back(std::move(times));
+        on_end_(report_);
+      }
+      if (options_.rate_hz == 0 && !WaitUntil(RetryTime(status))) return;
     }
   }
 

@@ -2,7 +2,8 @@
 
 /// Sends calls to a server from several threads and says how long they took.
 ///
-/// Closed loop (`rate_hz` 0): each client sends its next call when the last is answered. Open loop:
+/// Closed loop (`rate_hz` 0): each client sends its next call when the last is answered, and comes
+/// again after the server's retry delay when it was refused (common/retry_delay.h). Open loop:
 /// calls are due at exponentially distributed times of this mean rate, whether earlier ones are
 /// answered or not; a call that waits for a free client counts from when it was due, so that a slow
 /// server cannot hide by slowing its clients. Priorities take turns over the calls.

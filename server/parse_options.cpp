@@ -94,8 +94,7 @@ void AddLimits(CLI::App* app, Limits* l) {
            "Steps times candidates in one call");
   AddCount(app, "--max-render-targets", &l->max_render_target_count, "Views in one call");
   AddCount(app, "--max-render-side", &l->max_render_side_px, "Pixels of a view's side");
-  AddCount(app, "--max-queue", &l->max_queue_length,
-           "Calls that may wait, of each priority and those above it");
+  AddCount(app, "--max-queue", &l->max_queue_length, "Calls that may wait, of each priority");
   AddCount(app, "--max-active-calls", &l->max_active_calls, "Calls that take turns on the device");
   AddBytes(app, "--max-inflight-request-bytes", &l->max_inflight_request_bytes,
            "Bytes of all requests in flight, decoded frames included");

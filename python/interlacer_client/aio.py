@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Sequence, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Union
 
 import grpc
 from interlacer.v1 import interlacer_service_pb2 as service
@@ -72,6 +72,27 @@ class AsyncRollout(AsyncIterator[PredictedStep]):
 
     async def __aexit__(self, *_: object) -> None:
         self.cancel()
+
+
+class _LaterCall:
+    """A call of gRPC that begins once something else is over."""
+
+    def __init__(self, begin: Coroutine[Any, Any, Any]) -> None:
+        self._begun = asyncio.ensure_future(begin)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._answer().__await__()
+
+    async def _answer(self) -> Any:
+        return await (await self._begun)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for response in await self._begun:
+            yield response
+
+    def cancel(self) -> None:
+        if not self._begun.cancel() and not self._begun.cancelled() and self._begun.exception() is None:
+            self._begun.result().cancel()
 
 
 class AsyncScene:
@@ -188,6 +209,21 @@ class AsyncClient(calls.BaseClient):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def _connect_and_call(self, method: Callable[[Any], Any], request: Any, answers: calls.Answers) -> Any:
+        channel = self._channel.get()
+        if not self._channel.is_lost:
+            return self._call(method, request, answers)
+
+        async def begin() -> Any:
+            try:
+                await asyncio.wait_for(channel.channel_ready(), self._channel.patience_s(answers.deadline_s))
+                self._channel.is_lost = False
+            except asyncio.TimeoutError:
+                pass  # the call says what is wrong
+            return self._call(method, request, answers)
+
+        return _LaterCall(begin())
 
     def _predict(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str, request_id: str,
                  deadline_s: Optional[float], scene: Optional[AsyncScene] = None) -> AsyncRollout:

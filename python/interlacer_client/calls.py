@@ -31,15 +31,21 @@ Tap = Callable[[Any], None]
 class Answers:
     """Reads the answers of one call in their order; shows them, and an error, to the tap."""
 
-    def __init__(self, deadline_s: float, tap: Optional[Tap], frames: Optional[SceneFrames] = None,
-                 proxy: str = "") -> None:
+    def __init__(self, deadline_s: float, tap: Optional[Tap], channel: channels.ProcessChannel,
+                 frames: Optional[SceneFrames] = None, proxy: str = "") -> None:
         self.deadline_s = deadline_s
+        self._end_s = time.monotonic() + deadline_s
+        self._channel = channel
         self._proxy = proxy
         self._tap = tap
         self._frames = frames
         self._request_id = ""
         self.summary: Optional[Summary] = None
         self.has_begun = False
+
+    def left_s(self) -> float:
+        """Until the deadline."""
+        return max(0.001, self._end_s - time.monotonic())
 
     def show_request(self, request: Any) -> None:
         self.show(request)
@@ -79,7 +85,10 @@ class Answers:
     def failed(self, error: Any) -> InterlacerError:
         """Of a grpc.RpcError."""
         self.show(details_of(error, self._request_id))
-        return from_rpc(error, self.deadline_s, self._proxy)
+        failure = from_rpc(error, self.deadline_s, self._proxy)
+        if failure.code == "UNAVAILABLE" and not failure.reason:
+            self._channel.is_lost = True
+        return failure
 
     def may_begin_again(self, error: InterlacerError) -> bool:
         """Whether the server has lost the scene of a call that has not begun; true once."""
@@ -102,13 +111,24 @@ class BaseClient:
         self.tap: Optional[Tap] = None  # a Recorder's
 
     def _answers(self, asked_s: Optional[float], default_s: float, frames: Optional[SceneFrames] = None) -> Answers:
-        return Answers(asked_s or self._deadline_s or default_s, self.tap, frames, self._proxy)
+        return Answers(asked_s or self._deadline_s or default_s, self.tap, self._channel, frames, self._proxy)
 
     def _start(self, method: str, request: Any, answers: Answers) -> Any:
         """The call of a method, or its answer where calls block."""
         answers.show_request(request)
-        stub = InterlacerServiceStub(self._channel.get())  # type: ignore[no-untyped-call]
-        return getattr(stub, method)(request, timeout=answers.deadline_s, wait_for_ready=self._wait_for_ready)
+
+        def of_stub(channel: Any) -> Any:
+            return getattr(InterlacerServiceStub(channel), method)  # type: ignore[no-untyped-call]
+
+        return self._connect_and_call(of_stub, request, answers)
+
+    def _connect_and_call(self, method: Callable[[Any], Any], request: Any, answers: Answers) -> Any:
+        """As _call, after the wait for a connection that was lost."""
+        raise NotImplementedError
+
+    def _call(self, method: Callable[[Any], Any], request: Any, answers: Answers) -> Any:
+        """`method` of a channel."""
+        return method(self._channel.get())(request, timeout=answers.left_s(), wait_for_ready=self._wait_for_ready)
 
     def _start_rollout(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str,
                        request_id: str, answers: Answers, scene_id: str = "") -> Any:
@@ -134,11 +154,12 @@ class BaseClient:
         return self._start("PredictCandidates", request, answers)
 
     def _start_health_check(self, service_name: str, answers: Answers) -> Any:
-        check = self._channel.get().unary_unary(
-            "/grpc.health.v1.Health/Check", request_serializer=health.HealthCheckRequest.SerializeToString,
-            response_deserializer=health.HealthCheckResponse.FromString)
-        return check(health.HealthCheckRequest(service=service_name), timeout=answers.deadline_s,
-                     wait_for_ready=self._wait_for_ready)
+        def check(channel: Any) -> Any:
+            return channel.unary_unary(
+                "/grpc.health.v1.Health/Check", request_serializer=health.HealthCheckRequest.SerializeToString,
+                response_deserializer=health.HealthCheckResponse.FromString)
+
+        return self._connect_and_call(check, health.HealthCheckRequest(service=service_name), answers)
 
 
 def validate_request(frames: SceneFrames) -> service.ValidateSceneRequest:

@@ -15,6 +15,11 @@ UNARY_DEADLINE_S = 10.0
 STREAM_DEADLINE_S = 60.0
 MAX_MESSAGE_BYTES = 64 << 20
 
+#: Longest pause between two attempts to connect, of which gRPC takes a fifth more or less, and longest wait of a call for a
+#: connection that was lost: it sees one attempt at least.
+MAX_RECONNECT_PAUSE_S = 0.8
+MAX_CONNECTION_WAIT_S = 1.0
+
 
 def is_loopback(address: str) -> bool:
     """Whether an address of gRPC is on this machine: unix sockets, "localhost", 127.0.0.0/8, ::1, and where servers listen
@@ -48,14 +53,14 @@ def maker(module: Any, credentials: Optional[Any]) -> Callable[[str, List[Tuple[
 
 
 def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:
-    """Of the channel. A connection that fails is tried again after a tenth of a second, at last every second; one that is
-    idle is not pinged."""
+    """Of the channel. A connection that fails is tried again after a tenth of a second, at last about every second; one that
+    is idle is not pinged."""
     if not address:
         raise mismatch("address", "host:port, dns: or unix: address", "nothing")
     chosen: List[Tuple[str, Any]] = [
         ("grpc.max_send_message_length", max_message_bytes), ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_permit_without_calls", 0),
-        ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000), ("grpc.enable_retries", int(retry))]
+        ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", round(MAX_RECONNECT_PAUSE_S * 1000)), ("grpc.enable_retries", int(retry))]
     if retry:
         config = pkgutil.get_data(__package__, "service_config.json") or b"{}"
         # A message that does not fit is sent once only; the default is 256 KiB.
@@ -87,19 +92,24 @@ def check_not_forked() -> None:
 
 
 class ProcessChannel:
-    """A channel that is made by the first call in a process."""
+    """A channel that is made by the first call in a process.
+
+    `is_lost` is set by a call that found no server. gRPC attends to a new connection while somebody waits for the channel,
+    and otherwise every few seconds: calls that fail at once could find a server that is back only after ten. So the next
+    call waits for the connection first, for at most `patience_s`, and says UNAVAILABLE where there is still none."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._lock = threading.Lock()
         self._channel: Optional[Any] = None
         self._process = 0
+        self.is_lost = False
 
     def get(self) -> Any:
         with self._lock:
             if self._channel is None or self._process != os.getpid():
                 check_not_forked()
-                self._channel, self._process = self._make(), os.getpid()
+                self._channel, self._process, self.is_lost = self._make(), os.getpid(), False
             return self._channel
 
     def take(self) -> Optional[Any]:
@@ -107,3 +117,7 @@ class ProcessChannel:
         with self._lock:
             channel, self._channel = self._channel, None
             return channel if self._process == os.getpid() else None
+
+    def patience_s(self, deadline_s: float) -> float:
+        """The other half of the deadline is for the call."""
+        return min(deadline_s / 2, MAX_CONNECTION_WAIT_S)

@@ -154,6 +154,19 @@ class Client(calls.BaseClient):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _connect_and_call(self, method: Callable[[Any], Any], request: Any, answers: calls.Answers) -> Any:
+        channel = self._channel.get()
+        if self._channel.is_lost:
+            ready = grpc.channel_ready_future(channel)
+            try:
+                ready.result(timeout=self._channel.patience_s(answers.deadline_s))
+                self._channel.is_lost = False
+            except grpc.FutureTimeoutError:
+                pass  # the call says what is wrong
+            finally:
+                ready.cancel()
+        return self._call(method, request, answers)
+
     def _predict(self, frames: SceneFrames, actions: Optional[Actions], output: Output, priority: str, request_id: str,
                  deadline_s: Optional[float], scene: Optional[Scene] = None) -> Rollout:
         answers = self._answers(deadline_s, channels.STREAM_DEADLINE_S, frames)

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "server/convert/grpc_status.h"
+#include "common/retry_delay.h"
 
 namespace interlacer {
 namespace {
@@ -53,8 +53,7 @@ Status DeviceWorker::CheckRoomFor(int priority, double cost_ahead_s) const {
   if (place_count >= max_queue_ + max_active_) {
     const double delay_s = std::clamp(cost_ahead_s, kMinRetryDelayS, kMaxRetryDelayS);
     return ResourceExhausted(reason::QUEUE_FULL, std::to_string(place_count) +
-                                                     " calls of this priority or above run or "
-                                                     "wait already")
+                                                     " calls of this priority run or wait already")
         .WithMetadata("limit", std::to_string(max_queue_))
         .WithMetadata(kRetryDelayKey, std::to_string(delay_s));
   }
@@ -304,7 +303,7 @@ int DeviceWorker::ActiveCount() const {
 
 int DeviceWorker::PlaceCount(int priority) const {
   return static_cast<int>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return !entry->parked_since && entry->job->priority() >= priority;
+    return !entry->parked_since && entry->job->priority() == priority;
   }));
 }
 

@@ -4,16 +4,16 @@
 /// each.
 ///
 /// Between two units the worker chooses again: highest priority first; equal ones take turns. For
-/// each priority there are `max_queue` + `max_active` places, of which calls of lower priorities
-/// take none; a call starts when fewer than `max_active` of its priority or above take turns. A
-/// call whose client does not read (kWaiting) is parked: it takes no turns and no place, costs
-/// nobody time and keeps its device state. As many may be parked as there are places for one
-/// priority; beyond, the one that has waited longest ends as SLOW_READER. A call that is cancelled,
-/// past its deadline or otherwise ended is removed before its next unit, or at once if it is not
-/// running. Every submitted job gets exactly one End, and its device state is freed on the worker's
-/// thread. Once the last job has ended and none followed for a while, `when_idle` runs once.
-/// Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
-/// QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
+/// each priority there are `max_queue` + `max_active` places, of which calls of others take none; a
+/// call starts when fewer than `max_active` of its priority or above take turns. A call whose
+/// client does not read (kWaiting) is parked: it takes no turns and no place, costs nobody time and
+/// keeps its device state. As many may be parked as there are places for one priority; beyond, the
+/// one that has waited longest ends as SLOW_READER. A call that is cancelled, past its deadline or
+/// otherwise ended is removed before its next unit, or at once if it is not running. Every
+/// submitted job gets exactly one End, and its device state is freed on the worker's thread. Once
+/// the last job has ended and none followed for a while, `when_idle` runs once. Thread-safe;
+/// RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a
+/// retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>
@@ -130,7 +130,7 @@ class DeviceWorker {
   /// The job must be known.
   Ending Remove(const DeviceJob* job, Status status);
   int ActiveCount() const;
-  /// Number of calls that are not parked, of this priority or above.
+  /// Number of calls of this priority that are not parked.
   int PlaceCount(int priority) const;
   /// Number of active calls with a unit to run, of this priority or above.
   int TurnCount(int priority) const;

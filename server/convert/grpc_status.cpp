@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
+#include "common/retry_delay.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -47,8 +47,7 @@ void AddBadRequest(const Status& status, google::rpc::Status* details) {
   details->add_details()->PackFrom(bad_request);
 }
 
-void AddRetryInfo(const std::string& delay_text, google::rpc::Status* details) {
-  const double delay_s = std::strtod(delay_text.c_str(), nullptr);
+void AddRetryInfo(double delay_s, google::rpc::Status* details) {
   google::rpc::RetryInfo retry;
   retry.mutable_retry_delay()->set_seconds(static_cast<std::int64_t>(delay_s));
   retry.mutable_retry_delay()->set_nanos(static_cast<int>((delay_s - std::floor(delay_s)) * 1e9));
@@ -65,8 +64,7 @@ grpc::Status ToGrpcStatus(const Status& status) {
   details.set_message(message);
   AddErrorInfo(status, &details);
   if (!status.field().empty()) AddBadRequest(status, &details);
-  const auto delay = status.metadata().find(kRetryDelayKey);
-  if (delay != status.metadata().end()) AddRetryInfo(delay->second, &details);
+  if (const double delay_s = RetryDelayS(status); delay_s > 0) AddRetryInfo(delay_s, &details);
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
                       details.SerializeAsString());
 }

@@ -1,7 +1,8 @@
 #pragma once
 
 /// Converts Status to grpc::Status with google.rpc details: ErrorInfo (domain "interlacer", reason,
-/// metadata), BadRequest for an error with a field path, RetryInfo for metadata "retry_delay_s".
+/// metadata), BadRequest for an error with a field path, RetryInfo for the metadata of
+/// common/retry_delay.h.
 ///
 /// The details stay below 2 KiB: whole metadata entries and then the field description are omitted
 /// when they do not fit. Thread-safe.
@@ -13,7 +14,6 @@
 namespace interlacer {
 
 inline constexpr std::size_t kMaxDetailBytes = 2048;
-inline constexpr char kRetryDelayKey[] = "retry_delay_s";
 
 grpc::Status ToGrpcStatus(const Status& status);
 

@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include "common/retry_delay.h"
+
 namespace interlacer {
 namespace {
 
@@ -94,6 +96,22 @@ TEST(LoadGenerator, PrioritiesTakeTurnsAndErrorsAreNamed) {
   const auto background = static_cast<std::ptrdiff_t>(report.calls.size()) - control;
   EXPECT_LE(std::abs(control - background), 1);
   EXPECT_EQ(PriorityName(RequestPriority::kControl), "control");
+}
+
+/// A client that asked again at once would take the server's time from those that it works for.
+TEST(LoadGenerator, ARefusedClientOfAClosedLoopComesAgainAfterTheDelay) {
+  const LoadOptions options{.client_count = 1, .duration_s = 0.2};
+  const auto refuse = [](const char* delay_s) {
+    return [delay_s](RequestPriority, const std::function<void()>&) {
+      return ResourceExhausted(reason::QUEUE_FULL, "full").WithMetadata(kRetryDelayKey, delay_s);
+    };
+  };
+  LoadReport report = RunLoad(options, refuse("0.05"), kIgnore, {});
+  EXPECT_GE(report.calls.size(), 1u);
+  EXPECT_LE(report.calls.size(), 5u);
+  report = RunLoad(options, refuse("30"), kIgnore, {});
+  EXPECT_EQ(report.calls.size(), 1u);
+  EXPECT_LT(report.duration_s, 10) << "nobody waits beyond the end of the load";
 }
 
 TEST(LoadGenerator, AStopEndsTheWaitForTheNextCall) {

@@ -103,7 +103,7 @@ class HangingUpPort {
 };
 
 TEST(ClientReconnection, IsTriedAboutEverySecond) {
-  // Pauses of one second, give or take a fifth, reach the fifth attempt after 4.8 s at most; those
+  // Pauses of 0.8 s, give or take a fifth, reach the fifth attempt after 3.9 s at most; those
   // that grow by 1.6 each time, as gRPC's own do, after 7.4 s at least.
   constexpr int kAttempts = 5;
   constexpr double kLimitS = 6.5;

@@ -82,7 +82,11 @@ TEST(UnprojectTest, NoPointAtTheCameraOrigin) {
   for (float value : {0.0f, NAN, INFINITY, -INFINITY, -1.0f}) {
     RgbdView view = SyntheticView(SyntheticCamera(true));
     std::fill(view.depth.pixels_m.begin(), view.depth.pixels_m.end(), value);
-    EXPECT_EQ(UnprojectViews({&view, 1}, {{{-9, -9, -9}, {9, 9, 9}}, 1e-9, 1e9}).count(), 0);
+    const LiftRegion anywhere{{{-9, -9, -9}, {9, 9, 9}}, 1e-9, 1e9};
+    EXPECT_EQ(UnprojectViews({&view, 1}, anywhere).count(), 0) << value;
+    EXPECT_EQ(LiftObservation({&view, 1}, anywhere, 32768, 1, 0, 0).status().reason(),
+              reason::TOO_FEW_VALID_POINTS)
+        << value;
   }
 }
 

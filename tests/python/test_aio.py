@@ -43,6 +43,33 @@ def test_rollouts_and_candidates(address, client, frames, plan):
     np.testing.assert_array_equal(last[0].prediction.positions_m[0], expected[-1])
 
 
+def test_a_call_that_waits_for_a_lost_connection(address, client, frames, plan):
+    output = Output(positions="float32")
+    expected = client.predict(frames, plan, output).result().positions_m
+
+    async def body(aio):
+        def lost():
+            aio._channel.is_lost = True  # as after a call that found no server
+            return aio
+
+        assert await lost().info() == client.info() and not aio._channel.is_lost
+        rollout = lost().predict(frames, plan, output)
+        first = await rollout.__anext__()
+        steps = [first] + [step async for step in rollout]
+        np.testing.assert_array_equal([step.positions_m for step in steps], expected)
+        async for candidate in lost().candidates(frames, [plan, plan], output):
+            np.testing.assert_array_equal(candidate.prediction.positions_m[0], expected[-1])
+        for takes_a_step in (False, True):
+            rollout = lost().predict(frames, np.repeat(plan, 40, axis=0))
+            if takes_a_step:
+                await rollout.__anext__()
+            rollout.cancel()
+            with pytest.raises(InterlacerError, match="CANCELLED"):
+                await rollout.result()
+
+    run(address, body)
+
+
 def test_errors(address, frames, plan):
     async def body(aio):
         with pytest.raises(InterlacerError, match="MODEL_NOT_FOUND"):

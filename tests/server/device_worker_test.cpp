@@ -148,12 +148,38 @@ TEST_F(DeviceWorkerTest, ManyJobsOfLowPriorityDoNotKeepAHigherOneFromStarting) {
             (std::vector<std::string>{"low", "low", "urgent", "urgent OK"}));
 }
 
-TEST_F(DeviceWorkerTest, LowerPrioritiesTakeNoPlaceOfHigherOnes) {
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", 0, 1)).ok());
-  EXPECT_EQ(worker_.Submit(Job("late", 0, 1)).reason(), reason::QUEUE_FULL);
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", 2, 1)).ok());
-  EXPECT_EQ(worker_.CheckRoom(2).reason(), reason::QUEUE_FULL);
-  EXPECT_EQ(worker_.CheckRoom(1).reason(), reason::QUEUE_FULL);
+TEST_F(DeviceWorkerTest, EachPriorityHasPlacesOfItsOwn) {
+  for (const int priority : {1, 0, 2}) {
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker_.Submit(Job("j", priority, 1)).ok()) << priority;
+    EXPECT_EQ(worker_.Submit(Job("late", priority, 1)).reason(), reason::QUEUE_FULL);
+  }
+}
+
+/// Whenever it comes: one unit that runs already may end first, and none runs between its own.
+// fm-19
+TEST_F(DeviceWorkerTest, BesideTwelveOthersAnUrgentJobWaitsForOneUnitAtMost) {
+  DeviceWorker worker{8, 4};
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(worker.Submit(Job("low", 0, 1 << 30), true).ok());
+  constexpr int kUrgentCount = 50;
+  for (int i = 0; i < kUrgentCount; ++i) {
+    auto urgent = Job("urgent", 2, 3);
+    ASSERT_TRUE(worker.Submit(urgent, true).ok());
+    journal_.Add("come");
+    ASSERT_TRUE(WaitUntil([&] { return urgent->end_count == 1; }));
+  }
+  worker.Stop();
+  const std::vector<std::string> journal = journal_.Read();
+  int low_since_come = 0, urgent_units = 0;
+  for (std::size_t i = 0; i < journal.size(); ++i) {
+    if (journal[i] == "come") low_since_come = 0;
+    if (journal[i] == "low") ++low_since_come;
+    if (journal[i] != "urgent") continue;
+    ++urgent_units;
+    EXPECT_LE(low_since_come, urgent_units % 3 == 1 ? 1 : 0) << "before unit " << urgent_units;
+    low_since_come = 0;
+  }
+  EXPECT_EQ(urgent_units, 3 * kUrgentCount);
+  EXPECT_GT(std::count(journal.begin(), journal.end(), "low"), kUrgentCount);
 }
 
 TEST_F(DeviceWorkerTest, JobsWithAStalledReaderLeaveTheirPlacesAndCostNothing) {

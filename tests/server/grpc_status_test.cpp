@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "common/retry_delay.h"
 #include "server/call_record.h"
 #include "tests/support/wire_requests.h"
 
