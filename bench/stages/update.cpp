@@ -112,7 +112,7 @@ class UpdateProblem {
                 bool recompute_blocks = PaperTraining().recompute_blocks)
       : training_(PaperTraining()),
         model_(MakeModel(options, local, place, recompute_blocks)),
-        optimizer_(model_.get(), training_),
+        optimizer_(model_.get(), training_.weight_decay, training_.gradient_clip_norm),
         seed_(options.seed) {
     for (int i = 0; i < options.batch; ++i) {
       samples_.push_back(MakeSample(options, model_->config(), i));

@@ -17,9 +17,6 @@ namespace {
 using attention::Attention;
 using attention::AttentionInputs;
 
-/// Of the submodule that holds a mechanism's parameters.
-constexpr char kLearnedName[] = "mechanism";
-/// Parameters that are random draws and not learnt.
 constexpr std::string_view kDraws[] = {"omega", "mask_omega", "xi", "probe"};
 constexpr std::int64_t kProbeTokens = 4;
 
@@ -116,11 +113,11 @@ LibraryAttention::LibraryAttention(const NetworkConfig& config, LayerPlace place
       place_(place),
       head_count_(HeadsAt(config, place)),
       attention_(ValueOrThrow(MakeAttention(MechanismAt(config, place)))),
-      learned_(register_module(kLearnedName, std::make_shared<torch::nn::Module>())) {
+      learned_(register_module(kMechanismModule, std::make_shared<torch::nn::Module>())) {
   const auto initial =
       ValueOrThrow(attention_.InitialParameters(Probe(config, place, kProbeTokens)));
   for (const auto& [name, tensor] : initial) {
-    if (std::find(std::begin(kDraws), std::end(kDraws), name) != std::end(kDraws)) continue;
+    if (IsRandomDraw(name)) continue;
     learned_->register_parameter(name, tensor.detach().clone());
   }
 }
@@ -162,8 +159,12 @@ torch::Tensor LibraryAttention::Mix(const torch::Tensor& q, const torch::Tensor&
   return out.squeeze(0).transpose(0, 1).reshape({v.size(0), v.size(1)});
 }
 
+bool IsRandomDraw(std::string_view name) {
+  return std::find(std::begin(kDraws), std::end(kDraws), name) != std::end(kDraws);
+}
+
 bool IsOfMechanism(std::string_view parameter_name) {
-  return parameter_name.find("." + std::string(kLearnedName) + ".") != std::string_view::npos;
+  return parameter_name.find("." + std::string(kMechanismModule) + ".") != std::string_view::npos;
 }
 
 Status CheckMechanisms(const NetworkConfig& config) {

@@ -43,6 +43,12 @@ class LibraryAttention : public ProjectedAttention {
   std::shared_ptr<torch::nn::Module> learned_;
 };
 
+/// Name of the submodule that holds the learnt parameters of a layer's mechanism.
+inline constexpr char kMechanismModule[] = "mechanism";
+
+/// Whether a mechanism's parameter of this name is a random draw, which is not learnt.
+bool IsRandomDraw(std::string_view name);
+
 /// Whether the model's parameter of this name belongs to a mechanism of the library, which gives it
 /// its first value.
 bool IsOfMechanism(std::string_view parameter_name);

@@ -15,19 +15,20 @@ constexpr double kEpsilon = 1e-8;
 
 }  // namespace
 
-ModelOptimizer::ModelOptimizer(WorldModel* model, const TrainingConfig& config)
-    : model_(model), clip_norm_(config.gradient_clip_norm) {
+ModelOptimizer::ModelOptimizer(torch::nn::Module* model, double weight_decay,
+                               double gradient_clip_norm)
+    : model_(model), clip_norm_(gradient_clip_norm) {
   std::vector<torch::Tensor> decayed, plain;
   for (const auto& item : model->named_parameters()) {
     (HasWeightDecay(item.key()) ? decayed : plain).push_back(item.value());
   }
-  const auto options = [](double weight_decay) {
+  const auto options = [](double decay) {
     auto result = std::make_unique<torch::optim::AdamWOptions>();
-    result->betas({kBeta1, kBeta2}).eps(kEpsilon).weight_decay(weight_decay);
+    result->betas({kBeta1, kBeta2}).eps(kEpsilon).weight_decay(decay);
     return result;
   };
   std::vector<torch::optim::OptimizerParamGroup> groups;
-  groups.emplace_back(decayed, options(config.weight_decay));
+  groups.emplace_back(decayed, options(weight_decay));
   groups.emplace_back(plain, options(0.0));
   adamw_ = std::make_unique<torch::optim::AdamW>(groups);
 }

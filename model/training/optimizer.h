@@ -1,26 +1,26 @@
 #pragma once
 
-/// AdamW over a world model's parameters, with gradient clipping and exact resume.
+/// AdamW over a network's parameters, with gradient clipping and exact resume.
 ///
-/// Weight decay is off for biases, norms and mask coefficients. The state can be saved to a tensor
-/// file and restored to the same bits. Threads: one at a time. Source: adamw; grf-masking, App. C.3
-/// (decay 1e-3, global norm 0.01).
+/// Weight decay is off for biases, norms and mask coefficients (HasWeightDecay). The state can be
+/// saved to a tensor file and restored to the same bits. Threads: one at a time. Source: adamw;
+/// grf-masking, App. C.3 (decay 1e-3, global norm 0.01).
 
+#include <torch/nn/module.h>
 #include <torch/optim/adamw.h>
 
 #include <memory>
 #include <string>
 
-#include "model/files/checkpoint.h"
-#include "model/training/training_config.h"
+#include "common/status.h"
+#include "model/files/tensor_file.h"
 
 namespace interlacer {
 
-class WorldModel;
-
 class ModelOptimizer {
  public:
-  ModelOptimizer(WorldModel* model, const TrainingConfig& config);
+  /// `gradient_clip_norm`: infinity clips nothing.
+  ModelOptimizer(torch::nn::Module* model, double weight_decay, double gradient_clip_norm);
 
   /// Clips the accumulated gradients, applies one step at `learning_rate`, clears the gradients.
   /// Returns the gradient norm before clipping; parameters stay untouched when it is not finite.
@@ -31,7 +31,7 @@ class ModelOptimizer {
   Status LoadState(const NamedTensors& tensors);
 
  private:
-  WorldModel* model_;
+  torch::nn::Module* model_;
   double clip_norm_;
   std::unique_ptr<torch::optim::AdamW> adamw_;
 };

@@ -3,34 +3,13 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "common/file_io.h"
-#include "common/json.h"
 #include "model/training/run_inputs.h"
 
 namespace interlacer {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr char kOptimizerFile[] = "/optimizer.safetensors";
-constexpr char kOldSuffix[] = ".old";
-constexpr char kPartialSuffix[] = ".partial";
-
-/// An error that names the first key that differs, because a configuration is long.
-Status OtherConfig(const std::string& path, const std::string& stored, const std::string& now) {
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json then, ParseJson(stored, path));
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json got, ParseJson(now, path));
-  const nlohmann::json patch = nlohmann::json::diff(then, got);
-  const std::string key = patch.empty() ? "" : patch[0].value("path", "");
-  const auto text = [&](const nlohmann::json& config) {
-    const nlohmann::json::json_pointer pointer(key);
-    return config.contains(pointer) ? config.at(pointer).dump() : std::string("nothing");
-  };
-  return Mismatch(reason::CONFIG_INVALID, path + ": " + key,
-                  text(then) + ", which the run began with", text(got));
-}
 
 /// Number of predicted steps in the longest rollout that the first `steps_done` steps trained on.
 int LongestRollout(const TrainingConfig& config, std::int64_t steps_done) {
@@ -88,71 +67,38 @@ Status CopyAppearance(const WorldModel& from, WorldModel* to) {
 }
 
 Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
-  const std::string text = RunConfigToJson(options.config);
-  std::error_code error;
-  if (fs::exists(paths.config())) {
-    if (options.resume) {
-      INTERLACER_ASSIGN_OR_RETURN(const std::string stored, ReadTextFile(paths.config()));
-      if (stored != text) return OtherConfig(paths.config(), stored, text);
-      const bool has_state =
-          fs::exists(paths.checkpoint()) || fs::exists(paths.checkpoint() + kOldSuffix);
-      return CheckRunInputs(options, paths.inputs(), has_state);
-    }
-    if (!options.overwrite) {
-      return FailedPrecondition(reason::OUTPUT_EXISTS,
-                                "a run is there already; resume it, overwrite it, or choose "
-                                "another folder")
-          .WithField(paths.dir);
-    }
-    // Half-renamed files of a killed run would otherwise be taken for those of the new run.
-    for (const char* suffix : {"", kOldSuffix, kPartialSuffix}) {
-      fs::remove_all(paths.checkpoint() + suffix, error);
-      if (error) return CannotWrite(paths.checkpoint() + suffix, error);
-    }
-  }
-  fs::create_directories(paths.dir, error);
-  if (error) return CannotWrite(paths.dir, error);
-  INTERLACER_RETURN_IF_ERROR(WriteRunInputs(options, paths.inputs()));
-  return WriteFileAtomic(paths.config(), text);
+  const EarlierRun earlier = options.resume      ? EarlierRun::kResume
+                             : options.overwrite ? EarlierRun::kOverwrite
+                                                 : EarlierRun::kRefuse;
+  INTERLACER_ASSIGN_OR_RETURN(const bool is_resumed,
+                              OpenRunFolder(paths, RunConfigToJson(options.config), earlier, [&] {
+                                return WriteRunInputs(options, paths.inputs());
+                              }));
+  if (!is_resumed) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(const bool has_state, FindCheckpoint(paths));
+  return CheckRunInputs(options, paths.inputs(), has_state);
 }
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,
                     const WeightEma* average, std::int64_t steps_done, const TrainOptions& options,
                     const std::string& robot_folder) {
-  const std::string partial = paths.checkpoint() + kPartialSuffix;
-  const std::string old = paths.checkpoint() + kOldSuffix;
-  std::error_code error;
-  fs::remove_all(partial, error);
   const TensorMetadata metadata{
       {kOptimizerStepsKey, std::to_string(steps_done)},
       {"trained_step_count", std::to_string(LongestRollout(options.config.training, steps_done))},
       {"seed", std::to_string(options.seed)}};
-  INTERLACER_RETURN_IF_ERROR(
-      SaveCheckpoint(partial, model, metadata, StoredWeights::kFloat32, robot_folder));
-  NamedTensors state = optimizer.State();
-  if (average != nullptr) state.merge(average->State());
-  INTERLACER_RETURN_IF_ERROR(WriteTensorFile(partial + kOptimizerFile, {state, metadata}));
-  fs::remove_all(old, error);
-  if (fs::exists(paths.checkpoint())) {
-    fs::rename(paths.checkpoint(), old, error);
-    if (error) return CannotWrite(paths.checkpoint(), error);
-  }
-  fs::rename(partial, paths.checkpoint(), error);
-  if (error) return CannotWrite(paths.checkpoint(), error);
-  fs::remove_all(old, error);
-  return Status::Ok();
+  return ReplaceCheckpoint(paths, [&](const std::string& folder) -> Status {
+    INTERLACER_RETURN_IF_ERROR(
+        SaveCheckpoint(folder, model, metadata, StoredWeights::kFloat32, robot_folder));
+    NamedTensors state = optimizer.State();
+    if (average != nullptr) state.merge(average->State());
+    return WriteTensorFile(folder + kOptimizerFile, {state, metadata});
+  });
 }
 
 StatusOr<std::int64_t> LoadRunState(const RunPaths& paths, WorldModel* model,
                                     ModelOptimizer* optimizer, WeightEma* average) {
-  std::error_code error;
-  // A run killed between the two renames of SaveRunState leaves only the old checkpoint.
-  const std::string old = paths.checkpoint() + kOldSuffix;
-  if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
-    fs::rename(old, paths.checkpoint(), error);
-    if (error) return CannotWrite(old, error);
-  }
-  if (!fs::exists(paths.checkpoint())) return std::int64_t{0};
+  INTERLACER_ASSIGN_OR_RETURN(const bool has_state, FindCheckpoint(paths));
+  if (!has_state) return std::int64_t{0};
   INTERLACER_ASSIGN_OR_RETURN(const Checkpoint stored, LoadCheckpoint(paths.checkpoint(), {}));
   INTERLACER_ASSIGN_OR_RETURN(const TensorFile state,
                               ReadTensorFile(paths.checkpoint() + kOptimizerFile));

@@ -1,28 +1,20 @@
 #pragma once
 
-/// Reads and writes the folder of a training run: run.json, inputs.json, metrics.jsonl, checkpoint/
-/// and its optimiser state.
+/// Reads and writes what the folder of a world model's training run holds (run_folder.h): its
+/// configuration, inputs.json, the checkpoint and its optimiser state.
 ///
-/// A checkpoint is written to checkpoint.partial and renamed over the old one, so a run that is
-/// killed while writing keeps the last complete one. Errors: OUTPUT_EXISTS, FILE_UNWRITABLE,
-/// CHECKPOINT_INVALID. One writer.
+/// Errors: OUTPUT_EXISTS, FILE_UNWRITABLE, CHECKPOINT_INVALID. One writer.
 
 #include <cstdint>
 #include <string>
 
+#include "model/files/checkpoint.h"
 #include "model/training/optimizer.h"
+#include "model/training/run_folder.h"
 #include "model/training/train_options.h"
 #include "model/training/weight_ema.h"
 
 namespace interlacer {
-
-struct RunPaths {
-  std::string dir;
-  std::string config() const { return dir + "/run.json"; }
-  std::string inputs() const { return dir + "/inputs.json"; }
-  std::string log() const { return dir + "/metrics.jsonl"; }
-  std::string checkpoint() const { return dir + "/checkpoint"; }
-};
 
 /// Creates the folder for a new run (refused when it holds a run, unless `overwrite`), or checks
 /// that the run to resume has the same configuration and inputs.

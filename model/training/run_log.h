@@ -49,10 +49,11 @@ class RunLog {
   /// The last line of a run that has reached its end: `is_flat` where it stopped before its
   /// step_count.
   Status WriteEnd(std::int64_t step, bool is_flat);
+  /// A line of another kind: a JSON object with "kind" and "step".
+  Status WriteLine(const std::string& line);
 
  private:
   explicit RunLog(std::ofstream file) : file_(std::move(file)) {}
-  Status WriteLine(const std::string& line);
   std::ofstream file_;
 };
 

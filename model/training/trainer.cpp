@@ -93,7 +93,7 @@ class TrainingRun {
         model_(config_.model,
                WorldModelOptions{.recompute_blocks = config_.training.recompute_blocks,
                                  .device = device.kind()}),
-        optimizer_(&model_, config_.training) {
+        optimizer_(&model_, config_.training.weight_decay, config_.training.gradient_clip_norm) {
     model_.MoveTo(device.device, device.cuda);
     const double decay = config_.training.average_decay;
     if (decay > 0) average_ = std::make_unique<WeightEma>(&model_, decay);

@@ -3,35 +3,13 @@
 #include <algorithm>
 
 #include "common/json.h"
+#include "model/training/schedule_json.h"
 
 namespace interlacer {
 namespace {
 
 using nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
-
-template <typename T>
-OrderedJson ScheduleToJson(const Schedule<T>& schedule) {
-  OrderedJson list = OrderedJson::array();
-  for (const auto& entry : schedule) {
-    list.push_back({{"from_step", entry.from_step}, {"value", entry.value}});
-  }
-  return list;
-}
-
-template <typename T>
-StatusOr<Schedule<T>> ScheduleOr(const JsonObject& object, const char* key, Schedule<T> fallback) {
-  if (!object.Has(key)) return fallback;
-  INTERLACER_ASSIGN_OR_RETURN(const auto entries, object.GetObjects(key));
-  Schedule<T> schedule;
-  for (const JsonObject& entry : entries) {
-    INTERLACER_RETURN_IF_ERROR(entry.AllowOnly({"from_step", "value"}));
-    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t from, entry.Get<std::int64_t>("from_step"));
-    INTERLACER_ASSIGN_OR_RETURN(const T value, entry.Get<T>("value"));
-    schedule.push_back({from, value});
-  }
-  return schedule;
-}
 
 OrderedJson TrainingToJson(const TrainingConfig& c) {
   OrderedJson out{{"step_count", c.step_count},
@@ -195,18 +173,6 @@ TrainingConfig SmallTraining() {
   return c;
 }
 
-template <typename T>
-Status CheckSchedule(const Schedule<T>& schedule, const std::string& key) {
-  if (IsValidSchedule(schedule)) return Status::Ok();
-  std::string got;
-  for (const auto& entry : schedule) {
-    got += (got.empty() ? "from_step " : ", ") + std::to_string(entry.from_step);
-  }
-  return Mismatch(reason::CONFIG_INVALID, "training." + key,
-                  "a list that starts at from_step 0 and ascends",
-                  got.empty() ? "an empty list" : got);
-}
-
 }  // namespace
 
 StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
@@ -290,9 +256,9 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      c.validation_sample_count));
   INTERLACER_RETURN_IF_ERROR(require(c.appearance_step_count >= 0, "appearance_step_count", ">= 0",
                                      static_cast<double>(c.appearance_step_count)));
-  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.rollout_steps, "rollout_steps"));
-  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.particle_count, "particle_count"));
-  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.learning_rate, "learning_rate"));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.rollout_steps, "training.rollout_steps"));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.particle_count, "training.particle_count"));
+  INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.learning_rate, "training.learning_rate"));
   for (const auto& entry : c.rollout_steps) {
     const int least = c.reconstruction_weight > 0 ? 0 : 1;
     INTERLACER_RETURN_IF_ERROR(require(entry.value >= least && entry.value <= 64,
@@ -322,7 +288,7 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
         std::pair{"stretch_weight", &c.stretch_weight},
         std::pair{"feature_change_weight", &c.feature_change_weight},
         std::pair{"reconstruction_jitter_m", &c.reconstruction_jitter_m}}) {
-    INTERLACER_RETURN_IF_ERROR(CheckSchedule(*amount, name));
+    INTERLACER_RETURN_IF_ERROR(CheckSchedule(*amount, "training." + std::string(name)));
     for (const auto& entry : *amount) {
       INTERLACER_RETURN_IF_ERROR(
           require(entry.value >= 0, std::string(name) + ".value", ">= 0", entry.value));

@@ -40,6 +40,7 @@ set(layers
   model/training/distributed/gloo_names  ""
   model/training/distributed  "common/|model/runtime/"
   model/training              "common/|robots/|render/|data/|model/((clouds|config)\\.h|[a-z]+/)"
+  model/learning              "common/|model/(runtime/|files/tensor_|layers/|attention/|network/|training/)"
   model                       "common/|robots/|knn/|render/|data/|model/[a-z]+/"
   server/kernels              "common/kernels/"
   server/convert              "common/|data/|server/(limits\\.h|kernels/)"

@@ -16,15 +16,9 @@
 
 #include "common/json.h"
 #include "common/status.h"
+#include "model/attention/files/edge_lists.h"
 
 namespace interlacer::attention {
-
-/// Neighbours of node i are neighbors[offsets[i]] ... neighbors[offsets[i + 1] - 1].
-struct EdgeLists {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int64_t> neighbors;
-  std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
-};
 
 struct CostRequest {
   std::string mechanism;
