@@ -381,6 +381,7 @@ void AddExperiment(CLI::App* app, VerbTable* verbs) {
   AddPlannerExperiment(verb, verbs);
   AddClosedLoopExperiment(verb, verbs);
   AddMasksExperiment(verb, verbs);
+  AddMotifsExperiment(verb, verbs);
 }
 
 }  // namespace interlacer::cli

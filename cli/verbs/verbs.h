@@ -18,6 +18,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs);
 void AddExperiment(CLI::App* app, VerbTable* verbs);
 void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddMasksExperiment(CLI::App* experiment, VerbTable* verbs);
+void AddMotifsExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs);
 void AddCompare(CLI::App* app, VerbTable* verbs);
 void AddReport(CLI::App* app, VerbTable* verbs);

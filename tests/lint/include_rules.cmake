@@ -54,6 +54,7 @@ set(layers
   client                      "common/|proto/recording\\.h|client/convert/|client/planner/"
   evaluation                  "common/|robots/|render/|data/|client/rollout_backend\\.h"
   experiments/hdvpd           "common/|data/|client/rollout_backend\\.h|model/files/tensor_header\\.h|evaluation/|experiments/[a-z_]+\\.h"
+  experiments/learning        "common/|evaluation/|experiments/[a-z_]+\\.h|model/learning/(learner|learning_config|example_set)\\.h"
   experiments/masks           "common/|evaluation/|experiments/[a-z_]+\\.h|model/attention/files/(attention_files|mask_measurements)\\.h"
   experiments/planner         "common/|data/|client/rollout_backend\\.h|evaluation/|experiments/[a-z_]+\\.h"
   experiments                 "evaluation/"
