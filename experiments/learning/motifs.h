@@ -9,7 +9,8 @@
 /// are positive (class 1), odd ones negative (class 0) with the same big graph; splits share no
 /// draw. A negative may hold the motif by chance (about once in 10^4 graphs); it stays negative.
 /// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Threads: as ExampleSet.
-/// Source: gkat, Sec. 5.1.1; sizes and probabilities that it does not state are those of its code.
+/// Sizes and probabilities that the paper does not state are those of its code.
+/// Source: gkat, Sec. 5.1.1.
 
 #include <array>
 #include <cstdint>

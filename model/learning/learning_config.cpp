@@ -27,8 +27,8 @@ Status ReadWithin(const JsonObject& object, const char* key, T low, T high, T* v
 
 StatusOr<AttentionLayerConfig> ParseLayer(const JsonObject& object) {
   INTERLACER_RETURN_IF_ERROR(
-      object.AllowOnly({"mechanism", "options", "fixed", "heads", "head_width", "maps", "residual",
-                        "feed_forward_width"}));
+      object.AllowOnly({"mechanism", "options", "way", "fixed", "heads", "head_width", "maps",
+                        "residual", "feed_forward_width"}));
   AttentionLayerConfig layer;
   INTERLACER_ASSIGN_OR_RETURN(layer.mechanism, object.Get<std::string>("mechanism"));
   if (object.Has("options")) {
@@ -36,6 +36,7 @@ StatusOr<AttentionLayerConfig> ParseLayer(const JsonObject& object) {
     INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json* const options, object.Find("options"));
     layer.options = options->dump();
   }
+  INTERLACER_ASSIGN_OR_RETURN(layer.way, object.GetOr("way", layer.way));
   INTERLACER_ASSIGN_OR_RETURN(layer.fixed,
                               object.GetOr<std::vector<std::string>>("fixed", layer.fixed));
   INTERLACER_RETURN_IF_ERROR(
@@ -106,6 +107,7 @@ nlohmann::ordered_json ToJson(const TokenNetworkConfig& network) {
     }
     layers.push_back({{"mechanism", layer.mechanism},
                       {"options", nlohmann::ordered_json::parse(layer.options)},
+                      {"way", layer.way},
                       {"fixed", layer.fixed},
                       {"heads", layer.head_count},
                       {"head_width", layer.head_width},

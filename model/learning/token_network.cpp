@@ -102,7 +102,12 @@ AttentionLayer::AttentionLayer(const AttentionLayerConfig& config, std::int64_t 
                                std::uint64_t seed, const Batch& probe)
     : config_(config),
       attention_(ValueOrThrow(MakeAttention(config, seed))),
+      way_(attention::WayOfName(config.way)),
       learned_(register_module(kMechanismModule, std::make_shared<torch::nn::Module>())) {
+  if (!config.way.empty() && !way_) {
+    throw StatusException(Mismatch(reason::CONFIG_INVALID, "way",
+                                   "dense, fastmult, pairs, features or nothing", config.way));
+  }
   const bool keeps_width = config.maps == LayerMaps::kNone || config.residual;
   if (keeps_width && in_width != out_width()) {
     throw StatusException(
@@ -149,7 +154,11 @@ AttentionLayer::AttentionLayer(const AttentionLayerConfig& config, std::int64_t 
     if (IsRandomDraw(name) || std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
     learned_->register_parameter(name, tensor.detach().clone());
   }
-  ThrowIfError(attention_.Run(inputs).status());
+  Run(inputs);
+}
+
+torch::Tensor AttentionLayer::Run(const AttentionInputs& inputs) const {
+  return ValueOrThrow(attention_.Run(inputs, way_));
 }
 
 AttentionLayer::Maps AttentionLayer::MapsOf(const torch::Tensor& x) const {
@@ -190,11 +199,11 @@ AttentionInputs AttentionLayer::InputsOf(const Maps& maps, const Batch& batch,
 torch::Tensor AttentionLayer::Attend(const torch::Tensor& x, const Batch& batch) const {
   const Maps maps = MapsOf(x);
   if (!batch.IsApart()) {
-    return Joined(ValueOrThrow(attention_.Run(InputsOf(maps, batch, std::nullopt))));
+    return Joined(Run(InputsOf(maps, batch, std::nullopt)));
   }
   std::vector<torch::Tensor> rows;
   for (std::int64_t i = 0; i < batch.size(); ++i) {
-    const torch::Tensor out = Joined(ValueOrThrow(attention_.Run(InputsOf(maps, batch, i))));
+    const torch::Tensor out = Joined(Run(InputsOf(maps, batch, i)));
     rows.push_back(at::constant_pad_nd(out, {0, 0, 0, x.size(1) - out.size(1)}));
   }
   return at::cat(rows);

@@ -51,12 +51,14 @@ class AttentionLayer : public torch::nn::Module {
   };
   Maps MapsOf(const torch::Tensor& x) const;
   torch::Tensor Attend(const torch::Tensor& x, const Batch& batch) const;
+  torch::Tensor Run(const attention::AttentionInputs& inputs) const;
   /// Of one example, or of all that go together.
   attention::AttentionInputs InputsOf(const Maps& maps, const Batch& batch,
                                       std::optional<std::int64_t> example) const;
 
   AttentionLayerConfig config_;
   attention::Attention attention_;
+  std::optional<attention::Way> way_;
   std::shared_ptr<torch::nn::Module> learned_;
   std::shared_ptr<DenseMap> query_, key_, value_;  ///< null where the maps have none
   std::shared_ptr<Dense> out_;

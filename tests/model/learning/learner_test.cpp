@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, LearnerLearns,
                                            ToyCase{"grid", ToyKind::kGrid, "toeplitz_nd", "{}"},
                                            ToyCase{"sequence", ToyKind::kSequence, "linear_elu1",
                                                    "{}"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& toy) { return std::string(toy.param.name); });
 
 TEST(Learner, CannotLearnWhatTheFeaturesDoNotShow) {
   SetThreadCount(1);

@@ -100,6 +100,18 @@ TEST(TokenNetwork, FirstValuesDependOnTheSeedAlone) {
   EXPECT_FALSE(at::equal(out(1, "{}"), out(1, R"({"seed": 99})")));
 }
 
+TEST(TokenNetwork, TakesTheWayThatIsAskedFor) {
+  const ToySet set(ToyKind::kGraph, LearningTask::kClassification);
+  const Batch batch = MakeBatch(set, LearningSplit::kTrain, kSome);
+  const auto out = [&](const char* way) {
+    AttentionLayerConfig layer = ToyLayer("gkat0");
+    layer.way = way;
+    return TokenNetwork(Network({layer, layer}), set.form(), 1, batch).Forward(batch);
+  };
+  EXPECT_TRUE(at::allclose(out("dense"), out("pairs"), 1e-4, 1e-5));
+  EXPECT_TRUE(at::equal(out(""), out("pairs")));
+}
+
 TEST(TokenNetwork, NamesWhatDoesNotFit) {
   const ToySet set(ToyKind::kGraph, LearningTask::kClassification);
   const Batch probe = MakeBatch(set, LearningSplit::kTrain, kSome);
@@ -122,6 +134,11 @@ TEST(TokenNetwork, NamesWhatDoesNotFit) {
   layer.fixed = {"lamda"};
   EXPECT_THAT(error(layer), HasSubstr("layers[1].fixed"));
   EXPECT_THAT(error(layer), HasSubstr("lambda"));
+  layer = ToyLayer("gat");
+  layer.way = "fast";
+  EXPECT_THAT(error(layer), HasSubstr("layers[1].way"));
+  layer.way = "features";  // which gat does not have
+  EXPECT_THAT(error(layer), HasSubstr("layers[1].way"));
   layer = ToyLayer("gcn");
   layer.maps = LayerMaps::kNone;
   layer.head_width = 5;
@@ -136,7 +153,7 @@ TEST(TokenNetwork, ParsesItsConfigurationAndNamesBadKeys) {
   };
   const std::string text =
       R"({"embedding_width":8,"learned_positions":true,"layers":[{"mechanism":"gkat",)"
-      R"("options":{"hops":2},"fixed":["lambda"],"heads":2,"head_width":4,"maps":"none",)"
+      R"("options":{"hops":2},"way":"dense","fixed":["lambda"],"heads":2,"head_width":4,"maps":"none",)"
       R"("residual":true,"feed_forward_width":16}]})";
   const auto network = parse(text);
   ASSERT_TRUE(network.ok()) << network.status().ToString();
