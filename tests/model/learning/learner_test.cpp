@@ -214,7 +214,7 @@ TEST(Learner, NamesBadExamples) {
   set.spoil = [](Example* example) { example->features.pop_back(); };
   EXPECT_THAT(learn(), HasSubstr("train[3].features: expected"));
   set.spoil = [](Example* example) { example->features[0] = NAN; };
-  EXPECT_THAT(learn(), HasSubstr("NOT_FINITE at train[3].features"));
+  EXPECT_THAT(learn(), HasSubstr("NOT_FINITE: train[3].features"));
   set.spoil = [](Example* example) { example->target = {2}; };
   EXPECT_THAT(learn(), HasSubstr("train[3].target: expected a class below 2, got 2"));
   set.spoil = [](Example* example) { example->graph = {}; };
