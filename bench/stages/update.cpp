@@ -13,8 +13,8 @@
 #include "bench/tensors.h"
 #include "common/transforms.h"
 #include "model/training/optimizer.h"
-#include "model/training/training_config.h"
 #include "model/training/sequence_loss.h"
+#include "model/training/training_config.h"
 #include "robots/robot.h"
 
 namespace interlacer::bench {
