@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kTinyPlan[] = R"({
+constexpr char kTinyMotifs[] = R"({
   "name": "tiny", "seeds": [0, 1],
   "data": {"motif": "circle", "train": 8, "validation": 4, "test": 4},
   "training": {"epochs": 2, "batch_size": 4},
@@ -29,7 +29,7 @@ constexpr char kTinyPlan[] = R"({
 TEST(ExperimentMotifs, WritesPageTableAndEpochsAndKeepsFinishedRuns) {
   const TempFolder folder;
   const std::string plan = folder.File("plan.json"), out = folder.File("out");
-  ASSERT_TRUE(WriteFileAtomic(plan, kTinyPlan).ok());
+  ASSERT_TRUE(WriteFileAtomic(plan, kTinyMotifs).ok());
   const Words words{"experiment", "motifs", "--plan", plan, "-o", out};
   const ProcessResult result = RunVerb(words);
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -52,7 +52,7 @@ TEST(ExperimentMotifs, WritesPageTableAndEpochsAndKeepsFinishedRuns) {
 TEST(ExperimentMotifs, NamesWhatAPlanHasWrong) {
   const TempFolder folder;
   const std::string plan = folder.File("plan.json"), out = folder.File("out");
-  std::string text = kTinyPlan;
+  std::string text = kTinyMotifs;
   text.replace(text.find("circle"), 6, "star");
   ASSERT_TRUE(WriteFileAtomic(plan, text).ok());
   const ProcessResult result = RunVerb({"experiment", "motifs", "--plan", plan, "-o", out});

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "common/thread_pool.h"
+#include "model/network/world_model.h"
 #include "model/training/distributed_training.h"
 #include "tests/model/training/tiny_run.h"
 
