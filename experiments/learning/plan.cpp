@@ -7,6 +7,9 @@
 namespace interlacer {
 namespace {
 
+/// Layers take a thousand seeds of a run.
+constexpr std::int64_t kMaxSeed = 1'000'000'000'000;
+
 /// A network's name is part of its folder's.
 bool IsName(const std::string& name) {
   const auto is_fit = [](char c) {
@@ -70,9 +73,11 @@ StatusOr<LearningPlan> ParseLearningPlan(const nlohmann::json& document) {
   INTERLACER_ASSIGN_OR_RETURN(plan.training, ParseLearning(training));
   INTERLACER_ASSIGN_OR_RETURN(plan.seeds, root.Get<std::vector<std::int64_t>>("seeds"));
   const std::set<std::int64_t> seeds(plan.seeds.begin(), plan.seeds.end());
-  if (seeds.empty() || seeds.size() < plan.seeds.size() || *seeds.begin() < 0) {
-    return root.Invalid("seeds", "at least one, each once, none below 0",
-                        std::to_string(plan.seeds.size()) + " numbers");
+  if (seeds.empty() || seeds.size() < plan.seeds.size() || *seeds.begin() < 0 ||
+      *seeds.rbegin() > kMaxSeed) {
+    return root.Invalid(
+        "seeds", "at least one, each once, none below 0 or above " + std::to_string(kMaxSeed),
+        std::to_string(plan.seeds.size()) + " numbers");
   }
   INTERLACER_RETURN_IF_ERROR(ReadNetworks(root, &plan));
   INTERLACER_RETURN_IF_ERROR(ReadClaims(root, &plan));

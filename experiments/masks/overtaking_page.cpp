@@ -43,8 +43,8 @@ std::optional<std::int64_t> Overtaking(const CostSeries& fast, const CostSeries&
   return from;
 }
 
-std::string LengthText(const std::optional<std::int64_t>& length) {
-  return length ? std::to_string(*length) : "not up to " + std::to_string(kLongestDense);
+std::string LengthText(const std::optional<std::int64_t>& length, std::int64_t longest) {
+  return length ? std::to_string(*length) : "not up to " + std::to_string(longest);
 }
 
 }  // namespace
@@ -53,26 +53,26 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
   MaskPage page;
   page.name = "overtaking";
   page.title = "From how many tokens on a mechanism's fast way is faster than its dense one";
+  const std::int64_t longest_dense = run.is_quick ? 256 : std::min(kLongestDense, run.longest);
+  const std::int64_t blocked_length = run.is_quick ? 1024 : std::min(kBlockedLength, run.longest);
   page.notes = {
       "One head, float32, forward, one batch, default options: the fastest way but the dense one "
       "beside the dense one of the same mechanism, making the mask included. CPU time, least of "
       "four runs. Lengths double from " +
           std::to_string(kLeastLength) +
           "; the length is the first from which on the fast way is never slower.",
-      "At " + std::to_string(kBlockedLength) +
+      "At " + std::to_string(blocked_length) +
           " tokens and width 8 the peer is softmax attention without any mask, in blocks of 512 "
-          "rows: less than a masked dense form would have to do."};
+          "rows: less than a masked dense form would have to do. Each the lesser of two runs."};
   page.points.columns = {"mechanism", "way", "width", "length", "seconds"};
   HtmlTable table;
   table.caption = "Lengths at which dense attention is overtaken";
   table.header = {"mechanism",
                   "width 8",
                   "width 64",
-                  "way at " + std::to_string(kBlockedLength),
-                  "seconds at " + std::to_string(kBlockedLength),
+                  "way at " + std::to_string(blocked_length),
+                  "seconds at " + std::to_string(blocked_length),
                   "blocked dense / this"};
-  const std::int64_t longest_dense = run.is_quick ? 256 : std::min(kLongestDense, run.longest);
-  const std::int64_t blocked_length = run.is_quick ? 1024 : std::min(kBlockedLength, run.longest);
   INTERLACER_RETURN_IF_ERROR(run.Step("dense attention in blocks"));
   INTERLACER_ASSIGN_OR_RETURN(const double blocked_s,
                               attention::MeasureBlockedDense(blocked_length, 8));
@@ -118,8 +118,8 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
       page.points.rows.push_back(
           {request.mechanism, at_length->way, 8, blocked_length, at_length->cpu_seconds});
     }
-    table.rows.push_back({request.mechanism, LengthText(from[0]), LengthText(from[1]),
-                          at_length.ok() ? at_length->way : "–",
+    table.rows.push_back({request.mechanism, LengthText(from[0], longest_dense),
+                          LengthText(from[1], longest_dense), at_length.ok() ? at_length->way : "–",
                           at_length.ok() ? FigureText(seconds) : at_length.status().message(),
                           FigureText(ratio)});
     page.claims.push_back(

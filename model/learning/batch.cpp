@@ -24,9 +24,9 @@ void RequireSize(const std::vector<T>& values, std::int64_t expected, const std:
                                    std::to_string(values.size())));
   }
   for (const T value : values) {
-    if (std::isfinite(value)) continue;
+    if (std::isfinite(static_cast<float>(value))) continue;
     throw StatusException(
-        Mismatch(reason::NOT_FINITE, field, "finite numbers", "a number that is not"));
+        Mismatch(reason::NOT_FINITE, field, "finite numbers of float32", "a number that is not"));
   }
 }
 

@@ -5,7 +5,7 @@
 ///   features [B,L,F] float32, 0 where padded   key_mask [B,L], 1 for a token and 0 for padding
 ///   targets  [B] int64 of classes, or [B,T] float32
 /// Graphs and own positions of examples stay apart, unpadded. Errors: StatusException
-/// INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or OUT_OF_RANGE at "SPLIT[index].FIELD".
+/// INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or ARGUMENT_INVALID at "SPLIT[index].FIELD".
 /// Threads: pure functions.
 
 #include <torch/types.h>

@@ -201,6 +201,12 @@ torch::Tensor LearningRun::LossOf(const Batch& batch, Sums* sums) {
                                       : functional::mse_loss(out, batch.targets);
   const torch::Tensor scores = is_class ? (out.detach().argmax(1) == batch.targets).to(at::kDouble)
                                         : (out.detach() - batch.targets).abs().mean(1);
+  if (!std::isfinite(loss.item<double>())) {
+    throw StatusException(DataLoss(reason::PREDICTION_NOT_FINITE,
+                                   "loss " + std::to_string(loss.item<double>()) + " in epoch " +
+                                       std::to_string(epochs_.size() + 1) +
+                                       "; a lower learning_rate may help"));
+  }
   sums->loss += loss.item<double>() * static_cast<double>(batch.size());
   sums->score += scores.sum().item<double>();
   sums->count += batch.size();
@@ -245,11 +251,10 @@ EpochRecord LearningRun::OneEpoch(std::int64_t epoch) {
     const torch::Tensor loss = LossOf(batch, &sums);
     loss.backward();
     const double norm = optimizer_.Step(record.learning_rate);
-    if (!std::isfinite(loss.item<double>()) || !std::isfinite(norm)) {
+    if (!std::isfinite(norm)) {
       throw StatusException(
-          DataLoss(reason::PREDICTION_NOT_FINITE, "loss " + std::to_string(loss.item<double>()) +
-                                                      ", gradient norm " + std::to_string(norm) +
-                                                      " in epoch " + std::to_string(epoch)));
+          DataLoss(reason::PREDICTION_NOT_FINITE,
+                   "gradient norm " + std::to_string(norm) + " in epoch " + std::to_string(epoch)));
     }
   }
   record.train = sums.Mean();
@@ -307,7 +312,8 @@ StatusOr<LearningResult> Learn(const ExampleSet& set, const LearningOptions& opt
   UseKernelThreadCount();
   LearningResult result;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
-      [&] {
+      [&]() -> Status {
+        INTERLACER_RETURN_IF_ERROR(CheckLearning(options.config));
         result = LearningRun(set, options).Run();
         return Status::Ok();
       },

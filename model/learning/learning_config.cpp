@@ -10,6 +10,7 @@ namespace {
 
 /// So that no array is made of a number that nobody meant.
 constexpr std::int64_t kMaxWidth = 4096;
+constexpr std::size_t kMaxLayers = 64;
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 24;
 
 constexpr std::array<std::pair<const char*, LayerMaps>, 3> kMapNames{
@@ -43,6 +44,12 @@ StatusOr<AttentionLayerConfig> ParseLayer(const JsonObject& object) {
       ReadWithin<std::int64_t>(object, "heads", 1, kMaxWidth, &layer.head_count));
   INTERLACER_RETURN_IF_ERROR(
       ReadWithin<std::int64_t>(object, "head_width", 1, kMaxWidth, &layer.head_width));
+  if (layer.head_count * layer.head_width > kMaxWidth) {
+    return object.Invalid("head_width",
+                          "at most " + std::to_string(kMaxWidth / layer.head_count) + " for " +
+                              std::to_string(layer.head_count) + " heads",
+                          std::to_string(layer.head_width));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const auto maps, object.GetOr<std::string>("maps", "separate"));
   bool is_known = false;
   for (const auto& [name, value] : kMapNames) {
@@ -71,7 +78,10 @@ StatusOr<TokenNetworkConfig> ParseTokenNetwork(const JsonObject& object) {
   INTERLACER_ASSIGN_OR_RETURN(network.learned_positions,
                               object.GetOr("learned_positions", network.learned_positions));
   INTERLACER_ASSIGN_OR_RETURN(const auto layers, object.GetObjects("layers"));
-  if (layers.empty()) return object.Invalid("layers", "one layer or more", "none");
+  if (layers.empty() || layers.size() > kMaxLayers) {
+    return object.Invalid("layers", "1 to " + std::to_string(kMaxLayers) + " layers",
+                          std::to_string(layers.size()));
+  }
   for (const JsonObject& layer : layers) {
     INTERLACER_ASSIGN_OR_RETURN(network.layers.emplace_back(), ParseLayer(layer));
   }
@@ -89,6 +99,12 @@ StatusOr<LearningConfig> ParseLearning(const JsonObject& object) {
   INTERLACER_ASSIGN_OR_RETURN(config.learning_rate,
                               ScheduleOr(object, "learning_rate", config.learning_rate));
   INTERLACER_RETURN_IF_ERROR(CheckSchedule(config.learning_rate, object.PathOf("learning_rate")));
+  for (std::size_t i = 0; i < config.learning_rate.size(); ++i) {
+    if (config.learning_rate[i].value > 0) continue;
+    return Mismatch(reason::CONFIG_INVALID,
+                    object.PathOf("learning_rate") + "[" + std::to_string(i) + "].value",
+                    "a number above 0", std::to_string(config.learning_rate[i].value));
+  }
   INTERLACER_RETURN_IF_ERROR(ReadWithin(object, "weight_decay", 0.0, 1e3, &config.weight_decay));
   INTERLACER_RETURN_IF_ERROR(
       ReadWithin(object, "gradient_clip_norm", 0.0, 1e9, &config.gradient_clip_norm));
@@ -96,6 +112,16 @@ StatusOr<LearningConfig> ParseLearning(const JsonObject& object) {
   INTERLACER_RETURN_IF_ERROR(
       ReadWithin<std::int64_t>(object, "checkpoint_every", 1, kMaxCount, &config.checkpoint_every));
   return config;
+}
+
+Status CheckLearning(const LearningConfig& config) {
+  const nlohmann::json network = ToJson(config.network), training = TrainingToJson(config);
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject layers,
+                              JsonObject::Make(network, "network", reason::CONFIG_INVALID));
+  INTERLACER_RETURN_IF_ERROR(ParseTokenNetwork(layers).status());
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject budget,
+                              JsonObject::Make(training, "training", reason::CONFIG_INVALID));
+  return ParseLearning(budget).status();
 }
 
 nlohmann::ordered_json ToJson(const TokenNetworkConfig& network) {

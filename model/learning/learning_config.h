@@ -57,9 +57,11 @@ struct LearningConfig {
 
 /// {"embedding_width", "learned_positions", "layers": [{"mechanism", ...}]}.
 StatusOr<TokenNetworkConfig> ParseTokenNetwork(const JsonObject& object);
-/// All but the network: {"epochs", "batch_size", "learning_rate": [[step, value], ...],
+/// All but the network: {"epochs", "batch_size", "learning_rate": [{"from_step", "value"}],
 /// "weight_decay", "gradient_clip_norm", "patience", "checkpoint_every"}.
 StatusOr<LearningConfig> ParseLearning(const JsonObject& object);
+/// Of a configuration that was made in code: what the two above refuse.
+Status CheckLearning(const LearningConfig& config);
 nlohmann::ordered_json ToJson(const TokenNetworkConfig& network);
 /// Without the network.
 nlohmann::ordered_json TrainingToJson(const LearningConfig& config);

@@ -34,7 +34,7 @@ class Answers:
     def __init__(self, deadline_s: float, tap: Optional[Tap], channel: channels.ProcessChannel,
                  frames: Optional[SceneFrames] = None, proxy: str = "") -> None:
         self.deadline_s = deadline_s
-        self._end_s = time.monotonic() + deadline_s
+        self._end_s: Optional[float] = None  # of a call that has not been made
         self._channel = channel
         self._proxy = proxy
         self._tap = tap
@@ -44,8 +44,11 @@ class Answers:
         self.has_begun = False
 
     def left_s(self) -> float:
-        """Until the deadline."""
-        return max(0.001, self._end_s - time.monotonic())
+        """Until the deadline, which counts from the first call: an iterator may be read long after it was made."""
+        now_s = time.monotonic()
+        if self._end_s is None:
+            self._end_s = now_s + self.deadline_s
+        return max(0.001, self._end_s - now_s)
 
     def show_request(self, request: Any) -> None:
         self.show(request)
@@ -115,6 +118,7 @@ class BaseClient:
 
     def _start(self, method: str, request: Any, answers: Answers) -> Any:
         """The call of a method, or its answer where calls block."""
+        answers.left_s()  # a wait for a connection counts
         answers.show_request(request)
 
         def of_stub(channel: Any) -> Any:

@@ -127,6 +127,9 @@ TEST(LearningPlan, NamesBadKeys) {
   };
   EXPECT_THAT(error("/other", 1), HasSubstr("other"));
   EXPECT_THAT(error("/seeds", {1, 1}), HasSubstr("seeds: expected at least one, each once"));
+  EXPECT_THAT(error("/seeds", {9300000000000000}), HasSubstr("or above 1000000000000"));
+  EXPECT_THAT(error("/networks/0/network/layers/0/head_width", 4096),
+              HasSubstr("networks[0].network.layers[0].head_width: expected at most"));
   EXPECT_THAT(error("/training/epochs", 0), HasSubstr("training.epochs: expected 1 to"));
   EXPECT_THAT(error("/training/learning_rate", nlohmann::json::array()),
               HasSubstr("training.learning_rate"));

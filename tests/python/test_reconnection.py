@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from interlacer_client import AsyncClient, Client, InterlacerError
+from interlacer_client import AsyncClient, Client, InterlacerError, calls, channel
 
 #: A server without methods: who gets through to it hears UNIMPLEMENTED.
 SERVER = """
@@ -98,3 +98,11 @@ def test_no_server_is_unavailable_and_no_timeout(server, ask):
         code, seconds = ask()
         assert code == "UNAVAILABLE" and seconds < 5
     assert ask(deadline_s=1)[0] == "UNAVAILABLE"
+
+
+def test_a_deadline_counts_from_the_call_and_not_from_the_iterator():
+    answers = calls.Answers(0.2, None, channel.ProcessChannel(lambda: None))
+    time.sleep(0.3)
+    assert answers.left_s() > 0.15
+    time.sleep(0.3)
+    assert answers.left_s() < 0.01

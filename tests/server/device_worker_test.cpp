@@ -169,10 +169,14 @@ TEST_F(DeviceWorkerTest, BesideTwelveOthersAnUrgentJobWaitsForOneUnitAtMost) {
   }
   worker.Stop();
   const std::vector<std::string> journal = journal_.Read();
-  int low_since_come = 0, urgent_units = 0;
+  int low_since_come = 0, urgent_units = 0, come_count = 0;
   for (std::size_t i = 0; i < journal.size(); ++i) {
-    if (journal[i] == "come") low_since_come = 0;
-    if (journal[i] == "low") ++low_since_come;
+    if (journal[i] == "come") {
+      ++come_count;
+      low_since_come = 0;
+    }
+    // Before its "come", which this thread may write late, a job need not be there yet.
+    if (journal[i] == "low" && 3 * come_count > urgent_units) ++low_since_come;
     if (journal[i] != "urgent") continue;
     ++urgent_units;
     EXPECT_LE(low_since_come, urgent_units % 3 == 1 ? 1 : 0) << "before unit " << urgent_units;

@@ -36,8 +36,8 @@ class Mechanism {
   /// The mask [1 or H,L,L], or [B,H,L,L] of queries and keys, if there is one apart from the
   /// scores; undefined otherwise.
   virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
-  /// The largest |f| that places add to the logits of a pair that counts, [H] without gradient, or
-  /// undefined where they add none.
+  /// The largest |f| that places add to the logits of a pair, padded ones too and with `causal` no
+  /// later keys, [H] without gradient, or undefined where they add none.
   virtual torch::Tensor LargestPositionLogits(const AttentionInputs&) const { return {}; }
 };
 

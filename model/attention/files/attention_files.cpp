@@ -212,6 +212,15 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
   INTERLACER_ASSIGN_OR_RETURN(NamedTensors parameters, made.InitialParameters(inputs));
   // What the file has comes first; Run checks it.
   inputs.parameters.merge(parameters);
+  nlohmann::ordered_json largest;
+  if (run.with_largest_logit) {
+    INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor logits, made.LargestPositionLogits(inputs));
+    if (!logits.defined()) {
+      return Mismatch(reason::ARGUMENT_INVALID, "largest_logit",
+                      "a mechanism that adds a function of places to logits", mechanism->name);
+    }
+    for (std::int64_t h = 0; h < logits.size(0); ++h) largest.push_back(logits[h].item<double>());
+  }
   const bool has_gradients = read.grad_out.defined();
   if (has_gradients) {
     for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v}) tensor->requires_grad_();
@@ -242,15 +251,6 @@ StatusOr<nlohmann::ordered_json> RunAttentionFile(const AttentionRun& run) {
                       "a mechanism with a mask apart from its scores", mechanism->name);
     }
     file.tensors["mask"] = mask.detach().contiguous();
-  }
-  nlohmann::ordered_json largest;
-  if (run.with_largest_logit) {
-    INTERLACER_ASSIGN_OR_RETURN(const torch::Tensor logits, made.LargestPositionLogits(inputs));
-    if (!logits.defined()) {
-      return Mismatch(reason::ARGUMENT_INVALID, "largest_logit",
-                      "a mechanism that adds a function of places to logits", mechanism->name);
-    }
-    for (std::int64_t h = 0; h < logits.size(0); ++h) largest.push_back(logits[h].item<double>());
   }
   const std::string way_name(WayName(used));
   file.metadata = {{"mechanism", mechanism->name},

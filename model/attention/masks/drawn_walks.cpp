@@ -28,7 +28,7 @@ std::int64_t EntryAt(const SparsePattern& pattern, const double* hops, std::int6
 }
 
 WalkTerms TermsOfMatrix(const SparsePattern& pattern, const double* hops,
-                        const WalkSamplerOptions& options) {
+                        const WalkSamplerOptions& options, std::size_t load_count) {
   const auto width = static_cast<std::size_t>(options.max_hops) + 1;
   std::vector<std::int64_t> offsets{0}, indices;
   std::vector<double> loads;
@@ -46,6 +46,7 @@ WalkTerms TermsOfMatrix(const SparsePattern& pattern, const double* hops,
         at = pattern.indices[entry];
       }
     }
+    RequireLoads(load_count + loads.size() + row.size() * width, options.max_hops);
     for (const auto& [node, of_node] : row) {
       indices.push_back(node);
       loads.insert(loads.end(), of_node.begin(), of_node.end());
@@ -64,13 +65,15 @@ WalkTerms DrawnTerms(const SparsePattern& pattern, const torch::Tensor& hops_in,
   const torch::Tensor hops = hops_in.detach().to(at::kDouble).contiguous();
   INTERLACER_CHECK(hops.size(0) == static_cast<std::int64_t>(seeds.size()), "a seed a matrix");
   std::vector<WalkTerms> terms;
+  std::size_t load_count = 0;
   for (std::size_t g = 0; g < seeds.size(); ++g) {
     WalkSamplerOptions of_matrix = options;
     of_matrix.seed = seeds[g];
     terms.push_back(TermsOfMatrix(
         pattern,
         hops.const_data_ptr<double>() + static_cast<std::int64_t>(g) * pattern.entry_count(),
-        of_matrix));
+        of_matrix, load_count));
+    load_count += static_cast<std::size_t>(terms.back().loads.numel());
   }
   return OfHeads(terms);
 }

@@ -51,20 +51,21 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
   return terms;
 }
 
+void RequireLoads(std::size_t count, int hops) {
+  if (count <= static_cast<std::size_t>(kMaxEnumeratedLoads)) return;
+  throw StatusException(
+      ResourceExhausted(reason::HOST_MEMORY,
+                        "walks of " + std::to_string(hops) + " hops: expected at most " +
+                            std::to_string(kMaxEnumeratedLoads / (hops + 1)) +
+                            " pairs of tokens, got more; take fewer hops or fewer, sampled walks"));
+}
+
 namespace {
 
 /// P(a walk takes at least t hops).
 double ShareOfWalks(LengthLaw law, int max_hops, int t) {
   return law == LengthLaw::kUniform ? static_cast<double>(max_hops + 1 - t) / (max_hops + 1)
                                     : 1.0 / (t + 1);
-}
-
-void RequireLoads(std::size_t count, int hops) {
-  if (count <= static_cast<std::size_t>(kMaxEnumeratedLoads)) return;
-  throw StatusException(ResourceExhausted(
-      reason::HOST_MEMORY, "walks of " + std::to_string(hops) + " hops: expected at most " +
-                               std::to_string(kMaxEnumeratedLoads / (hops + 1)) +
-                               " pairs of tokens, got more; take fewer hops or sampled walks"));
 }
 
 /// Edges of one walk, of another law of lengths.

@@ -30,6 +30,9 @@ enum class LengthLaw { kGeometric, kUniform, kPower };
 /// Entries times hops + 1: half a GiB.
 inline constexpr std::int64_t kMaxEnumeratedLoads = std::int64_t{1} << 26;
 
+/// Throws for more than kMaxEnumeratedLoads numbers.
+void RequireLoads(std::size_t count, int hops);
+
 struct WalkTerms {
   SparsePatternPtr pattern;
   torch::Tensor loads;  ///< float64 [1 or H,nnz,hops+1], with a gradient to the graph's weights

@@ -192,6 +192,41 @@ TEST(Learner, RefusesAnotherRunInTheFolderAndNamesWhatDiffers) {
   EXPECT_EQ(without_log.status().reason(), reason::CHECKPOINT_INVALID);
 }
 
+TEST(Learner, EndsWhereALossOfAnySplitIsNoNumber) {
+  SetThreadCount(1);
+  const TempFolder folder;
+  const ToySet set(ToyKind::kSequence, LearningTask::kRegression);
+  auto options = ToyOptions(folder.File("run"), ToyLayer("linear_elu1"), 1);
+  // One step of one batch: its own loss and gradient are finite, what comes after is not.
+  options.config.batch_size = 64;
+  options.config.learning_rate = {{0, 1e30}};
+  const auto result = Learn(set, options);
+  EXPECT_EQ(result.status().reason(), reason::PREDICTION_NOT_FINITE) << result.status().ToString();
+  EXPECT_THAT(result.status().message(), HasSubstr("in epoch 1"));
+}
+
+TEST(Learner, RefusesConfigurationsOfCodeAsItDoesThoseOfFiles) {
+  const TempFolder folder;
+  const ToySet set(ToyKind::kSequence, LearningTask::kClassification);
+  const auto field = [&](const auto& spoil) {
+    auto options = ToyOptions(folder.File("run"), ToyLayer("softmax"), 1);
+    spoil(&options.config);
+    return Learn(set, options).status().field();
+  };
+  EXPECT_EQ(field([](LearningConfig* c) { c->network.layers.clear(); }), "network.layers");
+  EXPECT_EQ(field([](LearningConfig* c) { c->batch_size = 0; }), "training.batch_size");
+  EXPECT_EQ(field([](LearningConfig* c) { c->checkpoint_every = 0; }), "training.checkpoint_every");
+  EXPECT_EQ(field([](LearningConfig* c) {
+              c->learning_rate = {{0, -1}};
+            }),
+            "training.learning_rate[0].value");
+  EXPECT_EQ(field([](LearningConfig* c) {
+              c->network.layers[0].head_count = 1024;
+              c->network.layers[0].head_width = 1024;
+            }),
+            "network.layers[0].head_width");
+}
+
 TEST(Learner, NamesBadExamples) {
   SetThreadCount(1);
   struct Bad : ToySet {
@@ -215,6 +250,8 @@ TEST(Learner, NamesBadExamples) {
   EXPECT_THAT(learn(), HasSubstr("train[3].features: expected"));
   set.spoil = [](Example* example) { example->features[0] = NAN; };
   EXPECT_THAT(learn(), HasSubstr("NOT_FINITE: train[3].features"));
+  set.spoil = [](Example* example) { example->target = {1e300}; };
+  EXPECT_THAT(learn(), HasSubstr("NOT_FINITE: train[3].target"));
   set.spoil = [](Example* example) { example->target = {2}; };
   EXPECT_THAT(learn(), HasSubstr("train[3].target: expected a class below 2, got 2"));
   set.spoil = [](Example* example) { example->graph = {}; };
