@@ -312,8 +312,8 @@ StatusOr<LearningResult> Learn(const ExampleSet& set, const LearningOptions& opt
   UseKernelThreadCount();
   LearningResult result;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
-      [&]() -> Status {
-        INTERLACER_RETURN_IF_ERROR(CheckLearning(options.config));
+      [&] {
+        ThrowIfError(CheckLearning(options.config));
         result = LearningRun(set, options).Run();
         return Status::Ok();
       },
