@@ -175,6 +175,18 @@ TEST(MaskEstimates, RefuseWhatDoesNotFit) {
   EXPECT_GT(cost.cpu_seconds, 0);
 }
 
+TEST(MaskEstimates, KeptWalksAreTimedInARunThatDrawsNone) {
+  attention::CostRequest request;
+  request.mechanism = "grf_sym";
+  request.options = {{"keep_walks", true}, {"walks", 3000}};
+  request.length = 512;
+  request.limit_s = 0;  // the first run is above it, and draws walks for longer than all else takes
+  const double kept_s = attention::MeasureCost(request).value().cpu_seconds;
+  request.options["keep_walks"] = false;
+  const double drawn_s = attention::MeasureCost(request).value().cpu_seconds;
+  EXPECT_LT(2 * kept_s, drawn_s);
+}
+
 TEST(MaskEstimates, PeaksOfMemoryAreThoseOfTheArrays) {
   attention::CostRequest request;
   request.mechanism = "softmax";
