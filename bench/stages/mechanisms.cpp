@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "model/attention/core/attention.h"
 #include "model/attention/files/random_inputs.h"
 #include "model/attention/masks/toeplitz.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::bench {
 namespace {
@@ -35,25 +35,16 @@ constexpr std::int64_t kGateTokens = 256;
 /// The ratio that keeps a product within one and a half times its transforms.
 constexpr double kTransformGoal = 1 / 1.5;
 
-AttentionInputs InputsOf(const MechanismInfo& mechanism, const Options& options, std::int64_t n) {
-  return attention::LongInputs(mechanism, {.length = n, .width = options.d}, options.seed);
-}
-
-template <typename T>
-T ValueOf(StatusOr<T> value) {
-  if (!value.ok()) throw std::runtime_error(value.status().ToString());
-  return *std::move(value);
-}
-
 struct MechanismProblem {
   MechanismProblem(const MechanismInfo& info, const Options& options)
-      : made(ValueOf(Attention::Make(info, nlohmann::json::object()))),
-        inputs(InputsOf(info, options, options.n)) {
-    inputs.parameters = ValueOf(made.InitialParameters(inputs));
+      : made(ValueOrThrow(Attention::Make(info, nlohmann::json::object()))),
+        inputs(
+            attention::LongInputs(info, {.length = options.n, .width = options.d}, options.seed)) {
+    inputs.parameters = ValueOrThrow(made.InitialParameters(inputs));
   }
   torch::Tensor Run(std::optional<Way> way = std::nullopt) const {
     const at::NoGradGuard no_grad;
-    return ValueOf(made.Run(inputs, way));
+    return ValueOrThrow(made.Run(inputs, way));
   }
   Attention made;
   AttentionInputs inputs;
@@ -202,7 +193,7 @@ std::vector<Case> MakeMechanismCases(const Options& options) {
   std::vector<Case> cases;
   for (const MechanismInfo& info : attention::Catalog()) {
     // A mechanism without a fast way is its own peer, and has no place above the dense lengths.
-    const Attention made = ValueOf(Attention::Make(info, nlohmann::json::object()));
+    const Attention made = ValueOrThrow(Attention::Make(info, nlohmann::json::object()));
     if (made.Ways().size() > 1) cases.push_back(MechanismCase(info, options));
   }
   std::int64_t side = 1;

@@ -217,7 +217,7 @@ class AsyncClient(calls.BaseClient):
 
         async def begin() -> Any:
             try:
-                await asyncio.wait_for(channel.channel_ready(), self._channel.patience_s(answers.deadline_s))
+                await asyncio.wait_for(channel.channel_ready(), self._channel.patience_s(answers.left_s()))
                 self._channel.is_lost = False
             except asyncio.TimeoutError:
                 pass  # the call says what is wrong

@@ -118,7 +118,6 @@ class BaseClient:
 
     def _start(self, method: str, request: Any, answers: Answers) -> Any:
         """The call of a method, or its answer where calls block."""
-        answers.left_s()  # a wait for a connection counts
         answers.show_request(request)
 
         def of_stub(channel: Any) -> Any:

@@ -118,6 +118,6 @@ class ProcessChannel:
             channel, self._channel = self._channel, None
             return channel if self._process == os.getpid() else None
 
-    def patience_s(self, deadline_s: float) -> float:
-        """The other half of the deadline is for the call."""
-        return min(deadline_s / 2, MAX_CONNECTION_WAIT_S)
+    def patience_s(self, left_s: float) -> float:
+        """The other half of what is left until the deadline is for the call."""
+        return min(left_s / 2, MAX_CONNECTION_WAIT_S)

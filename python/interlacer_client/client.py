@@ -159,7 +159,7 @@ class Client(calls.BaseClient):
         if self._channel.is_lost:
             ready = grpc.channel_ready_future(channel)
             try:
-                ready.result(timeout=self._channel.patience_s(answers.deadline_s))
+                ready.result(timeout=self._channel.patience_s(answers.left_s()))
                 self._channel.is_lost = False
             except grpc.FutureTimeoutError:
                 pass  # the call says what is wrong

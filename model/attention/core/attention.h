@@ -28,6 +28,8 @@ class Attention {
   const MechanismInfo& mechanism() const { return *info_; }
   const Options& options() const { return options_; }
   std::vector<Way> Ways() const { return mechanism_->Ways(); }
+  /// Whether later runs on a graph reuse what the first one made of it.
+  bool keeps_graph_memory() const { return memory_ != nullptr; }
 
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;

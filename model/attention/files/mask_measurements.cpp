@@ -131,12 +131,11 @@ StatusOr<Cost> MeasureCost(const CostRequest& request) {
       "inputs of attention"));
   INTERLACER_ASSIGN_OR_RETURN(inputs.parameters, made.InitialParameters(inputs));
   INTERLACER_ASSIGN_OR_RETURN(Cost cost, RunOnce(made, inputs, way, request.with_gradients, true));
-  // Where walks are kept, the first run alone draws them: it is no measure of the others.
-  const Options& options = made.options();
-  const bool keeps_walks = options.Has("keep_walks") && options.IsSet("keep_walks");
+  // Where walks or powers are kept, the first run alone makes them: it is no measure of the others.
+  const bool keeps = made.keeps_graph_memory();
   const bool is_long = cost.cpu_seconds > request.limit_s;
-  if (is_long && !keeps_walks) return cost;
-  if (keeps_walks) cost.cpu_seconds = std::numeric_limits<double>::infinity();
+  if (is_long && !keeps) return cost;
+  if (keeps) cost.cpu_seconds = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < (is_long ? 1 : std::max(request.repeats, 1)); ++repeat) {
     INTERLACER_ASSIGN_OR_RETURN(const Cost again,
                                 RunOnce(made, inputs, way, request.with_gradients, false));
