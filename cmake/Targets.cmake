@@ -26,7 +26,7 @@ endfunction()
 # flags and nobody else does. CUDA files are a library of their own, interlacer::<name>_cuda, where
 # CUDA is on; the global property INTERLACER_CUDA_SOURCES has all, also where it is off.
 function(interlacer_add_kernels name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BODIES;CPU;AVX512;AVX512BF16;CUDA;FUSED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BODIES;CPU;AVX512;AVX512BF16;AMX;CUDA;FUSED")
   interlacer_refuse_unparsed(${name} "${arg_UNPARSED_ARGUMENTS}")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   foreach(body IN LISTS arg_BODIES)
@@ -45,12 +45,13 @@ function(interlacer_add_kernels name)
       endif()
     endforeach()
   endforeach()
-  set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512} ${arg_AVX512BF16})
+  set(sources ${arg_CPU} ${arg_AVX2} ${arg_AVX512} ${arg_AVX512BF16} ${arg_AMX})
   set_property(SOURCE ${arg_AVX2} APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma -mf16c)
   set_property(SOURCE ${arg_AVX512} APPEND PROPERTY COMPILE_OPTIONS
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
   set_property(SOURCE ${arg_AVX512BF16} APPEND PROPERTY COMPILE_OPTIONS
     -mavx512bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c)
+  set_property(SOURCE ${arg_AMX} APPEND PROPERTY COMPILE_OPTIONS -mamx-tile -mamx-bf16)
   if(sources)
     interlacer_add_kernel_library(${name} ${sources})
   endif()

@@ -1,10 +1,16 @@
 #pragma once
 
 /// Instruction sets that the processor and the operating system support, queried once: which of the
-/// compiled kernel bodies may run. Thread-safe.
+/// compiled kernel bodies may run. Thread-safe. Linux grants the tiles of AMX on request only, to a
+/// process for all its threads; the first query asks.
 ///
 /// For files that choose among bodies. Never included by a body itself: the linker keeps one copy
 /// of this function, which must not be the one compiled for AVX-512.
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace interlacer {
 
@@ -12,6 +18,7 @@ struct CpuFeatures {
   bool avx2 = false;         ///< AVX2 and FMA
   bool avx512 = false;       ///< AVX-512 F, BW, DQ and VL
   bool avx512_bf16 = false;  ///< products of bfloat16 pairs summed in float32
+  bool amx_bf16 = false;     ///< the same for whole tiles, beside AVX-512 BF16
 };
 
 inline const CpuFeatures& HostCpuFeatures() {
@@ -23,6 +30,11 @@ inline const CpuFeatures& HostCpuFeatures() {
     host.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     host.avx512_bf16 = __builtin_cpu_supports("avx512bf16");
+#if defined(__linux__)
+    constexpr long kRequestPermission = 0x1023, kTileData = 18;
+    host.amx_bf16 = host.avx512_bf16 && __builtin_cpu_supports("amx-bf16") &&
+                    syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#endif
 #endif
     return host;
   }();

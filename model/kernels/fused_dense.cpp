@@ -21,12 +21,21 @@ void ForEachChunk(std::int64_t n, std::int64_t scratch_count, ParallelForFunctio
 }  // namespace
 
 bool CanFuseDense(int in_width, int out_width) {
-  return HostCpuFeatures().avx512_bf16 && in_width % kFusedLanes == 0 &&
-         out_width % kFusedPanelColumns == 0;
+  return !DenseFormsOfHost(in_width).empty() && out_width % kFusedPanelColumns == 0;
+}
+
+std::vector<const DenseForm*> DenseFormsOfHost(int in_width) {
+  std::vector<const DenseForm*> forms;
+  for (const auto& [form, runs] :
+       {std::pair{&amx::kDenseForm, HostCpuFeatures().amx_bf16},
+        std::pair{&avx512bf16::kDenseForm, HostCpuFeatures().avx512_bf16}}) {
+    if (runs && in_width % form->inputs_multiple == 0) forms.push_back(form);
+  }
+  return forms;
 }
 
 PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width) {
-  PackedDense packed{in_width, out_width, {}, bias};
+  PackedDense packed{in_width, out_width, {}, bias, DenseFormsOfHost(in_width).front()};
   packed.weight.resize(static_cast<std::size_t>(in_width) * out_width);
   std::uint16_t* to = packed.weight.data();
   for (int panel = 0; panel < out_width; panel += kFusedPanelColumns) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/kernels/parallel_for.h"
 #include "model/kernels/packed_dense.h"
@@ -21,7 +22,10 @@ namespace interlacer {
 /// blocks.
 bool CanFuseDense(int in_width, int out_width);
 
-/// Packs the weight [out_width,in_width] of a layer.
+/// The forms of a product with so many inputs that the processor runs, the fastest first.
+std::vector<const DenseForm*> DenseFormsOfHost(int in_width);
+
+/// Packs the weight [out_width,in_width] of a layer for the fastest form.
 PackedDense PackDense(const float* weight, const float* bias, int in_width, int out_width);
 
 /// A layer and the destination of its result [n,out_width].

@@ -9,15 +9,17 @@
 
 namespace interlacer {
 
-inline constexpr int kFusedTileRows = 6;       ///< rows of a tile whose sums fit the registers
-inline constexpr int kFusedPanelColumns = 64;  ///< columns of such a tile
-inline constexpr int kFusedChunkRows = 16 * kFusedTileRows;
+inline constexpr int kFusedPanelColumns = 64;  ///< columns that a product writes at once
+inline constexpr int kFusedChunkRows = 96;     ///< whole blocks of every DenseForm
 
 inline constexpr std::int64_t FusedScratchCount(int width) {
   return static_cast<std::int64_t>(kFusedChunkRows) * width;
 }
 
 namespace avx512bf16 {
+
+/// Sums in registers: any width of kFusedLanes.
+extern const DenseForm kDenseForm;
 
 /// Normalises and rounds rows to [kFusedChunkRows,width]; rows from `rows` on become zero.
 void NormRows(int rows, int width, const float* h, const RowNorm& norm, std::uint16_t* to);
@@ -31,4 +33,11 @@ void DenseGeluRows(const std::uint16_t* a, const PackedDense& dense, std::uint16
 void AddDenseRows(int rows, const std::uint16_t* a, const PackedDense& dense, float* h);
 
 }  // namespace avx512bf16
+
+namespace amx {
+
+/// Sums in tiles, for processors that have them (HostCpuFeatures().amx_bf16).
+extern const DenseForm kDenseForm;
+
+}  // namespace amx
 }  // namespace interlacer
