@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "common/thread_pool.h"
@@ -18,14 +21,28 @@ namespace {
 
 double GeluReference(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
-/// Row counts: none, one, less than a tile, a chunk and one more, several tasks.
-class FusedDense : public ::testing::TestWithParam<std::int64_t> {
+const DenseForm* FormNamed(std::string_view name, int in_width) {
+  for (const DenseForm* form : DenseFormsOfHost(in_width)) {
+    if (form->name == name) return form;
+  }
+  return nullptr;
+}
+
+/// Row counts: none, one, less than a tile, a chunk and one more, several tasks. Each with every
+/// form of the products.
+class FusedDense : public ::testing::TestWithParam<std::tuple<std::int64_t, const char*>> {
  protected:
   static constexpr int kWidth = 64, kHidden = 256;
   void SetUp() override {
-    if (!CanFuseDense(kWidth, kHidden)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
+    if (!form_) GTEST_SKIP() << "this processor has no " << std::get<1>(GetParam());
   }
-  std::int64_t n_ = GetParam();
+  PackedDense Packed(const Layer& layer) const {
+    PackedDense packed = layer.packed();
+    packed.form = form_;
+    return packed;
+  }
+  std::int64_t n_ = std::get<0>(GetParam());
+  const DenseForm* form_ = FormNamed(std::get<1>(GetParam()), kWidth);
   std::vector<float> h_ = RandomNormal<float>(n_ * kWidth, 3, 0);
   std::vector<float> scale_ = RandomNormal<float>(kWidth, 3, 1);
   std::vector<float> norm_bias_ = RandomNormal<float>(kWidth, 3, 2);
@@ -38,13 +55,13 @@ TEST_P(FusedDense, AddsExactProducts) {
   for (float& value : x) value = Eighths(value);
   std::vector<double> expected = DenseReference({x.begin(), x.end()}, layer);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += h_[i];
-  AddDense(n_, x.data(), layer.packed(), h_.data(), &ParallelFor);
+  AddDense(n_, x.data(), Packed(layer), h_.data(), &ParallelFor);
   EXPECT_LE(RelativeL2(h_, expected), kFloatSumTolerance);
 }
 
 TEST_P(FusedDense, SeveralLayersReadOneNormedInput) {
   const Layer a = RandomLayer(kWidth, kWidth, 20), b = RandomLayer(kWidth, kHidden, 30);
-  const PackedDense packed_a = a.packed(), packed_b = b.packed();
+  const PackedDense packed_a = Packed(a), packed_b = Packed(b);
   std::vector<float> out_a = Poisoned<float>(n_ * kWidth), out_b = Poisoned<float>(n_ * kHidden);
   const DenseOutput outputs[] = {{&packed_a, out_a.data()}, {&packed_b, out_b.data()}};
   NormDense(n_, h_.data(), norm_, outputs, &ParallelFor);
@@ -59,12 +76,31 @@ TEST_P(FusedDense, FeedForwardIsAddedInPlace) {
   for (double& x : hidden) x = GeluReference(x);
   std::vector<double> expected = DenseReference(hidden, second);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += h_[i];
-  AddFeedForward(n_, norm_, first.packed(), second.packed(), h_.data(), &ParallelFor);
+  AddFeedForward(n_, norm_, Packed(first), Packed(second), h_.data(), &ParallelFor);
   EXPECT_LE(RelativeL2(h_, expected), kBfloat16LayerTolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, FusedDense, ::testing::Values(0, 1, 5, 97, 2000),
-                         ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Rows, FusedDense,
+                         ::testing::Combine(::testing::Values(0, 1, 5, 97, 2000),
+                                            ::testing::Values("AMX", "AVX-512 BF16")),
+                         [](const auto& info) {
+                           const auto& [rows, form] = info.param;
+                           const bool tiles = std::string_view(form) == "AMX";
+                           return std::to_string(rows) + (tiles ? "Amx" : "Avx512Bf16");
+                         });
+
+/// Half a tile of inputs, 16, is left over: only registers take such layers.
+TEST(FusedDenseEdgeTest, WidthsThatAreNoWholeTiles) {
+  constexpr int kInputs = 48, kOutputs = 64, kRows = 7;
+  if (!CanFuseDense(kInputs, kOutputs)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
+  EXPECT_EQ(FormNamed("AMX", kInputs), nullptr);
+  const Layer layer = RandomLayer(kInputs, kOutputs, 60, true);
+  std::vector<float> x = RandomNormal<float>(kRows * kInputs, 3, 4);
+  for (float& value : x) value = Eighths(value);
+  std::vector<float> h(kRows * kOutputs, 0);
+  AddDense(kRows, x.data(), layer.packed(), h.data(), &SerialFor);
+  EXPECT_LE(RelativeL2(h, DenseReference({x.begin(), x.end()}, layer)), kFloatSumTolerance);
+}
 
 /// Through layers that pass one number on: values far from zero are exact, NaN stays.
 TEST(FusedDenseEdgeTest, GeluOfLargeAndBrokenNumbers) {
