@@ -28,9 +28,16 @@ const DenseForm* FormNamed(std::string_view name, int in_width) {
   return nullptr;
 }
 
+using RowsAndForm = std::tuple<std::int64_t, const char*>;
+
+std::string NameOf(const ::testing::TestParamInfo<RowsAndForm>& info) {
+  const auto& [rows, form] = info.param;
+  return std::to_string(rows) + (std::string_view(form) == "AMX" ? "Amx" : "Avx512Bf16");
+}
+
 /// Row counts: none, one, less than a tile, a chunk and one more, several tasks. Each with every
 /// form of the products.
-class FusedDense : public ::testing::TestWithParam<std::tuple<std::int64_t, const char*>> {
+class FusedDense : public ::testing::TestWithParam<RowsAndForm> {
  protected:
   static constexpr int kWidth = 64, kHidden = 256;
   void SetUp() override {
@@ -83,11 +90,7 @@ TEST_P(FusedDense, FeedForwardIsAddedInPlace) {
 INSTANTIATE_TEST_SUITE_P(Rows, FusedDense,
                          ::testing::Combine(::testing::Values(0, 1, 5, 97, 2000),
                                             ::testing::Values("AMX", "AVX-512 BF16")),
-                         [](const auto& info) {
-                           const auto& [rows, form] = info.param;
-                           const bool tiles = std::string_view(form) == "AMX";
-                           return std::to_string(rows) + (tiles ? "Amx" : "Avx512Bf16");
-                         });
+                         &NameOf);
 
 /// Half a tile of inputs, 16, is left over: only registers take such layers.
 TEST(FusedDenseEdgeTest, WidthsThatAreNoWholeTiles) {
