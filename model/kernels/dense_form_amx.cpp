@@ -22,18 +22,23 @@ struct alignas(64) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+void ShapeTiles() {
+  // Constant: the intrinsic of GCC 12 says of eight bytes alone that it reads them.
+  static constexpr TileConfig kConfig;
+  _tile_loadconfig(&kConfig);
+}
+
+/// Every switch of threads would save the tiles, and LibTorch's own are shaped otherwise.
+void ReleaseTiles() { _tile_release(); }
+
 /// Bound: tile products, 16 cycles each; two loads of left sides and two of weights serve four of
 /// them, so that loads from the first cache hide behind them.
 /// Sizes: four tiles of sums of 32 rows by 32 columns, which cover the latency of a product; a
 /// panel's two halves one after the other.
 /// Layout: a panel's pairs of inputs are a tile's rows as they lie; a row of biases read 16 times
-/// (a stride of nothing) starts the sums. The state of the tiles is released, since every switch of
-/// threads would save it, and since LibTorch's own tiles are shaped otherwise.
+/// (a stride of nothing) starts the sums.
 void Multiply(const std::uint16_t* a, int inputs, const std::uint16_t* panel, const float* bias,
               float* sums) {
-  // Constant: the intrinsic of GCC 12 says of eight bytes alone that it reads them.
-  static constexpr TileConfig kConfig;
-  _tile_loadconfig(&kConfig);
   const std::int64_t stride = inputs * static_cast<std::int64_t>(sizeof(std::uint16_t));
   for (int column = 0; column < kFusedPanelColumns; column += kColumns) {
     _tile_loadd(0, bias + column, 0);
@@ -57,11 +62,10 @@ void Multiply(const std::uint16_t* a, int inputs, const std::uint16_t* panel, co
     _tile_stored(2, second + column, kSumsStride);
     _tile_stored(3, second + column + kTileColumns, kSumsStride);
   }
-  _tile_release();
 }
 
 }  // namespace
 
-const DenseForm kDenseForm{"AMX", kRows, kTileInputs, &Multiply};
+const DenseForm kDenseForm{"AMX", kRows, kTileInputs, &ShapeTiles, &Multiply, &ReleaseTiles};
 
 }  // namespace interlacer::amx

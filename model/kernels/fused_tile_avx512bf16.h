@@ -29,12 +29,14 @@ template <typename Finish>
 inline void Multiply(int rows, const std::uint16_t* a, const PackedDense& dense,
                      const Finish& finish) {
   alignas(64) float sums[kMaxBlockRows * kFusedPanelColumns];
-  const int inputs = dense.in_width, block = dense.form->rows;
+  const DenseForm& form = *dense.form;
+  const int inputs = dense.in_width, block = form.rows;
+  if (form.begin) form.begin();
   for (int column = 0; column < dense.out_width; column += kFusedPanelColumns) {
     const std::uint16_t* panel = dense.weight.data() + static_cast<std::int64_t>(column) * inputs;
     for (int row = 0; row < rows; row += block) {
-      dense.form->multiply(a + static_cast<std::int64_t>(row) * inputs, inputs, panel,
-                           dense.bias + column, sums);
+      form.multiply(a + static_cast<std::int64_t>(row) * inputs, inputs, panel, dense.bias + column,
+                    sums);
       const int valid = rows - row < block ? rows - row : block;
       for (int r = 0; r < valid; ++r) {
         for (int c = 0; c < kFusedPanelColumns; c += kLanes) {
@@ -43,6 +45,7 @@ inline void Multiply(int rows, const std::uint16_t* a, const PackedDense& dense,
       }
     }
   }
+  if (form.end) form.end();
 }
 
 void ZeroRows(int from_row, int width, std::uint16_t* to) {

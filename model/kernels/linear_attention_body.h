@@ -37,9 +37,74 @@ inline void Transpose(const T* state, int width, T* transposed) {
   }
 }
 
+/// Columns of a row that fill a register. Explicit where rows are a constant number: left to itself
+/// the compiler takes several rows together and shuffles their columns for longer than it adds.
+template <typename T>
+struct PieceOf {
+  typedef T Type __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
+  static constexpr int kLanes = 64 / sizeof(T);
+};
+
+/// matrix[r, :] += coefficients[r] * x for every row.
+template <int kWidth, typename T>
+inline void AddOuter(const T* __restrict coefficients, const T* __restrict x, int width,
+                     T* __restrict matrix) {
+  if constexpr (kWidth == 0) {
+    for (int r = 0; r < width; ++r) AddScaled(coefficients[r], x, width, matrix + r * width);
+  } else {
+    using Piece = typename PieceOf<T>::Type;
+    constexpr int kPieces = kWidth / PieceOf<T>::kLanes;
+    const auto* const from = reinterpret_cast<const Piece*>(x);
+    auto* const to = reinterpret_cast<Piece*>(matrix);
+    for (int r = 0; r < kWidth; ++r) {
+      for (int p = 0; p < kPieces; ++p) to[r * kPieces + p] += coefficients[r] * from[p];
+    }
+  }
+}
+
+/// As many rows of the state at a time as fill 16 registers, which they never leave.
+template <int kWidth, typename T>
+void AddStateInRegisters(const LinearRange& range, const T* k, const T* v, const T* key_mask,
+                         T epsilon, T* __restrict state) {
+  using Piece = typename PieceOf<T>::Type;
+  constexpr int kPieces = kWidth / PieceOf<T>::kLanes, kRows = 16 / kPieces;
+  static_assert(kWidth % kRows == 0 && kWidth % PieceOf<T>::kLanes == 0);
+  for (int first = 0; first < kWidth; first += kRows) {
+    auto* const to = reinterpret_cast<Piece*>(state + first * kWidth);
+    T* const z = state + kWidth * kWidth + first;
+    Piece sums[kRows][kPieces];
+    T key_sums[kRows];
+    for (int a = 0; a < kRows; ++a) {
+      key_sums[a] = z[a];
+      for (int p = 0; p < kPieces; ++p) sums[a][p] = to[a * kPieces + p];
+    }
+    for (std::int64_t j = 0; j < range.tokens; ++j) {
+      const T mask = key_mask == nullptr ? T(1) : key_mask[j];
+      if (mask == T(0)) continue;
+      const T* const k_row = k + j * range.row_stride + first;
+      const auto* const v_row = reinterpret_cast<const Piece*>(v + j * range.row_stride);
+      T phi[kRows];
+      for (int a = 0; a < kRows; ++a) {
+        phi[a] = mask * Phi(k_row[a], epsilon);
+        key_sums[a] += phi[a];
+      }
+      for (int a = 0; a < kRows; ++a) {
+        for (int p = 0; p < kPieces; ++p) sums[a][p] += phi[a] * v_row[p];
+      }
+    }
+    for (int a = 0; a < kRows; ++a) {
+      z[a] = key_sums[a];
+      for (int p = 0; p < kPieces; ++p) to[a * kPieces + p] = sums[a][p];
+    }
+  }
+}
+
 template <int kWidth, typename T>
 void AddState(const LinearRange& range, const T* k, const T* v, const T* key_mask, T epsilon,
               T* __restrict phi, T* __restrict state) {
+  if constexpr (kWidth > 0) {
+    return AddStateInRegisters<kWidth>(range, k, v, key_mask, epsilon, state);
+  }
   const int width = kWidth > 0 ? kWidth : range.width;
   for (std::int64_t j = 0; j < range.tokens; ++j) {
     const T mask = key_mask == nullptr ? T(1) : key_mask[j];
@@ -47,7 +112,7 @@ void AddState(const LinearRange& range, const T* k, const T* v, const T* key_mas
     const T* k_row = k + j * range.row_stride;
     const T* v_row = v + j * range.row_stride;
     for (int a = 0; a < width; ++a) phi[a] = mask * Phi(k_row[a], epsilon);
-    for (int a = 0; a < width; ++a) AddScaled(phi[a], v_row, width, state + a * width);
+    AddOuter<kWidth>(phi, v_row, width, state);
     AddScaled(T(1), phi, width, state + width * width);
   }
 }
@@ -101,7 +166,7 @@ void QueryBackward(const LinearRange& range, const T* q, const T* out, const T* 
     for (int a = 0; a < width; ++a) dq[a] = b * z[a];
     SumOfRows(a_row, transposed, width, dq);
     for (int a = 0; a < width; ++a) dq[a] = q_row[a] > T(0) ? dq[a] : T(0);
-    for (int a = 0; a < width; ++a) AddScaled(phi[a], a_row, width, grad_state + a * width);
+    AddOuter<kWidth>(phi, a_row, width, grad_state);
     AddScaled(b, phi, width, grad_state + width * width);
   }
 }

@@ -19,8 +19,10 @@ struct DenseForm {
   const char* name;
   int rows;             ///< of a block; divides kFusedChunkRows
   int inputs_multiple;  ///< of this must be the inputs
+  void (*begin)();      ///< before products of a thread, or null
   void (*multiply)(const std::uint16_t* a, int inputs, const std::uint16_t* panel,
                    const float* bias, float* sums);
+  void (*end)();  ///< after them, or null
 };
 
 /// The weights of a layer, packed in the kernel's order. `bias` points to the caller's memory.
