@@ -65,6 +65,17 @@ void AddServing(CLI::App* app, Flags* flags) {
                   "Address to listen on: HOST:PORT, [IPv6]:PORT, unix:PATH");
   app->add_option("--metrics-address", o.metrics_address, "Prometheus endpoint; empty for none");
   app->add_flag("--insecure", o.insecure, "Allow an address beyond loopback without TLS");
+  CLI::Option* certificate =
+      app->add_option("--tls-cert", o.tls.certificate, "Speak TLS; PEM file of the server's chain");
+  CLI::Option* key = app->add_option("--tls-key", o.tls.key, "PEM file of its private key");
+  CLI::Option* authority = app->add_option("--tls-client-ca", o.tls.client_authority,
+                                           "PEM file of who vouches for clients");
+  certificate->needs(key)->needs(authority);
+  key->needs(certificate);
+  authority->needs(certificate);
+  app->add_option("--allow-client", o.tls.clients,
+                  "Name in the certificate of a client that may call; default all")
+      ->needs(certificate);
   app->add_option("--reflection", flags->reflection, "Server reflection; auto: loopback only")
       ->check(CLI::IsMember({"auto", "on", "off"}));
   app->add_option("--model", flags->models, "NAME=DIR of a checkpoint; the first is the default");

@@ -15,12 +15,23 @@ namespace interlacer {
 
 enum class ReflectionMode { kAuto, kOn, kOff };
 
+/// PEM files of a server that speaks TLS, and the names of the clients that may call; none listed:
+/// every client that the authority vouches for. No file: no TLS.
+struct TlsServerFiles {
+  std::string certificate;
+  std::string key;
+  std::string client_authority;
+  std::vector<std::string> clients{};
+  bool is_set() const { return !certificate.empty(); }
+};
+
 struct ServerOptions {
   std::string address = "127.0.0.1:50051";
   /// Empty means no metrics endpoint.
   std::string metrics_address = "127.0.0.1:9464";
   /// Allows an address that is not loopback without TLS.
   bool insecure = false;
+  TlsServerFiles tls{};
   /// kAuto enables reflection for loopback addresses only.
   ReflectionMode reflection = ReflectionMode::kAuto;
   /// Names and checkpoint folders; the first is the default model.

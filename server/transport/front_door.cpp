@@ -43,6 +43,8 @@ constexpr std::chrono::seconds kAcceptLogPause(10);
 constexpr int kConnectionFds = 3;
 /// Kept for files, the library and the metrics.
 constexpr int kReservedFds = 64;
+/// Between two looks at the files of TLS.
+constexpr std::chrono::seconds kRefreshPause(1);
 /// A client that has vanished without a word is noticed after about this time.
 constexpr int kKeepAliveS = 60;
 constexpr char kLibraryPrefix[] = "unix-abstract:";
@@ -119,15 +121,18 @@ bool SendSome(int fd, std::string* bytes) {
 }  // namespace
 
 StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Open(const std::string& address,
-                                                     const FrontDoorLimits& limits) {
+                                                     const FrontDoorLimits& limits,
+                                                     std::unique_ptr<TlsIdentity> identity) {
   INTERLACER_ASSIGN_OR_RETURN(ListeningSockets sockets, ListeningSockets::Open(address));
-  return std::unique_ptr<FrontDoor>(new FrontDoor(std::move(sockets), limits));
+  return std::unique_ptr<FrontDoor>(new FrontDoor(std::move(sockets), limits, std::move(identity)));
 }
 
-FrontDoor::FrontDoor(ListeningSockets sockets, const FrontDoorLimits& limits)
+FrontDoor::FrontDoor(ListeningSockets sockets, const FrontDoorLimits& limits,
+                     std::unique_ptr<TlsIdentity> identity)
     : limits_(limits),
       max_connections_(BoundByDescriptors(limits.max_connections)),
       sockets_(std::move(sockets)),
+      identity_(std::move(identity)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       name_(RandomName()),
@@ -149,10 +154,35 @@ void FrontDoor::Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal) {
 void FrontDoor::Stop() {
   if (!thread_.joinable()) return;
   is_stopping_ = true;
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+  Wake();
   thread_.join();
   connections_.clear();
+}
+
+void FrontDoor::Wake() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+}
+
+UniqueFd FrontDoor::Connect() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) return {};
+  UniqueFd theirs(pair[1]);
+  {
+    const std::lock_guard lock(own_mutex_);
+    own_clients_.emplace_back(pair[0]);
+  }
+  Wake();
+  return theirs;
+}
+
+void FrontDoor::AdmitOwn() {
+  std::vector<UniqueFd> clients;
+  {
+    const std::lock_guard lock(own_mutex_);
+    clients = std::exchange(own_clients_, {});
+  }
+  for (UniqueFd& client : clients) Admit(std::move(client), nullptr);
 }
 
 void FrontDoor::WatchListeners(bool is_accepting) {
@@ -198,6 +228,7 @@ void FrontDoor::Run() {
       if (tag == kWakeTag) {
         std::uint64_t value = 0;
         static_cast<void>(!read(wake_.get(), &value, sizeof(value)));
+        AdmitOwn();
         continue;
       }
       if (tag < 2 * kFirstConnection) {
@@ -226,7 +257,9 @@ void FrontDoor::Accept(int listener) {
     UniqueFd client(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.is_open()) {
       MakeRoom();
-      Admit(std::move(client));
+      std::unique_ptr<TlsSession> tls = identity_ ? identity_->NewSession() : nullptr;
+      if (identity_ && !tls) continue;
+      Admit(std::move(client), std::move(tls));
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -252,7 +285,7 @@ void FrontDoor::MakeRoom() {
   }));
 }
 
-void FrontDoor::Admit(UniqueFd client) {
+void FrontDoor::Admit(UniqueFd client, std::unique_ptr<TlsSession> tls) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) return;
   UniqueFd ours(pair[0]), theirs(pair[1]);
@@ -261,20 +294,28 @@ void FrontDoor::Admit(UniqueFd client) {
   SetName(ours.get(), name_ + "." + std::to_string(id) + "/" + PeerName(client.get()));
   const auto [it, is_new] =
       connections_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
-                           std::forward_as_tuple(std::move(client), std::move(ours), limits_.gate,
-                                                 on_refusal_, Clock::now()));
+                           std::forward_as_tuple(std::move(client), std::move(ours), std::move(tls),
+                                                 limits_.gate, on_refusal_, Clock::now()));
   Watch(id, &it->second);
   hand_over_(theirs.Release());
 }
 
 bool FrontDoor::Serve(Connection* connection, bool is_client_ready, bool is_library_ready) {
-  Http2Gate& gate = connection->gate;
   // What waits goes first, so that a side that reads lets the other one send on.
   if (!SendBoth(connection)) return false;
   if (is_client_ready && !ReadClient(connection)) return false;
   if (is_library_ready && !ReadLibrary(connection)) return false;
   if (!SendBoth(connection)) return false;
-  return !connection->is_ending || !gate.to_client.empty();
+  return !connection->is_ending || !connection->output().empty();
+}
+
+bool FrontDoor::IsClientFull(const Connection& connection) {
+  return connection.gate.to_client.size() >= kMaxWaitingBytes ||
+         (connection.tls && connection.tls->to_client.size() >= kMaxWaitingBytes);
+}
+
+bool FrontDoor::IsLibraryFull(const Connection& connection) {
+  return connection.gate.to_library.size() >= kMaxWaitingBytes;
 }
 
 bool FrontDoor::SendBoth(Connection* connection) {
@@ -282,28 +323,39 @@ bool FrontDoor::SendBoth(Connection* connection) {
   if (!connection->is_ending && !SendSome(connection->library.get(), &gate.to_library)) {
     connection->is_ending = true;  // what the library has said before may still be sent
   }
-  return SendSome(connection->client.get(), &gate.to_client);
+  if (connection->tls) {
+    if (connection->tls->to_client.size() < kMaxWaitingBytes) {
+      connection->tls->Encrypt(&gate.to_client);
+    }
+    if (connection->is_ending) connection->tls->Close();
+  }
+  return SendSome(connection->client.get(), &connection->output());
 }
 
 bool FrontDoor::ReadClient(Connection* connection) {
-  Http2Gate& gate = connection->gate;
-  if (connection->is_ending || gate.to_library.size() >= kMaxWaitingBytes ||
-      gate.to_client.size() >= kMaxWaitingBytes) {
-    return true;
-  }
+  if (connection->is_ending || IsClientFull(*connection) || IsLibraryFull(*connection)) return true;
   const ssize_t count = recv(connection->client.get(), buffer_.data(), buffer_.size(), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
+  Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
+                         static_cast<std::size_t>(count));
+  if (connection->tls) {
+    decrypted_.clear();
+    const Status status = connection->tls->FromClient(bytes, &decrypted_);
+    if (!status.ok()) {
+      connection->is_ending = true;
+      if (status.reason() == reason::CLIENT_NOT_ALLOWED) on_refusal_(status);
+    }
+    bytes = {reinterpret_cast<const std::uint8_t*>(decrypted_.data()), decrypted_.size()};
+    if (bytes.empty()) return true;
+  }
   connection->last_heard = Clock::now();
-  const Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
-                               static_cast<std::size_t>(count));
-  if (!gate.FromClient(bytes, connection->last_heard)) connection->is_ending = true;
+  if (!connection->gate.FromClient(bytes, connection->last_heard)) connection->is_ending = true;
   return true;
 }
 
 bool FrontDoor::ReadLibrary(Connection* connection) {
-  Http2Gate& gate = connection->gate;
-  if (connection->is_ending || gate.to_client.size() >= kMaxWaitingBytes) return true;
+  if (connection->is_ending || IsClientFull(*connection)) return true;
   const ssize_t count = recv(connection->library.get(), buffer_.data(), buffer_.size(), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) {
@@ -312,7 +364,7 @@ bool FrontDoor::ReadLibrary(Connection* connection) {
   }
   const Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
                                static_cast<std::size_t>(count));
-  gate.FromLibrary(bytes);
+  connection->gate.FromLibrary(bytes);
   return true;
 }
 
@@ -328,15 +380,13 @@ void FrontDoor::End(Connections::iterator connection) {
 
 void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
   CountUploads(connection);
-  const Http2Gate& gate = connection->gate;
-  const bool is_client_full = gate.to_client.size() >= kMaxWaitingBytes;
-  const bool is_library_full = gate.to_library.size() >= kMaxWaitingBytes;
   std::uint32_t client_events = 0;
   std::uint32_t library_events = 0;
-  if (!gate.to_client.empty()) client_events |= EPOLLOUT;
+  if (!connection->output().empty()) client_events |= EPOLLOUT;
   if (!connection->is_ending) {
-    if (!gate.to_library.empty()) library_events |= EPOLLOUT;
-    if (!is_client_full && !is_library_full) client_events |= EPOLLIN;
+    const bool is_client_full = IsClientFull(*connection);
+    if (!connection->gate.to_library.empty()) library_events |= EPOLLOUT;
+    if (!is_client_full && !IsLibraryFull(*connection)) client_events |= EPOLLIN;
     if (!is_client_full) library_events |= EPOLLIN;
   }
   SetEvents(epoll_.get(), connection->client.get(), ClientTag(id), client_events,
@@ -345,7 +395,21 @@ void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
             &connection->library_events);
 }
 
+void FrontDoor::RefreshIdentity() {
+  const StatusOr<bool> refreshed = identity_->Refresh();
+  if (!refreshed.ok()) {
+    Log(LogLevel::kError, "the files of TLS have changed and are no good: the old ones stay",
+        {{"error", refreshed.status().message()}});
+  } else if (*refreshed) {
+    Log(LogLevel::kInfo, "the files of TLS were read again");
+  }
+}
+
 void FrontDoor::Tick(Clock::time_point now) {
+  if (identity_ && now >= next_refresh_) {
+    next_refresh_ = now + kRefreshPause;
+    RefreshIdentity();
+  }
   if (!is_accepting_ && !is_stopping_ && now >= accept_again_) WatchListeners(true);
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto here = it++;

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Accepts the connections of the server and stands between each client and the gRPC library, which
-/// gets the other end of a pair of sockets.
+/// gets the other end of a pair of sockets. Where the server speaks TLS, it ends here.
 ///
 /// Why: the library holds all bytes of a message before it compares its size with a limit, waits
 /// for ever for the rest of one, may never accept again after it was out of descriptors, and ends
@@ -19,12 +19,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/status.h"
 #include "server/transport/http2_gate.h"
 #include "server/transport/listening_sockets.h"
+#include "server/transport/tls_session.h"
 
 namespace interlacer {
 
@@ -40,18 +43,24 @@ class FrontDoor {
   /// Gives the library its end of a connection; it owns the descriptor from then on.
   using HandOver = std::function<void(int fd)>;
 
-  /// Listens; nobody is accepted before Start. Errors: those of ListeningSockets.
+  /// Listens; nobody is accepted before Start. With `identity` every client must speak TLS, and its
+  /// files are read again when they change. Errors: those of ListeningSockets.
   static StatusOr<std::unique_ptr<FrontDoor>> Open(const std::string& address,
-                                                   const FrontDoorLimits& limits);
+                                                   const FrontDoorLimits& limits,
+                                                   std::unique_ptr<TlsIdentity> identity);
   ~FrontDoor();
   FrontDoor(const FrontDoor&) = delete;
   FrontDoor& operator=(const FrontDoor&) = delete;
 
   int port() const { return sockets_.port(); }
+  bool speaks_tls() const { return identity_ != nullptr; }
   void Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal);
   /// Asks all clients, also those that come later, to make their next calls elsewhere. They may
   /// stay, and their calls go on. Any thread.
   void Drain() { is_draining_ = true; }
+  /// A connection of this process to itself, without TLS; not open where no descriptor is left. Any
+  /// thread.
+  UniqueFd Connect();
   /// Ends all connections and the thread.
   void Stop();
 
@@ -64,6 +73,8 @@ class FrontDoor {
   struct Connection {
     UniqueFd client;
     UniqueFd library;
+    /// Between the client and the gate; null where bytes pass as they are.
+    std::unique_ptr<TlsSession> tls;
     Http2Gate gate;
     Clock::time_point last_heard;
     /// What upload_bytes_ has of it.
@@ -73,23 +84,31 @@ class FrontDoor {
     std::uint32_t client_events = 0;
     std::uint32_t library_events = 0;
 
-    Connection(UniqueFd client_fd, UniqueFd library_fd, const GateLimits& limits,
-               const Http2Gate::OnRefusal& on_refusal, Clock::time_point now)
+    Connection(UniqueFd client_fd, UniqueFd library_fd, std::unique_ptr<TlsSession> tls_session,
+               const GateLimits& limits, const Http2Gate::OnRefusal& on_refusal,
+               Clock::time_point now)
         : client(std::move(client_fd)),
           library(std::move(library_fd)),
+          tls(std::move(tls_session)),
           gate(limits, on_refusal),
           last_heard(now) {}
+    /// What the client is sent next.
+    std::string& output() { return tls ? tls->to_client : gate.to_client; }
   };
   using Connections = std::map<std::uint64_t, Connection>;
 
-  FrontDoor(ListeningSockets sockets, const FrontDoorLimits& limits);
+  FrontDoor(ListeningSockets sockets, const FrontDoorLimits& limits,
+            std::unique_ptr<TlsIdentity> identity);
   void Run();
   void WatchListeners(bool is_accepting);
   void Accept(int listener);
-  void Admit(UniqueFd client);
+  void AdmitOwn();
+  void Admit(UniqueFd client, std::unique_ptr<TlsSession> tls);
   void MakeRoom();
   /// Moves bytes in both directions as far as they go; false when the connection is over.
   bool Serve(Connection* connection, bool is_client_ready, bool is_library_ready);
+  static bool IsClientFull(const Connection& connection);
+  static bool IsLibraryFull(const Connection& connection);
   bool SendBoth(Connection* connection);
   bool ReadClient(Connection* connection);
   bool ReadLibrary(Connection* connection);
@@ -98,10 +117,14 @@ class FrontDoor {
   void End(Connections::iterator connection);
   void Tick(Clock::time_point now);
   void LimitUploads();
+  void RefreshIdentity();
+  void Wake();
 
   const FrontDoorLimits limits_;
   const int max_connections_;
   ListeningSockets sockets_;
+  const std::unique_ptr<TlsIdentity> identity_;
+  Clock::time_point next_refresh_;
   UniqueFd epoll_;
   UniqueFd wake_;
   HandOver hand_over_;
@@ -115,6 +138,9 @@ class FrontDoor {
   bool is_accepting_ = false;
   Clock::time_point accept_again_;
   std::string buffer_;
+  std::string decrypted_;
+  std::mutex own_mutex_;
+  std::vector<UniqueFd> own_clients_;  ///< of Connect, not admitted yet
   std::atomic<bool> is_draining_{false};
   std::atomic<bool> is_stopping_{false};
   std::thread thread_;

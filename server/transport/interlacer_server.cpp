@@ -114,10 +114,11 @@ ServerExit ExitOfLoad(const Status& status) {
 
 StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
     const ServerOptions& options, std::vector<ModelSource> models) {
-  if (!options.insecure && !IsLoopback(options.address)) {
-    return InvalidArgument(
-               reason::CONFIG_INVALID,
-               "address " + options.address + " is not loopback; without TLS that needs --insecure")
+  if (!options.insecure && !options.tls.is_set() && !IsLoopback(options.address)) {
+    return InvalidArgument(reason::CONFIG_INVALID,
+                           "address " + options.address +
+                               " is not loopback; that needs --tls-cert, --tls-key and "
+                               "--tls-client-ca, or --insecure")
         .WithField("address");
   }
   std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));
@@ -184,8 +185,12 @@ Status InterlacerServer::Listen() {
   if (!options_.metrics_address.empty()) {
     INTERLACER_RETURN_IF_ERROR(metrics_.Expose(options_.metrics_address));
   }
-  INTERLACER_ASSIGN_OR_RETURN(door_,
-                              FrontDoor::Open(options_.address, DoorLimits(options_.limits)));
+  std::unique_ptr<TlsIdentity> identity;
+  if (options_.tls.is_set()) {
+    INTERLACER_ASSIGN_OR_RETURN(identity, TlsIdentity::Load(options_.tls));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(
+      door_, FrontDoor::Open(options_.address, DoorLimits(options_.limits), std::move(identity)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -269,10 +274,16 @@ void InterlacerServer::Abandon() {
 
 bool InterlacerServer::ProbeItself(std::stop_token stop, Clock::duration limit) {
   const Clock::time_point end = Clock::now() + limit;
+  const auto connection_limit = std::chrono::system_clock::now() + limit;
+  if (door_->speaks_tls()) {
+    // No certificate that the server takes is at hand: in by the back of the door.
+    UniqueFd connection = door_->Connect();
+    return connection.is_open() && AnswersAsLive(connection.Release(), stop, connection_limit) &&
+           worker_.AwaitTurn(stop, end);
+  }
   std::string address = options_.address;
   if (port() != 0)
     address.replace(address.rfind(':') + 1, std::string::npos, std::to_string(port()));
-  const auto connection_limit = std::chrono::system_clock::now() + limit;
   return AnswersAsLive(address, stop, connection_limit) && worker_.AwaitTurn(stop, end);
 }
 

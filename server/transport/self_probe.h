@@ -12,5 +12,8 @@ namespace interlacer {
 /// `limit` and before `stop`. Thread-safe.
 bool AnswersAsLive(const std::string& address, const std::stop_token& stop,
                    std::chrono::system_clock::time_point limit);
+/// Asks over a connected socket, which it owns.
+bool AnswersAsLive(int fd, const std::stop_token& stop,
+                   std::chrono::system_clock::time_point limit);
 
 }  // namespace interlacer

@@ -91,7 +91,7 @@ set(doors
   "^nghttp2/"                                   "^server/transport/header_block\\.cpp$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
   "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/)"
-  "^openssl/"                                   "^common/(base64|sha256)\\.cpp$"
+  "^openssl/"                                   "^(common/(base64|sha256)|server/transport/tls_session)\\.cpp$"
   "^cuda"                                       "^[a-z]+/kernels/")
 
 set(folders "")
