@@ -22,7 +22,7 @@ set(INTERLACER_CACHE "${cache_default}" CACHE PATH "Where scripts/setup unpacked
 find_package(Eigen3 CONFIG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(libjpeg-turbo CONFIG REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)

@@ -306,7 +306,7 @@ bool FrontDoor::Serve(Connection* connection, bool is_client_ready, bool is_libr
   if (is_client_ready && !ReadClient(connection)) return false;
   if (is_library_ready && !ReadLibrary(connection)) return false;
   if (!SendBoth(connection)) return false;
-  return !connection->is_ending || !connection->output().empty();
+  return !connection->is_ending || connection->has_output();
 }
 
 bool FrontDoor::IsClientFull(const Connection& connection) {
@@ -327,7 +327,7 @@ bool FrontDoor::SendBoth(Connection* connection) {
     if (connection->tls->to_client.size() < kMaxWaitingBytes) {
       connection->tls->Encrypt(&gate.to_client);
     }
-    if (connection->is_ending) connection->tls->Close();
+    if (connection->is_ending && gate.to_client.empty()) connection->tls->Close();
   }
   return SendSome(connection->client.get(), &connection->output());
 }
@@ -382,7 +382,7 @@ void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
   CountUploads(connection);
   std::uint32_t client_events = 0;
   std::uint32_t library_events = 0;
-  if (!connection->output().empty()) client_events |= EPOLLOUT;
+  if (connection->has_output()) client_events |= EPOLLOUT;
   if (!connection->is_ending) {
     const bool is_client_full = IsClientFull(*connection);
     if (!connection->gate.to_library.empty()) library_events |= EPOLLOUT;

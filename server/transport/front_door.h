@@ -94,6 +94,10 @@ class FrontDoor {
           last_heard(now) {}
     /// What the client is sent next.
     std::string& output() { return tls ? tls->to_client : gate.to_client; }
+    bool has_output() const {
+      if (!tls) return !gate.to_client.empty();
+      return !tls->to_client.empty() || (tls->can_send() && !gate.to_client.empty());
+    }
   };
   using Connections = std::map<std::uint64_t, Connection>;
 

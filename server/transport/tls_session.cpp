@@ -136,8 +136,10 @@ Status TlsSession::FromClient(Bytes bytes, std::string* plain) {
                 "the TLS handshake failed: " + why);
 }
 
+bool TlsSession::can_send() const { return !is_closed_ && SSL_is_init_finished(session_) != 0; }
+
 void TlsSession::Encrypt(std::string* plain) {
-  if (is_closed_ || plain->empty() || SSL_is_init_finished(session_) == 0) return;
+  if (!can_send() || plain->empty()) return;
   ERR_clear_error();
   if (SSL_write(session_, plain->data(), static_cast<int>(plain->size())) <= 0) is_closed_ = true;
   plain->clear();
@@ -145,7 +147,8 @@ void TlsSession::Encrypt(std::string* plain) {
 }
 
 void TlsSession::Close() {
-  if (std::exchange(is_closed_, true) || SSL_is_init_finished(session_) == 0) return;
+  if (!can_send()) return;
+  is_closed_ = true;
   ERR_clear_error();
   SSL_shutdown(session_);
   TakeOutput();

@@ -37,6 +37,8 @@ class TlsSession {
   Status FromClient(Bytes bytes, std::string* plain);
   /// Encrypts and takes all of `plain`; before the end of the handshake nothing.
   void Encrypt(std::string* plain);
+  /// Whether Encrypt takes anything: after the handshake and before the end.
+  bool can_send() const;
   /// Says that nothing more comes.
   void Close();
 

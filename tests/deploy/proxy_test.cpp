@@ -16,6 +16,7 @@
 
 #include "common/duration.h"
 #include "tests/deploy/running_server.h"
+#include "tests/support/authority.h"
 #include "tests/support/free_port.h"
 #include "tests/support/temp_folder.h"
 
@@ -23,32 +24,6 @@ namespace interlacer::testing {
 namespace {
 
 constexpr char kProxyProgram[] = "/usr/sbin/haproxy";
-
-/// Certificates of a test: an authority and whom it vouches for.
-class Authority {
- public:
-  Authority(const TempFolder& folder, const std::string& name) : folder_(folder), name_(name) {
-    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-        "-subj /CN=" +
-        name + " -keyout " + name + ".key -out " + name + ".pem");
-  }
-  void Sign(const std::string& subject) const {
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=" + subject +
-        " -keyout " + subject + ".key -out " + subject +
-        ".csr && echo subjectAltName=IP:127.0.0.1 > names && openssl x509 -req -days 2 -in " +
-        subject + ".csr -CA " + name_ + ".pem -CAkey " + name_ +
-        ".key -CAcreateserial -extfile names -out " + subject + ".pem");
-  }
-
- private:
-  void Run(const std::string& command) const {
-    const std::string line = "cd " + folder_.path() + " && (" + command + ") 2>openssl.log";
-    EXPECT_EQ(std::system(line.c_str()), 0) << command;
-  }
-
-  const TempFolder& folder_;
-  const std::string name_;
-};
 
 /// After an error another attempt finds a server within this time. Tests print what they saw.
 constexpr double kMostWaitS = 1;
@@ -59,9 +34,9 @@ class ProxyTest : public ::testing::Test {
     if (!std::filesystem::exists(kProxyProgram)) {
       GTEST_SKIP() << kProxyProgram << " is not there; scripts/setup installs it";
     }
-    const Authority authority(folder_, "authority");
+    const Authority authority(folder_.path(), "authority");
     for (const char* name : {"proxy", "robot", "unlisted"}) authority.Sign(name);
-    Authority(folder_, "elsewhere").Sign("stranger");
+    Authority(folder_.path(), "elsewhere").Sign("stranger");
     std::ofstream(folder_.File("clients.txt")) << "robot\nstranger\n";
     std::ofstream(folder_.File("bundle.pem")) << std::ifstream(folder_.File("proxy.pem")).rdbuf()
                                               << std::ifstream(folder_.File("proxy.key")).rdbuf();

@@ -1,0 +1,162 @@
+/// The server's own TLS: who gets in, renewed files, and clients that speak none.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/deploy/running_server.h"
+#include "tests/support/authority.h"
+#include "tests/support/notify_socket.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer::testing {
+namespace {
+
+class TlsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Authority authority(folder_.path(), "authority");
+    for (const char* name : {"server", "renewed", "robot", "unlisted"}) authority.Sign(name);
+    authority.Sign("operator", "DNS:second.robot");
+    const Authority elsewhere(folder_.path(), "elsewhere");
+    for (const char* name : {"stranger", "foreign"}) elsewhere.Sign(name);
+    Use("server");
+    Use("authority", "clients");
+  }
+  std::string File(const std::string& name) const { return folder_.File(name); }
+  /// The server's files become those of `name`, as a tool that renews does it.
+  void Use(const std::string& name, const std::string& as = "now") const {
+    for (const char* end : {".pem", ".key"}) {
+      std::filesystem::copy_file(File(name + end), File("new"));
+      std::filesystem::rename(File("new"), File(as + end));
+    }
+  }
+  void Start(std::vector<std::string> more = {}, const std::vector<std::string>& variables = {}) {
+    more.insert(more.end(), {"--tls-cert", File("now.pem"), "--tls-key", File("now.key"),
+                             "--tls-client-ca", File("clients.pem")});
+    server_ = std::make_unique<RunningServer>("127.0.0.1:0", more, variables);
+    ASSERT_TRUE(Eventually([&] {
+      const auto info = Connect("robot")->GetServerInfo({});
+      return info.ok() && info->state == "serving";
+    })) << server_->process().Err();
+  }
+  std::unique_ptr<Client> Connect(const std::string& name) const {
+    return *Client::Create(
+        {.address = server_->address(),
+         .retry = false,
+         .tls = TlsFiles{File("authority.pem"), File(name + ".pem"), File(name + ".key")}});
+  }
+  StatusCode CodeOf(const std::string& name) const {
+    return Connect(name)->GetServerInfo({}).status().code();
+  }
+  bool Logs(const std::string& text) const {
+    return Eventually([&] { return server_->process().Err().find(text) != std::string::npos; });
+  }
+  /// How the server's start with these words ends.
+  static ProcessResult Fail(std::vector<std::string> words) {
+    words.insert(words.begin(), {INTERLACER_SERVER_PROGRAM, "--model",
+                                 "small=" INTERLACER_SOURCE_DIR "/checkpoints/small", "--address",
+                                 "127.0.0.1:0", "--metrics-address", ""});
+    return ChildProcess(words).Wait();
+  }
+
+  const TempFolder folder_;
+  std::unique_ptr<RunningServer> server_;
+};
+
+// fm-30
+TEST_F(TlsTest, OnlyListedClientsOfTheAuthorityAreServed) {
+  Start({"--allow-client", "robot", "--allow-client", "second.robot"});
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+  EXPECT_EQ(CodeOf("operator"), StatusCode::kOk) << "by its alternative name";
+  EXPECT_EQ(CodeOf("unlisted"), StatusCode::kUnavailable);
+  EXPECT_EQ(CodeOf("stranger"), StatusCode::kUnavailable) << "another authority vouches for it";
+  const auto anonymous = *Client::Create({.address = server_->address(),
+                                          .retry = false,
+                                          .tls = TlsFiles{File("authority.pem"), "", ""}});
+  EXPECT_EQ(anonymous->GetServerInfo({}).status().code(), StatusCode::kUnavailable);
+  EXPECT_FALSE(server_->Connect()->GetServerInfo({}).ok()) << "without TLS";
+  const auto robot = Connect("robot");
+  const auto model = *robot->GetModelMetadata({});
+  EXPECT_TRUE(PredictTable(robot.get(), model, 2).ok()) << "uploads and answers of many records";
+  EXPECT_EQ(server_->Stop().exit_code, 0);
+}
+
+// fm-30
+TEST_F(TlsTest, RenewedFilesAreTakenAndBrokenOnesAreNot) {
+  Start();
+  std::ofstream(File("now.key")) << "no key";
+  EXPECT_TRUE(Logs("the old ones stay")) << server_->process().Err();
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+  std::filesystem::copy_file(File("robot.key"), File("now.key"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_TRUE(Logs("mismatch")) << "the key of another certificate: " << server_->process().Err();
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+
+  Use("renewed");
+  Use("elsewhere", "clients");
+  EXPECT_TRUE(Eventually([&] { return CodeOf("stranger") == StatusCode::kOk; }));
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kUnavailable) << "its authority is none any more";
+  EXPECT_TRUE(Logs("were read again"));
+}
+
+// fm-30
+TEST_F(TlsTest, FilesThatAreNoGoodAreRefusedAtTheStart) {
+  const auto with = [this](const std::string& certificate, const std::string& key,
+                           const std::string& authority) {
+    return Fail({"--tls-cert", File(certificate), "--tls-key", File(key), "--tls-client-ca",
+                 File(authority)});
+  };
+  std::ofstream(File("empty.pem"));
+  constexpr int kUsage = 2;
+  for (const auto& [result, field] :
+       {std::pair{with("absent.pem", "server.key", "authority.pem"), "tls-cert"},
+        std::pair{with("empty.pem", "server.key", "authority.pem"), "tls-cert"},
+        std::pair{with("server.pem", "robot.key", "authority.pem"), "tls-key"},
+        std::pair{with("server.pem", "server.pem", "authority.pem"), "tls-key"},
+        std::pair{with("server.pem", "server.key", "empty.pem"), "tls-client-ca"},
+        std::pair{Fail({"--tls-cert", File("server.pem")}), "tls-cert"},
+        std::pair{Fail({"--allow-client", "robot"}), "allow-client"}}) {
+    EXPECT_EQ(result.exit_code, kUsage) << field;
+    EXPECT_NE(result.err.find(field), std::string::npos) << result.err;
+  }
+}
+
+TEST_F(TlsTest, BytesThatAreNoHandshakeEndTheirConnectionAlone) {
+  Start();
+  const std::string& address = server_->address();
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  const std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  for (const std::string& bytes : {std::string(100'000, 'x'), std::string(64, '\0'), hello,
+                                   hello + std::string(600, '\xff')}) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    for (std::size_t at = 0; at < bytes.size(); at += 1 + at) {  // cut anywhere
+      const std::size_t count = std::min(bytes.size() - at, 1 + at);
+      if (send(fd, bytes.data() + at, count, MSG_NOSIGNAL) < 0) break;
+    }
+    EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+    close(fd);
+  }
+}
+
+TEST_F(TlsTest, TheWatchdogHearsOfAServerThatNobodyElseMayCall) {
+  NotifySocket socket(File("notify"));
+  Start({}, {"NOTIFY_SOCKET=" + File("notify"), "WATCHDOG_USEC=1000000"});
+  EXPECT_TRUE(socket.Hears("WATCHDOG=1", 20));
+}
+
+}  // namespace
+}  // namespace interlacer::testing
