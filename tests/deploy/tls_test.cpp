@@ -116,7 +116,6 @@ TEST_F(TlsTest, FilesThatAreNoGoodAreRefusedAtTheStart) {
                  File(authority)});
   };
   std::ofstream(File("empty.pem"));
-  constexpr int kUsage = 2;
   for (const auto& [result, field] :
        {std::pair{with("absent.pem", "server.key", "authority.pem"), "tls-cert"},
         std::pair{with("empty.pem", "server.key", "authority.pem"), "tls-cert"},
