@@ -131,7 +131,9 @@ Status TlsSession::FromClient(Bytes bytes, std::string* plain) {
                               ? "the name is not listed"
                               : X509_verify_cert_error_string(verdict);
   ERR_clear_error();
-  if (!is_handshake) return Unavailable(reason::DRAINING, "the client has left");
+  if (!is_handshake) {
+    return Status(StatusCode::kCancelled, reason::CANCELLED_BY_CALLER, "the client has left");
+  }
   return Status(StatusCode::kPermissionDenied, reason::CLIENT_NOT_ALLOWED,
                 "the TLS handshake failed: " + why);
 }

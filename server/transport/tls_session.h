@@ -33,7 +33,8 @@ class TlsSession {
   TlsSession& operator=(const TlsSession&) = delete;
 
   /// Appends what the bytes of a client say to `plain`. Not OK when the connection must end once
-  /// to_client has been sent: PERMISSION_DENIED CLIENT_NOT_ALLOWED for a handshake that failed.
+  /// to_client has been sent: PERMISSION_DENIED CLIENT_NOT_ALLOWED for a handshake that failed,
+  /// CANCELLED CANCELLED_BY_CALLER after it.
   Status FromClient(Bytes bytes, std::string* plain);
   /// Encrypts and takes all of `plain`; before the end of the handshake nothing.
   void Encrypt(std::string* plain);
