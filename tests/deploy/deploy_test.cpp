@@ -133,8 +133,10 @@ TEST(Deploy, TheUnitIsTakenBySystemd) {
 }
 
 TEST(Deploy, TheAlertsAreTakenByPrometheus) {
-  constexpr char kPromtool[] = "/usr/bin/promtool";
-  if (!fs::exists(kPromtool)) GTEST_SKIP() << kPromtool << " is not there";
+  constexpr char kPromtool[] = INTERLACER_PROMTOOL;
+  if (!fs::exists(kPromtool)) {
+    GTEST_SKIP() << kPromtool << " is not there; scripts/setup fetches it";
+  }
   const std::string file = (kSource / "deploy/monitoring/alerts.yaml").string();
   const ProcessResult checked = ChildProcess({kPromtool, "check", "rules", file}).Wait();
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
