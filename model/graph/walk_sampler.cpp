@@ -1,6 +1,7 @@
 #include "model/graph/walk_sampler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <string>
 
@@ -142,7 +143,8 @@ StatusOr<WeightedGraph> ToWeightedGraph(const SparseGraph& graph,
       graph.n, graph.offsets, graph.neighbors, {edge_weights.begin(), edge_weights.end()}};
 }
 
-StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options) {
+StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options,
+                                std::int64_t max_loads) {
   INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
   INTERLACER_RETURN_IF_ERROR(CheckOptions(options));
   const std::int64_t n = graph.n;
@@ -154,16 +156,24 @@ StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOpt
   // Rows of a chunk are contiguous and chunks are joined in order: equal results for any thread
   // count.
   std::vector<Chunk> chunks(static_cast<std::size_t>((n + kRootsPerChunk - 1) / kRootsPerChunk));
+  std::atomic<std::int64_t> load_count = 0;
   ParallelFor(n, kRootsPerChunk, [&](std::int64_t begin, std::int64_t end) {
     Ensemble ensemble(graph, options);
     std::vector<Visit> visits;
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t i = begin; i < end && load_count <= max_loads; ++i) {
       visits.clear();
       ensemble.Run(static_cast<std::int32_t>(i), visits);
       result.offsets[i + 1] =
           AppendRow(visits, options.max_hops, scale, chunks[begin / kRootsPerChunk]);
+      load_count += std::int64_t{result.offsets[i + 1]} * (options.max_hops + 1);
     }
   });
+  if (load_count > max_loads) {
+    return ResourceExhausted(reason::HOST_MEMORY,
+                             "walks of " + std::to_string(options.max_hops) +
+                                 " hops: expected at most " + std::to_string(max_loads) +
+                                 " loads of nodes by hops, got more; take fewer hops or walks");
+  }
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   const auto entries = static_cast<std::size_t>(result.offsets.back());
   result.nodes.reserve(entries);

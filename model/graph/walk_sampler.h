@@ -52,7 +52,9 @@ struct WalkLoads {
   std::vector<double> loads;
 };
 
-StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options);
+/// RESOURCE_EXHAUSTED HOST_MEMORY as soon as there are more than `max_loads` loads.
+StatusOr<WalkLoads> SampleWalks(const WeightedGraph& graph, const WalkSamplerOptions& options,
+                                std::int64_t max_loads = INT64_MAX);
 
 /// Places in `neighbors` of the edges that every walker from `root` takes, in the walks of
 /// SampleWalks, which took the same graph and options.

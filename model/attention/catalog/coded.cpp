@@ -3,10 +3,8 @@
 #include <ATen/Functions.h>
 
 #include <cmath>
-#include <string>
 
 #include "model/attention/core/causal.h"
-#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -15,10 +13,7 @@ class CodedMechanism : public Mechanism {
  public:
   CodedMechanism(const Options& options, const CodedParts& parts)
       : options_(options), parts_(parts), scores_(options), is_causal_(options.IsSet("causal")) {
-    if (!is_causal_ || ClassTokensOf(options) == 0) return;
-    throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.class_tokens",
-                                   "0 beside causal: they would carry later tokens to earlier ones",
-                                   std::to_string(ClassTokensOf(options))));
+    RefuseCausalClassTokens(options);
   }
 
   std::vector<Way> Ways() const override {

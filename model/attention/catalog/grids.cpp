@@ -71,7 +71,7 @@ MechanismInfo ToeplitzInfo(std::string name, std::string text, std::size_t max_d
          RequireOffsets(inputs.grid, max_dimensions);
          return ToeplitzParameters(options, inputs);
        },
-       &ToeplitzMaskOf});
+       &ToeplitzMaskOf, nullptr, &RefuseCausalClassTokens});
 }
 
 OptionSpec TimeOption() {

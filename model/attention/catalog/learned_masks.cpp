@@ -85,6 +85,10 @@ std::vector<MechanismInfo> LearnedMaskMechanisms() {
               nullptr},
              {AlwaysWays(low_rank),
               [](const Options& options, const AttentionInputs& inputs) {
+                RequireNumbers("mask_features",
+                               static_cast<double>(options.Int("mask_features")) *
+                                   static_cast<double>(options.Int("rank")),
+                               1 << 20, "mask_features x rank");
                 return NamedTensors{
                     {"p", NoisyTable(options, inputs, 0, 0.1, 4)},
                     {"s", NoisyTable(options, inputs, 0, 0.1, 5)},

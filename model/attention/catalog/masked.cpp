@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "model/attention/masks/basic_masks.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -14,7 +16,9 @@ namespace {
 class MaskedMechanism : public Mechanism {
  public:
   MaskedMechanism(const Options& options, const MaskedParts& parts, const std::string& only_kind)
-      : options_(options), parts_(parts), scores_(options, only_kind) {}
+      : options_(options), parts_(parts), scores_(options, only_kind) {
+    if (parts_.check) parts_.check(options);
+  }
 
   std::vector<Way> Ways() const override {
     std::vector<Way> ways = parts_.ways(options_);
@@ -103,6 +107,13 @@ OptionSpec ClassTokensOption() {
   return Integer("class_tokens", 0, 0, 4096,
                  "first tokens that see all and that all see; graph, grid, positions, segments and "
                  "tree are of the tokens after them");
+}
+
+void RefuseCausalClassTokens(const Options& options) {
+  if (!options.IsSet("causal") || ClassTokensOf(options) == 0) return;
+  throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.class_tokens",
+                                 "0 beside causal: they would carry later tokens to earlier ones",
+                                 std::to_string(ClassTokensOf(options))));
 }
 
 OptionSpec DegreesOption() {

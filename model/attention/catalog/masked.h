@@ -24,6 +24,8 @@ struct MaskedParts {
   std::function<MaskPtr(const Options&, const AttentionInputs&)> mask;
   /// Of the output; null: nothing more is done to it.
   std::function<torch::Tensor(const Options&, const torch::Tensor&)> finish = nullptr;
+  /// Throws where options do not fit each other; null: all do.
+  std::function<void(const Options&)> check = nullptr;
 };
 
 /// Scores that every masked mechanism may take; softmax goes with dense and pairs alone.
@@ -40,6 +42,8 @@ inline std::function<std::vector<Way>(const Options&)> AlwaysWays(std::vector<Wa
 
 /// Tokens that come first and have no place, which masks let through.
 OptionSpec ClassTokensOption();
+/// StatusException CONFIG_INVALID at "options.class_tokens" where `causal` is set beside them.
+void RefuseCausalClassTokens(const Options& options);
 inline std::int64_t ClassTokensOf(const Options& options) { return options.Int("class_tokens"); }
 
 /// Degrees that graphs without weights are normalised by: those of MaskGraphOf.

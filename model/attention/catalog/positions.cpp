@@ -15,6 +15,8 @@
 namespace interlacer::attention {
 namespace {
 
+/// A few arrays of so many are made: half a GiB in float64.
+constexpr double kMaxTransformNumbers = 1 << 24;
 constexpr double kTwoPi = 6.283185307179586;
 
 /// A weight of g, clipped.
@@ -179,6 +181,12 @@ void RequireDimensions(const AttentionInputs& inputs, std::int64_t dimensions) {
 CodedParts FourierParts(FourierKind kind) {
   return {[kind](const Options& options, const AttentionInputs& inputs) {
             RequireDimensions(inputs, kind.dimensions);
+            const double terms =
+                options.Has("terms") ? static_cast<double>(options.Int("terms")) : 1;
+            RequireNumbers("frequencies",
+                           terms * static_cast<double>(options.Int("frequencies")) *
+                               static_cast<double>(inputs.heads() * inputs.positions.size(1)),
+                           kMaxTransformNumbers, "heads x terms x frequencies x coordinates");
             NamedTensors parameters = kind.parameters(options, inputs);
             parameters["xi"] = DrawFrequencies(options.Chosen("proposal"), options.Real("extent"),
                                                SeedOf(options, inputs), options.Int("frequencies"),

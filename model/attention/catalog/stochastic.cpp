@@ -16,9 +16,16 @@
 namespace interlacer::attention {
 namespace {
 
+/// A GiB in float32.
+constexpr double kMaxNoiseNumbers = 1 << 28;
+
 /// Noise of every channel: [H,d,length,R] of q's type; `part` apart for several.
 torch::Tensor ChannelNoise(const Options& options, const AttentionInputs& inputs,
                            std::int64_t length, std::int64_t part) {
+  RequireNumbers("realizations",
+                 static_cast<double>(inputs.heads() * inputs.width() * length) *
+                     static_cast<double>(options.Int("realizations")),
+                 kMaxNoiseNumbers, "heads x d x places x realizations");
   std::vector<torch::Tensor> channels;
   for (std::int64_t h = 0; h < inputs.heads(); ++h) {
     for (std::int64_t c = 0; c < inputs.width(); ++c) {

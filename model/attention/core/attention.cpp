@@ -33,6 +33,19 @@ Status CheckParameter(const std::string& name, const torch::Tensor& tensor,
   return Mismatch(reason::NOT_FINITE, field, "finite numbers", "a number that is not");
 }
 
+/// Parameters are by head: without heads there are none.
+NamedTensors InitialOf(const Mechanism& mechanism, const AttentionInputs& inputs) {
+  return inputs.heads() == 0 ? NamedTensors{} : mechanism.InitialParameters(inputs);
+}
+
+/// Inputs are finite by now: what is not has overflowed.
+Status CheckOutput(const torch::Tensor& out) {
+  if (at::isfinite(out).all().item<bool>()) return Status::Ok();
+  return Mismatch(reason::NOT_FINITE, "out",
+                  "finite numbers: smaller q, k, v, weights, positions or parameters, or float64",
+                  "numbers beyond the range of " + std::string(c10::toString(out.scalar_type())));
+}
+
 std::string WaysText(const std::vector<Way>& ways) {
   std::string text;
   for (const Way way : ways) text += (text.empty() ? "" : ", ") + std::string(WayName(way));
@@ -75,7 +88,7 @@ StatusOr<NamedTensors> Attention::InitialParameters(const AttentionInputs& input
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
         ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
-        parameters = mechanism_->InitialParameters(inputs);
+        parameters = InitialOf(*mechanism_, inputs);
         return Status::Ok();
       },
       "attention"));
@@ -98,7 +111,7 @@ StatusOr<torch::Tensor> Attention::Parameter(const AttentionInputs& inputs,
 StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) const {
   AttentionInputs completed = inputs;
   completed.memory = memory_;
-  completed.parameters = mechanism_->InitialParameters(inputs);
+  completed.parameters = InitialOf(*mechanism_, inputs);
   for (const auto& [name, tensor] : inputs.parameters) {
     const auto initial = completed.parameters.find(name);
     if (initial == completed.parameters.end()) {
@@ -142,7 +155,7 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optio
           out = mechanism_->Run(taken, completed);
         }
         out = out * completed.KeyMask();
-        return Status::Ok();
+        return CheckOutput(out);
       },
       "attention"));
   if (used != nullptr) *used = taken;
@@ -154,6 +167,10 @@ StatusOr<torch::Tensor> Attention::DenseMask(const AttentionInputs& inputs) cons
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
         ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
+        if (inputs.heads() == 0 || inputs.length() == 0) {
+          mask = at::zeros({inputs.heads(), inputs.length(), inputs.length()}, inputs.q.options());
+          return Status::Ok();
+        }
         const AttentionInputs completed = ValueOrThrow(Completed(inputs));
         mask = mechanism_->DenseMask(completed);
         return Status::Ok();
@@ -167,7 +184,9 @@ StatusOr<torch::Tensor> Attention::LargestPositionLogits(const AttentionInputs& 
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
       [&] {
         ThrowIfError(CheckInputs(inputs, info_->inputs, ClassTokens()));
-        largest = mechanism_->LargestPositionLogits(ValueOrThrow(Completed(inputs)));
+        largest = inputs.heads() == 0
+                      ? at::zeros({0}, inputs.q.options())
+                      : mechanism_->LargestPositionLogits(ValueOrThrow(Completed(inputs)));
         return Status::Ok();
       },
       "attention"));

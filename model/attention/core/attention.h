@@ -8,8 +8,9 @@
 /// k, v, parameters, and to weights of edges, gates, masks and
 /// positions. Equal inputs, options and parameters give equal results. Errors: those of
 /// CheckInputs and Options; INVALID_ARGUMENT CONFIG_INVALID at "way" for a way that the mechanism
-/// lacks; SHAPE_MISMATCH or SCHEMA_INVALID at "parameters.NAME"; RESOURCE_EXHAUSTED for lack of
-/// memory. Thread-safety: const methods may run together.
+/// lacks; SHAPE_MISMATCH or SCHEMA_INVALID at "parameters.NAME"; NOT_FINITE at "out" where finite
+/// inputs overflow; RESOURCE_EXHAUSTED for lack of memory. Thread-safety: const methods may run
+/// together.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

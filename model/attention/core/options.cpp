@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/json.h"
 #include "common/number_text.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -114,6 +115,14 @@ std::string DescribeRange(const OptionSpec& spec) {
   std::string words;
   for (const std::string& choice : spec.choices) words += (words.empty() ? "" : ", ") + choice;
   return "one of " + words;
+}
+
+void RequireNumbers(const std::string& name, double count, double most,
+                    const std::string& of_what) {
+  if (count <= most) return;
+  throw StatusException(Mismatch(
+      reason::CONFIG_INVALID, "options." + name,
+      "a number for which " + of_what + " are at most " + NumberText(most), NumberText(count)));
 }
 
 StatusOr<Options> Options::Parse(const std::vector<OptionSpec>& specs,

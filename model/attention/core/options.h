@@ -44,6 +44,10 @@ std::vector<OptionSpec> Joined(std::vector<OptionSpec> first,
 /// "integer in [1, 64]", for messages and descriptions.
 std::string DescribeRange(const OptionSpec& spec);
 
+/// Throws StatusException CONFIG_INVALID at "options.NAME" where more numbers than `most` would be
+/// made, before they are: for sizes that are products of options.
+void RequireNumbers(const std::string& name, double count, double most, const std::string& of_what);
+
 class Options {
  public:
   static StatusOr<Options> Parse(const std::vector<OptionSpec>& specs,

@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "model/attention/core/random_features.h"
+#include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
 namespace {
@@ -39,7 +41,8 @@ std::vector<OptionSpec> ScoreOptions(const std::vector<std::string>& kinds) {
     specs.push_back(Flag("hyperbolic", false, "favor_pos: features of w and -w"));
   }
   if (has_random) {
-    specs.push_back(Integer("features", 64, 2, 65536, "number m of random features; even"));
+    specs.push_back(Integer("features", 64, 2, 65536,
+                            "number m of random features; even for rfa_gaussian and hyperbolic"));
   }
   if (has_arccos) {
     specs.push_back(Flag("l2_normalise", false, "rfa_arccos: of x / |x|, as of rfa_gaussian"));
@@ -65,12 +68,22 @@ Scores::Scores(const Options& options, const std::string& only_kind)
       epsilon_(options.Has("epsilon") ? options.Real("epsilon") : 0),
       epsilon_favor_(options.Has("epsilon_favor") ? options.Real("epsilon_favor") : 0),
       delta_(options.Has("delta") ? options.Real("delta") : 0),
-      feature_count_(options.Has("features") ? options.Int("features") / 2 * 2 : 0),
+      feature_count_(options.Has("features") ? options.Int("features") : 0),
       projection_(options.Has("proj_dim") ? options.Int("proj_dim") : 0),
       is_orthogonal_(options.Has("orthogonal") && options.IsSet("orthogonal")),
       is_hyperbolic_(options.Has("hyperbolic") && options.IsSet("hyperbolic")),
       is_normalised_(kind_ == "rfa_gaussian" ||
-                     (kind_ == "rfa_arccos" && options.IsSet("l2_normalise"))) {}
+                     (kind_ == "rfa_arccos" && options.IsSet("l2_normalise"))) {
+  if (HasPairs() && feature_count_ % 2 != 0) {
+    throw StatusException(Mismatch(reason::CONFIG_INVALID, "options.features",
+                                   "an even number of features that come in pairs",
+                                   std::to_string(feature_count_)));
+  }
+}
+
+bool Scores::HasPairs() const {
+  return kind_ == "rfa_gaussian" || (kind_ == "favor_pos" && is_hyperbolic_);
+}
 
 std::int64_t Scores::FeatureCount(std::int64_t width) const {
   if (IsRandom(kind_)) return feature_count_;
@@ -80,8 +93,7 @@ std::int64_t Scores::FeatureCount(std::int64_t width) const {
 NamedTensors Scores::InitialParameters(const AttentionInputs& inputs, std::int64_t width) const {
   std::int64_t rows = 0;
   if (IsRandom(kind_)) {
-    const bool has_pairs = kind_ == "rfa_gaussian" || (kind_ == "favor_pos" && is_hyperbolic_);
-    rows = has_pairs ? feature_count_ / 2 : feature_count_;
+    rows = HasPairs() ? feature_count_ / 2 : feature_count_;
   } else if (has_features()) {
     rows = projection_;
   }

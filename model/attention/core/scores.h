@@ -10,7 +10,8 @@
 /// favor_pos divides queries by the largest feature of their row, keys by one for a head, both of
 /// which cancel, and adds epsilon_favor to what results. Features are [B,H,L,m], those of masked
 /// keys 0. rfa_gaussian has negative features: its sums of scores may be 0 or below.
-/// Errors: torch's. Thread-safety: const. Source: performer, Lemma 1 and Sec. 2.4;
+/// Errors: torch's, and StatusException CONFIG_INVALID at "options.features" for an odd number of
+/// features that come in pairs. Thread-safety: const. Source: performer, Lemma 1 and Sec. 2.4;
 /// linear-attention, Eq. 7; flt, Sec. 4 (baselines); grf-masking, Sec. 2.
 
 #include <torch/types.h>
@@ -65,6 +66,8 @@ class Scores {
                                     const torch::Tensor& k, bool is_scaled) const;
 
  private:
+  /// A projection gives two features.
+  bool HasPairs() const;
   torch::Tensor LogFavor(const torch::Tensor& x, const torch::Tensor& omega, bool is_scaled) const;
   torch::Tensor Map(const torch::Tensor& x, const NamedTensors& parameters) const;
 

@@ -64,6 +64,7 @@ WalkTerms DrawnTerms(const SparsePattern& pattern, const torch::Tensor& hops_in,
                      const WalkSamplerOptions& options, const std::vector<std::uint64_t>& seeds) {
   const torch::Tensor hops = hops_in.detach().to(at::kDouble).contiguous();
   INTERLACER_CHECK(hops.size(0) == static_cast<std::int64_t>(seeds.size()), "a seed a matrix");
+  RequireVisits(options);
   std::vector<WalkTerms> terms;
   std::size_t load_count = 0;
   for (std::size_t g = 0; g < seeds.size(); ++g) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/number_text.h"
@@ -173,7 +174,11 @@ class GridHeatMask : public Mask {
     shape.push_back(x.size(2));
     torch::Tensor y = x.to(at::kDouble).reshape(shape);
     for (std::size_t a = 0; a < grid_.size(); ++a) y = AlongAxis(y, static_cast<std::int64_t>(a));
-    return y.reshape(x.sizes()).to(x.scalar_type());
+    y = y.reshape(x.sizes());
+    // What is below the rounding of the transforms is zero: a row without weight stays so.
+    const torch::Tensor noise = x.detach().to(at::kDouble).norm(2, {1}, true) *
+                                (16 * std::numeric_limits<double>::epsilon());
+    return y.masked_fill(y.detach().abs() <= noise, 0).to(x.scalar_type());
   }
 
  private:
@@ -281,7 +286,8 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
     }
   }
   const double terms = lambda.detach().max().item<double>() * s.rho / 2;
-  if (13 * std::sqrt(terms) > kMaxChebyshevTerms) {
+  // Infinite degrees make no number of 0.
+  if (!(13 * std::sqrt(terms) <= kMaxChebyshevTerms)) {
     throw StatusException(Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
                                  "parameters.lambda: expected at most " +
                                      NumberText(4.7e6 / s.rho) + " for degrees of up to " +

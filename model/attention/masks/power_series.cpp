@@ -105,16 +105,6 @@ class SketchedSeriesMask : public Mask {
   torch::Tensor f_, columns_;
 };
 
-double EigenvalueOf(const std::string& kernel, double scale, int power, double w) {
-  const double laplacian = 1 - w;
-  if (kernel == "diffusion") return std::exp(-scale * scale * laplacian / 2);
-  if (kernel == "regularised_laplacian") return std::pow(1 + scale * scale * laplacian, -power);
-  if (kernel == "p_step") return std::pow(scale - laplacian, power);
-  if (kernel == "cosine") return std::cos(std::numbers::pi * laplacian / 4);
-  INTERLACER_CHECK(kernel == "resolvent", kernel);
-  return std::pow(1 - scale * w, -power);
-}
-
 /// Of (1 - b w)^-p, by powers of w.
 double InverseCoefficient(double b, int power, int k) {
   double binomial = 1;
@@ -148,21 +138,13 @@ double CoefficientOf(const std::string& kernel, double scale, int power, int k) 
 
 class NamedKernelMask : public Mask {
  public:
-  NamedKernelMask(Graph graph, std::string kernel, double scale, int power)
-      : graph_(std::move(graph)), kernel_(std::move(kernel)), scale_(scale), power_(power) {
-    coefficients_ =
-        at::tensor(KernelCoefficients(kernel_, scale_, power_, kSeriesTolerance), at::kDouble)
-            .reshape({1, -1});
-  }
+  NamedKernelMask(Graph graph, const std::vector<double>& coefficients)
+      : graph_(std::move(graph)),
+        coefficients_(at::tensor(coefficients, at::kDouble).reshape({1, -1})) {}
   torch::Tensor Dense() const override {
-    // Equal eigenvalues have vectors without a gradient; the series has one.
-    if (graph_.weights.requires_grad()) return DenseSeries(graph_, coefficients_);
-    const auto [values, vectors] = at::linalg_eigh(DenseOf(graph_));
-    torch::Tensor mapped = at::empty_like(values);
-    for (std::int64_t i = 0; i < values.size(0); ++i) {
-      mapped[i] = EigenvalueOf(kernel_, scale_, power_, values[i].item<double>());
-    }
-    return at::matmul(vectors * mapped, vectors.transpose(0, 1)).unsqueeze(0);
+    // Sparse products of unit columns, in which what no term reaches is exactly 0: functions of
+    // eigenvalues leave rounding there.
+    return Horner(graph_, coefficients_, at::eye(graph_.size(), at::kDouble).unsqueeze(0));
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
@@ -171,9 +153,6 @@ class NamedKernelMask : public Mask {
 
  private:
   Graph graph_;
-  std::string kernel_;
-  double scale_;
-  int power_;
   torch::Tensor coefficients_;
 };
 
@@ -249,13 +228,15 @@ MaskPtr MakeSketchedSeriesMask(Graph graph, torch::Tensor f, torch::Tensor colum
 }
 
 MaskPtr MakeNamedKernelMask(Graph graph, const std::string& kernel, double scale, int power) {
-  if (KernelCoefficients(kernel, scale, power, kSeriesTolerance).size() >= kMaxCoefficients) {
+  const std::vector<double> coefficients =
+      KernelCoefficients(kernel, scale, power, kSeriesTolerance);
+  if (coefficients.size() >= kMaxCoefficients) {
     throw StatusException(Status(StatusCode::kOutOfRange, reason::CONFIG_INVALID,
                                  "options.scale: expected a series of fewer than 4096 terms, got " +
                                      NumberText(scale) + ", which needs more")
                               .WithField("options.scale"));
   }
-  return std::make_unique<NamedKernelMask>(std::move(graph), kernel, scale, power);
+  return std::make_unique<NamedKernelMask>(std::move(graph), coefficients);
 }
 
 }  // namespace interlacer::attention

@@ -78,6 +78,42 @@ torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y,
   return out;
 }
 
+/// Axes of one transform: MKL takes seven.
+constexpr std::size_t kAxesOfATransform = 7;
+
+/// The last axes by a real transform, those before by complex ones.
+struct AxisGroups {
+  explicit AxisGroups(const std::vector<std::int64_t>& sizes) {
+    for (std::size_t last = sizes.size(); last > 0;) {
+      const std::size_t first = last > kAxesOfATransform ? last - kAxesOfATransform : 0;
+      of_sizes.emplace_back(sizes.begin() + first, sizes.begin() + last);
+      for (axes.emplace_back(); first + axes.back().size() < last;) {
+        axes.back().push_back(static_cast<std::int64_t>(first + axes.back().size()) + 2);
+      }
+      last = first;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> of_sizes, axes;
+};
+
+/// x [H,C,...] over the axes after the second, padded to `sizes`.
+torch::Tensor Transformed(const torch::Tensor& x, const std::vector<std::int64_t>& sizes) {
+  const AxisGroups groups(sizes);
+  torch::Tensor spectrum = at::fft_rfftn(x, groups.of_sizes[0], groups.axes[0]);
+  for (std::size_t g = 1; g < groups.axes.size(); ++g) {
+    spectrum = at::fft_fftn(spectrum, groups.of_sizes[g], groups.axes[g]);
+  }
+  return spectrum;
+}
+
+torch::Tensor TransformedBack(torch::Tensor spectrum, const std::vector<std::int64_t>& sizes) {
+  const AxisGroups groups(sizes);
+  for (std::size_t g = groups.axes.size(); g-- > 1;) {
+    spectrum = at::fft_ifftn(spectrum, groups.of_sizes[g], groups.axes[g]);
+  }
+  return at::fft_irfftn(spectrum, groups.of_sizes[0], groups.axes[0]);
+}
+
 class ToeplitzMask : public Mask {
  public:
   ToeplitzMask(std::vector<std::int64_t> grid, const torch::Tensor& b)
@@ -108,7 +144,7 @@ class ToeplitzMask : public Mask {
       axes.push_back(static_cast<std::int64_t>(a) + 2);
       spectrum *= padded.back();
     }
-    const torch::Tensor kernel = at::fft_rfftn(Kernel(padded, axes), padded, axes);
+    const torch::Tensor kernel = Transformed(Kernel(padded, axes), padded);
     const double kernel_norm = b_.detach().norm().item<double>();
     const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
     std::vector<torch::Tensor> parts;
@@ -141,10 +177,10 @@ class ToeplitzMask : public Mask {
     shape.insert(shape.end(), grid_.begin(), grid_.end());
     const torch::Tensor columns =
         x.transpose(1, 2).to(at::kDouble, false, false, at::MemoryFormat::Contiguous);
-    torch::Tensor spectrum = at::fft_rfftn(columns.reshape(shape), padded, axes);
+    torch::Tensor spectrum = Transformed(columns.reshape(shape), padded);
     const bool is_learned = at::GradMode::is_enabled() && kernel.requires_grad();
     spectrum = is_learned ? spectrum * kernel : spectrum.mul_(kernel);
-    torch::Tensor y = at::fft_irfftn(spectrum, padded, axes);
+    torch::Tensor y = TransformedBack(std::move(spectrum), padded);
     for (std::size_t a = 0; a < grid_.size(); ++a) y = y.slice(axes[a], 0, grid_[a]);
     y = y.flatten(2);
     // What is below the rounding of the transforms is zero: a row without weight stays so.

@@ -10,6 +10,7 @@
 
 #include "common/check.h"
 #include "common/random.h"
+#include "model/attention/core/options.h"
 #include "model/attention/masks/walk_gradient.h"
 #include "model/runtime/torch_status.h"
 
@@ -38,8 +39,25 @@ WalkSampler SamplerNamed(const std::string& name) {
                                  "iid, antithetic, repelling or repelling_per_prefix", name));
 }
 
+void RequireVisits(const WalkSamplerOptions& options) {
+  RequireNumbers(
+      "walks",
+      static_cast<double>(options.walk_count) * (static_cast<double>(options.max_hops) + 1),
+      kMaxVisits, "walks x (hops + 1)");
+}
+
+void RequireLoads(std::size_t count, int hops, std::int64_t most) {
+  if (count <= static_cast<std::size_t>(most)) return;
+  throw StatusException(
+      ResourceExhausted(reason::HOST_MEMORY,
+                        "walks of " + std::to_string(hops) + " hops: expected at most " +
+                            std::to_string(most / (hops + 1)) +
+                            " pairs of tokens, got more; take fewer hops or fewer, sampled walks"));
+}
+
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
-  const WalkLoads loads = ValueOrThrow(SampleWalks(ToWalkGraph(graph), options));
+  RequireVisits(options);
+  const WalkLoads loads = ValueOrThrow(SampleWalks(ToWalkGraph(graph), options, kMaxSampledLoads));
   WalkTerms terms =
       TermsOf(graph, {loads.offsets.begin(), loads.offsets.end()},
               {loads.nodes.begin(), loads.nodes.end()}, loads.loads, options.max_hops);
@@ -49,15 +67,6 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
         return BackwardOfSamples(of, options, *pattern, grad);
       });
   return terms;
-}
-
-void RequireLoads(std::size_t count, int hops) {
-  if (count <= static_cast<std::size_t>(kMaxEnumeratedLoads)) return;
-  throw StatusException(
-      ResourceExhausted(reason::HOST_MEMORY,
-                        "walks of " + std::to_string(hops) + " hops: expected at most " +
-                            std::to_string(kMaxEnumeratedLoads / (hops + 1)) +
-                            " pairs of tokens, got more; take fewer hops or fewer, sampled walks"));
 }
 
 namespace {
@@ -115,6 +124,7 @@ torch::Tensor BackwardOfLaw(const Graph& graph, const WalkSamplerOptions& option
 
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law) {
   if (law == LengthLaw::kGeometric) return SampledTerms(graph, options);
+  RequireVisits(options);
   const SparsePattern& pattern = *graph.pattern;
   const double* weight = graph.weights.const_data_ptr<double>();
   const auto width = static_cast<std::size_t>(options.max_hops) + 1;
@@ -141,6 +151,7 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
         visit();
       }
     }
+    RequireLoads(loads.size() + row.size() * width, options.max_hops, kMaxSampledLoads);
     for (const auto& [node, of_node] : row) {
       indices.push_back(node);
       loads.insert(loads.end(), of_node.begin(), of_node.end());

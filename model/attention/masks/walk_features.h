@@ -8,10 +8,10 @@
 ///   two asymmetric  M = Phi, f then being the coefficients alpha of the power series ad hoc walks
 ///   without importance weights: loads 1 in place of products of W d / (1 - p)
 /// Walks are a function of graph, options and seed. Memory: the entries of Phi times hops + 1.
-/// Errors: StatusException with those of model/graph/walk_sampler.h; RESOURCE_EXHAUSTED HOST_MEMORY
-/// where enumerated features take more than kMaxEnumeratedLoads numbers. Thread-safety: pure
-/// functions. Source: grf-masking, Alg. 1, Alg. 2 (without its division by the number of walks),
-/// Eq. 21, App. D.
+/// Errors: StatusException with those of model/graph/walk_sampler.h and RequireVisits;
+/// RESOURCE_EXHAUSTED HOST_MEMORY where enumerated features take more than kMaxEnumeratedLoads
+/// numbers, or sampled ones more than kMaxSampledLoads. Thread-safety: pure functions. Source:
+/// grf-masking, Alg. 1, Alg. 2 (without its division by the number of walks), Eq. 21, App. D.
 
 #include <torch/types.h>
 
@@ -27,11 +27,16 @@ namespace interlacer::attention {
 /// power, P(at least t) = 1 / (t + 1), cut at max_hops.
 enum class LengthLaw { kGeometric, kUniform, kPower };
 
-/// Entries times hops + 1: half a GiB.
+/// Entries times hops + 1: half a GiB, and a GiB.
 inline constexpr std::int64_t kMaxEnumeratedLoads = std::int64_t{1} << 26;
+inline constexpr std::int64_t kMaxSampledLoads = std::int64_t{1} << 27;
+/// Walks of a token times hops + 1: what a thread holds of one token at once, 128 MiB.
+inline constexpr std::int64_t kMaxVisits = std::int64_t{1} << 23;
 
-/// Throws for more than kMaxEnumeratedLoads numbers.
-void RequireLoads(std::size_t count, int hops);
+/// Throws for more numbers than `most`.
+void RequireLoads(std::size_t count, int hops, std::int64_t most = kMaxEnumeratedLoads);
+/// Throws CONFIG_INVALID at "options.walks" for more than kMaxVisits visits.
+void RequireVisits(const WalkSamplerOptions& options);
 
 struct WalkTerms {
   SparsePatternPtr pattern;

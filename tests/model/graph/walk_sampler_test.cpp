@@ -261,6 +261,20 @@ TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
   }
 }
 
+TEST(SampleWalks, EndAtALimitOfLoads) {
+  const WeightedGraph graph = testing::GridGraph(16, 16);
+  WalkSamplerOptions options;
+  options.walk_count = 4;
+  options.max_hops = 3;
+  const auto all = SampleWalks(graph, options);
+  ASSERT_TRUE(all.ok());
+  const auto count = static_cast<std::int64_t>(all->loads.size());
+  EXPECT_EQ(SampleWalks(graph, options, count)->loads, all->loads);
+  const Status status = SampleWalks(graph, options, count - 1).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.reason(), reason::HOST_MEMORY);
+}
+
 TEST(ToWalkLists, TakesThreeHopsOnly) {
   EXPECT_EQ(ToWalkLists(EnumerateWalks(testing::RingGraph(5), 2)).status().reason(),
             reason::ARGUMENT_INVALID);

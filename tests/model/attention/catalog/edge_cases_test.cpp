@@ -78,6 +78,27 @@ TEST(AttentionEdgeCases, EmptyBatchesAndSequences) {
     const auto out = Attention::Make(mechanism, nlohmann::json::object())->Run(none);
     ASSERT_TRUE(out.ok()) << mechanism.name << out.status().ToString();
     EXPECT_EQ(out->sizes(), none.v.sizes());
+    const auto mask = Attention::Make(mechanism, nlohmann::json::object())->DenseMask(none);
+    EXPECT_TRUE(mask.ok()) << mechanism.name << mask.status().ToString();
+  }
+}
+
+TEST(AttentionEdgeCases, NoHeadsHaveNoParameters) {
+  for (const MechanismInfo& mechanism : Catalog()) {
+    AttentionInputs none = AllScenes({})[1].inputs;
+    for (torch::Tensor* tensor : {&none.q, &none.k, &none.v}) *tensor = tensor->slice(1, 0, 0);
+    none.mask = none.mask.slice(0, 0, 0);
+    none.gates = none.gates.slice(1, 0, 0);
+    const Attention made = Attention::Make(mechanism, nlohmann::json::object()).value();
+    const auto out = made.Run(none);
+    if (NeedsOtherScene(out.status())) continue;
+    ASSERT_TRUE(out.ok()) << mechanism.name << out.status().ToString();
+    EXPECT_EQ(out->sizes(), none.v.sizes());
+    const auto parameters = made.InitialParameters(none);
+    ASSERT_TRUE(parameters.ok()) << mechanism.name << parameters.status().ToString();
+    EXPECT_TRUE(parameters->empty()) << mechanism.name;
+    EXPECT_TRUE(made.DenseMask(none).ok()) << mechanism.name;
+    EXPECT_TRUE(made.LargestPositionLogits(none).ok()) << mechanism.name;
   }
 }
 
@@ -143,6 +164,59 @@ TEST(AttentionEdgeCases, NumbersThatAreNoneAreRefused) {
       EXPECT_EQ(out.status().field(), name);
     }
   });
+}
+
+/// Finite inputs whose scores, sums or angles are beyond the type's range give an error, no NaN.
+TEST(AttentionEdgeCases, NumbersThatOverflowAreAnError) {
+  int refused = 0;
+  for (const MechanismInfo& mechanism : Catalog()) {
+    const Attention made = Attention::Make(mechanism, nlohmann::json::object()).value();
+    for (AttentionInputs inputs : {AllScenes({})[0].inputs, AllScenes({})[1].inputs}) {
+      inputs.q = inputs.q * 1e200;
+      inputs.k = inputs.k * 1e200;
+      inputs.positions = inputs.positions * 1e307;
+      inputs.graph.weights = at::full({inputs.graph.neighbors.size(0)}, 1e308, at::kDouble);
+      for (const Way way : made.Ways()) {
+        const auto out = made.Run(inputs, way);
+        if (out.ok()) {
+          EXPECT_TRUE(at::isfinite(*out).all().item<bool>()) << mechanism.name << WayName(way);
+        } else if (!NeedsOtherScene(out.status())) {
+          const std::string field = out.status().field();
+          EXPECT_TRUE(field == "out" || field == "parameters.lambda")
+              << mechanism.name << out.status().ToString();
+          refused += field == "out" ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
+  AttentionInputs steep = AllScenes({})[0].inputs;
+  steep.graph.weights = at::full({steep.graph.neighbors.size(0)}, 1e308, at::kDouble);
+  const Attention still =
+      Attention::Make(*attention::FindMechanism("gdk").value(), {{"lambda", 0}}).value();
+  EXPECT_EQ(still.Run(steep, Way::kFastmult).status().field(), "parameters.lambda");
+}
+
+TEST(AttentionEdgeCases, ClassTokensDoNotStandBesideCausal) {
+  for (const char* name : {"toeplitz_1d", "toeplitz_nd", "flt_gm", "factor", "spe_sine"}) {
+    const MechanismInfo& mechanism = *attention::FindMechanism(name).value();
+    const auto both = Attention::Make(mechanism, {{"causal", true}, {"class_tokens", 1}});
+    EXPECT_EQ(both.status().field(), "options.class_tokens") << name;
+    EXPECT_TRUE(Attention::Make(mechanism, {{"causal", true}}).ok()) << name;
+    EXPECT_TRUE(Attention::Make(mechanism, {{"class_tokens", 1}}).ok()) << name;
+  }
+}
+
+TEST(AttentionEdgeCases, FeaturesInPairsAreEven) {
+  const auto field_of = [](const char* name, const nlohmann::json& options) {
+    return Attention::Make(*attention::FindMechanism(name).value(), options).status().field();
+  };
+  EXPECT_EQ(field_of("rfa_gaussian", {{"features", 5}}), "options.features");
+  EXPECT_EQ(field_of("favor_pos", {{"features", 5}, {"hyperbolic", true}}), "options.features");
+  const Attention odd =
+      Attention::Make(*attention::FindMechanism("favor_pos").value(), {{"features", 5}}).value();
+  const auto parameters = odd.InitialParameters(AllScenes({})[0].inputs).value();
+  EXPECT_EQ(parameters.at("omega").size(1), 5);
 }
 
 TEST(AttentionEdgeCases, WhatAMechanismNeedsMustBeThere) {
@@ -283,6 +357,60 @@ TEST(AttentionEdgeCases, GridsOfTooManyOffsetsAreRefusedBeforeTheyAreMade) {
           ->InitialParameters(none);
   ASSERT_TRUE(empty.ok()) << empty.status().ToString();
   EXPECT_EQ(empty->at("b").numel(), 0);
+}
+
+/// MKL transforms seven axes at once.
+TEST(AttentionEdgeCases, GridsOfManySidesHaveTheirFastWay) {
+  for (const auto& [name, sides] : std::initializer_list<std::pair<const char*, std::size_t>>{
+           {"toeplitz_nd", 8}, {"tanh_distance", 9}, {"factor", 8}}) {
+    AttentionInputs inputs;
+    inputs.grid = std::vector<std::int64_t>(sides, 2);
+    inputs.grid.back() = 3;
+    const std::int64_t n = std::int64_t{3} << (sides - 1);
+    inputs.q = Normals({1, 2, n, 2}, 1);
+    inputs.k = Normals({1, 2, n, 2}, 2);
+    inputs.v = Normals({1, 2, n, 2}, 3);
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), nlohmann::json::object()).value();
+    inputs.parameters = made.InitialParameters(inputs).value();
+    for (auto& entry : inputs.parameters) {
+      if (entry.first != "b") continue;
+      entry.second = 0.1 * Normals(entry.second.sizes(), 4);
+    }
+    const torch::Tensor dense = made.Run(inputs, Way::kDense).value();
+    for (const Way way : made.Ways()) {
+      const auto out = made.Run(inputs, way);
+      ASSERT_TRUE(out.ok()) << name << out.status().ToString();
+      EXPECT_LT(RelativeL2(*out, dense), kDoubleOpTolerance) << name << WayName(way);
+    }
+  }
+}
+
+/// Sizes that are products of options have limits of their own: nothing is made before.
+TEST(AttentionEdgeCases, OptionsThatAskForTooManyNumbersAreRefused) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  const auto field_of = [&](const char* name, const nlohmann::json& options) {
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), options).value();
+    return made.Run(inputs).status().field();
+  };
+  const nlohmann::json walks{{"walks", 100000}, {"hops", 1000}};
+  EXPECT_EQ(field_of("flt_gm", {{"terms", 4096}, {"frequencies", 65536}}), "options.frequencies");
+  EXPECT_EQ(field_of("softmax_pos", {{"rank", 4096}, {"mask_features", 65536}}),
+            "options.mask_features");
+  EXPECT_EQ(field_of("spe_conv", {{"taps", 4096}, {"realizations", 65536}}),
+            "options.realizations");
+  EXPECT_EQ(field_of("spe_sine", {{"sines", 4096}, {"realizations", 65536}}),
+            "options.realizations");
+  for (const char* name : {"grf_sym", "grf_asym", "grf_adhoc", "smooth_a"}) {
+    EXPECT_EQ(field_of(name, walks), "options.walks") << name;
+  }
+  EXPECT_EQ(field_of("grf_sym", {{"walks", 100000}, {"hops", 1000}, {"length_law", "power"}}),
+            "options.walks");
+  const AttentionInputs first = AllScenes({})[0].inputs;
+  EXPECT_TRUE(Attention::Make(*attention::FindMechanism("grf_sym").value(), {{"walks", 1000}})
+                  ->Run(first)
+                  .ok());
 }
 
 /// The limit is on numbers, pairs of tokens times hops and one.

@@ -146,6 +146,29 @@ TEST(DiffusionMask, TakesFewTermsAndStaysExact) {
   }
 }
 
+/// What no walk reaches in so many terms has no rounding for a weight.
+TEST(DiffusionMask, IsZeroBelowItsRounding) {
+  constexpr std::int64_t kPath = 200;
+  const torch::Tensor unit = at::eye(kPath, at::kDouble).unsqueeze(0);
+  const torch::Tensor time = at::ones({1}, at::kDouble);
+  for (const bool is_torus : {false, true}) {
+    const auto mask = attention::MakeGridHeatMask({kPath}, time, is_torus);
+    const torch::Tensor entries = mask->Product(unit)[0];
+    EXPECT_EQ(entries[0][kPath / 2].item<double>(), 0);
+    EXPECT_GE(entries.min().item<double>(), 0);
+    EXPECT_LT((entries - mask->Dense()[0]).abs().max().item<double>(), 1e-14);
+  }
+  EdgeList edges = RingEdges(kPath);
+  edges.pop_back();
+  const Graph path =
+      attention::SymmetricallyNormalised(attention::AdjacencyOf(GraphOnly(kPath, edges)));
+  const auto kernel = attention::MakeNamedKernelMask(path, "diffusion", 1, 1);
+  for (const torch::Tensor& entries : {kernel->Dense()[0], kernel->Product(unit)[0]}) {
+    EXPECT_EQ(entries[0][kPath / 2].item<double>(), 0);
+    EXPECT_GE(entries.min().item<double>(), 0);
+  }
+}
+
 /// The closed form with tanh holds on hypercubes alone: on a 4 x 4 grid it is off by up to 0.56 of
 /// the diagonal.
 TEST(DiffusionMask, HasNoTanhFormOnGrids) {
