@@ -85,6 +85,10 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
       "--intrinsics", options.intrinsics,
       "fx,fy,cx,cy in pixels, optionally with k1,k2,p1,p2,k3 of the lens; tum-fr1, "
       "tum-fr2, tum-fr3 or tum-ros; or an Open3D camera JSON; tum and redwood need it");
+  verb->add_option("--calibration", options.calibration,
+                   "JSON file of cameras in place of what the recording says "
+                   "(docs/cli.md, Calibration)")
+      ->check(CLI::ExistingFile);
   verb->add_option("--depth-unit", arguments->depth_unit_m,
                    "Metres of one depth integer, where the format's own does not hold")
       ->check(AboveZero());

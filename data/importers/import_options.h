@@ -42,6 +42,8 @@ struct ImportOptions {
   std::string episode_id;   ///< empty: the name of episode_dir, with _ for what names may not have
   /// As data/importers/intrinsics.h; required for tum and redwood.
   std::string intrinsics;
+  /// File of data/importers/calibration_file.h; holds in place of what the recording says.
+  std::string calibration;
   /// Metres per depth integer, where the format's own (tum 1/5000, redwood 1/1000) does not hold.
   std::optional<double> depth_unit_m;
   /// Depth integer that means "no measurement" beside 0 and 65535

@@ -22,6 +22,10 @@ StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOpti
         "a folder that neither is nor holds nor lies in the source " + options.source_dir,
         options.episode_dir);
   }
+  if (format == "apc" && !options.calibration.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--calibration",
+                    "none: cam.info.txt of apc holds camera and poses", options.calibration);
+  }
   if (format == "tum") return ImportTum(options);
   if (format == "redwood") return ImportRedwood(options);
   if (format == "apc") return ImportApc(options);
