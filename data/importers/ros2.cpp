@@ -10,6 +10,7 @@
 #include "common/transforms.h"
 #include "data/importers/bag_cameras.h"
 #include "data/importers/bag_joints.h"
+#include "data/importers/joint_columns.h"
 #include "data/importers/match_times.h"
 #include "data/importers/write_episode.h"
 #include "data/manifest.h"
@@ -245,18 +246,8 @@ class BagImport {
   Status CheckLinks() const {
     for (const BagCamera& camera : found_.cameras) {
       if (!camera.calibration || camera.calibration->link.empty()) continue;
-      const std::string& link = camera.calibration->link;
-      if (!joints_) {
-        return Mismatch(reason::ARGUMENT_INVALID, "--robot",
-                        "the robot whose " + link + " carries camera " + camera.name, "none");
-      }
-      if (FindLink(joints_->robot(), link) >= 0) continue;
-      std::string names;
-      for (const RobotLink& known : joints_->robot().links) {
-        names += (names.empty() ? "" : ", ") + known.name;
-      }
-      return Mismatch(reason::CALIBRATION_INVALID, "--calibration", "a link of the robot: " + names,
-                      link);
+      INTERLACER_RETURN_IF_ERROR(
+          CheckLink(joints_ ? &joints_->robot() : nullptr, *camera.calibration));
     }
     return Status::Ok();
   }
@@ -352,8 +343,8 @@ class BagImport {
     info.folder_sha256 = encoded.sha256;
     episode->manifest.robot = std::move(info);
     episode->robot_files = std::move(encoded.files);
-    episode->manifest.states = joints_->Columns();
-    episode->manifest.actions = joints_->Columns();
+    episode->manifest.states = JointColumns(joints_->robot());
+    episode->manifest.actions = JointColumns(joints_->robot());
     for (NumberTable* table : {&episode->states, &episode->actions}) {
       table->row_count = static_cast<std::int64_t>(steps_.size());
       table->column_count = static_cast<std::int64_t>(joints_->robot().columns.size());
