@@ -5,7 +5,7 @@
 ///
 /// Errors: INVALID_ARGUMENT IMAGE_DATA_LENGTH, IMAGE_SIZE_MISMATCH (before memory is taken),
 /// IMAGE_UNDECODABLE. Pure functions, thread-safe.
-/// Source: Wilson, Fast Lossless Depth Image Compression, ISS 2017.
+/// The code is A. D. Wilson's (Fast Lossless Depth Image Compression, ISS 2017).
 
 #include <cstdint>
 #include <span>

@@ -64,7 +64,7 @@ class Hdf5ImportTest : public ::testing::Test {
     H5Sclose(space);
   }
   /// Pictures whose first pixel of step s is 10 + s; `depths` [steps,height,width].
-  void Camera(const std::string& demo, const std::string& name, const std::vector<float>& depths) {
+  void View(const std::string& demo, const std::string& name, const std::vector<float>& depths) {
     std::vector<std::uint8_t> pixels(kSteps * kHeight * kWidth * 3, 90);
     for (hsize_t s = 0; s < kSteps; ++s) {
       pixels[s * kHeight * kWidth * 3] = static_cast<std::uint8_t>(10 + s);
@@ -85,7 +85,7 @@ class Hdf5ImportTest : public ::testing::Test {
     Group("data/" + name);
     Group("data/" + name + "/obs");
     Text("data/" + name, "camera_info", kCameraInfo);
-    Camera(name, "front", Metres());
+    View(name, "front", Metres());
     const std::vector<double> joints = {0.1, 7, 0.2, 7, 0.3, 7};
     Array("data/" + name + "/obs/robot0_joint_pos", H5T_NATIVE_DOUBLE, {kSteps, 2}, joints.data());
   }
@@ -130,7 +130,7 @@ TEST_F(Hdf5ImportTest, MetresWithCameraInfo) {
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 3);
   EXPECT_EQ(episode->manifest().step_duration_s, 0.05);
-  const Camera& camera = episode->manifest().cameras[0].camera;
+  const auto& camera = episode->manifest().cameras[0].camera;
   EXPECT_EQ(camera.fy_px, 21);
   EXPECT_EQ(camera.world_from_camera.translation_m, (Vec3d{0.5, 0, 2}));
   EXPECT_FLOAT_EQ(episode->ReadDepth(0, 0)->pixels_m[kWidth + 2], 1.25F);
@@ -144,7 +144,7 @@ TEST_F(Hdf5ImportTest, AZBufferIsUpsideDown) {
   std::vector<float> buffer = Metres();
   for (float& z : buffer) z = (1 - kNear / z) / (1 - kNear / kFar);
   buffer[0] = 1;  // background
-  Camera("demo_0", "raw", buffer);
+  View("demo_0", "raw", buffer);
   H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
   H5Adelete_by_name(file_, "data/demo_0", "camera_info", H5P_DEFAULT);
   options_.calibration = folder_.File("calibration.json");
@@ -234,7 +234,7 @@ TEST_F(Hdf5ImportTest, DepthIsNeeded) {
 
 TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
   Demo("demo_0");
-  Camera("demo_0", "robot0_eye_in_hand", Metres());
+  View("demo_0", "robot0_eye_in_hand", Metres());
   ExpectRefused(reason::CALIBRATION_INVALID, "robot0_eye_in_hand", "link");
 }
 
