@@ -404,6 +404,26 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
   }
 }
 
+TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  const auto has_finding = [&] {
+    options_.overwrite = true;
+    const auto report = Import();
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    const std::vector<Finding>& findings = report->validation.findings;
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.reason == "MOTION_COVERAGE_LOW";
+    });
+  };
+  EXPECT_FALSE(has_finding());  // 0.2 rad
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/joint_states") continue;
+    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {0.5});
+  }
+  EXPECT_TRUE(has_finding());
+}
+
 TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {
   Fill();
   Remove("/left/color/image_raw");
