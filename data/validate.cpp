@@ -244,7 +244,30 @@ class Validator {
     if (manifest_.actions) CheckTable(*manifest_.actions, episode_.actions());
     if (manifest_.states) CheckTable(*manifest_.states, episode_.states());
     if (manifest_.actions && manifest_.states) CompareTurns();
-    if (manifest_.states && manifest_.kind == EpisodeKind::kManipulation) CheckCoverage();
+    if (manifest_.states && manifest_.kind == EpisodeKind::kManipulation) {
+      CheckUnit();
+      CheckCoverage();
+    }
+  }
+
+  /// Angles beyond their limits that lie within them when they are taken for degrees.
+  void CheckUnit() {
+    const MotionTable& motion = *manifest_.states;
+    const NumberTable& states = episode_.states();
+    double largest = 0;
+    for (std::size_t i = 0; i < states.values.size(); ++i) {
+      const TableColumn& rule = motion.columns[i % motion.columns.size()];
+      if (rule.unit != "rad") continue;
+      const double in_rad = states.values[i] * std::numbers::pi / 180;
+      if (!IsWithinJointLimits(in_rad, rule.min_value, rule.max_value)) return;
+      if (IsWithinJointLimits(states.values[i], rule.min_value, rule.max_value)) continue;
+      largest = std::max(largest, std::abs(states.values[i]));
+    }
+    if (largest <= 2 * std::numbers::pi) return;
+    AddFinding("JOINT_UNIT_SUSPECT", motion.file,
+               "angles up to " + std::to_string(largest) +
+                   " lie beyond their limits in radians and within them in degrees: are they "
+                   "degrees? joints are radians");
   }
 
   /// Of a robot that stands still nothing can be learnt.

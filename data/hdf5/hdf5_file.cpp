@@ -12,6 +12,8 @@ namespace {
 
 constexpr hsize_t kMostNumbers = hsize_t{1} << 28;
 constexpr std::size_t kMostTextBytes = std::size_t{1} << 26;
+constexpr char kRewrite[] =
+    "what newer writers made with libver='latest' is rewritten by their h5repack --low=0 --high=2";
 
 /// The library is not thread-safe.
 std::mutex& LibraryMutex() {
@@ -88,8 +90,7 @@ StatusOr<Hdf5File> Hdf5File::Open(const std::string& path) {
   }
   if (handle->file < 0) {
     return Mismatch(reason::FILE_UNREADABLE, path,
-                    "an HDF5 file that HDF5 1.10 reads; what newer writers made with "
-                    "libver='latest' is rewritten by their h5repack --low=0 --high=2",
+                    "an HDF5 file that HDF5 1.10 reads; " + std::string(kRewrite),
                     "a file that is none, is cut, or is newer");
   }
   Hdf5File file;
@@ -151,6 +152,12 @@ std::optional<std::string> Hdf5File::TextAttribute(const std::string& object,
   std::string text(size, '\0');
   if (H5Aread(id.get(), type.get(), text.data()) < 0) return std::nullopt;
   return text.substr(0, text.find('\0'));
+}
+
+Status Hdf5File::Unreadable(const std::string& object) const {
+  return Mismatch(reason::FILE_UNREADABLE, object,
+                  "an array of numbers that HDF5 1.10 reads; " + std::string(kRewrite),
+                  "something else, damaged, or newer");
 }
 
 template <typename T>

@@ -37,6 +37,8 @@ class Hdf5File {
   /// A text attribute of an object, of fixed or variable length; nothing where it is absent.
   std::optional<std::string> TextAttribute(const std::string& object,
                                            const std::string& name) const;
+  /// The error for an object that is there and that FindArray does not find.
+  Status Unreadable(const std::string& object) const;
   /// Row `row` of the first dimension as T (std::uint8_t, float or double), converted from what is
   /// stored; at most 2^28 numbers.
   template <typename T>

@@ -93,7 +93,8 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
     if (topics.empty()) {
       return Mismatch(reason::ARGUMENT_INVALID, "--robot",
                       "a recording with joint states (sensor_msgs/msg/JointState, "
-                      "foxglove.JointStates)",
+                      "foxglove.JointStates); poses of the end effector alone leave open how the "
+                      "arm stands: record joints, or those that inverse kinematics finds",
                       "none");
     }
   }

@@ -143,9 +143,11 @@ StatusOr<Hdf5Views> Hdf5Views::Find(const Hdf5File& file, const std::string& dem
     if (!entry.ends_with(kImageEnd)) continue;
     colors += (colors.empty() ? "" : ", ") + entry;
     const std::string name = entry.substr(0, entry.size() - kImageEnd.size());
-    const auto image = file.FindArray(group + "/" + entry);
-    const auto depth = file.FindArray(group + "/" + name + std::string(kDepthEnd));
-    if (!image || !depth) continue;
+    const std::string image_path = group + "/" + entry;
+    const std::string depth_path = group + "/" + name + std::string(kDepthEnd);
+    if (!file.Has(depth_path)) continue;
+    const auto image = file.FindArray(image_path), depth = file.FindArray(depth_path);
+    if (!image || !depth) return file.Unreadable(image ? depth_path : image_path);
     Hdf5View view{{}, *image, *depth};
     const std::int64_t steps =
         result.views_.empty() ? image->shape[0] : result.views_.front().image.shape[0];

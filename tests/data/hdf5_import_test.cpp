@@ -232,6 +232,13 @@ TEST_F(Hdf5ImportTest, DepthIsNeeded) {
   ExpectRefused(reason::NO_DEPTH, "front_image", "depth: none");
 }
 
+TEST_F(Hdf5ImportTest, WhatTheLibraryCannotReadIsNamed) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  Group("data/demo_0/obs/front_depth");
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
+}
+
 TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
   Demo("demo_0");
   View("demo_0", "robot0_eye_in_hand", Metres());

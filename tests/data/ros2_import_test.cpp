@@ -424,6 +424,28 @@ TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
   EXPECT_TRUE(has_finding());
 }
 
+TEST_F(Ros2ImportTest, JointsInDegreesAreFound) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/joint_states") continue;
+    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {40});
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const std::vector<Finding>& findings = report->validation.findings;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "JOINT_UNIT_SUSPECT";
+  }));
+}
+
+TEST_F(Ros2ImportTest, TheEndEffectorAloneIsRefused) {
+  Fill();
+  Remove("/joint_states");
+  options_.bag.robot_dir = folder_.File("robot");
+  ExpectRefused(reason::ARGUMENT_INVALID, "end effector", "inverse kinematics");
+}
+
 TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {
   Fill();
   Remove("/left/color/image_raw");
