@@ -12,6 +12,8 @@ namespace {
 
 constexpr hsize_t kMostNumbers = hsize_t{1} << 28;
 constexpr std::size_t kMostTextBytes = std::size_t{1} << 26;
+/// Above what deflate reaches: arrays that claim more were never written.
+constexpr double kMostRatio = 2000;
 constexpr char kRewrite[] =
     "what newer writers made with libver='latest' is rewritten by their h5repack --low=0 --high=2";
 
@@ -125,6 +127,9 @@ std::optional<Hdf5Array> Hdf5File::FindArray(const std::string& path) const {
   if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || rank < 1) return std::nullopt;
   std::vector<hsize_t> sides(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr);
+  double bytes = static_cast<double>(H5Tget_size(type.get()));
+  for (const hsize_t side : sides) bytes *= static_cast<double>(side);
+  if (bytes > kMostRatio * static_cast<double>(H5Dget_storage_size(set.get()))) return std::nullopt;
   return Hdf5Array{path, {sides.begin(), sides.end()}, kind == H5T_FLOAT, H5Tget_size(type.get())};
 }
 

@@ -32,7 +32,8 @@ class Hdf5File {
   bool Has(const std::string& object) const;
   /// Names in a group, sorted; nothing where there is no such group.
   std::vector<std::string> Names(const std::string& group) const;
-  /// Nothing where there is no array of numbers of that path.
+  /// Nothing where there is no array of numbers of that path, or one that claims far more numbers
+  /// than are stored.
   std::optional<Hdf5Array> FindArray(const std::string& path) const;
   /// A text attribute of an object, of fixed or variable length; nothing where it is absent.
   std::optional<std::string> TextAttribute(const std::string& object,

@@ -239,6 +239,20 @@ TEST_F(Hdf5ImportTest, WhatTheLibraryCannotReadIsNamed) {
   ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
 }
 
+/// 10^9 steps of which none was written.
+TEST_F(Hdf5ImportTest, ArraysThatClaimMoreThanIsStoredAreRefused) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  const hsize_t shape[] = {1'000'000'000, kHeight, kWidth, 1}, chunk[] = {1, kHeight, kWidth, 1};
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(4, shape, nullptr);
+  H5Pset_chunk(layout, 4, chunk);
+  H5Dclose(H5Dcreate2(file_, "data/demo_0/obs/front_depth", H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                      layout, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(layout);
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
+}
+
 TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
   Demo("demo_0");
   View("demo_0", "robot0_eye_in_hand", Metres());
