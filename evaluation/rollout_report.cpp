@@ -24,8 +24,8 @@ constexpr int kMinChartSteps = 2;
 /// The largest with which a page stays a file that mail takes.
 constexpr int kThumbnailWidthsPx[] = {240, 192, 144, 112, 80};
 constexpr std::int64_t kMaxPageBytes = 4'000'000;
-/// Of charts, tables and style.
-constexpr std::int64_t kTextBytes = 150'000;
+/// Of the page's head and style, and of what stands around thumbnails.
+constexpr std::int64_t kFrameBytes = 80'000;
 
 std::string Seconds(double seconds) {
   char text[32];
@@ -255,22 +255,25 @@ std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string
 
 std::string RolloutReportHtml(const RolloutReportInput& in) {
   const std::string scene = in.scene == nullptr ? "" : SceneViewHtml(*in.scene);
-  std::string body = Headline(in) + scene;
-  body += Strips(in, kMaxPageBytes - kTextBytes - std::ssize(scene));
+  const std::string script(scene.empty() ? "" : SceneViewScript());
+  std::string rest;
   std::string charts, tables;
   for (const std::string& metric : MetricsOf(*in.evaluation)) {
     if (in.task->step_count >= kMinChartSteps) charts += ChartOf(in, metric);
     tables += ScoreTable(in, metric, MetricDecimals(metric));
   }
   if (!charts.empty()) {
-    body += SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>");
+    rest += SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>");
   }
-  if (!tables.empty()) body += SectionHtml("The numbers", tables);
-  body += Findings(in) + Provenance(in);
-  body += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
-  body += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
-  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body,
-                  scene.empty() ? "" : SceneViewScript());
+  if (!tables.empty()) rest += SectionHtml("The numbers", tables);
+  rest += Findings(in) + Provenance(in);
+  rest += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
+  rest += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
+  const std::string body = Headline(in) + scene;
+  const std::int64_t text_bytes = std::ssize(body) + std::ssize(rest) + std::ssize(script);
+  const std::string strips = Strips(in, kMaxPageBytes - kFrameBytes - text_bytes);
+  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body + strips + rest,
+                  script);
 }
 
 }  // namespace interlacer
