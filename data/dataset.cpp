@@ -113,8 +113,10 @@ StatusOr<std::vector<std::string>> ListEpisodes(const std::string& path, std::st
   if (IsEpisode(path)) return std::vector<std::string>{path};
   if (fs::exists(fs::path(path) / kDatasetFile, error)) return ListSplit(path, split, damaged);
   if (!split.empty()) {
-    return Mismatch(reason::FILE_NOT_FOUND, path + "/" + kDatasetFile,
-                    "a file with the split " + std::string(split), "no such file");
+    return Mismatch(
+        reason::FILE_NOT_FOUND, path + "/" + kDatasetFile,
+        "a file with the split " + std::string(split) + "; or name its episodes one by one",
+        "no such file");
   }
   std::vector<std::string> episodes;
   for (const auto& entry : fs::directory_iterator(path, error)) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <numeric>
 
 namespace interlacer {
 namespace {
@@ -33,14 +33,19 @@ std::optional<double> MedianDepthM(const DepthImage& depth) {
   return *middle;
 }
 
-std::optional<double> MedianDepthM(const DepthImage16& depth) {
-  std::vector<std::size_t> counts(std::size_t{1} << 16);
+std::vector<std::uint32_t> CountDepths(const DepthImage16& depth) {
+  std::vector<std::uint32_t> counts(std::size_t{1} << 16);
   for (const std::uint16_t value : depth.pixels) ++counts[value];
-  const std::size_t measured = depth.pixels.size() - counts[0];
+  return counts;
+}
+
+std::optional<std::uint16_t> MedianDepth(std::span<const std::uint32_t> counts) {
+  const std::uint64_t measured =
+      std::accumulate(counts.begin() + 1, counts.end(), std::uint64_t{0});
   if (measured == 0) return std::nullopt;
-  std::size_t value = 0;
-  for (std::size_t seen = 0; seen <= (measured - 1) / 2;) seen += counts[++value];
-  return static_cast<float>(static_cast<double>(value) * depth.unit_m);
+  std::uint16_t value = 0;
+  for (std::uint64_t seen = 0; seen <= (measured - 1) / 2;) seen += counts[++value];
+  return value;
 }
 
 }  // namespace interlacer

@@ -3,8 +3,11 @@
 /// Checks and statistics of depth in metres; NaN is no measurement.
 /// Errors: INVALID_ARGUMENT DEPTH_UNIT_MISSING. Pure functions, thread-safe.
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/image.h"
 #include "common/status.h"
@@ -25,7 +28,10 @@ Status ValidateDepthUnit(double unit_m, std::string_view field);
 double ValidDepthRatio(const DepthImage& depth);
 /// Lower median of measured depths.
 std::optional<double> MedianDepthM(const DepthImage& depth);
-/// The same of stored integers, without sorting.
-std::optional<double> MedianDepthM(const DepthImage16& depth);
+
+/// [65536] how many pixels have each integer.
+std::vector<std::uint32_t> CountDepths(const DepthImage16& depth);
+/// Lower median of measured integers, of such counts; none where all are 0.
+std::optional<std::uint16_t> MedianDepth(std::span<const std::uint32_t> counts);
 
 }  // namespace interlacer

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "common/file_io.h"
@@ -34,14 +33,21 @@ void FillPatterns(EpisodeManifest* manifest) {
   if (manifest->states && manifest->states->file.empty()) manifest->states->file = "states.npy";
 }
 
-/// Finish flushes all files at once.
+/// Begins to bring the file to the disk; Finish waits for all files at once.
 Status WriteUnflushed(const std::string& path, std::span<const std::uint8_t> data) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-  file.close();
-  if (file) return Status::Ok();
-  return CannotWrite(path, {errno, std::generic_category()});
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return CannotWrite(path, {errno, std::generic_category()});
+  int error = 0;
+  while (error == 0 && !data.empty()) {
+    const ssize_t put = write(fd, data.data(), data.size());
+    if (put >= 0) data = data.subspan(static_cast<std::size_t>(put));
+    if (put < 0 && errno != EINTR) error = errno;
+  }
+  // Else the disk would rest while pictures are coded, and all would wait for it at the end.
+  sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (error == 0) return Status::Ok();
+  return CannotWrite(path, {error, std::generic_category()});
 }
 
 /// A rename is on disk only when the folder that holds the name is.

@@ -1,6 +1,7 @@
 #include "data/frame_facts.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "data/depth.h"
 #include "data/unproject.h"
@@ -10,12 +11,6 @@ namespace {
 
 constexpr std::uint16_t kLargestDepthInteger = 65535;
 constexpr std::size_t kConstantMinPixels = 1000;
-
-bool IsConstant(const DepthImage16& depth) {
-  return depth.pixels.size() >= kConstantMinPixels && depth.pixels[0] != 0 &&
-         std::all_of(depth.pixels.begin(), depth.pixels.end(),
-                     [&](auto value) { return value == depth.pixels[0]; });
-}
 
 }  // namespace
 
@@ -27,18 +22,19 @@ FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera) {
   if (!raw.ok()) return facts;
   const EpisodeManifest& manifest = episode.manifest();
   const EpisodeCamera& item = manifest.cameras[camera];
-  const DepthImage depth = DepthToMeters(*raw);
-  const auto classes = ClassifyPixels(episode.CameraAt(step, camera), depth,
+  const auto classes = ClassifyPixels(episode.CameraAt(step, camera), DepthToMeters(*raw),
                                       {manifest.workspace, item.near_m, item.far_m});
-  facts.valid_depth_ratio = ValidDepthRatio(depth);
+  const auto pixel_count = static_cast<double>(raw->pixels.size());
   facts.workspace_ratio =
       static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
-      static_cast<double>(classes.size());
-  facts.median_depth_m = MedianDepthM(*raw);
-  facts.saturated_ratio = static_cast<double>(std::count(raw->pixels.begin(), raw->pixels.end(),
-                                                         kLargestDepthInteger)) /
-                          static_cast<double>(raw->pixels.size());
-  facts.is_constant = IsConstant(*raw);
+      pixel_count;
+  const std::vector<std::uint32_t> counts = CountDepths(*raw);
+  facts.valid_depth_ratio = 1 - counts[0] / pixel_count;
+  facts.saturated_ratio = counts[kLargestDepthInteger] / pixel_count;
+  const auto median = MedianDepth(counts);
+  if (!median) return facts;
+  facts.median_depth_m = *median * raw->unit_m;
+  facts.is_constant = raw->pixels.size() >= kConstantMinPixels && counts[*median] == pixel_count;
   return facts;
 }
 

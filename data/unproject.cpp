@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "common/check.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kRowsPerChunk = 16;
 constexpr std::int64_t kKeysPerChunk = 8192;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Depth to world points of one camera.
 class PixelLifter {
@@ -23,6 +25,26 @@ class PixelLifter {
       : camera_(camera), lift_(PixelLiftOf(camera, region)) {
     // Rays of a lens model are only computed for measured pixels.
     if (camera.distortion_model == DistortionModel::kNone) rays_ = MakePixelRayTables(camera);
+  }
+
+  /// Classes of row `v_px`.
+  void ClassifyRow(int v_px, std::span<const float> depths_m, PixelClass* classes) const {
+    const std::size_t width = depths_m.size();
+    Vec3f unused_m;
+    if (rays_.x.empty()) {
+      for (std::size_t u = 0; u < width; ++u) {
+        classes[u] = Lift(static_cast<int>(u), v_px, depths_m[u], &unused_m);
+      }
+      return;
+    }
+    // Copies, which writing to `classes` cannot change: the compiler makes vectors of this.
+    const PixelLift lift = lift_;
+    const double* const ray_x = rays_.x.data();
+    const double ray_y = rays_.y[v_px];
+    for (std::size_t u = 0; u < width; ++u) {
+      float point_m[3];
+      classes[u] = LiftPixel(lift, ray_x[u], ray_y, depths_m[u], point_m);
+    }
   }
 
   /// Class of the pixel; for valid ones its world point.
@@ -71,6 +93,16 @@ LiftedPoints LiftRows(const DepthImage& depth, const PixelLifter& lifter, std::i
   return points;
 }
 
+/// The smallest number whose root, as rounded, is at least `root`: comparing squares with it is
+/// comparing roots with `root`, without roots.
+double LeastSquare(double root) {
+  if (!(root > 0)) return 0;
+  double square = root * root;
+  while (std::sqrt(square) >= root) square = std::nextafter(square, 0.0);
+  while (std::sqrt(square) < root) square = std::nextafter(square, kInfinity);
+  return square;
+}
+
 template <typename T>
 void PaintOutside(std::span<const PixelClass> classes, T white, std::vector<T>* pixels) {
   INTERLACER_CHECK(pixels->size() == 3 * classes.size(), "classes and colour differ in size");
@@ -87,8 +119,10 @@ PixelLift PixelLiftOf(const Camera& camera, const LiftRegion& region) {
   std::copy_n(pose.begin(), 12, lift.world_from_camera);
   std::copy_n(region.workspace.min_m.begin(), 3, lift.box_min_m);
   std::copy_n(region.workspace.max_m.begin(), 3, lift.box_max_m);
-  lift.near_m = region.near_m;
-  lift.far_m = region.far_m;
+  lift.least_squared_m2 = LeastSquare(region.near_m);
+  // Below the least square whose root lies above far_m.
+  lift.most_squared_m2 =
+      std::nextafter(LeastSquare(std::nextafter(region.far_m, kInfinity)), -kInfinity);
   return lift;
 }
 
@@ -119,13 +153,12 @@ std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& d
   CheckSizes(camera, depth);
   std::vector<PixelClass> classes(depth.pixels_m.size());
   const PixelLifter lifter(camera, region);
+  const auto width = static_cast<std::size_t>(depth.width_px);
   ParallelFor(depth.height_px, kRowsPerChunk, [&](std::int64_t begin, std::int64_t end) {
-    Vec3f point_m;
     for (std::int64_t v = begin; v < end; ++v) {
-      for (int u = 0; u < depth.width_px; ++u) {
-        const std::int64_t pixel = v * depth.width_px + u;
-        classes[pixel] = lifter.Lift(u, static_cast<int>(v), depth.pixels_m[pixel], &point_m);
-      }
+      const std::size_t first = static_cast<std::size_t>(v) * width;
+      lifter.ClassifyRow(static_cast<int>(v), std::span(depth.pixels_m).subspan(first, width),
+                         &classes[first]);
     }
   });
   return classes;

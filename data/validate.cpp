@@ -37,6 +37,8 @@ constexpr int kMaxComparedPairs = 12;
 constexpr int kMaxFindingsPerReason = 10;
 /// Steps in which a robot is compared with the pictures, spread over the episode.
 constexpr int kMaxRobotSteps = 12;
+/// Joints that move less stand still.
+constexpr double kStillRad = std::numbers::pi / 180, kStillM = 0.005;
 /// A change of more than this part of the range in one step is a jump.
 constexpr double kJumpRangeShare = 0.5;
 
@@ -242,6 +244,48 @@ class Validator {
     if (manifest_.actions) CheckTable(*manifest_.actions, episode_.actions());
     if (manifest_.states) CheckTable(*manifest_.states, episode_.states());
     if (manifest_.actions && manifest_.states) CompareTurns();
+    if (manifest_.states && manifest_.kind == EpisodeKind::kManipulation) {
+      CheckUnit();
+      CheckCoverage();
+    }
+  }
+
+  /// Angles beyond their limits that lie within them when they are taken for degrees.
+  void CheckUnit() {
+    const MotionTable& motion = *manifest_.states;
+    const NumberTable& states = episode_.states();
+    double largest = 0;
+    for (std::size_t i = 0; i < states.values.size(); ++i) {
+      const TableColumn& rule = motion.columns[i % motion.columns.size()];
+      if (rule.unit != "rad") continue;
+      const double in_rad = states.values[i] * std::numbers::pi / 180;
+      if (!IsWithinJointLimits(in_rad, rule.min_value, rule.max_value)) return;
+      if (IsWithinJointLimits(states.values[i], rule.min_value, rule.max_value)) continue;
+      largest = std::max(largest, std::abs(states.values[i]));
+    }
+    if (largest <= 2 * std::numbers::pi) return;
+    AddFinding("JOINT_UNIT_SUSPECT", motion.file,
+               "angles up to " + std::to_string(largest) +
+                   " lie beyond their limits in radians and within them in degrees: are they "
+                   "degrees? joints are radians");
+  }
+
+  /// Of a robot that stands still nothing can be learnt.
+  void CheckCoverage() {
+    const MotionTable& motion = *manifest_.states;
+    const NumberTable& states = episode_.states();
+    if (motion.kind != ActionKind::kJointPositions || states.row_count < 2) return;
+    for (std::int64_t column = 0; column < states.column_count; ++column) {
+      double low = states.values[column], high = low;
+      for (std::int64_t at = column; at < std::ssize(states.values); at += states.column_count) {
+        low = std::min(low, states.values[at]);
+        high = std::max(high, states.values[at]);
+      }
+      if (high - low > (motion.columns[column].unit == "m" ? kStillM : kStillRad)) return;
+    }
+    AddFinding("MOTION_COVERAGE_LOW", motion.file,
+               "no joint moves by more than 1 degree or 5 mm: nothing can be learnt of what the "
+               "robot does");
   }
 
   /// Of two sources one may count turns and the other wrap them.

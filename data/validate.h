@@ -6,10 +6,11 @@
 /// stopped at the first. Findings: those of data/scene_report.h and, in some steps of an episode
 /// with a robot folder, of data/robot_agreement.h, DEPTH_IMPLAUSIBLE (median outside
 /// 0.05 ... 20 m), DEPTH_CONSTANT, DEPTH_ALMOST_EMPTY, CAMERA_SKEW_HIGH, TIMESTAMP_IRREGULAR,
-/// ACTION_OUT_OF_RANGE (common/joint_limits.h), ACTION_JUMP, ANGLE_WRAPPED (more than half a turn
-/// in a step, or between an action and the state of its step), DEPTH_SATURATED (65535 in a depth
-/// image), ROBOT_COLUMNS_UNKNOWN (a table of joints that are not the robot's), FILE_UNLISTED
-/// (data/system_files.h aside). Thread-safe.
+/// MOTION_COVERAGE_LOW,
+/// JOINT_UNIT_SUSPECT, ACTION_OUT_OF_RANGE (common/joint_limits.h), ACTION_JUMP, ANGLE_WRAPPED
+/// (more than half a turn in a step, or between an action and the state of its step),
+/// DEPTH_SATURATED (65535 in a depth image), ROBOT_COLUMNS_UNKNOWN (a table of joints that are not
+/// the robot's), FILE_UNLISTED (data/system_files.h aside). Thread-safe.
 
 #include <optional>
 #include <stop_token>

@@ -172,6 +172,7 @@ std::string ImageEmbedder::Embed(const RgbImage& image, std::string_view alt_tex
   const std::string data = Base64(EncodeJpeg(thumbnail, kThumbnailJpegQuality));
   const auto size_bytes = static_cast<std::int64_t>(data.size());
   if (size_bytes > left_bytes_) {
+    has_all_ = false;
     return Cell("span", " class=\"missing\"", std::string(alt_text) + " (see the files beside)");
   }
   left_bytes_ -= size_bytes;

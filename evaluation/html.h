@@ -30,10 +30,14 @@ class ImageEmbedder {
   /// <img> of at most `max_width_px`; smaller images are kept as they are.
   std::string Embed(const RgbImage& image, std::string_view alt_text, int max_width_px);
 
+  /// Whether nothing was replaced so far.
+  bool has_all() const { return has_all_; }
+
   static constexpr std::int64_t kDefaultBudgetBytes = 8ll << 20;
 
  private:
   std::int64_t left_bytes_;
+  bool has_all_ = true;
 };
 
 /// A table of texts. The first column is a row header; the others are right-aligned when numeric.

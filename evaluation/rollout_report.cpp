@@ -21,7 +21,11 @@ namespace {
 
 /// Fewer steps make no curve.
 constexpr int kMinChartSteps = 2;
-constexpr int kRolloutThumbnailWidthPx = 240;
+/// The largest with which a page stays a file that mail takes.
+constexpr int kThumbnailWidthsPx[] = {240, 192, 144, 112, 80};
+constexpr std::int64_t kMaxPageBytes = 4'000'000;
+/// Of the page's head and style, and of what stands around thumbnails.
+constexpr std::int64_t kFrameBytes = 80'000;
 
 std::string Seconds(double seconds) {
   char text[32];
@@ -85,7 +89,8 @@ std::string ScoreTable(const RolloutReportInput& in, std::string_view metric, in
   return table.rows.empty() ? "" : TableHtml(table);
 }
 
-std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageEmbedder* images) {
+std::string Strip(const RolloutReportInput& in, const TargetView& target, int width_px,
+                  ImageEmbedder* images) {
   FrameStrip strip;
   strip.caption = target.is_input ? "Under each prediction: SSIM with the true frame."
                                   : "The model never saw this camera. Under each prediction: SSIM "
@@ -122,7 +127,23 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, ImageE
     add(std::move(row));
     if (subject == kModelSubject) add(std::move(difference));
   }
-  return FrameStripHtml(strip, kRolloutThumbnailWidthPx, images);
+  return FrameStripHtml(strip, width_px, images);
+}
+
+/// All strips with the largest thumbnails that fit in `budget_bytes`; with the smallest, what does
+/// not fit is named.
+std::string Strips(const RolloutReportInput& in, std::int64_t budget_bytes) {
+  std::string html;
+  for (const int width_px : kThumbnailWidthsPx) {
+    ImageEmbedder images(budget_bytes);
+    html.clear();
+    for (const TargetView& target : in.task->targets) {
+      const std::string role = target.is_input ? "" : " (held out)";
+      html += SectionHtml("Camera " + target.name + role, Strip(in, target, width_px, &images));
+    }
+    if (images.has_all()) break;
+  }
+  return html;
 }
 
 std::string Verdict(const RolloutReportInput& in) {
@@ -234,27 +255,25 @@ std::optional<double> MeanScore(const EpisodeEvaluation& evaluation, std::string
 
 std::string RolloutReportHtml(const RolloutReportInput& in) {
   const std::string scene = in.scene == nullptr ? "" : SceneViewHtml(*in.scene);
-  ImageEmbedder images(ImageEmbedder::kDefaultBudgetBytes -
-                       static_cast<std::int64_t>(scene.size()));
-  std::string body = Headline(in) + scene;
-  for (const TargetView& target : in.task->targets) {
-    const std::string role = target.is_input ? "" : " (held out)";
-    body += SectionHtml("Camera " + target.name + role, Strip(in, target, &images));
-  }
+  const std::string script(scene.empty() ? "" : SceneViewScript());
+  std::string rest;
   std::string charts, tables;
   for (const std::string& metric : MetricsOf(*in.evaluation)) {
     if (in.task->step_count >= kMinChartSteps) charts += ChartOf(in, metric);
     tables += ScoreTable(in, metric, MetricDecimals(metric));
   }
   if (!charts.empty()) {
-    body += SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>");
+    rest += SectionHtml("Scores by step", "<div class=\"charts\">" + charts + "</div>");
   }
-  if (!tables.empty()) body += SectionHtml("The numbers", tables);
-  body += Findings(in) + Provenance(in);
-  body += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
-  body += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
-  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body,
-                  scene.empty() ? "" : SceneViewScript());
+  if (!tables.empty()) rest += SectionHtml("The numbers", tables);
+  rest += Findings(in) + Provenance(in);
+  rest += MetricDefinitionsHtml(MetricsOf(*in.evaluation), MetricDefinitions());
+  rest += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
+  const std::string body = Headline(in) + scene;
+  const std::int64_t text_bytes = std::ssize(body) + std::ssize(rest) + std::ssize(script);
+  const std::string strips = Strips(in, kMaxPageBytes - kFrameBytes - text_bytes);
+  return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body + strips + rest,
+                  script);
 }
 
 }  // namespace interlacer

@@ -25,6 +25,7 @@ struct ImportArguments {
   int no_depth_value = 0;
   std::vector<double> workspace_m;
   BagArguments bag;
+  std::vector<double> z_planes_m;
 };
 
 std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
@@ -42,6 +43,10 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
     options.workspace = Box{{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
   INTERLACER_ASSIGN_OR_RETURN(options.bag, ParseBagArguments(arguments.bag));
+  if (!arguments.z_planes_m.empty()) {
+    options.hdf5.z_near_m = arguments.z_planes_m[0];
+    options.hdf5.z_far_m = arguments.z_planes_m[1];
+  }
   options.command = context.command_line();
   options.stop = context.stop();
   std::unique_ptr<Progress> progress;
@@ -71,11 +76,11 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("import", "A foreign RGB-D recording as an episode");
   const auto arguments = std::make_shared<ImportArguments>();
   ImportOptions& options = arguments->import;
-  verb->add_option("format", arguments->format, "tum, redwood, apc or ros2")
+  verb->add_option("format", arguments->format, "tum, redwood, apc, ros2 or hdf5")
       ->required()
       ->check(CLI::IsMember(FormatNames()));
   verb->add_option("source", options.source_dir,
-                   "Folder of the recording; ros2: or a .mcap or .db3 file")
+                   "Folder of the recording; ros2: or a .mcap or .db3 file; hdf5: a file")
       ->required();
   verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
   verb->add_option(
@@ -85,6 +90,10 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
       "--intrinsics", options.intrinsics,
       "fx,fy,cx,cy in pixels, optionally with k1,k2,p1,p2,k3 of the lens; tum-fr1, "
       "tum-fr2, tum-fr3 or tum-ros; or an Open3D camera JSON; tum and redwood need it");
+  verb->add_option("--calibration", options.calibration,
+                   "JSON file of cameras in place of what the recording says "
+                   "(docs/cli.md, Calibration)")
+      ->check(CLI::ExistingFile);
   verb->add_option("--depth-unit", arguments->depth_unit_m,
                    "Metres of one depth integer, where the format's own does not hold")
       ->check(AboveZero());
@@ -100,6 +109,18 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
                    "redwood: colour images; default color, image or rgb");
   verb->add_option("--depth-folder", options.depth_folder, "redwood: depth images; default depth");
   AddBagOptions(verb, "ros2: ", &arguments->bag);
+  verb->get_option("--joints")
+      ->description(
+          "ros2: topic of measured joints, default the one that has the robot's; "
+          "hdf5: DATASET=NAME,NAME,..., the joints of an array's columns");
+  verb->add_option("--demo", options.hdf5.demo, "hdf5: demonstration, such as demo_0");
+  verb->add_option("--depth-kind", options.hdf5.depth_kind,
+                   "hdf5: metres, or z_buffer (pictures upside down); needed without camera_info")
+      ->check(CLI::IsMember({"metres", "z_buffer"}));
+  verb->add_option("--z-planes", arguments->z_planes_m,
+                   "hdf5: NEAR,FAR of the renderer of a z-buffer, metres")
+      ->delimiter(',')
+      ->expected(2);
   verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
   verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,

@@ -170,7 +170,7 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--data", arguments->data,
                    "Data set or episode, PATH or PATH=WEIGHT; may be given several times")
       ->required();
-  verb->add_option("--output", arguments->output, "Folder of the run")->required();
+  verb->add_option("-o,--output", arguments->output, "Folder of the run")->required();
   verb->add_option("--init", arguments->initial_checkpoint, "Checkpoint to start from");
   verb->add_option("--init-appearance", arguments->initial_appearance,
                    "Checkpoint whose encoder and radiance field to start from; the rest of its "

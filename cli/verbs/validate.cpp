@@ -31,6 +31,7 @@ struct ValidateArguments {
   int overlay_step = 0;
   bool no_hash = false;
   bool force = false;
+  std::string calibration;
   BagArguments bag;
 };
 
@@ -51,6 +52,7 @@ StatusOr<ExitCode> ValidateBag(const ValidateArguments& arguments, const VerbCon
   const std::unique_ptr<const std::string, decltype(remove)> removed(&folder, remove);
   ImportOptions options;
   INTERLACER_ASSIGN_OR_RETURN(options.bag, ParseBagArguments(arguments.bag));
+  options.calibration = arguments.calibration;
   options.source_dir = arguments.path;
   options.episode_dir = folder + "/episode";
   options.stop = context.stop();
@@ -144,6 +146,9 @@ void AddValidate(CLI::App* app, VerbTable* verbs) {
       ->expected(2);
   verb->add_option("--overlay-step", arguments->overlay_step, "Step of the overlay")
       ->capture_default_str();
+  verb->add_option("--calibration", arguments->calibration,
+                   "of a bag: JSON file of cameras in place of what it says")
+      ->check(CLI::ExistingFile);
   AddBagOptions(verb, "of a bag: ", &arguments->bag);
   verb->add_flag("--no-hash", arguments->no_hash, "Do not compare the hashes of files");
   verb->add_flag("--force", arguments->force, "Replace an existing overlay");

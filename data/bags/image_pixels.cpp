@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "common/number_text.h"
+#include "data/bags/rvl.h"
 
 namespace interlacer {
 namespace {
 
 constexpr std::size_t kCompressedDepthHeadBytes = 12;
 constexpr char kEncodings[] =
-    "rgb8, bgr8, rgba8, bgra8, mono8, 16UC1, mono16, 32FC1, JPEG, PNG or compressedDepth PNG";
+    "rgb8, bgr8, rgba8, bgra8, mono8, 16UC1, mono16, 32FC1, JPEG, PNG or compressedDepth";
 
 bool IsCompressedDepth(const ImageMessage& image) {
   return image.is_compressed && image.encoding.find("compressedDepth") != std::string::npos;
@@ -71,26 +72,27 @@ void CopyRow(const ImageMessage& image, int v, T* row) {
   }
 }
 
-/// Integers of the PNG in a compressed message.
-StatusOr<DepthImage16> PngIntegers(const ImageMessage& image, double unit_m) {
+bool IsRvl(const ImageMessage& image) {
+  return IsCompressedDepth(image) && image.encoding.find("rvl") != std::string::npos;
+}
+
+/// Integers of the PNG or RVL in a compressed message.
+StatusOr<DepthImage16> CodedIntegers(const ImageMessage& image, double unit_m) {
   if (!IsCompressedDepth(image)) return DecodePngDepth(image.data, unit_m);
-  if (image.encoding.find("rvl") != std::string::npos) {
-    return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "format", "compressedDepth png",
-                    image.encoding);
-  }
   if (image.data.size() < kCompressedDepthHeadBytes) {
     return Mismatch(reason::IMAGE_DATA_LENGTH, "data",
                     std::to_string(kCompressedDepthHeadBytes) + " bytes or more",
                     std::to_string(image.data.size()));
   }
-  return DecodePngDepth(image.data.subspan(kCompressedDepthHeadBytes), unit_m);
+  const auto code = image.data.subspan(kCompressedDepthHeadBytes);
+  return IsRvl(image) ? DecodeRvl(code, unit_m) : DecodePngDepth(code, unit_m);
 }
 
 /// Calls take(index, metres) for every pixel; NaN where nothing was measured.
 template <typename Take>
 Status ForEachDepthM(const ImageMessage& image, const Take& take) {
   if (image.is_compressed) {
-    INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 codes, PngIntegers(image, 1));
+    INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 codes, CodedIntegers(image, 1));
     float a = 0, b = 0;  // depth = a / (code - b)
     std::memcpy(&a, image.data.data() + 4, sizeof(a));
     std::memcpy(&b, image.data.data() + 8, sizeof(b));
@@ -135,6 +137,7 @@ StatusOr<ImageSize> SizeOfImage(const ImageMessage& image) {
   if (!image.is_compressed) return ImageSize{image.width_px, image.height_px};
   const std::size_t head =
       IsCompressedDepth(image) ? std::min(kCompressedDepthHeadBytes, image.data.size()) : 0;
+  if (IsRvl(image)) return ReadRvlSize(image.data.subspan(head));
   const auto png = ReadPngSize(image.data.subspan(head));
   return png.ok() || head > 0 ? png : ReadJpegSize(image.data);
 }
@@ -181,10 +184,9 @@ StatusOr<DepthImage16> DepthOf(const ImageMessage& image, double unit_m) {
   INTERLACER_ASSIGN_OR_RETURN(const PixelKind kind, KindOfPixels(image));
   if (kind == PixelKind::kColor) {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "encoding",
-                    "depth: 16UC1, mono16, 32FC1 or compressedDepth PNG",
-                    image.encoding.substr(0, 64));
+                    "depth: 16UC1, mono16, 32FC1 or compressedDepth", image.encoding.substr(0, 64));
   }
-  if (kind == PixelKind::kDepthIntegers && image.is_compressed) return PngIntegers(image, unit_m);
+  if (kind == PixelKind::kDepthIntegers && image.is_compressed) return CodedIntegers(image, unit_m);
   DepthImage16 depth{image.width_px, image.height_px, unit_m, {}};
   if (kind == PixelKind::kDepthIntegers) {
     INTERLACER_RETURN_IF_ERROR(CheckRows(image, sizeof(std::uint16_t)));

@@ -3,11 +3,11 @@
 /// Pixels of image messages: colour as 8-bit RGB, depth as integers.
 ///
 /// Colour: rgb8, bgr8, rgba8, bgra8, mono8; JPEG and PNG. Depth: 16UC1 and mono16 (integers), 32FC1
-/// (metres), PNG of 16 bits, and compressedDepth as PNG of both (a head of 12 bytes: format and two
-/// numbers of the quantised inverse depth). Sizes are compared with the data before memory is
-/// taken.
-/// Errors: INVALID_ARGUMENT PIXEL_ENCODING_UNSUPPORTED, IMAGE_SIZE_MISMATCH, IMAGE_DATA_LENGTH,
-/// IMAGE_UNDECODABLE. Pure functions, thread-safe. Source: ros2-interfaces, sensor_msgs/Image.
+/// (metres), PNG of 16 bits, and compressedDepth as PNG or RVL of both (a head of 12 bytes: format
+/// and two numbers of the quantised inverse depth). Sizes are compared with the data before memory
+/// is taken. Errors: INVALID_ARGUMENT PIXEL_ENCODING_UNSUPPORTED, IMAGE_SIZE_MISMATCH,
+/// IMAGE_DATA_LENGTH, IMAGE_UNDECODABLE. Pure functions, thread-safe. Source: ros2-interfaces,
+/// sensor_msgs/Image.
 
 #include "common/image.h"
 #include "common/image_codec.h"

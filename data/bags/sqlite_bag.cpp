@@ -6,6 +6,10 @@
 #include <map>
 #include <mutex>
 #include <system_error>
+#include <utility>
+
+#include "data/mcap/compression.h"
+#include "data/mcap/mcap_reader.h"
 
 namespace interlacer {
 namespace {
@@ -59,7 +63,9 @@ class SqliteBag : public MessageFile {
     while ((code = sqlite3_step(rows.get())) == SQLITE_ROW) {
       const auto topic = topic_indices_.find(sqlite3_column_int64(rows.get(), 1));
       if (topic == topic_indices_.end()) continue;
-      const auto data = BlobOf(rows.get(), 3);
+      std::vector<std::uint8_t> unpacked;
+      auto data = BlobOf(rows.get(), 3);
+      if (Unpack(data, &unpacked)) data = unpacked;
       const auto row = static_cast<std::uint64_t>(sqlite3_column_int64(rows.get(), 0));
       INTERLACER_RETURN_IF_ERROR(visit({topic->second,
                                         sqlite3_column_int64(rows.get(), 2),
@@ -85,7 +91,8 @@ class SqliteBag : public MessageFile {
     sqlite3_bind_int64(read_.get(), 1, static_cast<sqlite3_int64>(address.record));
     if (sqlite3_step(read_.get()) != SQLITE_ROW) return Failed("changed while it was read");
     const auto blob = BlobOf(read_.get(), 0);
-    auto bytes = std::make_shared<const std::vector<std::uint8_t>>(blob.begin(), blob.end());
+    const auto bytes = std::make_shared<std::vector<std::uint8_t>>();
+    if (!Unpack(blob, bytes.get())) bytes->assign(blob.begin(), blob.end());
     return MessageBytes{bytes, *bytes};
   }
 
@@ -93,6 +100,16 @@ class SqliteBag : public MessageFile {
   static std::span<const std::uint8_t> BlobOf(sqlite3_stmt* row, int column) {
     const auto* const data = static_cast<const std::uint8_t*>(sqlite3_column_blob(row, column));
     return {data, static_cast<std::size_t>(sqlite3_column_bytes(row, column))};
+  }
+  /// Messages of bags that were recorded with --compression-mode message; false where a message is
+  /// not compressed, or not whole. No message of ROS begins as a frame of Zstandard does.
+  static bool Unpack(std::span<const std::uint8_t> blob, std::vector<std::uint8_t>* data) {
+    const auto size = ZstdSize(blob);
+    if (!size || *size > kMaxMcapRecordBytes) return false;
+    auto unpacked = Decompress("zstd", {blob.begin(), blob.end()}, *size);
+    if (!unpacked.ok() || !unpacked->is_whole) return false;
+    *data = std::move(unpacked->data);
+    return true;
   }
   static std::string TextOf(sqlite3_stmt* row, int column) {
     const auto bytes = BlobOf(row, column);

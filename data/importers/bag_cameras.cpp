@@ -34,6 +34,18 @@ std::string ListTopics(const BagIndex& bag, const Wanted& is_wanted) {
   return list.empty() ? "none" : list;
 }
 
+/// Topics of images of which none could be read, and why.
+std::string Unread(const BagIndex& bag) {
+  std::string list;
+  for (const auto& [name, topic] : bag.topics()) {
+    const bool is_image =
+        topic.kind == MessageKind::kImage || topic.kind == MessageKind::kCompressedImage;
+    if (!is_image || !topic.images.empty() || topic.damage.ok()) continue;
+    list += "; not read: " + name + ", " + topic.damage.message();
+  }
+  return list;
+}
+
 std::vector<std::string> Parts(const std::string& topic) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < topic.size();) {
@@ -136,7 +148,7 @@ StatusOr<const BagTopic*> PartnerOf(const BagIndex& bag, const std::string& name
   const auto is_depth = [](const BagTopic& topic) { return topic.is_depth(); };
   return Mismatch(reason::NO_DEPTH, "--depth",
                   "--depth " + name + "=TOPIC, one depth topic for " + color.topic.name,
-                  ListTopics(bag, is_depth));
+                  ListTopics(bag, is_depth) + Unread(bag));
 }
 
 StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions& options) {
@@ -174,9 +186,9 @@ StatusOr<std::vector<TopicPair>> FindPairs(const BagIndex& bag, const BagOptions
       if (topic.is_depth()) depth = &topic;
     }
     if (color != nullptr && depth != nullptr) return NotRegistered(*color, *depth, "");
-    return Mismatch(
-        reason::NO_DEPTH, "source", "topics of colour and of depth images",
-        "colour: " + ListTopics(bag, is_color) + "; depth: " + ListTopics(bag, is_depth));
+    return Mismatch(reason::NO_DEPTH, "source", "topics of colour and of depth images",
+                    "colour: " + ListTopics(bag, is_color) +
+                        "; depth: " + ListTopics(bag, is_depth) + Unread(bag));
   }
   for (const NamedTopic& named : colors) {
     TopicPair pair{named.name, nullptr, nullptr};
@@ -232,8 +244,16 @@ StatusOr<const BagTopic*> FindInfo(const BagIndex& bag, const BagOptions& option
   if (found != nullptr) return found;
   return Mismatch(reason::NO_CALIBRATION, pair.color->topic.name,
                   "a calibration of frame " + pair.color->frame_id + "; --camera-info " +
-                      pair.name + "=TOPIC names one",
+                      pair.name + "=TOPIC names one, --calibration FILE gives one",
                   ListTopics(bag, has_info));
+}
+
+Status CheckSize(const Camera& camera, const BagTopic& image, const std::string& field) {
+  if (camera.width_px == image.size.width_px && camera.height_px == image.size.height_px) {
+    return Status::Ok();
+  }
+  return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, field, "the size of " + Describe(image),
+                  SizeText(camera.width_px, camera.height_px));
 }
 
 StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
@@ -243,13 +263,10 @@ StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
     return Mismatch(reason::CALIBRATION_INVALID, field, "one calibration in the whole recording",
                     "one that changes");
   }
-  if (info.width_px != image.size.width_px || info.height_px != image.size.height_px) {
-    return Mismatch(reason::CALIBRATION_SIZE_MISMATCH, field, "the size of " + Describe(image),
-                    SizeText(info.width_px, info.height_px));
-  }
   Camera camera;
   camera.width_px = info.width_px;
   camera.height_px = info.height_px;
+  INTERLACER_RETURN_IF_ERROR(CheckSize(camera, image, field));
   if (IsRectified(image)) {
     camera.fx_px = info.p[0];
     camera.cx_px = info.p[2];
@@ -301,7 +318,18 @@ std::vector<std::int64_t> Stamps(const BagTopic& topic) {
   return times_ns;
 }
 
+/// Drivers that leave headers empty give images no time.
+Status CheckStamps(const BagTopic& topic) {
+  if (topic.images.size() < 2 || topic.images.back().stamp_ns != 0) return Status::Ok();
+  return Mismatch(reason::TIMESTAMP_INVALID, topic.topic.name,
+                  "stamps in the headers, by which colour, depth and poses belong together; set "
+                  "header.stamp in the driver",
+                  "0 in all " + std::to_string(topic.images.size()));
+}
+
 Status AddFrames(BagCamera* camera, int* unpaired_count) {
+  INTERLACER_RETURN_IF_ERROR(CheckStamps(*camera->color));
+  INTERLACER_RETURN_IF_ERROR(CheckStamps(*camera->depth));
   const std::vector<std::int64_t> color = Stamps(*camera->color), depth = Stamps(*camera->depth);
   const std::int64_t spacing_ns = SpacingNs(color);
   const std::int64_t limit_ns = spacing_ns > 0 ? spacing_ns / 2 : kMostOffsetNs;
@@ -323,32 +351,50 @@ Status AddFrames(BagCamera* camera, int* unpaired_count) {
                   "the nearest farther away");
 }
 
+/// Calibration of the recording; gives its topic.
+StatusOr<std::string> TakeInfo(const BagIndex& bag, const BagOptions& options,
+                               const TopicPair& pair, BagCamera* camera,
+                               std::vector<std::string>* notes) {
+  INTERLACER_ASSIGN_OR_RETURN(const BagTopic* const info, FindInfo(bag, options, pair));
+  INTERLACER_ASSIGN_OR_RETURN(camera->camera, CameraFrom(*info, *pair.color));
+  const BagTopic* const depth_info = InfoBeside(bag, *pair.depth);
+  if (depth_info != nullptr && !HaveSameK(*depth_info->info, *info->info)) {
+    return NotRegistered(*pair.color, *pair.depth,
+                         ", whose " + depth_info->topic.name + " has another K");
+  }
+  if (IsRectified(*pair.color)) {
+    notes->push_back(pair.color->topic.name + " is rectified: pinhole of P, without lens model");
+  }
+  return info->topic.name;
+}
+
 }  // namespace
 
 StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& options) {
   BagCameras found;
+  std::vector<CameraCalibration> calibrations;
+  if (!options.calibration.empty()) {
+    INTERLACER_ASSIGN_OR_RETURN(calibrations, ReadCalibrationFile(options.calibration));
+  }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<TopicPair> pairs, FindPairs(bag, options.bag));
   for (const TopicPair& pair : pairs) {
     BagCamera camera;
     camera.name = pair.name;
     camera.color = pair.color;
     camera.depth = pair.depth;
-    INTERLACER_ASSIGN_OR_RETURN(const BagTopic* const info, FindInfo(bag, options.bag, pair));
-    INTERLACER_ASSIGN_OR_RETURN(camera.camera, CameraFrom(*info, *pair.color));
-    const BagTopic* const depth_info = InfoBeside(bag, *pair.depth);
-    if (depth_info != nullptr && !HaveSameK(*depth_info->info, *info->info)) {
-      return NotRegistered(*pair.color, *pair.depth,
-                           ", whose " + depth_info->topic.name + " has another K");
+    std::string source = options.calibration;
+    if (calibrations.empty()) {
+      INTERLACER_ASSIGN_OR_RETURN(source, TakeInfo(bag, options.bag, pair, &camera, &found.notes));
+    } else {
+      INTERLACER_ASSIGN_OR_RETURN(camera.calibration, FindCalibration(calibrations, pair.name));
+      camera.camera = camera.calibration->camera;
+      INTERLACER_RETURN_IF_ERROR(CheckSize(camera.camera, *pair.color, source + " " + pair.name));
     }
     camera.depth_unit_m = DepthUnitM(*pair.depth, options, &found.notes);
-    if (IsRectified(*pair.color)) {
-      found.notes.push_back(pair.color->topic.name +
-                            " is rectified: pinhole of P, without lens model");
-    }
     INTERLACER_RETURN_IF_ERROR(AddFrames(&camera, &found.unpaired_count));
     found.choices.push_back("camera " + pair.name + ": colour " + pair.color->topic.name +
-                            ", depth " + pair.depth->topic.name + ", calibration " +
-                            info->topic.name + ", frame " + pair.color->frame_id);
+                            ", depth " + pair.depth->topic.name + ", calibration " + source +
+                            ", frame " + pair.color->frame_id);
     found.cameras.push_back(std::move(camera));
   }
   return found;

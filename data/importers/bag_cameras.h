@@ -5,16 +5,19 @@
 /// A depth topic belongs to the colour topic of the same frame and size; depth of another frame,
 /// size or K than its colour is not registered and refused. A camera's calibration is the topic
 /// named as an option, camera_info beside the colour topic, or any of its frame, which must agree;
-/// it may not change. Topics called image_rect... are rectified: they have the pinhole of P and no
-/// lens model. Nothing is guessed: where topics are not unique the error names them and the option.
-/// Errors: INVALID_ARGUMENT NO_DEPTH, NO_CALIBRATION, NOT_REGISTERED, CALIBRATION_INVALID,
-/// CALIBRATION_SIZE_MISMATCH, ARGUMENT_INVALID. Thread-safe.
+/// it may not change; --calibration holds in place of all of them. Topics called image_rect... are
+/// rectified: they have the pinhole of P and no lens model. Nothing is guessed: where topics are
+/// not unique the error names them and the option. Errors: INVALID_ARGUMENT NO_DEPTH,
+/// NO_CALIBRATION, NOT_REGISTERED, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH,
+/// ARGUMENT_INVALID. Thread-safe.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/importers/bag_index.h"
+#include "data/importers/calibration_file.h"
 #include "data/importers/import_options.h"
 
 namespace interlacer {
@@ -30,6 +33,8 @@ struct BagCamera {
   const BagTopic* color = nullptr;
   const BagTopic* depth = nullptr;
   Camera camera;  ///< without pose
+  /// Of --calibration; where it has a pose or link, transforms do not count.
+  std::optional<CameraCalibration> calibration;
   double depth_unit_m = 0;
   std::vector<BagFrame> frames;        ///< ascending in time
   std::vector<std::int64_t> times_ns;  ///< of the frames

@@ -1,6 +1,7 @@
 #include "data/importers/bag_index.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -13,6 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What makes a file of another kind readable.
+std::string WayOut(const std::string& extension) {
+  if (extension == ".zstd" || extension == ".zst") return "; unpack this one first: zstd -d";
+  if (extension == ".bag") {
+    return "; of ROS 1, convert it first: rosbags-convert (pip install rosbags)";
+  }
+  return "";
+}
+
 StatusOr<std::unique_ptr<MessageFile>> OpenFile(const std::string& path) {
   const std::string extension = fs::path(path).extension().string();
   if (extension == ".db3") return OpenSqliteBag(path);
@@ -21,11 +31,7 @@ StatusOr<std::unique_ptr<MessageFile>> OpenFile(const std::string& path) {
     return std::unique_ptr<MessageFile>(std::move(reader));
   }
   return Mismatch(reason::ARGUMENT_INVALID, "source",
-                  "a .mcap or .db3 file, or a bag's folder with them" +
-                      std::string(extension == ".zstd" || extension == ".zst"
-                                      ? "; unpack this one first: zstd -d"
-                                      : ""),
-                  path);
+                  "a .mcap or .db3 file, or a bag's folder with them" + WayOut(extension), path);
 }
 
 StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
@@ -48,9 +54,16 @@ StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
   return files;
 }
 
+template <typename Numbers>
+bool AreSame(const Numbers& a, const Numbers& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
 bool AreSame(const CameraInfoMessage& a, const CameraInfoMessage& b) {
-  return a.k == b.k && a.p == b.p && a.width_px == b.width_px && a.height_px == b.height_px &&
-         a.distortion_coefficients == b.distortion_coefficients &&
+  return AreSame(a.k, b.k) && AreSame(a.p, b.p) && a.width_px == b.width_px &&
+         a.height_px == b.height_px &&
+         AreSame(a.distortion_coefficients, b.distortion_coefficients) &&
          a.distortion_model == b.distortion_model && a.frame_id == b.frame_id;
 }
 
@@ -134,6 +147,11 @@ Status BagIndex::AddImage(int file, const FoundMessage& message, BagTopic* topic
     INTERLACER_ASSIGN_OR_RETURN(const float largest_m, LargestDepthM(image));
     topic->largest_depth_m = std::max(topic->largest_depth_m, largest_m);
   }
+  if (!topic->images.empty()) {
+    const std::int64_t before_ns = topic->images.back().stamp_ns;
+    topic->equal_stamp_count += image.stamp_ns == before_ns;
+    topic->earlier_stamp_count += image.stamp_ns < before_ns;
+  }
   topic->images.push_back({image.stamp_ns, file, message.address});
   return Status::Ok();
 }
@@ -153,6 +171,7 @@ void BagIndex::Finish() {
     for (auto& [joint, track] : topic.joints) track.Finish();
     std::stable_sort(topic.images.begin(), topic.images.end(),
                      [](const BagImage& a, const BagImage& b) { return a.stamp_ns < b.stamp_ns; });
+    AddStampFindings(topic);
     if (topic.damaged_count > 0) {
       findings_.push_back({"MESSAGE_DAMAGED",
                            std::to_string(topic.damaged_count) + " of " +
@@ -166,6 +185,23 @@ void BagIndex::Finish() {
                          std::to_string(transforms_left_out_) +
                              " transforms were left out, the first: " + first_transform_left_out_,
                          "tf"});
+  }
+}
+
+void BagIndex::AddStampFindings(const BagTopic& topic) {
+  const std::string of_all = " of " + std::to_string(topic.images.size()) + " images ";
+  if (topic.equal_stamp_count > 0) {
+    findings_.push_back({"TIMESTAMP_DUPLICATE",
+                         std::to_string(topic.equal_stamp_count) + of_all +
+                             "have the stamp of the image before; the first of each is kept",
+                         topic.topic.name});
+  }
+  if (topic.earlier_stamp_count > 0) {
+    findings_.push_back({"TIMESTAMP_ORDER",
+                         std::to_string(topic.earlier_stamp_count) + of_all +
+                             "are stamped earlier than the image before; they were sorted: was the "
+                             "clock set while recording?",
+                         topic.topic.name});
   }
 }
 

@@ -36,6 +36,8 @@ struct BagTopic {
   Status damage;  ///< of the first that did not decode
   // Of images, in the order of their stamps:
   std::vector<BagImage> images;
+  /// Next to each other as recorded: the same stamp, or an earlier one.
+  std::int64_t equal_stamp_count = 0, earlier_stamp_count = 0;
   std::string frame_id;
   ImageSize size;
   std::string encoding;
@@ -71,6 +73,7 @@ class BagIndex {
   Status Add(int file, const FoundMessage& message, BagTopic* topic);
   Status AddImage(int file, const FoundMessage& message, BagTopic* topic);
   Status AddTransforms(const FoundMessage& message, const BagTopic& topic);
+  void AddStampFindings(const BagTopic& topic);
   void Finish();
 
   std::vector<std::unique_ptr<MessageFile>> files_;

@@ -2,13 +2,8 @@
 
 #include <algorithm>
 
-#include "robots/joint_values.h"
-
 namespace interlacer {
 namespace {
-
-/// Stands for the limits of joints that have none.
-constexpr double kNoLimit = 1000;
 
 const RobotJoint& JointOf(const Robot& robot, std::size_t column) {
   return robot.links[static_cast<std::size_t>(robot.columns[column])].joint;
@@ -98,7 +93,8 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
     if (topics.empty()) {
       return Mismatch(reason::ARGUMENT_INVALID, "--robot",
                       "a recording with joint states (sensor_msgs/msg/JointState, "
-                      "foxglove.JointStates)",
+                      "foxglove.JointStates); poses of the end effector alone leave open how the "
+                      "arm stands: record joints, or those that inverse kinematics finds",
                       "none");
     }
   }
@@ -153,18 +149,6 @@ std::optional<std::vector<double>> BagJoints::CommandAt(std::int64_t time_ns) co
     row.push_back(*value);
   }
   return row;
-}
-
-MotionTable BagJoints::Columns() const {
-  MotionTable table;
-  const std::vector<std::string> names = ColumnNames(*robot_);
-  for (std::size_t column = 0; column < names.size(); ++column) {
-    const RobotJoint& joint = JointOf(*robot_, column);
-    const JointLimits limits = joint.limits.value_or(JointLimits{-kNoLimit, kNoLimit});
-    table.columns.push_back(
-        {names[column], std::string(UnitOf(joint.type)), limits.min, limits.max});
-  }
-  return table;
 }
 
 }  // namespace interlacer

@@ -33,7 +33,6 @@ class BagJoints {
   std::optional<std::vector<double>> StateAt(std::int64_t time_ns, std::int64_t max_gap_ns) const;
   /// Of the commands in force; of has_commands().
   std::optional<std::vector<double>> CommandAt(std::int64_t time_ns) const;
-  MotionTable Columns() const;
 
  private:
   std::shared_ptr<const Robot> robot_;

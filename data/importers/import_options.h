@@ -36,12 +36,22 @@ struct BagOptions {
   std::optional<double> step_duration_s;
 };
 
+/// Of an HDF5 file (data/importers/hdf5.h); joints, robot and step duration are those of
+/// BagOptions.
+struct Hdf5Options {
+  std::string demo;        ///< empty: the only one
+  std::string depth_kind;  ///< metres, z_buffer, or empty: what camera_info says
+  double z_near_m = 0, z_far_m = 0;
+};
+
 struct ImportOptions {
   std::string source_dir;   ///< folder, or a bag's file
   std::string episode_dir;  ///< written
   std::string episode_id;   ///< empty: the name of episode_dir, with _ for what names may not have
   /// As data/importers/intrinsics.h; required for tum and redwood.
   std::string intrinsics;
+  /// File of data/importers/calibration_file.h; holds in place of what the recording says.
+  std::string calibration;
   /// Metres per depth integer, where the format's own (tum 1/5000, redwood 1/1000) does not hold.
   std::optional<double> depth_unit_m;
   /// Depth integer that means "no measurement" beside 0 and 65535
@@ -58,6 +68,7 @@ struct ImportOptions {
   std::optional<double> far_m;
   std::optional<Box> workspace;
   BagOptions bag;
+  Hdf5Options hdf5;
   int frame_stride = 1;  ///< every n-th frame
   std::string license;
   std::string attribution;

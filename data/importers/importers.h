@@ -6,6 +6,7 @@
 ///   redwood  Redwood and Open3D: color|image, depth, trajectory   -> static_views
 ///   apc      apc-vision-toolbox: frame-N.color.png, cam.info.txt  -> static_views
 ///   ros2     ROS 2 bags and MCAP files                            -> any kind
+///   hdf5     robomimic and robosuite                              -> any kind
 /// Every import ends with the validation of what was written.
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown format; output in, around or at the source),
 /// NO_CALIBRATION, NO_DEPTH, CALIBRATION_INVALID, SCHEMA_INVALID and those of

@@ -11,6 +11,7 @@
 #include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/depth.h"
+#include "data/importers/calibration_file.h"
 #include "data/number_lines.h"
 
 namespace interlacer {
@@ -61,6 +62,20 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
+/// One camera for all images; their poses are the recording's.
+StatusOr<Intrinsics> SingleCamera(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto cameras, ReadCalibrationFile(path));
+  if (cameras.size() > 1) {
+    return Mismatch(reason::CALIBRATION_INVALID, path, "one camera, which took all images",
+                    std::to_string(cameras.size()) + " cameras");
+  }
+  if (cameras.front().has_pose || !cameras.front().link.empty()) {
+    return Mismatch(reason::CALIBRATION_INVALID, path,
+                    "a camera without pose: the recording has its poses", "one with a pose");
+  }
+  return Intrinsics{cameras.front().camera, std::nullopt};
+}
+
 StatusOr<Intrinsics> ReadIntrinsicsFile(const std::string& path) {
   const auto document = ReadJsonFile(path, reason::CALIBRATION_INVALID);
   if (document.status().reason() == reason::CALIBRATION_INVALID) {
@@ -101,11 +116,20 @@ StatusOr<Intrinsics> CommonCamera(const std::vector<JsonObject>& views, const Js
 
 }  // namespace
 
+StatusOr<Intrinsics> GivenIntrinsics(const std::string& intrinsics,
+                                     const std::string& calibration) {
+  if (calibration.empty()) return ParseIntrinsics(intrinsics);
+  if (intrinsics.empty()) return SingleCamera(calibration);
+  return Mismatch(reason::ARGUMENT_INVALID, "--intrinsics", "one of --intrinsics and --calibration",
+                  "both");
+}
+
 StatusOr<Intrinsics> ParseIntrinsics(const std::string& text) {
   const std::string forms = "fx,fy,cx,cy, a JSON file of Open3D, or the name of a camera: ";
   if (text.empty()) {
     return InvalidArgument(reason::NO_CALIBRATION,
-                           "the source has no intrinsics: expected " + forms + PresetNames())
+                           "the source has no intrinsics: expected --intrinsics " + forms +
+                               PresetNames() + ", or --calibration FILE")
         .WithField("intrinsics");
   }
   for (const Preset& preset : kPresets) {

@@ -36,6 +36,10 @@ struct Intrinsics : Camera {
 /// a camera's name, or the path of a JSON file; numbers have no size, width and height stay 0.
 StatusOr<Intrinsics> ParseIntrinsics(const std::string& text);
 
+/// Of the options --intrinsics or --calibration; the file of the latter has one camera without
+/// pose.
+StatusOr<Intrinsics> GivenIntrinsics(const std::string& intrinsics, const std::string& calibration);
+
 /// An object of any of the forms above.
 StatusOr<Intrinsics> ParseOpen3DIntrinsics(const JsonObject& object);
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/number_text.h"
+#include "data/depth.h"
 
 namespace interlacer {
 namespace {
@@ -39,16 +40,17 @@ void DepthCodes::Add(const DepthCodes& other) {
 DepthCodes RemoveNoMeasurement(std::optional<std::uint16_t> no_depth_value, DepthImage16* depth) {
   DepthCodes codes;
   codes.pixel_count = static_cast<std::int64_t>(depth->pixels.size());
-  std::vector<std::int64_t> counts(kSaturatedDepth);
-  for (std::uint16_t& value : depth->pixels) {
-    if (value == kSaturatedDepth || value == no_depth_value) {
-      ++(value == no_depth_value ? codes.named_count : codes.saturated_count);
-      value = 0;
+  std::vector<std::uint32_t> counts = CountDepths(*depth);
+  const std::uint16_t named = no_depth_value.value_or(kSaturatedDepth);
+  codes.named_count = no_depth_value ? counts[named] : 0;
+  codes.saturated_count = named == kSaturatedDepth && no_depth_value ? 0 : counts[kSaturatedDepth];
+  if (codes.named_count + codes.saturated_count > 0) {
+    for (std::uint16_t& value : depth->pixels) {
+      if (value == named || value == kSaturatedDepth) value = 0;
     }
-    ++counts[value];
   }
-  counts[0] = 0;
-  const auto is_there = [](std::int64_t count) { return count > 0; };
+  counts[named] = counts[kSaturatedDepth] = counts[0] = 0;
+  const auto is_there = [](std::uint32_t count) { return count > 0; };
   const auto last = std::find_if(counts.rbegin(), counts.rend(), is_there);
   const auto before =
       std::find_if(last == counts.rend() ? last : last + 1, counts.rend(), is_there);
@@ -58,7 +60,8 @@ DepthCodes RemoveNoMeasurement(std::optional<std::uint16_t> no_depth_value, Dept
   const bool is_usual =
       std::find(kUsualCodes.begin(), kUsualCodes.end(), largest) != kUsualCodes.end();
   const bool is_far = largest >= kLeastGapRatio * second;
-  const bool is_frequent = *last >= kLeastCountRatio * *std::max_element(before, counts.rend());
+  const bool is_frequent =
+      *last >= kLeastCountRatio * std::int64_t{*std::max_element(before, counts.rend())};
   if (is_usual + is_far + is_frequent >= 2) codes.suspects[largest] = *last;
   return codes;
 }

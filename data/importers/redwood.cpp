@@ -144,8 +144,8 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   recording.format = "redwood";
   recording.world_frame_name = "trajectory";
   std::optional<Intrinsics> camera = trajectory.intrinsics;
-  if (!options.intrinsics.empty() || !camera) {
-    INTERLACER_ASSIGN_OR_RETURN(camera, ParseIntrinsics(options.intrinsics));
+  if (!options.intrinsics.empty() || !options.calibration.empty() || !camera) {
+    INTERLACER_ASSIGN_OR_RETURN(camera, GivenIntrinsics(options.intrinsics, options.calibration));
   }
   SetCamera(*camera, options, kRedwoodDepthUnitM, &recording);
   const PosedPairs posed = MatchPoses(images, trajectory.world_from_camera);

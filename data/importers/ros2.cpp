@@ -10,9 +10,11 @@
 #include "common/transforms.h"
 #include "data/importers/bag_cameras.h"
 #include "data/importers/bag_joints.h"
+#include "data/importers/joint_columns.h"
 #include "data/importers/match_times.h"
 #include "data/importers/write_episode.h"
 #include "data/manifest.h"
+#include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
 
 namespace interlacer {
@@ -49,6 +51,11 @@ std::string SecondsText(std::int64_t time_ns) {
   return text;
 }
 
+/// Whether the calibration file says where the camera is.
+bool IsPlaced(const BagCamera& camera) {
+  return camera.calibration && (camera.calibration->has_pose || !camera.calibration->link.empty());
+}
+
 /// The world frame, from which every camera can be reached.
 Status CheckWorldFrame(const BagIndex& bag, const BagCameras& found, const std::string& world) {
   const FrameTree& frames = bag.frames();
@@ -64,7 +71,7 @@ Status CheckWorldFrame(const BagIndex& bag, const BagCameras& found, const std::
     return Mismatch(reason::ARGUMENT_INVALID, "--world-frame", expected, "none");
   }
   for (const BagCamera& camera : found.cameras) {
-    if (camera.color->frame_id == world) continue;
+    if (camera.color->frame_id == world || IsPlaced(camera)) continue;
     const Status way = frames.CheckWay(camera.color->frame_id, world);
     if (way.ok()) continue;
     return Mismatch(reason::ARGUMENT_INVALID, "--world-frame", expected,
@@ -105,6 +112,7 @@ class BagImport {
     INTERLACER_ASSIGN_OR_RETURN(found_, FindCameras(bag_, options_));
     INTERLACER_RETURN_IF_ERROR(CheckWorldFrame(bag_, found_, world()));
     INTERLACER_RETURN_IF_ERROR(FindRobot());
+    INTERLACER_RETURN_IF_ERROR(CheckLinks());
     INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::int64_t> moments, Moments());
     INTERLACER_RETURN_IF_ERROR(FindSteps(moments));
     if (joints_) {
@@ -200,26 +208,48 @@ class BagImport {
                         "no image of " + camera.name + " near " + SecondsText(moment_ns) + " s");
       }
       step.frames.push_back(frame);
-      const std::string& frame_id = camera.color->frame_id;
-      if (frame_id == world()) {
-        step.poses.emplace_back();
-      } else {
-        INTERLACER_ASSIGN_OR_RETURN(const Transform pose,
-                                    bag_.frames().At(world(), frame_id, time_ns, kMaxGapNs));
-        step.poses.push_back(pose);
-      }
+      INTERLACER_ASSIGN_OR_RETURN(const Transform pose, PoseAt(camera, time_ns));
+      step.poses.push_back(pose);
       if (step.frames.size() == 1) state_time_ns = time_ns;
     }
     if (!joints_) return step;
     const auto state = joints_->StateAt(state_time_ns, kMaxGapNs);
     const auto action = joints_->has_commands() ? joints_->CommandAt(state_time_ns) : state;
     if (!state || !action) {
-      return NotFound(reason::TIMESTAMP_INVALID, "no reading of all joints within 0.25 s around " +
-                                                     SecondsText(state_time_ns) + " s");
+      return NoReading(state_time_ns);
     }
     step.state = *state;
     step.action = *action;
     return step;
+  }
+
+  StatusOr<Transform> PoseAt(const BagCamera& camera, std::int64_t time_ns) const {
+    if (!IsPlaced(camera)) {
+      const std::string& frame_id = camera.color->frame_id;
+      if (frame_id == world()) return Transform();
+      return bag_.frames().At(world(), frame_id, time_ns, kMaxGapNs);
+    }
+    const CameraCalibration& calibration = *camera.calibration;
+    if (calibration.has_pose) return calibration.camera.world_from_camera;
+    const auto joints = joints_->StateAt(time_ns, kMaxGapNs);
+    if (!joints) return NoReading(time_ns);
+    const auto link = static_cast<std::size_t>(FindLink(joints_->robot(), calibration.link));
+    return Compose(LinkPoses(joints_->robot(), *joints)[link], calibration.link_from_camera);
+  }
+
+  static Status NoReading(std::int64_t time_ns) {
+    return NotFound(reason::TIMESTAMP_INVALID,
+                    "no reading of all joints within 0.25 s around " + SecondsText(time_ns) + " s");
+  }
+
+  /// Links that carry cameras must be the robot's.
+  Status CheckLinks() const {
+    for (const BagCamera& camera : found_.cameras) {
+      if (!camera.calibration || camera.calibration->link.empty()) continue;
+      INTERLACER_RETURN_IF_ERROR(
+          CheckLink(joints_ ? &joints_->robot() : nullptr, *camera.calibration));
+    }
+    return Status::Ok();
   }
 
   /// The longest run of moments without a gap.
@@ -313,8 +343,8 @@ class BagImport {
     info.folder_sha256 = encoded.sha256;
     episode->manifest.robot = std::move(info);
     episode->robot_files = std::move(encoded.files);
-    episode->manifest.states = joints_->Columns();
-    episode->manifest.actions = joints_->Columns();
+    episode->manifest.states = JointColumns(joints_->robot());
+    episode->manifest.actions = JointColumns(joints_->robot());
     for (NumberTable* table : {&episode->states, &episode->actions}) {
       table->row_count = static_cast<std::int64_t>(steps_.size());
       table->column_count = static_cast<std::int64_t>(joints_->robot().columns.size());

@@ -195,7 +195,8 @@ StatusOr<ImportReport> ImportTum(const ImportOptions& options) {
   recording.kind = EpisodeKind::kMovingCamera;
   recording.format = "tum";
   recording.world_frame_name = "motion_capture";
-  INTERLACER_ASSIGN_OR_RETURN(const Intrinsics camera, ParseIntrinsics(options.intrinsics));
+  INTERLACER_ASSIGN_OR_RETURN(const Intrinsics camera,
+                              GivenIntrinsics(options.intrinsics, options.calibration));
   SetCamera(camera, options, kTumDepthUnitM, &recording);
   INTERLACER_ASSIGN_OR_RETURN(const auto color, ReadList(options, "rgb.txt", &recording));
   INTERLACER_ASSIGN_OR_RETURN(const auto depth, ReadList(options, "depth.txt", &recording));

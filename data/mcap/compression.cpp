@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/check.h"
 
@@ -77,16 +78,23 @@ Decompressed DecompressLz4(std::span<const std::uint8_t> data, std::uint64_t siz
 
 }  // namespace
 
-StatusOr<Decompressed> Decompress(std::string_view compression, std::span<const std::uint8_t> data,
+StatusOr<Decompressed> Decompress(std::string_view compression, std::vector<std::uint8_t> data,
                                   std::uint64_t size) {
   if (compression.empty()) {
-    const auto part = data.first(std::min<std::uint64_t>(size, data.size()));
-    return Decompressed{{part.begin(), part.end()}, size == data.size()};
+    const bool is_whole = size == data.size();
+    data.resize(std::min<std::uint64_t>(size, data.size()));
+    return Decompressed{std::move(data), is_whole};
   }
   if (compression == "zstd") return DecompressZstd(data, size);
   if (compression == "lz4") return DecompressLz4(data, size);
   return Mismatch(reason::COMPRESSION_UNSUPPORTED, "compression", "none, lz4 or zstd",
                   std::string(compression.substr(0, 32)));
+}
+
+std::optional<std::uint64_t> ZstdSize(std::span<const std::uint8_t> data) {
+  const unsigned long long size = ZSTD_getFrameContentSize(data.data(), data.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return std::nullopt;
+  return size;
 }
 
 std::vector<std::uint8_t> CompressZstd(std::span<const std::uint8_t> data, int level) {

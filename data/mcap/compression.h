@@ -6,6 +6,7 @@
 /// Thread-safe.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,11 @@ struct Decompressed {
 
 /// `compression` "", "lz4" or "zstd". What decodes before the data ends or is damaged is given, at
 /// most `size` bytes. Errors: INVALID_ARGUMENT COMPRESSION_UNSUPPORTED.
-StatusOr<Decompressed> Decompress(std::string_view compression, std::span<const std::uint8_t> data,
+StatusOr<Decompressed> Decompress(std::string_view compression, std::vector<std::uint8_t> data,
                                   std::uint64_t size);
+/// Whether a Zstandard frame that states its size begins here, and the size.
+std::optional<std::uint64_t> ZstdSize(std::span<const std::uint8_t> data);
+
 std::vector<std::uint8_t> CompressZstd(std::span<const std::uint8_t> data, int level);
 
 /// Of zip and PNG; `crc` that of the bytes before, 0 at the start.

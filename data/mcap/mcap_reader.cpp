@@ -106,9 +106,10 @@ StatusOr<McapReader::Chunk> McapReader::ReadChunk(const Record& record) const {
     return Chunk{{}, "its length is longer than its record"};
   Bytes stored(std::min(stored_size, left));
   INTERLACER_RETURN_IF_ERROR(ReadAt(record.offset + reader.offset(), stored));
-  auto records = Decompress(compression, stored, size);
+  auto records = Decompress(compression, std::move(stored), size);
   if (!records.ok()) return records.status().WithFieldPrefix(path_ + " ");
   Chunk chunk{std::move(records->data), ""};
+  if (compression.empty()) chunk.plain_offset = record.offset + reader.offset();
   // A cut chunk has no CRC that could be right; its records end where they end.
   if (record.is_cut) return chunk;
   if (!records->is_whole) return Chunk{{}, "it does not decompress"};
@@ -165,7 +166,11 @@ Status McapReader::ScanChunk(const Record& record, const Visitor& visit) {
     const std::size_t offset = reader.offset();
     const auto content = reader.Bytes(size);
     if (!reader.ok()) break;
-    INTERLACER_RETURN_IF_ERROR(Visit(opcode, content, {record.offset, offset, 0, true}, visit));
+    // What is not compressed is later read without the rest of its chunk.
+    const MessageAddress address = chunk.plain_offset
+                                       ? MessageAddress{*chunk.plain_offset + offset, 0, 0, false}
+                                       : MessageAddress{record.offset, offset, 0, true};
+    INTERLACER_RETURN_IF_ERROR(Visit(opcode, content, address, visit));
   }
   return Status::Ok();
 }
@@ -255,9 +260,10 @@ void McapReader::AddFindings(std::uint64_t end, bool is_cut, bool is_finished) {
 
 StatusOr<MessageBytes> McapReader::Read(const MessageAddress& address) const {
   if (!address.is_in_chunk) {
-    auto bytes = std::make_shared<Bytes>(address.size);
-    INTERLACER_RETURN_IF_ERROR(ReadAt(address.record + address.offset, *bytes));
-    return MessageBytes{bytes, *bytes};
+    const auto bytes = std::make_shared_for_overwrite<std::uint8_t[]>(address.size);
+    const std::span<std::uint8_t> data(bytes.get(), address.size);
+    INTERLACER_RETURN_IF_ERROR(ReadAt(address.record + address.offset, data));
+    return MessageBytes{bytes, data};
   }
   std::shared_ptr<const Bytes> records;
   {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "data/mcap/message_file.h"
@@ -34,6 +35,8 @@ class McapReader : public MessageFile {
   struct Chunk {
     Bytes records;
     std::string damage;  ///< empty: none
+    /// Where the records lie in the file, if they are not compressed.
+    std::optional<std::uint64_t> plain_offset{};
   };
   struct Record {
     std::uint8_t opcode = 0;

@@ -28,7 +28,7 @@ struct MessageTopic {
 
 /// Where a message lies: a container's own numbers.
 struct MessageAddress {
-  std::uint64_t record = 0;  ///< byte of the chunk or message record, or row
+  std::uint64_t record = 0;  ///< byte of the compressed chunk or of the message record, or row
   std::uint64_t offset = 0;  ///< of the data in the chunk, or in the record
   std::uint64_t size = 0;
   bool is_in_chunk = false;
@@ -43,7 +43,7 @@ struct FoundMessage {
 
 /// Bytes and what keeps them alive.
 struct MessageBytes {
-  std::shared_ptr<const std::vector<std::uint8_t>> owner;
+  std::shared_ptr<const void> owner;
   std::span<const std::uint8_t> data;
 };
 

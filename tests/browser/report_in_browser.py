@@ -31,7 +31,7 @@ VIEW_SCRIPT = """(() => {
   });
   return {share: drawn / pixels.length, colors: colors.size, sum};
 })()"""
-LEAST_SHARE, LEAST_COLORS = 0.05, 100
+LEAST_SHARE, LEAST_COLORS, MOST_BYTES = 0.05, 100, 4_000_000
 
 
 def expect(is_so, what):
@@ -153,7 +153,9 @@ def main():
                             options.model, "--start-step", "4", "--steps", "4", "--report", "--output",
                             options.work / "prediction", "--quiet"], check=True, stdout=subprocess.DEVNULL)
             page = options.work / "prediction/report.html"
-        print(f"{page.stat().st_size / 1e6:.2f} MB of page", flush=True)
+        size = page.stat().st_size
+        print(f"{size / 1e6:.2f} MB of page", flush=True)
+        expect(size <= MOST_BYTES, f"at most {MOST_BYTES} bytes")
         check_view(browser, page, has_webgl=True)
         check_without_script(browser, page)
         if options.pictures:

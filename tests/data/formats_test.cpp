@@ -198,10 +198,15 @@ TEST(DepthTest, StatisticsIgnoreHoles) {
 TEST(DepthTest, TheMedianOfIntegersIsThatOfTheirMetres) {
   for (const std::vector<std::uint16_t>& pixels :
        {std::vector<std::uint16_t>{0, 0, 0, 0}, {0, 7, 0, 0}, {9, 3, 0, 5}, {65535, 1, 65535, 2}}) {
-    const DepthImage16 depth{4, 1, 0.0001, pixels};
-    EXPECT_EQ(MedianDepthM(depth), MedianDepthM(DepthToMeters(depth)));
+    const DepthImage16 depth{4, 1, 0.0625, pixels};
+    const auto median = MedianDepth(CountDepths(depth));
+    const auto median_m = MedianDepthM(DepthToMeters(depth));
+    ASSERT_EQ(median.has_value(), median_m.has_value());
+    if (median) {
+      EXPECT_EQ(*median * depth.unit_m, *median_m);
+    }
   }
-  EXPECT_EQ(MedianDepthM(DepthImage16{4, 1, 0.5, {9, 3, 0, 5}}), 2.5);
+  EXPECT_EQ(MedianDepth(CountDepths({4, 1, 0.5, {9, 3, 0, 5}})), 5);
 }
 
 TEST(DepthTest, AUnitLiesAboveZeroAndUpToOne) {

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
+#include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/transforms.h"
 #include "data/episode_reader.h"
 #include "data/exporters/mcap_export.h"
 #include "data/importers/importers.h"
+#include "data/mcap/compression.h"
 #include "robots/robot_folder.h"
 #include "tests/data/bag_writer.h"
 #include "tests/support/temp_folder.h"
@@ -399,6 +402,227 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
     EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
     EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
   }
+}
+
+TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  const auto has_finding = [&] {
+    options_.overwrite = true;
+    const auto report = Import();
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    const std::vector<Finding>& findings = report->validation.findings;
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.reason == "MOTION_COVERAGE_LOW";
+    });
+  };
+  EXPECT_FALSE(has_finding());  // 0.2 rad
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/joint_states") continue;
+    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {0.5});
+  }
+  EXPECT_TRUE(has_finding());
+}
+
+TEST_F(Ros2ImportTest, JointsInDegreesAreFound) {
+  Fill();
+  options_.bag.robot_dir = folder_.File("robot");
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/joint_states") continue;
+    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {40});
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const std::vector<Finding>& findings = report->validation.findings;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "JOINT_UNIT_SUSPECT";
+  }));
+}
+
+TEST_F(Ros2ImportTest, TheEndEffectorAloneIsRefused) {
+  Fill();
+  Remove("/joint_states");
+  options_.bag.robot_dir = folder_.File("robot");
+  ExpectRefused(reason::ARGUMENT_INVALID, "end effector", "inverse kinematics");
+}
+
+TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {
+  Fill();
+  Remove("/left/color/image_raw");
+  messages_.push_back(
+      {"/left/color/image_raw", "Image", kStart,
+       testing::ImageCdr(kStart, kFrameId, kWidth, kHeight, "yuv422_yuy2", 2 * kWidth,
+                         std::vector<std::uint8_t>(2 * kWidth * kHeight))});
+  ExpectRefused(reason::NO_DEPTH, "not read: /left/color/image_raw", "got yuv422_yuy2");
+}
+
+TEST_F(Ros2ImportTest, StampsThatAreNotSetAreRefused) {
+  Fill();
+  Remove("/left/depth/image_raw");
+  for (int i = 0; i < 3; ++i) {
+    messages_.push_back(
+        {"/left/depth/image_raw", "Image", kStart + i * kFrame,
+         testing::ImageCdr(0, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth, Depth(1000))});
+  }
+  ExpectRefused(reason::TIMESTAMP_INVALID, "/left/depth/image_raw", "header.stamp");
+}
+
+TEST_F(Ros2ImportTest, StampsThatRepeatOrGoBackAreFound) {
+  Fill();
+  for (const int frame : {3, 3, 1}) {
+    const std::int64_t t = kStart + frame * kFrame + 1;
+    messages_.push_back(
+        {"/left/color/image_raw", "Image", kStart + 21 * kFrame,
+         testing::ImageCdr(t, kFrameId, kWidth, kHeight, "rgb8", 3 * kWidth, Rgb(9))});
+  }
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  std::map<std::string, std::string> found;
+  for (const Finding& finding : report->validation.findings) {
+    found[finding.reason] = finding.message;
+  }
+  EXPECT_TRUE(found["TIMESTAMP_DUPLICATE"].starts_with("1 of 24 images")) << found.size();
+  EXPECT_TRUE(found["TIMESTAMP_ORDER"].starts_with("2 of 24 images"));
+}
+
+TEST_F(Ros2ImportTest, ACalibrationThatIsNoNumberIsNamed) {
+  Fill();
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/left/color/camera_info") continue;
+    message.data = testing::CameraInfoCdr(message.time_ns, kFrameId, kWidth, kHeight, std::nan(""),
+                                          15.5, 11.5, {0, 0, 0, 0, 0});
+  }
+  ExpectRefused(reason::CALIBRATION_INVALID, "fx_px", "nan");
+}
+
+TEST_F(Ros2ImportTest, MessagesOfSqliteBagsMayBeCompressed) {
+  Fill();
+  for (BagMessage& message : messages_) message.data = CompressZstd(message.data, 1);
+  options_.source_dir = folder_.File("packed.db3");
+  testing::WriteSqliteBag(options_.source_dir, messages_);
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->step_count(), 21);
+  EXPECT_FLOAT_EQ(episode->ReadDepth(3, 0)->pixels_m[0], 1.237f);
+}
+
+/// Of two holes, 1500, 1499, 1501 and the rest 1501: numbers 2, n - 2, 3000, 1, 4, 0, 0, ...
+TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
+  constexpr std::uint32_t kPixels = kWidth * kHeight;
+  std::vector<std::uint8_t> nibbles;
+  const auto add = [&](std::uint32_t number) {
+    for (; number > 7; number >>= 3) nibbles.push_back(static_cast<std::uint8_t>(8 | (number & 7)));
+    nibbles.push_back(static_cast<std::uint8_t>(number));
+  };
+  for (const std::uint32_t number : {2U, kPixels - 2, 3000U, 1U, 4U}) add(number);
+  for (std::uint32_t i = 5; i < kPixels; ++i) add(0);
+  while (nibbles.size() % 8 != 0) nibbles.push_back(0);
+  std::vector<std::uint8_t> data(12);
+  for (const std::uint32_t side : {kWidth, kHeight}) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      data.push_back(static_cast<std::uint8_t>(side >> shift));
+    }
+  }
+  for (std::size_t word = 0; word < nibbles.size(); word += 8) {
+    for (std::size_t byte = 0; byte < 4; ++byte) {  // the first nibble is the word's highest
+      const std::size_t at = word + 6 - 2 * byte;
+      data.push_back(static_cast<std::uint8_t>(nibbles[at] << 4 | nibbles[at + 1]));
+    }
+  }
+  const auto import = [&](const std::vector<std::uint8_t>& code) {
+    messages_.clear();
+    Fill();
+    Remove("/left/depth/image_raw");
+    messages_.push_back(
+        {"/left/depth/compressedDepth", "CompressedImage", kStart,
+         testing::CompressedCdr(kStart, kFrameId, "16UC1; compressedDepth rvl", code)});
+    options_.overwrite = true;
+    return Import();
+  };
+  const auto report = import(data);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto depth = EpisodeReader::Open(options_.episode_dir)->ReadRawDepth(0, 0);
+  EXPECT_EQ(depth->pixels[1], 0);
+  EXPECT_EQ(depth->pixels[2], 1500);
+  EXPECT_EQ(depth->pixels[3], 1499);
+  EXPECT_EQ(depth->pixels[4], 1501);
+  EXPECT_EQ(depth->pixels[kPixels - 1], 1501);
+  for (std::size_t size = 0; size < data.size(); size += 7) {
+    EXPECT_FALSE(import({data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)}).ok());
+  }
+  std::fill(data.begin() + 12, data.begin() + 20, 0x7f);  // a picture of 2139062143 pixels a side
+  EXPECT_FALSE(import(data).ok());
+}
+
+class CalibrationTest : public Ros2ImportTest {
+ protected:
+  CalibrationTest() {
+    Fill();
+    Remove("/left/color/camera_info");
+    options_.calibration = folder_.File("calibration.json");
+    options_.bag.robot_dir = folder_.File("robot");
+  }
+  /// One camera; `more` of its fields behind the focal lengths.
+  void Write(const std::string& more, int width = kWidth) {
+    const std::string text =
+        R"({"schema": "interlacer.calibration", "schema_version": 1, "cameras": [{"name": "left", )"
+        R"("width_px": )" +
+        std::to_string(width) +
+        R"(, "height_px": 24, "cx_px": 15.5, "cy_px": 11.5, "fx_px": 40, )" + R"("fy_px": 41)" +
+        more + "}]}";
+    ASSERT_TRUE(WriteFileAtomic(options_.calibration, text).ok());
+  }
+};
+
+TEST_F(CalibrationTest, StandsForCameraInfoAndTransforms) {
+  Remove("/tf_static");
+  Write(R"(, "world_from_camera": {"translation_m": [0, 0, 2], "rotation_xyzw": [1, 0, 0, 0]})");
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const Camera camera = EpisodeReader::Open(options_.episode_dir)->CameraAt(1, 0);
+  EXPECT_EQ(camera.fx_px, 40);
+  EXPECT_EQ(camera.fy_px, 41);
+  EXPECT_EQ(camera.world_from_camera.translation_m, (Vec3d{0, 0, 2}));
+}
+
+TEST_F(CalibrationTest, ALinkCarriesACamera) {
+  Write(R"(, "link": "arm", "link_from_camera": {"translation_m": [1, 0, 0], )"
+        R"("rotation_xyzw": [1, 0, 0, 0]})");
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  const double angle_rad = episode->states().values[2];  // turns about z at the base
+  EXPECT_GT(angle_rad, 0.05);
+  const auto& at_m = episode->CameraAt(2, 0).world_from_camera.translation_m;
+  EXPECT_NEAR(at_m[0], std::cos(angle_rad), 1e-6);
+  EXPECT_NEAR(at_m[1], std::sin(angle_rad), 1e-6);
+}
+
+TEST_F(CalibrationTest, WithoutPoseTransformsPlaceIt) {
+  Write(R"(, "distortion": {"model": "plumb_bob", "coefficients": [0.1, 0, 0, 0, 0]})");
+  ASSERT_TRUE(Import().ok());
+  const Camera camera = EpisodeReader::Open(options_.episode_dir)->CameraAt(1, 0);
+  EXPECT_EQ(camera.world_from_camera.translation_m, (Vec3d{0, 0, 1}));
+  EXPECT_EQ(camera.distortion_coefficients[0], 0.1);
+}
+
+TEST_F(CalibrationTest, WhatContradictsIsRefused) {
+  Write("", kWidth / 2);
+  ExpectRefused(reason::CALIBRATION_SIZE_MISMATCH, "left", "got 16x24");
+  Write(R"(, "fx": 3)");
+  ExpectRefused(reason::CALIBRATION_INVALID, "calibration.json", "fx");
+  Write(R"(, "distortion": {"model": "equidistant"})");
+  ExpectRefused(reason::CALIBRATION_INVALID, "rectified", "equidistant");
+  const std::string carried =
+      R"(, "link": "hand", "link_from_camera": {"translation_m": [0, 0, 0], )"
+      R"("rotation_xyzw": [0, 0, 0, 1]})";
+  Write(carried);
+  ExpectRefused(reason::CALIBRATION_INVALID, "a link of the robot: base, arm", "hand");
+  options_.bag.robot_dir.clear();
+  ExpectRefused(reason::ARGUMENT_INVALID, "--robot", "hand");
+  options_.bag.color = {{"front", "/left/color/image_raw"}};
+  ExpectRefused(reason::CAMERA_UNKNOWN, "front", "left");
 }
 
 /// Every prefix of every kind of message, and each of its bytes replaced: no crash, and the import

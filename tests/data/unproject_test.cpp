@@ -77,6 +77,25 @@ TEST(UnprojectTest, RangeIsEuclideanNotDepth) {
   EXPECT_EQ(ClassifyPixels(camera, depth, region)[1], PixelClass::kOutside);
 }
 
+TEST(UnprojectTest, LimitsOfTheRangeAreExact) {
+  const Camera camera{3, 1, 7, 5, -1.3, 2.1, DistortionModel::kNone, {}, {}};
+  const DepthImage depth{3, 1, {0.1F, 0.7F, 1.9F}};
+  const Box anywhere{{-9, -9, -9}, {9, 9, 9}};
+  for (int u = 0; u < 3; ++u) {
+    const auto ray = UndistortPixel(camera, u, 0);
+    const double z = depth.pixels_m[u], x = ray[0] * z, y = ray[1] * z;
+    const double range_m = std::sqrt(x * x + y * y + z * z);
+    const double below_m = std::nextafter(range_m, 0), above_m = std::nextafter(range_m, 9);
+    const auto class_at = [&](double near_m, double far_m) {
+      return ClassifyPixels(camera, depth, {anywhere, near_m, far_m})[u];
+    };
+    EXPECT_EQ(class_at(range_m, range_m), PixelClass::kValid);
+    EXPECT_EQ(class_at(below_m, above_m), PixelClass::kValid);
+    EXPECT_EQ(class_at(above_m, 9), PixelClass::kOutside);
+    EXPECT_EQ(class_at(0, below_m), PixelClass::kOutside);
+  }
+}
+
 // fm-5
 TEST(UnprojectTest, NoPointAtTheCameraOrigin) {
   for (float value : {0.0f, NAN, INFINITY, -INFINITY, -1.0f}) {

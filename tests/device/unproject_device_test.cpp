@@ -28,8 +28,8 @@ struct View {
     lift = {{1, 0, 0, 0.125, 0, 0.8, -0.6, 0.25, 0, 0.6, 0.8, -0.5},
             {-0.6, -0.7, -0.2},
             {0.5, 0.6, 0.9},
-            0.2,
-            1.5};
+            0.2 * 0.2,
+            1.5 * 1.5};
     RandomSequence random(kSeed, RandomStream::kDataGeneration, which);
     constexpr float kAwkward[] = {0, -1, NAN, INFINITY, -INFINITY, 1e-30F, 3e38F};
     for (int pixel = 0; pixel < width * height; ++pixel) {

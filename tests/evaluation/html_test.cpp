@@ -49,6 +49,7 @@ TEST(ImageEmbedder, ShrinksToTheWidth) {
 
 TEST(ImageEmbedder, StopsAtTheBudget) {
   ImageEmbedder images(1500);
+  EXPECT_TRUE(images.has_all());
   int embedded = 0;
   int described = 0;
   for (int i = 0; i < 5; ++i) {
@@ -59,6 +60,7 @@ TEST(ImageEmbedder, StopsAtTheBudget) {
   EXPECT_GT(embedded, 0);
   EXPECT_GT(described, 0);
   EXPECT_EQ(embedded + described, 5);
+  EXPECT_FALSE(images.has_all());
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+"""recipe.py --work=DIR --interlacer=FILE --server=FILE --checkpoint=DIR
+
+The recipe of docs/real-data.md at tiny size: three bags of one robot are made, imported, validated; two train a checkpoint
+for two steps, the third scores it; a server loads it and predicts.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+parser = argparse.ArgumentParser(usage=__doc__)
+for name in ("work", "interlacer", "server", "checkpoint"):
+    parser.add_argument("--" + name, required=True, type=Path)
+options = parser.parse_args()
+TRAINING = {"step_count": 2, "batch_size": 1, "rollout_steps": [{"from_step": 0, "value": 2}],
+            "particle_count": [{"from_step": 0, "value": 1024}], "rays_per_step": 32, "checkpoint_every": 2,
+            "validation_every": 2, "validation_sample_count": 1}
+
+
+def interlacer(*arguments):
+    result = subprocess.run([options.interlacer, *map(str, arguments), "--json", "--progress", "never"], check=True,
+                            capture_output=True, text=True)
+    return json.loads(result.stdout)
+
+
+def import_bag(source):
+    """The bag of a simulated episode, as an episode once more."""
+    bag, episode = options.work / (source.name + ".mcap"), options.work / "real" / source.name
+    interlacer("export", "mcap", source, "-o", bag)
+    report = interlacer("import", "ros2", bag, "-o", episode, "--world-frame", "world", "--robot", source / "robot",
+                        "--joints", "/joint_states", "--commands", "/joint_commands")
+    assert report["frame_count"] == 16, report
+    return episode
+
+
+def predict_by_server(episode):
+    log = options.work / "server.log"
+    with open(log, "w") as file:
+        server = subprocess.Popen([options.server, "--model", f"mine={options.work / 'run/checkpoint'}", "--address",
+                                   "127.0.0.1:0", "--metrics-address", "", "--log-format", "json"], stdout=file, stderr=file)
+    try:
+        port = None
+        for _ in range(600):
+            port = re.search(r'"message":"listening".*"port":"(\d+)"', log.read_text())
+            if port or server.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert port, log.read_text()
+        address = "127.0.0.1:" + port[1]
+        interlacer("probe", address, "--wait", "60s")
+        interlacer("predict", episode, "--server", address, "--start-step", 3, "--steps", 2, "-o", options.work / "prediction")
+    finally:
+        server.terminate()
+        server.wait()
+    assert (options.work / "prediction/prediction.json").is_file()
+
+
+shutil.rmtree(options.work, ignore_errors=True)
+(options.work / "real").mkdir(parents=True)
+interlacer("simulate", "--task", "push_block", "--split", "train", "--seed", 7, "--episodes", 3, "--steps", 8, "--width", 64,
+           "--height", 64, "--arms", 1, "-o", options.work / "recorded")
+first, second, last = [import_bag(source) for source in sorted((options.work / "recorded").glob("push_block*"))]
+for report in interlacer("validate", options.work / "real"):
+    assert report["ok"] and report["step_count"] == 8, report
+(options.work / "real.json").write_text(json.dumps({"preset": "small", "training": TRAINING}))
+interlacer("train", "--config", options.work / "real.json", "--init", options.checkpoint, "--data", first, "--data", second,
+           "-o", options.work / "run")
+interlacer("evaluate", last, "--model", options.work / "run/checkpoint", "--subjects", "model,kinematic,copy_last", "--steps", 2,
+           "-o", options.work / "scores")
+results = json.loads((options.work / "scores/results.json").read_text())
+assert "ssim" in json.dumps(results), "scores of pictures"
+predict_by_server(last)
+print("three bags imported, two trained on, one scored and predicted by a server")

@@ -1,0 +1,276 @@
+/// HDF5 files of robomimic and robosuite as episodes: one pixel's depth in metres, both kinds of
+/// depth, joints by name; what is missing or contradicts is named.
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/file_io.h"
+#include "data/episode_reader.h"
+#include "data/importers/importers.h"
+#include "robots/robot_folder.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+constexpr hsize_t kSteps = 3, kHeight = 12, kWidth = 16;
+constexpr char kCameraInfo[] =
+    R"({"front": {"intrinsics": [[20, 0, 7.5], [0, 21, 5.5], [0, 0, 1]], )"
+    R"("extrinsics": [[1, 0, 0, 0.5], [0, -1, 0, 0], [0, 0, -1, 2], [0, 0, 0, 1]]}, )"
+    R"("robot0_eye_in_hand": {"intrinsics": [[20, 0, 7.5], [0, 21, 5.5], [0, 0, 1]], )"
+    R"("extrinsics": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]}})";
+
+class Hdf5ImportTest : public ::testing::Test {
+ protected:
+  Hdf5ImportTest() {
+    options_.source_dir = folder_.File("demos.hdf5");
+    options_.episode_dir = folder_.File("episode");
+    file_ = H5Fcreate(options_.source_dir.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    Group("data");
+    Text("data", "env_args", R"({"env_kwargs": {"control_freq": 20}})");
+  }
+  ~Hdf5ImportTest() override { Close(); }
+
+  void Close() {
+    if (file_ >= 0) H5Fclose(file_);
+    file_ = -1;
+  }
+  void Group(const std::string& path) {
+    H5Gclose(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  /// Of variable length, as h5py writes it.
+  void Text(const std::string& object, const char* name, const char* text) {
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, H5T_VARIABLE);
+    const hid_t id = H5Acreate_by_name(file_, object.c_str(), name, type, space, H5P_DEFAULT,
+                                       H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(id, type, &text);
+    H5Aclose(id);
+    H5Sclose(space);
+    H5Tclose(type);
+  }
+  void Array(const std::string& path, hid_t type, const std::vector<hsize_t>& shape,
+             const void* values) {
+    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t set =
+        H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(set);
+    H5Sclose(space);
+  }
+  /// Pictures whose first pixel of step s is 10 + s; `depths` [steps,height,width].
+  void View(const std::string& demo, const std::string& name, const std::vector<float>& depths) {
+    std::vector<std::uint8_t> pixels(kSteps * kHeight * kWidth * 3, 90);
+    for (hsize_t s = 0; s < kSteps; ++s) {
+      pixels[s * kHeight * kWidth * 3] = static_cast<std::uint8_t>(10 + s);
+    }
+    const std::string obs = "data/" + demo + "/obs/" + name;
+    Array(obs + "_image", H5T_NATIVE_UINT8, {kSteps, kHeight, kWidth, 3}, pixels.data());
+    Array(obs + "_depth", H5T_NATIVE_FLOAT, {kSteps, kHeight, kWidth, 1}, depths.data());
+  }
+  /// 2 m everywhere, but at row 1, column 2 of step s 1.25 + s / 8 m.
+  static std::vector<float> Metres() {
+    std::vector<float> depths(kSteps * kHeight * kWidth, 2);
+    for (hsize_t s = 0; s < kSteps; ++s) {
+      depths[(s * kHeight + 1) * kWidth + 2] = 1.25F + static_cast<float>(s) / 8;
+    }
+    return depths;
+  }
+  void Demo(const std::string& name) {
+    Group("data/" + name);
+    Group("data/" + name + "/obs");
+    Text("data/" + name, "camera_info", kCameraInfo);
+    View(name, "front", Metres());
+    const std::vector<double> joints = {0.1, 7, 0.2, 7, 0.3, 7};
+    Array("data/" + name + "/obs/robot0_joint_pos", H5T_NATIVE_DOUBLE, {kSteps, 2}, joints.data());
+  }
+  StatusOr<ImportReport> Import() {
+    Close();
+    options_.overwrite = true;
+    return ImportRecording("hdf5", options_);
+  }
+  void ExpectRefused(std::string_view reason, const std::string& word, const std::string& other) {
+    const auto report = Import();
+    ASSERT_FALSE(report.ok());
+    const std::string text = report.status().ToString();
+    EXPECT_EQ(report.status().reason(), reason) << text;
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+    EXPECT_NE(text.find(other), std::string::npos) << text;
+  }
+  void MakeRobot() {
+    Robot robot;
+    robot.name = "one_joint";
+    robot.links.resize(2);
+    robot.links[0].name = "base";
+    robot.links[1].name = "arm";
+    robot.links[1].parent = 0;
+    robot.links[1].joint.name = "elbow";
+    robot.links[1].joint.type = JointType::kRevolute;
+    robot.links[1].joint.limits = JointLimits{-3, 3};
+    robot.columns = {1};
+    robot.surface = {{{0, 0, 0.1f}}, {{0, 0, 1}}, {1}};
+    ASSERT_TRUE(WriteRobot(robot, folder_.File("robot")).ok());
+    options_.bag.robot_dir = folder_.File("robot");
+  }
+
+  TempFolder folder_;
+  ImportOptions options_;
+  hid_t file_ = -1;
+};
+
+TEST_F(Hdf5ImportTest, MetresWithCameraInfo) {
+  Demo("demo_0");
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->step_count(), 3);
+  EXPECT_EQ(episode->manifest().step_duration_s, 0.05);
+  const auto& camera = episode->manifest().cameras[0].camera;
+  EXPECT_EQ(camera.fy_px, 21);
+  EXPECT_EQ(camera.world_from_camera.translation_m, (Vec3d{0.5, 0, 2}));
+  EXPECT_FLOAT_EQ(episode->ReadDepth(0, 0)->pixels_m[kWidth + 2], 1.25F);
+  EXPECT_FLOAT_EQ(episode->ReadDepth(2, 0)->pixels_m[kWidth + 2], 1.5F);
+  EXPECT_EQ(episode->ReadColor(2, 0)->pixels[0], 12);
+}
+
+TEST_F(Hdf5ImportTest, AZBufferIsUpsideDown) {
+  Demo("demo_0");
+  constexpr float kNear = 0.1F, kFar = 10;
+  std::vector<float> buffer = Metres();
+  for (float& z : buffer) z = (1 - kNear / z) / (1 - kNear / kFar);
+  buffer[0] = 1;  // background
+  View("demo_0", "raw", buffer);
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  H5Adelete_by_name(file_, "data/demo_0", "camera_info", H5P_DEFAULT);
+  options_.calibration = folder_.File("calibration.json");
+  ASSERT_TRUE(
+      WriteFileAtomic(
+          options_.calibration,
+          std::string(R"({"schema": "interlacer.calibration", "schema_version": 1, "cameras": [)"
+                      R"({"name": "raw", "width_px": 16, "height_px": 12, "cx_px": 7.5, )"
+                      R"("cy_px": 5.5, "fx_px": 20, "fy_px": 20, "world_from_camera": )"
+                      R"({"translation_m": [0, 0, 0], "rotation_xyzw": [0, 0, 0, 1]}}]})"))
+          .ok());
+  ExpectRefused(reason::ARGUMENT_INVALID, "--depth-kind", "z_buffer");
+  options_.hdf5.depth_kind = "z_buffer";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--z-planes", "NEAR,FAR");
+  options_.hdf5.z_near_m = kNear;
+  options_.hdf5.z_far_m = kFar;
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  const auto depth = episode->ReadDepth(1, 0);
+  EXPECT_NEAR(depth->pixels_m[(kHeight - 2) * kWidth + 2], 1.375F, 1e-4);
+  EXPECT_NEAR(depth->pixels_m[kWidth + 2], 2, 1e-4);
+  EXPECT_EQ(episode->ReadRawDepth(0, 0)->pixels[(kHeight - 1) * kWidth], 0);
+  EXPECT_EQ(episode->ReadColor(1, 0)->pixels[3 * (kHeight - 1) * kWidth], 11);
+}
+
+TEST_F(Hdf5ImportTest, ValuesThatContradictTheirKindAreRefused) {
+  Demo("demo_0");
+  options_.hdf5 = {"", "z_buffer", 0.1, 10};
+  ExpectRefused(reason::DEPTH_RANGE_INVALID, "0 to 1", "metres");
+}
+
+TEST_F(Hdf5ImportTest, AZBufferIsNotTakenForMetres) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  const std::vector<float> depths(kSteps * kHeight * kWidth, 0.97F);
+  Array("data/demo_0/obs/front_depth", H5T_NATIVE_FLOAT, {kSteps, kHeight, kWidth}, depths.data());
+  ExpectRefused(reason::DEPTH_RANGE_INVALID, "--depth-kind", "z-buffer");
+}
+
+TEST_F(Hdf5ImportTest, JointsByName) {
+  Demo("demo_0");
+  MakeRobot();
+  ExpectRefused(reason::ACTION_SHAPE, "DATASET=NAME", "robot0_joint_pos");
+  options_.bag.joints = {"obs/robot0_joint_pos=elbow"};
+  ExpectRefused(reason::ACTION_SHAPE, "2 columns for 1 names", "--joints");
+  options_.bag.joints = {"obs/robot0_joint_pos=wrist,-"};
+  ExpectRefused(reason::ACTION_SHAPE, "joint elbow", "wrist");
+  options_.bag.joints = {"obs/robot0_joint_pos=elbow,-"};
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  EXPECT_EQ(episode->manifest().kind, EpisodeKind::kManipulation);
+  EXPECT_EQ(episode->states().values, (std::vector<double>{0.1, 0.2, 0.3}));
+  EXPECT_EQ(episode->actions().values, episode->states().values);  // no shift by a step
+}
+
+TEST_F(Hdf5ImportTest, TheEndEffectorAloneIsRefused) {
+  Demo("demo_0");
+  MakeRobot();
+  H5Ldelete(file_, "data/demo_0/obs/robot0_joint_pos", H5P_DEFAULT);
+  ExpectRefused(reason::ACTION_SHAPE, "inverse kinematics", "end effector");
+}
+
+TEST_F(Hdf5ImportTest, DemonstrationsSortByNumber) {
+  Demo("demo_10");
+  Demo("demo_2");
+  ExpectRefused(reason::ARGUMENT_INVALID, "--demo", "demo_2, demo_10");
+  options_.hdf5.demo = "demo_2";
+  EXPECT_TRUE(Import().ok());
+}
+
+TEST_F(Hdf5ImportTest, WhatIsMissingIsNamed) {
+  Demo("demo_0");
+  H5Adelete_by_name(file_, "data/demo_0", "camera_info", H5P_DEFAULT);
+  options_.hdf5.depth_kind = "metres";
+  ExpectRefused(reason::NO_CALIBRATION, "--calibration FILE", "front");
+  options_.source_dir = folder_.File("none.hdf5");
+  ExpectRefused(reason::FILE_NOT_FOUND, "none.hdf5", "no such file");
+}
+
+TEST_F(Hdf5ImportTest, DepthIsNeeded) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  ExpectRefused(reason::NO_DEPTH, "front_image", "depth: none");
+}
+
+TEST_F(Hdf5ImportTest, WhatTheLibraryCannotReadIsNamed) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  Group("data/demo_0/obs/front_depth");
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
+}
+
+/// 10^9 steps of which none was written.
+TEST_F(Hdf5ImportTest, ArraysThatClaimMoreThanIsStoredAreRefused) {
+  Demo("demo_0");
+  H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);
+  const hsize_t shape[] = {1'000'000'000, kHeight, kWidth, 1}, chunk[] = {1, kHeight, kWidth, 1};
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(4, shape, nullptr);
+  H5Pset_chunk(layout, 4, chunk);
+  H5Dclose(H5Dcreate2(file_, "data/demo_0/obs/front_depth", H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                      layout, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(layout);
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
+}
+
+TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
+  Demo("demo_0");
+  View("demo_0", "robot0_eye_in_hand", Metres());
+  ExpectRefused(reason::CALIBRATION_INVALID, "robot0_eye_in_hand", "link");
+}
+
+TEST_F(Hdf5ImportTest, CutFilesAreRefused) {
+  Demo("demo_0");
+  Close();
+  const auto bytes = ReadFileBytes(options_.source_dir);
+  ASSERT_TRUE(bytes.ok());
+  for (std::size_t size = 0; size < bytes->size(); size += 997) {
+    ASSERT_TRUE(WriteFileAtomic(options_.source_dir, std::span(*bytes).first(size)).ok());
+    const auto report = Import();
+    ASSERT_FALSE(report.ok()) << size;
+    EXPECT_EQ(report.status().reason(), reason::FILE_UNREADABLE) << report.status().ToString();
+  }
+}
+
+}  // namespace
+}  // namespace interlacer
