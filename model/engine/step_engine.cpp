@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "model/engine/host_layers.h"
 #include "model/engine/token_rows.h"
+#include "model/kernels/fused_dense.h"
 #include "model/network/tokens.h"
 
 namespace interlacer {
@@ -25,6 +26,12 @@ LayerForm TorchFeedForward(const InterlacerLayer& layer) {
   };
 }
 
+/// What multiplies in the fused layers of the host.
+std::string HostProducts(int width) {
+  const auto forms = DenseFormsOfHost(width);
+  return forms.empty() ? "torch" : forms.front()->name;
+}
+
 }  // namespace
 
 StepEngine::StepEngine(WorldModel* model) : model_(model) {
@@ -35,6 +42,7 @@ StepEngine::StepEngine(WorldModel* model) : model_(model) {
   Log(LogLevel::kInfo, "the layers of a step are bound",
       {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
        {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
+       {"products", model_->cuda() != nullptr ? "CUDA" : HostProducts(model_->config().width)},
        {"unfused", why_not_.empty() ? "none" : why_not_},
        {"head", head_is_fused ? "fused" : "torch"}});
 }
