@@ -16,6 +16,22 @@ torch::Tensor Copied(const std::vector<std::int64_t>& values) {
   return at::tensor(values, at::kLong);
 }
 
+attention::GraphInput Joined(const std::vector<Example>& examples) {
+  std::vector<std::int64_t> offsets{0}, neighbors;
+  std::int64_t first = 0;
+  for (const Example& example : examples) {
+    const auto edges = static_cast<std::int64_t>(neighbors.size());
+    for (std::size_t i = 1; i < example.graph.offsets.size(); ++i) {
+      offsets.push_back(edges + example.graph.offsets[i]);
+    }
+    for (const std::int64_t neighbor : example.graph.neighbors) {
+      neighbors.push_back(first + neighbor);
+    }
+    first += example.token_count;
+  }
+  return {Copied(offsets), Copied(neighbors), torch::Tensor()};
+}
+
 template <typename T>
 void RequireSize(const std::vector<T>& values, std::int64_t expected, const std::string& field) {
   if (static_cast<std::int64_t>(values.size()) != expected) {
@@ -101,6 +117,8 @@ Batch MakeBatch(const ExampleSet& set, LearningSplit split, std::span<const std:
       batch.positions.push_back(at::tensor(example.positions).view({tokens, form.position_width}));
     }
   }
+  batch.token_rows = at::nonzero(batch.key_mask.flatten()).flatten();
+  if (form.has_graphs) batch.joined_graph = Joined(examples);
   const torch::Tensor all = at::tensor(targets, at::kDouble);
   batch.targets = form.task == LearningTask::kClassification
                       ? all.to(at::kLong)

@@ -134,13 +134,13 @@ StatusOr<Cost> MeasureCost(const CostRequest& request) {
   // Where walks or powers are kept, the first run alone makes them: it is no measure of the others.
   const bool keeps = made.keeps_graph_memory();
   const bool is_long = cost.cpu_seconds > request.limit_s;
-  if (is_long && !keeps) return cost;
   if (keeps) cost.cpu_seconds = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < (is_long ? 1 : std::max(request.repeats, 1)); ++repeat) {
     INTERLACER_ASSIGN_OR_RETURN(const Cost again,
                                 RunOnce(made, inputs, way, request.with_gradients, false));
     cost.cpu_seconds = std::min(cost.cpu_seconds, again.cpu_seconds);
   }
+  if (is_long && !keeps) return cost;
   // The first run also loaded code and made what is kept.
   INTERLACER_ASSIGN_OR_RETURN(const Cost last,
                               RunOnce(made, inputs, way, request.with_gradients, true));

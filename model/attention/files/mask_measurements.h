@@ -30,8 +30,7 @@ struct CostRequest {
   std::optional<std::vector<std::int64_t>> parents;  ///< of a tree, in place of a random one
   bool with_gradients = false;  ///< of the sum of the output's entries by q, k and v
   int repeats = 3;
-  /// A first run that took longer is not repeated, but once where walks or powers are kept: then it
-  /// is not counted.
+  /// A first run that took longer, which also gets its memory from the system, is repeated once.
   double limit_s = 10;
 };
 

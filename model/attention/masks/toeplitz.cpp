@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -48,32 +49,77 @@ void ForEachOffset(const std::vector<std::int64_t>& grid, const See& see) {
   }
 }
 
-/// |y| <= noise: 0, else y: [H,C,L] with unit stride along L -> [H,L,C] of the type of `like`, in
-/// one pass; LibTorch takes four. Bound: memory.
-torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y,
-                        const torch::Tensor& like) {
-  torch::Tensor out = at::empty({y.size(0), y.size(2), y.size(1)}, like.options());
-  const std::int64_t columns = y.size(1), length = y.size(2);
+/// Calls block(head, first token, token after the last) over all blocks of rows.
+template <typename Block>
+void ForEachBlock(std::int64_t heads, std::int64_t length, const Block& block) {
   const std::int64_t blocks = (length + kRowsOfABlock - 1) / kRowsOfABlock;
+  ParallelFor(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % blocks * kRowsOfABlock;
+      block(i / blocks, first, std::min(length, first + kRowsOfABlock));
+    }
+  });
+}
+
+/// Calls see(token, its place) for tokens of lines of `side` that lie `padded` apart.
+template <typename See>
+void ForEachPlace(std::int64_t first, std::int64_t last, std::int64_t side, std::int64_t padded,
+                  const See& see) {
+  for (std::int64_t token = first; token < last;) {
+    const std::int64_t line = token / side;
+    const std::int64_t end = std::min(last, (line + 1) * side);
+    const std::int64_t shift = line * (padded - side);
+    for (; token < end; ++token) see(token, token + shift);
+  }
+}
+
+/// x [H,L,C] -> float64 [H,C,L / side,padded], the last axis filled with zeros, in one pass;
+/// LibTorch takes two. Bound: memory.
+torch::Tensor PaddedColumns(const torch::Tensor& x, std::int64_t side, std::int64_t padded) {
+  const std::int64_t heads = x.size(0), length = x.size(1), columns = x.size(2);
+  const std::int64_t lines = length / side;
+  torch::Tensor out = at::empty({heads, columns, lines, padded}, at::kDouble);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "PaddedColumns", [&] {
+    const scalar_t* from = x.const_data_ptr<scalar_t>();
+    double* to = out.mutable_data_ptr<double>();
+    ForEachBlock(heads, length, [&](std::int64_t head, std::int64_t first, std::int64_t last) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const scalar_t* column = from + head * x.stride(0) + c * x.stride(2);
+        double* places = to + (head * columns + c) * lines * padded;
+        ForEachPlace(first, last, side, padded, [&](std::int64_t token, std::int64_t place) {
+          places[place] = static_cast<double>(column[token * x.stride(1)]);
+          if ((token + 1) % side == 0) {
+            std::fill(places + place + 1, places + place + 1 + padded - side, 0.0);
+          }
+        });
+      }
+    });
+  });
+  return out;
+}
+
+/// |y| <= noise: 0, else y: [H,C,L / side,padded] -> [H,L,C] of the type of `like`, in one pass;
+/// LibTorch takes five. Bound: memory.
+torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std::int64_t side,
+                        const torch::Tensor& like) {
+  const std::int64_t heads = y.size(0), columns = y.size(1), lines = y.size(2), padded = y.size(3);
+  torch::Tensor out = at::empty({heads, lines * side, columns}, like.options());
   AT_DISPATCH_FLOATING_TYPES(like.scalar_type(), "RowsAbove", [&] {
     const double* from = y.const_data_ptr<double>();
     const double* least = noise.const_data_ptr<double>();
     auto* to = out.mutable_data_ptr<scalar_t>();
-    ParallelFor(y.size(0) * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t head = i / blocks, first = i % blocks * kRowsOfABlock;
-        const std::int64_t last = std::min(length, first + kRowsOfABlock);
-        scalar_t* rows = to + head * length * columns;
-        for (std::int64_t c = 0; c < columns; ++c) {
-          const double* column = from + head * y.stride(0) + c * y.stride(1);
-          const double zero_to = least[head * columns + c];
-          for (std::int64_t l = first; l < last; ++l) {
-            rows[l * columns + c] =
-                static_cast<scalar_t>(std::abs(column[l]) <= zero_to ? 0 : column[l]);
+    ForEachBlock(
+        heads, lines * side, [&](std::int64_t head, std::int64_t first, std::int64_t last) {
+          scalar_t* rows = to + head * lines * side * columns;
+          for (std::int64_t c = 0; c < columns; ++c) {
+            const double* column = from + (head * columns + c) * lines * padded;
+            const double zero_to = least[head * columns + c];
+            ForEachPlace(first, last, side, padded, [&](std::int64_t token, std::int64_t place) {
+              rows[token * columns + c] =
+                  static_cast<scalar_t>(std::abs(column[place]) <= zero_to ? 0 : column[place]);
+            });
           }
-        }
-      }
-    });
+        });
   });
   return out;
 }
@@ -101,25 +147,43 @@ class ToeplitzMask : public Mask {
 
   torch::Tensor Product(const torch::Tensor& x) const override {
     if (x.size(2) == 0) return x;
-    std::vector<std::int64_t> padded, axes;
+    const Spectrum& kernel = KernelSpectrum();
     std::int64_t spectrum = x.size(0);
-    for (std::size_t a = 0; a < grid_.size(); ++a) {
-      padded.push_back(FastSize(2 * grid_[a] - 1));
-      axes.push_back(static_cast<std::int64_t>(a) + 2);
-      spectrum *= padded.back();
-    }
-    const torch::Tensor kernel = at::fft_rfftn(Kernel(padded, axes), padded, axes);
-    const double kernel_norm = b_.detach().norm().item<double>();
+    for (const std::int64_t size : kernel.padded) spectrum *= size;
     const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
     std::vector<torch::Tensor> parts;
     for (std::int64_t first = 0; first < x.size(2); first += step) {
-      parts.push_back(ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel,
-                                       padded, axes, kernel_norm));
+      parts.push_back(
+          ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel));
     }
     return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
   }
 
  private:
+  /// Of b, with the padded sizes; `outer` are the axes of [H,C,...] but the last.
+  struct Spectrum {
+    std::vector<std::int64_t> padded, outer;
+    torch::Tensor numbers;
+    double norm = 0;
+  };
+
+  /// One for all products, the first of which makes it: b does not change.
+  const Spectrum& KernelSpectrum() const {
+    std::call_once(is_made_, [this] {
+      // Whether or not the first product asks for gradients, a later one may.
+      const at::AutoGradMode with_gradients(true);
+      std::vector<std::int64_t> axes;
+      for (std::size_t a = 0; a < grid_.size(); ++a) {
+        spectrum_.padded.push_back(FastSize(2 * grid_[a] - 1));
+        axes.push_back(static_cast<std::int64_t>(a) + 2);
+      }
+      spectrum_.outer = {axes.begin(), axes.end() - 1};
+      spectrum_.numbers = at::fft_rfftn(Kernel(spectrum_.padded, axes), spectrum_.padded, axes);
+      spectrum_.norm = b_.detach().norm().item<double>();
+    });
+    return spectrum_;
+  }
+
   /// Offset delta stands at delta modulo the padded sizes: [1 or H,1,P...].
   torch::Tensor Kernel(const std::vector<std::int64_t>& padded,
                        const std::vector<std::int64_t>& axes) const {
@@ -134,30 +198,41 @@ class ToeplitzMask : public Mask {
     return at::roll(at::constant_pad_nd(b_.reshape(shape), padding), to_start, axes);
   }
 
-  torch::Tensor ProductOfColumns(const torch::Tensor& x, const torch::Tensor& kernel,
-                                 const std::vector<std::int64_t>& padded,
-                                 const std::vector<std::int64_t>& axes, double kernel_norm) const {
+  /// Lines along the last axis are transformed where there are tokens alone: before the other axes
+  /// are padded, and after they are cut again.
+  torch::Tensor ProductOfColumns(const torch::Tensor& x, const Spectrum& kernel) const {
+    const std::int64_t side = grid_.back(), padded = kernel.padded.back();
+    const std::vector<std::int64_t> outer_sizes{kernel.padded.begin(), kernel.padded.end() - 1};
+    const bool has_gradient =
+        at::GradMode::is_enabled() && (x.requires_grad() || kernel.numbers.requires_grad());
+    const torch::Tensor columns =
+        has_gradient
+            ? at::constant_pad_nd(
+                  x.transpose(1, 2).to(at::kDouble).reshape({x.size(0), x.size(2), -1, side}),
+                  {0, padded - side})
+            : PaddedColumns(x, side, padded);
     std::vector<std::int64_t> shape{x.size(0), x.size(2)};
     shape.insert(shape.end(), grid_.begin(), grid_.end());
-    const torch::Tensor columns =
-        x.transpose(1, 2).to(at::kDouble, false, false, at::MemoryFormat::Contiguous);
-    torch::Tensor spectrum = at::fft_rfftn(columns.reshape(shape), padded, axes);
-    const bool is_learned = at::GradMode::is_enabled() && kernel.requires_grad();
-    spectrum = is_learned ? spectrum * kernel : spectrum.mul_(kernel);
-    torch::Tensor y = at::fft_irfftn(spectrum, padded, axes);
-    for (std::size_t a = 0; a < grid_.size(); ++a) y = y.slice(axes[a], 0, grid_[a]);
-    y = y.flatten(2);
+    shape.back() = padded;
+    torch::Tensor spectrum = at::fft_rfft(columns.reshape(shape));
+    if (!kernel.outer.empty()) spectrum = at::fft_fftn(spectrum, outer_sizes, kernel.outer);
+    spectrum = has_gradient ? spectrum * kernel.numbers : spectrum.mul_(kernel.numbers.detach());
+    if (!kernel.outer.empty()) spectrum = at::fft_ifftn(spectrum, outer_sizes, kernel.outer);
+    for (const std::int64_t axis : kernel.outer)
+      spectrum = spectrum.slice(axis, 0, grid_[axis - 2]);
+    const torch::Tensor y = at::fft_irfft(spectrum, padded).reshape(columns.sizes());
     // What is below the rounding of the transforms is zero: a row without weight stays so.
-    const torch::Tensor noise = columns.detach().norm(2, {2}, true) *
-                                (kernel_norm * 8 * std::numeric_limits<double>::epsilon());
-    if (at::GradMode::is_enabled() && y.requires_grad()) {
-      return y.masked_fill(y.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
-    }
-    return RowsAbove(noise, y, x);
+    const torch::Tensor noise = columns.detach().flatten(2).norm(2, {2}, true) *
+                                (kernel.norm * 8 * std::numeric_limits<double>::epsilon());
+    if (!has_gradient) return RowsAbove(noise, y, side, x);
+    const torch::Tensor rows = y.slice(3, 0, side).flatten(2);
+    return rows.masked_fill(rows.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
   }
 
   std::vector<std::int64_t> grid_;
   torch::Tensor b_;
+  mutable Spectrum spectrum_;
+  mutable std::once_flag is_made_;
 };
 
 }  // namespace
