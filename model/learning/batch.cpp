@@ -46,6 +46,24 @@ void RequireSize(const std::vector<T>& values, std::int64_t expected, const std:
   }
 }
 
+/// Of one graph: an edge that leaves it would lead into another of the batch.
+void CheckEdges(const attention::EdgeLists& graph, const std::string& field) {
+  const auto& offsets = graph.offsets;
+  const auto count = static_cast<std::int64_t>(graph.neighbors.size());
+  if (offsets.front() != 0 || offsets.back() != count ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, field + ".offsets",
+                                   "ascending numbers from 0 to " + std::to_string(count),
+                                   "others"));
+  }
+  for (const std::int64_t neighbor : graph.neighbors) {
+    if (neighbor >= 0 && neighbor < graph.size()) continue;
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, field + ".neighbors",
+                                   "numbers from 0 to " + std::to_string(graph.size() - 1),
+                                   std::to_string(neighbor)));
+  }
+}
+
 void CheckExample(const Example& example, const ExampleForm& form, const std::string& name) {
   const std::int64_t tokens = example.token_count;
   std::int64_t expected = std::max<std::int64_t>(tokens, 1);
@@ -70,9 +88,11 @@ void CheckExample(const Example& example, const ExampleForm& form, const std::st
                                    NumberText(target)));
   }
   const std::int64_t nodes = example.graph.size(), wanted = form.has_graphs ? tokens : 0;
-  if (nodes == wanted) return;
-  throw StatusException(Mismatch(reason::SHAPE_MISMATCH, name + ".graph",
-                                 std::to_string(wanted) + " nodes", std::to_string(nodes)));
+  if (nodes != wanted) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, name + ".graph",
+                                   std::to_string(wanted) + " nodes", std::to_string(nodes)));
+  }
+  if (form.has_graphs) CheckEdges(example.graph, name + ".graph");
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ torch::Tensor AttentionLayer::Attend(const torch::Tensor& x, const Batch& batch)
   if (!batch.IsApart()) {
     return Joined(Run(InputsOf(maps, batch, std::nullopt)));
   }
-  if (batch.positions.empty() && attention_.TreatsPartsApart()) {
+  if (batch.positions.empty() && attention_.PacksGraphs(way_)) {
     const torch::Tensor out = Joined(Run(PackedInputsOf(maps, batch))).squeeze(0);
     return at::zeros({x.size(0) * x.size(1), out.size(1)}, out.options().requires_grad(false))
         .index_copy(0, batch.token_rows, out)

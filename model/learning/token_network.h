@@ -4,7 +4,7 @@
 ///
 ///   batch [B,L,F]  ->  embedding, layers [B,L,width]  ->  mean over tokens  ->  [B,T]
 /// Examples with graphs of their own go through a mechanism as one graph of many parts, where it
-/// treats them apart (Attention::TreatsPartsApart), else one by one, as those with places of their
+/// treats them apart (Attention::PacksGraphs), else one by one, as those with places of their
 /// own do, unpadded; all others go together, with the key mask. So padding and company change
 /// nothing but rounding. On the CPU, float32. Errors: StatusException CONFIG_INVALID at
 /// "layers[i]..." with the mechanism's own words; those of model/attention/core/attention.h.

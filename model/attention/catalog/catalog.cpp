@@ -9,8 +9,8 @@ namespace interlacer::attention {
 namespace {
 
 /// Their tokens have no weight for others that no walk leads to, and nothing is of the whole graph.
-constexpr std::string_view kTreatPartsApart[] = {"fastmult", "gat_mask", "grf_exact", "rwgnk",
-                                                 "gkat0",    "gat",      "gcn",       "sgc"};
+constexpr std::string_view kPackGraphs[] = {"fastmult", "gat_mask", "grf_exact", "rwgnk",
+                                            "gkat0",    "gat",      "gcn",       "sgc"};
 
 }  // namespace
 
@@ -22,9 +22,8 @@ const std::vector<MechanismInfo>& Catalog() {
           &TreeMechanisms, &GraphKernelMechanisms, &WalkMechanisms, &GraphLayerMechanisms,
           &PositionMechanisms, &StochasticMechanisms}) {
       for (MechanismInfo& mechanism : part()) {
-        mechanism.can_treat_parts_apart =
-            std::find(std::begin(kTreatPartsApart), std::end(kTreatPartsApart), mechanism.name) !=
-            std::end(kTreatPartsApart);
+        mechanism.packs_graphs = std::find(std::begin(kPackGraphs), std::end(kPackGraphs),
+                                           mechanism.name) != std::end(kPackGraphs);
         mechanism.dense_up_to = MeasuredDenseLengths(mechanism.name);
         mechanisms.push_back(std::move(mechanism));
       }

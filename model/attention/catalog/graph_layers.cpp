@@ -163,7 +163,7 @@ class AdditiveLayer : public Mechanism {
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const MaskPtr mask = MaskOf(inputs);
     torch::Tensor out;
-    if (way == Way::kDense && ClassTokensOf(options_) == 0) {
+    if (way == Way::kDense && IsDenseInBlocks()) {
       out = AttendInBlocks(inputs, *mask);
     } else if (way == Way::kDense) {
       out = AttendByLogits(LogitsOf(inputs), inputs, mask->Dense(), delta_);
@@ -178,9 +178,9 @@ class AdditiveLayer : public Mechanism {
     return MaskOf(inputs)->Dense();
   }
 
+  bool IsDenseInBlocks() const override { return ClassTokensOf(options_) == 0; }
   std::int64_t DenseLength(const AttentionInputs& inputs) const override {
-    return ClassTokensOf(options_) == 0 ? BlocksOf(inputs.graph, inputs.length()).size
-                                        : inputs.length();
+    return IsDenseInBlocks() ? BlocksOf(inputs.graph, inputs.length()).size : inputs.length();
   }
 
  private:

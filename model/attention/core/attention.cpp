@@ -125,14 +125,14 @@ StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) co
   return completed;
 }
 
-bool Attention::TreatsPartsApart() const {
+bool Attention::PacksGraphs(std::optional<Way> way) const {
   const auto chosen = [this](const char* option, const char* word) {
     return options_.Has(option) && options_.Is(option, word);
   };
   // Draws are by the number of a token, positive random features are scaled by the largest of all,
   // and a least entry of the mask joins everything.
-  return info_->can_treat_parts_apart && !chosen("estimator", "sampled") &&
-         !chosen("score", "favor_pos") && ClassTokens() == 0 &&
+  return info_->packs_graphs && (way != Way::kDense || mechanism_->IsDenseInBlocks()) &&
+         !chosen("estimator", "sampled") && !chosen("score", "favor_pos") && ClassTokens() == 0 &&
          !(options_.Has("floor") && options_.Real("floor") > 0);
 }
 

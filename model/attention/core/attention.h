@@ -34,9 +34,9 @@ class Attention {
   /// Whether later runs on a graph reuse what the first one made of it.
   bool keeps_graph_memory() const { return memory_ != nullptr; }
 
-  /// Whether each part of a graph that no edge joins to the rest gets what it gets alone, to
-  /// rounding: then several graphs can be given as one.
-  bool TreatsPartsApart() const;
+  /// Whether several graphs can be given as one, without edges between them: each gets what it gets
+  /// alone, to rounding, and by this way all cost about what they cost one by one.
+  bool PacksGraphs(std::optional<Way> way = std::nullopt) const;
 
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;

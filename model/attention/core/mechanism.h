@@ -35,8 +35,10 @@ class Mechanism {
   /// The same by a way of the mechanism's choice, by a count of operations and not by measurement;
   /// `used` is written before anything else. Here the last of Ways().
   virtual torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const;
-  /// How many tokens the dense way puts against each other: all, or of a graph of parts that it
-  /// takes one beside the other those of the largest.
+  /// Whether the dense way takes parts of a graph that no edge joins one beside the other, and not
+  /// all tokens against all.
+  virtual bool IsDenseInBlocks() const { return false; }
+  /// How many tokens it puts against each other: all, or those of the largest part.
   virtual std::int64_t DenseLength(const AttentionInputs& inputs) const { return inputs.length(); }
   /// The mask [1 or H,L,L], or [B,H,L,L] of queries and keys, if there is one apart from the
   /// scores; undefined otherwise.
@@ -64,9 +66,8 @@ struct MechanismInfo {
   std::function<std::unique_ptr<const Mechanism>(const Options&)> make;
   /// Absent: not measured. Set by the catalogue.
   std::optional<DenseLengths> dense_up_to = std::nullopt;
-  /// Whether it may treat parts of a graph apart: see Attention::TreatsPartsApart. Set by the
-  /// catalogue.
-  bool can_treat_parts_apart = false;
+  /// Whether Attention::PacksGraphs, with most options. Set by the catalogue.
+  bool packs_graphs = false;
 };
 
 }  // namespace interlacer::attention

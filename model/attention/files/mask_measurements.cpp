@@ -176,6 +176,33 @@ StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width) {
   return least_s;
 }
 
+StatusOr<double> MeasureMemoryAccess(MemoryAccess access, std::int64_t length) {
+  constexpr std::int64_t kRowFloats = 16, kRowsOfAToken = 4;
+  constexpr int kRuns = 10;
+  UseKernelThreadCount();
+  double least_s = std::numeric_limits<double>::infinity();
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        const c10::InferenceMode without_gradients;
+        const std::int64_t rows = kRowsOfAToken * length;
+        const torch::Tensor all = at::ones({rows, kRowFloats}), some = all.slice(0, 0, length);
+        const torch::Tensor places = at::randint(length, {rows}, at::kLong);
+        torch::Tensor out = at::zeros({rows, kRowFloats});
+        for (int run = 0; run < kRuns; ++run) {
+          const std::clock_t start = std::clock();
+          if (access == MemoryAccess::kStream) {
+            out.copy_(all);
+          } else {
+            at::index_select_out(out, some, 0, places);
+          }
+          least_s = std::min(least_s, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        }
+        return Status::Ok();
+      },
+      "memory access"));
+  return least_s;
+}
+
 StatusOr<std::vector<double>> ExactMask(const WalkSetting& setting, EstimateForm form) {
   std::vector<double> mask;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(

@@ -50,6 +50,14 @@ StatusOr<Cost> MeasureCost(const CostRequest& request);
 /// the dense way costs where its L x L arrays do not fit. Least of two runs.
 StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width);
 
+enum class MemoryAccess {
+  kStream,  ///< 256 bytes a token, copied in order
+  kGather,  ///< 4 rows of 64 bytes a token, copied from random places of one such row a token
+};
+/// CPU seconds of moving so much memory and nothing else: what caches make of a cost that grows as
+/// the length. Least of ten runs.
+StatusOr<double> MeasureMemoryAccess(MemoryAccess access, std::int64_t length);
+
 struct WalkSetting {
   EdgeLists graph;
   /// Weight of every edge; absent: 1 / sqrt(d_i d_j).

@@ -128,11 +128,11 @@ TEST(ChoiceOfWay, HasMeasuredLengthsOfEveryMechanism) {
 }
 
 /// Several graphs as one, side by side.
-TEST(PartsOfAGraph, GetWhatTheyGetAlone) {
+TEST(PackedGraphs, GetWhatTheyGetAlone) {
   int count = 0;
   for (const auto& info : attention::Catalog()) {
     const Attention made = Attention::Make(info, nlohmann::json::object()).value();
-    if (!made.TreatsPartsApart()) continue;
+    if (!made.PacksGraphs()) continue;
     ++count;
     // One of a single token without edges among them.
     const std::int64_t sizes[] = {7, 1, 12, 3};
@@ -178,17 +178,20 @@ TEST(PartsOfAGraph, GetWhatTheyGetAlone) {
   EXPECT_EQ(count, 8);
 }
 
-TEST(PartsOfAGraph, AreNotApartWhereSomethingIsOfTheWhole) {
-  const auto apart = [](const char* name, const nlohmann::json& options) {
-    return Make(name, options).TreatsPartsApart();
+TEST(PackedGraphs, AreRefusedWhereSomethingIsOfTheWhole) {
+  const auto packs = [](const char* name, const nlohmann::json& options) {
+    return Make(name, options).PacksGraphs();
   };
-  EXPECT_TRUE(apart("gkat0", {{"delta", 1e-9}, {"elu", true}}));
-  EXPECT_FALSE(apart("gkat0", {{"estimator", "sampled"}}));
-  EXPECT_FALSE(apart("gkat0", {{"class_tokens", 1}}));
-  EXPECT_FALSE(apart("rwgnk", {{"score", "favor_pos"}}));
-  EXPECT_FALSE(apart("grf_exact", {{"score", "softmax"}, {"floor", 1e-6}}));
+  EXPECT_TRUE(packs("gkat0", {{"delta", 1e-9}, {"elu", true}}));
+  EXPECT_FALSE(packs("gkat0", {{"estimator", "sampled"}}));
+  EXPECT_FALSE(packs("gkat0", {{"class_tokens", 1}}));
+  EXPECT_FALSE(packs("rwgnk", {{"score", "favor_pos"}}));
+  EXPECT_FALSE(packs("grf_exact", {{"score", "softmax"}, {"floor", 1e-6}}));
+  // Dense products of all with all are no cost of graphs one by one.
+  EXPECT_TRUE(Make("gat", nlohmann::json::object()).PacksGraphs(Way::kDense));
+  EXPECT_FALSE(Make("gcn", nlohmann::json::object()).PacksGraphs(Way::kDense));
   for (const char* name : {"centrality", "grf_sym", "spd_bias", "smooth_a", "jlt", "gkat"}) {
-    EXPECT_FALSE(apart(name, nlohmann::json::object())) << name;
+    EXPECT_FALSE(packs(name, nlohmann::json::object())) << name;
   }
 }
 
