@@ -61,15 +61,15 @@ void ForEachBlock(std::int64_t heads, std::int64_t length, const Block& block) {
   });
 }
 
-/// Calls see(token, its place) for tokens of lines of `side` that lie `padded` apart.
+/// Calls see(first token, token after the last, how far their places are beyond them) for tokens of
+/// lines of `side` that lie `padded` apart, line by line.
 template <typename See>
-void ForEachPlace(std::int64_t first, std::int64_t last, std::int64_t side, std::int64_t padded,
-                  const See& see) {
-  for (std::int64_t token = first; token < last;) {
-    const std::int64_t line = token / side;
-    const std::int64_t end = std::min(last, (line + 1) * side);
-    const std::int64_t shift = line * (padded - side);
-    for (; token < end; ++token) see(token, token + shift);
+void ForEachLine(std::int64_t first, std::int64_t last, std::int64_t side, std::int64_t padded,
+                 const See& see) {
+  for (std::int64_t begin = first; begin < last;) {
+    const std::int64_t line = begin / side, end = std::min(last, (line + 1) * side);
+    see(begin, end, line * (padded - side));
+    begin = end;
   }
 }
 
@@ -77,7 +77,7 @@ void ForEachPlace(std::int64_t first, std::int64_t last, std::int64_t side, std:
 /// LibTorch takes two. Bound: memory.
 torch::Tensor PaddedColumns(const torch::Tensor& x, std::int64_t side, std::int64_t padded) {
   const std::int64_t heads = x.size(0), length = x.size(1), columns = x.size(2);
-  const std::int64_t lines = length / side;
+  const std::int64_t lines = length / side, stride = x.stride(1);
   torch::Tensor out = at::empty({heads, columns, lines, padded}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "PaddedColumns", [&] {
     const scalar_t* from = x.const_data_ptr<scalar_t>();
@@ -86,12 +86,14 @@ torch::Tensor PaddedColumns(const torch::Tensor& x, std::int64_t side, std::int6
       for (std::int64_t c = 0; c < columns; ++c) {
         const scalar_t* column = from + head * x.stride(0) + c * x.stride(2);
         double* places = to + (head * columns + c) * lines * padded;
-        ForEachPlace(first, last, side, padded, [&](std::int64_t token, std::int64_t place) {
-          places[place] = static_cast<double>(column[token * x.stride(1)]);
-          if ((token + 1) % side == 0) {
-            std::fill(places + place + 1, places + place + 1 + padded - side, 0.0);
-          }
-        });
+        ForEachLine(first, last, side, padded,
+                    [&](std::int64_t begin, std::int64_t end, std::int64_t shift) {
+                      for (std::int64_t l = begin; l < end; ++l) {
+                        places[l + shift] = static_cast<double>(column[l * stride]);
+                      }
+                      if (end % side != 0) return;
+                      std::fill(places + end + shift, places + end + shift + padded - side, 0.0);
+                    });
       }
     });
   });
@@ -114,10 +116,14 @@ torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std:
           for (std::int64_t c = 0; c < columns; ++c) {
             const double* column = from + (head * columns + c) * lines * padded;
             const double zero_to = least[head * columns + c];
-            ForEachPlace(first, last, side, padded, [&](std::int64_t token, std::int64_t place) {
-              rows[token * columns + c] =
-                  static_cast<scalar_t>(std::abs(column[place]) <= zero_to ? 0 : column[place]);
-            });
+            ForEachLine(first, last, side, padded,
+                        [&](std::int64_t begin, std::int64_t end, std::int64_t shift) {
+                          for (std::int64_t l = begin; l < end; ++l) {
+                            const double value = column[l + shift];
+                            rows[l * columns + c] =
+                                static_cast<scalar_t>(std::abs(value) <= zero_to ? 0 : value);
+                          }
+                        });
           }
         });
   });
