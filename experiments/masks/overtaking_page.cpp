@@ -20,7 +20,7 @@ constexpr std::int64_t kLongestDense = 8192;
 constexpr std::int64_t kBlockedLength = 65536;
 constexpr std::int64_t kWidths[] = {8, 64};
 /// Runs of a length up to kShortLength are far shorter than what disturbs them, so there are more.
-constexpr std::int64_t kShortLength = 1024;
+constexpr std::int64_t kShortLength = 256;
 constexpr int kShortRepeats = 20;
 
 /// The lesser of both times at every length.

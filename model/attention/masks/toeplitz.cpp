@@ -100,19 +100,19 @@ torch::Tensor PaddedColumns(const torch::Tensor& x, std::int64_t side, std::int6
   return out;
 }
 
-/// |y| <= noise: 0, else y: [H,C,L / side,padded] -> [H,L,C] of the type of `like`, in one pass;
-/// LibTorch takes five. Bound: memory.
-torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std::int64_t side,
-                        const torch::Tensor& like) {
+/// |y| <= noise: 0, else y: [H,C,L / side,padded] -> `out` [H,L,C], which may be columns of a wider
+/// one, in one pass; LibTorch takes five. Bound: memory.
+void WriteRowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std::int64_t side,
+                    const torch::Tensor& out) {
   const std::int64_t heads = y.size(0), columns = y.size(1), lines = y.size(2), padded = y.size(3);
-  torch::Tensor out = at::empty({heads, lines * side, columns}, like.options());
-  AT_DISPATCH_FLOATING_TYPES(like.scalar_type(), "RowsAbove", [&] {
+  const std::int64_t stride = out.stride(1);
+  AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "WriteRowsAbove", [&] {
     const double* from = y.const_data_ptr<double>();
     const double* least = noise.const_data_ptr<double>();
     auto* to = out.mutable_data_ptr<scalar_t>();
     ForEachBlock(
         heads, lines * side, [&](std::int64_t head, std::int64_t first, std::int64_t last) {
-          scalar_t* rows = to + head * lines * side * columns;
+          scalar_t* rows = to + head * out.stride(0);
           for (std::int64_t c = 0; c < columns; ++c) {
             const double* column = from + (head * columns + c) * lines * padded;
             const double zero_to = least[head * columns + c];
@@ -120,14 +120,13 @@ torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std:
                         [&](std::int64_t begin, std::int64_t end, std::int64_t shift) {
                           for (std::int64_t l = begin; l < end; ++l) {
                             const double value = column[l + shift];
-                            rows[l * columns + c] =
+                            rows[l * stride + c] =
                                 static_cast<scalar_t>(std::abs(value) <= zero_to ? 0 : value);
                           }
                         });
           }
         });
   });
-  return out;
 }
 
 class ToeplitzMask : public Mask {
@@ -157,11 +156,19 @@ class ToeplitzMask : public Mask {
     std::int64_t spectrum = x.size(0);
     for (const std::int64_t size : kernel.padded) spectrum *= size;
     const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
+    const bool has_gradient =
+        at::GradMode::is_enabled() && (x.requires_grad() || kernel.numbers.requires_grad());
     std::vector<torch::Tensor> parts;
+    const torch::Tensor out = has_gradient ? torch::Tensor() : at::empty(x.sizes(), x.options());
     for (std::int64_t first = 0; first < x.size(2); first += step) {
-      parts.push_back(
-          ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel));
+      const std::int64_t last = std::min(first + step, x.size(2));
+      if (has_gradient) {
+        parts.push_back(ProductOfColumns(x.slice(2, first, last), kernel));
+      } else {
+        WriteProductOfColumns(x.slice(2, first, last), kernel, out.slice(2, first, last));
+      }
     }
+    if (!has_gradient) return out;
     return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
   }
 
@@ -204,35 +211,49 @@ class ToeplitzMask : public Mask {
     return at::roll(at::constant_pad_nd(b_.reshape(shape), padding), to_start, axes);
   }
 
-  /// Lines along the last axis are transformed where there are tokens alone: before the other axes
-  /// are padded, and after they are cut again.
-  torch::Tensor ProductOfColumns(const torch::Tensor& x, const Spectrum& kernel) const {
-    const std::int64_t side = grid_.back(), padded = kernel.padded.back();
+  /// Convolutions of `columns` [H,C,lines,padded], of the same shape; beyond the tokens of a line
+  /// there is anything. Lines along the last axis are transformed where there are tokens alone:
+  /// before the other axes are padded, and after they are cut again.
+  torch::Tensor Convolved(const torch::Tensor& columns, const Spectrum& kernel) const {
     const std::vector<std::int64_t> outer_sizes{kernel.padded.begin(), kernel.padded.end() - 1};
-    const bool has_gradient =
-        at::GradMode::is_enabled() && (x.requires_grad() || kernel.numbers.requires_grad());
-    const torch::Tensor columns =
-        has_gradient
-            ? at::constant_pad_nd(
-                  x.transpose(1, 2).to(at::kDouble).reshape({x.size(0), x.size(2), -1, side}),
-                  {0, padded - side})
-            : PaddedColumns(x, side, padded);
-    std::vector<std::int64_t> shape{x.size(0), x.size(2)};
+    std::vector<std::int64_t> shape{columns.size(0), columns.size(1)};
     shape.insert(shape.end(), grid_.begin(), grid_.end());
-    shape.back() = padded;
+    shape.back() = kernel.padded.back();
     torch::Tensor spectrum = at::fft_rfft(columns.reshape(shape));
     if (!kernel.outer.empty()) spectrum = at::fft_fftn(spectrum, outer_sizes, kernel.outer);
-    spectrum = has_gradient ? spectrum * kernel.numbers : spectrum.mul_(kernel.numbers.detach());
+    spectrum =
+        at::GradMode::is_enabled() && (spectrum.requires_grad() || kernel.numbers.requires_grad())
+            ? spectrum * kernel.numbers
+            : spectrum.mul_(kernel.numbers.detach());
     if (!kernel.outer.empty()) spectrum = at::fft_ifftn(spectrum, outer_sizes, kernel.outer);
-    for (const std::int64_t axis : kernel.outer)
+    for (const std::int64_t axis : kernel.outer) {
       spectrum = spectrum.slice(axis, 0, grid_[axis - 2]);
-    const torch::Tensor y = at::fft_irfft(spectrum, padded).reshape(columns.sizes());
-    // What is below the rounding of the transforms is zero: a row without weight stays so.
-    const torch::Tensor noise = columns.detach().flatten(2).norm(2, {2}, true) *
-                                (kernel.norm * 8 * std::numeric_limits<double>::epsilon());
-    if (!has_gradient) return RowsAbove(noise, y, side, x);
-    const torch::Tensor rows = y.slice(3, 0, side).flatten(2);
-    return rows.masked_fill(rows.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
+    }
+    return at::fft_irfft(spectrum, shape.back()).reshape(columns.sizes());
+  }
+
+  /// What is below the rounding of the transforms is zero: a row without weight stays so. [H,C,1].
+  static torch::Tensor NoiseOf(const torch::Tensor& columns, const Spectrum& kernel) {
+    return columns.detach().flatten(2).norm(2, {2}, true) *
+           (kernel.norm * 8 * std::numeric_limits<double>::epsilon());
+  }
+
+  void WriteProductOfColumns(const torch::Tensor& x, const Spectrum& kernel,
+                             const torch::Tensor& out) const {
+    const torch::Tensor columns = PaddedColumns(x, grid_.back(), kernel.padded.back());
+    WriteRowsAbove(NoiseOf(columns, kernel), Convolved(columns, kernel), grid_.back(), out);
+  }
+
+  /// The same by operations that have gradients.
+  torch::Tensor ProductOfColumns(const torch::Tensor& x, const Spectrum& kernel) const {
+    const std::int64_t side = grid_.back();
+    const torch::Tensor columns = at::constant_pad_nd(
+        x.transpose(1, 2).to(at::kDouble).reshape({x.size(0), x.size(2), -1, side}),
+        {0, kernel.padded.back() - side});
+    const torch::Tensor rows = Convolved(columns, kernel).slice(3, 0, side).flatten(2);
+    return rows.masked_fill(rows.detach().abs() <= NoiseOf(columns, kernel), 0)
+        .transpose(1, 2)
+        .to(x.scalar_type());
   }
 
   std::vector<std::int64_t> grid_;
